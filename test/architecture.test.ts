@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { test } from 'node:test';
+import { LONG_FILES } from './architecture/long-files.ts';
+import { rules } from './architecture/rules.ts';
+import { readSourceFiles, type SourceFile, toSourceFile } from './architecture/source-files.ts';
+
+const root = new URL('..', import.meta.url).pathname;
+const files = readSourceFiles(root, ['src', 'test', 'scripts', 'bench']);
+
+for (const rule of rules) {
+  test(rule.name, () => {
+    const found = rule.find(files);
+    assert.equal(found.length, 0, `${rule.why}\n  ${found.join('\n  ')}`);
+  });
+}
+
+test('reasons for long files are still needed', () => {
+  for (const path of Object.keys(LONG_FILES)) {
+    assert.ok(existsSync(`${root}/${path}`), `${path} is gone`);
+    const lineCount = files.find((file) => file.path === path)?.lineCount ?? 0;
+    assert.ok(lineCount > 300, `${path} has ${lineCount} lines and needs no reason any more`);
+  }
+});
+
+test('the scanner reads every shape of import', () => {
+  const { imports } = toSourceFile(
+    'src/server/quota/service.ts',
+    [
+      "import a from './a.ts';",
+      "import type { B } from '../video/b.ts';",
+      'import {',
+      '  c,',
+      '  type D,',
+      "} from './c.ts';",
+      "import * as e from '@fastify/cookie/x';",
+      "import './f.ts';",
+      "export { g } from './g.ts';",
+      "export type { H } from './h.ts';",
+      "export * from './i.ts';",
+      "// import no from './comment.ts';",
+      "/* import no from './comment.ts';",
+      "import no from './comment.ts'; */",
+      "const j = await import('./j.ts');",
+      "let k: import('./k.ts').Kind;",
+      "export const from = 'x';",
+    ].join('\n'),
+  );
+  assert.deepEqual(
+    imports.map((entry) => `${entry.line} ${entry.kind} ${entry.target}`),
+    [
+      '1 value src/server/quota/a.ts',
+      '2 type src/server/video/b.ts',
+      '3 value src/server/quota/c.ts',
+      '7 value @fastify/cookie',
+      '8 value src/server/quota/f.ts',
+      '9 value src/server/quota/g.ts',
+      '10 type src/server/quota/h.ts',
+      '11 value src/server/quota/i.ts',
+      '15 dynamic src/server/quota/j.ts',
+      '16 type src/server/quota/k.ts',
+    ],
+  );
+});
+
+/** For every rule: files that break it and, where a neighbour looks alike, files that do not. */
+const samples: Record<string, { bad: Record<string, string>; good?: Record<string, string> }> = {
+  'contract imports TypeBox and itself': {
+    bad: { 'src/contract/a.ts': "import { z } from '../server/app.ts';", 'src/contract/b.ts': "import 'node:fs';" },
+    good: { 'src/contract/c.ts': "import { Type } from 'typebox';\nimport { a } from './a.ts';" },
+  },
+  'platform knows no capability': {
+    bad: { 'src/server/platform/log.ts': "import type { User } from '../accounts/service.ts';" },
+    good: { 'src/server/platform/db/db.ts': "import { log } from '../log.ts';\nimport { Kysely } from 'kysely';" },
+  },
+  "a capability imports another's types only": {
+    bad: { 'src/server/video/service.ts': "import { Quota } from '../quota/service.ts';" },
+    good: {
+      'src/server/video/service.ts':
+        "import type { Quota } from '../quota/service.ts';\nimport { x } from './states.ts';\nimport { id } from '../platform/ids.ts';",
+    },
+  },
+  'main.ts reads config, builds the app and listens': {
+    bad: { 'src/server/main.ts': "import { Quota } from './quota/service.ts';" },
+    good: { 'src/server/main.ts': "import { createApp } from './app.ts';" },
+  },
+  'a vendor adapter sees its interface, the contract, the outbound door and node:crypto': {
+    bad: { 'src/server/video/vendors/kling.ts': "import { store } from '../store.ts';" },
+    good: {
+      'src/server/video/vendors/kling.ts':
+        "import { createHmac } from 'node:crypto';\nimport type { Vendor } from '../vendor.ts';",
+    },
+  },
+  'below routes nobody knows HTTP': {
+    bad: { 'src/server/quota/service.ts': "import type { FastifyInstance } from 'fastify';" },
+    good: { 'src/server/quota/admin-routes.ts': "import type { FastifyInstance } from 'fastify';" },
+  },
+  'sdk imports the contract only': {
+    bad: {
+      'src/sdk/client.ts': "import { config } from '../server/platform/config.ts';",
+      'src/sdk/b.ts': "import 'node:fs';",
+    },
+    good: { 'src/sdk/client.ts': "import { ERRORS } from '../contract/errors.ts';" },
+  },
+  'cli and console stand on the sdk': {
+    bad: { 'src/cli/main.ts': "import { app } from '../server/app.ts';" },
+    good: { 'src/cli/main.ts': "import { Client } from '../sdk/index.ts';\nimport { out } from './output.ts';" },
+  },
+  'console runs in a browser': {
+    bad: { 'src/console/main.tsx': "import { readFile } from 'node:fs';" },
+    good: { 'src/console/vite.config.ts': "import { resolve } from 'node:path';" },
+  },
+  'sandbox imports nothing of the server': {
+    bad: { 'src/sandbox/kling.ts': "import { sign } from '../server/video/vendors/kling.ts';" },
+  },
+  'no circle of imports': {
+    bad: { 'src/sdk/a.ts': "import { b } from './b.ts';", 'src/sdk/b.ts': "import { a } from './a.ts';" },
+    good: { 'src/sdk/a.ts': "import { b } from './b.ts';", 'src/sdk/b.ts': "import type { A } from './a.ts';" },
+  },
+  'production never imports the sandbox': {
+    bad: {
+      'src/server/app.ts': "import { start } from '../sandbox/start.ts';",
+      'src/server/video/service.ts': "await import('../../sandbox/start.ts');",
+    },
+    good: { 'src/server/app.ts': "if (config.sandbox) await import('../sandbox/start.ts');" },
+  },
+  'only store.ts writes SQL': {
+    bad: { 'src/server/quota/service.ts': "db.selectFrom('x');", 'src/server/quota/rules.ts': 'sql`select 1`;' },
+    good: {
+      'src/server/quota/store.ts': "db.selectFrom('x');",
+      'src/server/video/task-store.ts': 'sql<number>`select 1`;',
+    },
+  },
+  'one file of the server reads the environment': {
+    bad: { 'src/server/app.ts': 'const port = process.env.PORT;' },
+    good: { 'src/server/platform/config.ts': 'const port = process.env.PORT;' },
+  },
+  'requests leave through platform/outbound': {
+    bad: { 'src/server/chat/relay.ts': 'await globalThis.fetch(url);' },
+    good: { 'src/server/platform/outbound/door.ts': 'await globalThis.fetch(url);' },
+  },
+  'names say the subject': {
+    bad: { 'src/server/platform/utils.ts': '', 'src/sdk/date-helpers.ts': '', 'src/common/x.ts': '' },
+    good: { 'src/server/platform/clock.ts': '' },
+  },
+  'files are kebab-case': {
+    bad: { 'src/console/pages/HomePage.tsx': '' },
+    good: { 'src/console/pages/home-page.tsx': '' },
+  },
+  'no barrel but src/sdk/index.ts': {
+    bad: { 'src/server/quota/index.ts': '', 'src/contract/all.ts': "export * from './errors.ts';" },
+    good: { 'src/sdk/index.ts': "export * from './client.ts';" },
+  },
+  'no file above 500 lines, none above 300 without a reason': {
+    bad: { 'test/flows/long.test.ts': '\n'.repeat(501), 'src/sdk/long.ts': '\n'.repeat(301) },
+    good: { 'test/flows/long.test.ts': '\n'.repeat(400), 'src/sdk/long.ts': '\n'.repeat(300) },
+  },
+};
+
+const toFiles = (texts: Record<string, string>): SourceFile[] =>
+  Object.entries(texts).map(([path, text]) => toSourceFile(path, text));
+
+for (const rule of rules) {
+  test(`catches: ${rule.name}`, () => {
+    const sample = samples[rule.name];
+    assert.ok(sample, 'a rule without a sample is not known to catch anything');
+    const found = rule.find(toFiles(sample.bad)).join('\n');
+    for (const path of Object.keys(sample.bad)) assert.ok(found.includes(path), `${path} was not caught`);
+    assert.deepEqual(rule.find(toFiles(sample.good ?? {})), []);
+  });
+}

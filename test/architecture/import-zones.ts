@@ -1,0 +1,100 @@
+import type { ModuleImport } from './source-files.ts';
+
+/** Who lives in a part of the tree and what may be imported there. */
+export interface ImportZone {
+  name: string;
+  why: string;
+  from: RegExp;
+  may(entry: ModuleImport, path: string): boolean;
+}
+
+const isOurs = (entry: ModuleImport) => entry.specifier.startsWith('.');
+const isNode = (entry: ModuleImport) => entry.specifier.startsWith('node:');
+const isWithin = (entry: ModuleImport, ...folders: string[]) =>
+  folders.some((folder) => entry.target === folder || entry.target.startsWith(`${folder}/`));
+
+/** `quota` for `src/server/quota/store.ts`; undefined for platform and the files that put the app together. */
+export function capabilityOf(path: string): string | undefined {
+  const name = /^src\/server\/([^/]+)\//.exec(path)?.[1];
+  return name === 'platform' ? undefined : name;
+}
+
+const CAPABILITY = /^src\/server\/(?!platform\/)[^/]+\//;
+const ROUTES = /(^|[/-])routes\.ts$/;
+
+export const importZones: ImportZone[] = [
+  {
+    name: 'contract imports TypeBox and itself',
+    why: 'what travels on the wire runs anywhere: server, SDK, command line, browser',
+    from: /^src\/contract\//,
+    may: (entry) => isWithin(entry, 'src/contract', 'typebox'),
+  },
+  {
+    name: 'platform knows no capability',
+    why: 'imports point inwards',
+    from: /^src\/server\/platform\//,
+    may: (entry) => !isOurs(entry) || isWithin(entry, 'src/server/platform', 'src/contract'),
+  },
+  {
+    name: "a capability imports another's types only",
+    why: 'values arrive through the constructor in app.ts, so a signature tells what a service needs and nothing runs in a circle',
+    from: CAPABILITY,
+    may: (entry, path) =>
+      !isOurs(entry) ||
+      isWithin(entry, `src/server/${capabilityOf(path)}`, 'src/server/platform', 'src/contract') ||
+      (entry.kind === 'type' && capabilityOf(entry.target) !== undefined),
+  },
+  {
+    name: 'main.ts reads config, builds the app and listens',
+    why: 'what is constructed anywhere is constructed in app.ts',
+    from: /^src\/server\/main\.ts$/,
+    may: (entry) => !isOurs(entry) || isWithin(entry, 'src/server/app.ts', 'src/server/platform', 'src/sandbox'),
+  },
+  {
+    name: 'a vendor adapter sees its interface, the contract, the outbound door and node:crypto',
+    why: 'an adapter that knows nothing of us can be tested and replaced alone',
+    from: /^src\/server\/video\/vendors\//,
+    may: (entry) =>
+      entry.specifier === 'node:crypto' ||
+      isWithin(
+        entry,
+        'src/server/video/vendors',
+        'src/server/video/vendor.ts',
+        'src/server/platform/outbound',
+        'src/contract',
+        'typebox',
+      ),
+  },
+  {
+    name: 'below routes nobody knows HTTP',
+    why: 'rules are tested without a server, and every status and envelope is decided in one place',
+    from: CAPABILITY,
+    may: (entry, path) =>
+      ROUTES.test(path) || (entry.target !== 'fastify' && !isWithin(entry, 'src/server/platform/http', '@fastify')),
+  },
+  {
+    name: 'sdk imports the contract only',
+    why: 'it is the one piece that knows how to call the service, and runs in the browser too',
+    from: /^src\/sdk\//,
+    may: (entry) => (isOurs(entry) ? isWithin(entry, 'src/sdk', 'src/contract') : !isNode(entry)),
+  },
+  {
+    name: 'cli and console stand on the sdk',
+    why: 'they use the service as any other client does',
+    from: /^src\/(cli|console)\//,
+    may: (entry, path) =>
+      !isOurs(entry) || isWithin(entry, path.split('/').slice(0, 2).join('/'), 'src/sdk', 'src/contract'),
+  },
+  {
+    name: 'console runs in a browser',
+    why: 'nothing of Node may end up in the bundle',
+    from: /^src\/console\/(?!vite\.config)/,
+    may: (entry) => !isNode(entry),
+  },
+  {
+    name: 'sandbox imports nothing of the server',
+    why: 'a simulator that shares code with the adapter it plays against proves nothing',
+    from: /^src\/sandbox\//,
+    may: (entry) => !isOurs(entry) || isWithin(entry, 'src/sandbox', 'src/contract'),
+  },
+];

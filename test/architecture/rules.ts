@@ -1,0 +1,154 @@
+import { basename } from 'node:path';
+import { importZones } from './import-zones.ts';
+import { LONG_FILES } from './long-files.ts';
+import type { SourceFile } from './source-files.ts';
+
+/** A rule of the house: what it is called, why it exists, and where the given files break it (`path:line what`). */
+export interface Rule {
+  name: string;
+  why: string;
+  find(files: readonly SourceFile[]): string[];
+}
+
+const isTest = (path: string) => path.endsWith('.test.ts') || path.endsWith('.test.tsx');
+const isProduct = (path: string) => path.startsWith('src/') && !isTest(path);
+
+/** Reports every line of the given files that matches, outside comments. */
+function findText(files: readonly SourceFile[], pattern: RegExp, mayUse: (path: string) => boolean): string[] {
+  return files
+    .filter((file) => isProduct(file.path) && !mayUse(file.path))
+    .flatMap((file) =>
+      file.text.split('\n').flatMap((line, index) => {
+        const isComment = /^\s*(\/\/|\*|\/\*)/.test(line);
+        return !isComment && pattern.test(line) ? [`${file.path}:${index + 1} ${line.trim()}`] : [];
+      }),
+    );
+}
+
+const importRules: Rule[] = importZones.map((zone) => ({
+  name: zone.name,
+  why: zone.why,
+  find: (files) =>
+    files
+      .filter((file) => isProduct(file.path) && zone.from.test(file.path))
+      .flatMap((file) =>
+        file.imports
+          .filter((entry) => !zone.may(entry, file.path))
+          .map((entry) => `${file.path}:${entry.line} imports ${entry.specifier}`),
+      ),
+}));
+
+function findCycle(files: readonly SourceFile[]): string[] {
+  const edges = new Map(
+    files
+      .filter((file) => isProduct(file.path))
+      .map((file) => [file.path, file.imports.filter((entry) => entry.kind === 'value').map((entry) => entry.target)]),
+  );
+  const done = new Set<string>();
+  const walk = (path: string, trail: string[]): string[] => {
+    if (trail.includes(path)) return [[...trail.slice(trail.indexOf(path)), path].join(' → ')];
+    if (done.has(path)) return [];
+    const found = (edges.get(path) ?? []).flatMap((target) => walk(target, [...trail, path]));
+    done.add(path);
+    return found;
+  };
+  return [...edges.keys()].flatMap((path) => walk(path, []));
+}
+
+export const rules: Rule[] = [
+  ...importRules,
+  {
+    name: 'no circle of imports',
+    why: 'a circle makes the order of loading decide what works',
+    find: findCycle,
+  },
+  {
+    name: 'production never imports the sandbox',
+    why: 'simulators are reachable with SANDBOX=1 only, through one dynamic import where the app is put together',
+    find: (files) => {
+      const found = files
+        .filter((file) => file.path.startsWith('src/') && !file.path.startsWith('src/sandbox/') && isProduct(file.path))
+        .flatMap((file) =>
+          file.imports
+            .filter((entry) => entry.target.startsWith('src/sandbox/') && entry.kind !== 'type')
+            .map((entry) => ({ file, entry, text: `${file.path}:${entry.line} imports ${entry.specifier}` })),
+        );
+      const mayLoad = /^src\/server\/(app|main)\.ts$/;
+      const allowed = found.filter(({ file, entry }) => entry.kind === 'dynamic' && mayLoad.test(file.path));
+      const wrong = found.filter((use) => !allowed.includes(use)).map((use) => use.text);
+      return allowed.length > 1 ? [...wrong, ...allowed.map((use) => `${use.text} (one is enough)`)] : wrong;
+    },
+  },
+  {
+    name: 'only store.ts writes SQL',
+    why: 'whoever looks for a query of a capability finds it in one file',
+    find: (files) =>
+      findText(
+        files,
+        /\.(insertInto|updateTable|deleteFrom|selectFrom|replaceInto|mergeInto)\(|\bsql(<[^`]*>)?`/,
+        (path) =>
+          !path.startsWith('src/server/') || path.startsWith('src/server/platform/db/') || /\bstore\.ts$/.test(path),
+      ),
+  },
+  {
+    name: 'one file of the server reads the environment',
+    why: 'every setting is validated at the start and listed in docs/config.md',
+    find: (files) =>
+      findText(
+        files,
+        /\bprocess\.env\b|\benv\b.*from 'node:process'/,
+        (path) => path === 'src/server/platform/config.ts' || path.startsWith('src/cli/'),
+      ),
+  },
+  {
+    name: 'requests leave through platform/outbound',
+    why: 'the door checks the address that is dialled and bounds size and time',
+    find: (files) =>
+      findText(
+        files,
+        /\bglobalThis\s*(\.|\[['"])fetch\b|\bhttps?\.(request|get)\(/,
+        (path) => !path.startsWith('src/server/') || path.startsWith('src/server/platform/outbound/'),
+      ),
+  },
+  {
+    name: 'names say the subject',
+    why: 'a file called utils, helpers or common collects what has no home',
+    find: (files) =>
+      files
+        .filter(
+          (file) =>
+            file.path.startsWith('src/') && /(^|[/.-])(utils?|helpers?|common|misc|shared)([/.-]|$)/.test(file.path),
+        )
+        .map((file) => file.path),
+  },
+  {
+    name: 'files are kebab-case',
+    why: 'one spelling on every file system',
+    find: (files) =>
+      files
+        .filter((file) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9-]+)*\.tsx?$/.test(basename(file.path)))
+        .map((file) => file.path),
+  },
+  {
+    name: 'no barrel but src/sdk/index.ts',
+    why: 'a barrel hides who uses what and loads what nobody asked for',
+    find: (files) =>
+      files
+        .filter((file) => file.path !== 'src/sdk/index.ts' && isProduct(file.path))
+        .filter((file) => /^export (type )?\* from/m.test(file.text) || basename(file.path) === 'index.ts')
+        .map((file) => file.path),
+  },
+  {
+    name: 'no file above 500 lines, none above 300 without a reason',
+    why: 'long files were the weak spots of every codebase we looked at',
+    find: (files) => [
+      ...files.filter((file) => file.lineCount > 500).map((file) => `${file.path} has ${file.lineCount} lines`),
+      ...files
+        .filter((file) => isProduct(file.path) && file.lineCount > 300 && LONG_FILES[file.path] === undefined)
+        .map(
+          (file) =>
+            `${file.path} has ${file.lineCount} lines: split it, or give a reason in test/architecture/long-files.ts`,
+        ),
+    ],
+  },
+];
