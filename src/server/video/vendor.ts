@@ -51,8 +51,12 @@ export interface VendorCall {
    * throws VendorRefusal when it cannot be had, is larger than `maxBytes`, or is no picture.
    */
   loadImage(url: string, maxBytes: number): Promise<{ data: string; mimeType: string }>;
-  /** A secret kept for its life (Vertex access tokens): one flight at a time per key, shared by all calls of the channel. */
-  cached(key: string, make: () => Promise<{ value: string; expiresAtMs: number }>): Promise<string>;
+  /**
+   * A secret kept for its life (Vertex access tokens): one flight at a time per key, shared by all calls of the channel.
+   * `rejected` is a value the vendor has just refused: it is replaced when it is still the one kept, so that a hundred
+   * calls refused together ask for one new token and not for a hundred.
+   */
+  cached(key: string, make: () => Promise<{ value: string; expiresAtMs: number }>, rejected?: string): Promise<string>;
   readonly signal: AbortSignal;
 }
 
