@@ -1,0 +1,227 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { DatabaseUnavailable, TransactionStalled } from './errors.ts';
+
+/** A batch is committed when it has had this many jobs or has lasted this long, whatever still waits. */
+const MAX_JOBS = 256;
+const MAX_BATCH_MS = 5;
+/** How long another process may hold the write lock before we give up, and how often we look. */
+const LOCK_WAIT_MS = 5_000;
+const LOCK_RETRY_MS = 10;
+const SQLITE_BUSY = 5;
+
+/** One transaction's turn on the writing connection. Ends with exactly one of `commit` and `rollback`. */
+export interface Turn {
+  /** Throws once the turn has been taken away (see `stallMs`). */
+  assertOpen(): void;
+  /** Keeps the work and resolves when it is on the disk; rejects when the batch could not be committed. */
+  commit(): Promise<void>;
+  /** Undoes this transaction alone. Resolves with the batch, so that what the caller saw in it is true when it answers. */
+  rollback(): Promise<void>;
+}
+
+interface Settlement {
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+interface Job extends Settlement {
+  /** A single statement to run now; without it the job is a transaction that waits for its turn. */
+  readonly statement: (() => void) | undefined;
+}
+
+export interface GroupCommitOptions {
+  /** Longest a transaction may hold its turn while other things go on in the process. */
+  readonly stallMs: number;
+  readonly onStall: (error: TransactionStalled) => void;
+}
+
+/**
+ * Shares one COMMIT, and so one fsync, among all writes that wait at the same time [group commit].
+ *
+ * A batch starts with `setImmediate`: everything the current turn of the event loop asks for travels together, and a
+ * lone write is still committed at once. Jobs run one after another, each transaction in a savepoint of its own, so a
+ * failing one undoes only itself. Nobody hears of an outcome, good or bad, before the batch is on the disk.
+ */
+export class GroupCommit {
+  readonly #database: DatabaseSync;
+  readonly #options: GroupCommitOptions;
+  readonly #sql: Readonly<Record<'begin' | 'commit' | 'savepoint' | 'release' | 'undo', StatementSync>>;
+  #waiting: Job[] = [];
+  #next = 0;
+  #running = false;
+  #batch: Settlement[] = [];
+  #batchEndsAt = 0;
+  #watchdog: NodeJS.Timeout | undefined;
+  #idle: (() => void)[] = [];
+
+  constructor(database: DatabaseSync, options: GroupCommitOptions) {
+    this.#database = database;
+    this.#options = options;
+    this.#sql = {
+      begin: database.prepare('begin immediate'),
+      commit: database.prepare('commit'),
+      savepoint: database.prepare('savepoint job'),
+      release: database.prepare('release job'),
+      undo: database.prepare('rollback to job'),
+    };
+  }
+
+  /** Runs a single statement; its result arrives when it is durable. */
+  write<R>(statement: () => R): Promise<R> {
+    return new Promise((resolve, reject) => {
+      let result: R;
+      this.#enqueue({
+        statement: () => {
+          result = statement();
+        },
+        resolve: () => resolve(result),
+        reject,
+      });
+    });
+  }
+
+  /** Resolves when it is this transaction's turn. */
+  begin(): Promise<Turn> {
+    return new Promise((resolve, reject) => {
+      this.#enqueue({ statement: undefined, resolve: () => resolve(this.#openTurn()), reject });
+    });
+  }
+
+  /** Resolves when nothing waits or runs any more. */
+  async drain(): Promise<void> {
+    if (this.#running) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  #enqueue(job: Job): void {
+    this.#waiting.push(job);
+    if (this.#running) return;
+    this.#running = true;
+    setImmediate(() => this.#startBatch(performance.now() + LOCK_WAIT_MS));
+  }
+
+  #startBatch(lockDeadline: number): void {
+    try {
+      this.#sql.begin.run();
+    } catch (error) {
+      if (isBusy(error) && performance.now() < lockDeadline) {
+        setTimeout(() => this.#startBatch(lockDeadline), LOCK_RETRY_MS);
+        return;
+      }
+      const refused = new DatabaseUnavailable('the database could not be opened for writing', error);
+      while (this.#next < this.#waiting.length) this.#take()?.reject(refused);
+      this.#endBatch();
+      return;
+    }
+    this.#batchEndsAt = performance.now() + MAX_BATCH_MS;
+    this.#runJobs();
+  }
+
+  /** Runs statements until a transaction takes over; its end calls this again. */
+  #runJobs(): void {
+    while (this.#batch.length < MAX_JOBS && (this.#batch.length === 0 || performance.now() < this.#batchEndsAt)) {
+      const job = this.#take();
+      if (!job) break;
+      try {
+        if (job.statement) {
+          job.statement();
+          this.#batch.push(job);
+        } else {
+          this.#sql.savepoint.run();
+          job.resolve();
+          return;
+        }
+      } catch (error) {
+        this.#batch.push({ resolve: () => job.reject(error), reject: job.reject });
+        if (!this.#database.isTransaction) {
+          this.#failBatch(error);
+          return;
+        }
+      }
+    }
+    this.#commitBatch();
+  }
+
+  #openTurn(): Turn {
+    let ended: Error | undefined;
+    const end = (keep: boolean): Promise<void> => {
+      if (ended) return keep ? Promise.reject(ended) : Promise.resolve();
+      ended = new Error('the transaction has ended');
+      clearTimeout(this.#watchdog);
+      return this.#endTurn(keep);
+    };
+    this.#watchdog = setTimeout(() => {
+      const stalled = new TransactionStalled(this.#options.stallMs);
+      this.#options.onStall(stalled);
+      void end(false).catch(() => {});
+      ended = stalled;
+    }, this.#options.stallMs).unref();
+    return {
+      assertOpen: () => {
+        if (ended) throw ended;
+      },
+      commit: () => end(true),
+      rollback: () => end(false),
+    };
+  }
+
+  #endTurn(keep: boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#batch.push({ resolve, reject });
+      try {
+        if (!keep) this.#sql.undo.run();
+        this.#sql.release.run();
+      } catch (error) {
+        this.#failBatch(error);
+        return;
+      }
+      this.#runJobs();
+    });
+  }
+
+  #commitBatch(): void {
+    try {
+      this.#sql.commit.run();
+    } catch (error) {
+      this.#failBatch(error);
+      return;
+    }
+    for (const job of this.#batch) job.resolve();
+    this.#endBatch();
+  }
+
+  /**
+   * Loses the whole batch, and says so to everybody in it. A full disk or an I/O error brings us here, often after SQLite
+   * rolled back everything by itself; so would a deferred constraint, which is checked at COMMIT: have none.
+   */
+  #failBatch(cause: unknown): void {
+    if (this.#database.isTransaction) this.#database.exec('rollback');
+    const error = new DatabaseUnavailable('the write could not be committed', cause);
+    for (const job of this.#batch) job.reject(error);
+    this.#endBatch();
+  }
+
+  #endBatch(): void {
+    this.#batch = [];
+    if (this.#next < this.#waiting.length) {
+      setImmediate(() => this.#startBatch(performance.now() + LOCK_WAIT_MS));
+      return;
+    }
+    this.#running = false;
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  #take(): Job | undefined {
+    const job = this.#waiting[this.#next];
+    if (!job) return undefined;
+    this.#next++;
+    if (this.#next === this.#waiting.length) {
+      this.#waiting = [];
+      this.#next = 0;
+    }
+    return job;
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY;
+}

@@ -1,0 +1,111 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
+import { GroupCommit, type GroupCommitOptions, type Turn } from './group-commit.ts';
+import { SqliteStatements } from './sqlite-statements.ts';
+
+/** One connection that writes, in batches, and one that reads, at once. */
+export class SqliteDriver implements Driver {
+  readonly #writer: SqliteStatements;
+  readonly #reader: SqliteStatements;
+  readonly #commits: GroupCommit;
+  readonly #temporary: string | undefined;
+
+  /** `path` `:memory:` means a file that is deleted on close: two connections could not share one in memory. */
+  constructor(path: string, options: GroupCommitOptions) {
+    this.#temporary = path === ':memory:' ? mkdtempSync(join(tmpdir(), 'reelgate-')) : undefined;
+    const file = this.#temporary ? join(this.#temporary, 'reelgate.db') : path;
+    mkdirSync(dirname(file), { recursive: true });
+    this.#writer = new SqliteStatements(file);
+    this.#writer.database.exec(`
+      pragma journal_mode = wal;
+      pragma synchronous = full;
+      pragma temp_store = memory;
+      pragma journal_size_limit = 67108864;
+      -- a held lock is waited for outside SQLite, where the process can go on meanwhile
+      pragma busy_timeout = 0;
+    `);
+    this.#reader = new SqliteStatements(file);
+    this.#reader.database.exec('pragma query_only = on; pragma temp_store = memory;');
+    this.#commits = new GroupCommit(this.#writer.database, options);
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<SqliteConnection> {
+    return new SqliteConnection(this.#reader, this.#writer, this.#commits);
+  }
+
+  async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await asSqlite(connection).begin();
+  }
+
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    await asSqlite(connection).commit();
+  }
+
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    await asSqlite(connection).rollback();
+  }
+
+  async releaseConnection(): Promise<void> {}
+
+  async destroy(): Promise<void> {
+    await this.#commits.drain();
+    this.#reader.close();
+    this.#writer.close();
+    if (this.#temporary) rmSync(this.#temporary, { recursive: true, force: true });
+  }
+}
+
+function asSqlite(connection: DatabaseConnection): SqliteConnection {
+  if (connection instanceof SqliteConnection) return connection;
+  throw new TypeError('not a connection of this driver');
+}
+
+/** What Kysely holds during one query or one transaction. */
+class SqliteConnection implements DatabaseConnection {
+  readonly #reader: SqliteStatements;
+  readonly #writer: SqliteStatements;
+  readonly #commits: GroupCommit;
+  #turn: Turn | undefined;
+
+  constructor(reader: SqliteStatements, writer: SqliteStatements, commits: GroupCommit) {
+    this.#reader = reader;
+    this.#writer = writer;
+    this.#commits = commits;
+  }
+
+  async begin(): Promise<void> {
+    this.#turn = await this.#commits.begin();
+  }
+
+  async commit(): Promise<void> {
+    await this.#turn?.commit();
+  }
+
+  async rollback(): Promise<void> {
+    await this.#turn?.rollback();
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    if (this.#turn) {
+      this.#turn.assertOpen();
+      return this.#writer.execute<R>(query);
+    }
+    if (isRead(query)) return this.#reader.execute<R>(query);
+    return this.#commits.write(() => this.#writer.execute<R>(query));
+  }
+
+  async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
+    this.#turn?.assertOpen();
+    yield* (this.#turn ? this.#writer : this.#reader).stream<R>(query);
+  }
+}
+
+/** What may go to the reading connection; whatever is not surely a read is treated as a write. */
+function isRead(query: CompiledQuery): boolean {
+  if (query.query.kind === 'SelectQueryNode') return true;
+  return query.query.kind === 'RawNode' && /^\s*(select|explain)\b/i.test(query.sql);
+}

@@ -1,0 +1,83 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import type { CompiledQuery, QueryResult } from 'kysely';
+import { LRUCache } from 'lru-cache';
+
+interface Cached {
+  readonly statement: StatementSync;
+  /** Names of the columns it answers with; empty for a statement that answers with a row count. */
+  columns: readonly string[];
+}
+
+/** One connection with its prepared statements, kept by SQL text. Kysely alone would prepare each statement anew. */
+export class SqliteStatements {
+  readonly database: DatabaseSync;
+  readonly #cache = new LRUCache<string, Cached>({ max: 500 });
+
+  constructor(path: string) {
+    this.database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 5_000 });
+  }
+
+  execute<R>(query: CompiledQuery): QueryResult<R> {
+    const cached = this.#prepare(query.sql);
+    const values = query.parameters.map(toSqliteValue);
+    if (cached.columns.length === 0) {
+      const { changes, lastInsertRowid } = cached.statement.run(...values);
+      return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+    }
+    const rows = cached.statement.all(...values);
+    return { rows: rows.map((row) => toRow<R>(row, cached)), numAffectedRows: BigInt(rows.length) };
+  }
+
+  /** Reads row by row. The statement is its own, since a cached one may be asked again before this one is read through. */
+  *stream<R>(query: CompiledQuery): Generator<QueryResult<R>> {
+    const cached = this.#compile(query.sql);
+    for (const row of cached.statement.iterate(...query.parameters.map(toSqliteValue))) {
+      yield { rows: [toRow<R>(row, cached)] };
+    }
+  }
+
+  close(): void {
+    this.#cache.clear();
+    this.database.close();
+  }
+
+  #prepare(sql: string): Cached {
+    const known = this.#cache.get(sql);
+    if (known) return known;
+    const cached = this.#compile(sql);
+    this.#cache.set(sql, cached);
+    return cached;
+  }
+
+  #compile(sql: string): Cached {
+    const statement = this.database.prepare(sql);
+    statement.setReturnArrays(true);
+    return { statement, columns: columnNames(statement) };
+  }
+}
+
+function columnNames(statement: StatementSync): readonly string[] {
+  return statement.columns().map((column) => column.name);
+}
+
+/**
+ * Rows arrive as arrays and become plain objects here: node:sqlite builds its own objects slowly and without a prototype,
+ * which then compare as different from what PostgreSQL answers.
+ */
+function toRow<R>(row: unknown, cached: Cached): R {
+  const values = row as readonly unknown[];
+  if (values.length !== cached.columns.length) cached.columns = columnNames(cached.statement);
+  const object: Record<string, unknown> = {};
+  const { columns } = cached;
+  for (let i = 0; i < values.length; i++) object[columns[i] ?? i] = values[i];
+  return object as R;
+}
+
+/**
+ * node:sqlite binds every JavaScript number as a float, so that `balance / ?` would divide as floats and a number in a
+ * text column would read "5.0". Whole numbers are bound as integers instead, as PostgreSQL does.
+ */
+function toSqliteValue(value: unknown): SQLInputValue {
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
+  return value as SQLInputValue;
+}

@@ -1,0 +1,14 @@
+import type { MetaTables } from './platform/db/tables.ts';
+
+/**
+ * Every table of the service, for `Database<Tables>`, `Kysely<Tables>` and `Transaction<Tables>`.
+ *
+ * A capability adds its tables in `<capability>/tables.ts`, which exports
+ * - an interface, table name to row: `export interface AccountTables { accounts: { id: string; created_at: number } }`.
+ *   Columns are snake_case; times, money and quota are `number` (int64), booleans `0 | 1`, JSON `string`, null is
+ *   `| null`, and a column the database fills in is `Generated<…>` of Kysely;
+ * - its migrations: `export const accountMigrations: readonly Migration[]`, column types taken from the `dialect` given.
+ *
+ * Then name the interface here and the migrations in `migrations.ts`.
+ */
+export interface Tables extends MetaTables {}
