@@ -1,0 +1,68 @@
+import type { Static, TSchema } from 'typebox';
+
+/**
+ * Who may call. Every endpoint declares one; a route without does not register.
+ * - `public`: nobody is asked who they are
+ * - `account`: session, user access token or device access token, with the user-id header
+ * - `owner`: session or user access token only: what could outlive a device sign-in or change the account
+ * - `admin`, `root`: as `owner`, with that role or a higher one
+ * - `model`: an `sk-` token or an llm_token
+ * - `self`: the handler reads its credential itself (device logout, signed addresses, OAuth client authentication)
+ */
+export type Policy = 'public' | 'account' | 'owner' | 'admin' | 'root' | 'model' | 'self';
+
+/**
+ * How failures are written.
+ * - `api`: `{success: false, message}`
+ * - `video`: `{code, message, data: null}`
+ * - `openai-video`: the same with `error: {message, type, param, code}` beside it
+ * - `model`: `{error: {message, type, param, code}}`
+ * - `oauth`: `{error, error_description}` (RFC 6749 section 5.2)
+ * - `page`: an HTML page
+ */
+export type EnvelopeKind = 'api' | 'video' | 'openai-video' | 'model' | 'oauth' | 'page';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/** One line of the contract: server, SDK, CLI, console and OpenAPI follow from it. */
+export interface Endpoint<
+  Params extends TSchema | undefined = TSchema | undefined,
+  Query extends TSchema | undefined = TSchema | undefined,
+  Body extends TSchema | undefined = TSchema | undefined,
+  Answer extends TSchema | undefined = TSchema | undefined,
+> {
+  readonly method: Method;
+  /** Fastify's form: `/api/tokens/:id`. */
+  readonly path: string;
+  /** One line for the reference. */
+  readonly summary: string;
+  /** Groups the reference: `accounts`, `video`, … */
+  readonly tag: string;
+  readonly policy: Policy;
+  readonly envelope: EnvelopeKind;
+  readonly params?: Params;
+  /** All query values arrive as strings. */
+  readonly query?: Query;
+  readonly body?: Body;
+  /** The whole success body; keys it does not name are not sent. Undefined: streams, pages, empty answers. */
+  readonly answer?: Answer;
+  /** Bytes; default 64 KiB. */
+  readonly bodyLimit?: number;
+  /** What a body may be; default `json`. */
+  readonly accepts?: 'json' | 'form' | 'json-or-multipart';
+  /** The answer holds tokens, passwords or keys: sent with `Cache-Control: no-store`. */
+  readonly secret?: boolean;
+}
+
+/** Declares an endpoint with its types kept. */
+export function endpoint<
+  const Params extends TSchema | undefined = undefined,
+  const Query extends TSchema | undefined = undefined,
+  const Body extends TSchema | undefined = undefined,
+  const Answer extends TSchema | undefined = undefined,
+>(line: Endpoint<Params, Query, Body, Answer>): Endpoint<Params, Query, Body, Answer> {
+  return line;
+}
+
+/** The static type of an optional schema; `undefined` where there is none. */
+export type StaticOf<S> = S extends TSchema ? Static<S> : undefined;

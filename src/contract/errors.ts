@@ -1,0 +1,91 @@
+/** OpenAI's error types, as its clients expect them in `error.type`. */
+export type ErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'permission_error'
+  | 'insufficient_quota'
+  | 'rate_limit_error'
+  | 'server_error'
+  | 'upstream_error';
+
+export interface ErrorRow {
+  /** HTTP status on the video, model-call and page paths. */
+  readonly status: number;
+  /** HTTP status on /api paths: 200 for every documented business failure. */
+  readonly api: number;
+  readonly type: ErrorType;
+  /** Whether the same request may succeed later without being changed. */
+  readonly retry: boolean;
+}
+
+const business = (status = 400, type: ErrorType = 'invalid_request_error'): ErrorRow => ({
+  status,
+  api: 200,
+  type,
+  retry: false,
+});
+const edge = (status: number, type: ErrorType, retry = false): ErrorRow => ({ status, api: status, type, retry });
+
+/** Every code this service answers with. The text of each stands in `messages/`; docs/errors.md is made from both. */
+export const ERRORS = {
+  // The edge: the request never reached a rule.
+  invalid_json: edge(400, 'invalid_request_error'),
+  invalid_request: edge(400, 'invalid_request_error'),
+  invalid_text: edge(400, 'invalid_request_error'),
+  body_too_large: edge(413, 'invalid_request_error'),
+  unsupported_media_type: edge(415, 'invalid_request_error'),
+  not_found: edge(404, 'invalid_request_error'),
+  method_not_allowed: edge(405, 'invalid_request_error'),
+  misdirected: edge(421, 'invalid_request_error'),
+  unauthorized: edge(401, 'authentication_error'),
+  invalid_api_key: edge(401, 'authentication_error'),
+  forbidden: edge(403, 'permission_error'),
+  cross_site: edge(403, 'permission_error'),
+  rate_limit_exceeded: edge(429, 'rate_limit_error', true),
+  internal_error: edge(500, 'server_error', true),
+  unavailable: edge(503, 'server_error', true),
+
+  // Accounts.
+  wrong_login: business(401, 'authentication_error'),
+  wrong_password: business(),
+  wrong_code: business(),
+  login_expired: business(),
+  username_taken: business(),
+  email_taken: business(),
+  registration_closed: business(403, 'permission_error'),
+  account_disabled: business(403, 'permission_error'),
+  two_factor_on: business(),
+  two_factor_off: business(),
+  two_factor_not_set_up: business(),
+  binding_taken: business(),
+  messaging_unavailable: business(502, 'upstream_error'),
+  phone_unavailable: business(502, 'upstream_error'),
+  rank_too_low: edge(403, 'permission_error'),
+  last_root: business(),
+  not_exist: business(404),
+  in_use: business(409),
+  already_exists: business(409),
+
+  // Money.
+  quota_not_enough: business(403, 'insufficient_quota'),
+  token_quota_not_enough: business(403, 'insufficient_quota'),
+
+  // Models and upstreams.
+  model_not_found: business(404),
+  model_not_allowed: business(403, 'permission_error'),
+  upstream_refused: business(400),
+  upstream_error: { status: 502, api: 200, type: 'upstream_error', retry: true },
+  upstream_unavailable: { status: 503, api: 200, type: 'upstream_error', retry: true },
+  upstream_timeout: { status: 504, api: 200, type: 'upstream_error', retry: true },
+
+  // Video.
+  task_not_exist: business(400),
+  task_not_completed: business(400),
+  content_not_found: business(404),
+  content_unavailable: { status: 502, api: 200, type: 'upstream_error', retry: true },
+  remix_unsupported: business(400),
+  idempotency_in_progress: edge(409, 'invalid_request_error', true),
+  idempotency_mismatch: edge(422, 'invalid_request_error'),
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof ERRORS;

@@ -1,0 +1,40 @@
+import { ERRORS, type ErrorCode } from '../../contract/errors.ts';
+import type { MessageParams } from '../../contract/messages/messages.ts';
+
+/** What a coded failure carries: what the caller may hear and, apart, what only the log may know. */
+export interface AppErrorOptions {
+  /** Fills the places of the code's text. */
+  readonly params?: MessageParams;
+  /** The field at fault, for OpenAI's `error.param`. */
+  readonly param?: string;
+  /** A text for the caller in place of the code's own (an upstream's words). */
+  readonly message?: string;
+  /** A code for the caller in place of ours, where the contract passes an upstream's through. */
+  readonly publicCode?: string;
+  /** Seconds for the Retry-After header. */
+  readonly retryAfterSeconds?: number;
+  /** Only for the log. */
+  readonly log?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+/** The one way a capability fails: a code of the contract's table. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly options: AppErrorOptions;
+  constructor(code: ErrorCode, options: AppErrorOptions = {}) {
+    super(options.message ?? code, { cause: options.cause });
+    this.name = 'AppError';
+    this.code = code;
+    this.options = options;
+  }
+}
+
+/** A failure of fields: HTTP 400 in every envelope. */
+export const invalid = (detail: string, param?: string): AppError =>
+  new AppError('invalid_request', { params: { detail }, ...(param === undefined ? {} : { param }) });
+
+export const notExist = (what: string): AppError => new AppError('not_exist', { params: { what } });
+
+export const isAppError = (error: unknown, code?: ErrorCode): error is AppError =>
+  error instanceof AppError && (code === undefined || error.code === code) && error.code in ERRORS;

@@ -1,0 +1,68 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Endpoint } from '../../../contract/endpoint.ts';
+import { AppError, invalid } from '../errors.ts';
+import { parseJson } from '../json.ts';
+import { readMultipart } from './multipart.ts';
+
+const EXPECTED: Readonly<Record<NonNullable<Endpoint['accepts']>, string>> = {
+  json: 'application/json',
+  form: 'application/x-www-form-urlencoded',
+  'json-or-multipart': 'application/json or multipart/form-data',
+};
+
+/**
+ * One table of body readers. Which of them a route takes is the route's line of the contract, not the sender's header:
+ * a form sent to a JSON address is refused, which also keeps cross-site forms out.
+ */
+export function acceptBodies(fastify: FastifyInstance): void {
+  fastify.removeContentTypeParser(['application/json', 'text/plain']);
+  fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    if (acceptsOf(request) === 'form') return done(refusal(request));
+    if (body.length === 0) return done(null, undefined);
+    const parsed = toBody(body);
+    if (parsed instanceof AppError) return done(parsed);
+    request.rawBytes = body;
+    done(null, parsed.value);
+  });
+  fastify.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'buffer' },
+    (request, body: Buffer, done) => {
+      if (acceptsOf(request) !== 'form') return done(refusal(request));
+      const form = toForm(body.toString('utf8'));
+      done(form instanceof AppError ? form : null, form);
+    },
+  );
+  fastify.addHook('preValidation', async (request) => {
+    if (!request.isMultipart()) return;
+    if (acceptsOf(request) !== 'json-or-multipart') throw refusal(request);
+    const { fields, files } = await readMultipart(request);
+    request.body = fields;
+    request.uploads = files;
+  });
+}
+
+const acceptsOf = (request: FastifyRequest): NonNullable<Endpoint['accepts']> =>
+  request.routeOptions.config.endpoint?.accepts ?? 'json';
+
+const refusal = (request: FastifyRequest): AppError =>
+  new AppError('unsupported_media_type', { params: { expected: EXPECTED[acceptsOf(request)] } });
+
+function toBody(bytes: Buffer): { value: unknown } | AppError {
+  try {
+    return { value: parseJson(bytes) };
+  } catch (error) {
+    return error instanceof AppError ? error : new AppError('invalid_json', { cause: error });
+  }
+}
+
+/** RFC 6749 section 3.2: a parameter sent twice is an error. */
+function toForm(text: string): Record<string, string> | AppError {
+  const form: Record<string, string> = Object.create(null);
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (Object.hasOwn(form, name)) return invalid(`${name} is given twice.`, name);
+    if (value.includes('\u0000') || !value.isWellFormed()) return new AppError('invalid_text');
+    form[name] = value;
+  }
+  return { ...form };
+}

@@ -1,0 +1,68 @@
+import type { EnvelopeKind } from '../../../contract/endpoint.ts';
+import { ERRORS, type ErrorCode, type ErrorRow } from '../../../contract/errors.ts';
+import { type Locale, toText } from '../../../contract/messages/messages.ts';
+import { AppError } from '../errors.ts';
+
+export interface RenderedFailure {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** One failure in one envelope. Pure: anything that is not an AppError is our fault and says nothing of itself. */
+export function toFailure(error: unknown, envelope: EnvelopeKind, locale: Locale, requestId: string): RenderedFailure {
+  const known = error instanceof AppError ? error : new AppError('internal_error', { params: { requestId } });
+  const row: ErrorRow = ERRORS[known.code];
+  const { params, retryAfterSeconds, param, publicCode } = known.options;
+  const message = known.options.message ?? toText(known.code, locale, params);
+  const code = publicCode ?? known.code;
+  return {
+    status: envelope === 'api' ? row.api : row.status,
+    headers:
+      retryAfterSeconds === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(retryAfterSeconds))) },
+    contentType: envelope === 'page' ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
+    body: BODIES[envelope]({ message, code, param: param ?? null, type: row.type, ours: known.code, locale }),
+  };
+}
+
+interface Parts {
+  readonly message: string;
+  readonly code: string;
+  readonly ours: ErrorCode;
+  readonly param: string | null;
+  readonly type: string;
+  readonly locale: Locale;
+}
+
+const BODIES: Readonly<Record<EnvelopeKind, (parts: Parts) => string>> = {
+  api: ({ message }) => JSON.stringify({ success: false, message }),
+  video: ({ code, message }) => JSON.stringify({ code, message, data: null }),
+  // The documented body of a missing task stays to the letter, on both formats.
+  'openai-video': ({ code, message, type, param, ours }) =>
+    JSON.stringify(
+      ours === 'task_not_exist'
+        ? { code, message, data: null }
+        : { code, message, data: null, error: { message, type, param, code } },
+    ),
+  model: ({ code, message, type, param }) => JSON.stringify({ error: { message, type, param, code } }),
+  oauth: ({ code, message, ours }) =>
+    JSON.stringify({
+      error: ours === 'internal_error' || ours === 'unavailable' ? 'server_error' : code,
+      error_description: message,
+    }),
+  page: ({ message, locale }) =>
+    `<!doctype html><html lang="${locale}"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Reelgate</title><p>${escapeHtml(message)}</p></html>`,
+};
+
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+
+/** The envelope of an address that matched no route. */
+export function envelopeOfPath(path: string): EnvelopeKind {
+  if (path.startsWith('/api/')) return 'api';
+  if (path.startsWith('/v1/video')) return 'openai-video';
+  if (path.startsWith('/kling/') || path.startsWith('/jimeng/')) return 'video';
+  if (path.startsWith('/v1/') || path.startsWith('/v2/')) return 'model';
+  if (path.startsWith('/oauth/')) return 'oauth';
+  return 'page';
+}

@@ -1,0 +1,66 @@
+import multipart from '@fastify/multipart';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { AppError, invalid } from '../errors.ts';
+
+export interface UploadedFile {
+  readonly field: string;
+  readonly filename: string;
+  readonly mimeType: string;
+  readonly bytes: Buffer;
+}
+
+const LIMITS = {
+  fields: 50,
+  fieldNameSize: 100,
+  fieldSize: 1024 * 1024,
+  files: 4,
+  fileSize: 64 * 1024 * 1024,
+  parts: 60,
+  headerPairs: 50,
+};
+
+export async function acceptMultipart(fastify: FastifyInstance): Promise<void> {
+  await fastify.register(multipart, { limits: LIMITS, throwFileSizeLimit: true });
+}
+
+export interface MultipartBody {
+  /** Text parts; `name[part]` makes nested objects one level deep, as OpenAI's clients send them. */
+  readonly fields: { readonly [name: string]: unknown };
+  readonly files: readonly UploadedFile[];
+}
+
+/** Reads a whole multipart body within its bounds; repeated text parts are an error, as they are for JSON keys nobody can choose between. */
+export async function readMultipart(request: FastifyRequest): Promise<MultipartBody> {
+  const fields: Record<string, unknown> = Object.create(null);
+  const files: UploadedFile[] = [];
+  for await (const part of request.parts()) {
+    if (part.type === 'file') {
+      const bytes = await part.toBuffer();
+      files.push({ field: part.fieldname, filename: part.filename ?? '', mimeType: part.mimetype, bytes });
+      continue;
+    }
+    if (part.fieldnameTruncated || part.valueTruncated)
+      throw new AppError('body_too_large', { params: { limit: '1 MiB per field' } });
+    setField(fields, part.fieldname, part.value);
+  }
+  return { fields: { ...fields }, files };
+}
+
+const NAME = /^([A-Za-z0-9_.-]{1,64})(?:\[([A-Za-z0-9_.-]{1,64})\])?$/;
+const FORBIDDEN = new Set(['__proto__', 'constructor', 'prototype']);
+
+function setField(fields: Record<string, unknown>, fieldName: string, value: unknown): void {
+  const [, name, inner] = NAME.exec(fieldName) ?? [];
+  if (name === undefined || FORBIDDEN.has(name) || (inner !== undefined && FORBIDDEN.has(inner)))
+    throw invalid('The part name is not accepted.');
+  if (inner === undefined) {
+    if (Object.hasOwn(fields, name)) throw invalid(`${name} is given twice.`, name);
+    fields[name] = value;
+    return;
+  }
+  const holder = fields[name] ?? Object.create(null);
+  fields[name] = holder;
+  if (typeof holder !== 'object' || holder === null || Object.hasOwn(holder, inner))
+    throw invalid(`${name} is given twice.`, name);
+  (holder as Record<string, unknown>)[inner] = value;
+}

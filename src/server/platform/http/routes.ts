@@ -1,0 +1,109 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Endpoint, StaticOf } from '../../../contract/endpoint.ts';
+import type { Locale } from '../../../contract/messages/messages.ts';
+import type { Log } from '../log.ts';
+import type { Authenticator, CallerOf } from './caller.ts';
+import type { UploadedFile } from './multipart.ts';
+import { checkOf } from './validation.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    readonly endpoint?: Endpoint;
+  }
+}
+
+/** What a handler may know of the request beyond its checked parts. */
+export interface RequestContext {
+  readonly id: string;
+  /** The client's address, proxies of TRUST_PROXY looked through. */
+  readonly address: string;
+  readonly locale: Locale;
+  readonly log: Log;
+  readonly headers: FastifyRequest['headers'];
+  /** Value of the cookie `session`. */
+  readonly session: string | undefined;
+  /** File parts of a multipart body. */
+  readonly files: readonly UploadedFile[];
+  /** The body as it came, where a rule needs the very bytes (idempotency). */
+  readonly rawBody: Buffer | undefined;
+  /** Ends when the client goes away before the answer is complete. */
+  readonly gone: AbortSignal;
+}
+
+export interface Input<E extends Endpoint> {
+  readonly params: StaticOf<E['params']>;
+  readonly query: StaticOf<E['query']>;
+  readonly body: StaticOf<E['body']>;
+  readonly caller: CallerOf<E['policy']>;
+  readonly request: RequestContext;
+  /** For headers, cookies, streams and statuses other than 200. */
+  readonly reply: FastifyReply;
+}
+
+/** Answers with the success body of the endpoint, or with `reply` itself when it has sent the answer another way. */
+export type Handler<E extends Endpoint> = (input: Input<E>) => Promise<StaticOf<E['answer']> | FastifyReply>;
+
+/** Where capabilities hang their handlers; a route exists only with its line of the contract. */
+export interface Routes {
+  add<E extends Endpoint>(endpoint: E, handler: Handler<E>): void;
+  /** The lines added so far, for the API reference and the tests that walk all routes. */
+  readonly endpoints: readonly Endpoint[];
+}
+
+export interface RouteSurroundings {
+  readonly authenticator: Authenticator;
+  contextOf(request: FastifyRequest): RequestContext;
+}
+
+/** Binds contract lines to Fastify: policy first, then the schemas, then the handler. */
+export function makeRoutes(fastify: FastifyInstance, around: RouteSurroundings): Routes {
+  const endpoints: Endpoint[] = [];
+  return {
+    endpoints,
+    add(endpoint, handler) {
+      endpoints.push(endpoint);
+      const identify = identifier(endpoint, around.authenticator);
+      fastify.route({
+        method: endpoint.method,
+        url: endpoint.path,
+        // HEAD is answered by those handlers that declare it through GET and look at the method.
+        exposeHeadRoute: endpoint.method === 'GET',
+        bodyLimit: endpoint.bodyLimit ?? 64 * 1024,
+        config: { endpoint },
+        schema: {
+          ...(endpoint.params === undefined ? {} : { params: endpoint.params }),
+          ...(endpoint.query === undefined ? {} : { querystring: endpoint.query }),
+          ...(endpoint.body === undefined ? {} : { body: endpoint.body }),
+          ...(endpoint.answer === undefined ? {} : { response: { 200: endpoint.answer } }),
+        },
+        validatorCompiler: ({ schema }) => checkOf(schema as Parameters<typeof checkOf>[0]),
+        // Nobody's body is looked at before the caller is known.
+        onRequest: async (request) => {
+          request.caller = await identify(request, around.contextOf(request));
+        },
+        handler: async (request, reply) => {
+          if (endpoint.secret === true) reply.header('cache-control', 'no-store');
+          const input = {
+            params: request.params,
+            query: request.query,
+            body: request.body,
+            caller: request.caller,
+            request: around.contextOf(request),
+            reply,
+          };
+          return handler(input as never);
+        },
+      });
+    },
+  };
+}
+
+type Identify = (request: FastifyRequest, context: RequestContext) => Promise<FastifyRequest['caller']>;
+
+function identifier(endpoint: Endpoint, authenticator: Authenticator): Identify {
+  const { policy } = endpoint;
+  if (policy === 'public' || policy === 'self') return async () => undefined;
+  if (policy === 'model')
+    return async (_, { headers, session, address }) => authenticator.model({ headers, session, address });
+  return async (_, { headers, session, address }) => authenticator.account(policy, { headers, session, address });
+}

@@ -1,0 +1,27 @@
+import type { TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { invalid } from '../errors.ts';
+
+type Check = (value: unknown) => { value: unknown } | { error: Error };
+
+const compiled = new WeakMap<object, Check>();
+
+/** A check for a schema, compiled once. No coercion: integers are integers, strings are strings. */
+export function checkOf(schema: TSchema): Check {
+  const known = compiled.get(schema);
+  if (known !== undefined) return known;
+  const validator = Compile(schema);
+  const check: Check = (value) => {
+    if (validator.Check(value)) return { value };
+    const [first] = validator.Errors(value);
+    if (first === undefined) return { error: invalid('The request does not have the expected form.') };
+    const missing = (first.params as { requiredProperties?: string[] }).requiredProperties?.[0];
+    const path = [...first.instancePath.split('/').slice(1), ...(missing === undefined ? [] : [missing])].join('.');
+    const detail = missing === undefined ? first.message : 'is required';
+    return {
+      error: invalid(path === '' ? `The body ${detail}.` : `${path} ${detail}.`, path === '' ? undefined : path),
+    };
+  };
+  compiled.set(schema, check);
+  return check;
+}

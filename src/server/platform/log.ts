@@ -1,0 +1,72 @@
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+
+export type Log = Logger;
+
+/** Keys whose values never reach a log line, wherever they stand within two levels. */
+const SECRET_KEYS = [
+  'authorization',
+  'cookie',
+  'password',
+  'original_password',
+  'access_token',
+  'refresh_token',
+  'llm_token',
+  'client_secret',
+  'app_password',
+  'api_key',
+  'secret_key',
+  'access_key',
+  'service_account',
+  'private_key',
+  'credentials',
+  'key',
+  'code',
+  'token',
+  'device_code',
+  'user_code',
+  'x-api-key',
+  'x-goog-api-key',
+];
+
+/** Things that look like a secret inside a free text: our prefixes, bearer values, keys in addresses. */
+const SECRET_TEXT =
+  /\b(?:sk|llm|rgat|rgrt|rgut|rgs|rgcs)[-_][A-Za-z0-9_-]{12,}|Bearer\s+[A-Za-z0-9._~+/=-]{8,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_.-]+|([?&](?:key|token|code|sig|signature|x-tos-signature|access_token)=)[^&\s"]+/gi;
+
+/** A text with everything that looks like a secret replaced. */
+export const maskSecrets = (text: string): string =>
+  text.replace(SECRET_TEXT, (_all, query?: string) => `${query ?? ''}[masked]`);
+
+/** JSON lines with masked secrets. `destination` is for tests. */
+export function openLog(level: string, destination?: DestinationStream): Log {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      redact: {
+        paths: SECRET_KEYS.flatMap((key) => [`["${key}"]`, `*["${key}"]`, `*.*["${key}"]`]),
+        censor: '[masked]',
+      },
+      serializers: { err: toLoggedError, error: toLoggedError },
+    },
+    destination ?? pino.destination({ dest: 1, sync: false }),
+  );
+}
+
+interface LoggedError {
+  readonly type: string;
+  readonly message: string;
+  readonly stack?: string;
+  readonly cause?: LoggedError;
+}
+
+/** Errors by type, message and stack, causes included, secrets masked; never their other properties. */
+function toLoggedError(error: unknown, depth = 0): LoggedError {
+  if (!(error instanceof Error)) return { type: typeof error, message: maskSecrets(String(error)) };
+  return {
+    type: error.name,
+    message: maskSecrets(error.message),
+    ...(error.stack === undefined ? {} : { stack: maskSecrets(error.stack) }),
+    ...(error.cause === undefined || depth >= 4 ? {} : { cause: toLoggedError(error.cause, depth + 1) }),
+  };
+}
