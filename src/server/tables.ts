@@ -1,4 +1,5 @@
 import type { MetaTables } from './platform/db/tables.ts';
+import type { QuotaTables } from './quota/tables.ts';
 
 /**
  * Every table of the service, for `Database<Tables>`, `Kysely<Tables>` and `Transaction<Tables>`.
@@ -11,4 +12,4 @@ import type { MetaTables } from './platform/db/tables.ts';
  *
  * Then name the interface here and the migrations in `migrations.ts`.
  */
-export interface Tables extends MetaTables {}
+export interface Tables extends MetaTables, QuotaTables {}

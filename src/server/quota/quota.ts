@@ -1,0 +1,57 @@
+import type { Transaction } from 'kysely';
+import type { Tables } from '../tables.ts';
+
+type Trx = Transaction<Tables>;
+
+/** Money set aside before work begins. All amounts are whole quota, never negative. */
+export interface Reservation {
+  /** Task id or request id: one reservation each, for ever. */
+  readonly ref: string;
+  readonly userId: number;
+  /** The token that asked; its own limit counts too. Undefined for work a person starts in the console. */
+  readonly tokenId?: number;
+  /** The public model name, for the usage figures and for what a plan covers. */
+  readonly model: string;
+  readonly amount: number;
+}
+
+export type LedgerKind = 'reserve' | 'settle' | 'refund' | 'grant' | 'expire';
+
+/**
+ * The ledger. Every call works inside the caller's transaction, so that money and the state it belongs to change
+ * together. One entry per cause: (ref, kind) is unique. Every balance equals the sum of its entries and never goes below 0.
+ */
+export interface Quota {
+  /** Takes the amount: the plan's allowance first, then the wallet. Throws `quota_not_enough` or `token_quota_not_enough`, having changed nothing. */
+  reserve(trx: Trx, reservation: Reservation): Promise<void>;
+  /**
+   * Ends a reservation by its real cost. What was reserved beyond it goes back where it came from; what is missing is taken
+   * from the wallet as far as it reaches. Answers the amount charged, or undefined when the reservation had ended already.
+   */
+  settle(trx: Trx, ref: string, cost: number): Promise<number | undefined>;
+  /** Ends a reservation by giving all of it back. Answers whether this call did it: the loser of a race gets false. */
+  refund(trx: Trx, ref: string): Promise<boolean>;
+  /** Changes a wallet from outside (administrator, redemption code, gift). A negative amount takes at most what is there: else `quota_not_enough`. */
+  grant(
+    trx: Trx,
+    change: { readonly userId: number; readonly amount: number; readonly ref: string; readonly note?: string },
+  ): Promise<void>;
+  /** Makes the wallet of a new account. */
+  open(trx: Trx, userId: number, amount: number): Promise<void>;
+  /** `balance`: reservations already taken. `used`: settled. `requests`: settled reservations. */
+  wallet(userId: number): Promise<{ readonly balance: number; readonly used: number; readonly requests: number }>;
+}
+
+/**
+ * A plan's allowance, asked before the wallet. Implemented by packages; without it there is none. `slot` names the period the
+ * amount came from and is given back with a refund or a settlement.
+ */
+export interface Allowances {
+  take(
+    trx: Trx,
+    request: { readonly userId: number; readonly model: string; readonly amount: number },
+  ): Promise<{ readonly taken: number; readonly slot: string }>;
+  giveBack(trx: Trx, slot: string, amount: number): Promise<void>;
+  /** Models the account's plan permits; undefined = all. */
+  permittedModels(userId: number): Promise<ReadonlySet<string> | undefined>;
+}

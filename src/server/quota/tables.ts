@@ -1,0 +1,87 @@
+import { type Generated, sql } from 'kysely';
+import type { Migration } from '../platform/db/migrate.ts';
+
+export interface QuotaTables {
+  /** One row an account. `balance` is the sum of the account's ledger amounts, reservations already taken. */
+  wallets: { user_id: number; balance: number; used: number; requests: number };
+  /** Reservations still open; closing one deletes it, and the row count of that delete decides who closed it. */
+  holds: {
+    ref: string;
+    user_id: number;
+    token_id: number | null;
+    model: string;
+    amount: number;
+    /** Part that came from a plan, and the period it came from. */
+    plan_amount: number;
+    plan_slot: string | null;
+    created_at: number;
+  };
+  /** Append-only. `amount` changes the wallet, `plan_amount` an allowance; `charged` is the final cost, on settle rows. */
+  ledger: {
+    id: Generated<number>;
+    user_id: number;
+    kind: string;
+    amount: number;
+    plan_amount: number;
+    charged: number;
+    ref: string;
+    token_id: number | null;
+    model: string | null;
+    note: string | null;
+    created_at: number;
+  };
+  /** Settled use by UTC day, model and token; `token_id` 0 = none. */
+  usage_daily: { user_id: number; day: number; token_id: number; model: string; requests: number; quota: number };
+}
+
+export const quotaMigrations: readonly Migration[] = [
+  {
+    id: '0010-quota',
+    async up(trx, { int64, text, autoIncrement }) {
+      await trx.schema
+        .createTable('wallets')
+        .addColumn('user_id', int64, (column) => column.primaryKey())
+        .addColumn('balance', int64, (column) => column.notNull())
+        .addColumn('used', int64, (column) => column.notNull().defaultTo(0))
+        .addColumn('requests', int64, (column) => column.notNull().defaultTo(0))
+        .addCheckConstraint('wallets_never_below_zero', sql`balance >= 0`)
+        .execute();
+      await trx.schema
+        .createTable('holds')
+        .addColumn('ref', text, (column) => column.primaryKey())
+        .addColumn('user_id', int64, (column) => column.notNull())
+        .addColumn('token_id', int64)
+        .addColumn('model', text, (column) => column.notNull())
+        .addColumn('amount', int64, (column) => column.notNull())
+        .addColumn('plan_amount', int64, (column) => column.notNull())
+        .addColumn('plan_slot', text)
+        .addColumn('created_at', int64, (column) => column.notNull())
+        .execute();
+      const ledger = trx.schema.createTable('ledger').addColumn('id', int64, autoIncrement);
+      await ledger
+        .addColumn('user_id', int64, (column) => column.notNull())
+        .addColumn('kind', text, (column) => column.notNull())
+        .addColumn('amount', int64, (column) => column.notNull())
+        .addColumn('plan_amount', int64, (column) => column.notNull())
+        .addColumn('charged', int64, (column) => column.notNull())
+        .addColumn('ref', text, (column) => column.notNull())
+        .addColumn('token_id', int64)
+        .addColumn('model', text)
+        .addColumn('note', text)
+        .addColumn('created_at', int64, (column) => column.notNull())
+        .execute();
+      await trx.schema.createIndex('ledger_once').on('ledger').columns(['ref', 'kind']).unique().execute();
+      await trx.schema.createIndex('ledger_by_user').on('ledger').columns(['user_id', 'id']).execute();
+      await trx.schema
+        .createTable('usage_daily')
+        .addColumn('user_id', int64, (column) => column.notNull())
+        .addColumn('day', int64, (column) => column.notNull())
+        .addColumn('token_id', int64, (column) => column.notNull())
+        .addColumn('model', text, (column) => column.notNull())
+        .addColumn('requests', int64, (column) => column.notNull())
+        .addColumn('quota', int64, (column) => column.notNull())
+        .addPrimaryKeyConstraint('usage_daily_key', ['user_id', 'day', 'token_id', 'model'])
+        .execute();
+    },
+  },
+];
