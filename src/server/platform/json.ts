@@ -1,19 +1,159 @@
-/** Parses JSON from callers and upstreams: at most 64 levels deep, no keys that reach into prototypes. Throws SyntaxError. */
-export function parseJson(source: string | Buffer, limits: { readonly maxDepth?: number } = {}): unknown {
-  const text = typeof source === 'string' ? source : source.toString('utf8');
-  const { maxDepth = 64 } = limits;
-  let depth = 0;
-  let inString = false;
-  for (let index = 0; index < text.length; index += 1) {
-    const sign = text.charCodeAt(index);
-    if (inString) {
-      if (sign === 0x5c) index += 1;
-      else if (sign === 0x22) inString = false;
-    } else if (sign === 0x22) inString = true;
-    else if (sign === 0x7b || sign === 0x5b) {
-      depth += 1;
-      if (depth > maxDepth) throw new SyntaxError('too deep');
-    } else if (sign === 0x7d || sign === 0x5d) depth -= 1;
+/**
+ * Reading JSON that somebody else wrote, callers and upstreams alike, and the rules for text inside it.
+ *
+ * `JSON.parse` alone accepts what hurts later: nesting that overflows recursive walkers, and the keys `__proto__` and
+ * `constructor.prototype`, which turn a later merge into prototype pollution.
+ */
+
+export type JsonRefusal = 'syntax' | 'depth' | 'keys' | 'prototype';
+
+/** Thrown by `parseJson`; `message` is fit for the one who sent the text and never quotes it. */
+export class JsonRefused extends SyntaxError {
+  readonly reason: JsonRefusal;
+  constructor(reason: JsonRefusal, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'JsonRefused';
+    this.reason = reason;
   }
-  return JSON.parse(text);
+}
+
+export interface JsonBounds {
+  /** Levels of arrays and objects; default 64. */
+  readonly maxDepth?: number;
+  /** Object members in the whole document; default unbounded. */
+  readonly maxKeys?: number;
+}
+
+const DEFAULT_MAX_DEPTH = 64;
+
+/** Cheap hint that a polluting key may be present, plain or with its ASCII letters escaped. Strings may trigger it too. */
+const POLLUTING_HINT = /__proto__|constructor|\\u00/i;
+
+/**
+ * Parses JSON within bounds. A leading byte order mark is ignored (RFC 8259 section 8.1); of duplicate keys the last wins.
+ *
+ * @throws JsonRefused
+ */
+export function parseJson(source: string | Buffer, bounds: JsonBounds = {}): unknown {
+  let text = typeof source === 'string' ? source : source.toString('utf8');
+  if (text.charCodeAt(0) === 0xfeff) text = text.slice(1);
+  const maxDepth = bounds.maxDepth ?? DEFAULT_MAX_DEPTH;
+  if (bounds.maxKeys !== undefined || hasMoreOpenings(text, maxDepth)) scan(text, maxDepth, bounds.maxKeys ?? Infinity);
+  const value = parse(text);
+  if (POLLUTING_HINT.test(text)) refusePollutingKeys(value);
+  return value;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new JsonRefused('syntax', 'not valid JSON', error);
+  }
+}
+
+/** Most documents have fewer brackets than levels allowed, so that they need no scan at all. */
+function hasMoreOpenings(text: string, limit: number): boolean {
+  let left = limit;
+  for (const bracket of ['{', '[']) {
+    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {
+      if (--left < 0) return true;
+    }
+  }
+  return false;
+}
+
+/** One pass over the text before anything is built from it; malformed text is left to JSON.parse. */
+function scan(text: string, maxDepth: number, maxKeys: number): void {
+  let depth = 0;
+  let keys = 0;
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case 0x22: // "
+        at = endOfString(text, at);
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        if (++depth > maxDepth) throw new JsonRefused('depth', `JSON deeper than ${maxDepth} levels`);
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        depth--;
+        break;
+      case 0x3a: // :
+        if (++keys > maxKeys) throw new JsonRefused('keys', `JSON with more than ${maxKeys} keys`);
+        break;
+    }
+  }
+}
+
+/** Index of the quote that closes the string opened at `start`, or the end of the text. */
+function endOfString(text: string, start: number): number {
+  for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let first = quote;
+    while (text.charCodeAt(first - 1) === 0x5c) first--;
+    if ((quote - first) % 2 === 0) return quote;
+  }
+  return text.length;
+}
+
+function refusePollutingKeys(root: unknown): void {
+  for (const object of containersOf(root)) {
+    if (Array.isArray(object)) continue;
+    if (Object.hasOwn(object, '__proto__')) throw new JsonRefused('prototype', 'the key __proto__ is not allowed');
+    if (!Object.hasOwn(object, 'constructor')) continue;
+    const inner = (object as { constructor: unknown }).constructor;
+    if (typeof inner === 'object' && inner !== null && Object.hasOwn(inner, 'prototype')) {
+      throw new JsonRefused('prototype', 'the key constructor.prototype is not allowed');
+    }
+  }
+}
+
+/** Every object and array inside a value, itself included, without recursion. */
+function* containersOf(root: unknown): Generator<object> {
+  const waiting: unknown[] = [root];
+  while (waiting.length > 0) {
+    const value = waiting.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    yield value;
+    for (const inner of Array.isArray(value) ? value : Object.values(value)) {
+      if (typeof inner === 'object' && inner !== null) waiting.push(inner);
+    }
+  }
+}
+
+/** False for U+0000, which PostgreSQL cannot store, and for lone surrogates, which have no UTF-8 form. */
+export function isWellFormedText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\u0000');
+}
+
+/** Whether every string inside a value, keys included, is well-formed text. */
+export function hasOnlyWellFormedText(root: unknown): boolean {
+  if (typeof root === 'string') return isWellFormedText(root);
+  for (const container of containersOf(root)) {
+    if (!Array.isArray(container) && !Object.keys(container).every(isWellFormedText)) return false;
+    for (const value of Array.isArray(container) ? container : Object.values(container)) {
+      if (typeof value === 'string' && !isWellFormedText(value)) return false;
+    }
+  }
+  return true;
+}
+
+/** Length in code points; a lone surrogate counts as one. */
+export function countCodePoints(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at += unitsAt(text, at)) count++;
+  return count;
+}
+
+/** The first `max` code points of a text; never cuts a surrogate pair in half. */
+export function cutCodePoints(text: string, max: number): string {
+  if (text.length <= max) return text;
+  let at = 0;
+  for (let count = 0; count < max && at < text.length; count++) at += unitsAt(text, at);
+  return text.slice(0, at);
+}
+
+function unitsAt(text: string, at: number): 1 | 2 {
+  return (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
 }

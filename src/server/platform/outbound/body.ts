@@ -1,0 +1,46 @@
+import { Readable } from 'node:stream';
+import type { ExchangeControl, ExchangeHandler, OutboundError, OutboundResponse } from './outbound.ts';
+
+/** An answer's body as a stream that slows the socket down when nobody reads and ends the exchange when destroyed. */
+class Body extends Readable {
+  readonly #control: ExchangeControl;
+  constructor(control: ExchangeControl) {
+    super({ highWaterMark: 64 * 1024 });
+    this.#control = control;
+  }
+  override _read(): void {
+    this.#control.resume();
+  }
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.#control.abort();
+    callback(error);
+  }
+}
+
+/** Turns the handler style into a promise of head and body; `onOver` runs once, however the exchange ends. */
+export function responseHandler(
+  resolve: (response: OutboundResponse) => void,
+  reject: (error: OutboundError) => void,
+  onOver: () => void = () => {},
+): ExchangeHandler {
+  let body: Body | undefined;
+  return {
+    head(status, headers, control) {
+      body = new Body(control);
+      resolve({ status, headers, body });
+    },
+    chunk(bytes, control) {
+      if (body?.push(bytes) === false) control.pause();
+    },
+    end() {
+      onOver();
+      body?.push(null);
+    },
+    fail(error) {
+      onOver();
+      if (body === undefined) reject(error);
+      // The receiver who destroyed the body knows; only news are passed on.
+      else if (!body.destroyed) body.destroy(error);
+    },
+  };
+}

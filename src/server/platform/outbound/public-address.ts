@@ -1,0 +1,22 @@
+import ipaddr from 'ipaddr.js';
+
+/** Azure's WireServer hands out instance secrets from an address that is public by its number. */
+const AZURE_WIRE_SERVER = '168.63.129.16';
+
+const IPV6_GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
+
+/**
+ * Whether an IP address may be dialled for a stranger: global unicast by the IANA special-purpose registries, nothing else.
+ *
+ * A positive rule: loopback, private, link-local (cloud metadata), shared (RFC 6598), documentation, multicast and
+ * reserved ranges fail it, and so does every IPv6 form that carries an IPv4 address (mapped, NAT64, 6to4, Teredo), since
+ * what it reaches depends on the network. Zone identifiers and anything that is no canonical IP text fail too.
+ */
+export function isPublicAddress(text: string): boolean {
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) {
+    return ipaddr.IPv4.parse(text).range() === 'unicast' && text !== AZURE_WIRE_SERVER;
+  }
+  if (!ipaddr.IPv6.isValid(text) || text.includes('%')) return false;
+  const address = ipaddr.IPv6.parse(text);
+  return address.match(IPV6_GLOBAL_UNICAST) && address.range() === 'unicast';
+}
