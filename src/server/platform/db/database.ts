@@ -1,15 +1,7 @@
-import {
-  type Driver,
-  Kysely,
-  type Dialect as KyselyDialect,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-  type Transaction,
-} from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import type { DialectName } from './dialect.ts';
-import { SqliteDriver } from './sqlite-driver.ts';
-import { TransactionContext } from './transaction-context.ts';
+import { openPostgres } from './postgres-database.ts';
+import { openSqlite } from './sqlite-database.ts';
 
 /** The part of the log the database writes to; pino fits. */
 export interface DatabaseLog {
@@ -21,6 +13,10 @@ export interface DatabaseOptions {
   readonly log?: DatabaseLog;
   /** SQLite: how long a transaction's callback may keep everybody else waiting; default 5 000. */
   readonly stallMs?: number;
+  /** PostgreSQL: most connections at a time; default 10. */
+  readonly poolMax?: number;
+  /** PostgreSQL: longest run of one statement and longest wait for a connection; default 5 000. */
+  readonly statementTimeoutMs?: number;
 }
 
 /**
@@ -47,41 +43,13 @@ export interface Database<T> {
 }
 
 /**
- * @param url `sqlite:<path>` (the folder is made when absent), `sqlite::memory:` (gone on close) or `postgres://…`
+ * Opens the file, or makes ready to connect: PostgreSQL is first spoken to by the first query.
+ *
+ * @param url `sqlite:<path>` (the folder is made when absent), `sqlite::memory:` (gone on close) or `postgres://…`,
+ *   where `?poolMax=20` sets the size of the pool
  */
 export function openDatabase<T>(url: string, options: DatabaseOptions = {}): Database<T> {
   if (url.startsWith('sqlite:')) return openSqlite<T>(url.slice('sqlite:'.length), options);
+  if (/^postgres(ql)?:/.test(url)) return openPostgres<T>(url, options);
   throw new TypeError('the database url must begin with "sqlite:" or "postgres://"');
-}
-
-function openSqlite<T>(path: string, options: DatabaseOptions): Database<T> {
-  const context = new TransactionContext();
-  const driver = new SqliteDriver(path, {
-    stallMs: options.stallMs ?? 5_000,
-    onStall: (error) => options.log?.error({ err: error }, 'a transaction held up all others and was rolled back'),
-  });
-  const kysely = new Kysely<T>({ dialect: sqliteDialect(context.guard(driver)) });
-  return {
-    dialect: 'sqlite',
-    kysely,
-    transaction: (work) => kysely.transaction().execute((trx) => context.run(() => work(trx))),
-    ping: async () => {},
-    close: () => driver.destroy(),
-  };
-}
-
-function sqliteDialect(driver: Driver): KyselyDialect {
-  return {
-    createDriver: () => driver,
-    createAdapter: () => new ConcurrentSqliteAdapter(),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
-    createIntrospector: (db) => new SqliteIntrospector(db),
-  };
-}
-
-/** Kysely lets only one query at a time near SQLite by default; here the driver orders the writes itself. */
-class ConcurrentSqliteAdapter extends SqliteAdapter {
-  override get supportsMultipleConnections(): boolean {
-    return true;
-  }
 }

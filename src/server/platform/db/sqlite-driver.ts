@@ -98,9 +98,9 @@ class SqliteConnection implements DatabaseConnection {
     return this.#commits.write(() => this.#writer.execute<R>(query));
   }
 
+  /** All rows at once: an open cursor would keep the log from being checkpointed. Read long lists page by page. */
   async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
-    this.#turn?.assertOpen();
-    yield* (this.#turn ? this.#writer : this.#reader).stream<R>(query);
+    yield await this.executeQuery<R>(query);
   }
 }
 

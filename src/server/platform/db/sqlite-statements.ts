@@ -28,14 +28,6 @@ export class SqliteStatements {
     return { rows: rows.map((row) => toRow<R>(row, cached)), numAffectedRows: BigInt(rows.length) };
   }
 
-  /** Reads row by row. The statement is its own, since a cached one may be asked again before this one is read through. */
-  *stream<R>(query: CompiledQuery): Generator<QueryResult<R>> {
-    const cached = this.#compile(query.sql);
-    for (const row of cached.statement.iterate(...query.parameters.map(toSqliteValue))) {
-      yield { rows: [toRow<R>(row, cached)] };
-    }
-  }
-
   close(): void {
     this.#cache.clear();
     this.database.close();
@@ -44,15 +36,11 @@ export class SqliteStatements {
   #prepare(sql: string): Cached {
     const known = this.#cache.get(sql);
     if (known) return known;
-    const cached = this.#compile(sql);
-    this.#cache.set(sql, cached);
-    return cached;
-  }
-
-  #compile(sql: string): Cached {
     const statement = this.database.prepare(sql);
     statement.setReturnArrays(true);
-    return { statement, columns: columnNames(statement) };
+    const cached = { statement, columns: columnNames(statement) };
+    this.#cache.set(sql, cached);
+    return cached;
   }
 }
 
@@ -79,5 +67,5 @@ function toRow<R>(row: unknown, cached: Cached): R {
  */
 function toSqliteValue(value: unknown): SQLInputValue {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
-  return value as SQLInputValue;
+  return typeof value === 'boolean' ? BigInt(value) : (value as SQLInputValue);
 }

@@ -1,0 +1,15 @@
+import { migrations } from '../../migrations.ts';
+import type { Tables } from '../../tables.ts';
+import { openDatabase } from './database.ts';
+import { migrate } from './migrate.ts';
+
+/** Writes until it is killed, and prints a line for each write it was told is safe. */
+const database = openDatabase<Tables>(process.argv[2] ?? '');
+await migrate(database, migrations);
+for (let i = 0; ; i++) {
+  await database.kysely
+    .insertInto('meta')
+    .values({ name: `row-${i}`, value: '' })
+    .execute();
+  process.stdout.write(`${i}\n`);
+}

@@ -1,0 +1,43 @@
+import {
+  type Driver,
+  Kysely,
+  type Dialect as KyselyDialect,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+import type { Database, DatabaseOptions } from './database.ts';
+import { SqliteDriver } from './sqlite-driver.ts';
+import { TransactionContext } from './transaction-context.ts';
+
+export function openSqlite<T>(path: string, options: DatabaseOptions): Database<T> {
+  const context = new TransactionContext();
+  const driver = new SqliteDriver(path, {
+    stallMs: options.stallMs ?? 5_000,
+    onStall: (error) => options.log?.error({ err: error }, 'a transaction held up all others and was rolled back'),
+  });
+  const kysely = new Kysely<T>({ dialect: sqliteDialect(context.guard(driver)) });
+  return {
+    dialect: 'sqlite',
+    kysely,
+    transaction: (work) => kysely.transaction().execute((trx) => context.run(() => work(trx))),
+    ping: async () => {},
+    close: () => driver.destroy(),
+  };
+}
+
+function sqliteDialect(driver: Driver): KyselyDialect {
+  return {
+    createDriver: () => driver,
+    createAdapter: () => new ConcurrentSqliteAdapter(),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+  };
+}
+
+/** Kysely lets only one query at a time near SQLite by default; here the driver orders the writes itself. */
+class ConcurrentSqliteAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true;
+  }
+}

@@ -1,0 +1,104 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, globSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+
+/** A private PostgreSQL that lives as long as the tests. */
+export interface PostgresServer {
+  /** Names its `postgres` database; for others replace the path of the url. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** The folder with `initdb` and `postgres`, or undefined where PostgreSQL is not installed. */
+export function findPostgres(): string | undefined {
+  const packaged = globSync('/usr/lib/postgresql/*/bin').sort((a, b) => version(b) - version(a));
+  const onPath = (process.env.PATH ?? '').split(delimiter);
+  return [...packaged, ...onPath].find((folder) =>
+    ['initdb', 'postgres'].every((name) => existsSync(join(folder, name))),
+  );
+}
+
+function version(folder: string): number {
+  return Number(folder.split('/').at(-2));
+}
+
+/**
+ * Starts an empty server on a unix socket in a folder of its own. It does not care for crashes (`fsync=off`), and goes
+ * when this process exits.
+ */
+export async function startPostgres(): Promise<PostgresServer> {
+  const bin = findPostgres();
+  if (!bin) throw new Error('PostgreSQL (initdb, postgres) is not installed');
+  const folder = mkdtempSync(join(tmpdir(), 'rg-pg-'));
+  const user = unprivilegedUser();
+  if (user) chownSync(folder, user.uid, user.gid);
+  const data = join(folder, 'data');
+  const options = { ...user, cwd: folder, env: { LC_ALL: 'C', PATH: process.env.PATH } };
+  execFileSync(
+    join(bin, 'initdb'),
+    ['-D', data, '-U', 'reelgate', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],
+    { ...options, stdio: ['ignore', 'ignore', 'inherit'] },
+  );
+  const settings = [
+    'listen_addresses=',
+    `unix_socket_directories=${folder}`,
+    'fsync=off',
+    'full_page_writes=off',
+    'max_connections=300',
+    'shared_buffers=64MB',
+    'logging_collector=off',
+  ];
+  const server = spawn(join(bin, 'postgres'), ['-D', data, ...settings.flatMap((setting) => ['-c', setting])], {
+    ...options,
+    stdio: 'ignore',
+  });
+  const abandon = () => {
+    server.kill('SIGQUIT');
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+  };
+  process.once('exit', abandon);
+  const url = `postgres://reelgate@localhost/postgres?host=${encodeURIComponent(folder)}`;
+  await untilReady(url, server);
+  // The server must not keep a finished test process alive; whoever forgets `stop` is covered by the exit handler.
+  server.unref();
+  return {
+    url,
+    stop: async () => {
+      process.off('exit', abandon);
+      if (server.exitCode === null && server.signalCode === null) {
+        const gone = once(server, 'exit');
+        server.ref();
+        server.kill('SIGINT');
+        await gone;
+      }
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** PostgreSQL refuses to run as root. */
+function unprivilegedUser(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+  return { uid: id('-u'), gid: id('-g') };
+}
+
+async function untilReady(url: string, server: ChildProcess): Promise<void> {
+  for (let attempt = 0; attempt < 300; attempt++) {
+    const client = new Client({ connectionString: url });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      await client.end();
+      return;
+    } catch {
+      if (server.exitCode !== null) throw new Error(`postgres ended with ${server.exitCode}`);
+      await delay(50);
+    }
+  }
+  throw new Error('postgres did not answer within 15 seconds');
+}
