@@ -1,5 +1,6 @@
 import type { MetaTables } from './platform/db/tables.ts';
 import type { QuotaTables } from './quota/tables.ts';
+import type { VideoTables } from './video/tables.ts';
 
 /**
  * Every table of the service, for `Database<Tables>`, `Kysely<Tables>` and `Transaction<Tables>`.
@@ -12,4 +13,4 @@ import type { QuotaTables } from './quota/tables.ts';
  *
  * Then name the interface here and the migrations in `migrations.ts`.
  */
-export interface Tables extends MetaTables, QuotaTables {}
+export interface Tables extends MetaTables, QuotaTables, VideoTables {}

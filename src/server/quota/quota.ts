@@ -38,6 +38,12 @@ export interface Quota {
   ): Promise<void>;
   /** Makes the wallet of a new account. */
   open(trx: Trx, userId: number, amount: number): Promise<void>;
+  /** Sets or lifts (undefined) a token's own limit; accounts call it where a token is made or changed, and keep no limit themselves. */
+  limitToken(trx: Trx, tokenId: number, limit: number | undefined): Promise<void>;
+  /** Limits and use of those of the tokens that have a limit. */
+  tokenLimits(
+    tokenIds: readonly number[],
+  ): Promise<ReadonlyMap<number, { readonly limit: number; readonly used: number }>>;
   /** `balance`: reservations already taken. `used`: settled. `requests`: settled reservations. */
   wallet(userId: number): Promise<{ readonly balance: number; readonly used: number; readonly requests: number }>;
 }

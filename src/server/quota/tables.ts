@@ -4,6 +4,8 @@ import type { Migration } from '../platform/db/migrate.ts';
 export interface QuotaTables {
   /** One row an account. `balance` is the sum of the account's ledger amounts, reservations already taken. */
   wallets: { user_id: number; balance: number; used: number; requests: number };
+  /** Tokens with a limit of their own; `used` counts open reservations too. */
+  token_limits: { token_id: number; quota_limit: number; used: number };
   /** Reservations still open; closing one deletes it, and the row count of that delete decides who closed it. */
   holds: {
     ref: string;
@@ -45,6 +47,12 @@ export const quotaMigrations: readonly Migration[] = [
         .addColumn('used', int64, (column) => column.notNull().defaultTo(0))
         .addColumn('requests', int64, (column) => column.notNull().defaultTo(0))
         .addCheckConstraint('wallets_never_below_zero', sql`balance >= 0`)
+        .execute();
+      await trx.schema
+        .createTable('token_limits')
+        .addColumn('token_id', int64, (column) => column.primaryKey())
+        .addColumn('quota_limit', int64, (column) => column.notNull())
+        .addColumn('used', int64, (column) => column.notNull().defaultTo(0))
         .execute();
       await trx.schema
         .createTable('holds')

@@ -1,0 +1,255 @@
+import Type from 'typebox';
+import { endpoint } from './endpoint.ts';
+import { Ok, PageQuery } from './schemas.ts';
+import { TASK_STATUS } from './states.ts';
+
+const MB = 1024 * 1024;
+/** JSON bodies carry pictures as Base64; multipart ones carry files. */
+export const VIDEO_JSON_LIMIT = 32 * MB;
+export const VIDEO_BODY_LIMIT = 64 * MB;
+
+const Status = Type.Enum(TASK_STATUS);
+const Prompt = Type.String({ maxLength: 32_000 });
+/** A URL, a data URL or bare Base64; its size is bounded by the body's. */
+const Image = Type.String({ minLength: 1, maxLength: 30 * MB });
+const Seconds = Type.Integer({ minimum: 1, maximum: 3600 });
+const SecondsText = Type.String({ pattern: '^[0-9]{1,4}$' });
+
+/** `POST /v1/video/generations`. Fields beyond these reach a vendor only where a media schema or the vendor's table names them. */
+export const GenerationBody = Type.Object({
+  model: Type.String({ minLength: 1, maxLength: 200 }),
+  prompt: Type.Optional(Prompt),
+  image: Type.Optional(Image),
+  images: Type.Optional(Type.Array(Image, { maxItems: 20 })),
+  duration: Type.Optional(Seconds),
+  size: Type.Optional(Type.String({ maxLength: 40 })),
+  mode: Type.Optional(Type.String({ maxLength: 40 })),
+  seconds: Type.Optional(SecondsText),
+  input_reference: Type.Optional(Type.Union([Image, Type.Object({ image_url: Image })])),
+  metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+});
+
+/** `POST /v1/videos`: the same fields; the model may be left out as OpenAI's clients do, `sora-2` then. */
+export const VideoBody = Type.Object({
+  ...GenerationBody.properties,
+  model: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+});
+
+const TaskParam = Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 200 }) });
+
+/** The unified task: every key always there (service contract, video task). */
+export const UnifiedTask = Type.Object({
+  task_id: Type.String(),
+  action: Type.String(),
+  status: Type.String({
+    description: 'NOT_START … UNKNOWN; for Veo-style tasks queued, processing, succeeded or failed.',
+  }),
+  fail_reason: Type.String({ description: 'The reason of a failure; of a success the address of the video.' }),
+  submit_time: Type.Integer(),
+  start_time: Type.Integer(),
+  finish_time: Type.Integer(),
+  progress: Type.String({ description: 'Percent, for display only.' }),
+  data: Type.Unknown({ description: "The vendor's last answer." }),
+});
+const UnifiedAnswer = Type.Object({ code: Type.Literal('success'), message: Type.String(), data: UnifiedTask });
+
+/** The OpenAI-style object; which keys exist varies by vendor, so it is not narrowed here. */
+export const VideoObject = Type.Unknown({
+  description: 'An OpenAI video object: id, object, status, progress, created_at, model, …',
+});
+export const VideoList = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(VideoObject),
+  first_id: Type.Union([Type.String(), Type.Null()]),
+  last_id: Type.Union([Type.String(), Type.Null()]),
+  has_more: Type.Boolean(),
+});
+
+const submit = {
+  method: 'POST',
+  tag: 'video',
+  policy: 'model',
+  bodyLimit: VIDEO_BODY_LIMIT,
+  answer: VideoObject,
+} as const;
+const read = { method: 'GET', tag: 'video', policy: 'model' } as const;
+
+export const submitGeneration = endpoint({
+  ...submit,
+  path: '/v1/video/generations',
+  summary: 'Start a video (unified format)',
+  envelope: 'video',
+  accepts: 'json-or-multipart',
+  body: GenerationBody,
+});
+export const getGeneration = endpoint({
+  ...read,
+  path: '/v1/video/generations/:task_id',
+  summary: 'Look at a task (unified format)',
+  envelope: 'video',
+  params: TaskParam,
+  answer: UnifiedAnswer,
+});
+export const submitVideo = endpoint({
+  ...submit,
+  path: '/v1/videos',
+  summary: 'Start a video (OpenAI format)',
+  envelope: 'openai-video',
+  accepts: 'json-or-multipart',
+  body: VideoBody,
+});
+export const listVideos = endpoint({
+  ...read,
+  path: '/v1/videos',
+  summary: 'List the videos of this token',
+  envelope: 'openai-video',
+  query: Type.Object({
+    after: Type.Optional(Type.String({ maxLength: 200 })),
+    limit: Type.Optional(Type.String({ maxLength: 10 })),
+    order: Type.Optional(Type.String({ maxLength: 10 })),
+  }),
+  answer: VideoList,
+});
+export const getVideo = endpoint({
+  ...read,
+  path: '/v1/videos/:task_id',
+  summary: 'Look at a video (OpenAI format)',
+  envelope: 'openai-video',
+  params: TaskParam,
+  answer: VideoObject,
+});
+export const deleteVideo = endpoint({
+  method: 'DELETE',
+  tag: 'video',
+  policy: 'model',
+  path: '/v1/videos/:task_id',
+  summary: 'Delete a finished video',
+  envelope: 'openai-video',
+  params: TaskParam,
+  answer: Type.Object({ id: Type.String(), object: Type.Literal('video.deleted'), deleted: Type.Literal(true) }),
+});
+export const getContent = endpoint({
+  ...read,
+  path: '/v1/videos/:task_id/content',
+  summary: 'Fetch the video file; Range and HEAD work',
+  envelope: 'openai-video',
+  params: TaskParam,
+  query: Type.Object({ variant: Type.Optional(Type.String({ pattern: '^(video|thumbnail|spritesheet)$' })) }),
+});
+export const remixVideo = endpoint({
+  ...submit,
+  path: '/v1/videos/:task_id/remix',
+  summary: 'Make a new video from a finished Sora-style one',
+  envelope: 'openai-video',
+  params: TaskParam,
+  accepts: 'json-or-multipart',
+  body: Type.Object({ prompt: Type.Optional(Prompt) }),
+});
+
+const OfficialBody = Type.Record(Type.String(), Type.Unknown());
+const official = (path: string, summary: string) =>
+  endpoint({ ...submit, path, summary, envelope: 'video', body: OfficialBody });
+const officialQuery = (path: string, summary: string) =>
+  endpoint({ ...read, path, summary, envelope: 'video', params: TaskParam, answer: UnifiedAnswer });
+
+export const klingText = official('/kling/v1/videos/text2video', "Start a video with Kling's own body, from text");
+export const klingImage = official(
+  '/kling/v1/videos/image2video',
+  "Start a video with Kling's own body, from a picture",
+);
+export const klingTextQuery = officialQuery('/kling/v1/videos/text2video/:task_id', 'Look at such a task');
+export const klingImageQuery = officialQuery('/kling/v1/videos/image2video/:task_id', 'Look at such a task');
+export const jimengAction = endpoint({
+  ...submit,
+  path: '/jimeng/',
+  summary: "Start or look at a video with Jimeng's own body; Action in the query decides",
+  envelope: 'video',
+  query: Type.Object({
+    Action: Type.String({ maxLength: 60 }),
+    Version: Type.Optional(Type.String({ maxLength: 20 })),
+  }),
+  body: OfficialBody,
+});
+
+/** A row of the owner's own view; never upstream credentials, channels or other people's data. */
+export const VideoRow = Type.Object({
+  task_id: Type.String(),
+  model: Type.String(),
+  prompt: Type.String(),
+  status: Status,
+  progress: Type.String(),
+  fail_reason: Type.String(),
+  quota: Type.Integer(),
+  submit_time: Type.Integer(),
+  finish_time: Type.Integer(),
+});
+export const VideoDetail = Type.Object({
+  ...VideoRow.properties,
+  start_time: Type.Integer(),
+  /** Whether the quota was given back. */
+  refunded: Type.Boolean(),
+  /** A short-lived address for playing in a browser; empty before completion. */
+  play_url: Type.String(),
+  /** The parameters, for using them again. */
+  request: Type.Unknown(),
+});
+
+export const listOwnVideos = endpoint({
+  method: 'GET',
+  tag: 'video',
+  policy: 'account',
+  path: '/api/videos',
+  summary: 'Own videos of all tokens, newest first',
+  envelope: 'api',
+  query: Type.Object({
+    ...PageQuery,
+    status: Type.Optional(Type.String({ maxLength: 20 })),
+    model: Type.Optional(Type.String({ maxLength: 200 })),
+    from: Type.Optional(Type.String({ maxLength: 20 })),
+    to: Type.Optional(Type.String({ maxLength: 20 })),
+  }),
+  answer: Type.Object({ success: Type.Literal(true), data: Type.Array(VideoRow), total: Type.Integer() }),
+});
+export const getOwnVideo = endpoint({
+  method: 'GET',
+  tag: 'video',
+  policy: 'account',
+  path: '/api/videos/:task_id',
+  summary: 'One own video with an address for playing it',
+  envelope: 'api',
+  params: TaskParam,
+  answer: Ok(VideoDetail),
+});
+export const playVideo = endpoint({
+  method: 'GET',
+  tag: 'video',
+  policy: 'self',
+  path: '/play/:task_id',
+  summary: 'The file behind a signed, short-lived address',
+  envelope: 'page',
+  params: TaskParam,
+  query: Type.Object({
+    expires: Type.String({ pattern: '^[0-9]{1,16}$' }),
+    signature: Type.String({ maxLength: 100 }),
+  }),
+});
+
+export const listModels = endpoint({
+  method: 'GET',
+  tag: 'models',
+  policy: 'model',
+  path: '/v1/models',
+  summary: 'Models this token may call',
+  envelope: 'model',
+  answer: Type.Object({
+    object: Type.Literal('list'),
+    data: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        object: Type.Literal('model'),
+        created: Type.Integer(),
+        owned_by: Type.String(),
+      }),
+    ),
+  }),
+});

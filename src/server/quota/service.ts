@@ -1,0 +1,121 @@
+import type { Clock } from '../platform/clock.ts';
+import { AppError } from '../platform/errors.ts';
+import type { Allowances, Quota } from './quota.ts';
+import { closingOf, dayOf } from './rules.ts';
+import type { QuotaStore } from './store.ts';
+
+/** An account without a plan: nothing is taken from one and every model is permitted. */
+export const NO_ALLOWANCES: Allowances = {
+  take: async () => ({ taken: 0, slot: '' }),
+  giveBack: async () => {},
+  permittedModels: async () => undefined,
+};
+
+/** The ledger over its store. Amounts are checked here once more, since a float or a negative would mint money. */
+export function makeQuota(store: QuotaStore, clock: Clock, allowances: Allowances = NO_ALLOWANCES): Quota {
+  const close = async (trx: Parameters<Quota['settle']>[0], ref: string, cost: number, kind: 'settle' | 'refund') => {
+    const hold = await store.takeHold(trx, ref);
+    if (hold === undefined) return undefined;
+    const now = clock.now();
+    const wanted = closingOf(hold, cost);
+    // More than was reserved is taken only as far as the wallet reaches: a balance never goes below zero.
+    const extra = wanted.extra > 0 ? await store.takeUpTo(trx, hold.user_id, wanted.extra) : 0;
+    const charged = wanted.charged - (wanted.extra - extra);
+    if (hold.plan_slot !== null && wanted.planBack > 0) await allowances.giveBack(trx, hold.plan_slot, wanted.planBack);
+    if (kind === 'settle') await store.addUse(trx, { ...hold, day: dayOf(now), charged, back: wanted.walletBack });
+    else if (wanted.walletBack > 0) await store.giveBack(trx, hold.user_id, wanted.walletBack);
+    if (hold.token_id !== null && charged !== hold.amount)
+      await store.changeTokenUse(trx, hold.token_id, charged - hold.amount);
+    await store.addEntry(trx, {
+      user_id: hold.user_id,
+      kind,
+      amount: wanted.walletBack - extra,
+      plan_amount: wanted.planBack,
+      charged,
+      ref,
+      token_id: hold.token_id,
+      model: hold.model,
+      note: null,
+      created_at: now,
+    });
+    return charged;
+  };
+
+  return {
+    async reserve(trx, { ref, userId, tokenId, model, amount }) {
+      assertAmount(amount);
+      const { taken, slot } = await allowances.take(trx, { userId, model, amount });
+      if (tokenId !== undefined && !(await store.takeFromToken(trx, tokenId, amount)))
+        throw new AppError('token_quota_not_enough');
+      const fromWallet = amount - taken;
+      if (fromWallet > 0 && !(await store.takeExactly(trx, userId, fromWallet))) {
+        throw new AppError('quota_not_enough', {
+          params: { needed: amount, available: taken + (await store.balanceIn(trx, userId)) },
+        });
+      }
+      const now = clock.now();
+      await store.addHold(trx, {
+        ref,
+        user_id: userId,
+        token_id: tokenId ?? null,
+        model,
+        amount,
+        plan_amount: taken,
+        plan_slot: taken > 0 ? slot : null,
+        created_at: now,
+      });
+      await store.addEntry(trx, {
+        user_id: userId,
+        kind: 'reserve',
+        amount: -fromWallet,
+        plan_amount: -taken,
+        charged: 0,
+        ref,
+        token_id: tokenId ?? null,
+        model,
+        note: null,
+        created_at: now,
+      });
+    },
+    async settle(trx, ref, cost) {
+      assertAmount(cost);
+      return close(trx, ref, cost, 'settle');
+    },
+    async refund(trx, ref) {
+      return (await close(trx, ref, 0, 'refund')) !== undefined;
+    },
+    async grant(trx, { userId, amount, ref, note }) {
+      if (!Number.isSafeInteger(amount)) throw new TypeError('a grant is whole quota');
+      if (amount < 0 && !(await store.takeExactly(trx, userId, -amount))) {
+        throw new AppError('quota_not_enough', {
+          params: { needed: -amount, available: await store.balanceIn(trx, userId) },
+        });
+      }
+      if (amount > 0) await store.giveBack(trx, userId, amount);
+      await store.addEntry(trx, {
+        user_id: userId,
+        kind: 'grant',
+        amount,
+        plan_amount: 0,
+        charged: 0,
+        ref,
+        token_id: null,
+        model: null,
+        note: note ?? null,
+        created_at: clock.now(),
+      });
+    },
+    async open(trx, userId, amount) {
+      assertAmount(amount);
+      await store.addWallet(trx, userId);
+      if (amount > 0) await this.grant(trx, { userId, amount, ref: `open:${userId}` });
+    },
+    limitToken: (trx, tokenId, limit) => store.limitToken(trx, tokenId, limit),
+    tokenLimits: (tokenIds) => store.tokenLimits(tokenIds),
+    wallet: (userId) => store.wallet(userId),
+  };
+}
+
+function assertAmount(amount: number): void {
+  if (!Number.isSafeInteger(amount) || amount < 0) throw new TypeError('an amount is whole quota, not negative');
+}
