@@ -7,6 +7,8 @@ class Body extends Readable {
   constructor(control: ExchangeControl) {
     super({ highWaterMark: 64 * 1024 });
     this.#control = control;
+    // A body may fail before its receiver has been given it; the error waits there and must not end the process.
+    this.on('error', () => {});
   }
   override _read(): void {
     this.#control.resume();
