@@ -42,7 +42,7 @@ export const importZones: ImportZone[] = [
     may: (entry, path) =>
       !isOurs(entry) ||
       isWithin(entry, `src/server/${capabilityOf(path)}`, 'src/server/platform', 'src/contract') ||
-      (entry.kind === 'type' && capabilityOf(entry.target) !== undefined),
+      (entry.kind === 'type' && (capabilityOf(entry.target) !== undefined || entry.target === 'src/server/tables.ts')),
   },
   {
     name: 'main.ts reads config, builds the app and listens',

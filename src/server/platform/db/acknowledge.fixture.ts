@@ -1,11 +1,10 @@
-import { migrations } from '../../migrations.ts';
-import type { Tables } from '../../tables.ts';
 import { openDatabase } from './database.ts';
 import { migrate } from './migrate.ts';
+import { type MetaTables, metaMigrations } from './tables.ts';
 
 /** Writes until it is killed, and prints a line for each write it was told is safe. */
-const database = openDatabase<Tables>(process.argv[2] ?? '');
-await migrate(database, migrations);
+const database = openDatabase<MetaTables>(process.argv[2] ?? '');
+await migrate(database, metaMigrations);
 for (let i = 0; ; i++) {
   await database.kysely
     .insertInto('meta')

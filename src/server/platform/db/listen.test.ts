@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { sql } from 'kysely';
+import { forEachDatabase } from '../../../../test/databases.ts';
+import { openDatabase } from './database.ts';
+import { openSignals, type Signals } from './listen.ts';
+
+/** The next message, told by a promise. */
+function next(signals: Signals, channel: string): Promise<string> {
+  return new Promise((resolve) => {
+    const stop = signals.listen(channel, (payload) => {
+      stop();
+      resolve(payload);
+    });
+  });
+}
+
+forEachDatabase((name, _open, freshUrl) => {
+  it('carries a message to the listeners of its channel only, and to none that stopped', async () => {
+    const signals = openSignals(await freshUrl());
+    const heard: string[] = [];
+    const stop = signals.listen('tasks', (payload) => heard.push(`tasks ${payload}`));
+    signals.listen('tokens', (payload) => heard.push(`tokens ${payload}`));
+    signals.listen('broken', () => {
+      throw new Error('no');
+    });
+    signals.notify('broken', '');
+    signals.notify('tasks', "it's 1");
+    signals.notify('tokens', '2');
+    await nextAfter(signals);
+    stop();
+    signals.notify('tasks', '3');
+    await nextAfter(signals);
+    assert.deepEqual(heard, ["tasks it's 1", 'tokens 2']);
+    await signals.close();
+  });
+
+  it('refuses a channel that is no name and a message too long', async () => {
+    const signals = openSignals(await freshUrl());
+    assert.throws(() => signals.notify('a; drop table x', ''), TypeError);
+    assert.throws(() => signals.listen('"', () => {}), TypeError);
+    assert.throws(() => signals.notify('tasks', 'x'.repeat(8_000)), RangeError);
+    await signals.close();
+  });
+
+  it('speaks to other processes, comes back after a broken connection, and tells of the gap', {
+    skip: name === 'sqlite' ? 'SQLite serves one process' : false,
+  }, async () => {
+    const url = await freshUrl();
+    const [one, other] = [openSignals(url), openSignals(url)];
+    const gap = Promise.withResolvers<void>();
+    one.listen('tasks', () => {}, gap.resolve);
+    await nextAfter(one);
+    const first = next(one, 'tasks');
+    other.notify('tasks', 'before');
+    assert.equal(await first, 'before');
+
+    const database = openDatabase<object>(url);
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'reelgate signals' and datname = current_database()`.execute(database.kysely);
+    await gap.promise;
+    const second = next(one, 'tasks');
+    other.notify('tasks', 'after');
+    assert.equal(await second, 'after');
+    await Promise.all([one.close(), other.close(), database.close()]);
+  });
+});
+
+/** Resolves when everything sent before has been delivered: a message of our own comes last. */
+async function nextAfter(signals: Signals): Promise<void> {
+  const arrived = next(signals, 'last');
+  signals.notify('last', '');
+  await arrived;
+}
