@@ -1,4 +1,4 @@
-/** Where everybody gets the time from. */
+/** The time of day as the service sees it. Whoever compares times takes one, so that tests can move it. */
 export interface Clock {
   /** Unix milliseconds. */
   now(): number;
@@ -6,19 +6,18 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** A clock in a test's hand. */
-export class MovableClock implements Clock {
-  #now: number;
-  constructor(now: number = Date.now()) {
-    this.#now = now;
-  }
-  now(): number {
-    return this.#now;
-  }
-  set(unixMs: number): void {
-    this.#now = unixMs;
-  }
-  advance(ms: number): void {
-    this.#now += ms;
-  }
+/** A clock that stands still until it is moved. */
+export interface HandClock extends Clock {
+  advance(milliseconds: number): void;
+}
+
+/** @param startMs Unix milliseconds to begin at; default the present */
+export function handClock(startMs = Date.now()): HandClock {
+  let now = startMs;
+  return {
+    now: () => now,
+    advance(milliseconds) {
+      now += milliseconds;
+    },
+  };
 }

@@ -1,0 +1,139 @@
+import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+/** Where a sealed value lives. It opens nowhere else, so that swapping two cells of the database is found out. */
+export interface SealedPlace {
+  readonly table: string;
+  readonly row: string | number;
+  readonly column: string;
+}
+
+/** Thrown when a sealed value was made under another key or for another place, or was changed. */
+export class SealBroken extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'SealBroken';
+  }
+}
+
+/** Encrypts what the API must be able to show again: AES-256-GCM under MASTER_KEY (NIST SP 800-38D). */
+export interface Vault {
+  /** Text that carries the key's id, a fresh nonce, the ciphertext and its tag. The same plain text never seals alike. */
+  seal(plain: string, place: SealedPlace): string;
+  /** @throws SealBroken */
+  open(sealed: string, place: SealedPlace): string;
+  /** Whether a value was sealed under an older key and should be sealed anew. */
+  isStale(sealed: string): boolean;
+}
+
+const FORMAT = 's1';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+export const MASTER_KEY_BYTES = 32;
+
+/** @param current the key that seals; @param previous keys that still open, while values are sealed anew */
+export function makeVault(current: Buffer, previous: readonly Buffer[] = []): Vault {
+  const keys = new Map([...previous, current].map((key) => [keyId(key), key]));
+  const currentId = keyId(current);
+  return {
+    seal(plain, place) {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', current, nonce).setAAD(aadOf(place));
+      const bytes = Buffer.concat([nonce, cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+      return `${FORMAT}.${currentId}.${bytes.toString('base64url')}`;
+    },
+    open(sealed, place) {
+      const [format, id = '', text = ''] = sealed.split('.');
+      const key = keys.get(id);
+      const bytes = Buffer.from(text, 'base64url');
+      if (format !== FORMAT || bytes.length < NONCE_BYTES + TAG_BYTES) throw new SealBroken('not a sealed value');
+      if (key === undefined) throw new SealBroken(`sealed under a key that is not at hand (${id})`);
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      })
+        .setAAD(aadOf(place))
+        .setAuthTag(bytes.subarray(-TAG_BYTES));
+      try {
+        return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+      } catch {
+        throw new SealBroken('sealed for another place, or changed since');
+      }
+    },
+    isStale: (sealed) => sealed.split('.')[1] !== currentId,
+  };
+}
+
+function aadOf({ table, row, column }: SealedPlace): Buffer {
+  return Buffer.from(`${table}|${row}|${column}`);
+}
+
+function keyId(key: Buffer): string {
+  return derive(key, 'reelgate key id').subarray(0, 4).toString('hex');
+}
+
+function derive(key: Buffer, purpose: string): Buffer {
+  if (key.length !== MASTER_KEY_BYTES) throw new RangeError(`a master key has ${MASTER_KEY_BYTES} bytes`);
+  return createHmac('sha256', key).update(purpose).digest();
+}
+
+/** A value to keep in the database; it tells a wrong master key at start and says nothing about the right one. */
+export function makeKeyCheck(key: Buffer): string {
+  return derive(key, 'reelgate key check').toString('base64url');
+}
+
+export function matchesKeyCheck(key: Buffer, check: string): boolean {
+  return isSameSecret(makeKeyCheck(key), check);
+}
+
+/** What is stored of a token: SHA-256, hexadecimal. Tokens have enough randomness to need no salt and no slow hash. */
+export function hashToken(token: string): string {
+  return hash('sha256', token, 'hex');
+}
+
+/** Compares two secrets in a time that tells neither content nor length. */
+export function isSameSecret(one: string, other: string): boolean {
+  return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'));
+}
+
+const LETTERS_AND_DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** Uniformly random characters of an alphabet of at most 256; 62 letters and digits carry 5.95 bits each. */
+export function randomText(length: number, alphabet = LETTERS_AND_DIGITS): string {
+  // Bytes past the last whole multiple of the alphabet are thrown away: they would favour its first characters.
+  const limit = 256 - (256 % alphabet.length);
+  let text = '';
+  while (text.length < length) {
+    for (const byte of randomBytes(length - text.length + 8)) {
+      if (byte < limit && text.length < length) text += alphabet[byte % alphabet.length];
+    }
+  }
+  return text;
+}
+
+const CHECKSUM_LENGTH = 6;
+
+/**
+ * A bearer token: `prefix`, then `length` random letters and digits. With `checksum` six more follow, a CRC-32 of all
+ * before, so that scanners for leaked secrets and our own door can tell a token from look-alikes without asking anybody.
+ */
+export function randomToken(prefix: string, length: number, options: { readonly checksum?: boolean } = {}): string {
+  const token = prefix + randomText(length);
+  return options.checksum ? token + checksumOf(token) : token;
+}
+
+/** Whether a token made with `checksum` is whole. */
+export function hasValidChecksum(token: string): boolean {
+  return (
+    token.length > CHECKSUM_LENGTH && checksumOf(token.slice(0, -CHECKSUM_LENGTH)) === token.slice(-CHECKSUM_LENGTH)
+  );
+}
+
+function checksumOf(text: string): string {
+  let rest = crc32(text);
+  let digits = '';
+  for (let place = 0; place < CHECKSUM_LENGTH; place++) {
+    digits = LETTERS_AND_DIGITS[rest % 62] + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}

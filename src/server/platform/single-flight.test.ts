@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { SingleFlight } from './single-flight.ts';
+
+it('runs shared work once at a time and forgets failures', async () => {
+  const flight = new SingleFlight<number>();
+  let runs = 0;
+  const work = async (): Promise<number> => {
+    await new Promise((resolve) => setImmediate(resolve));
+    return ++runs;
+  };
+  assert.deepEqual(await Promise.all([flight.do('a', work), flight.do('a', work), flight.do('b', work)]), [1, 1, 2]);
+  assert.equal(await flight.do('a', work), 3);
+  await assert.rejects(
+    flight.do('a', async () => Promise.reject(new Error('once'))),
+    /once/,
+  );
+  assert.equal(await flight.do('a', work), 4);
+});
