@@ -5,7 +5,10 @@ import type { OutboundAnswer, OutboundRequest } from '../platform/outbound/outbo
 /** Anything JSON can hold; handles and raw answers are stored as they are. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** A picture (or, for D, a clip) given by the caller. Base64 is kept as the text it came as, never decoded here. */
+/**
+ * A picture (or, for D, a clip) given by the caller. Base64 is kept as the text it came as, without a `data:` prefix,
+ * never decoded here. `vendor-media.ts` turns it into the forms vendors take.
+ */
 export type Media =
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'base64'; readonly data: string; readonly mimeType: string }
@@ -30,6 +33,8 @@ export interface VideoRequest {
   readonly extra: readonly { readonly path: string; readonly value: Json }[];
   /** The vendor's official body, on the vendor-format routes of A and B only; it wins over the common fields. */
   readonly official?: { readonly [key: string]: Json };
+  /** With `official`: which of the vendor's own operations was called (`text2video`, `image2video`; A only). */
+  readonly officialOperation?: string;
   /** H only: further native fields of the caller's body, passed through as they are. */
   readonly native?: { readonly [key: string]: Json };
 }
@@ -191,7 +196,10 @@ export interface VideoVendor {
   readonly refreshOnQuery?: boolean;
   /** The upstream's id is the public task id and its objects pass through (H). */
   readonly passthrough?: boolean;
-  /** Price factors this request falls under (`mode`, `resolution`, `size`, `audio`) and the seconds billed, by the vendor's defaults. */
+  /**
+   * Price factors this request falls under (`mode`, `resolution`, `size`, `audio`) and the seconds billed, by the vendor's
+   * defaults. `audio` is `true` or `false`. Throws VendorRefusal for a request that has no price.
+   */
   meter(request: VideoRequest): { readonly seconds: number; readonly factors: { readonly [factor: string]: string } };
   submit(request: VideoRequest, call: VendorCall): Promise<SubmitOutcome>;
   query(handle: Json, call: VendorCall): Promise<QueryOutcome>;

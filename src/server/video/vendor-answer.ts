@@ -1,0 +1,41 @@
+import type { OutboundAnswer } from '../platform/outbound/outbound.ts';
+import type { Json } from './vendor.ts';
+
+/** An object of an upstream's JSON, where nothing may be taken for granted. */
+export type Untrusted = { readonly [key: string]: unknown };
+
+/** Undefined for everything that is no object: null, arrays, numbers, text. */
+export function asObject(value: unknown): Untrusted | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Untrusted) : undefined;
+}
+
+/** Undefined for everything that is no array. */
+export const asArray = (value: unknown): readonly unknown[] | undefined => (Array.isArray(value) ? value : undefined);
+
+/** Text, or undefined for other types and for the empty string. */
+export const asText = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+
+const ID = /^[\x21-\x7e]{1,255}$/;
+
+/** An upstream's id: text or a whole number that JSON holds exactly, without blanks, of a sane length. */
+export function asId(value: unknown): string | undefined {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined;
+  return typeof value === 'string' && ID.test(value) ? value : undefined;
+}
+
+/** An http(s) address. */
+export function asUrl(value: unknown): string | undefined {
+  return typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value) ? value : undefined;
+}
+
+/** A whole percentage, cut to 0–100. */
+export function asPercent(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value)
+    ? Math.min(100, Math.max(0, Math.floor(value)))
+    : undefined;
+}
+
+/** The answer as it is stored: its JSON, else the beginning of its text. */
+export const toRaw = (answer: OutboundAnswer): Json =>
+  answer.json === undefined ? answer.text.slice(0, 2_000) : (answer.json as Json);
