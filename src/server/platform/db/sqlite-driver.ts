@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
 import { GroupCommit, type GroupCommitOptions, type Turn } from './group-commit.ts';
 import { SqliteStatements } from './sqlite-statements.ts';
@@ -52,6 +53,8 @@ export class SqliteDriver implements Driver {
   async releaseConnection(): Promise<void> {}
 
   async destroy(): Promise<void> {
+    // A query asked for just now is still on its way through Kysely's promises.
+    await nextTurn();
     await this.#commits.drain();
     this.#reader.close();
     this.#writer.close();

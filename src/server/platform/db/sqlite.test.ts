@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { openDatabase } from './database.ts';
-import { TransactionStalled } from './errors.ts';
+import { DatabaseUnavailable, TransactionStalled } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { type MetaTables, metaMigrations } from './tables.ts';
 
@@ -26,5 +31,60 @@ describe('group commit on SQLite', () => {
     const rows = await database.kysely.selectFrom('meta').select('name').execute();
     assert.deepEqual(rows, [{ name: 'other' }]);
     await database.close();
+  });
+
+  it('tells everybody in a batch whose commit fails, keeps nothing of it, and goes on', async () => {
+    const database = await open();
+    // A deferred constraint is checked at COMMIT, which stands here for a disk that is full just then.
+    await sql`create table children (parent text references meta (name) deferrable initially deferred)`.execute(
+      database.kysely,
+    );
+    const put = (name: string) => database.kysely.insertInto('meta').values({ name, value: '' }).execute();
+    const outcomes = await Promise.allSettled([
+      put('before'),
+      database.transaction((trx) => sql`insert into children values ('nobody')`.execute(trx)),
+      put('behind'),
+    ]);
+    for (const outcome of outcomes) {
+      assert.ok(outcome.status === 'rejected' && outcome.reason instanceof DatabaseUnavailable);
+    }
+    await put('later');
+    assert.deepEqual(await database.kysely.selectFrom('meta').select('name').execute(), [{ name: 'later' }]);
+    await database.close();
+  });
+
+  it('waits for another process to let go of the write lock, and reads meanwhile', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'rg-lock-'));
+    after(() => rmSync(folder, { recursive: true }));
+    const database = openDatabase<MetaTables>(`sqlite:${join(folder, 'deeper', 'test.db')}`);
+    await migrate(database, metaMigrations);
+    const other = new DatabaseSync(join(folder, 'deeper', 'test.db'));
+    other.exec("begin immediate; insert into meta values ('other', '')");
+    const write = database.kysely.insertInto('meta').values({ name: 'ours', value: '' }).execute();
+    await delay(60);
+    assert.deepEqual(await database.kysely.selectFrom('meta').selectAll().execute(), []);
+    other.exec('commit');
+    other.close();
+    await write;
+    assert.equal((await database.kysely.selectFrom('meta').selectAll().execute()).length, 2);
+    await database.close();
+  });
+
+  it('finishes the writes under way before it closes', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'rg-close-'));
+    after(() => rmSync(folder, { recursive: true }));
+    const url = `sqlite:${join(folder, 'test.db')}`;
+    const database = openDatabase<MetaTables>(url);
+    await migrate(database, metaMigrations);
+    const writes = Array.from({ length: 600 }, (_, i) =>
+      database.kysely
+        .insertInto('meta')
+        .values({ name: `row-${i}`, value: '' })
+        .execute(),
+    );
+    await Promise.all([database.close(), ...writes]);
+    const again = openDatabase<MetaTables>(url);
+    assert.equal((await again.kysely.selectFrom('meta').select('name').execute()).length, 600);
+    await again.close();
   });
 });

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { sql, type Transaction } from 'kysely';
+import { forEachDatabase } from '../../../../test/databases.ts';
+import type { Tables } from '../../tables.ts';
+import { openDatabase } from './database.ts';
+import { DatabaseUnavailable } from './errors.ts';
+
+forEachDatabase((name, open) => {
+  if (name !== 'postgres') return;
+
+  it('repeats a transaction that lost a deadlock', async () => {
+    const database = await open();
+    for (const row of ['a', 'b']) await database.kysely.insertInto('meta').values({ name: row, value: '' }).execute();
+    const bothHoldOne = Promise.withResolvers<void>();
+    let holding = 0;
+    let runs = 0;
+    const touch = (trx: Transaction<Tables>, row: string) =>
+      sql`update meta set value = value || 'x' where name = ${row}`.execute(trx);
+    const crosswise = (first: string, second: string) =>
+      database.transaction(async (trx) => {
+        runs++;
+        await touch(trx, first);
+        if (++holding === 2) bothHoldOne.resolve();
+        await bothHoldOne.promise;
+        await touch(trx, second);
+      });
+    await Promise.all([crosswise('a', 'b'), crosswise('b', 'a')]);
+    assert.equal(runs, 3);
+    const rows = await database.kysely.selectFrom('meta').select('value').execute();
+    assert.deepEqual(rows, [{ value: 'xx' }, { value: 'xx' }]);
+  });
+
+  it('gives up with DatabaseUnavailable after three attempts', async () => {
+    const database = await open();
+    let runs = 0;
+    const lost = database.transaction(async (trx) => {
+      runs++;
+      await sql`do $$ begin raise exception 'again' using errcode = '40001'; end $$`.execute(trx);
+    });
+    await assert.rejects(lost, DatabaseUnavailable);
+    assert.equal(runs, 3);
+  });
+
+  it('says DatabaseUnavailable for a server that is not there, a statement too long and a connection cut', async () => {
+    const nowhere = openDatabase<Tables>('postgres://127.0.0.1:1/nothing');
+    await assert.rejects(nowhere.ping(), DatabaseUnavailable);
+    await assert.rejects(
+      nowhere.transaction(async () => {}),
+      DatabaseUnavailable,
+    );
+    await nowhere.close();
+
+    const database = await open({ statementTimeoutMs: 100, poolMax: 1 });
+    await assert.rejects(sql`select pg_sleep(5)`.execute(database.kysely), DatabaseUnavailable);
+    const cut = database.transaction(async (trx) => {
+      await trx.insertInto('meta').values({ name: 'cut', value: '' }).execute();
+      await sql`select pg_terminate_backend(pg_backend_pid())`.execute(trx);
+    });
+    await assert.rejects(cut, DatabaseUnavailable);
+    assert.deepEqual(await database.kysely.selectFrom('meta').selectAll().execute(), []);
+  });
+
+  it('does not call a transaction kept whose failed statement was swallowed', async () => {
+    const database = await open();
+    const swallowed = database.transaction(async (trx) => {
+      await trx.insertInto('meta').values({ name: 'a', value: '' }).execute();
+      await sql`select 1 / 0`.execute(trx).catch(() => {});
+    });
+    await assert.rejects(swallowed, /rolled back/);
+    assert.deepEqual(await database.kysely.selectFrom('meta').selectAll().execute(), []);
+  });
+});
