@@ -52,7 +52,7 @@ forEachDatabase((name, open, freshUrl) => {
       assert.ok(kept.includes('also-1'));
     });
 
-    it('is undone by a failing statement even if the caller swallowed nothing else', async () => {
+    it('is undone by a failing statement', async () => {
       const database = await open();
       await put(database.kysely, 'taken');
       const failed = database.transaction(async (trx) => {
@@ -60,6 +60,22 @@ forEachDatabase((name, open, freshUrl) => {
         await put(trx, 'taken');
       });
       await assert.rejects(failed, isUniqueViolation);
+      assert.deepEqual(await names(database), ['taken']);
+    });
+
+    it('is not called kept when its failed statement was swallowed', async () => {
+      const database = await open();
+      await put(database.kysely, 'taken');
+      const swallowed = database.transaction(async (trx) => {
+        await put(trx, 'a');
+        await put(trx, 'taken').catch(() => {});
+      });
+      await assert.rejects(swallowed, /rolled back/);
+      const wentOn = database.transaction(async (trx) => {
+        await put(trx, 'taken').catch(() => {});
+        await put(trx, 'b');
+      });
+      await assert.rejects(wentOn);
       assert.deepEqual(await names(database), ['taken']);
     });
 

@@ -31,7 +31,8 @@ export interface Database<T> {
    */
   readonly kysely: Kysely<T>;
   /**
-   * Everything that must happen together. Resolves when it is on the disk; any throw undoes it and comes out. The callback
+   * Everything that must happen together. Resolves when it is on the disk; any throw undoes it and comes out, and
+   * after a failed statement nothing else works in it, even when the error was caught. The callback
    * uses only the transaction it is given, does no network call, and may run more than once: PostgreSQL repeats it up to
    * three times after a serialization failure or a deadlock. Throws inside another transaction's callback.
    */

@@ -58,8 +58,8 @@ const SQLITE_UNIQUE = new Set([1555, 2067, 2579]);
 const POSTGRES_UNIQUE = '23505';
 
 /**
- * True when a write was refused because a row with the same primary or unique key exists. On PostgreSQL the transaction
- * is lost by then, so inside one prefer `on conflict do nothing` and look at the row count.
+ * True when a write was refused because a row with the same primary or unique key exists. A transaction is lost by then,
+ * so inside one prefer `on conflict do nothing` and look at the row count.
  */
 export function isUniqueViolation(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

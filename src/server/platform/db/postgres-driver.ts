@@ -31,7 +31,7 @@ export class PostgresDriver implements Driver {
    */
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
     const outcome = await asPostgres(connection).command('commit');
-    if (outcome === 'ROLLBACK') throw new Error('a statement failed, so the transaction was rolled back');
+    if (outcome === 'ROLLBACK') throw new Error('a statement failed, so the transaction is rolled back');
   }
 
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {

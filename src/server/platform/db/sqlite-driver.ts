@@ -73,6 +73,7 @@ class SqliteConnection implements DatabaseConnection {
   readonly #writer: SqliteStatements;
   readonly #commits: GroupCommit;
   #turn: Turn | undefined;
+  #failed = false;
 
   constructor(reader: SqliteStatements, writer: SqliteStatements, commits: GroupCommit) {
     this.#reader = reader;
@@ -85,6 +86,7 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async commit(): Promise<void> {
+    this.#assertSound();
     await this.#turn?.commit();
   }
 
@@ -93,12 +95,25 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    if (this.#turn) {
-      this.#turn.assertOpen();
-      return this.#writer.execute<R>(query);
-    }
+    if (this.#turn) return this.#executeInTurn<R>(this.#turn, query);
     if (isRead(query)) return this.#reader.execute<R>(query);
     return this.#commits.write(() => this.#writer.execute<R>(query));
+  }
+
+  /** After a failed statement nothing but a rollback follows, as on PostgreSQL: SQLite alone would go on. */
+  #executeInTurn<R>(turn: Turn, query: CompiledQuery): QueryResult<R> {
+    turn.assertOpen();
+    this.#assertSound();
+    try {
+      return this.#writer.execute<R>(query);
+    } catch (error) {
+      this.#failed = true;
+      throw error;
+    }
+  }
+
+  #assertSound(): void {
+    if (this.#failed) throw new Error('a statement failed, so the transaction is rolled back');
   }
 
   /** All rows at once: an open cursor would keep the log from being checkpointed. Read long lists page by page. */
