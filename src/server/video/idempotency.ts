@@ -4,6 +4,7 @@ import type { Database } from '../platform/db/database.ts';
 import { AppError, invalid } from '../platform/errors.ts';
 import type { Tables } from '../tables.ts';
 import { toSubmitAnswer } from './faces/openai.ts';
+import { IdempotencyStore } from './idempotency-store.ts';
 import type { TaskStore } from './store.ts';
 import type { Alongside } from './submit.ts';
 import type { Json } from './vendor.ts';
@@ -18,13 +19,13 @@ const ABANDONED_MS = 120_000;
  * behind: nothing was charged, and trying again is what the caller wants.
  */
 export class Idempotency {
-  readonly #database: Database<Tables>;
+  readonly #keys: IdempotencyStore;
   readonly #store: TaskStore;
   readonly #clock: Clock;
   readonly #underWay = new Map<string, Promise<Json>>();
 
   constructor(database: Database<Tables>, store: TaskStore, clock: Clock) {
-    this.#database = database;
+    this.#keys = new IdempotencyStore(database);
     this.#store = store;
     this.#clock = clock;
   }
@@ -48,13 +49,7 @@ export class Idempotency {
   }
 
   async #known(tokenId: number, key: string, bodyHash: string): Promise<Json | undefined> {
-    const row = await this.#database.kysely
-      .selectFrom('idempotency_keys')
-      .selectAll()
-      .where('token_id', '=', tokenId)
-      .where('key', '=', key)
-      .where('created_at', '>', this.#clock.now() - LIFE_MS)
-      .executeTakeFirst();
+    const row = await this.#keys.find({ tokenId, key }, this.#clock.now() - LIFE_MS);
     const running = this.#underWay.get(`${tokenId} ${key}`);
     if (row === undefined && running === undefined) return undefined;
     if (row !== undefined && row.body_hash !== bodyHash) throw new AppError('idempotency_mismatch');
@@ -81,44 +76,20 @@ export class Idempotency {
     let noted = false;
     try {
       const answer = await submit(async (trx, taskId) => {
-        await trx
-          .deleteFrom('idempotency_keys')
-          .where('token_id', '=', tokenId)
-          .where('key', '=', key)
-          .where('created_at', '<=', now - LIFE_MS)
-          .execute();
-        const { numInsertedOrUpdatedRows } = await trx
-          .insertInto('idempotency_keys')
-          .values({ token_id: tokenId, key, body_hash: bodyHash, task_id: taskId, answer: null, created_at: now })
-          .onConflict((conflict) => conflict.columns(['token_id', 'key']).doNothing())
-          .executeTakeFirst();
-        if (numInsertedOrUpdatedRows !== 1n) throw new AppError('idempotency_in_progress', { retryAfterSeconds: 2 });
+        const row = { tokenId, key, bodyHash, taskId, now, since: now - LIFE_MS };
+        if (!(await this.#keys.note(trx, row))) throw new AppError('idempotency_in_progress', { retryAfterSeconds: 2 });
         noted = true;
       });
-      await this.#row(tokenId, key)
-        .set({ answer: JSON.stringify(answer) })
-        .execute();
+      await this.#keys.keepAnswer({ tokenId, key }, JSON.stringify(answer));
       return answer;
     } catch (error) {
-      if (noted)
-        await this.#database.kysely
-          .deleteFrom('idempotency_keys')
-          .where('token_id', '=', tokenId)
-          .where('key', '=', key)
-          .execute();
+      if (noted) await this.#keys.forget({ tokenId, key });
       throw error;
     }
   }
 
-  #row(tokenId: number, key: string) {
-    return this.#database.kysely.updateTable('idempotency_keys').where('token_id', '=', tokenId).where('key', '=', key);
-  }
-
   /** Removes keys past their life; called now and then. */
   async sweep(): Promise<void> {
-    await this.#database.kysely
-      .deleteFrom('idempotency_keys')
-      .where('created_at', '<', this.#clock.now() - LIFE_MS)
-      .execute();
+    await this.#keys.removeBefore(this.#clock.now() - LIFE_MS);
   }
 }
