@@ -25,7 +25,12 @@ export type EnvelopeKind = 'api' | 'video' | 'openai-video' | 'model' | 'oauth' 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /** One line of the contract: server, SDK, CLI, console and OpenAPI follow from it. */
-export interface Endpoint {
+export interface Endpoint<
+  Params extends TSchema | undefined = TSchema | undefined,
+  Query extends TSchema | undefined = TSchema | undefined,
+  Body extends TSchema | undefined = TSchema | undefined,
+  Answer extends TSchema | undefined = TSchema | undefined,
+> {
   readonly method: Method;
   /** Fastify's form: `/api/tokens/:id`. */
   readonly path: string;
@@ -35,12 +40,12 @@ export interface Endpoint {
   readonly tag: string;
   readonly policy: Policy;
   readonly envelope: EnvelopeKind;
-  readonly params?: TSchema;
+  readonly params?: Params;
   /** All query values arrive as strings. */
-  readonly query?: TSchema;
-  readonly body?: TSchema;
+  readonly query?: Query;
+  readonly body?: Body;
   /** The whole success body; keys it does not name are not sent. Undefined: streams, pages, empty answers. */
-  readonly answer?: TSchema;
+  readonly answer?: Answer;
   /** Bytes; default 64 KiB. */
   readonly bodyLimit?: number;
   /** What a body may be; default `json`. */
@@ -50,11 +55,14 @@ export interface Endpoint {
 }
 
 /** Declares an endpoint with its types kept. */
-export const endpoint = <const Line extends Endpoint>(line: Line): Line => line;
-
-/** The static type of one part of an endpoint; `undefined` where it has none. */
-export type PartOf<Line extends Endpoint, Part extends 'params' | 'query' | 'body' | 'answer'> = Line extends {
-  readonly [K in Part]: infer Schema extends TSchema;
+export function endpoint<
+  const Params extends TSchema | undefined = undefined,
+  const Query extends TSchema | undefined = undefined,
+  const Body extends TSchema | undefined = undefined,
+  const Answer extends TSchema | undefined = undefined,
+>(line: Endpoint<Params, Query, Body, Answer>): Endpoint<Params, Query, Body, Answer> {
+  return line;
 }
-  ? Static<Schema>
-  : undefined;
+
+/** The static type of an optional schema; `undefined` where there is none. */
+export type StaticOf<S> = S extends TSchema ? Static<S> : undefined;

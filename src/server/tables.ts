@@ -1,5 +1,4 @@
 import type { MetaTables } from './platform/db/tables.ts';
-import type { LimitTables } from './platform/limits/tables.ts';
 import type { QuotaTables } from './quota/tables.ts';
 import type { VideoTables } from './video/tables.ts';
 
@@ -14,4 +13,4 @@ import type { VideoTables } from './video/tables.ts';
  *
  * Then name the interface here and the migrations in `migrations.ts`.
  */
-export interface Tables extends MetaTables, LimitTables, QuotaTables, VideoTables {}
+export interface Tables extends MetaTables, QuotaTables, VideoTables {}
