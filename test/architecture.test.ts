@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { LONG_FILES } from './architecture/long-files.ts';
 import { rules } from './architecture/rules.ts';
 import { readSourceFiles, type SourceFile, toSourceFile } from './architecture/source-files.ts';
 
-const root = new URL('..', import.meta.url).pathname;
+const root = join(import.meta.dirname, '..');
 const files = readSourceFiles(root, ['src', 'test', 'scripts', 'bench']);
 
 for (const rule of rules) {

@@ -25,12 +25,7 @@ export type EnvelopeKind = 'api' | 'video' | 'openai-video' | 'model' | 'oauth' 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /** One line of the contract: server, SDK, CLI, console and OpenAPI follow from it. */
-export interface Endpoint<
-  Params extends TSchema | undefined = TSchema | undefined,
-  Query extends TSchema | undefined = TSchema | undefined,
-  Body extends TSchema | undefined = TSchema | undefined,
-  Answer extends TSchema | undefined = TSchema | undefined,
-> {
+export interface Endpoint {
   readonly method: Method;
   /** Fastify's form: `/api/tokens/:id`. */
   readonly path: string;
@@ -40,12 +35,12 @@ export interface Endpoint<
   readonly tag: string;
   readonly policy: Policy;
   readonly envelope: EnvelopeKind;
-  readonly params?: Params;
+  readonly params?: TSchema;
   /** All query values arrive as strings. */
-  readonly query?: Query;
-  readonly body?: Body;
+  readonly query?: TSchema;
+  readonly body?: TSchema;
   /** The whole success body; keys it does not name are not sent. Undefined: streams, pages, empty answers. */
-  readonly answer?: Answer;
+  readonly answer?: TSchema;
   /** Bytes; default 64 KiB. */
   readonly bodyLimit?: number;
   /** What a body may be; default `json`. */
@@ -55,14 +50,11 @@ export interface Endpoint<
 }
 
 /** Declares an endpoint with its types kept. */
-export function endpoint<
-  const Params extends TSchema | undefined = undefined,
-  const Query extends TSchema | undefined = undefined,
-  const Body extends TSchema | undefined = undefined,
-  const Answer extends TSchema | undefined = undefined,
->(line: Endpoint<Params, Query, Body, Answer>): Endpoint<Params, Query, Body, Answer> {
-  return line;
-}
+export const endpoint = <const Line extends Endpoint>(line: Line): Line => line;
 
-/** The static type of an optional schema; `undefined` where there is none. */
-export type StaticOf<S> = S extends TSchema ? Static<S> : undefined;
+/** The static type of one part of an endpoint; `undefined` where it has none. */
+export type PartOf<Line extends Endpoint, Part extends 'params' | 'query' | 'body' | 'answer'> = Line extends {
+  readonly [K in Part]: infer Schema extends TSchema;
+}
+  ? Static<Schema>
+  : undefined;

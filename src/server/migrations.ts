@@ -1,5 +1,7 @@
+import { accountMigrations } from './accounts/tables.ts';
 import type { Migration } from './platform/db/migrate.ts';
 import { metaMigrations } from './platform/db/tables.ts';
+import { limitMigrations } from './platform/limits/tables.ts';
 import { quotaMigrations } from './quota/tables.ts';
 import { videoMigrations } from './video/tables.ts';
 
@@ -7,4 +9,10 @@ import { videoMigrations } from './video/tables.ts';
  * All steps of the schema in the order they run: a table after the tables it refers to. Released entries keep their
  * place; new ones of any capability are spread in at the end of its own list. See `tables.ts` for how to add some.
  */
-export const migrations: readonly Migration[] = [...metaMigrations, ...quotaMigrations, ...videoMigrations];
+export const migrations: readonly Migration[] = [
+  ...metaMigrations,
+  ...limitMigrations,
+  ...accountMigrations,
+  ...quotaMigrations,
+  ...videoMigrations,
+];

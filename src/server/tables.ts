@@ -1,4 +1,6 @@
+import type { AccountTables } from './accounts/tables.ts';
 import type { MetaTables } from './platform/db/tables.ts';
+import type { LimitTables } from './platform/limits/tables.ts';
 import type { QuotaTables } from './quota/tables.ts';
 import type { VideoTables } from './video/tables.ts';
 
@@ -13,4 +15,4 @@ import type { VideoTables } from './video/tables.ts';
  *
  * Then name the interface here and the migrations in `migrations.ts`.
  */
-export interface Tables extends MetaTables, QuotaTables, VideoTables {}
+export interface Tables extends MetaTables, LimitTables, AccountTables, QuotaTables, VideoTables {}

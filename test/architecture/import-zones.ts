@@ -75,7 +75,12 @@ export const importZones: ImportZone[] = [
     why: 'rules are tested without a server, and every status and envelope is decided in one place',
     from: CAPABILITY,
     may: (entry, path) =>
-      ROUTES.test(path) || (entry.target !== 'fastify' && !isWithin(entry, 'src/server/platform/http', '@fastify')),
+      ROUTES.test(path) ||
+      (!isWithin(entry, 'fastify', '@fastify') &&
+        // Who calls and what a form held are plain data; checking a value against a schema needs no server.
+        (entry.kind === 'type' ||
+          !isWithin(entry, 'src/server/platform/http') ||
+          isWithin(entry, 'src/server/platform/http/validation.ts'))),
   },
   {
     name: 'sdk imports the contract only',

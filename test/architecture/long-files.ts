@@ -1,2 +1,5 @@
 /** Product files of 301–500 lines and why they stay whole. */
-export const LONG_FILES: Readonly<Record<string, string>> = {};
+export const LONG_FILES: Readonly<Record<string, string>> = {
+  'src/server/video/submit.ts':
+    'the money path of a submit, step by step in one place: reserve, send, accept or refund',
+};

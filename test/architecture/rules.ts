@@ -10,7 +10,7 @@ export interface Rule {
   find(files: readonly SourceFile[]): string[];
 }
 
-const isTest = (path: string) => path.endsWith('.test.ts') || path.endsWith('.test.tsx');
+const isTest = (path: string) => /\.(test|fixture)\.tsx?$/.test(path);
 const isProduct = (path: string) => path.startsWith('src/') && !isTest(path);
 
 /** Reports every line of the given files that matches, outside comments. */
@@ -88,7 +88,7 @@ export const rules: Rule[] = [
         /\.(insertInto|updateTable|deleteFrom|selectFrom|replaceInto|mergeInto)\(|\bsql(<[^`]*>)?`/,
         (path) =>
           !path.startsWith('src/server/') ||
-          path.startsWith('src/server/platform/db/') ||
+          path.startsWith('src/server/platform/') ||
           /\b(store|tables)\.ts$/.test(path),
       ),
   },

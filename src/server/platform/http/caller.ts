@@ -5,7 +5,14 @@ export type Role = 'user' | 'admin' | 'root';
 
 /** A person, by a management credential. Device access tokens carry the authorization they came from. */
 export type AccountCaller =
-  | { readonly kind: 'session'; readonly userId: number; readonly role: Role; readonly sessionId: number }
+  | {
+      readonly kind: 'session';
+      readonly userId: number;
+      readonly role: Role;
+      readonly sessionId: number;
+      /** The session's end has just been moved: the cookie's should move with it. */
+      readonly renewed?: boolean;
+    }
   | { readonly kind: 'user-token'; readonly userId: number; readonly role: Role }
   | { readonly kind: 'device'; readonly userId: number; readonly role: Role; readonly authorizationId: number };
 

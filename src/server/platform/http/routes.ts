@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Endpoint, StaticOf } from '../../../contract/endpoint.ts';
+import type { Endpoint, PartOf } from '../../../contract/endpoint.ts';
 import type { Locale } from '../../../contract/messages/messages.ts';
 import type { Log } from '../log.ts';
 import type { Authenticator, CallerOf } from './caller.ts';
@@ -31,9 +31,9 @@ export interface RequestContext {
 }
 
 export interface Input<E extends Endpoint> {
-  readonly params: StaticOf<E['params']>;
-  readonly query: StaticOf<E['query']>;
-  readonly body: StaticOf<E['body']>;
+  readonly params: PartOf<E, 'params'>;
+  readonly query: PartOf<E, 'query'>;
+  readonly body: PartOf<E, 'body'>;
   readonly caller: CallerOf<E['policy']>;
   readonly request: RequestContext;
   /** For headers, cookies, streams and statuses other than 200. */
@@ -41,11 +41,11 @@ export interface Input<E extends Endpoint> {
 }
 
 /** Answers with the success body of the endpoint, or with `reply` itself when it has sent the answer another way. */
-export type Handler<E extends Endpoint> = (input: Input<E>) => Promise<StaticOf<E['answer']> | FastifyReply>;
+export type Handler<E extends Endpoint> = (input: Input<E>) => Promise<PartOf<E, 'answer'> | FastifyReply>;
 
 /** Where capabilities hang their handlers; a route exists only with its line of the contract. */
 export interface Routes {
-  add<E extends Endpoint>(endpoint: E, handler: Handler<E>): void;
+  add<const E extends Endpoint>(endpoint: E, handler: Handler<E>): void;
   /** The lines added so far, for the API reference and the tests that walk all routes. */
   readonly endpoints: readonly Endpoint[];
 }

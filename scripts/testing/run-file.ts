@@ -1,0 +1,96 @@
+import type { TestsStream } from 'node:test';
+import { run } from 'node:test';
+
+export interface Counts {
+  tests: number;
+  passed: number;
+  failed: number;
+  cancelled: number;
+  skipped: number;
+  todo: number;
+  suites: number;
+}
+
+export const NO_COUNTS: Counts = { tests: 0, passed: 0, failed: 0, cancelled: 0, skipped: 0, todo: 0, suites: 0 };
+
+export function addCounts(a: Counts, b: Counts): Counts {
+  return {
+    tests: a.tests + b.tests,
+    passed: a.passed + b.passed,
+    failed: a.failed + b.failed,
+    cancelled: a.cancelled + b.cancelled,
+    skipped: a.skipped + b.skipped,
+    todo: a.todo + b.todo,
+    suites: a.suites + b.suites,
+  };
+}
+
+export interface FileResult {
+  path: string;
+  counts: Counts;
+  durationMs: number;
+  /** Names are the path of a test inside its file: `refund › runs once`. */
+  failures: { name: string; error: unknown }[];
+  skips: { name: string; reason: string }[];
+  /** What the file wrote; shown where it failed. */
+  output: string;
+}
+
+/** A file that neither ends nor fails is ended after this long; batteries may take longer than the rest. */
+const LIMIT_MS = 120_000;
+const BATTERY_LIMIT_MS = 420_000;
+const BATTERY = /^test\/(browser|faults|flows)\//;
+
+/** Runs one file in its own process. Never throws: a crash, a hang and a failed test are all in the result. */
+export async function runTestFile(root: string, path: string, stop: AbortSignal): Promise<FileResult> {
+  const limitMs = BATTERY.test(path) ? BATTERY_LIMIT_MS : LIMIT_MS;
+  const timeUp = AbortSignal.timeout(limitMs);
+  const events = run({ files: [`${root}/${path}`], cwd: root, signal: AbortSignal.any([stop, timeUp]) });
+  const result = await readEvents(path, events);
+  if (timeUp.aborted) {
+    const error = `ended after ${limitMs / 1000} s: a test hangs, or something it opened is still open`;
+    result.failures.push({ name: '(the file)', error });
+  } else if (stop.aborted) {
+    result.failures.push({ name: '(the file)', error: 'ended because the run was stopped' });
+  }
+  return result;
+}
+
+async function readEvents(path: string, events: TestsStream): Promise<FileResult> {
+  const result: FileResult = { path, counts: NO_COUNTS, durationMs: 0, failures: [], skips: [], output: '' };
+  const trail: string[] = [];
+  const nameAt = (nesting: number) => trail.slice(0, nesting + 1).join(' › ');
+  const noteSkip = (nesting: number, mark: string | boolean | undefined, word: string) => {
+    if (mark === undefined || mark === false) return;
+    result.skips.push({
+      name: nameAt(nesting),
+      reason: mark === true || mark === '' ? `${word} without a reason` : `${mark}`,
+    });
+  };
+  for await (const { type, data } of events) {
+    if (type === 'test:start') {
+      trail[data.nesting] = data.name;
+      trail.length = data.nesting + 1;
+    } else if (type === 'test:pass') {
+      noteSkip(data.nesting, data.skip, 'skipped');
+      noteSkip(data.nesting, data.todo, 'todo');
+    } else if (type === 'test:fail') {
+      const failure = readFailure(data.details.error);
+      if (failure !== undefined) result.failures.push({ name: nameAt(data.nesting), error: failure });
+    } else if (type === 'test:stdout' || type === 'test:stderr') {
+      result.output += data.message;
+    } else if (type === 'test:summary' && data.file === undefined) {
+      const { passed, failed, cancelled, skipped, todo, suites, tests } = data.counts;
+      result.counts = { tests, passed, failed, cancelled, skipped, todo, suites };
+      result.durationMs = data.duration_ms;
+    }
+  }
+  return result;
+}
+
+/** What went wrong; undefined where another failure tells: a parent of a failed test, a file that was ended. */
+function readFailure(error: Error & { failureType?: string }): unknown {
+  return error.failureType === 'subtestsFailed' || error.failureType === 'testAborted'
+    ? undefined
+    : (error.cause ?? error);
+}

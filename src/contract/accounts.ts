@@ -1,0 +1,215 @@
+import Type from 'typebox';
+import { Code, DisplayName, EmailOrNone, Password, Phone, PLAIN, Time, Username } from './account-fields.ts';
+import { endpoint } from './endpoint.ts';
+import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
+
+/** What a login answers: the account, or the wish for the second step. */
+const LoggedIn = Type.Object({
+  id: Type.Integer(),
+  username: Type.String(),
+  display_name: Type.String(),
+  role: Type.String(),
+});
+const SecondStep = Type.Object({ require_2fa: Type.Literal(true) });
+
+export const register = endpoint({
+  method: 'POST',
+  path: '/api/user/register',
+  summary: 'Make an account',
+  tag: 'accounts',
+  policy: 'public',
+  envelope: 'api',
+  body: Type.Object({ username: Username, password: Password, email: Type.Optional(EmailOrNone) }),
+  answer: Ok(Type.Object({ id: Type.Integer(), username: Type.String() })),
+});
+
+export const login = endpoint({
+  method: 'POST',
+  path: '/api/user/login',
+  summary: 'Log in with a password; sets the cookie `session`',
+  tag: 'accounts',
+  policy: 'public',
+  envelope: 'api',
+  secret: true,
+  body: Type.Object({
+    username: Type.String({ minLength: 1, maxLength: 254, description: 'user name or e-mail' }),
+    password: Type.String({ minLength: 1, maxLength: 128 }),
+  }),
+  answer: Ok(Type.Union([LoggedIn, SecondStep])),
+});
+
+export const loginSecondStep = endpoint({
+  method: 'POST',
+  path: '/api/user/login/2fa',
+  summary: 'Finish a login (this one or the embedded device login) with a TOTP or backup code',
+  tag: 'accounts',
+  policy: 'public',
+  envelope: 'api',
+  secret: true,
+  body: Type.Object({ code: Code }),
+  answer: Ok(LoggedIn),
+});
+
+export const logout = endpoint({
+  method: 'POST',
+  path: '/api/user/logout',
+  summary: 'End this session',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  answer: Done,
+});
+
+export const getSelf = endpoint({
+  method: 'GET',
+  path: '/api/user/self',
+  summary: 'The account of the credential',
+  tag: 'accounts',
+  policy: 'account',
+  envelope: 'api',
+  answer: Ok(
+    Type.Object({
+      id: Type.Integer(),
+      username: Type.String(),
+      display_name: Type.String(),
+      email: Type.String({ description: 'empty: none' }),
+      role: Type.String(),
+      status: Type.Integer({ description: '1 enabled, 2 disabled' }),
+      quota: Type.Integer({ description: 'the wallet now, reservations already taken' }),
+      used_quota: Type.Integer({ description: 'settled' }),
+      request_count: Type.Integer(),
+      current_package_code: Type.String(),
+      package_expires_at: Type.Integer({ description: 'Unix seconds; 0: no end' }),
+      has_2fa: Type.Boolean(),
+      phone_bound: Type.Boolean(),
+      messaging_bound: Type.Boolean(),
+      created_time: Time,
+    }),
+  ),
+});
+
+export const putSelf = endpoint({
+  method: 'PUT',
+  path: '/api/user/self',
+  summary: 'Change display name, e-mail or password; a device credential may change the display name only',
+  tag: 'accounts',
+  policy: 'account',
+  envelope: 'api',
+  body: Type.Object({
+    display_name: Type.Optional(DisplayName),
+    email: Type.Optional(EmailOrNone),
+    password: Type.Optional(Password),
+    original_password: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+  }),
+  answer: Done,
+});
+
+export const listSessions = endpoint({
+  method: 'GET',
+  path: '/api/user/sessions',
+  summary: 'Where the account is logged in',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  query: Type.Object(PageQuery),
+  answer: ListOf(
+    Type.Object({
+      id: Type.Integer(),
+      current: Type.Boolean(),
+      address: Type.String(),
+      user_agent: Type.String(),
+      created_time: Time,
+      last_used_time: Time,
+      expires_at: Time,
+    }),
+  ),
+});
+
+export const endSession = endpoint({
+  method: 'DELETE',
+  path: '/api/user/sessions/:id',
+  summary: 'End one of the own sessions',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  params: IdParam,
+  answer: Done,
+});
+
+export const makeUserToken = endpoint({
+  method: 'POST',
+  path: '/api/user/token',
+  summary: 'Make the management access token, voiding the old one',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  secret: true,
+  answer: Ok(Type.Object({ access_token: Type.String() })),
+});
+
+export const setUpTwoFactor = endpoint({
+  method: 'POST',
+  path: '/api/user/2fa/setup',
+  summary: 'Begin two-step verification',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  secret: true,
+  answer: Ok(Type.Object({ secret: Type.String(), otpauth_url: Type.String() })),
+});
+
+export const enableTwoFactor = endpoint({
+  method: 'POST',
+  path: '/api/user/2fa/enable',
+  summary: 'Turn two-step verification on; the backup codes are shown once',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  secret: true,
+  body: Type.Object({ code: Code }),
+  answer: Ok(Type.Object({ backup_codes: Type.Array(Type.String()) })),
+});
+
+export const disableTwoFactor = endpoint({
+  method: 'POST',
+  path: '/api/user/2fa/disable',
+  summary: 'Turn two-step verification off',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  body: Type.Object({ code: Code }),
+  answer: Done,
+});
+
+export const sendPhoneCode = endpoint({
+  method: 'POST',
+  path: '/api/user/bindings/phone/code',
+  summary: 'Send a code to a phone',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  body: Type.Object({ phone: Phone }),
+  answer: Done,
+});
+
+export const bindPhone = endpoint({
+  method: 'POST',
+  path: '/api/user/bindings/phone',
+  summary: 'Bind the phone the code was sent to',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  body: Type.Object({ phone: Phone, code: Type.String({ minLength: 1, maxLength: 16 }) }),
+  answer: Done,
+});
+
+export const bindMessaging = endpoint({
+  method: 'POST',
+  path: '/api/user/bindings/messaging',
+  summary: 'Bind a messaging-app account by the code its bot shows',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  body: Type.Object({ code: Type.String({ minLength: 1, maxLength: 256, pattern: PLAIN }) }),
+  answer: Done,
+});

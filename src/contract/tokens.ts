@@ -1,0 +1,74 @@
+import Type from 'typebox';
+import { PLAIN, Quota, Time, TimeOrNull } from './account-fields.ts';
+import { endpoint } from './endpoint.ts';
+import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
+
+const TokenName = Type.String({ minLength: 1, maxLength: 100, pattern: PLAIN });
+const TokenLimits = {
+  expires_at: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 253_402_300_799 }), Type.Null()])),
+  quota_limit: Type.Optional(Type.Union([Quota, Type.Null()])),
+  models: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: PLAIN }), {
+      maxItems: 200,
+      description: 'empty: all',
+    }),
+  ),
+};
+
+export const listTokens = endpoint({
+  method: 'GET',
+  path: '/api/tokens',
+  summary: 'Own API tokens',
+  tag: 'tokens',
+  policy: 'owner',
+  envelope: 'api',
+  query: Type.Object(PageQuery),
+  answer: ListOf(
+    Type.Object({
+      id: Type.Integer(),
+      name: Type.String(),
+      key_hint: Type.String({ description: 'the first characters of the key' }),
+      expires_at: TimeOrNull,
+      quota_limit: Type.Union([Type.Integer(), Type.Null()]),
+      quota_used: Type.Integer({ description: 'counted while there is a limit' }),
+      models: Type.Array(Type.String()),
+      created_time: Time,
+      last_used_time: TimeOrNull,
+    }),
+  ),
+});
+
+export const makeToken = endpoint({
+  method: 'POST',
+  path: '/api/tokens',
+  summary: 'Make an `sk-` token; the key is shown once',
+  tag: 'tokens',
+  policy: 'owner',
+  envelope: 'api',
+  secret: true,
+  body: Type.Object({ name: TokenName, ...TokenLimits }),
+  answer: Ok(Type.Object({ id: Type.Integer(), key: Type.String() })),
+});
+
+export const changeToken = endpoint({
+  method: 'PUT',
+  path: '/api/tokens/:id',
+  summary: 'Change a token; only the named keys change',
+  tag: 'tokens',
+  policy: 'owner',
+  envelope: 'api',
+  params: IdParam,
+  body: Type.Object({ name: Type.Optional(TokenName), ...TokenLimits }),
+  answer: Done,
+});
+
+export const revokeToken = endpoint({
+  method: 'DELETE',
+  path: '/api/tokens/:id',
+  summary: 'Revoke a token; it stops at once',
+  tag: 'tokens',
+  policy: 'owner',
+  envelope: 'api',
+  params: IdParam,
+  answer: Done,
+});

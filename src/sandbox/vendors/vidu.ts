@@ -1,0 +1,139 @@
+import { defineSimulator, type Job, json, type Phase, type Problem, type Reply, type Stage } from '../simulator.ts';
+import { checkViduBody, type ViduTask } from './vidu-fields.ts';
+
+/**
+ * Vidu's enterprise API `/ent/v2` (platform.vidu.com/docs): four submit paths by what is given, one poll, one list.
+ */
+
+const API_KEY = 'vda_sandbox_9c1f6c0e5a';
+
+/** Kratos-style error bodies; `reason` is the code that counts, and lack of credits is a plain 400. */
+const PROBLEMS: Readonly<Record<Problem, readonly [status: number, reason: string, message: string]>> = {
+  unauthorized: [401, 'Unauthorized', 'invalid api key'],
+  forbidden: [403, 'Forbidden', 'this key may not use the service'],
+  billing: [400, 'CreditInsufficient', 'credits are not enough'],
+  model: [400, 'ModelUnavailable', 'the model is not available'],
+  rate: [429, 'TooManyRequests', 'too many requests'],
+  concurrency: [429, 'QuotaExceeded', 'too many running tasks'],
+  overloaded: [503, 'InternalServiceFailure', 'the system is busy'],
+  broken: [500, 'InternalServiceFailure', 'internal service failure'],
+  timeout: [504, 'InternalServiceFailure', 'upstream timed out'],
+  policy: [400, 'TaskPromptPolicyViolation', 'the prompt breaks the content policy'],
+  invalid: [400, 'FieldInvalid', 'a field is invalid'],
+  not_found: [404, 'TaskNotFound', 'task not found'],
+};
+
+const failure = (status: number, reason: string, message: string): Reply =>
+  json(status, { code: status, reason, message, metadata: {} });
+
+const STATE: Readonly<Record<Phase, string>> = {
+  queued: 'queueing',
+  running: 'processing',
+  succeeded: 'success',
+  failed: 'failed',
+  filtered: 'failed',
+  expired: 'failed',
+  cancelled: 'failed',
+  unknown: 'hibernating',
+};
+const ERR_CODE: Readonly<Partial<Record<Phase, string>>> = {
+  failed: 'InternalServiceFailure',
+  filtered: 'CreationPolicyViolation',
+  expired: 'Canceled',
+  cancelled: 'UserCancelled',
+};
+
+function submit(task: ViduTask, request: { json(): Readonly<Record<string, unknown>> | undefined }, stage: Stage) {
+  const body = request.json();
+  if (!body) return failure(400, 'CODEC', 'body is not a JSON object');
+  const refusal = checkViduBody(task, body);
+  if (refusal) return failure(400, refusal.reason, refusal.message);
+  const job = stage.begin({
+    id: `8993374501${String(22_121_217 + stage.jobs.all().length)}`,
+    prompt: typeof body.prompt === 'string' ? body.prompt : '',
+    model: typeof body.model === 'string' ? body.model : '',
+    input: body,
+    ...(typeof body.payload === 'string' ? { externalId: body.payload } : {}),
+    shape: body.aspect_ratio === '9:16' || body.aspect_ratio === '1:1' ? body.aspect_ratio : '16:9',
+    audio: body.audio === true || body.bgm === true,
+    seconds: Number(body.duration ?? 5),
+  });
+  return json(200, {
+    task_id: job.id,
+    type: task,
+    state: 'created',
+    ...body,
+    seed: body.seed ?? 1_746_093_211,
+    credits: 2 * job.seconds,
+    created_at: new Date(job.createdAtMs).toISOString().replace('Z', '123Z'),
+  });
+}
+
+function toCreations(job: Job, stage: Stage) {
+  const look = stage.look(job);
+  const payload = job.externalId ?? '';
+  const creation = {
+    id: `${job.id}0`,
+    url: stage.artifactUrl(job),
+    cover_url: stage.artifactUrl(job, 'thumbnail'),
+    watermarked_url: '',
+  };
+  return {
+    id: job.id,
+    state: STATE[look.phase],
+    err_code: ERR_CODE[look.phase] ?? '',
+    credits: ERR_CODE[look.phase] ? 0 : 2 * job.seconds,
+    payload,
+    bgm: false,
+    off_peak: false,
+    creations: look.hasArtifact ? [creation] : [],
+  };
+}
+
+const submitRoute = (task: ViduTask) => ({
+  method: 'POST' as const,
+  path: `/ent/v2/${task}`,
+  operation: 'submit' as const,
+  handle: (request: Parameters<typeof submit>[1], stage: Stage) => submit(task, request, stage),
+});
+
+export const vidu = defineSimulator({
+  name: 'vidu',
+  credentials: () => ({ api_key: API_KEY }),
+  authorize(request) {
+    // The id is parsed before the key is looked at.
+    const id = /^\/ent\/v2\/tasks\/([^/]+)\/creations$/.exec(request.path)?.[1];
+    if (id !== undefined && !/^\d{1,19}$/.test(id)) return failure(400, 'CODEC', `parsing field "id": ${id}`);
+    return request.headers.authorization === `Token ${API_KEY}` ? undefined : this.problem('unauthorized');
+  },
+  problem(problem, message) {
+    const [status, reason, usual] = PROBLEMS[problem];
+    return failure(status, reason, message ?? usual);
+  },
+  routes: [
+    submitRoute('text2video'),
+    submitRoute('img2video'),
+    submitRoute('start-end2video'),
+    submitRoute('reference2video'),
+    {
+      method: 'GET',
+      path: /^\/ent\/v2\/tasks\/(?<id>\d+)\/creations$/,
+      operation: 'query',
+      handle({ params }, stage) {
+        const job = stage.jobs.find(params.id ?? '');
+        return job ? json(200, toCreations(job, stage)) : failure(404, 'TaskNotFound', 'task not found');
+      },
+    },
+    {
+      method: 'GET',
+      path: '/ent/v2/tasks',
+      operation: 'other',
+      handle({ query }, stage) {
+        const size = Math.min(Number(query.get('pager.pagesz') ?? 10), 100);
+        const newest = stage.jobs.all().toReversed().slice(0, size);
+        const tasks = newest.map((job) => ({ ...toCreations(job, stage), model: job.model, prompt: job.prompt }));
+        return json(200, { tasks, next_page_token: '' });
+      },
+    },
+  ],
+});

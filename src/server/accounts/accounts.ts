@@ -1,0 +1,125 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Authenticator } from '../platform/http/caller.ts';
+import type { Limits } from '../platform/limits/limits.ts';
+import type { Log } from '../platform/log.ts';
+import type { Vault } from '../platform/secrets.ts';
+import type { Quota } from '../quota/quota.ts';
+import type { Tables } from '../tables.ts';
+import type { Audit } from './audit.ts';
+import { makeAudit } from './audit-store.ts';
+import { type DeviceTokens, makeAuthenticator } from './authenticator.ts';
+import { makeBudgets } from './budgets.ts';
+import { type EndLogins, type EndsWithAccount, makeEndLogins } from './ending.ts';
+import { makeFirstAdministrator } from './first-start.ts';
+import { makeLastUse } from './last-use.ts';
+import { type Logins, makeLogins } from './logins.ts';
+import { makePasswords } from './passwords.ts';
+import { makePeople, type People, type PlanOf } from './people.ts';
+import { makeSessions, type Sessions } from './sessions.ts';
+import { makeTokens, type Tokens } from './tokens.ts';
+import { makeTwoFactors, type TwoFactors } from './two-factor.ts';
+import { makeUserTokens, type UserTokens } from './user-tokens.ts';
+
+export interface AccountsConfig {
+  readonly apiUserHeader: string;
+  readonly registration: 'open' | 'closed';
+  readonly newUserQuota: number;
+  readonly adminUsername: string;
+  readonly adminPassword: string | undefined;
+}
+
+export interface AccountsParts {
+  readonly config: AccountsConfig;
+  readonly database: Database<Tables>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly vault: Vault;
+  readonly limits: Limits;
+  readonly quota: Quota;
+  /** Device sign-ins: their access_tokens, and what ends them with the account. */
+  readonly deviceTokens?: DeviceTokens;
+  readonly endsWithAccount?: readonly EndsWithAccount[];
+  /** Without packages every account is on the plan `none`. */
+  readonly planOf?: PlanOf;
+}
+
+/** What accounts offer the other capabilities and app.ts. */
+export interface Accounts {
+  readonly authenticator: Authenticator;
+  readonly audit: Audit;
+  readonly logins: Logins;
+  readonly sessions: Sessions;
+  readonly tokens: Tokens;
+  readonly userTokens: UserTokens;
+  readonly twoFactors: TwoFactors;
+  readonly people: People;
+  readonly endLogins: EndLogins;
+  /** Makes the first root account where there has never been one; call it before listening. */
+  start(show: (line: string) => void): Promise<void>;
+  /** Removes what has expired. */
+  sweep(): Promise<void>;
+  /** Writes what is still to be written. */
+  close(): Promise<void>;
+}
+
+const NO_PLAN: PlanOf = async () => ({ code: 'none', expiresAt: 0 });
+
+/** Puts the parts of this capability together. */
+export function makeAccounts(parts: AccountsParts): Accounts {
+  const { config, database, clock, log, vault, quota } = parts;
+  const audit = makeAudit(clock);
+  const passwords = makePasswords();
+  const budgets = makeBudgets(parts.limits);
+  const sessions = makeSessions(database, clock);
+  const lastUse = makeLastUse(database, clock, log);
+  const endLogins = makeEndLogins(sessions, parts.endsWithAccount ?? []);
+  const twoFactors = makeTwoFactors({ database, clock, vault, budgets, audit, endLogins });
+  const logins = makeLogins({ database, clock, passwords, budgets, sessions, twoFactors });
+  const people = makePeople({
+    database,
+    clock,
+    passwords,
+    logins,
+    quota,
+    audit,
+    endLogins,
+    planOf: parts.planOf ?? NO_PLAN,
+    registration: config.registration,
+    newUserQuota: config.newUserQuota,
+  });
+  const authenticator = makeAuthenticator({
+    database,
+    clock,
+    sessions,
+    lastUse,
+    userHeader: config.apiUserHeader,
+    ...(parts.deviceTokens === undefined ? {} : { deviceTokens: parts.deviceTokens }),
+  });
+  return {
+    authenticator,
+    audit,
+    logins,
+    sessions,
+    tokens: makeTokens(database, clock, quota),
+    userTokens: makeUserTokens(database, clock, audit),
+    twoFactors,
+    people,
+    endLogins,
+    start: (show) =>
+      makeFirstAdministrator({
+        database,
+        clock,
+        passwords,
+        quota,
+        adminUsername: config.adminUsername,
+        adminPassword: config.adminPassword,
+        show,
+      }),
+    async sweep() {
+      await sessions.removeExpired();
+      await logins.removeExpired();
+    },
+    close: () => lastUse.close(),
+  };
+}

@@ -1,0 +1,161 @@
+import * as lines from '../../contract/accounts.ts';
+import { done, list, ok, toPage } from '../../contract/schemas.ts';
+import * as tokenLines from '../../contract/tokens.ts';
+import { notExist } from '../platform/errors.ts';
+import type { AccountCaller } from '../platform/http/caller.ts';
+import type { RequestContext, Routes } from '../platform/http/routes.ts';
+import type { SessionCookies } from '../platform/http/session-cookie.ts';
+import type { Accounts } from './accounts.ts';
+import type { Profile } from './people.ts';
+import type { Visitor } from './sessions.ts';
+import type { Account } from './store.ts';
+
+export interface AccountRouteParts {
+  readonly accounts: Pick<Accounts, 'people' | 'logins' | 'sessions' | 'tokens' | 'twoFactors' | 'userTokens'>;
+  readonly cookies: SessionCookies;
+}
+
+/** What a person does with their own account. */
+export function addAccountRoutes(routes: Routes, { accounts, cookies }: AccountRouteParts): void {
+  const { people, logins, sessions, tokens, twoFactors, userTokens } = accounts;
+
+  routes.add(lines.register, async ({ body }) => ok(await people.register(body)));
+
+  routes.add(lines.login, async ({ body, request, reply }) => {
+    const outcome = await logins.logIn({ ...body, from: visitorOf(request), oldSession: request.session });
+    if (outcome.step === 'second') {
+      cookies.setPending(reply, outcome.pending);
+      return ok({ require_2fa: true as const });
+    }
+    cookies.setSession(reply, outcome.session);
+    return ok(toLoggedIn(outcome.account));
+  });
+
+  routes.add(lines.loginSecondStep, async ({ body, request, reply }) => {
+    const outcome = await logins.finish({
+      pending: cookies.pendingOf(reply),
+      code: body.code,
+      from: visitorOf(request),
+      oldSession: request.session,
+    });
+    cookies.clearPending(reply);
+    cookies.setSession(reply, outcome.session);
+    return ok(toLoggedIn(outcome.account));
+  });
+
+  routes.add(lines.logout, async ({ caller, reply }) => {
+    if (caller.kind === 'session') await sessions.end(caller.userId, caller.sessionId);
+    cookies.clearSession(reply);
+    return done();
+  });
+
+  routes.add(lines.getSelf, async ({ caller }) => ok(toUserRow(await people.profile(caller.userId))));
+
+  routes.add(lines.putSelf, async ({ caller, body, request }) => {
+    await people.changeSelf(caller, body, traceOf(request));
+    return done();
+  });
+
+  routes.add(lines.listSessions, async ({ caller, query }) => {
+    const { rows, total } = await sessions.list(caller.userId, toPage(query));
+    const shown = rows.map((row) => ({
+      id: row.id,
+      current: caller.kind === 'session' && caller.sessionId === row.id,
+      address: row.address,
+      user_agent: row.user_agent,
+      created_time: toSeconds(row.created_at),
+      last_used_time: toSeconds(row.last_used_at),
+      expires_at: toSeconds(row.expires_at),
+    }));
+    return list(shown, total);
+  });
+
+  routes.add(lines.endSession, async ({ caller, params }) => {
+    if (!(await sessions.end(caller.userId, Number(params.id)))) throw notExist('session');
+    return done();
+  });
+
+  routes.add(lines.makeUserToken, async ({ caller, request }) =>
+    ok({ access_token: await userTokens.renew(caller.userId, traceOf(request)) }),
+  );
+
+  routes.add(lines.setUpTwoFactor, async ({ caller }) => {
+    const { account } = await people.profile(caller.userId);
+    const { secret, otpauthUrl } = await twoFactors.setUp(account);
+    return ok({ secret, otpauth_url: otpauthUrl });
+  });
+
+  routes.add(lines.enableTwoFactor, async ({ caller, body, request }) =>
+    ok({ backup_codes: [...(await twoFactors.enable(changerOf(caller, request), body.code))] }),
+  );
+
+  routes.add(lines.disableTwoFactor, async ({ caller, body, request }) => {
+    await twoFactors.disable(changerOf(caller, request), body.code);
+    return done();
+  });
+
+  routes.add(tokenLines.listTokens, async ({ caller, query }) => {
+    const { rows, total } = await tokens.list(caller.userId, toPage(query));
+    const shown = rows.map((token) => ({
+      id: token.id,
+      name: token.name,
+      key_hint: token.hint,
+      expires_at: toSecondsOrNull(token.expiresAt),
+      quota_limit: token.quotaLimit,
+      quota_used: token.quotaUsed,
+      models: [...token.models],
+      created_time: toSeconds(token.createdAt),
+      last_used_time: toSecondsOrNull(token.lastUsedAt),
+    }));
+    return list(shown, total);
+  });
+
+  routes.add(tokenLines.makeToken, async ({ caller, body }) => ok(await tokens.make(caller.userId, body)));
+
+  routes.add(tokenLines.changeToken, async ({ caller, params, body }) => {
+    await tokens.change(caller.userId, Number(params.id), body);
+    return done();
+  });
+
+  routes.add(tokenLines.revokeToken, async ({ caller, params }) => {
+    await tokens.revoke(caller.userId, Number(params.id));
+    return done();
+  });
+}
+
+export const visitorOf = ({ address, headers }: RequestContext): Visitor => ({
+  address,
+  userAgent: headers['user-agent'] ?? '',
+});
+
+export const traceOf = ({ address, id }: RequestContext) => ({ address, requestId: id });
+
+const changerOf = (caller: AccountCaller, request: RequestContext) => ({
+  userId: caller.userId,
+  ...(caller.kind === 'session' ? { keepSessionId: caller.sessionId } : {}),
+  trace: traceOf(request),
+});
+
+const toLoggedIn = ({ id, username, display_name, role }: Account) => ({ id, username, display_name, role });
+
+export const toSeconds = (unixMs: number): number => Math.floor(unixMs / 1000);
+const toSecondsOrNull = (unixMs: number | null): number | null => (unixMs === null ? null : toSeconds(unixMs));
+
+/** An account in an answer, to its owner and to administrators alike. */
+export const toUserRow = ({ account, wallet, plan, hasTwoFactor, phoneBound, messagingBound }: Profile) => ({
+  id: account.id,
+  username: account.username,
+  display_name: account.display_name,
+  email: account.email ?? '',
+  role: account.role,
+  status: account.status,
+  quota: wallet.balance,
+  used_quota: wallet.used,
+  request_count: wallet.requests,
+  current_package_code: plan.code,
+  package_expires_at: plan.expiresAt,
+  has_2fa: hasTwoFactor,
+  phone_bound: phoneBound,
+  messaging_bound: messagingBound,
+  created_time: toSeconds(account.created_at),
+});

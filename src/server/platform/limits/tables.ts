@@ -1,0 +1,21 @@
+import type { Migration } from '../db/migrate.ts';
+
+/** Counters of rate limits that several processes share. A row past `ends_at` means nothing. */
+export interface LimitTables {
+  rate_limits: { key: string; points: number; ends_at: number };
+}
+
+export const limitMigrations: readonly Migration[] = [
+  {
+    id: '0001-rate-limits',
+    up: async (trx, dialect) => {
+      await trx.schema
+        .createTable('rate_limits')
+        .addColumn('key', dialect.text, (column) => column.primaryKey())
+        .addColumn('points', dialect.int64, (column) => column.notNull())
+        .addColumn('ends_at', dialect.int64, (column) => column.notNull())
+        .execute();
+      await trx.schema.createIndex('rate_limits_ends_at').on('rate_limits').column('ends_at').execute();
+    },
+  },
+];

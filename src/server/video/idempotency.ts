@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import { AppError, invalid } from '../platform/errors.ts';
+import type { Tables } from '../tables.ts';
+import { toSubmitAnswer } from './faces/openai.ts';
+import { IdempotencyStore } from './idempotency-store.ts';
+import type { TaskStore } from './store.ts';
+import type { Alongside } from './submit.ts';
+import type { Json } from './vendor.ts';
+
+const LIFE_MS = 24 * 3600_000;
+/** A submit that has not answered by then was cut off by a stop of its process. */
+const ABANDONED_MS = 120_000;
+
+/**
+ * Idempotency-Key on submits: the same key and body give the same answer for 24 hours, another body is an error. The key is
+ * noted in the transaction that reserves, so that neither can exist without the other. A submit that failed leaves no key
+ * behind: nothing was charged, and trying again is what the caller wants.
+ */
+export class Idempotency {
+  readonly #keys: IdempotencyStore;
+  readonly #store: TaskStore;
+  readonly #clock: Clock;
+  readonly #underWay = new Map<string, Promise<Json>>();
+
+  constructor(database: Database<Tables>, store: TaskStore, clock: Clock) {
+    this.#keys = new IdempotencyStore(database);
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  async once(
+    tokenId: number,
+    key: string,
+    body: Buffer,
+    submit: (alongside: Alongside) => Promise<Json>,
+  ): Promise<Json> {
+    if (!/^[\x21-\x7e]{1,255}$/.test(key))
+      throw invalid('Idempotency-Key must be 1 to 255 visible ASCII characters.', 'Idempotency-Key');
+    const bodyHash = createHash('sha256').update(body).digest('hex');
+    const known = await this.#known(tokenId, key, bodyHash);
+    if (known !== undefined) return known;
+    const flight = `${tokenId} ${key}`;
+    // The row decides between processes; within one, duplicates wait for the first instead of being sent away.
+    const running = this.#start(tokenId, key, bodyHash, submit);
+    this.#underWay.set(flight, running);
+    return running.finally(() => this.#underWay.delete(flight));
+  }
+
+  async #known(tokenId: number, key: string, bodyHash: string): Promise<Json | undefined> {
+    const row = await this.#keys.find({ tokenId, key }, this.#clock.now() - LIFE_MS);
+    const running = this.#underWay.get(`${tokenId} ${key}`);
+    if (row === undefined && running === undefined) return undefined;
+    if (row !== undefined && row.body_hash !== bodyHash) throw new AppError('idempotency_mismatch');
+    if (row?.answer != null) return JSON.parse(row.answer);
+    if (running !== undefined) {
+      const answer = await running;
+      // The first may have had another body: its row says so by now.
+      return (await this.#known(tokenId, key, bodyHash)) ?? answer;
+    }
+    if (row === undefined || row.created_at > this.#clock.now() - ABANDONED_MS)
+      throw new AppError('idempotency_in_progress', { retryAfterSeconds: 2 });
+    const task = await this.#store.byId(row.task_id);
+    if (task === undefined) throw new AppError('idempotency_in_progress', { retryAfterSeconds: 2 });
+    return toSubmitAnswer({ task, raw: undefined });
+  }
+
+  async #start(
+    tokenId: number,
+    key: string,
+    bodyHash: string,
+    submit: (alongside: Alongside) => Promise<Json>,
+  ): Promise<Json> {
+    const now = this.#clock.now();
+    let noted = false;
+    try {
+      const answer = await submit(async (trx, taskId) => {
+        const row = { tokenId, key, bodyHash, taskId, now, since: now - LIFE_MS };
+        if (!(await this.#keys.note(trx, row))) throw new AppError('idempotency_in_progress', { retryAfterSeconds: 2 });
+        noted = true;
+      });
+      await this.#keys.keepAnswer({ tokenId, key }, JSON.stringify(answer));
+      return answer;
+    } catch (error) {
+      if (noted) await this.#keys.forget({ tokenId, key });
+      throw error;
+    }
+  }
+
+  /** Removes keys past their life; called now and then. */
+  async sweep(): Promise<void> {
+    await this.#keys.removeBefore(this.#clock.now() - LIFE_MS);
+  }
+}

@@ -1,0 +1,173 @@
+import type { FastifyReply } from 'fastify';
+import * as lines from '../../contract/video.ts';
+import type { Channels } from '../channels/channels.ts';
+import { AppError, invalid } from '../platform/errors.ts';
+import type { ModelCaller } from '../platform/http/caller.ts';
+import type { RequestContext, Routes } from '../platform/http/routes.ts';
+import type { Allowances } from '../quota/quota.ts';
+import type { Content, Contents } from './content.ts';
+import { jimengWish, klingWish } from './faces/official.ts';
+import { toSubmitAnswer, toVideoObject } from './faces/openai.ts';
+import { toUnified } from './faces/unified.ts';
+import type { Idempotency } from './idempotency.ts';
+import type { TaskReader } from './reader.ts';
+import { type CallerBody, readWish, type Wish } from './requests.ts';
+import type { Task, TaskStore } from './store.ts';
+import type { Submitter } from './submit.ts';
+import type { Vendors } from './vendors.ts';
+
+export interface VideoRouteParts {
+  readonly submitter: Submitter;
+  readonly idempotency: Idempotency;
+  readonly reader: TaskReader;
+  readonly contents: Contents;
+  readonly store: TaskStore;
+  readonly channels: Channels;
+  readonly vendors: Vendors;
+  readonly allowances: Pick<Allowances, 'permittedModels'>;
+  readonly baseUrl: string;
+}
+
+/** The model and video addresses for `sk-` tokens and llm_tokens. */
+export function addVideoRoutes(routes: Routes, parts: VideoRouteParts): void {
+  const { submitter, reader, contents, store } = parts;
+
+  const submit = async (caller: ModelCaller, wish: Wish, request: RequestContext, remixOf?: Task) => {
+    const run = async (alongside?: Parameters<Parameters<Idempotency['once']>[3]>[0]) =>
+      toSubmitAnswer(
+        await submitter.submit(caller, wish, {
+          ...(alongside === undefined ? {} : { alongside }),
+          ...(remixOf === undefined ? {} : { remixOf }),
+        }),
+      );
+    const key = request.headers['idempotency-key'];
+    if (typeof key !== 'string') return run();
+    return parts.idempotency.once(caller.tokenId, key, bodyBytes(request, wish), run);
+  };
+  const unified = (task: Task) => ({
+    code: 'success' as const,
+    message: '',
+    data: toUnified(task, contentUrl(parts.baseUrl, task)),
+  });
+  const own = async (caller: ModelCaller, id: string): Promise<Task> => reader.own(caller, id);
+
+  routes.add(lines.submitGeneration, ({ body, caller, request }) =>
+    submit(caller, readWish(body as CallerBody, request.files, undefined), request),
+  );
+  routes.add(lines.submitVideo, ({ body, caller, request }) =>
+    submit(caller, readWish(body as CallerBody, request.files, 'sora-2'), request),
+  );
+  routes.add(lines.getGeneration, async ({ params, caller }) => unified(await own(caller, params.task_id)));
+  routes.add(lines.getVideo, async ({ params, caller }) => toVideoObject(await own(caller, params.task_id)));
+
+  routes.add(lines.listVideos, async ({ query, caller }) => {
+    const limit = query.limit === undefined ? 20 : Number(query.limit);
+    if (!Number.isInteger(limit) || limit < 1 || limit > 100) throw invalid('limit must be from 1 to 100.', 'limit');
+    const order = query.order ?? 'desc';
+    if (order !== 'asc' && order !== 'desc') throw invalid('order must be asc or desc.', 'order');
+    const found = await store.listOfToken(caller.tokenId, query.after, limit, order);
+    const page = found.slice(0, limit);
+    return {
+      object: 'list' as const,
+      data: page.map(toVideoObject),
+      first_id: page[0]?.public_id ?? null,
+      last_id: page.at(-1)?.public_id ?? null,
+      has_more: found.length > limit,
+    };
+  });
+
+  routes.add(lines.deleteVideo, async ({ params, caller }) => {
+    const task = await own(caller, params.task_id);
+    if (!(await store.markDeleted(task.id, Date.now())))
+      throw new AppError('task_not_completed', { params: { status: task.status } });
+    return { id: task.public_id, object: 'video.deleted' as const, deleted: true as const };
+  });
+
+  routes.add(lines.remixVideo, async ({ params, body, caller, request }) => {
+    const prompt = body.prompt?.trim() ?? '';
+    if (prompt === '') throw invalid('prompt is required.', 'prompt');
+    const origin = await own(caller, params.task_id);
+    const vendor = parts.vendors.get(origin.vendor);
+    if (vendor.remix === undefined || origin.status !== 'SUCCESS') throw new AppError('remix_unsupported');
+    return submit(caller, remixWish(origin, prompt), request, origin);
+  });
+
+  routes.add(lines.getContent, async ({ params, query, caller, request, reply }) => {
+    const task = await store.own(params.task_id, caller.tokenId);
+    if (task === undefined) throw new AppError('content_not_found');
+    return sendContent(reply, await contents.open(await reader.fresh(task), wishOf(request, query.variant)));
+  });
+
+  routes.add(lines.klingText, ({ body, caller, request }) => submit(caller, klingWish(body, 'text'), request));
+  routes.add(lines.klingImage, ({ body, caller, request }) => submit(caller, klingWish(body, 'image'), request));
+  routes.add(lines.klingTextQuery, async ({ params, caller }) => unified(await own(caller, params.task_id)));
+  routes.add(lines.klingImageQuery, async ({ params, caller }) => unified(await own(caller, params.task_id)));
+  routes.add(lines.jimengAction, async ({ query, body, caller, request }) => {
+    if (query.Version !== undefined && query.Version !== '2022-08-31')
+      throw invalid('Version must be 2022-08-31.', 'Version');
+    if (query.Action === 'CVSync2AsyncSubmitTask') return submit(caller, jimengWish(body), request);
+    if (query.Action !== 'CVSync2AsyncGetResult')
+      throw invalid('Action must be CVSync2AsyncSubmitTask or CVSync2AsyncGetResult.', 'Action');
+    if (typeof body.task_id !== 'string') throw invalid('task_id is required.', 'task_id');
+    return unified(await own(caller, body.task_id));
+  });
+
+  routes.add(lines.listModels, async ({ caller }) => {
+    const permitted = await parts.allowances.permittedModels(caller.userId);
+    const models = await parts.channels.listModels();
+    return {
+      object: 'list' as const,
+      data: models
+        .filter(
+          ({ id }) =>
+            (caller.models.length === 0 || caller.models.includes(id)) &&
+            (permitted === undefined || permitted.has(id)),
+        )
+        .map(({ id, vendor, createdAt }) => ({
+          id,
+          object: 'model' as const,
+          created: Math.floor(createdAt / 1000),
+          owned_by: vendor,
+        })),
+    };
+  });
+}
+
+export const contentUrl = (baseUrl: string, task: Pick<Task, 'public_id'>): string =>
+  `${baseUrl}/v1/videos/${encodeURIComponent(task.public_id)}/content`;
+
+export const wishOf = (request: RequestContext, variant: string | undefined) => ({
+  ...(typeof request.headers.range === 'string' ? { range: request.headers.range } : {}),
+  ...(typeof request.headers['if-range'] === 'string' ? { ifRange: request.headers['if-range'] } : {}),
+  ...(variant === undefined ? {} : { variant }),
+  signal: request.gone,
+});
+
+/** HEAD gets the headers of what GET would send; vendors' signed addresses often permit GET alone. */
+export function sendContent(reply: FastifyReply, content: Content): FastifyReply {
+  const { status, headers, body } = content;
+  void reply.status(status).headers(headers);
+  if (reply.request.method !== 'HEAD') return reply.send(body);
+  body.destroy();
+  return reply.send();
+}
+
+/** What a repeated submit is compared by: the very bytes, or for multipart its fields and files. */
+function bodyBytes(request: RequestContext, wish: Wish): Buffer {
+  if (request.rawBody !== undefined) return request.rawBody;
+  return Buffer.concat([Buffer.from(JSON.stringify(wish.body)), ...request.files.map(({ bytes }) => bytes)]);
+}
+
+function remixWish(origin: Task, prompt: string): Wish {
+  const body = JSON.parse(origin.request) as CallerBody;
+  const seconds = body.duration ?? (body.seconds === undefined ? undefined : Number(body.seconds));
+  return {
+    model: origin.model,
+    prompt,
+    images: [],
+    ...(seconds === undefined ? {} : { seconds }),
+    ...(body.size === undefined ? {} : { size: body.size }),
+    metadata: {},
+    body: { prompt },
+  };
+}

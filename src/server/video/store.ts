@@ -1,0 +1,287 @@
+import { type Insertable, type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import type { TaskStatus } from '../../contract/states.ts';
+import type { Database } from '../platform/db/database.ts';
+import { forUpdateSkipLocked } from '../platform/db/dialect.ts';
+import { prepare } from '../platform/db/prepared.ts';
+import type { Tables } from '../tables.ts';
+import { rankOf } from './states.ts';
+
+export type Task = Selectable<Tables['tasks']>;
+type Trx = Transaction<Tables>;
+type NewTask = Omit<Insertable<Tables['tasks']>, 'seq' | 'deleted' | 'poll_failures'>;
+
+const insertTask = prepare<Tables, Required<NewTask>>()((db, p) =>
+  db.insertInto('tasks').values({
+    id: p('id'),
+    public_id: p('public_id'),
+    user_id: p('user_id'),
+    token_id: p('token_id'),
+    channel_id: p('channel_id'),
+    vendor: p('vendor'),
+    model: p('model'),
+    upstream_model: p('upstream_model'),
+    action: p('action'),
+    status: p('status'),
+    progress: p('progress'),
+    attempt: p('attempt'),
+    price: p('price'),
+    prompt: p('prompt'),
+    request: p('request'),
+    data: p('data'),
+    handle: p('handle'),
+    hint: p('hint'),
+    artifact: p('artifact'),
+    fail_reason: p('fail_reason'),
+    error_code: p('error_code'),
+    remixed_from: p('remixed_from'),
+    created_at: p('created_at'),
+    submit_time: p('submit_time'),
+    start_time: p('start_time'),
+    finish_time: p('finish_time'),
+    updated_at: p('updated_at'),
+    next_poll_at: p('next_poll_at'),
+    poll_failures: 0,
+    deleted: 0,
+  }),
+);
+
+interface Acceptance {
+  readonly id: string;
+  readonly attempt: number;
+  readonly public_id: string;
+  readonly handle: string;
+  readonly data: string;
+  readonly now: number;
+  readonly next: number;
+}
+// Only the attempt under way may be accepted: a late answer to an earlier one changes nothing.
+const accept = prepare<Tables, { [K in keyof Acceptance]: Acceptance[K] }>()((db, p) =>
+  db
+    .updateTable('tasks')
+    .set({
+      status: 'SUBMITTED',
+      progress: 10,
+      public_id: p('public_id'),
+      handle: p('handle'),
+      data: p('data'),
+      submit_time: p('now'),
+      updated_at: p('now'),
+      next_poll_at: p('next'),
+    })
+    .where('id', '=', p('id'))
+    .where('attempt', '=', p('attempt'))
+    .where('status', '=', 'NOT_START'),
+);
+
+const ownByPublicId = prepare<Tables, { id: string; token: number }>()((db, p) =>
+  db
+    .selectFrom('tasks')
+    .selectAll()
+    .where('public_id', '=', p('id'))
+    .where('token_id', '=', p('token'))
+    .where('deleted', '=', 0),
+);
+
+/** What one look at the vendor changed. */
+export interface TaskChange {
+  readonly status: TaskStatus;
+  readonly progress: number;
+  readonly data: string;
+  readonly handle?: string;
+  readonly artifact?: string;
+  readonly failReason?: string;
+  readonly errorCode?: string;
+}
+
+export interface TaskFilter {
+  readonly status?: TaskStatus;
+  readonly model?: string;
+  readonly from?: number;
+  readonly to?: number;
+  readonly userId?: number;
+  readonly channelId?: number;
+  readonly unfinished?: boolean;
+}
+
+/** SQL of video tasks. */
+export class TaskStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  async insert(trx: Trx, task: Required<NewTask>): Promise<void> {
+    await insertTask.changes(trx, task);
+  }
+
+  /** NOT_START → SUBMITTED for this attempt; false when somebody else decided first. */
+  async accept(trx: Kysely<Tables>, acceptance: Acceptance): Promise<boolean> {
+    return (await accept.changes(trx, { ...acceptance })) === 1;
+  }
+
+  /** Moves an unanswered task on to its next channel; false when it has ended meanwhile. */
+  async nextAttempt(
+    id: string,
+    attempt: number,
+    channelId: number,
+    hint: string | null,
+    now: number,
+  ): Promise<boolean> {
+    const { numUpdatedRows } = await this.#database.kysely
+      .updateTable('tasks')
+      .set({ attempt: attempt + 1, channel_id: channelId, hint, updated_at: now })
+      .where('id', '=', id)
+      .where('attempt', '=', attempt)
+      .where('status', '=', 'NOT_START')
+      .executeTakeFirst();
+    return numUpdatedRows === 1n;
+  }
+
+  /**
+   * Applies a look. States only move forward and a terminal one never changes; false when this look came too late. The
+   * attempt is part of the condition, so that news of an abandoned attempt never lands on the present one.
+   */
+  async change(trx: Trx, task: Pick<Task, 'id' | 'attempt'>, change: TaskChange, now: number): Promise<boolean> {
+    const ended = change.status === 'SUCCESS' || change.status === 'FAILURE';
+    const { numUpdatedRows } = await trx
+      .updateTable('tasks')
+      .set({
+        status: change.status,
+        progress: change.progress,
+        data: change.data,
+        updated_at: now,
+        poll_failures: 0,
+        ...(change.handle === undefined ? {} : { handle: change.handle }),
+        ...(change.artifact === undefined ? {} : { artifact: change.artifact }),
+        ...(change.failReason === undefined ? {} : { fail_reason: change.failReason }),
+        ...(change.errorCode === undefined ? {} : { error_code: change.errorCode }),
+        ...(change.status === 'IN_PROGRESS'
+          ? { start_time: sql<number>`case when start_time = 0 then ${now} else start_time end` }
+          : {}),
+        ...(ended ? { finish_time: now, next_poll_at: null } : {}),
+      })
+      .where('id', '=', task.id)
+      .where('attempt', '=', task.attempt)
+      .where('status', 'in', statesUpTo(change.status))
+      .executeTakeFirst();
+    return numUpdatedRows === 1n;
+  }
+
+  own(publicId: string, tokenId: number): Promise<Task | undefined> {
+    return ownByPublicId.first(this.#database.kysely, { id: publicId, token: tokenId });
+  }
+
+  byId(id: string): Promise<Task | undefined> {
+    return this.#database.kysely.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst();
+  }
+
+  ofUser(publicId: string, userId: number): Promise<Task | undefined> {
+    return this.#database.kysely
+      .selectFrom('tasks')
+      .selectAll()
+      .where('public_id', '=', publicId)
+      .where('user_id', '=', userId)
+      .where('deleted', '=', 0)
+      .executeTakeFirst();
+  }
+
+  byPublicId(publicId: string): Promise<Task | undefined> {
+    return this.#database.kysely.selectFrom('tasks').selectAll().where('public_id', '=', publicId).executeTakeFirst();
+  }
+
+  async publicIdTaken(publicId: string): Promise<boolean> {
+    const found = await this.#database.kysely
+      .selectFrom('tasks')
+      .select('seq')
+      .where('public_id', '=', publicId)
+      .executeTakeFirst();
+    return found !== undefined;
+  }
+
+  /** Newest first (or oldest), after a task of the same token; one more than `limit`, to tell whether more follow. */
+  async listOfToken(tokenId: number, after: string | undefined, limit: number, order: 'asc' | 'desc'): Promise<Task[]> {
+    const { kysely } = this.#database;
+    const start = after === undefined ? undefined : await this.own(after, tokenId);
+    if (after !== undefined && start === undefined) return [];
+    let query = kysely.selectFrom('tasks').selectAll().where('token_id', '=', tokenId).where('deleted', '=', 0);
+    if (start !== undefined) query = query.where('seq', order === 'desc' ? '<' : '>', start.seq);
+    return query
+      .orderBy('seq', order)
+      .limit(limit + 1)
+      .execute();
+  }
+
+  async page(filter: TaskFilter, offset: number, limit: number): Promise<{ rows: Task[]; total: number }> {
+    let query = this.#database.kysely.selectFrom('tasks').where('deleted', '=', 0);
+    if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
+    if (filter.channelId !== undefined) query = query.where('channel_id', '=', filter.channelId);
+    if (filter.status !== undefined) query = query.where('status', '=', filter.status);
+    if (filter.model !== undefined) query = query.where('model', '=', filter.model);
+    if (filter.from !== undefined) query = query.where('created_at', '>=', filter.from);
+    if (filter.to !== undefined) query = query.where('created_at', '<', filter.to);
+    if (filter.unfinished === true) query = query.where('next_poll_at', 'is not', null);
+    const [rows, count] = await Promise.all([
+      query.selectAll().orderBy('seq', 'desc').offset(offset).limit(limit).execute(),
+      query.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+    ]);
+    return { rows, total: Number(count.total) };
+  }
+
+  /**
+   * Takes due tasks for this process by moving their next look one lease ahead; a row is taken by exactly one process. A
+   * process that dies with them loses nothing: they are due again when the lease ends.
+   */
+  async claimDue(now: number, leaseMs: number, limit: number): Promise<Task[]> {
+    const { dialect } = this.#database;
+    return this.#database.transaction(async (trx) => {
+      const due = trx
+        .selectFrom('tasks')
+        .select('seq')
+        .where('next_poll_at', '<=', now)
+        .orderBy('next_poll_at')
+        .limit(limit)
+        .$call(forUpdateSkipLocked(dialect));
+      return trx
+        .updateTable('tasks')
+        .set({ next_poll_at: now + leaseMs })
+        .where('seq', 'in', due)
+        .returningAll()
+        .execute();
+    });
+  }
+
+  /** Sets the next look of tasks that are still running, many in one write. */
+  async schedule(seqs: readonly number[], at: number, failed: boolean): Promise<void> {
+    for (let start = 0; start < seqs.length; start += 500) {
+      await this.#database.kysely
+        .updateTable('tasks')
+        .set({ next_poll_at: at, ...(failed ? { poll_failures: sql<number>`poll_failures + 1` } : {}) })
+        .where('seq', 'in', seqs.slice(start, start + 500))
+        .where('next_poll_at', 'is not', null)
+        .execute();
+    }
+  }
+
+  async markDeleted(id: string, now: number): Promise<boolean> {
+    const { numUpdatedRows } = await this.#database.kysely
+      .updateTable('tasks')
+      .set({ deleted: 1, updated_at: now })
+      .where('id', '=', id)
+      .where('deleted', '=', 0)
+      .where('status', 'in', ['SUCCESS', 'FAILURE'])
+      .executeTakeFirst();
+    return numUpdatedRows === 1n;
+  }
+}
+
+const ALL: readonly TaskStatus[] = ['NOT_START', 'UNKNOWN', 'SUBMITTED', 'QUEUED', 'IN_PROGRESS'];
+const UP_TO = new Map<TaskStatus, readonly TaskStatus[]>();
+
+/** Unfinished states a task may be in to take this one; precomputed, as every look asks. */
+function statesUpTo(status: TaskStatus): readonly TaskStatus[] {
+  const known = UP_TO.get(status);
+  if (known !== undefined) return known;
+  const states = ALL.filter((each) => rankOf(each) <= rankOf(status));
+  UP_TO.set(status, states);
+  return states;
+}

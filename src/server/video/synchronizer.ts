@@ -1,0 +1,167 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+import type { Looks } from './looks.ts';
+import type { Task, TaskStore } from './store.ts';
+
+export interface SynchronizerParts {
+  readonly store: TaskStore;
+  readonly looks: Looks;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly periodMs: number;
+  /** Looks under way at once per channel; default 64. */
+  readonly perChannel?: number;
+}
+
+interface Lane {
+  readonly waiting: Task[];
+  running: number;
+  /** Failed looks in a row of this channel. */
+  failures: number;
+  restsUntil: number;
+}
+
+const CLAIM = 1_000;
+/** Claimed and not yet looked at; more is not claimed, so that other processes can. */
+const MAX_WAITING = 4_000;
+const TICK_MS = 250;
+const MAX_REST_MS = 5 * 60_000;
+
+/**
+ * Looks at unfinished tasks about once a period each. Due tasks are claimed in batches, spread over one lane per channel
+ * with a bound each, so that a slow or failing channel delays nobody but itself; a failing one backs off by itself.
+ */
+export class Synchronizer {
+  readonly #parts: SynchronizerParts;
+  readonly #lanes = new Map<number, Lane>();
+  readonly #stopping = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+  #claiming = false;
+  #waiting = 0;
+  /** Results waiting to be written together. */
+  #looked = new Map<number, number[]>();
+  #failed: { seqs: number[]; at: number }[] = [];
+
+  constructor(parts: SynchronizerParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => void this.tick(), TICK_MS);
+  }
+
+  /** Claims what is due and starts looks; safe to call at any time. */
+  async tick(): Promise<void> {
+    if (this.#claiming || this.#stopping.signal.aborted) return;
+    this.#claiming = true;
+    try {
+      await this.#writeBack();
+      const { store, clock, periodMs } = this.#parts;
+      while (this.#waiting < MAX_WAITING) {
+        const due = await store.claimDue(clock.now(), Math.max(periodMs, 60_000), CLAIM);
+        for (const task of due) this.#enqueue(task);
+        if (due.length < CLAIM) break;
+      }
+    } catch (error) {
+      this.#parts.log.error({ err: error }, 'the synchronizer could not claim tasks');
+    } finally {
+      this.#claiming = false;
+    }
+  }
+
+  /** Resolves when nothing is waiting or under way; for tests and an orderly stop. */
+  async idle(): Promise<void> {
+    while (this.#waiting > 0 || [...this.#lanes.values()].some((lane) => lane.running > 0))
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    await this.#writeBack();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#stopping.abort();
+    // What was claimed and not looked at is due again at once for whoever comes next.
+    const unseen = [...this.#lanes.values()].flatMap((lane) => lane.waiting.splice(0));
+    this.#waiting = 0;
+    await this.#parts.store.schedule(
+      unseen.map(({ seq }) => seq),
+      this.#parts.clock.now(),
+      false,
+    );
+    await this.idle();
+  }
+
+  #enqueue(task: Task): void {
+    const lane = this.#laneOf(task);
+    lane.waiting.push(task);
+    this.#waiting += 1;
+    this.#drain(lane);
+  }
+
+  #laneOf(task: Task): Lane {
+    const key = task.channel_id ?? 0;
+    const known = this.#lanes.get(key);
+    if (known !== undefined) return known;
+    const lane: Lane = { waiting: [], running: 0, failures: 0, restsUntil: 0 };
+    this.#lanes.set(key, lane);
+    return lane;
+  }
+
+  #drain(lane: Lane): void {
+    const { clock, perChannel = 64 } = this.#parts;
+    while (lane.running < perChannel && lane.waiting.length > 0) {
+      const now = clock.now();
+      if (lane.restsUntil > now) {
+        const seqs = lane.waiting.splice(0).map(({ seq }) => seq);
+        this.#waiting -= seqs.length;
+        this.#failed.push({ seqs, at: lane.restsUntil });
+        return;
+      }
+      const task = lane.waiting.shift();
+      if (task === undefined) return;
+      this.#waiting -= 1;
+      lane.running += 1;
+      void this.#look(lane, task, now);
+    }
+  }
+
+  async #look(lane: Lane, task: Task, startedAt: number): Promise<void> {
+    const { looks, log, periodMs, clock } = this.#parts;
+    try {
+      const result = await looks.look(task, this.#stopping.signal);
+      if (result === 'failed') {
+        lane.failures += 1;
+        // A single failed look waits a period like any other; a channel that keeps failing rests longer and longer.
+        if (lane.failures >= 5)
+          lane.restsUntil =
+            clock.now() + Math.min(MAX_REST_MS, periodMs * 2 ** Math.min(10, Math.floor(lane.failures / 5) - 1));
+      } else {
+        lane.failures = 0;
+        lane.restsUntil = 0;
+      }
+      if (result !== 'ended') this.#note(task.seq, startedAt + periodMs);
+    } catch (error) {
+      log.error({ err: error, taskId: task.id }, 'a look could not be applied');
+      this.#note(task.seq, startedAt + periodMs);
+    } finally {
+      lane.running -= 1;
+      this.#drain(lane);
+    }
+  }
+
+  /** Next looks are rounded to a tick, so that thousands of them make few writes. */
+  #note(seq: number, at: number): void {
+    const rounded = Math.ceil(at / TICK_MS) * TICK_MS;
+    const seqs = this.#looked.get(rounded);
+    if (seqs === undefined) this.#looked.set(rounded, [seq]);
+    else seqs.push(seq);
+  }
+
+  async #writeBack(): Promise<void> {
+    const looked = this.#looked;
+    const failed = this.#failed;
+    this.#looked = new Map();
+    this.#failed = [];
+    for (const [at, seqs] of looked) await this.#parts.store.schedule(seqs, at, false);
+    for (const { seqs, at } of failed) await this.#parts.store.schedule(seqs, at, true);
+  }
+}

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { recorded, tryMutatedReplies } from '../../../../test/mutated-replies.ts';
+import { answeringCall, vendorCall, videoRequest } from '../../../../test/vendor-call.ts';
+import { handClock } from '../../../sandbox/clock.ts';
+import { type Sandbox, startSandbox } from '../../../sandbox/kit.ts';
+import { loadMedia } from '../../../sandbox/media.ts';
+import { sora as simulator } from '../../../sandbox/vendors/sora.ts';
+import { OutboundError } from '../../platform/outbound/outbound.ts';
+import { CouldNotAsk, type Json, VendorRefusal, type VideoRequest } from '../vendor.ts';
+import { sora } from './sora.ts';
+
+const clock = handClock();
+let sandbox: Sandbox;
+before(async () => {
+  sandbox = await startSandbox({ simulators: [simulator], clock, speed: { queuedMs: 1_000, runningMs: 1_000 } });
+});
+after(() => sandbox.stop());
+afterEach(() => {
+  sandbox.control.clearFaults();
+  sandbox.control.clearRequests();
+});
+
+const call = () => vendorCall(sandbox, 'sora');
+const submit = (request: Partial<VideoRequest> = {}) =>
+  sora.submit(videoRequest({ model: 'sora-2', ...request }), call());
+async function begin(request: Partial<VideoRequest> = {}): Promise<Json> {
+  const outcome = await submit(request);
+  assert.equal(outcome.kind, 'accepted', JSON.stringify(outcome));
+  return outcome.kind === 'accepted' ? outcome.handle : null;
+}
+const png = loadMedia('picture.png');
+
+test('a video goes from start to file, its objects untouched', async () => {
+  const outcome = await submit({ seconds: 8, size: '1280x720' });
+  assert.equal(outcome.kind, 'accepted');
+  if (outcome.kind !== 'accepted') return;
+  assert.match(outcome.upstreamId, /^video_/);
+  assert.deepEqual(await sora.query(outcome.handle, call()), { state: 'QUEUED', progress: 0, raw: outcome.raw });
+  clock.advance(1_500);
+  const running = await sora.query(outcome.handle, call());
+  assert.deepEqual([running.state, running.progress], ['IN_PROGRESS', 50]);
+  clock.advance(1_000);
+  const done = await sora.query(outcome.handle, call());
+  assert.deepEqual([done.state, done.artifact], ['SUCCESS', { kind: 'protected' }]);
+  const source = await sora.content(outcome.handle, done.raw, undefined, call());
+  assert.ok(source.kind === 'fetch' && source.trusted);
+  const file = await fetch(source.url, { headers: source.headers });
+  assert.equal(Buffer.from(await file.arrayBuffer()).toString('latin1', 4, 8), 'ftyp');
+  const thumbnail = await sora.content(outcome.handle, done.raw, 'thumbnail', call());
+  assert.ok(thumbnail.kind === 'fetch' && thumbnail.url.endsWith('/content?variant=thumbnail'));
+});
+
+test('the body holds the native fields and the picture in the form it came in', async () => {
+  const cases: readonly (readonly [Partial<VideoRequest>, string | null])[] = [
+    [{}, null],
+    [{ images: [{ kind: 'url', url: 'https://media.test/a.png' }] }, 'image_url'],
+    [{ images: [{ kind: 'base64', data: png.bytes.toString('base64'), mimeType: 'image/png' }] }, 'image_url'],
+    [{ native: { input_reference: { file_id: 'file_1' } } }, 'file_id'],
+    [{ images: [{ kind: 'file', bytes: png.bytes, mimeType: 'image/png', filename: 'a "cat".png' }] }, 'image/png'],
+  ];
+  for (const [request, reference] of cases) {
+    await begin({
+      ...request,
+      prompt: 'Ein Bär 🐻',
+      seconds: 4,
+      size: '720x1280',
+      metadata: { base_url: 'http://evil.test' },
+    });
+    const job = sandbox.control.jobs('sora').at(-1);
+    assert.equal(job?.prompt, 'Ein Bär 🐻');
+    assert.equal((job?.input as { reference: string | null } | undefined)?.reference, reference);
+    const sent = sandbox.control.requests({ operation: 'submit' }).at(-1);
+    assert.ok(!sent?.body.includes('evil.test'));
+  }
+  const data = `data:image/png;base64,${png.bytes.toString('base64')}`;
+  const third = JSON.parse(sandbox.control.requests({ operation: 'submit' })[2]?.body.toString() ?? '');
+  assert.deepEqual(third.input_reference, { image_url: data });
+  assert.equal(third.seconds, '4');
+});
+
+test('a multipart body carries the file byte by byte, and text cannot break out of its part', async () => {
+  const prompt = '"\r\n--x\r\ncontent-disposition: form-data; name="model"\r\n\r\nevil';
+  await begin({
+    prompt,
+    images: [{ kind: 'file', bytes: png.bytes, mimeType: 'image/png', filename: 'x"\r\nevil: 1.png' }],
+  });
+  const sent = sandbox.control.requests({ operation: 'submit' }).at(-1);
+  assert.ok(sent?.body.includes(png.bytes));
+  assert.equal(sandbox.control.jobs('sora').at(-1)?.prompt, prompt);
+  assert.equal(sandbox.control.jobs('sora').at(-1)?.model, 'sora-2');
+});
+
+test('common fields without a place are refused before anything is sent', async () => {
+  const url = { kind: 'url', url: 'https://media.test/a.png' } as const;
+  await assert.rejects(submit({ mode: 'pro' }), VendorRefusal);
+  await assert.rejects(submit({ images: [url, url] }), VendorRefusal);
+  assert.equal(sandbox.control.requests().length, 0);
+});
+
+test('seconds and size are metered by the vendor’s defaults and by declared arguments', () => {
+  const meter = (request: Partial<VideoRequest>) => sora.meter(videoRequest({ model: 'sora-2-pro', ...request }));
+  assert.deepEqual(meter({}), { seconds: 4, factors: { size: '720x1280' } });
+  assert.deepEqual(meter({ seconds: 12, size: '1792x1024' }), { seconds: 12, factors: { size: '1792x1024' } });
+  assert.equal(meter({ extra: [{ path: 'seconds', value: '8' }] }).seconds, 8);
+  assert.throws(() => meter({ extra: [{ path: 'seconds', value: 'long' }] }), VendorRefusal);
+});
+
+test('remix and delete reach the vendor', async () => {
+  const handle = await begin();
+  clock.advance(5_000);
+  const remixed = await sora.remix?.(handle, videoRequest({ model: 'sora-2', prompt: 'at night' }), call());
+  assert.ok(remixed?.kind === 'accepted');
+  const { remixed_from_video_id: origin } = remixed.raw as { remixed_from_video_id: string };
+  assert.deepEqual({ id: origin }, handle);
+  await sora.remove?.(handle, call());
+  const gone = await sora.query(handle, call());
+  assert.deepEqual([gone.state, gone.error?.reason], ['FAILURE', 'missing']);
+});
+
+test('jobs end badly in the vendor’s words; a strange word ends nothing', async () => {
+  const ends = [
+    ['[fail]', 'FAILURE', 'video_generation_failed', 'other'],
+    ['[filtered]', 'FAILURE', 'moderation_blocked', 'policy'],
+    ['[expire]', 'FAILURE', 'expired', 'other'],
+    ['[cancel]', 'FAILURE', '', 'other'],
+    ['[strange]', 'UNKNOWN', undefined, undefined],
+  ] as const;
+  for (const [prompt, state, code, reason] of ends) {
+    const handle = await begin({ prompt });
+    clock.advance(5_000);
+    const outcome = await sora.query(handle, call());
+    assert.deepEqual([outcome.state, outcome.error?.code, outcome.error?.reason], [state, code, reason], prompt);
+  }
+});
+
+/** Row by row: HTTP status, the error's code or type, what it means, whether another channel is asked. */
+const ERRORS = [
+  [400, 'invalid_value', 'user', false],
+  [400, 'moderation_blocked', 'policy', false],
+  [400, 'billing_hard_limit_reached', 'billing', true],
+  [401, 'invalid_api_key', 'auth', true],
+  [403, 'unsupported_country_region_territory', 'auth', true],
+  [404, 'model_not_found', 'model', true],
+  [409, null, 'capacity', true],
+  [429, 'rate_limit_exceeded', 'rate', true],
+  [429, 'insufficient_quota', 'billing', true],
+  [500, 'server_error', 'capacity', true],
+  [502, null, 'capacity', true],
+  [503, 'server_error', 'capacity', true],
+] as const;
+test('errors at submit, row by row', async () => {
+  for (const [status, code, reason, retryable] of ERRORS) {
+    const json = { error: { message: 'why', type: 'some_type', param: null, code } };
+    const outcome = await sora.submit(videoRequest({ model: 'sora-2' }), answeringCall({ status, json }));
+    assert.ok(outcome.kind === 'refused');
+    const { error } = outcome;
+    assert.deepEqual([error.reason, error.retryable, error.message], [reason, retryable, 'why'], `${status} ${code}`);
+    assert.equal(error.code, code ?? 'some_type');
+  }
+  const flat = answeringCall({ status: 400, json: { code: 'invalid_request', message: 'flat', data: null } });
+  const outcome = await sora.submit(videoRequest({ model: 'sora-2' }), flat);
+  assert.ok(outcome.kind === 'refused' && outcome.error.message === 'flat' && outcome.error.code === 'invalid_request');
+});
+
+test('a refused poll says nothing about the task', async () => {
+  const handle = await begin();
+  for (const kind of [
+    '401',
+    '429',
+    '500',
+    '502',
+    '503',
+    '504',
+    'html',
+    'empty',
+    'malformed',
+    'wrong-types',
+    'deep',
+  ] as const) {
+    sandbox.control.fault({ kind, operation: 'query' });
+    await assert.rejects(sora.query(handle, call()), CouldNotAsk, kind);
+  }
+  await begin();
+  await sora.query((await begin()) ?? null, call());
+  sandbox.control.fault({ kind: 'duplicate', operation: 'query' });
+  await assert.rejects(sora.query(handle, call()), CouldNotAsk, 'an answer about another task');
+  assert.equal((await sora.query(handle, call())).state, 'QUEUED');
+});
+
+test('a submit whose answer is lost or senseless is ambiguous, never refused', async () => {
+  for (const kind of ['drop', 'truncated', 'malformed', 'html', 'empty', 'wrong-types'] as const) {
+    sandbox.control.fault({ kind, operation: 'submit' });
+    await assert.rejects(submit(), (error) => error instanceof OutboundError && error.mayHaveArrived, kind);
+  }
+});
+
+test('a channel test tells a good key from a bad one', async () => {
+  assert.deepEqual(await sora.probe(call()), { ok: true });
+  const wrong = await sora.probe(vendorCall(sandbox, 'sora', { credentials: { api_key: 'sk-wrong' } }));
+  assert.ok(!wrong.ok && wrong.error.reason === 'auth');
+});
+
+test('mutated replies neither crash nor end a task', async () => {
+  await tryMutatedReplies(sora, {
+    handle: { id: 'video_68f1c0ffee' },
+    model: 'sora-2',
+    replies: ['queued', 'in-progress', 'completed', 'failed', 'refused'],
+    submits: ['queued', 'refused'],
+    mayEnd(state, reply, status) {
+      const video = reply as { id?: unknown; status?: unknown; error?: unknown } | null;
+      if (status === 404) return state === 'FAILURE' && typeof video?.error === 'object' && video.error !== null;
+      if (
+        video?.id !== undefined &&
+        typeof video.id === 'string' &&
+        video.id !== '' &&
+        /^[!-~]+$/.test(video.id) &&
+        video.id !== 'video_68f1c0ffee'
+      )
+        return false;
+      const word = String(video?.status);
+      return (
+        status < 400 &&
+        (state === 'SUCCESS' ? /^(completed|succeeded|success)$/i : /^(failed|failure|cancell?ed|expired)$/i).test(word)
+      );
+    },
+  });
+  assert.equal((recorded('sora', 'queued') as { status: string }).status, 'queued');
+});

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { recordedReplies } from '../../../../test/fixtures.ts';
+import { mutated } from '../../../../test/mutations.ts';
+import { answeringCall, videoRequest } from '../../../../test/vendor-call.ts';
+import { OutboundError } from '../../platform/outbound/outbound.ts';
+import { CouldNotAsk, type Media, VendorRefusal, type VideoRequest } from '../vendor.ts';
+import { pathOf, readViduError, toViduRequest, VIDU_CODES, VIDU_STATE, vidu } from './vidu.ts';
+
+const replies = recordedReplies('vidu');
+const ID = '899337450122121216';
+const url = (name: string): Media => ({ kind: 'url', url: `https://pictures.example/${name}.png` });
+const body = (request: Partial<VideoRequest>) =>
+  toViduRequest(videoRequest({ model: 'viduq2-turbo', ...request })).body;
+
+test('the number of pictures decides the path', () => {
+  assert.deepEqual([0, 1, 2, 3, 7].map(pathOf), [
+    'text2video',
+    'img2video',
+    'start-end2video',
+    'reference2video',
+    'reference2video',
+  ]);
+  assert.deepEqual(body({ images: [url('a'), url('b')] }).images, [
+    'https://pictures.example/a.png',
+    'https://pictures.example/b.png',
+  ]);
+  assert.equal(Object.hasOwn(body({}), 'images'), false);
+});
+
+test('Base64 travels behind its MIME type', () => {
+  const images: Media[] = [{ kind: 'base64', data: 'iVBORw0KGgo=', mimeType: 'image/png' }];
+  assert.deepEqual(body({ images }).images, ['data:image/png;base64,iVBORw0KGgo=']);
+});
+
+test('defaults: five seconds, 1080p, our task id as payload, and nothing else', () => {
+  const { taskId, prompt } = videoRequest({ model: 'viduq2' });
+  assert.deepEqual(body({ model: 'viduq2' }), {
+    model: 'viduq2',
+    prompt,
+    duration: 5,
+    resolution: '1080p',
+    payload: taskId,
+  });
+});
+
+test('vidu2.0 has its own default length, and 720p where it has no 1080p', () => {
+  assert.deepEqual([body({ model: 'vidu2.0' }).duration, body({ model: 'vidu2.0' }).resolution], [4, '1080p']);
+  assert.equal(body({ model: 'vidu2.0', seconds: 8 }).resolution, '720p');
+  assert.equal(body({ model: 'vidu2.0', images: [url('a'), url('b'), url('c')] }).resolution, '720p');
+});
+
+for (const [size, resolution, ratio] of [
+  ['720p', '720p', undefined],
+  ['1080P', '1080p', undefined],
+  ['1280x720', '720p', '16:9'],
+  ['720*1280', '720p', '9:16'],
+  ['1920x1080', '1080p', '16:9'],
+  ['1024x1024', '1080p', '1:1'],
+  ['640x480', '540p', '4:3'],
+] as const) {
+  test(`size ${size} becomes ${resolution} ${ratio ?? ''}`, () => {
+    assert.deepEqual([body({ size }).resolution, body({ size }).aspect_ratio], [resolution, ratio]);
+  });
+}
+
+test('the four keys of the metadata table pass, metadata before size, others never', () => {
+  const metadata = {
+    resolution: '720P',
+    movement_amplitude: 'small',
+    bgm: true,
+    seed: 7,
+    aspect_ratio: '1:1',
+    callback_url: 'https://canary.example',
+    base_url: 'https://canary.example',
+  };
+  const { payload: _, ...sent } = body({ metadata, size: '1920x1080', seconds: 8 });
+  assert.deepEqual(sent, {
+    model: 'viduq2-turbo',
+    prompt: 'A paper boat drifting down a rainy street',
+    duration: 8,
+    aspect_ratio: '16:9',
+    resolution: '720p',
+    movement_amplitude: 'small',
+    bgm: true,
+    seed: 7,
+  });
+});
+
+test('what cannot be passed on is refused by its name', () => {
+  const refused = (request: Partial<VideoRequest>, param: string) =>
+    assert.throws(
+      () => body(request),
+      (error) => error instanceof VendorRefusal && error.param === param,
+    );
+  refused({ mode: 'pro' }, 'mode');
+  refused({ size: 'large' }, 'size');
+  refused({ size: '1280x300' }, 'size');
+  refused({ images: Array.from({ length: 8 }, (_, index) => url(String(index))) }, 'images');
+  refused({ metadata: { movement_amplitude: 'enormous' } }, 'metadata.movement_amplitude');
+  refused({ metadata: { seed: '7' } }, 'metadata.seed');
+});
+
+test('arguments of the media schema land at their paths and set the price', () => {
+  const extra = [
+    { path: 'style', value: 'anime' },
+    { path: 'duration', value: 9 },
+    { path: 'resolution', value: '540p' },
+  ];
+  const request = videoRequest({ model: 'viduq2', extra });
+  assert.equal(toViduRequest(request).body.style, 'anime');
+  assert.deepEqual(vidu.meter(request), { seconds: 9, factors: { resolution: '540p' } });
+});
+
+for (const [word, state] of Object.entries(VIDU_STATE)) {
+  test(`state ${word} is ${state}`, async () => {
+    const name = word === 'failed' ? 'failed' : word;
+    const outcome = await vidu.query({ id: ID }, answeringCall({ json: replies[name] }));
+    assert.equal(outcome.state, state);
+  });
+}
+
+test('a failed task gives its name as message and as code', async () => {
+  const { error } = await vidu.query({ id: ID }, answeringCall({ json: replies.failed }));
+  assert.deepEqual(
+    [error?.code, error?.message, error?.reason],
+    ['CreationPolicyViolation', 'CreationPolicyViolation', 'policy'],
+  );
+});
+
+test('success without an address fails, an unknown word is UNKNOWN', async () => {
+  assert.equal((await vidu.query({ id: ID }, answeringCall({ json: replies['success-empty'] }))).state, 'FAILURE');
+  assert.equal((await vidu.query({ id: ID }, answeringCall({ json: replies.strange }))).state, 'UNKNOWN');
+});
+
+test('an answer about another task, or about none, is no answer', async () => {
+  await assert.rejects(vidu.query({ id: '12' }, answeringCall({ json: replies.success })), CouldNotAsk);
+  await assert.rejects(vidu.query({ id: ID }, answeringCall({ json: {} })), CouldNotAsk);
+  await assert.rejects(vidu.query({ id: ID }, answeringCall({ status: 404, text: '<html>' })), CouldNotAsk);
+});
+
+test('a lost submit is found by its payload, and only by that', async () => {
+  const { taskId } = videoRequest({ model: 'viduq2' });
+  const call = answeringCall({ json: replies.list });
+  assert.deepEqual(await vidu.lookup?.({ taskId, hint: null }, call), { id: ID });
+  assert.equal(await vidu.lookup?.({ taskId: 'task_other', hint: null }, call), undefined);
+});
+
+const RETRIED = new Set(['CreditInsufficient', 'ModelUnavailable', 'OperationInProcess', 'Unauthorized', 'Forbidden']);
+const RETRIED_LATER = ['QuotaExceeded', 'TooManyRequests', 'SystemThrottling', 'InternalServiceFailure'];
+for (const [reason, meaning] of Object.entries(VIDU_CODES)) {
+  test(`code ${reason} is ${meaning.reason}, whatever the HTTP status`, () => {
+    const json = { code: 400, reason, message: 'words', metadata: {} };
+    const error = readViduError({ status: 400, headers: { 'retry-after': '3' }, text: '', json }, 0);
+    assert.deepEqual(error, {
+      reason: meaning.reason,
+      retryable: RETRIED.has(reason) || RETRIED_LATER.includes(reason),
+      httpStatus: 400,
+      code: reason,
+      message: 'words',
+      retryAfterMs: 3_000,
+    });
+  });
+}
+
+test('a refused submit is a value; one that cannot be read is ambiguous', async () => {
+  const refused = await vidu.submit(
+    videoRequest({ model: 'viduq2' }),
+    answeringCall({ status: 429, json: replies['too-many'] }),
+  );
+  assert.equal(refused.kind === 'refused' && refused.error.retryable, true);
+  const failed = await vidu.submit(
+    videoRequest({ model: 'viduq2' }),
+    answeringCall({ json: { task_id: '1', state: 'failed', err_code: 'AuditSubmitIllegal' } }),
+  );
+  assert.equal(failed.kind === 'refused' && failed.error.reason, 'policy');
+  for (const json of [{}, { task_id: '' }, { task_id: 'not-a-number' }, []]) {
+    await assert.rejects(vidu.submit(videoRequest({ model: 'viduq2' }), answeringCall({ json })), OutboundError);
+  }
+});
+
+test('5,000 mutated replies: no crash, no wrong end', async () => {
+  await fc.assert(
+    fc.asyncProperty(mutated(Object.values(replies)), async (json) => {
+      const outcome = await vidu.query({ id: ID }, answeringCall({ json })).catch((error: unknown) => error);
+      if (outcome instanceof CouldNotAsk) return;
+      assert.ok(!(outcome instanceof Error), String(outcome));
+      const { state, artifact } = outcome as Awaited<ReturnType<typeof vidu.query>>;
+      const said = (json as { state?: unknown }).state;
+      if (state === 'SUCCESS')
+        assert.ok(said === 'success' && artifact?.kind === 'url' && /^https?:/i.test(artifact.url));
+      if (state === 'FAILURE') assert.ok(said === 'failed' || said === 'success', JSON.stringify(json));
+    }),
+    { numRuns: 5_000 },
+  );
+});
