@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { OutboundError } from '../src/server/platform/outbound/outbound.ts';
 import {
@@ -8,47 +7,9 @@ import {
   type SubmitOutcome,
   type VideoVendor,
 } from '../src/server/video/vendor.ts';
+import { recordedReplies } from './fixtures.ts';
+import { mutated } from './mutations.ts';
 import { answeringCall, videoRequest } from './vendor-call.ts';
-
-/** A recorded reply of `src/server/video/vendors/fixtures/<vendor>/`. */
-export function recorded(vendor: string, name: string): Json {
-  const url = new URL(`../src/server/video/vendors/fixtures/${vendor}/${name}.json`, import.meta.url);
-  return JSON.parse(readFileSync(url, 'utf8'));
-}
-
-/** What an upstream may write where something else belongs. */
-const nonsense: fc.Arbitrary<Json> = fc.oneof(
-  fc.constantFrom<Json[]>(null, true, false, 0, -1, 1e308, Number.MAX_SAFE_INTEGER + 1, '', ' ', 'null', '0', {}, []),
-  fc.string() as fc.Arbitrary<Json>,
-  fc.jsonValue() as fc.Arbitrary<Json>,
-  fc.constantFrom<Json[]>('task_of_somebody_else', 'http://169.254.169.254/', 'javascript:alert(1)', 'done', 'succeed'),
-);
-
-function pathsOf(value: Json, path: readonly string[] = []): (readonly string[])[] {
-  if (typeof value !== 'object' || value === null) return [path];
-  return [path, ...Object.entries(value).flatMap(([key, inner]) => pathsOf(inner as Json, [...path, key]))];
-}
-
-function replace(value: Json, path: readonly string[], change: (found: Json) => Json | undefined): Json {
-  const [key, ...rest] = path;
-  if (key === undefined) return change(value) ?? null;
-  if (typeof value !== 'object' || value === null) return value;
-  const copy = (Array.isArray(value) ? [...value] : { ...value }) as { [key: string]: Json };
-  const inner = copy[key];
-  if (inner === undefined) return value;
-  const changed = rest.length === 0 ? change(inner) : replace(inner, rest, change);
-  if (changed === undefined) delete copy[key];
-  else copy[key] = changed;
-  return copy as Json;
-}
-
-/** A reply with one to three of its values replaced by nonsense or gone. */
-export function mutations(reply: Json): fc.Arbitrary<Json> {
-  const change = fc.record({ path: fc.constantFrom(...pathsOf(reply)), by: fc.option(nonsense, { nil: undefined }) });
-  return fc
-    .array(change, { minLength: 1, maxLength: 3 })
-    .map((changes) => changes.reduce((value, { path, by }) => replace(value, path, () => by), reply));
-}
 
 const STATUSES = [200, 200, 200, 201, 400, 401, 403, 404, 429, 500, 503];
 
@@ -67,9 +28,10 @@ interface MutationCase {
 /** Asks with thousands of mutated replies: nothing but the interface's own errors is thrown, and no state ends that should not. */
 export async function tryMutatedReplies(vendor: VideoVendor, given: MutationCase): Promise<void> {
   const half = Math.ceil((given.runs ?? 5_000) / 2);
+  const recorded = recordedReplies(vendor.name);
   const from = (names: readonly string[]) =>
     fc.record({
-      json: fc.oneof(...names.map((name) => mutations(recorded(vendor.name, name)))),
+      json: mutated(names.map((name) => recorded[name])) as fc.Arbitrary<Json>,
       status: fc.constantFrom(...STATUSES),
     });
   await fc.assert(

@@ -46,7 +46,10 @@ export function mutated(replies: readonly unknown[]): fc.Arbitrary<unknown> {
   const wounded = fc
     .tuple(fc.constantFrom(...replies), fc.array(wound, { minLength: 1, maxLength: 4 }))
     .map(([reply, wounds]) =>
-      wounds.reduce<unknown>((value, [place, how, other]) => mutate(value, place, how, other), structuredClone(reply)),
+      wounds.reduce<unknown>(
+        (value, [place, how, other]) => mutate(value, place, how, structuredClone(other)),
+        structuredClone(reply),
+      ),
     );
   return fc.oneof({ weight: 19, arbitrary: wounded }, { weight: 1, arbitrary: junk });
 }

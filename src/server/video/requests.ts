@@ -19,6 +19,7 @@ export interface Wish {
   /** The whole body, for media schemas, H's native fields and reuse. */
   readonly body: { readonly [key: string]: unknown };
   readonly official?: { readonly [key: string]: Json };
+  readonly officialOperation?: string;
 }
 
 const COMMON = new Set([
@@ -106,6 +107,7 @@ export function toVideoRequest(
     metadata: wish.metadata,
     extra: parts.extra,
     ...(wish.official === undefined ? {} : { official: wish.official }),
+    ...(wish.officialOperation === undefined ? {} : { officialOperation: wish.officialOperation }),
     native: nativeFields(wish.body),
   };
 }

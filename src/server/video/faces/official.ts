@@ -28,6 +28,7 @@ export function klingWish(body: Body, family: 'text' | 'image'): Wish {
     metadata: {},
     body,
     official: body as { [key: string]: Json },
+    officialOperation: family === 'text' ? 'text2video' : 'image2video',
   };
 }
 

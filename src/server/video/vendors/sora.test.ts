@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import { recorded, tryMutatedReplies } from '../../../../test/mutated-replies.ts';
+import { tryMutatedReplies } from '../../../../test/mutated-replies.ts';
 import { answeringCall, vendorCall, videoRequest } from '../../../../test/vendor-call.ts';
 import { handClock } from '../../../sandbox/clock.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/kit.ts';
@@ -225,5 +225,4 @@ test('mutated replies neither crash nor end a task', async () => {
       );
     },
   });
-  assert.equal((recorded('sora', 'queued') as { status: string }).status, 'queued');
 });
