@@ -8,6 +8,7 @@ import {
   isWellFormedText,
   type JsonRefusal,
   JsonRefused,
+  parseCallerJson,
   parseJson,
 } from './json.ts';
 
@@ -111,6 +112,39 @@ describe('parseJson', () => {
 
   it('ignores a byte order mark', () => {
     assert.deepEqual(parseJson('\ufeff{"a":1}'), { a: 1 });
+  });
+});
+
+describe('parseCallerJson', () => {
+  it('refuses text that cannot be kept, wherever it is', () => {
+    for (const text of ['"\\u0000"', '{"a":["\\ud800"]}', '{"\\uDC00":1}', '"\\udc00\\ud800"']) {
+      assert.equal(
+        refusalOf(() => parseCallerJson(Buffer.from(text))),
+        'text',
+        text,
+      );
+    }
+    assert.equal(
+      refusalOf(() => parseCallerJson(Buffer.from([0x22, 0xc3, 0x28, 0x22]))),
+      'text',
+    );
+  });
+
+  it('accepts whole pairs and escapes of harmless characters', () => {
+    assert.deepEqual(parseCallerJson(Buffer.from('["\\ud83d\\ude00","\\u00e9","\\\\u0000","猫"]')), [
+      '😀',
+      'é',
+      '\\u0000',
+      '猫',
+    ]);
+  });
+
+  it('refuses a million keys', () => {
+    const text = `{${Array.from({ length: 1_000_000 }, (_, index) => `"${index}":0`).join()}}`;
+    assert.equal(
+      refusalOf(() => parseCallerJson(Buffer.from(text))),
+      'keys',
+    );
   });
 });
 

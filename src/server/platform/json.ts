@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 /**
  * Reading JSON that somebody else wrote, callers and upstreams alike, and the rules for text inside it.
  *
@@ -5,7 +7,7 @@
  * `constructor.prototype`, which turn a later merge into prototype pollution.
  */
 
-export type JsonRefusal = 'syntax' | 'depth' | 'keys' | 'prototype';
+export type JsonRefusal = 'syntax' | 'depth' | 'keys' | 'prototype' | 'text';
 
 /** Thrown by `parseJson`; `message` is fit for the one who sent the text and never quotes it. */
 export class JsonRefused extends SyntaxError {
@@ -26,6 +28,12 @@ export interface JsonBounds {
 
 const DEFAULT_MAX_DEPTH = 64;
 
+/** Far above the longest conversation; a million members would cost more to parse than to send. */
+const CALLER_MAX_KEYS = 50_000;
+
+/** Length of `"":0`; a shorter text than that for each key allowed needs no counting. */
+const SHORTEST_MEMBER = 4;
+
 /** Cheap hint that a polluting key may be present, plain or with its ASCII letters escaped. Strings may trigger it too. */
 const POLLUTING_HINT = /__proto__|constructor|\\u00/i;
 
@@ -38,9 +46,29 @@ export function parseJson(source: string | Buffer, bounds: JsonBounds = {}): unk
   let text = typeof source === 'string' ? source : source.toString('utf8');
   if (text.charCodeAt(0) === 0xfeff) text = text.slice(1);
   const maxDepth = bounds.maxDepth ?? DEFAULT_MAX_DEPTH;
-  if (bounds.maxKeys !== undefined || hasMoreOpenings(text, maxDepth)) scan(text, maxDepth, bounds.maxKeys ?? Infinity);
+  const maxKeys = bounds.maxKeys ?? Number.POSITIVE_INFINITY;
+  if (text.length > maxKeys * SHORTEST_MEMBER || hasMoreOpenings(text, maxDepth)) scan(text, maxDepth, maxKeys);
   const value = parse(text);
   if (POLLUTING_HINT.test(text)) refusePollutingKeys(value);
+  return value;
+}
+
+/** Escapes that may spell U+0000 or half a surrogate pair; valid UTF-8 cannot hold either in another way inside JSON. */
+const ILL_FORMED_HINT = /\\u(?:0000|d[89a-f])/i;
+
+/**
+ * Parses the body of a caller's request: what `parseJson` refuses, then bytes that are no UTF-8 and text with U+0000 or
+ * lone surrogates (reason `text`), which would come back changed from the database or not at all.
+ *
+ * @throws JsonRefused
+ */
+export function parseCallerJson(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw new JsonRefused('text', 'the body is not UTF-8');
+  const text = bytes.toString('utf8');
+  const value = parseJson(text, { maxKeys: CALLER_MAX_KEYS });
+  if (ILL_FORMED_HINT.test(text) && !hasOnlyWellFormedText(value)) {
+    throw new JsonRefused('text', 'text with U+0000 or a lone surrogate is not allowed');
+  }
   return value;
 }
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Endpoint } from '../../../contract/endpoint.ts';
 import { AppError, invalid } from '../errors.ts';
-import { parseJson } from '../json.ts';
+import { JsonRefused, parseCallerJson } from '../json.ts';
 import { readMultipart } from './multipart.ts';
 
 const EXPECTED: Readonly<Record<NonNullable<Endpoint['accepts']>, string>> = {
@@ -50,9 +50,10 @@ const refusal = (request: FastifyRequest): AppError =>
 
 function toBody(bytes: Buffer): { value: unknown } | AppError {
   try {
-    return { value: parseJson(bytes) };
+    return { value: parseCallerJson(bytes) };
   } catch (error) {
-    return error instanceof AppError ? error : new AppError('invalid_json', { cause: error });
+    const code = error instanceof JsonRefused && error.reason === 'text' ? 'invalid_text' : 'invalid_json';
+    return new AppError(code, { cause: error });
   }
 }
 
