@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { completeLock, type Lock, missingEntries } from '../scripts/lock/complete.ts';
+
+const root = join(import.meta.dirname, '..');
+const text = readFileSync(join(root, 'package-lock.json'), 'utf8');
+
+test('the lock holds the packages of every platform', () => {
+  assert.deepEqual(Object.keys(missingEntries(JSON.parse(text) as Lock)), [], 'run "npm run lock"');
+});
+
+test('the lock names no registry', () => {
+  assert.doesNotMatch(text, /"resolved": "http/);
+});
+
+test('a missing platform package is added with its platform', () => {
+  const lock: Lock = {
+    packages: {
+      'node_modules/a': {
+        version: '1.0.0',
+        dev: true,
+        optionalDependencies: { '@a/b-linux-x64-musl': '1.0.0', c: '^2.0.0' },
+      },
+      'node_modules/a/node_modules/z': { version: '1.0.0', optionalDependencies: { 'y-darwin-arm64': '3.0.0' } },
+      'node_modules/y-darwin-arm64': { version: '3.0.0' },
+    },
+  };
+  assert.deepEqual(completeLock(lock), ['node_modules/@a/b-linux-x64-musl']);
+  assert.deepEqual(lock.packages['node_modules/@a/b-linux-x64-musl'], {
+    version: '1.0.0',
+    cpu: ['x64'],
+    libc: ['musl'],
+    os: ['linux'],
+    dev: true,
+    optional: true,
+  });
+  assert.deepEqual(completeLock(lock), []);
+});
