@@ -2,6 +2,7 @@ import type { EnvelopeKind } from '../../../contract/endpoint.ts';
 import { ERRORS, type ErrorCode, type ErrorRow } from '../../../contract/errors.ts';
 import { type Locale, toText } from '../../../contract/messages/messages.ts';
 import { AppError } from '../errors.ts';
+import { escapeHtml } from '../html.ts';
 
 export interface RenderedFailure {
   readonly status: number;
@@ -54,8 +55,6 @@ const BODIES: Readonly<Record<EnvelopeKind, (parts: Parts) => string>> = {
   page: ({ message, locale }) =>
     `<!doctype html><html lang="${locale}"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Reelgate</title><p>${escapeHtml(message)}</p></html>`,
 };
-
-export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 /** The envelope of an address that matched no route. */
 export function envelopeOfPath(path: string): EnvelopeKind {

@@ -1,0 +1,6 @@
+import { endpoint } from './endpoint.ts';
+
+const open = { method: 'GET', tag: 'service', policy: 'public', envelope: 'page' } as const;
+
+export const openApiFile = endpoint({ ...open, path: '/openapi.json', summary: 'This reference as OpenAPI 3.1' });
+export const referencePage = endpoint({ ...open, path: '/docs', summary: 'This reference as a page' });

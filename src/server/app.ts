@@ -1,0 +1,177 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { dirname, resolve } from 'node:path';
+import type { Channels } from './channels/channels.ts';
+import { migrations } from './migrations.ts';
+import type { Notifier } from './notifications/notifier.ts';
+import { makeAddressOf } from './platform/address.ts';
+import { type Clock, systemClock } from './platform/clock.ts';
+import type { Config } from './platform/config.ts';
+import { type Database, openDatabase } from './platform/db/database.ts';
+import { migrate } from './platform/db/migrate.ts';
+import { AppError } from './platform/errors.ts';
+import type { Authenticator } from './platform/http/caller.ts';
+import { type Http, makeHttp } from './platform/http/server.ts';
+import { addServiceRoutes, openMetricsPort } from './platform/http/service-routes.ts';
+import { taskId } from './platform/ids.ts';
+import { assertMasterKey } from './platform/key-check.ts';
+import { makeLimits } from './platform/limits/limits.ts';
+import { type Log, openLog } from './platform/log.ts';
+import { loadOrCreateMasterKey } from './platform/master-key.ts';
+import { makeMetrics } from './platform/metrics.ts';
+import { openOutbound } from './platform/outbound/door.ts';
+import { makeQuota, NO_ALLOWANCES } from './quota/service.ts';
+import { QuotaStore } from './quota/store.ts';
+import { addReferenceRoutes } from './reference/routes.ts';
+import type { Tables } from './tables.ts';
+import { VERSION } from './version.ts';
+import { ADAPTERS } from './video/adapters.ts';
+import type { FaultPoint } from './video/submit.ts';
+import { Vendors } from './video/vendors.ts';
+import { makeVideo } from './video/video.ts';
+
+/** What tests put in place of the real thing. */
+export interface Overrides {
+  readonly clock?: Clock;
+  readonly log?: Log;
+  readonly at?: (point: FaultPoint) => void;
+}
+
+export interface App {
+  readonly http: Http;
+  readonly database: Database<Tables>;
+  readonly log: Log;
+  /** The address people use. */
+  readonly baseUrl: string;
+  /** Starts listening and working; answers with the address in use. */
+  listen(): Promise<AddressInfo>;
+  /** Takes no new work, finishes what is under way within `graceMs` (default 30 000), closes everything it opened. */
+  close(graceMs?: number): Promise<void>;
+}
+
+const SWEEP_MS = 60_000;
+
+/** Constructs everything and connects it; the only place that does. Nothing listens and no work starts before `listen`. */
+export async function makeApp(config: Config, overrides: Overrides = {}): Promise<App> {
+  const clock = overrides.clock ?? systemClock;
+  const log = overrides.log ?? openLog(config.logLevel);
+  const stopping = new AbortController();
+  const masterKey = openMasterKey(config);
+  const database = openDatabase<Tables>(config.databaseUrl, { log, poolMax: config.databasePool });
+  await migrate(database, migrations);
+  await assertMasterKey(database, masterKey);
+  const metrics = makeMetrics();
+  const outbound = openOutbound();
+  const limits = makeLimits({
+    valkeyUrl: config.valkeyUrl,
+    sharedDatabase: database.dialect === 'postgres' ? (database.kysely as never) : undefined,
+    clock,
+    log,
+  });
+  const vendors = new Vendors(ADAPTERS);
+
+  // TEMPORARY until accounts, channels and notifications land.
+  const authenticator: Authenticator = {
+    account: async () => {
+      throw new AppError('unauthorized');
+    },
+    model: async () => {
+      throw new AppError('invalid_api_key');
+    },
+  };
+  const channels: Channels = {
+    model: async () => undefined,
+    listModels: async () => [],
+    candidates: async () => [],
+    byId: async () => undefined,
+    report: () => {},
+  };
+  const notifier: Notifier = { notify: async () => {} };
+
+  const http = await makeHttp({
+    log,
+    authenticator,
+    defaultLocale: config.defaultLocale,
+    hosts: [new URL(config.baseUrl).hostname.toLowerCase()],
+    addressOf: makeAddressOf(config.trustProxy),
+    onAnswer: metrics.answered,
+  });
+  const { routes } = http;
+  const quota = makeQuota(new QuotaStore(database), clock, NO_ALLOWANCES);
+  const video = makeVideo(routes, {
+    database,
+    quota,
+    allowances: NO_ALLOWANCES,
+    channels,
+    vendors,
+    notifier,
+    outbound,
+    clock,
+    log,
+    masterKey,
+    baseUrl: config.baseUrl,
+    newTaskId: taskId,
+    syncPeriodMs: config.syncPeriodSeconds * 1000,
+    ambiguousTtlMs: config.ambiguousSubmitTtlSeconds * 1000,
+    taskTimeoutMs: config.taskTimeoutHours * 3600_000,
+    stopping: stopping.signal,
+    at: overrides.at ?? (() => {}),
+  });
+  addServiceRoutes(routes, { config, version: VERSION, metrics, ready: () => isReady(database, stopping.signal) });
+  addReferenceRoutes(routes, { version: VERSION, baseUrl: config.baseUrl, userHeader: config.apiUserHeader });
+
+  let sweeper: NodeJS.Timeout | undefined;
+  let metricsServer: Server | undefined;
+  const sweep = (): void => {
+    video.sweep().catch((error: unknown) => log.error({ err: error }, 'a sweep failed'));
+  };
+  return {
+    http,
+    database,
+    log,
+    baseUrl: config.baseUrl,
+    async listen() {
+      if (config.metricsPort !== undefined)
+        metricsServer = await openMetricsPort(config.host, config.metricsPort, metrics);
+      const address = await http.listen(config.host, config.port);
+      video.synchronizer.start();
+      sweeper = setInterval(sweep, SWEEP_MS);
+      log.info(
+        {
+          version: VERSION,
+          address: address.address,
+          port: address.port,
+          baseUrl: config.baseUrl,
+          sandbox: config.sandbox,
+        },
+        'listening',
+      );
+      return address;
+    },
+    async close(graceMs = 30_000) {
+      stopping.abort();
+      clearInterval(sweeper);
+      metricsServer?.close();
+      await http.close(graceMs);
+      await video.synchronizer.stop();
+      await outbound.close(graceMs);
+      await limits.close();
+      await database.close();
+    },
+  };
+}
+
+/** MASTER_KEY, or the key kept beside the SQLite database. */
+function openMasterKey(config: Config): Buffer {
+  if (config.masterKey !== undefined) return Buffer.from(config.masterKey, 'base64');
+  const path = config.databaseUrl.slice('sqlite:'.length);
+  return loadOrCreateMasterKey(resolve(dirname(path), 'master.key'));
+}
+
+async function isReady(database: Database<Tables>, stopping: AbortSignal): Promise<boolean> {
+  if (stopping.aborted) return false;
+  return database.ping().then(
+    () => true,
+    () => false,
+  );
+}

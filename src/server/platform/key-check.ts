@@ -1,0 +1,19 @@
+import { ConfigError } from './config.ts';
+import type { Database } from './db/database.ts';
+import type { MetaTables } from './db/tables.ts';
+import { makeKeyCheck, matchesKeyCheck } from './secrets.ts';
+
+const NAME = 'master_key_check';
+
+/** Stops the start when MASTER_KEY is not the one this database was written with; the first start notes its check value. */
+export async function assertMasterKey<T extends MetaTables>(database: Database<T>, key: Buffer): Promise<void> {
+  const kysely = (database as unknown as Database<MetaTables>).kysely;
+  await kysely
+    .insertInto('meta')
+    .values({ name: NAME, value: makeKeyCheck(key) })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .execute();
+  const { value } = await kysely.selectFrom('meta').select('value').where('name', '=', NAME).executeTakeFirstOrThrow();
+  if (!matchesKeyCheck(key, value))
+    throw new ConfigError('MASTER_KEY', 'is not the key this database was written with; nothing was changed');
+}

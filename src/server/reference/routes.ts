@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+import * as lines from '../../contract/reference.ts';
+import type { Routes } from '../platform/http/routes.ts';
+import { toOpenApi } from './openapi.ts';
+import { REFERENCE_STYLE, toReferencePage } from './page.ts';
+
+/** The reference of everything that is registered, as a file and as a page that asks nobody else for anything. */
+export function addReferenceRoutes(
+  routes: Routes,
+  about: { readonly version: string; readonly baseUrl: string; readonly userHeader: string },
+): void {
+  const styleHash = createHash('sha256').update(REFERENCE_STYLE).digest('base64');
+  let file: string | undefined;
+  let page: string | undefined;
+  routes.add(lines.openApiFile, async ({ reply }) => {
+    file ??= JSON.stringify(toOpenApi(routes.endpoints, about));
+    return reply.type('application/json; charset=utf-8').header('access-control-allow-origin', '*').send(file);
+  });
+  routes.add(lines.referencePage, async ({ reply }) => {
+    page ??= toReferencePage(routes.endpoints, about.version);
+    return reply
+      .type('text/html; charset=utf-8')
+      .header(
+        'content-security-policy',
+        `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+      )
+      .header('referrer-policy', 'no-referrer')
+      .send(page);
+  });
+}

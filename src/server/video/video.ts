@@ -1,0 +1,73 @@
+import type { Channels } from '../channels/channels.ts';
+import type { Notifier } from '../notifications/notifier.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Routes } from '../platform/http/routes.ts';
+import type { Log } from '../platform/log.ts';
+import type { Outbound } from '../platform/outbound/outbound.ts';
+import type { Allowances, Quota } from '../quota/quota.ts';
+import type { Tables } from '../tables.ts';
+import { VendorCalls } from './calls.ts';
+import { Contents } from './content.ts';
+import { Endings } from './endings.ts';
+import { Idempotency } from './idempotency.ts';
+import { Looks } from './looks.ts';
+import { addOwnerVideoRoutes } from './owner-routes.ts';
+import { PlayAddresses } from './play-address.ts';
+import { TaskReader } from './reader.ts';
+import { addVideoRoutes } from './routes.ts';
+import { TaskStore } from './store.ts';
+import { type FaultPoint, Submitter } from './submit.ts';
+import { Synchronizer } from './synchronizer.ts';
+import type { Vendors } from './vendors.ts';
+
+export interface VideoParts {
+  readonly database: Database<Tables>;
+  readonly quota: Quota;
+  readonly allowances: Allowances;
+  readonly channels: Channels;
+  readonly vendors: Vendors;
+  readonly notifier: Notifier;
+  readonly outbound: Outbound;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly masterKey: Buffer;
+  readonly baseUrl: string;
+  readonly newTaskId: () => string;
+  readonly syncPeriodMs: number;
+  readonly ambiguousTtlMs: number;
+  readonly taskTimeoutMs: number;
+  /** Ends when the service stops. */
+  readonly stopping: AbortSignal;
+  /** Named points of the money path, for tests that stop the process there. */
+  readonly at: (point: FaultPoint) => void;
+}
+
+export interface Video {
+  readonly store: TaskStore;
+  readonly calls: VendorCalls;
+  readonly synchronizer: Synchronizer;
+  /** Removes what has outlived its use; called now and then. */
+  sweep(): Promise<void>;
+}
+
+/** Builds the video capability and hangs its routes. */
+export function makeVideo(routes: Routes, parts: VideoParts): Video {
+  const { database, clock, log, vendors, channels, outbound, syncPeriodMs, stopping } = parts;
+  const store = new TaskStore(database);
+  const calls = new VendorCalls(outbound, clock);
+  const endings = new Endings({ ...parts, store });
+  const looks = new Looks({ ...parts, store, calls, endings });
+  const reader = new TaskReader({ store, looks, vendors, clock, stopping });
+  const contents = new Contents({ outbound, channels, vendors, calls, looks, store, log });
+  const submitter = new Submitter({ ...parts, store, calls, endings });
+  const idempotency = new Idempotency(database, store, clock);
+  addVideoRoutes(routes, { ...parts, submitter, idempotency, reader, contents, store });
+  addOwnerVideoRoutes(routes, { store, reader, contents, addresses: new PlayAddresses(parts.masterKey), clock });
+  return {
+    store,
+    calls,
+    synchronizer: new Synchronizer({ store, looks, clock, log, periodMs: syncPeriodMs }),
+    sweep: () => idempotency.sweep(),
+  };
+}
