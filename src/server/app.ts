@@ -1,6 +1,10 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, resolve } from 'node:path';
+import { makeAccounts } from './accounts/accounts.ts';
+import { PENDING_MS } from './accounts/logins.ts';
+import { addAccountRoutes } from './accounts/routes.ts';
+import { SESSION_MS } from './accounts/sessions.ts';
 import type { Channels } from './channels/channels.ts';
 import { migrations } from './migrations.ts';
 import type { Notifier } from './notifications/notifier.ts';
@@ -9,10 +13,9 @@ import { type Clock, systemClock } from './platform/clock.ts';
 import type { Config } from './platform/config.ts';
 import { type Database, openDatabase } from './platform/db/database.ts';
 import { migrate } from './platform/db/migrate.ts';
-import { AppError } from './platform/errors.ts';
-import type { Authenticator } from './platform/http/caller.ts';
 import { type Http, makeHttp } from './platform/http/server.ts';
 import { addServiceRoutes, openMetricsPort } from './platform/http/service-routes.ts';
+import { makeSessionCookies } from './platform/http/session-cookie.ts';
 import { taskId } from './platform/ids.ts';
 import { assertMasterKey } from './platform/key-check.ts';
 import { makeLimits } from './platform/limits/limits.ts';
@@ -20,6 +23,7 @@ import { type Log, openLog } from './platform/log.ts';
 import { loadOrCreateMasterKey } from './platform/master-key.ts';
 import { makeMetrics } from './platform/metrics.ts';
 import { openOutbound } from './platform/outbound/door.ts';
+import { makeVault } from './platform/secrets.ts';
 import { makeQuota, NO_ALLOWANCES } from './quota/service.ts';
 import { QuotaStore } from './quota/store.ts';
 import { addReferenceRoutes } from './reference/routes.ts';
@@ -70,15 +74,11 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   });
   const vendors = new Vendors(ADAPTERS);
 
-  // TEMPORARY until accounts, channels and notifications land.
-  const authenticator: Authenticator = {
-    account: async () => {
-      throw new AppError('unauthorized');
-    },
-    model: async () => {
-      throw new AppError('invalid_api_key');
-    },
-  };
+  const vault = makeVault(masterKey);
+  const quota = makeQuota(new QuotaStore(database), clock, NO_ALLOWANCES);
+  const accounts = makeAccounts({ config, database, clock, log, vault, limits, quota });
+
+  // TEMPORARY until channels and notifications land.
   const channels: Channels = {
     model: async () => undefined,
     listModels: async () => [],
@@ -90,14 +90,21 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
 
   const http = await makeHttp({
     log,
-    authenticator,
+    authenticator: accounts.authenticator,
     defaultLocale: config.defaultLocale,
     hosts: [new URL(config.baseUrl).hostname.toLowerCase()],
     addressOf: makeAddressOf(config.trustProxy),
     onAnswer: metrics.answered,
   });
   const { routes } = http;
-  const quota = makeQuota(new QuotaStore(database), clock, NO_ALLOWANCES);
+  addAccountRoutes(routes, {
+    accounts,
+    cookies: makeSessionCookies({
+      secure: config.baseUrl.startsWith('https:'),
+      sessionSeconds: SESSION_MS / 1000,
+      pendingSeconds: PENDING_MS / 1000,
+    }),
+  });
   const video = makeVideo(routes, {
     database,
     quota,
@@ -123,7 +130,9 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   let sweeper: NodeJS.Timeout | undefined;
   let metricsServer: Server | undefined;
   const sweep = (): void => {
-    video.sweep().catch((error: unknown) => log.error({ err: error }, 'a sweep failed'));
+    Promise.all([video.sweep(), accounts.sweep()]).catch((error: unknown) =>
+      log.error({ err: error }, 'a sweep failed'),
+    );
   };
   return {
     http,
@@ -133,6 +142,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
     async listen() {
       if (config.metricsPort !== undefined)
         metricsServer = await openMetricsPort(config.host, config.metricsPort, metrics);
+      await accounts.start((line) => process.stderr.write(`${line}\n`));
       const address = await http.listen(config.host, config.port);
       video.synchronizer.start();
       sweeper = setInterval(sweep, SWEEP_MS);
@@ -154,6 +164,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
       metricsServer?.close();
       await http.close(graceMs);
       await video.synchronizer.stop();
+      await accounts.close();
       await outbound.close(graceMs);
       await limits.close();
       await database.close();
