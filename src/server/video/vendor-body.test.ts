@@ -66,6 +66,7 @@ test('a size names a ratio only when it has one', () => {
   assert.equal(ratioOf('1280x720', ratios), '16:9');
   assert.equal(ratioOf('1080*1920', ratios), '9:16');
   assert.equal(ratioOf('512x512', ratios), '1:1');
-  for (const size of ['720P', '1024x1792', '0x0', 'x', '1280x', ''])
+  assert.equal(ratioOf('1024x1792', ratios), '9:16');
+  for (const size of ['720P', '1024x1536', '0x0', 'x', '1280x', ''])
     assert.equal(ratioOf(size, ratios), undefined, size);
 });

@@ -1,7 +1,15 @@
 import { Type } from 'typebox';
 import type { TaskStatus } from '../../../contract/states.ts';
 import type { OutboundAnswer } from '../../platform/outbound/outbound.ts';
-import type { Json, QueryOutcome, VendorCall, VendorError, VideoRequest, VideoVendor } from '../vendor.ts';
+import {
+  type Json,
+  type QueryOutcome,
+  type VendorCall,
+  type VendorError,
+  VendorRefusal,
+  type VideoRequest,
+  type VideoVendor,
+} from '../vendor.ts';
 import { asArray, asId, asObject, asText, asUrl, toRaw } from '../vendor-answer.ts';
 import { applyExtra, compact, ratioOf, readSeconds, refuse, type VendorBody } from '../vendor-body.ts';
 import {
@@ -244,9 +252,12 @@ export const vidu: VideoVendor = {
     return id === undefined ? undefined : { id };
   },
 
-  async content(_handle, raw) {
-    const url = asUrl(asObject(asArray(asObject(raw)?.creations)?.[0])?.url);
-    if (url === undefined) throw new Error('a succeeded Vidu task is stored without its address');
+  /** The video by default; the cover for `thumbnail`. Both are pre-signed and need no key. */
+  async content(_handle, raw, variant) {
+    const creation = asObject(asArray(asObject(raw)?.creations)?.[0]);
+    const wanted = { video: creation?.url, thumbnail: creation?.cover_url }[variant ?? 'video'];
+    const url = asUrl(wanted);
+    if (url === undefined) throw new VendorRefusal(`Vidu gave no ${variant ?? 'video'} for this task.`, 'variant');
     return { kind: 'fetch', url, headers: {}, trusted: false };
   },
 

@@ -1,0 +1,96 @@
+import type { ModelCapability } from '../vendor.ts';
+
+/** What one generation of Veo can do, whatever the suffix of its name says about speed or preview. */
+export interface VeoFamily {
+  readonly seconds: readonly number[];
+  readonly resolutions: readonly string[];
+  /** False where `resolution` is no field of the request: the only one is made. */
+  readonly takesResolution: boolean;
+  readonly audio: boolean;
+  readonly lastFrame: boolean;
+  readonly references: number;
+}
+
+const VEO_2: VeoFamily = {
+  seconds: [5, 6, 7, 8],
+  resolutions: ['720p'],
+  takesResolution: false,
+  audio: false,
+  lastFrame: false,
+  references: 0,
+};
+const VEO_3: VeoFamily = {
+  seconds: [4, 6, 8],
+  resolutions: ['720p', '1080p'],
+  takesResolution: true,
+  audio: true,
+  lastFrame: false,
+  references: 0,
+};
+const VEO_3_1_LITE: VeoFamily = { ...VEO_3, lastFrame: true };
+const VEO_3_1: VeoFamily = { ...VEO_3_1_LITE, resolutions: ['720p', '1080p', '4k'], references: 3 };
+
+/** By the beginning of the name, longest first; a name from after this list is taken for the newest generation. */
+const FAMILIES: readonly (readonly [prefix: string, family: VeoFamily])[] = [
+  ['veo-3.1-lite', VEO_3_1_LITE],
+  ['veo-3.1', VEO_3_1],
+  ['veo-3.0', VEO_3],
+  ['veo-2', VEO_2],
+];
+
+export const familyOf = (model: string): VeoFamily =>
+  FAMILIES.find(([prefix]) => model.startsWith(prefix))?.[1] ?? VEO_3_1;
+
+export const VEO_RATIOS = ['16:9', '9:16'];
+/** Eight seconds for every model: what the vendor makes when nothing is said. */
+export const VEO_DEFAULT_SECONDS = 8;
+
+/** @param perSecond Quota per second of video at 720p and 1080p. @param for4k Times that for 4k, where the model has it. */
+function model(id: string, title: string, perSecond: number, for4k = 1): ModelCapability {
+  const family = familyOf(id);
+  return {
+    id,
+    title,
+    seconds: { values: family.seconds, default: VEO_DEFAULT_SECONDS },
+    sizes: family.resolutions.flatMap((resolution) => FRAMES[resolution] ?? []),
+    ratios: VEO_RATIOS,
+    resolutions: family.resolutions,
+    modes: [],
+    audio: family.audio,
+    negativePrompt: true,
+    seed: false,
+    images: {
+      min: 0,
+      max: family.references > 0 ? family.references : family.lastFrame ? 2 : 1,
+      roles: [
+        'first_frame',
+        ...(family.lastFrame ? ['last_frame' as const] : []),
+        ...(family.references ? ['reference' as const] : []),
+      ],
+    },
+    price: {
+      per_call: 0,
+      per_second: perSecond,
+      ...(for4k === 1 ? {} : { multipliers: { resolution: { '720p': 1, '1080p': 1, '4k': for4k } } }),
+    },
+  };
+}
+
+const FRAMES: Readonly<Record<string, readonly string[]>> = {
+  '720p': ['1280x720', '720x1280'],
+  '1080p': ['1920x1080', '1080x1920'],
+  '4k': ['3840x2160', '2160x3840'],
+};
+
+/** Names end in `-preview` where the Gemini API serves them, in `-001` on Vertex AI (and the older ones on both). */
+export const VEO_MODELS: readonly ModelCapability[] = [
+  model('veo-3.1-generate-preview', 'Veo 3.1 preview', 200_000, 1.5),
+  model('veo-3.1-fast-generate-preview', 'Veo 3.1 fast preview', 75_000, 2.333333),
+  model('veo-3.1-lite-generate-preview', 'Veo 3.1 lite preview', 40_000),
+  model('veo-3.1-generate-001', 'Veo 3.1', 200_000, 1.5),
+  model('veo-3.1-fast-generate-001', 'Veo 3.1 fast', 75_000, 2.333333),
+  model('veo-3.1-lite-generate-001', 'Veo 3.1 lite', 40_000),
+  model('veo-3.0-generate-001', 'Veo 3', 200_000),
+  model('veo-3.0-fast-generate-001', 'Veo 3 fast', 75_000),
+  model('veo-2.0-generate-001', 'Veo 2', 175_000),
+];
