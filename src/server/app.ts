@@ -5,7 +5,9 @@ import { makeAccounts } from './accounts/accounts.ts';
 import { PENDING_MS } from './accounts/logins.ts';
 import { addAccountRoutes } from './accounts/routes.ts';
 import { SESSION_MS } from './accounts/sessions.ts';
-import type { Channels } from './channels/channels.ts';
+import { seedModels } from './channels/first-start.ts';
+import { ChannelService } from './channels/service.ts';
+import { ChannelStore } from './channels/store.ts';
 import { migrations } from './migrations.ts';
 import type { Notifier } from './notifications/notifier.ts';
 import { makeAddressOf } from './platform/address.ts';
@@ -78,14 +80,10 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   const quota = makeQuota(new QuotaStore(database), clock, NO_ALLOWANCES);
   const accounts = makeAccounts({ config, database, clock, log, vault, limits, quota });
 
-  // TEMPORARY until channels and notifications land.
-  const channels: Channels = {
-    model: async () => undefined,
-    listModels: async () => [],
-    candidates: async () => [],
-    byId: async () => undefined,
-    report: () => {},
-  };
+  const channelStore = new ChannelStore(database);
+  const channels = new ChannelService({ store: channelStore, vault, clock, log });
+
+  // TEMPORARY until notifications land.
   const notifier: Notifier = { notify: async () => {} };
 
   const http = await makeHttp({
@@ -143,6 +141,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
       if (config.metricsPort !== undefined)
         metricsServer = await openMetricsPort(config.host, config.metricsPort, metrics);
       await accounts.start((line) => process.stderr.write(`${line}\n`));
+      await seedModels(channelStore, clock, vendors.seeds);
       const address = await http.listen(config.host, config.port);
       video.synchronizer.start();
       sweeper = setInterval(sweep, SWEEP_MS);
@@ -166,6 +165,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
       await video.synchronizer.stop();
       await accounts.close();
       await outbound.close(graceMs);
+      await channels.flush();
       await limits.close();
       await database.close();
     },

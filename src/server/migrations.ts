@@ -1,4 +1,5 @@
 import { accountMigrations } from './accounts/tables.ts';
+import { channelMigrations } from './channels/tables.ts';
 import type { Migration } from './platform/db/migrate.ts';
 import { metaMigrations } from './platform/db/tables.ts';
 import { limitMigrations } from './platform/limits/tables.ts';
@@ -14,5 +15,6 @@ export const migrations: readonly Migration[] = [
   ...limitMigrations,
   ...accountMigrations,
   ...quotaMigrations,
+  ...channelMigrations,
   ...videoMigrations,
 ];

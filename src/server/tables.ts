@@ -1,4 +1,5 @@
 import type { AccountTables } from './accounts/tables.ts';
+import type { ChannelTables } from './channels/tables.ts';
 import type { MetaTables } from './platform/db/tables.ts';
 import type { LimitTables } from './platform/limits/tables.ts';
 import type { QuotaTables } from './quota/tables.ts';
@@ -15,4 +16,4 @@ import type { VideoTables } from './video/tables.ts';
  *
  * Then name the interface here and the migrations in `migrations.ts`.
  */
-export interface Tables extends MetaTables, LimitTables, AccountTables, QuotaTables, VideoTables {}
+export interface Tables extends MetaTables, LimitTables, AccountTables, ChannelTables, QuotaTables, VideoTables {}

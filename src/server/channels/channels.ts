@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import type { ModelKind } from '../../contract/models.ts';
 import type { VendorName } from '../../contract/states.ts';
 import type { ErrorReason } from '../video/vendor.ts';
 
@@ -42,7 +43,7 @@ export interface ResolvedModel {
   /** The row that serves it: the alias target, or `id` itself. */
   readonly target: string;
   readonly vendor: ChannelVendor;
-  readonly kind: 'video' | 'chat' | 'image';
+  readonly kind: ModelKind;
   readonly price: VideoPrice | ChatPrice;
   /** The media schema, a JSON Schema of the body. */
   readonly inputSchema?: TSchema;
@@ -56,6 +57,8 @@ export interface ChannelNews {
   readonly message?: string;
   readonly code?: string;
   readonly retryAfterMs?: number;
+  /** `look`: the call asked about work under way, which tells less about new work. Default `submit`. */
+  readonly during?: 'submit' | 'look';
 }
 
 /**

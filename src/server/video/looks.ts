@@ -67,7 +67,7 @@ export class Looks {
       else if (!signal.aborted) channels.report(newsOf(channel.id, task.model, error));
       return 'failed';
     }
-    channels.report({ channelId: channel.id, model: task.model, outcome: 'ok' });
+    channels.report({ channelId: channel.id, model: task.model, outcome: 'ok', during: 'look' });
     if (outcome.state === 'UNKNOWN')
       log.warn({ taskId: task.id, vendor: task.vendor }, 'the vendor answered with an unknown state');
     return this.apply(task, outcome);
@@ -136,7 +136,15 @@ const reasonOf = (error: VendorError | undefined): Pick<TaskChange, 'failReason'
 
 function newsOf(channelId: number, model: string, error: CouldNotAsk | OutboundError) {
   if (error instanceof OutboundError || error.error === undefined)
-    return { channelId, model, outcome: 'unreachable', message: error.message } as const;
+    return { channelId, model, outcome: 'unreachable', message: error.message, during: 'look' } as const;
   const { reason, message, code, retryAfterMs } = error.error;
-  return { channelId, model, outcome: reason, message, code, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  return {
+    channelId,
+    model,
+    outcome: reason,
+    message,
+    code,
+    during: 'look',
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  } as const;
 }

@@ -19,6 +19,13 @@ export class Vendors {
     return [...this.#byName.values()];
   }
 
+  /** Rows of models to make at first start, at the adapters' own prices. */
+  get seeds() {
+    return this.all.flatMap(({ name, models }) =>
+      models.map(({ id, price }) => ({ id, price, vendor: name, kind: 'video' }) as const),
+    );
+  }
+
   has(name: string): name is VendorName {
     return this.#byName.has(name);
   }

@@ -1,0 +1,97 @@
+import type { TSchema } from 'typebox';
+import type { Channel, ResolvedModel } from './channels.ts';
+import type { ChannelRow, ModelRow } from './store.ts';
+
+/** A channel in memory; a disabled one still serves the tasks pinned to it. */
+export interface KnownChannel {
+  readonly channel: Channel;
+  readonly enabled: boolean;
+}
+
+export interface ListedModel {
+  readonly id: string;
+  readonly vendor: Channel['vendor'];
+  readonly kind: ResolvedModel['kind'];
+  readonly createdAt: number;
+}
+
+/** Everything about channels and models that a request needs, built once for each version of the rows. */
+export interface Catalog {
+  readonly version: number;
+  readonly channels: ReadonlyMap<number, KnownChannel>;
+  /** Enabled ones, aliases followed. */
+  readonly models: ReadonlyMap<string, ResolvedModel>;
+  /** Enabled models that an enabled channel serves, by name. */
+  readonly listed: readonly ListedModel[];
+  /** Enabled channels by the models they name. */
+  serving(model: Pick<ResolvedModel, 'id' | 'target' | 'vendor'>): readonly Channel[];
+}
+
+export const EMPTY_CATALOG = toCatalog(0, [], []);
+
+/** Pure: follows aliases and sorts channels under the models they serve. */
+export function toCatalog(version: number, channels: readonly KnownChannel[], rows: readonly ModelRow[]): Catalog {
+  const byModel = new Map<string, Channel[]>();
+  for (const { channel, enabled } of channels) {
+    if (!enabled) continue;
+    for (const model of new Set(channel.models)) {
+      const serving = byModel.get(model);
+      if (serving === undefined) byModel.set(model, [channel]);
+      else serving.push(channel);
+    }
+  }
+  const servingNow = new Map<string, readonly Channel[]>();
+  const serving: Catalog['serving'] = ({ id, target, vendor }) => {
+    const known = servingNow.get(id);
+    if (known !== undefined) return known;
+    const found = new Set([...(byModel.get(id) ?? []), ...(byModel.get(target) ?? [])]);
+    const fitting = [...found].filter((channel) => channel.vendor === vendor);
+    servingNow.set(id, fitting);
+    return fitting;
+  };
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const models = new Map<string, ResolvedModel>();
+  const listed: ListedModel[] = [];
+  for (const row of rows) {
+    const model = resolve(row, byId);
+    if (model === undefined) continue;
+    models.set(row.id, model);
+    if (serving(model).length > 0)
+      listed.push({ id: row.id, vendor: model.vendor, kind: model.kind, createdAt: row.created_at });
+  }
+  return { version, channels: new Map(channels.map((each) => [each.channel.id, each])), models, listed, serving };
+}
+
+/** One step only: an alias of an alias cannot be saved, and is not followed. */
+function resolve(row: ModelRow, byId: ReadonlyMap<string, ModelRow>): ResolvedModel | undefined {
+  const target = row.alias_of === null ? row : byId.get(row.alias_of);
+  if (row.enabled === 0 || target === undefined || target.enabled === 0) return undefined;
+  const price = row.price ?? target.price;
+  const schema = row.input_schema ?? target.input_schema;
+  if (price === null) return undefined;
+  return {
+    id: row.id,
+    target: target.id,
+    vendor: target.vendor,
+    kind: target.kind,
+    price: JSON.parse(price),
+    ...(schema === null ? {} : { inputSchema: JSON.parse(schema) as TSchema }),
+  };
+}
+
+/** A row as a channel, its credentials opened already. */
+export function toChannel(row: ChannelRow, credentials: Channel['credentials']): Channel {
+  const options = JSON.parse(row.options) as Channel['options'];
+  return {
+    id: row.id,
+    name: row.name,
+    vendor: row.vendor,
+    baseUrl: row.base_url,
+    credentials,
+    options,
+    private: options.private === true,
+    models: JSON.parse(row.models),
+    priority: row.priority,
+    weight: row.weight,
+  };
+}

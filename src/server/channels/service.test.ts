@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { forEachDatabase } from '../../../test/databases.ts';
+import { handClock } from '../platform/clock.ts';
+import { openLog } from '../platform/log.ts';
+import { makeVault } from '../platform/secrets.ts';
+import type { ChannelVendor } from './channels.ts';
+import { ensureSandboxChannels, type SandboxChannel, seedModels } from './first-start.ts';
+import { ChannelService } from './service.ts';
+import { ChannelStore } from './store.ts';
+
+const PRICE = { per_call: 0, per_second: 10 };
+const key = randomBytes(32);
+
+const simulator = (name: string, also: Partial<SandboxChannel> = {}): SandboxChannel => ({
+  vendor: 'vidu',
+  name,
+  baseUrl: 'http://127.0.0.1:1',
+  credentials: { api_key: `key of ${name}` },
+  models: ['film'],
+  ...also,
+});
+const seed = (id: string, vendor: ChannelVendor = 'vidu') => ({ id, vendor, kind: 'video', price: PRICE }) as const;
+
+describe('channels and models', () => {
+  forEachDatabase((_name, open) => {
+    async function setUp() {
+      const database = await open();
+      const clock = handClock();
+      const store = new ChannelStore(database);
+      const vault = makeVault(key);
+      const replica = () => new ChannelService({ store, vault, clock, log: openLog('silent') });
+      await seedModels(store, clock, [seed('film')]);
+      const find = async (service: ChannelService, name = 'film') => {
+        const model = await service.model(name);
+        assert.ok(model);
+        return (await service.candidates(model)).map((channel) => channel.name);
+      };
+      return { store, clock, vault, replica, find, parts: { store, vault, clock } };
+    }
+
+    it('holds a change on every replica at its next question', async () => {
+      const { store, clock, replica, find, parts } = await setUp();
+      const [one, other] = [replica(), replica()];
+      assert.deepEqual(await find(one), []);
+      assert.deepEqual(await other.listModels(), [], 'nobody serves it');
+      await ensureSandboxChannels(parts, [simulator('a')]);
+      assert.deepEqual(await find(one), ['a (sandbox)']);
+      const channel = await other.byId((await one.candidates((await one.model('film')) as never))[0]?.id ?? 0);
+      assert.deepEqual(channel?.credentials, { api_key: 'key of a' });
+      assert.equal(channel?.private, true);
+      await store.change((trx) => store.setChannel(trx, channel?.id ?? 0, { enabled: 0, updated_at: clock.now() }));
+      assert.deepEqual(await find(other), []);
+      assert.deepEqual(await find(one), []);
+      assert.equal((await one.byId(channel?.id ?? 0))?.name, 'a (sandbox)', 'pinned tasks still find it');
+    });
+
+    it('never answers with rows older than the question, however many ask at once', async () => {
+      const { store, replica, parts } = await setUp();
+      await ensureSandboxChannels(parts, [simulator('a')]);
+      const service = replica();
+      for (let round = 1; round <= 20; round++) {
+        const asked = Array.from({ length: 5 }, () => service.model('film'));
+        await store.change((trx) =>
+          store.setModel(trx, 'film', { price: JSON.stringify({ ...PRICE, per_call: round }) }),
+        );
+        const after = await Promise.all(Array.from({ length: 5 }, () => service.model('film')));
+        for (const model of after) assert.deepEqual(model?.price, { ...PRICE, per_call: round });
+        await Promise.all(asked);
+      }
+    });
+
+    it('keeps credentials sealed, for their own row only', async () => {
+      const { store, replica, find, parts } = await setUp();
+      await ensureSandboxChannels(parts, [simulator('a'), simulator('b')]);
+      const [a, b] = await store.channels();
+      assert.doesNotMatch(JSON.stringify([a, b]), /key of/);
+      await store.change((trx) => store.setChannel(trx, a?.id ?? 0, { credentials: b?.credentials ?? '' }));
+      const service = replica();
+      assert.deepEqual(await find(service), ['b (sandbox)'], 'a swapped seal stops that channel, not the others');
+      assert.deepEqual((await service.byId(a?.id ?? 0))?.credentials, {});
+    });
+
+    it('follows an alias one step, with its own price and the vendor of its target', async () => {
+      const { store, clock, replica, find, parts } = await setUp();
+      await ensureSandboxChannels(parts, [simulator('a')]);
+      await seedModels(store, clock, [seed('sora-2', 'sora'), seed('third')]);
+      await store.change(async (trx) => {
+        await store.setModel(trx, 'sora-2', { alias_of: 'film', price: null });
+        await store.setModel(trx, 'third', { alias_of: 'sora-2' });
+      });
+      const service = replica();
+      assert.deepEqual(await service.model('sora-2'), {
+        id: 'sora-2',
+        target: 'film',
+        vendor: 'vidu',
+        kind: 'video',
+        price: PRICE,
+      });
+      assert.deepEqual(await find(service, 'sora-2'), ['a (sandbox)']);
+      assert.equal((await service.model('third'))?.target, 'sora-2', 'never two steps');
+      assert.deepEqual(await find(service, 'third'), []);
+    });
+
+    it('seeds a model once, for ever', async () => {
+      const { store, clock } = await setUp();
+      await store.change(async (trx) => {
+        await store.setModel(trx, 'film', { enabled: 0 });
+      });
+      await seedModels(store, clock, [seed('film'), seed('second')]);
+      assert.deepEqual(
+        (await store.models()).map(({ id, enabled }) => [id, enabled]),
+        [
+          ['film', 0],
+          ['second', 1],
+        ],
+      );
+      await store.change((trx) => store.removeModel(trx, 'second'));
+      await Promise.all([1, 2, 3].map(() => seedModels(store, clock, [seed('second'), seed('third')])));
+      assert.deepEqual(
+        (await store.models()).map(({ id }) => id),
+        ['film', 'third'],
+      );
+    });
+
+    it('finds sandbox channels again and keeps what an administrator set', async () => {
+      const { store, parts } = await setUp();
+      await ensureSandboxChannels(parts, [simulator('a')]);
+      const [before] = await store.channels();
+      await store.change((trx) => store.setChannel(trx, before?.id ?? 0, { priority: 7, weight: 3 }));
+      await ensureSandboxChannels(parts, [simulator('a', { baseUrl: 'http://127.0.0.1:2' }), simulator('b')]);
+      const rows = await store.channels();
+      assert.deepEqual(
+        rows.map(({ id, priority, weight, base_url }) => [id, priority, weight, base_url]),
+        [
+          [before?.id, 7, 3, 'http://127.0.0.1:2'],
+          [rows[1]?.id, 0, 1, 'http://127.0.0.1:1'],
+        ],
+      );
+    });
+
+    it('leaves resting channels out, unless all rest, and lets one trial through', async () => {
+      const { clock, replica, find, parts } = await setUp();
+      await ensureSandboxChannels(parts, [simulator('a'), simulator('b')]);
+      const service = replica();
+      const model = await service.model('film');
+      assert.ok(model);
+      const [a, b] = [...(await service.candidates(model))].sort((x, y) => x.id - y.id);
+      assert.ok(a && b);
+      service.report({ channelId: a.id, model: 'film', outcome: 'auth', message: 'no such key' });
+      assert.deepEqual(await find(service), [b.name]);
+      service.report({ channelId: b.id, model: 'film', outcome: 'billing' });
+      assert.deepEqual((await find(service)).sort(), [a.name, b.name], 'better a resting one than none');
+      clock.advance(60_000);
+      assert.deepEqual((await find(service)).sort(), [a.name, b.name]);
+      service.report({ channelId: b.id, model: 'film', outcome: 'ok' });
+      assert.deepEqual(await find(service), [b.name], 'the trial of the other is still under way');
+      service.report({ channelId: a.id, model: 'film', outcome: 'ok' });
+      assert.equal((await find(service)).length, 2);
+    });
+
+    it('keeps the newest errors of a channel, masked, and no faults of callers', async () => {
+      const { clock, replica, parts } = await setUp();
+      await ensureSandboxChannels(parts, [simulator('a')]);
+      const service = replica();
+      const id = (await service.candidates((await service.model('film')) as never))[0]?.id ?? 0;
+      service.report({ channelId: id, model: 'film', outcome: 'user', message: 'bad prompt' });
+      for (let i = 0; i < 50; i++) {
+        service.report({ channelId: id, model: 'film', outcome: 'capacity', code: String(i), message: `busy ${i}` });
+        if (i % 7 === 0) await service.flush();
+      }
+      service.report({ channelId: id, outcome: 'auth', message: 'bad key sk-abcdefghijklmnop \u0000\ud800' });
+      const { errors, health } = await service.condition(id);
+      assert.equal(errors.length, 20);
+      assert.deepEqual([errors[0]?.reason, errors[0]?.created_at], ['auth', clock.now()]);
+      assert.doesNotMatch(errors[0]?.message ?? '', /abcdefghijklmnop/);
+      assert.equal(errors[1]?.code, '49');
+      assert.ok(health.every((each) => each.state === 'resting'));
+    });
+  });
+});

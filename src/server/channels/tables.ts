@@ -1,0 +1,118 @@
+import type { Generated } from 'kysely';
+import type { ModelKind } from '../../contract/models.ts';
+import type { Migration } from '../platform/db/migrate.ts';
+import type { ChannelVendor } from './channels.ts';
+
+export interface ChannelTables {
+  /** Upstream accounts. */
+  channels: {
+    id: Generated<number>;
+    name: string;
+    vendor: ChannelVendor;
+    /** Without path and trailing slash. */
+    base_url: string;
+    /** JSON object, sealed by the vault under `channels|<id>|credentials`. */
+    credentials: string;
+    /** JSON object. */
+    options: string;
+    /** JSON list of public model ids. */
+    models: string;
+    /** A larger one is asked first. */
+    priority: number;
+    weight: number;
+    enabled: 0 | 1;
+    /** Simulators have the name of theirs here, so that a second start finds them; null for everybody else's. */
+    sandbox: string | null;
+    created_at: number;
+    updated_at: number;
+  };
+  /** Public models. */
+  models: {
+    id: string;
+    vendor: ChannelVendor;
+    kind: ModelKind;
+    /** JSON of a price; null on an alias that costs what its target costs. */
+    price: string | null;
+    alias_of: string | null;
+    /** JSON Schema of the body. */
+    input_schema: string | null;
+    enabled: 0 | 1;
+    created_at: number;
+    updated_at: number;
+  };
+  /** One row. Its version moves in the transaction of every change to channels and models, which also puts them in a row. */
+  catalog_version: { place: number; version: number };
+  /** Models that were seeded once: one an administrator has removed stays removed. */
+  seeded_models: { id: string };
+  /** The newest errors of each channel. */
+  channel_errors: {
+    id: Generated<number>;
+    channel_id: number;
+    model: string;
+    reason: string;
+    code: string;
+    message: string;
+    created_at: number;
+  };
+}
+
+export const channelMigrations: readonly Migration[] = [
+  {
+    id: '0020-channels',
+    async up(trx, { int64, text, bool, autoIncrement }) {
+      await trx.schema
+        .createTable('channels')
+        .addColumn('id', int64, autoIncrement)
+        .addColumn('name', text, (column) => column.notNull())
+        .addColumn('vendor', text, (column) => column.notNull())
+        .addColumn('base_url', text, (column) => column.notNull())
+        .addColumn('credentials', text, (column) => column.notNull())
+        .addColumn('options', text, (column) => column.notNull())
+        .addColumn('models', text, (column) => column.notNull())
+        .addColumn('priority', int64, (column) => column.notNull())
+        .addColumn('weight', int64, (column) => column.notNull())
+        .addColumn('enabled', bool, (column) => column.notNull())
+        .addColumn('sandbox', text, (column) => column.unique())
+        .addColumn('created_at', int64, (column) => column.notNull())
+        .addColumn('updated_at', int64, (column) => column.notNull())
+        .execute();
+      await trx.schema
+        .createTable('models')
+        .addColumn('id', text, (column) => column.primaryKey())
+        .addColumn('vendor', text, (column) => column.notNull())
+        .addColumn('kind', text, (column) => column.notNull())
+        .addColumn('price', text)
+        .addColumn('alias_of', text)
+        .addColumn('input_schema', text)
+        .addColumn('enabled', bool, (column) => column.notNull())
+        .addColumn('created_at', int64, (column) => column.notNull())
+        .addColumn('updated_at', int64, (column) => column.notNull())
+        .execute();
+      await trx.schema
+        .createTable('catalog_version')
+        .addColumn('place', int64, (column) => column.primaryKey())
+        .addColumn('version', int64, (column) => column.notNull())
+        .execute();
+      await trx.insertInto('catalog_version').values({ place: 1, version: 1 }).execute();
+      await trx.schema
+        .createTable('seeded_models')
+        .addColumn('id', text, (column) => column.primaryKey())
+        .execute();
+      await trx.schema
+        .createTable('channel_errors')
+        .addColumn('id', int64, autoIncrement)
+        .addColumn('channel_id', int64, (column) => column.notNull())
+        .addColumn('model', text, (column) => column.notNull())
+        .addColumn('reason', text, (column) => column.notNull())
+        .addColumn('code', text, (column) => column.notNull())
+        .addColumn('message', text, (column) => column.notNull())
+        .addColumn('created_at', int64, (column) => column.notNull())
+        .execute();
+      await trx.schema
+        .createIndex('channel_errors_by_channel')
+        .on('channel_errors')
+        .columns(['channel_id', 'id'])
+        .execute();
+    },
+  },
+];
