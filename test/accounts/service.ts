@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Accounts, type AccountsParts, makeAccounts } from '../../src/server/accounts/accounts.ts';
+import { addAccountAdminRoutes } from '../../src/server/accounts/admin-routes.ts';
+import { addBindingRoutes } from '../../src/server/accounts/binding-routes.ts';
 import { PENDING_MS } from '../../src/server/accounts/logins.ts';
 import { addAccountRoutes } from '../../src/server/accounts/routes.ts';
 import { SESSION_MS } from '../../src/server/accounts/sessions.ts';
@@ -10,6 +12,7 @@ import { makeHttp } from '../../src/server/platform/http/server.ts';
 import { makeSessionCookies } from '../../src/server/platform/http/session-cookie.ts';
 import { makeLimits } from '../../src/server/platform/limits/limits.ts';
 import { openLog } from '../../src/server/platform/log.ts';
+import { openOutbound } from '../../src/server/platform/outbound/door.ts';
 import { makeVault } from '../../src/server/platform/secrets.ts';
 import { makeQuota } from '../../src/server/quota/service.ts';
 import { QuotaStore } from '../../src/server/quota/store.ts';
@@ -52,6 +55,9 @@ export async function startService(database: Database<Tables>, options: ServiceO
       newUserQuota: 0,
       adminUsername: ROOT.username,
       adminPassword: ROOT.password,
+      phoneDriver: 'log',
+      phoneHttpUrl: undefined,
+      messagingVerifyUrl: undefined,
       ...options.config,
     },
     database,
@@ -60,6 +66,7 @@ export async function startService(database: Database<Tables>, options: ServiceO
     vault: makeVault(randomBytes(32)),
     limits: makeLimits({ clock }),
     quota,
+    outbound: openOutbound(),
     ...options.parts,
   });
   const { fastify, routes } = await makeHttp({
@@ -75,6 +82,8 @@ export async function startService(database: Database<Tables>, options: ServiceO
     pendingSeconds: PENDING_MS / 1000,
   });
   addAccountRoutes(routes, { accounts, cookies });
+  addBindingRoutes(routes, accounts);
+  addAccountAdminRoutes(routes, accounts);
   const shown: string[] = [];
   await accounts.start((line) => shown.push(line));
   const visitor = (address = '127.0.0.1') => new Person(fastify, address);

@@ -1,15 +1,20 @@
+import type { Page } from '../../contract/schemas.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Authenticator } from '../platform/http/caller.ts';
 import type { Limits } from '../platform/limits/limits.ts';
 import type { Log } from '../platform/log.ts';
+import type { Outbound } from '../platform/outbound/outbound.ts';
 import type { Vault } from '../platform/secrets.ts';
 import type { Quota } from '../quota/quota.ts';
 import type { Tables } from '../tables.ts';
+import { type Administration, makeAdministration } from './administration.ts';
 import type { Audit } from './audit.ts';
-import { makeAudit } from './audit-store.ts';
+import { type AuditFilter, listAudit, makeAudit } from './audit-store.ts';
 import { type DeviceTokens, makeAuthenticator } from './authenticator.ts';
+import { type Bindings, makeBindings } from './bindings.ts';
 import { makeBudgets } from './budgets.ts';
+import { httpMessagingVerifier, httpPhoneDriver, logPhoneDriver } from './couriers.ts';
 import { type EndLogins, type EndsWithAccount, makeEndLogins } from './ending.ts';
 import { makeFirstAdministrator } from './first-start.ts';
 import { makeLastUse } from './last-use.ts';
@@ -27,6 +32,9 @@ export interface AccountsConfig {
   readonly newUserQuota: number;
   readonly adminUsername: string;
   readonly adminPassword: string | undefined;
+  readonly phoneDriver: 'log' | 'http';
+  readonly phoneHttpUrl: string | undefined;
+  readonly messagingVerifyUrl: string | undefined;
 }
 
 export interface AccountsParts {
@@ -36,6 +44,7 @@ export interface AccountsParts {
   readonly log: Log;
   readonly vault: Vault;
   readonly limits: Limits;
+  readonly outbound: Outbound;
   readonly quota: Quota;
   /** Device sign-ins: their access_tokens, and what ends them with the account. */
   readonly deviceTokens?: DeviceTokens;
@@ -54,6 +63,10 @@ export interface Accounts {
   readonly userTokens: UserTokens;
   readonly twoFactors: TwoFactors;
   readonly people: People;
+  readonly bindings: Bindings;
+  readonly administration: Administration;
+  /** Audit entries, newest first. */
+  auditLog(filter: AuditFilter, page: Page): ReturnType<typeof listAudit>;
   readonly endLogins: EndLogins;
   /** Makes the first root account where there has never been one; call it before listening. */
   start(show: (line: string) => void): Promise<void>;
@@ -67,7 +80,7 @@ const NO_PLAN: PlanOf = async () => ({ code: 'none', expiresAt: 0 });
 
 /** Puts the parts of this capability together. */
 export function makeAccounts(parts: AccountsParts): Accounts {
-  const { config, database, clock, log, vault, quota } = parts;
+  const { config, database, clock, log, vault, quota, outbound } = parts;
   const audit = makeAudit(clock);
   const passwords = makePasswords();
   const budgets = makeBudgets(parts.limits);
@@ -105,6 +118,20 @@ export function makeAccounts(parts: AccountsParts): Accounts {
     userTokens: makeUserTokens(database, clock, audit),
     twoFactors,
     people,
+    bindings: makeBindings({
+      database,
+      clock,
+      vault,
+      budgets,
+      audit,
+      phone:
+        config.phoneDriver === 'http' && config.phoneHttpUrl !== undefined
+          ? httpPhoneDriver(outbound, config.phoneHttpUrl)
+          : logPhoneDriver(log),
+      messaging: httpMessagingVerifier(outbound, config.messagingVerifyUrl),
+    }),
+    administration: makeAdministration({ database, clock, people, passwords, quota, audit, endLogins }),
+    auditLog: (filter, page) => listAudit(database.kysely, filter, page),
     endLogins,
     start: (show) =>
       makeFirstAdministrator({

@@ -40,7 +40,8 @@ export async function putBinding(
 export interface PhoneCode {
   readonly user_id: number;
   readonly phone: string;
-  readonly hash: string;
+  /** Sealed. */
+  readonly code: string;
   readonly expires_at: number;
 }
 
@@ -61,15 +62,15 @@ export const bookPhoneTry = (db: Executor, userId: number, phone: string, most: 
     .where('phone', '=', phone)
     .where('wrong', '<', most)
     .where('expires_at', '>', now)
-    .returning('hash')
+    .returning('code')
     .executeTakeFirst();
 
 /** Consumes a code; answers whether this call did. */
-export async function takePhoneCode(db: Executor, userId: number, hash: string): Promise<boolean> {
+export async function takePhoneCode(db: Executor, userId: number, code: string): Promise<boolean> {
   const result = await db
     .deleteFrom('phone_codes')
     .where('user_id', '=', userId)
-    .where('hash', '=', hash)
+    .where('code', '=', code)
     .executeTakeFirst();
   return result.numDeletedRows === 1n;
 }

@@ -72,7 +72,8 @@ export interface AccountTables {
   /** SHA-256 of at least 112 random bits; a used one is deleted. */
   backup_codes: { user_id: number; hash: string };
   bindings: { user_id: number; kind: 'phone' | 'messaging'; value: string; created_at: number };
-  phone_codes: { user_id: number; phone: string; hash: string; wrong: number; expires_at: number };
+  /** The code is sealed, since six digits hide behind no hash. */
+  phone_codes: { user_id: number; phone: string; code: string; wrong: number; expires_at: number };
   audit_log: {
     id: Generated<number>;
     actor_id: number | null;
@@ -203,7 +204,7 @@ async function createSecondStep(schema: Schema, { int64, text }: Dialect): Promi
     .createTable('phone_codes')
     .addColumn('user_id', int64, (column) => column.primaryKey())
     .addColumn('phone', text, required)
-    .addColumn('hash', text, required)
+    .addColumn('code', text, required)
     .addColumn('wrong', int64, required)
     .addColumn('expires_at', int64, required)
     .execute();
