@@ -17,7 +17,7 @@ import { type Database, openDatabase } from './platform/db/database.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { type Http, makeHttp } from './platform/http/server.ts';
 import { addServiceRoutes, openMetricsPort } from './platform/http/service-routes.ts';
-import { makeSessionCookies } from './platform/http/session-cookie.ts';
+import { makeSessionCookies, renewSessionCookies } from './platform/http/session-cookie.ts';
 import { taskId } from './platform/ids.ts';
 import { assertMasterKey } from './platform/key-check.ts';
 import { makeLimits } from './platform/limits/limits.ts';
@@ -78,7 +78,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
 
   const vault = makeVault(masterKey);
   const quota = makeQuota(new QuotaStore(database), clock, NO_ALLOWANCES);
-  const accounts = makeAccounts({ config, database, clock, log, vault, limits, quota });
+  const accounts = makeAccounts({ config, database, clock, log, vault, limits, outbound, quota });
 
   const channelStore = new ChannelStore(database);
   const channels = new ChannelService({ store: channelStore, vault, clock, log });
@@ -95,14 +95,13 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
     onAnswer: metrics.answered,
   });
   const { routes } = http;
-  addAccountRoutes(routes, {
-    accounts,
-    cookies: makeSessionCookies({
-      secure: config.baseUrl.startsWith('https:'),
-      sessionSeconds: SESSION_MS / 1000,
-      pendingSeconds: PENDING_MS / 1000,
-    }),
+  const cookies = makeSessionCookies({
+    secure: config.baseUrl.startsWith('https:'),
+    sessionSeconds: SESSION_MS / 1000,
+    pendingSeconds: PENDING_MS / 1000,
   });
+  renewSessionCookies(http.fastify, cookies);
+  addAccountRoutes(routes, { accounts, cookies });
   const video = makeVideo(routes, {
     database,
     quota,

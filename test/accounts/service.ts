@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { type Accounts, type AccountsParts, makeAccounts } from '../../src/server/accounts/accounts.ts';
-import { addAccountAdminRoutes } from '../../src/server/accounts/admin-routes.ts';
-import { addBindingRoutes } from '../../src/server/accounts/binding-routes.ts';
 import { PENDING_MS } from '../../src/server/accounts/logins.ts';
 import { addAccountRoutes } from '../../src/server/accounts/routes.ts';
 import { SESSION_MS } from '../../src/server/accounts/sessions.ts';
@@ -9,7 +7,7 @@ import { makeAddressOf } from '../../src/server/platform/address.ts';
 import { type HandClock, handClock } from '../../src/server/platform/clock.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { makeHttp } from '../../src/server/platform/http/server.ts';
-import { makeSessionCookies } from '../../src/server/platform/http/session-cookie.ts';
+import { makeSessionCookies, renewSessionCookies } from '../../src/server/platform/http/session-cookie.ts';
 import { makeLimits } from '../../src/server/platform/limits/limits.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { openOutbound } from '../../src/server/platform/outbound/door.ts';
@@ -81,9 +79,8 @@ export async function startService(database: Database<Tables>, options: ServiceO
     sessionSeconds: SESSION_MS / 1000,
     pendingSeconds: PENDING_MS / 1000,
   });
+  renewSessionCookies(fastify, cookies);
   addAccountRoutes(routes, { accounts, cookies });
-  addBindingRoutes(routes, accounts);
-  addAccountAdminRoutes(routes, accounts);
   const shown: string[] = [];
   await accounts.start((line) => shown.push(line));
   const visitor = (address = '127.0.0.1') => new Person(fastify, address);

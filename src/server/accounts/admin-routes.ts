@@ -2,7 +2,7 @@ import * as lines from '../../contract/account-admin.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Accounts } from './accounts.ts';
-import { toSeconds, toUserRow, traceOf } from './routes.ts';
+import { toSeconds, toUserRow, traceOf } from './presenter.ts';
 
 /** What administrators do with accounts, and what anybody did. */
 export function addAccountAdminRoutes(

@@ -2,7 +2,7 @@ import * as lines from '../../contract/accounts.ts';
 import { done } from '../../contract/schemas.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Accounts } from './accounts.ts';
-import { traceOf } from './routes.ts';
+import { traceOf } from './presenter.ts';
 
 /** Binding a phone or a messaging-app account to the own account. */
 export function addBindingRoutes(routes: Routes, { bindings }: Pick<Accounts, 'bindings'>): void {

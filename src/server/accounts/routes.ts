@@ -6,17 +6,19 @@ import type { AccountCaller } from '../platform/http/caller.ts';
 import type { RequestContext, Routes } from '../platform/http/routes.ts';
 import type { SessionCookies } from '../platform/http/session-cookie.ts';
 import type { Accounts } from './accounts.ts';
-import type { Profile } from './people.ts';
-import type { Visitor } from './sessions.ts';
-import type { Account } from './store.ts';
+import { addAccountAdminRoutes } from './admin-routes.ts';
+import { addBindingRoutes } from './binding-routes.ts';
+import { toLoggedIn, toSeconds, toSecondsOrNull, toUserRow, traceOf, visitorOf } from './presenter.ts';
 
 export interface AccountRouteParts {
-  readonly accounts: Pick<Accounts, 'people' | 'logins' | 'sessions' | 'tokens' | 'twoFactors' | 'userTokens'>;
+  readonly accounts: Accounts;
   readonly cookies: SessionCookies;
 }
 
-/** What a person does with their own account. */
+/** All addresses of this capability. */
 export function addAccountRoutes(routes: Routes, { accounts, cookies }: AccountRouteParts): void {
+  addBindingRoutes(routes, accounts);
+  addAccountAdminRoutes(routes, accounts);
   const { people, logins, sessions, tokens, twoFactors, userTokens } = accounts;
 
   routes.add(lines.register, async ({ body }) => ok(await people.register(body)));
@@ -123,39 +125,8 @@ export function addAccountRoutes(routes: Routes, { accounts, cookies }: AccountR
   });
 }
 
-export const visitorOf = ({ address, headers }: RequestContext): Visitor => ({
-  address,
-  userAgent: headers['user-agent'] ?? '',
-});
-
-export const traceOf = ({ address, id }: RequestContext) => ({ address, requestId: id });
-
 const changerOf = (caller: AccountCaller, request: RequestContext) => ({
   userId: caller.userId,
   ...(caller.kind === 'session' ? { keepSessionId: caller.sessionId } : {}),
   trace: traceOf(request),
-});
-
-const toLoggedIn = ({ id, username, display_name, role }: Account) => ({ id, username, display_name, role });
-
-export const toSeconds = (unixMs: number): number => Math.floor(unixMs / 1000);
-const toSecondsOrNull = (unixMs: number | null): number | null => (unixMs === null ? null : toSeconds(unixMs));
-
-/** An account in an answer, to its owner and to administrators alike. */
-export const toUserRow = ({ account, wallet, plan, hasTwoFactor, phoneBound, messagingBound }: Profile) => ({
-  id: account.id,
-  username: account.username,
-  display_name: account.display_name,
-  email: account.email ?? '',
-  role: account.role,
-  status: account.status,
-  quota: wallet.balance,
-  used_quota: wallet.used,
-  request_count: wallet.requests,
-  current_package_code: plan.code,
-  package_expires_at: plan.expiresAt,
-  has_2fa: hasTwoFactor,
-  phone_bound: phoneBound,
-  messaging_bound: messagingBound,
-  created_time: toSeconds(account.created_at),
 });

@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 
 /** Cookies of a login. Their values are opaque; what they mean is kept on the server. */
 const ATTRIBUTES = { httpOnly: true, sameSite: 'lax', path: '/' } as const;
@@ -31,4 +31,14 @@ export function makeSessionCookies(options: {
     clearPending: (reply) => void reply.clearCookie(PENDING, attributes),
     pendingOf: (reply) => reply.request.cookies[PENDING],
   };
+}
+
+/** Moves the cookie's end along where a request has moved its session's. A handler that writes the cookie itself wins. */
+export function renewSessionCookies(fastify: FastifyInstance, cookies: SessionCookies): void {
+  fastify.addHook('onSend', async (request, reply) => {
+    const { caller, headers } = request;
+    if (caller?.kind !== 'session' || caller.renewed !== true || headers.authorization !== undefined) return;
+    const { session } = request.cookies;
+    if (session !== undefined && reply.getHeader('set-cookie') === undefined) cookies.setSession(reply, session);
+  });
 }
