@@ -16,6 +16,10 @@ export const asArray = (value: unknown): readonly unknown[] | undefined => (Arra
 export const asText = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
+/** A table's own entry for an untrusted word, never what every object inherits (`constructor`). */
+export const entryOf = <T>(table: Readonly<Record<string, T>>, word: string): T | undefined =>
+  Object.hasOwn(table, word) ? table[word] : undefined;
+
 const ID = /^[\x21-\x7e]{1,255}$/;
 
 /** An upstream's id: text or a whole number that JSON holds exactly, without blanks, of a sane length. */

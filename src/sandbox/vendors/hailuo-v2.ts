@@ -1,0 +1,120 @@
+import type { Job, Phase, Reply, Route, Stage } from '../simulator.ts';
+import { json, toShape } from '../simulator.ts';
+
+/** The second protocol says errors by HTTP status and ends their text with the first one's number. */
+const refuse = (status: number, type: string, message: string): Reply =>
+  json(status, { type: 'error', error: { type, message, http_code: String(status) }, request_id: '05f1c2' });
+
+const RATIOS = ['adaptive', '21:9', '16:9', '4:3', '1:1', '3:4', '9:16'];
+
+interface Item {
+  readonly type?: unknown;
+  readonly text?: unknown;
+  readonly role?: unknown;
+  readonly image_url?: { readonly url?: unknown };
+}
+
+function complain(body: Readonly<Record<string, unknown>>): string | undefined {
+  const { model, content, duration = 5, resolution, ratio } = body;
+  if (model !== 'MiniMax-H3') return `model ${model} is not supported`;
+  if (!Array.isArray(content) || content.length === 0) return 'content is required';
+  const items = content as readonly Item[];
+  const pictures = items.filter((item) => item.type === 'image_url');
+  if (pictures.some((item) => !/^https?:|^data:image\/|^mm_file:/.test(String(item.image_url?.url))))
+    return 'image_url';
+  const roles = pictures.map((item) => String(item.role));
+  const references = roles.filter((role) => role === 'reference_image').length;
+  if (references > 0 && references < roles.length) return 'frames and references exclude each other';
+  if (references > 9 || roles.length - references > 2) return 'too many images';
+  if (!Number.isInteger(duration) || Number(duration) < 4 || Number(duration) > 15) return 'duration must be 4 to 15';
+  if (resolution !== undefined && resolution !== '768P' && resolution !== '2K') return 'resolution must be 768P or 2K';
+  if (ratio !== undefined && !RATIOS.some((known) => known === ratio)) return 'ratio is not supported';
+  if (roles.length === 0 && (ratio === undefined || ratio === 'adaptive')) return 'ratio must not be adaptive';
+  return undefined;
+}
+
+const WORDS: Readonly<Record<Phase, string>> = {
+  queued: 'queued',
+  running: 'running',
+  succeeded: 'succeeded',
+  failed: 'failed',
+  filtered: 'failed',
+  expired: 'expired',
+  cancelled: 'cancelled',
+  unknown: 'paused',
+};
+const ERRORS: Readonly<Partial<Record<Phase, { code: string; message: string }>>> = {
+  failed: { code: '1000', message: 'unknown error' },
+  filtered: { code: '1027', message: 'output new_sensitive' },
+};
+
+function toTask(job: Job, stage: Stage) {
+  const { phase, hasArtifact } = stage.look(job);
+  const input = job.input as Readonly<Record<string, unknown>>;
+  return {
+    id: job.id,
+    model: job.model,
+    status: WORDS[phase],
+    ...(ERRORS[phase] ? { error: ERRORS[phase] } : {}),
+    created_at: Math.floor(job.createdAtMs / 1000),
+    updated_at: Math.floor(stage.now() / 1000),
+    ...(hasArtifact ? { content: { url: `${stage.artifactUrl(job)}?sig=sandbox` } } : {}),
+    resolution: input.resolution ?? '2K',
+    duration: job.seconds,
+    ratio: input.ratio === 'adaptive' ? '16:9' : input.ratio,
+    task_type: 'generation',
+    modality: 'video',
+  };
+}
+
+let nextId = 421_880_017_733_120;
+const BY_ID = /^\/v2\/query\/video_generation\/(?<id>[^/]+)$/;
+
+export const HAILUO_V2_ROUTES: readonly Route[] = [
+  {
+    method: 'POST',
+    path: '/v2/video_generation',
+    operation: 'submit',
+    handle(request, stage) {
+      const body = request.json();
+      const wrong = body ? complain(body) : 'body is no JSON object';
+      if (!body || wrong) return refuse(400, 'bad_request_error', `invalid params, ${wrong} (2013)`);
+      const prompt = (body.content as readonly Item[]).find((item) => item.type === 'text')?.text ?? '';
+      nextId += 1;
+      const job = stage.begin({
+        id: String(nextId),
+        model: String(body.model),
+        prompt: typeof prompt === 'string' ? prompt : '',
+        seconds: Number(body.duration ?? 5),
+        shape: toShape(body.ratio),
+        audio: body.ratio === '16:9',
+        input: body,
+      });
+      return json(200, { task_id: job.id });
+    },
+  },
+  {
+    method: 'GET',
+    path: BY_ID,
+    operation: 'query',
+    handle({ params }, stage) {
+      const job = stage.jobs.find(params.id ?? '');
+      return job ? json(200, { task: toTask(job, stage) }) : refuse(404, 'bad_request_error', 'task not found (2013)');
+    },
+  },
+  {
+    method: 'DELETE',
+    path: /^\/v2\/video_generation\/(?<id>[^/]+)$/,
+    operation: 'other',
+    handle({ params }, stage) {
+      const job = stage.jobs.find(params.id ?? '');
+      if (!job) return refuse(404, 'bad_request_error', 'task not found (2013)');
+      const { phase } = stage.jobs.look(job);
+      if (phase === 'running' || phase === 'cancelled')
+        return refuse(400, 'bad_request_error', `task is ${phase} (2013)`);
+      if (phase === 'queued') job.fate = 'cancel';
+      else stage.jobs.remove(job.id);
+      return json(200, {});
+    },
+  },
+];
