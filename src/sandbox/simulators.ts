@@ -1,8 +1,9 @@
 import type { Simulator } from './simulator.ts';
 import { hailuo } from './vendors/hailuo.ts';
+import { jimeng } from './vendors/jimeng.ts';
 import { kling } from './vendors/kling.ts';
 import { seedance } from './vendors/seedance.ts';
 import { sora } from './vendors/sora.ts';
 
 /** Every simulator that `SANDBOX=1` starts, each with a channel of its own. */
-export const SIMULATORS: readonly Simulator[] = [kling, hailuo, seedance, sora];
+export const SIMULATORS: readonly Simulator[] = [kling, jimeng, hailuo, seedance, sora];

@@ -1,8 +1,10 @@
 import type { VideoVendor } from './vendor.ts';
 import { hailuo } from './vendors/hailuo.ts';
+import { jimeng } from './vendors/jimeng.ts';
+import { kling } from './vendors/kling.ts';
 import { seedance } from './vendors/seedance.ts';
 import { sora } from './vendors/sora.ts';
 import { vidu } from './vendors/vidu.ts';
 
 /** Every vendor this service speaks to. A new one takes a line here. */
-export const ADAPTERS: readonly VideoVendor[] = [hailuo, seedance, sora, vidu];
+export const ADAPTERS: readonly VideoVendor[] = [kling, jimeng, hailuo, seedance, vidu, sora];

@@ -123,7 +123,7 @@ test('what cannot be passed on is refused before anything is sent', async () => 
   const refused: readonly (readonly [Partial<VideoRequest>, string])[] = [
     [{ mode: 'turbo' }, 'mode'],
     [{ size: '720P' }, 'size'],
-    [{ size: '1024x1792' }, 'size'],
+    [{ size: '1024x1536' }, 'size'],
     [{ images: [url('a'), url('b'), url('c')] }, 'images'],
     [{ images: [url('a'), url('b')], metadata: { image_tail: 'https://x.test' } }, 'metadata.image_tail'],
     [{ images: [{ kind: 'base64', data: 'A'.repeat(13_400_000), mimeType: 'image/png' }] }, 'image'],
