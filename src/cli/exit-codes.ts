@@ -1,0 +1,12 @@
+/** What a script can tell from our exit status. */
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  signIn: 3,
+  quota: 4,
+  taskFailed: 5,
+  timeout: 6,
+  network: 7,
+  interrupted: 130,
+} as const;
