@@ -28,6 +28,9 @@ How an error looks depends on the address that answers it:
 - Video addresses: \`{"code": "…", "message": "…", "data": null}\`. Those in OpenAI's format carry
   \`"error": {"message", "type", "param", "code"}\` in the same object.
 - Chat and other model calls: \`{"error": {"message", "type", "param", "code"}}\`.
+- Device token and refresh: \`{"success": false, "error": "…", "message": "…"}\` with status 200; \`/oauth/*\`:
+  \`{"error": "…", "error_description": "…"}\`. There \`error\` is one of the words of RFC 6749 and RFC 8628: the
+  \`device_code_*\` and \`refresh_token_*\` below are \`invalid_grant\`, \`record_incomplete\` is \`server_error\`.
 
 Every answer has an \`X-Request-Id\` header; the log of the server has the same id. Answers with status 429 and 503 say in
 \`Retry-After\` how many seconds to wait. "Retry" tells whether the same request may succeed later without being changed.

@@ -17,10 +17,11 @@ export type Policy = 'public' | 'account' | 'owner' | 'admin' | 'root' | 'model'
  * - `video`: `{code, message, data: null}`
  * - `openai-video`: the same with `error: {message, type, param, code}` beside it
  * - `model`: `{error: {message, type, param, code}}`
+ * - `device`: `{success: false, error, message}`, HTTP 200 for every documented failure, missing fields included
  * - `oauth`: `{error, error_description}` (RFC 6749 section 5.2)
  * - `page`: an HTML page
  */
-export type EnvelopeKind = 'api' | 'video' | 'openai-video' | 'model' | 'oauth' | 'page';
+export type EnvelopeKind = 'api' | 'video' | 'openai-video' | 'model' | 'device' | 'oauth' | 'page';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 

@@ -66,6 +66,27 @@ export const ERRORS = {
   in_use: business(409),
   already_exists: business(409),
 
+  // Device authorization: the codes of RFC 8628 section 3.5 and RFC 6749 section 5.2, and what lies behind an invalid_grant.
+  client_unknown: business(401, 'authentication_error'),
+  invalid_client: business(401, 'authentication_error'),
+  authorization_pending: { ...business(), retry: true },
+  slow_down: { ...business(), retry: true },
+  access_denied: business(),
+  expired_token: business(),
+  device_code_invalid: business(),
+  device_code_used: business(),
+  refresh_token_invalid: business(),
+  refresh_token_expired: business(),
+  refresh_token_spent: business(),
+  unsupported_grant_type: business(),
+  record_incomplete: { status: 500, api: 200, type: 'server_error', retry: true },
+  user_code_invalid: business(),
+  user_code_expired: business(),
+  user_code_processed: business(),
+  device_token_missing: business(401, 'authentication_error'),
+  device_authorization_missing: business(404),
+  form_expired: business(403, 'permission_error'),
+
   // Money.
   quota_not_enough: business(403, 'insufficient_quota'),
   token_quota_not_enough: business(403, 'insufficient_quota'),

@@ -36,6 +36,27 @@ export const EN = {
   in_use: 'This {what} is in use and cannot be removed.',
   already_exists: 'This {what} exists already.',
 
+  client_unknown: 'This client is not known here, or it was switched off.',
+  invalid_client: 'The client_id or the client_secret is wrong, or the client was switched off.',
+  authorization_pending: 'Not approved yet. Keep polling.',
+  slow_down: 'Not approved yet. Poll less often.',
+  access_denied: 'The sign-in was denied.',
+  expired_token: 'The code has expired. Start again.',
+  device_code_invalid: 'This device code is not valid. Start again.',
+  device_code_used:
+    'This code was used already. If the tokens did not arrive, start again: that ends the lost sign-in.',
+  refresh_token_invalid: 'This refresh token is not valid. Sign in again.',
+  refresh_token_expired: 'This refresh token has expired. Sign in again.',
+  refresh_token_spent: 'This refresh token was refreshed already or revoked.',
+  unsupported_grant_type: 'This grant type is not supported.',
+  record_incomplete: 'This sign-in cannot be completed right now. Try again later.',
+  user_code_invalid: 'This code is not valid.',
+  user_code_expired: 'This code has expired. Start again on your device.',
+  user_code_processed: 'Not carried out: this code has been dealt with already.',
+  device_token_missing: 'Send the access_token as a bearer token.',
+  device_authorization_missing: 'No device sign-in belongs to this token.',
+  form_expired: 'This page was open for too long, or it came from elsewhere. Try again.',
+
   quota_not_enough: 'Not enough quota: this needs {needed}, {available} is left.',
   token_quota_not_enough: "This token's own quota limit is used up.",
 

@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { DEVICE_ERRORS } from '../../contract/device-auth.ts';
 import type { Endpoint, EnvelopeKind, Policy } from '../../contract/endpoint.ts';
 import { ERRORS } from '../../contract/errors.ts';
 
@@ -49,6 +50,11 @@ const FAILURES: Readonly<Record<EnvelopeKind, Json>> = {
     error: openAiError,
   }),
   model: object({ error: openAiError }),
+  device: object({
+    success: { const: false },
+    error: { type: 'string', enum: [...DEVICE_ERRORS] },
+    message: { type: 'string' },
+  }),
   oauth: object({ error: { type: 'string' }, error_description: { type: 'string' } }),
   page: { type: 'string' },
 };

@@ -19,12 +19,18 @@ export function toFailure(error: unknown, envelope: EnvelopeKind, locale: Locale
   const message = known.options.message ?? toText(known.code, locale, params);
   const code = publicCode ?? known.code;
   return {
-    status: envelope === 'api' ? row.api : row.status,
+    status: statusOf(envelope, known.code, row),
     headers:
       retryAfterSeconds === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(retryAfterSeconds))) },
     contentType: envelope === 'page' ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     body: BODIES[envelope]({ message, code, param: param ?? null, type: row.type, ours: known.code, locale }),
   };
+}
+
+function statusOf(envelope: EnvelopeKind, code: ErrorCode, row: ErrorRow): number {
+  // On token and refresh missing and misshapen fields are a documented failure; JSON that cannot be read is not.
+  if (envelope === 'device') return code === 'invalid_request' ? 200 : row.api;
+  return envelope === 'api' ? row.api : row.status;
 }
 
 interface Parts {
@@ -35,6 +41,27 @@ interface Parts {
   readonly type: string;
   readonly locale: Locale;
 }
+
+/** Our codes that have another name where clients read the words of RFC 6749 and RFC 8628. */
+const OAUTH_CODES: Readonly<Partial<Record<ErrorCode, string>>> = {
+  invalid_json: 'invalid_request',
+  invalid_text: 'invalid_request',
+  body_too_large: 'invalid_request',
+  unsupported_media_type: 'invalid_request',
+  method_not_allowed: 'invalid_request',
+  not_found: 'invalid_request',
+  misdirected: 'invalid_request',
+  cross_site: 'invalid_request',
+  client_unknown: 'invalid_client',
+  device_code_invalid: 'invalid_grant',
+  device_code_used: 'invalid_grant',
+  refresh_token_invalid: 'invalid_grant',
+  refresh_token_expired: 'invalid_grant',
+  refresh_token_spent: 'invalid_grant',
+  record_incomplete: 'server_error',
+  internal_error: 'server_error',
+  unavailable: 'server_error',
+};
 
 const BODIES: Readonly<Record<EnvelopeKind, (parts: Parts) => string>> = {
   api: ({ message }) => JSON.stringify({ success: false, message }),
@@ -47,11 +74,8 @@ const BODIES: Readonly<Record<EnvelopeKind, (parts: Parts) => string>> = {
         : { code, message, data: null, error: { message, type, param, code } },
     ),
   model: ({ code, message, type, param }) => JSON.stringify({ error: { message, type, param, code } }),
-  oauth: ({ code, message, ours }) =>
-    JSON.stringify({
-      error: ours === 'internal_error' || ours === 'unavailable' ? 'server_error' : code,
-      error_description: message,
-    }),
+  device: ({ code, message, ours }) => JSON.stringify({ success: false, error: OAUTH_CODES[ours] ?? code, message }),
+  oauth: ({ code, message, ours }) => JSON.stringify({ error: OAUTH_CODES[ours] ?? code, error_description: message }),
   page: ({ message, locale }) =>
     `<!doctype html><html lang="${locale}"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Reelgate</title><p>${escapeHtml(message)}</p></html>`,
 };

@@ -1,0 +1,213 @@
+import Type from 'typebox';
+import { endpoint } from './endpoint.ts';
+import { Done, IdParam, ListOf, PageQuery } from './schemas.ts';
+
+/** States of a device authorization as verify tells them; `invalid`: there is no such code. */
+export const DEVICE_STATUSES = ['pending', 'approved', 'denied', 'used', 'expired', 'invalid'] as const;
+export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
+
+/** The `error` values of token and refresh. */
+export const DEVICE_ERRORS = [
+  'invalid_request',
+  'invalid_client',
+  'authorization_pending',
+  'access_denied',
+  'expired_token',
+  'invalid_grant',
+  'server_error',
+] as const;
+export type DeviceError = (typeof DEVICE_ERRORS)[number];
+
+/** Letters of a user_code: no vowels, so no words, and none that reads like a digit (RFC 8628 section 6.1). */
+export const USER_CODE_ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ';
+/** Seconds between two polls, as told to clients. */
+export const POLL_INTERVAL_SECONDS = 5;
+export const ACCESS_TOKEN_SECONDS = 30 * 86_400;
+export const REFRESH_TOKEN_SECONDS = 90 * 86_400;
+/** Code points that are kept of client_name and device_id. */
+export const NAME_LENGTH_MAX = 100;
+
+/** As typed: case, dash and spaces do not matter. */
+const UserCode = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: '`XXXX-XXXX`; case, dash and spaces are forgiven',
+});
+const ClientId = Type.String({ minLength: 1, maxLength: 200 });
+const ClientSecret = Type.String({ minLength: 1, maxLength: 200 });
+const Token = Type.String({ minLength: 1, maxLength: 200 });
+/** Longer than what is kept, since it is cut and not refused. */
+const Cut = Type.String({ maxLength: 10_000, description: 'cut after 100 characters' });
+
+export const createDeviceCode = endpoint({
+  method: 'POST',
+  path: '/api/auth/device/code',
+  summary: 'Begin a device sign-in: a code to poll with and a code to show',
+  tag: 'device',
+  policy: 'public',
+  envelope: 'api',
+  secret: true,
+  body: Type.Object({ client_id: ClientId, client_name: Type.Optional(Cut), device_id: Type.Optional(Cut) }),
+  answer: Type.Object({
+    success: Type.Literal(true),
+    data: Type.Object({
+      device_code: Type.String(),
+      user_code: Type.String(),
+      verification_uri: Type.String(),
+      verification_uri_complete: Type.String(),
+      expires_in: Type.Integer({ description: 'seconds' }),
+      interval: Type.Integer({ description: 'seconds between polls' }),
+    }),
+  }),
+});
+
+export const deviceLogin = endpoint({
+  method: 'POST',
+  path: '/api/auth/device/login',
+  summary: 'Log in on the authorization page; needs a pending user_code and claims it for the account',
+  tag: 'device',
+  policy: 'public',
+  envelope: 'api',
+  secret: true,
+  body: Type.Object({
+    user_code: UserCode,
+    username: Type.String({ minLength: 1, maxLength: 254, description: 'user name or e-mail' }),
+    password: Type.String({ minLength: 1, maxLength: 128 }),
+  }),
+  answer: Type.Object({
+    success: Type.Literal(true),
+    message: Type.Optional(Type.String()),
+    data: Type.Union([
+      Type.Object({ id: Type.Integer(), username: Type.String() }),
+      Type.Object({ require_2fa: Type.Literal(true) }),
+    ]),
+  }),
+});
+
+export const verifyUserCode = endpoint({
+  method: 'GET',
+  path: '/api/auth/device/verify',
+  summary: 'The state of a user_code; success is true only while it is pending',
+  tag: 'device',
+  policy: 'public',
+  envelope: 'api',
+  secret: true,
+  query: Type.Object({ user_code: UserCode }),
+  answer: Type.Object({
+    success: Type.Boolean(),
+    status: Type.Union(DEVICE_STATUSES.map((status) => Type.Literal(status))),
+    message: Type.String(),
+  }),
+});
+
+export const approveDevice = endpoint({
+  method: 'POST',
+  path: '/api/auth/device/approve',
+  summary: 'Let the device that shows this user_code sign in',
+  tag: 'device',
+  policy: 'owner',
+  envelope: 'api',
+  body: Type.Object({ user_code: UserCode }),
+  answer: Done,
+});
+
+export const denyDevice = endpoint({
+  method: 'POST',
+  path: '/api/auth/device/deny',
+  summary: 'Refuse the device that shows this user_code',
+  tag: 'device',
+  policy: 'owner',
+  envelope: 'api',
+  body: Type.Object({ user_code: UserCode }),
+  answer: Done,
+});
+
+export const pollDeviceToken = endpoint({
+  method: 'POST',
+  path: '/api/auth/device/token',
+  summary: 'Poll for the tokens; they are answered once',
+  tag: 'device',
+  policy: 'public',
+  envelope: 'device',
+  secret: true,
+  body: Type.Object({ device_code: Token, client_id: ClientId, client_secret: ClientSecret }),
+  answer: Type.Object({
+    success: Type.Literal(true),
+    data: Type.Object({
+      access_token: Type.String(),
+      refresh_token: Type.String(),
+      llm_token: Type.String({ description: 'an `sk-` token for /v1 and /v2' }),
+      token_type: Type.Literal('Bearer'),
+      expires_in: Type.Integer({ description: 'seconds the access_token has left' }),
+      user_id: Type.Integer(),
+      username: Type.String(),
+      display_name: Type.String(),
+    }),
+  }),
+});
+
+export const refreshDevice = endpoint({
+  method: 'POST',
+  path: '/api/auth/device/refresh',
+  summary: 'Exchange a refresh_token, once, for a new pair',
+  tag: 'device',
+  policy: 'public',
+  envelope: 'device',
+  secret: true,
+  body: Type.Object({ refresh_token: Token, client_id: ClientId, client_secret: ClientSecret }),
+  answer: Type.Object({
+    success: Type.Literal(true),
+    data: Type.Object({
+      access_token: Type.String(),
+      refresh_token: Type.String(),
+      token_type: Type.Literal('Bearer'),
+      expires_in: Type.Integer(),
+    }),
+  }),
+});
+
+export const logoutDevice = endpoint({
+  method: 'POST',
+  path: '/api/auth/device/logout',
+  summary: 'End the device sign-in of the bearer access_token; an expired one will do',
+  tag: 'device',
+  policy: 'self',
+  envelope: 'api',
+  answer: Done,
+});
+
+export const listDevices = endpoint({
+  method: 'GET',
+  path: '/api/user/devices',
+  summary: 'Where the account is signed in by device authorization, newest first',
+  tag: 'device',
+  policy: 'account',
+  envelope: 'api',
+  query: Type.Object(PageQuery),
+  answer: ListOf(
+    Type.Object({
+      id: Type.Integer(),
+      client: Type.String({ description: 'registered name of the client' }),
+      name: Type.String({ description: 'what the client called itself; unverified' }),
+      device_id: Type.String(),
+      address: Type.String({ description: 'where the sign-in was asked for' }),
+      user_agent: Type.String(),
+      created_time: Type.Integer({ description: 'Unix seconds' }),
+      last_used_time: Type.Integer({ description: 'Unix seconds' }),
+      last_used_address: Type.String(),
+      expires_time: Type.Integer({ description: 'Unix seconds at which it can no longer be refreshed' }),
+      current: Type.Boolean({ description: 'it is the one this request came with' }),
+    }),
+  ),
+});
+
+export const endDevice = endpoint({
+  method: 'DELETE',
+  path: '/api/user/devices/:id',
+  summary: 'End one of the own device sign-ins; its tokens stop at once',
+  tag: 'device',
+  policy: 'account',
+  envelope: 'api',
+  params: IdParam,
+  answer: Done,
+});
