@@ -30,7 +30,6 @@ const STORAGE_BASE_URL = 'https://storage.googleapis.com';
 
 /** A reply may hold the video: an eight-second one at 4k, and a third more for its Base64. */
 const MAX_REPLY_BYTES = 96 * 1024 ** 2;
-const REPLY_TIMEOUT_MS = 120_000;
 
 /** One exchange with a token; where that is refused, one more with a fresh one, which is safe since nothing was begun. */
 async function exchange(call: VendorCall, path: string, location: string, body: Json): Promise<OutboundAnswer> {
@@ -41,7 +40,6 @@ async function exchange(call: VendorCall, path: string, location: string, body: 
       url: `${vertexBase(call.baseUrl, location)}/v1/${path}`,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
-      totalTimeoutMs: REPLY_TIMEOUT_MS,
       signal: call.signal,
     };
     return call.json({ ...request, maxBytes: MAX_REPLY_BYTES });
