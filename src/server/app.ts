@@ -5,7 +5,8 @@ import { makeAccounts } from './accounts/accounts.ts';
 import { PENDING_MS } from './accounts/logins.ts';
 import { addAccountRoutes } from './accounts/routes.ts';
 import { SESSION_MS } from './accounts/sessions.ts';
-import { seedModels } from './channels/first-start.ts';
+import type { ChannelVendor } from './channels/channels.ts';
+import { ensureSandboxChannels, type SandboxChannel, seedModels } from './channels/first-start.ts';
 import { ChannelService } from './channels/service.ts';
 import { ChannelStore } from './channels/store.ts';
 import { migrations } from './migrations.ts';
@@ -126,6 +127,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
 
   let sweeper: NodeJS.Timeout | undefined;
   let metricsServer: Server | undefined;
+  let sandbox: OpenSandbox | undefined;
   const sweep = (): void => {
     Promise.all([video.sweep(), accounts.sweep()]).catch((error: unknown) =>
       log.error({ err: error }, 'a sweep failed'),
@@ -141,6 +143,10 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
         metricsServer = await openMetricsPort(config.host, config.metricsPort, metrics);
       await accounts.start((line) => process.stderr.write(`${line}\n`));
       await seedModels(channelStore, clock, vendors.seeds);
+      if (config.sandbox) {
+        sandbox = await openSandbox();
+        await ensureSandboxChannels({ store: channelStore, vault, clock }, sandbox.channels(vendors));
+      }
       const address = await http.listen(config.host, config.port);
       video.synchronizer.start();
       sweeper = setInterval(sweep, SWEEP_MS);
@@ -166,6 +172,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
       await outbound.close(graceMs);
       await channels.flush();
       await limits.close();
+      await sandbox?.stop();
       await database.close();
     },
   };
@@ -176,6 +183,32 @@ function openMasterKey(config: Config): Buffer {
   if (config.masterKey !== undefined) return Buffer.from(config.masterKey, 'base64');
   const path = config.databaseUrl.slice('sqlite:'.length);
   return loadOrCreateMasterKey(resolve(dirname(path), 'master.key'));
+}
+
+interface OpenSandbox {
+  channels(vendors: Vendors): SandboxChannel[];
+  stop(): Promise<void>;
+}
+
+/** The simulated vendors; their code is loaded here alone, and only with SANDBOX=1. */
+async function openSandbox(): Promise<OpenSandbox> {
+  const { startPeopleSandbox } = await import('../sandbox/people.ts');
+  const { names, url, credentials, stop } = await startPeopleSandbox();
+  return {
+    // A second simulator of one vendor is named after it: `veo-vertex`.
+    channels: (vendors) =>
+      names.map((name) => {
+        const vendor = vendors.get((name.split('-')[0] ?? name) as ChannelVendor);
+        return {
+          vendor: vendor.name,
+          name,
+          baseUrl: url(name),
+          credentials: credentials(name),
+          models: vendor.models.map(({ id }) => id),
+        };
+      }),
+    stop,
+  };
 }
 
 async function isReady(database: Database<Tables>, stopping: AbortSignal): Promise<boolean> {

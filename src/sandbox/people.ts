@@ -1,0 +1,13 @@
+import { SPEEDS } from './jobs.ts';
+import { startSandbox } from './kit.ts';
+import { SIMULATORS } from './simulators.ts';
+
+/** All simulators at a speed people can watch, for `SANDBOX=1`. */
+export async function startPeopleSandbox() {
+  const { url, credentials, stop } = await startSandbox({
+    simulators: SIMULATORS,
+    speed: SPEEDS.people,
+    keepRequests: 0,
+  });
+  return { names: SIMULATORS.map(({ name }) => name), url, credentials, stop };
+}
