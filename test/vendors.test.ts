@@ -14,14 +14,26 @@ import {
   type VideoRequest,
 } from '../src/server/video/vendor.ts';
 import { type CallOptions, vendorCall, videoRequest } from './vendor-call.ts';
+import { hailuoRow } from './vendors/hailuo.ts';
+import { jimengRow } from './vendors/jimeng.ts';
 import { klingRow } from './vendors/kling.ts';
 import type { Sent, VendorRow } from './vendors/row.ts';
+import { seedanceRow } from './vendors/seedance.ts';
 import { soraRow } from './vendors/sora.ts';
 import { veoRow, veoVertexRow } from './vendors/veo.ts';
 import { viduRow } from './vendors/vidu.ts';
 
 /** One contract that every vendor passes: the same script, line by line, against its simulator. */
-const ROWS: readonly VendorRow[] = [klingRow, veoRow, veoVertexRow, viduRow, soraRow];
+const ROWS: readonly VendorRow[] = [
+  klingRow,
+  jimengRow,
+  hailuoRow,
+  seedanceRow,
+  veoRow,
+  veoVertexRow,
+  viduRow,
+  soraRow,
+];
 
 /** What a refused submit means, and whether another channel is asked, unless the row says otherwise. */
 const REASONS: Readonly<Record<Exclude<Problem, 'not_found'>, ErrorReason>> = {

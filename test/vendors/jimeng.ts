@@ -1,0 +1,27 @@
+import { jimeng as simulator } from '../../src/sandbox/vendors/jimeng.ts';
+import { jimeng } from '../../src/server/video/vendors/jimeng.ts';
+import type { VendorRow } from './row.ts';
+
+const image = 'https://pictures.example/crane.png';
+
+export const jimengRow: VendorRow = {
+  vendor: jimeng,
+  simulator,
+  model: 'jimeng_v30',
+  text: {
+    request: { prompt: 'A crane', seconds: 10, size: '1280x720' },
+    body: () => ({ req_key: 'jimeng_t2v_v30', prompt: 'A crane', frames: 241, aspect_ratio: '16:9' }),
+  },
+  image: {
+    request: { prompt: 'It bows', images: [{ kind: 'url', url: image }] },
+    body: () => ({ req_key: 'jimeng_i2v_first_v30', prompt: 'It bows', image_urls: [image] }),
+  },
+  metadata: {
+    request: { prompt: 'A crane', metadata: { aspect_ratio: '9:16', seed: 7, frames: 121 } },
+    body: () => ({ req_key: 'jimeng_t2v_v30', prompt: 'A crane', aspect_ratio: '9:16', seed: 7, frames: 121 }),
+  },
+  waits: 'QUEUED',
+  wrongCredentials: { access_key: 'AKLTsandboxjimeng', secret_key: 'wrong' },
+  // One code for a service, an account and a model that are closed.
+  reasons: { forbidden: 'model', billing: 'model' },
+};
