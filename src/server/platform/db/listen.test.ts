@@ -48,9 +48,10 @@ forEachDatabase((name, _open, freshUrl) => {
   it('speaks to other processes, comes back after a broken connection, and tells of the gap', async () => {
     const url = await freshUrl();
     const [one, other] = [openSignals(url), openSignals(url)];
-    const gap = Promise.withResolvers<void>();
-    one.listen('tasks', () => {}, gap.resolve);
-    await nextAfter(one);
+    const gaps = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    one.listen('tasks', () => {}, gaps[0].resolve);
+    other.listen('tasks', () => {}, gaps[1].resolve);
+    await Promise.all([nextAfter(one), nextAfter(other)]);
     const first = next(one, 'tasks');
     other.notify('tasks', 'before');
     assert.equal(await first, 'before');
@@ -58,7 +59,8 @@ forEachDatabase((name, _open, freshUrl) => {
     const database = openDatabase<object>(url);
     await sql`select pg_terminate_backend(pid) from pg_stat_activity
       where application_name = 'reelgate signals' and datname = current_database()`.execute(database.kysely);
-    await gap.promise;
+    // Both must be back: what is sent while a break is still unnoticed may be lost.
+    await Promise.all(gaps.map((gap) => gap.promise));
     const second = next(one, 'tasks');
     other.notify('tasks', 'after');
     assert.equal(await second, 'after');
