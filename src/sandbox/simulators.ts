@@ -4,6 +4,8 @@ import { jimeng } from './vendors/jimeng.ts';
 import { kling } from './vendors/kling.ts';
 import { seedance } from './vendors/seedance.ts';
 import { sora } from './vendors/sora.ts';
+import { veo, veoVertex } from './vendors/veo.ts';
+import { vidu } from './vendors/vidu.ts';
 
 /** Every simulator that `SANDBOX=1` starts, each with a channel of its own. */
-export const SIMULATORS: readonly Simulator[] = [kling, jimeng, hailuo, seedance, sora];
+export const SIMULATORS: readonly Simulator[] = [kling, jimeng, hailuo, seedance, veo, veoVertex, vidu, sora];

@@ -4,7 +4,8 @@ import { jimeng } from './vendors/jimeng.ts';
 import { kling } from './vendors/kling.ts';
 import { seedance } from './vendors/seedance.ts';
 import { sora } from './vendors/sora.ts';
+import { veo } from './vendors/veo.ts';
 import { vidu } from './vendors/vidu.ts';
 
 /** Every vendor this service speaks to. A new one takes a line here. */
-export const ADAPTERS: readonly VideoVendor[] = [kling, jimeng, hailuo, seedance, vidu, sora];
+export const ADAPTERS: readonly VideoVendor[] = [kling, jimeng, hailuo, seedance, veo, vidu, sora];

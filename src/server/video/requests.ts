@@ -114,8 +114,8 @@ export function toVideoRequest(
 
 /** What did the caller ask for, in the words of the unified task's `action`. */
 export function actionOf(wish: Wish): string {
-  const images =
-    wish.images.length + (wish.official?.image === undefined && wish.official?.image_urls === undefined ? 0 : 1);
+  // Kling's own body may name a last frame beside the picture.
+  const images = wish.images.length + (wish.official?.image_tail === undefined ? 0 : 1);
   return images === 0
     ? 'textGenerate'
     : images === 1

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import cookie from '@fastify/cookie';
 import Fastify, {
   type FastifyBaseLogger,
@@ -207,17 +207,16 @@ function checkEdge(request: IncomingMessage, hosts: readonly string[]): AppError
   return undefined;
 }
 
-const gone = new WeakMap<FastifyRequest, AbortSignal>();
+/** One signal per connection: a listener per request would pile up on those that are kept alive. */
+const gone = new WeakMap<Socket, AbortSignal>();
 
-function goneSignal(request: FastifyRequest): AbortSignal {
-  const known = gone.get(request);
+function goneSignal({ raw: { socket } }: FastifyRequest): AbortSignal {
+  const known = gone.get(socket);
   if (known !== undefined) return known;
   const controller = new AbortController();
-  const { socket } = request.raw;
-  const onClose = (): void => controller.abort();
-  socket.once('close', onClose);
+  socket.once('close', () => controller.abort());
   if (socket.destroyed) controller.abort();
-  gone.set(request, controller.signal);
+  gone.set(socket, controller.signal);
   return controller.signal;
 }
 
