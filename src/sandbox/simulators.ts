@@ -6,6 +6,7 @@ import { seedance } from './vendors/seedance.ts';
 import { sora } from './vendors/sora.ts';
 import { veo, veoVertex } from './vendors/veo.ts';
 import { vidu } from './vendors/vidu.ts';
+import { wan } from './vendors/wan.ts';
 
 /** Every simulator that `SANDBOX=1` starts, each with a channel of its own. */
-export const SIMULATORS: readonly Simulator[] = [kling, jimeng, hailuo, seedance, veo, veoVertex, vidu, sora];
+export const SIMULATORS: readonly Simulator[] = [kling, jimeng, hailuo, seedance, wan, veo, veoVertex, vidu, sora];

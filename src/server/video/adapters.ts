@@ -6,6 +6,7 @@ import { seedance } from './vendors/seedance.ts';
 import { sora } from './vendors/sora.ts';
 import { veo } from './vendors/veo.ts';
 import { vidu } from './vendors/vidu.ts';
+import { wan } from './vendors/wan.ts';
 
 /** Every vendor this service speaks to. A new one takes a line here. */
-export const ADAPTERS: readonly VideoVendor[] = [kling, jimeng, hailuo, seedance, veo, vidu, sora];
+export const ADAPTERS: readonly VideoVendor[] = [kling, jimeng, hailuo, seedance, wan, veo, vidu, sora];
