@@ -62,7 +62,7 @@ export async function makeHttp(options: HttpOptions): Promise<Http> {
   let server: Server | undefined;
   const fastify = Fastify({
     loggerInstance: options.log as FastifyBaseLogger,
-    disableRequestLogging: true,
+    logController: new Fastify.LogController({ disableRequestLogging: true }),
     genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
     requestIdHeader: false,
     bodyLimit: 64 * 1024,
