@@ -107,3 +107,31 @@ test('a finished task is deleted', async () => {
   await seedance.remove?.(handle, call);
   assert.equal((await seedance.query(handle, call)).error?.reason, 'missing');
 });
+
+test('what happens to a submit: refused to be asked elsewhere, refused for good, or ambiguous', async () => {
+  for (const kind of [
+    '429',
+    '500',
+    '502',
+    '503',
+    'rate',
+    'concurrency',
+    'overloaded',
+    'billing',
+    'unauthorized',
+  ] as const) {
+    sandbox.control.fault({ vendor: 'seedance', operation: 'submit', kind });
+    const outcome = await seedance.submit(videoRequest({ model }), call);
+    assert.ok(outcome.kind === 'refused' && outcome.error.retryable, kind);
+  }
+  for (const kind of ['policy', 'invalid'] as const) {
+    sandbox.control.fault({ vendor: 'seedance', operation: 'submit', kind });
+    const outcome = await seedance.submit(videoRequest({ model }), call);
+    assert.ok(outcome.kind === 'refused' && !outcome.error.retryable, kind);
+  }
+  for (const kind of ['html', 'empty', 'drop', 'hang', 'truncated', 'malformed', 'wrong-types', 'deep'] as const) {
+    sandbox.control.fault({ vendor: 'seedance', operation: 'submit', kind });
+    const outcome = seedance.submit(videoRequest({ model }), call);
+    await assert.rejects(outcome, (error) => error instanceof OutboundError && error.mayHaveArrived, kind);
+  }
+});

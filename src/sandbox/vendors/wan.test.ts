@@ -123,3 +123,31 @@ test('a lost submit is ambiguous, a poll in the way of trouble is no answer', as
   }
   assert.equal((await wan.query(handle, call)).state, 'SUCCESS');
 });
+
+test('what happens to a submit: refused to be asked elsewhere, refused for good, or ambiguous', async () => {
+  for (const kind of [
+    '429',
+    '500',
+    '502',
+    '503',
+    'rate',
+    'concurrency',
+    'overloaded',
+    'billing',
+    'unauthorized',
+  ] as const) {
+    sandbox.control.fault({ vendor: 'wan', operation: 'submit', kind });
+    const outcome = await wan.submit(videoRequest({ model }), call);
+    assert.ok(outcome.kind === 'refused' && outcome.error.retryable, kind);
+  }
+  for (const kind of ['policy', 'invalid'] as const) {
+    sandbox.control.fault({ vendor: 'wan', operation: 'submit', kind });
+    const outcome = await wan.submit(videoRequest({ model }), call);
+    assert.ok(outcome.kind === 'refused' && !outcome.error.retryable, kind);
+  }
+  for (const kind of ['html', 'empty', 'drop', 'hang', 'truncated', 'malformed', 'wrong-types', 'deep'] as const) {
+    sandbox.control.fault({ vendor: 'wan', operation: 'submit', kind });
+    const outcome = wan.submit(videoRequest({ model }), call);
+    await assert.rejects(outcome, (error) => error instanceof OutboundError && error.mayHaveArrived, kind);
+  }
+});

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { recordedReplies } from '../../../../test/fixtures.ts';
+import { tryMutatedReplies } from '../../../../test/mutated-replies.ts';
 import { mutated } from '../../../../test/mutations.ts';
 import { answeringCall, videoRequest } from '../../../../test/vendor-call.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
@@ -220,4 +221,21 @@ test('5,000 mutated replies: no crash, no wrong end', async () => {
     }),
     { numRuns: 5_000 },
   );
+});
+
+test('mutated replies under any HTTP status: no crash, no wrong end, no job out of nothing', async () => {
+  await tryMutatedReplies(hailuo, {
+    handle: HANDLE,
+    replies: Object.keys(replies).filter((name) => name !== 'accepted'),
+    submits: ['accepted', 'refused', 'login-fail'],
+    model: 'MiniMax-Hailuo-02',
+    runs: 2_000,
+    mayEnd(state, reply, status) {
+      const told = reply as { status?: unknown; base_resp?: { status_code?: unknown } };
+      // One answer serves both questions here, and no recorded status is a file too.
+      if (state === 'SUCCESS' || status !== 200) return false;
+      const isToldByCode = [2013, 1026, 1027].includes(Number(told.base_resp?.status_code));
+      return isToldByCode || /^(fail(ed)?|success)$/i.test(String(told.status));
+    },
+  });
 });
