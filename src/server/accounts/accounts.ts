@@ -72,7 +72,9 @@ export interface Accounts {
   start(show: (line: string) => void): Promise<void>;
   /** Removes what has expired. */
   sweep(): Promise<void>;
-  /** Writes what is still to be written. */
+  /** Writes now when tokens were last used. */
+  flush(): Promise<void>;
+  /** Writes what is still to be written, and stops. */
   close(): Promise<void>;
 }
 
@@ -147,6 +149,7 @@ export function makeAccounts(parts: AccountsParts): Accounts {
       await sessions.removeExpired();
       await logins.removeExpired();
     },
+    flush: () => lastUse.flush(),
     close: () => lastUse.close(),
   };
 }

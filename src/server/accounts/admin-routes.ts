@@ -21,8 +21,9 @@ export function addAccountAdminRoutes(
   });
 
   routes.add(lines.adminMakeUser, async ({ caller, body, request }) => {
-    const { display_name: displayName, quota = 0, ...person } = body;
-    return ok({ id: await administration.make(caller, { ...person, displayName, quota }, traceOf(request)) });
+    const { username, password, role, email, display_name: displayName, quota = 0 } = body;
+    const person = { username, password, role, email, displayName, quota };
+    return ok({ id: await administration.make(caller, person, traceOf(request)) });
   });
 
   routes.add(lines.adminGetUser, async ({ params }) => ok(toUserRow(await people.profile(Number(params.id)))));

@@ -180,10 +180,10 @@ export function makePeople(parts: PeopleParts): People {
 
   return {
     make,
-    async register(person) {
+    async register({ username, password, email }) {
       if (parts.registration === 'closed') throw new AppError('registration_closed');
-      const id = await make({ ...person, quota: parts.newUserQuota });
-      return { id, username: person.username };
+      const id = await make({ username, password, email, role: 'user', quota: parts.newUserQuota });
+      return { id, username };
     },
     async profile(id) {
       const account = await findAccount(kysely, id);

@@ -21,10 +21,19 @@ export function addAccountRoutes(routes: Routes, { accounts, cookies }: AccountR
   addAccountAdminRoutes(routes, accounts);
   const { people, logins, sessions, tokens, twoFactors, userTokens } = accounts;
 
-  routes.add(lines.register, async ({ body }) => ok(await people.register(body)));
+  routes.add(lines.register, async ({ body }) => {
+    const { username, password, email } = body;
+    return ok(await people.register({ username, password, email }));
+  });
 
   routes.add(lines.login, async ({ body, request, reply }) => {
-    const outcome = await logins.logIn({ ...body, from: visitorOf(request), oldSession: request.session });
+    const { username, password } = body;
+    const outcome = await logins.logIn({
+      username,
+      password,
+      from: visitorOf(request),
+      oldSession: request.session,
+    });
     if (outcome.step === 'second') {
       cookies.setPending(reply, outcome.pending);
       return ok({ require_2fa: true as const });

@@ -4,7 +4,7 @@ import type { Locale } from '../../../contract/messages/messages.ts';
 import type { Log } from '../log.ts';
 import type { Authenticator, CallerOf } from './caller.ts';
 import type { UploadedFile } from './multipart.ts';
-import { checkOf } from './validation.ts';
+import { checkOf, namedOnly } from './validation.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -86,7 +86,8 @@ export function makeRoutes(fastify: FastifyInstance, around: RouteSurroundings):
           const input = {
             params: request.params,
             query: request.query,
-            body: request.body,
+            // Elsewhere unknown keys may be a vendor's own; on /api they are nobody's.
+            body: endpoint.envelope === 'api' ? namedOnly(endpoint.body, request.body) : request.body,
             caller: request.caller,
             request: around.contextOf(request),
             reply,

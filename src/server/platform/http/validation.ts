@@ -25,3 +25,17 @@ export function checkOf(schema: TSchema): Check {
   compiled.set(schema, check);
   return check;
 }
+
+/**
+ * An object with those keys only that its schema names, so that nothing a caller adds reaches a rule by a spread. Schemas
+ * that say `additionalProperties`, and those of no plain object, keep the value as it is.
+ */
+export function namedOnly(schema: TSchema | undefined, value: unknown): unknown {
+  const { properties, additionalProperties } = (schema ?? {}) as {
+    readonly properties?: object;
+    readonly additionalProperties?: unknown;
+  };
+  if (properties === undefined || additionalProperties !== undefined) return value;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).filter(([key]) => Object.hasOwn(properties, key)));
+}

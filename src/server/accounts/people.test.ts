@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { PASSWORD, type Person } from '../../../test/accounts/person.ts';
+import { type Service, startService } from '../../../test/accounts/service.ts';
+import { forEachDatabase } from '../../../test/databases.ts';
+
+const NEW_PASSWORD = 'another fine password';
+
+forEachDatabase((_name, open) => {
+  let service: Service;
+  const ended: number[] = [];
+  before(async () => {
+    service = await startService(await open(), {
+      parts: { endsWithAccount: [{ endAll: async (_trx, userId) => void ended.push(userId) }] },
+    });
+  });
+  after(() => service.close());
+
+  const rowOf = (person: Person) =>
+    service.database.kysely.selectFrom('accounts').selectAll().where('id', '=', person.id).executeTakeFirst();
+
+  it('answers exactly the keys of an account', async () => {
+    const person = await service.person('keys');
+    const self = await person.ok('GET', '/api/user/self');
+    assert.deepEqual(Object.keys(self), [
+      'id',
+      'username',
+      'display_name',
+      'email',
+      'role',
+      'status',
+      'quota',
+      'used_quota',
+      'request_count',
+      'current_package_code',
+      'package_expires_at',
+      'has_2fa',
+      'phone_bound',
+      'messaging_bound',
+      'created_time',
+    ]);
+    assert.equal(self.created_time, Math.floor(service.clock.now() / 1000));
+  });
+
+  it('changes what is named and only that', async () => {
+    const person = await service.person('changing');
+    await person.ok('PUT', '/api/user/self', { display_name: '李雷 😀' });
+    await person.ok('PUT', '/api/user/self', { email: 'Changing@Example.org' });
+    await person.ok('PUT', '/api/user/self', {});
+    const self = await person.ok('GET', '/api/user/self');
+    assert.equal(self.display_name, '李雷 😀');
+    assert.equal(self.email, 'changing@example.org');
+    await person.ok('PUT', '/api/user/self', { email: '' });
+    assert.equal((await person.ok('GET', '/api/user/self')).email, '');
+  });
+
+  it('gives an address to one of many who want it at once', async () => {
+    const people = [];
+    for (let index = 0; index < 5; index++) people.push(await service.person(`wants-${index}`));
+    const answers = await Promise.all(
+      people.map((person) => person.send('PUT', '/api/user/self', { email: 'one@example.org' })),
+    );
+    assert.deepEqual(
+      answers.map((answer) => answer.status),
+      [200, 200, 200, 200, 200],
+    );
+    assert.equal(answers.filter((answer) => answer.body.success).length, 1);
+  });
+
+  it('takes no field it does not offer', async () => {
+    const person = await service.person('assigning');
+    const before = await rowOf(person);
+    const forbidden = {
+      id: 1,
+      role: 'root',
+      status: 2,
+      quota: 1e9,
+      quota_delta: 1e9,
+      balance: 1e9,
+      used_quota: 0,
+      username: 'root',
+      user_id: 1,
+      created_at: 0,
+      created_time: 0,
+      removed_at: 1,
+      hash: 'x',
+      has_2fa: true,
+      phone_bound: true,
+      current_package_code: 'gold',
+    };
+    await person.ok('PUT', '/api/user/self', forbidden);
+    await person.send('PUT', '/api/user/self', JSON.parse('{"constructor":{"prototype":{"role":"root"}}}'));
+    await person.send('PUT', '/api/user/self', JSON.parse('{"__proto__":{"role":"root"},"display_name":"assigning"}'));
+    assert.deepEqual(await rowOf(person), before);
+    assert.equal((await person.ok('GET', '/api/user/self')).quota, 0);
+    const made = service.visitor();
+    await made.ok('POST', '/api/user/register', { ...forbidden, username: 'assigned', password: PASSWORD });
+    assert.equal((await made.logIn('assigned')).role, 'user');
+  });
+
+  it('refuses values that are none, and changes nothing', async () => {
+    const person = await service.person('refusing');
+    const before = await rowOf(person);
+    const bad: unknown[] = [
+      { display_name: '' },
+      { display_name: 'x'.repeat(61) },
+      { display_name: 'line\nbreak' },
+      { display_name: 'turn\u202eed' },
+      { display_name: 7 },
+      { display_name: null },
+      { email: 'nothing' },
+      { email: 1 },
+      { password: 'short', original_password: PASSWORD },
+      { password: NEW_PASSWORD },
+      { password: NEW_PASSWORD, original_password: '' },
+      { password: 12345678, original_password: PASSWORD },
+      [],
+      'x',
+      3,
+    ];
+    for (const body of bad) await person.fails(400, 'PUT', '/api/user/self', body);
+    assert.deepEqual(await rowOf(person), before);
+  });
+
+  it('ends the other sessions, half logins and device sign-ins with a new password', async () => {
+    const here = await service.person('careful');
+    const thief = service.visitor();
+    await thief.logIn('careful');
+    const wrong = { password: NEW_PASSWORD, original_password: 'not it at all', display_name: 'Nope' };
+    await here.fails(200, 'PUT', '/api/user/self', wrong);
+    assert.equal((await thief.ok('GET', '/api/user/self')).display_name, 'careful');
+    ended.length = 0;
+    await here.ok('PUT', '/api/user/self', { password: NEW_PASSWORD, original_password: PASSWORD });
+    await here.ok('GET', '/api/user/self');
+    await thief.fails(401, 'GET', '/api/user/self');
+    assert.deepEqual(ended, [here.id]);
+    await thief.fails(200, 'POST', '/api/user/login', { username: 'careful', password: PASSWORD });
+    await service.visitor().logIn('careful', NEW_PASSWORD);
+  });
+
+  it('counts guesses of the present password with those of logins', async () => {
+    const person = await service.person('guessed');
+    let evaluated = 0;
+    for (let guess = 0; guess < 14; guess++) {
+      const body = { password: NEW_PASSWORD, original_password: `guess number ${guess}` };
+      if ((await person.send('PUT', '/api/user/self', body)).status === 200) evaluated++;
+    }
+    assert.equal(evaluated, 10);
+    const elsewhere = service.visitor('10.1.1.1');
+    await elsewhere.fails(429, 'POST', '/api/user/login', { username: 'guessed', password: PASSWORD });
+    service.clock.advance(15 * 60_000);
+  });
+
+  it('leaves no session of the old password behind, whichever comes first', async () => {
+    const owner = await service.person('racing');
+    const [changed, ...logins] = await Promise.all([
+      owner.send('PUT', '/api/user/self', { password: NEW_PASSWORD, original_password: PASSWORD }),
+      ...Array.from({ length: 4 }, async () => {
+        const visitor = service.visitor();
+        await visitor.send('POST', '/api/user/login', { username: 'racing', password: PASSWORD });
+        visitor.id = owner.id;
+        return visitor;
+      }),
+    ]);
+    assert.equal(changed.body.success, true);
+    for (const visitor of logins) await visitor.fails(401, 'GET', '/api/user/self');
+  });
+
+  it('refuses junk bodies in the envelope', async () => {
+    const person = await service.person('junk');
+    const raw = (payload: string, type = 'application/json') =>
+      service.fastify.inject({ method: 'POST', url: '/api/user/login', payload, headers: { 'content-type': type } });
+    for (const payload of ['{', '', 'null', '[]', '"x"', `${'['.repeat(100)}${']'.repeat(100)}`]) {
+      const answer = await raw(payload);
+      assert.equal(answer.statusCode, 400, payload.slice(0, 10));
+      assert.equal(answer.json().success, false);
+    }
+    assert.equal((await raw('username=a&password=b', 'application/x-www-form-urlencoded')).statusCode, 415);
+    assert.equal((await raw('{"username":"a","password":"b"}', 'text/plain')).statusCode, 415);
+    const crossSite = { 'sec-fetch-site': 'cross-site' };
+    await person.fails(403, 'PUT', '/api/user/self', { display_name: 'X' }, crossSite);
+    await person.fails(403, 'POST', '/api/user/login', { username: 'junk', password: PASSWORD }, crossSite);
+  });
+});
