@@ -1,4 +1,9 @@
-import { type GeneratedFile, type MailServerDatabase, type MailServerLayout, socketPaths } from './mail-server-layout.ts';
+import {
+  type GeneratedFile,
+  type MailServerDatabase,
+  type MailServerLayout,
+  socketPaths,
+} from './mail-server-layout.ts';
 
 /**
  * Configuration of Dovecot 2.3 (Debian 12) that reads our two views. Dovecot 2.4 has another configuration language.

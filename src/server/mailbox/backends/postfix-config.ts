@@ -1,4 +1,4 @@
-import { type GeneratedFile, type MailServerLayout, socketPaths } from './mail-server-layout.ts';
+import type { GeneratedFile, MailServerLayout } from './mail-server-layout.ts';
 
 /**
  * Configuration of Postfix 3.7 in front of that Dovecot: SMTPS for mail programs, one port for other mail servers.

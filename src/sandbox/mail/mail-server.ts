@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { createServer } from 'node:tls';
+import { type Certificate, makeCertificate } from './certificate.ts';
+import { ImapSession } from './imap-session.ts';
+import { MailStore } from './mail-store.ts';
+import { Pop3Session } from './pop3-session.ts';
+import { makeSmtpServer, type SmtpOptions } from './smtp.ts';
+
+export interface SandboxMailOptions extends SmtpOptions {
+  /** Fixed ports; by default free ones. */
+  readonly ports?: { readonly imap: number; readonly pop3: number; readonly smtp: number };
+  readonly certificate?: Certificate;
+}
+
+/** A mail server for development: IMAP, POP3 and SMTP over TLS on 127.0.0.1, mail in memory, nothing leaves. */
+export interface SandboxMail {
+  readonly ports: { readonly imap: number; readonly pop3: number; readonly smtp: number };
+  /** What clients are to trust. */
+  readonly ca: string;
+  /** Ends the sessions of an address. */
+  kick(address: string): void;
+  /** Forgets an address's mail. */
+  drop(address: string): void;
+  close(): Promise<void>;
+}
+
+export async function startSandboxMail(options: SandboxMailOptions): Promise<SandboxMail> {
+  const { authenticate, ports } = options;
+  const certificate = options.certificate ?? (await makeCertificate(options.domain));
+  const tls = { cert: certificate.cert, key: certificate.key, minVersion: 'TLSv1.2' as const };
+  const store = new MailStore();
+  const sockets = new Set<Socket>();
+  const sessions = new Map<string, Set<Socket>>();
+  const enter = (socket: Socket) => (address: string) => {
+    const open = sessions.get(address) ?? new Set();
+    sessions.set(address, open.add(socket));
+    socket.once('close', () => open.delete(socket));
+  };
+  const serve = (Session: typeof ImapSession | typeof Pop3Session) =>
+    createServer(tls, (socket) => {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+      socket.on('error', () => socket.destroy());
+      new Session(socket, store, authenticate, enter(socket)).run().then(
+        () => socket.destroySoon(),
+        () => socket.destroy(),
+      );
+    }).on('tlsClientError', () => undefined);
+
+  const imap = serve(ImapSession);
+  const pop3 = serve(Pop3Session);
+  const smtp = makeSmtpServer(options, tls, store);
+  const listen = async (server: Server, port: number) => {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  };
+  const opened = {
+    imap: await listen(imap, ports?.imap ?? 0),
+    pop3: await listen(pop3, ports?.pop3 ?? 0),
+    smtp: await listen(smtp.server, ports?.smtp ?? 0),
+  };
+  return {
+    ports: opened,
+    ca: certificate.cert,
+    kick(address) {
+      for (const socket of sessions.get(address) ?? []) socket.destroy();
+      for (const connection of smtp.connections) if (connection.session.user === address) connection.close();
+    },
+    drop: (address) => store.drop(address),
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      const closed = [imap, pop3].map((server) => new Promise((resolve) => server.close(resolve)));
+      await Promise.all([...closed, new Promise<void>((resolve) => smtp.close(resolve))]);
+    },
+  };
+}

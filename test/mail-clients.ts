@@ -1,0 +1,148 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ImapFlow } from 'imapflow';
+import Pop3Command from 'node-pop3';
+import { createTransport } from 'nodemailer';
+
+/** Where a mail server listens on this machine, and the certificate to trust. */
+export interface MailDoor {
+  readonly ports: { readonly imap: number; readonly pop3: number; readonly smtp: number };
+  readonly ca: string;
+}
+
+export interface MailLogin {
+  readonly user: string;
+  readonly pass: string;
+}
+
+export type Outcome = 'in' | 'refused' | 'later';
+
+const host = '127.0.0.1';
+
+export function imapClient(door: MailDoor, auth: MailLogin): ImapFlow {
+  const client = new ImapFlow({ host, port: door.ports.imap, secure: true, auth, logger: false, tls: { ca: door.ca } });
+  client.on('error', () => undefined);
+  return client;
+}
+
+export function smtpClient(door: MailDoor, auth: MailLogin) {
+  return createTransport({ host, port: door.ports.smtp, secure: true, auth, tls: { ca: door.ca } });
+}
+
+export function pop3Client(door: MailDoor, { user, pass }: MailLogin): Pop3Command {
+  return new Pop3Command({
+    user,
+    password: pass,
+    host,
+    port: door.ports.pop3,
+    tls: true,
+    tlsOptions: { ca: door.ca },
+    servername: 'localhost',
+    timeout: 20_000,
+  });
+}
+
+/** Logs in over one protocol with the program people use for it. */
+const LOGINS: Readonly<Record<'imap' | 'pop3' | 'smtp', (door: MailDoor, auth: MailLogin) => Promise<unknown>>> = {
+  imap: async (door, auth) => {
+    const client = imapClient(door, auth);
+    await client.connect();
+    await client.logout();
+  },
+  pop3: async (door, auth) => {
+    const client = pop3Client(door, auth);
+    await client.STAT();
+    await client.QUIT();
+  },
+  smtp: async (door, auth) => {
+    const client = smtpClient(door, auth);
+    try {
+      await client.verify();
+    } finally {
+      client.close();
+    }
+  },
+};
+
+/** Tries all three; a temporary refusal is told apart from a wrong password. */
+export async function tryLogins(door: MailDoor, auth: MailLogin): Promise<Record<'imap' | 'pop3' | 'smtp', Outcome>> {
+  const attempt = async (protocol: 'imap' | 'pop3' | 'smtp'): Promise<Outcome> => {
+    try {
+      await LOGINS[protocol](door, auth);
+      return 'in';
+    } catch (error) {
+      return toOutcome(error);
+    }
+  };
+  const [imap, pop3, smtp] = await Promise.all([attempt('imap'), attempt('pop3'), attempt('smtp')]);
+  return { imap, pop3, smtp };
+}
+
+function toOutcome(error: unknown): Outcome {
+  const { message, responseCode, serverResponseCode, authenticationFailed } = error as {
+    message: string;
+    responseCode?: number;
+    serverResponseCode?: string;
+    authenticationFailed?: boolean;
+  };
+  if (serverResponseCode === 'UNAVAILABLE' || responseCode === 454 || /SYS\/TEMP/.test(message)) return 'later';
+  if (authenticationFailed || responseCode === 535 || /\[AUTH\]|Authentication failed/i.test(message)) return 'refused';
+  throw error;
+}
+
+export const ALL_IN = { imap: 'in', pop3: 'in', smtp: 'in' } as const;
+export const ALL_REFUSED = { imap: 'refused', pop3: 'refused', smtp: 'refused' } as const;
+
+/** Sends a message to oneself over SMTP and reads it over IMAP and over POP3; answers with the two texts. */
+export async function sendAndRead(door: MailDoor, auth: MailLogin, subject: string, text: string) {
+  const sender = smtpClient(door, auth);
+  await sender.sendMail({
+    from: auth.user,
+    to: auth.user,
+    subject,
+    text,
+    attachments: [{ filename: 'note.txt', content: 'x' }],
+  });
+  sender.close();
+  return { imap: await readByImap(door, auth, subject), pop3: await readByPop3(door, auth, subject) };
+}
+
+async function readByImap(door: MailDoor, auth: MailLogin, subject: string): Promise<string> {
+  const client = imapClient(door, auth);
+  await client.connect();
+  try {
+    const lock = await client.getMailboxLock('INBOX');
+    try {
+      for (let attempt = 0; attempt < 100; attempt++) {
+        const found = await client.search({ subject }, { uid: true });
+        const uid = (found || [])[0];
+        if (uid !== undefined) {
+          const message = await client.fetchOne(`${uid}`, { envelope: true, bodyStructure: true }, { uid: true });
+          if (!message || message.envelope?.subject !== subject) throw new Error('another message came back');
+          const { content } = await client.download(`${uid}`, '1', { uid: true });
+          return (await Array.fromAsync(content ?? [])).join('').trim();
+        }
+        await delay(50);
+        await client.noop();
+      }
+      throw new Error('the message never arrived');
+    } finally {
+      lock.release();
+    }
+  } finally {
+    await client.logout();
+  }
+}
+
+async function readByPop3(door: MailDoor, auth: MailLogin, subject: string): Promise<string> {
+  const client = pop3Client(door, auth);
+  try {
+    const list = await client.UIDL();
+    for (const [number] of list) {
+      const raw = await client.RETR(Number(number));
+      if (raw.includes(`Subject: ${subject}`)) return raw;
+    }
+    throw new Error('the message is not in the maildrop');
+  } finally {
+    await client.QUIT();
+  }
+}
