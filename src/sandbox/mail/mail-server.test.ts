@@ -71,7 +71,7 @@ describe('the mail server of the sandbox', () => {
     assert.deepEqual(await client.search({ all: true }), []);
     lock.release();
     const trash = await client.status('Trash', { messages: true });
-    assert.equal(trash && trash.messages, 1);
+    assert.equal((trash || undefined)?.messages, 1);
     await client.logout();
   });
 
