@@ -40,6 +40,8 @@ export interface Endpoint {
   /** All query values arrive as strings. */
   readonly query?: TSchema;
   readonly body?: TSchema;
+  /** The body may be left out; the handler is given `{}` then. */
+  readonly optionalBody?: boolean;
   /** The whole success body; keys it does not name are not sent. Undefined: streams, pages, empty answers. */
   readonly answer?: TSchema;
   /** Bytes; default 64 KiB. */

@@ -99,6 +99,17 @@ export const ERRORS = {
   upstream_unavailable: { status: 503, api: 200, type: 'upstream_error', retry: true },
   upstream_timeout: { status: 504, api: 200, type: 'upstream_error', retry: true },
 
+  // Mailbox.
+  invalid_local_part: edge(400, 'invalid_request_error'),
+  mailbox_needs_binding: business(403, 'permission_error'),
+  mailbox_taken: business(409),
+  mailbox_reserved: business(),
+  mailbox_missing: business(404),
+  mailbox_off: business(503, 'server_error'),
+  mailbox_unreachable: { status: 503, api: 200, type: 'upstream_error', retry: true },
+  mailbox_unfinished: { status: 503, api: 200, type: 'upstream_error', retry: true },
+  mailbox_not_checked: { status: 504, api: 200, type: 'upstream_error', retry: true },
+
   // Video.
   task_not_exist: business(400),
   task_not_completed: business(400),

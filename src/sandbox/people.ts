@@ -1,5 +1,6 @@
 import { SPEEDS } from './jobs.ts';
 import { startSandbox } from './kit.ts';
+import { startSandboxMail } from './mail/mail-server.ts';
 import { SIMULATORS } from './simulators.ts';
 
 /** All simulators at a speed people can watch, for `SANDBOX=1`. */
@@ -11,3 +12,5 @@ export async function startPeopleSandbox() {
   });
   return { names: SIMULATORS.map(({ name }) => name), url, credentials, stop };
 }
+
+export { startSandboxMail };

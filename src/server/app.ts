@@ -9,6 +9,8 @@ import type { ChannelVendor } from './channels/channels.ts';
 import { ensureSandboxChannels, type SandboxChannel, seedModels } from './channels/first-start.ts';
 import { ChannelService } from './channels/service.ts';
 import { ChannelStore } from './channels/store.ts';
+import { makeMailbox } from './mailbox/mailbox.ts';
+import { addMailboxRoutes } from './mailbox/routes.ts';
 import { migrations } from './migrations.ts';
 import type { Notifier } from './notifications/notifier.ts';
 import { makeAddressOf } from './platform/address.ts';
@@ -84,6 +86,20 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   const channelStore = new ChannelStore(database);
   const channels = new ChannelService({ store: channelStore, vault, clock, log });
 
+  const mailbox = await makeMailbox({
+    config,
+    database,
+    accounts: accounts.people,
+    matchesAccountPassword: accounts.passwords.verify,
+    audit: accounts.audit,
+    vault,
+    limits,
+    outbound,
+    clock,
+    log,
+    startSandboxMail: config.mailBackend === 'sandbox' ? (await loadSandbox()).startSandboxMail : undefined,
+  });
+
   // TEMPORARY until notifications land.
   const notifier: Notifier = { notify: async () => {} };
 
@@ -103,6 +119,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   });
   renewSessionCookies(http.fastify, cookies);
   addAccountRoutes(routes, { accounts, cookies });
+  addMailboxRoutes(routes, mailbox);
   const video = makeVideo(routes, {
     database,
     quota,
@@ -149,6 +166,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
       }
       const address = await http.listen(config.host, config.port);
       video.synchronizer.start();
+      mailbox.start();
       sweeper = setInterval(sweep, SWEEP_MS);
       log.info(
         {
@@ -168,6 +186,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
       metricsServer?.close();
       await http.close(graceMs);
       await video.synchronizer.stop();
+      await mailbox.stop();
       await accounts.close();
       await outbound.close(graceMs);
       await channels.flush();
@@ -190,9 +209,11 @@ interface OpenSandbox {
   stop(): Promise<void>;
 }
 
-/** The simulated vendors; their code is loaded here alone, and only with SANDBOX=1. */
+/** The code of the simulators is loaded here alone, and only with SANDBOX=1 or MAIL_BACKEND=sandbox. */
+const loadSandbox = () => import('../sandbox/people.ts');
+
 async function openSandbox(): Promise<OpenSandbox> {
-  const { startPeopleSandbox } = await import('../sandbox/people.ts');
+  const { startPeopleSandbox } = await loadSandbox();
   const { names, url, credentials, stop } = await startPeopleSandbox();
   return {
     // A second simulator of one vendor is named after it: `veo-vertex`.

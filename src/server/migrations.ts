@@ -1,5 +1,6 @@
 import { accountMigrations } from './accounts/tables.ts';
 import { channelMigrations } from './channels/tables.ts';
+import { mailboxMigrations } from './mailbox/tables.ts';
 import type { Migration } from './platform/db/migrate.ts';
 import { metaMigrations } from './platform/db/tables.ts';
 import { limitMigrations } from './platform/limits/tables.ts';
@@ -17,4 +18,5 @@ export const migrations: readonly Migration[] = [
   ...quotaMigrations,
   ...channelMigrations,
   ...videoMigrations,
+  ...mailboxMigrations,
 ];

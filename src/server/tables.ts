@@ -1,5 +1,6 @@
 import type { AccountTables } from './accounts/tables.ts';
 import type { ChannelTables } from './channels/tables.ts';
+import type { MailboxTables } from './mailbox/tables.ts';
 import type { MetaTables } from './platform/db/tables.ts';
 import type { LimitTables } from './platform/limits/tables.ts';
 import type { QuotaTables } from './quota/tables.ts';
@@ -16,4 +17,11 @@ import type { VideoTables } from './video/tables.ts';
  *
  * Then name the interface here and the migrations in `migrations.ts`.
  */
-export interface Tables extends MetaTables, LimitTables, AccountTables, ChannelTables, QuotaTables, VideoTables {}
+export interface Tables
+  extends MetaTables,
+    LimitTables,
+    AccountTables,
+    ChannelTables,
+    QuotaTables,
+    VideoTables,
+    MailboxTables {}

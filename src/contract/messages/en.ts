@@ -67,6 +67,29 @@ export const EN = {
   upstream_unavailable: 'No provider for this model is available right now. Nothing was charged.',
   upstream_timeout: 'The model provider did not answer in time.',
 
+  invalid_local_part:
+    'local_part must be 3 to 30 characters of a-z, 0-9, dot, underscore and hyphen, must not start or end with a dot or a hyphen, and must not have two dots in a row.',
+  mailbox_needs_binding: 'Bind a phone number or a messaging-app account before you apply for a mailbox.',
+  mailbox_taken: 'This address is taken. Choose another name.',
+  mailbox_reserved: 'This name is reserved. Choose another one.',
+  mailbox_missing: 'You have no mailbox yet. Apply for one first.',
+  mailbox_off: 'This service does not offer mailboxes.',
+  mailbox_unreachable: 'The mail server cannot be reached. Nothing was changed; try again later.',
+  mailbox_unfinished:
+    'The mail server did not confirm in time. The change is completed automatically; look again shortly.',
+  mailbox_not_checked: 'The mail server could not be asked whether the password still works. Try again later.',
+  mailbox_none: 'You have no mailbox yet. Apply for one first.',
+  mailbox_own: 'This password belongs to the mailbox alone. {webmail}',
+  mailbox_legacy: 'This mailbox opens with the password of your account. {webmail}',
+  mailbox_created: 'Your mailbox is ready.',
+  mailbox_exists: 'You have a mailbox already.',
+  app_password_none: 'There is no application password yet. Make one to use a mail program.',
+  app_password_ok: 'Enter this password in your mail program.',
+  app_password_lost: 'The mail server does not take this password any more. Make a new one.',
+  app_password_new: 'The new password works at once; the old one does not work any more.',
+  app_password_new_later:
+    'The new password works at once; the mail server may take the old one for up to {minutes} more minutes.',
+
   task_not_exist: 'task_not_exist',
   task_not_completed: 'The video is not ready: the task is {status}.',
   content_not_found: 'There is no such task, or it has no video.',

@@ -8,8 +8,8 @@ import { Pop3Session } from './pop3-session.ts';
 import { makeSmtpServer, type SmtpOptions } from './smtp.ts';
 
 export interface SandboxMailOptions extends SmtpOptions {
-  /** Fixed ports; by default free ones. */
-  readonly ports?: { readonly imap: number; readonly pop3: number; readonly smtp: number };
+  /** Taken where they are free and this process may; otherwise, and by default, any free ones. */
+  readonly preferredPorts?: { readonly imap: number; readonly pop3: number; readonly smtp: number };
   readonly certificate?: Certificate;
 }
 
@@ -26,7 +26,7 @@ export interface SandboxMail {
 }
 
 export async function startSandboxMail(options: SandboxMailOptions): Promise<SandboxMail> {
-  const { authenticate, ports } = options;
+  const { authenticate, preferredPorts: ports } = options;
   const certificate = options.certificate ?? (await makeCertificate(options.domain));
   const tls = { cert: certificate.cert, key: certificate.key, minVersion: 'TLSv1.2' as const };
   const store = new MailStore();
@@ -52,8 +52,13 @@ export async function startSandboxMail(options: SandboxMailOptions): Promise<San
   const pop3 = serve(Pop3Session);
   const smtp = makeSmtpServer(options, tls, store);
   const listen = async (server: Server, port: number) => {
-    server.listen(port, '127.0.0.1');
-    await once(server, 'listening');
+    try {
+      server.listen(port, '127.0.0.1');
+      await once(server, 'listening');
+    } catch {
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+    }
     return (server.address() as AddressInfo).port;
   };
   const opened = {

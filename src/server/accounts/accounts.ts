@@ -19,7 +19,7 @@ import { type EndLogins, type EndsWithAccount, makeEndLogins } from './ending.ts
 import { makeFirstAdministrator } from './first-start.ts';
 import { makeLastUse } from './last-use.ts';
 import { type Logins, makeLogins } from './logins.ts';
-import { makePasswords } from './passwords.ts';
+import { makePasswords, type Passwords } from './passwords.ts';
 import { makePeople, type People, type PlanOf } from './people.ts';
 import { makeSessions, type Sessions } from './sessions.ts';
 import { makeTokens, type Tokens } from './tokens.ts';
@@ -67,6 +67,7 @@ export interface Accounts {
   readonly administration: Administration;
   /** Audit entries, newest first. */
   auditLog(filter: AuditFilter, page: Page): ReturnType<typeof listAudit>;
+  readonly passwords: Passwords;
   readonly endLogins: EndLogins;
   /** Makes the first root account where there has never been one; call it before listening. */
   start(show: (line: string) => void): Promise<void>;
@@ -134,6 +135,7 @@ export function makeAccounts(parts: AccountsParts): Accounts {
     }),
     administration: makeAdministration({ database, clock, people, passwords, quota, audit, endLogins }),
     auditLog: (filter, page) => listAudit(database.kysely, filter, page),
+    passwords,
     endLogins,
     start: (show) =>
       makeFirstAdministrator({

@@ -18,6 +18,8 @@ export interface MailboxAccess {
   readonly passwordHash: string;
   /** False while the account is disabled: nobody logs in, mail still arrives. */
   readonly active: boolean;
+  /** Our records say that it is ours already, so it need not carry our mark: it was handed over, or made before. */
+  readonly known: boolean;
 }
 
 /** The one application password of a mailbox. */
@@ -75,7 +77,7 @@ export interface MailBackend {
   readonly revokeLagSeconds: number;
   /**
    * Creates the mailbox, or brings an existing one with the same `ref` in line (password, active).
-   * Throws `taken` when the address exists without our `ref`.
+   * Throws `taken` when the address exists without our `ref` and is not `known` to be ours.
    */
   ensureMailbox(mailbox: MailboxAccess): Promise<void>;
   /** Makes this the only application password of ours at the mailbox; earlier ones are gone when it returns. */

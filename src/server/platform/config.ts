@@ -36,11 +36,16 @@ export interface Config {
   readonly mailDomain: string;
   readonly mailHost: string;
   readonly webmailUrl: string;
+  readonly mailImapPort: number;
+  readonly mailSmtpPort: number;
+  readonly mailPop3Port: number;
+  readonly mailAppPasswordProtocols: readonly ('imap' | 'smtp' | 'pop3')[];
   readonly mailDovecotAuthSocket: string | undefined;
   readonly mailDovecotAdminUrl: string | undefined;
   readonly mailDovecotAdminKey: string | undefined;
   readonly mailMailcowUrl: string | undefined;
   readonly mailMailcowKey: string | undefined;
+  readonly mailMailcowQuotaMb: number;
 }
 
 /** A setting that cannot be used; the message is the one line shown before the process ends. */
@@ -104,6 +109,15 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     if (found === undefined) throw new ConfigError(name, `must be one of ${values.join(', ')}, not "${value}"`);
     return found;
   };
+  const someOf = <const T extends string>(name: SettingName, values: readonly T[]): T[] => {
+    const given = need(name)
+      .split(',')
+      .map((each) => each.trim());
+    const found = values.filter((each) => given.includes(each));
+    if (found.length === 0 || found.length !== new Set(given).size)
+      throw new ConfigError(name, `must be a comma-separated choice of ${values.join(', ')}`);
+    return found;
+  };
   const url = (name: SettingName, protocols: readonly string[]): string | undefined => {
     const value = text(name);
     if (value === undefined) return undefined;
@@ -141,6 +155,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const phoneHttpUrl = url('PHONE_HTTP_URL', ['http:', 'https:']);
   if (phoneDriver === 'http' && phoneHttpUrl === undefined)
     throw new ConfigError('PHONE_HTTP_URL', 'is required with PHONE_DRIVER=http');
+  const mailDomain = need('MAIL_DOMAIN');
+  if (!/^(?=.{1,190}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/.test(mailDomain))
+    throw new ConfigError('MAIL_DOMAIN', 'must be a domain name in lower case');
   const header = need('API_USER_HEADER');
   if (!/^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(header)) throw new ConfigError('API_USER_HEADER', 'must be a header name');
   const metricsPort = text('METRICS_PORT');
@@ -183,14 +200,19 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
           ? 'sandbox'
           : undefined
         : oneOf('MAIL_BACKEND', ['sandbox', 'dovecot', 'mailcow']),
-    mailDomain: need('MAIL_DOMAIN'),
+    mailDomain,
     mailHost: need('MAIL_HOST'),
     webmailUrl: text('WEBMAIL_URL') ?? '',
+    mailImapPort: integer('MAIL_IMAP_PORT', 1, 65535),
+    mailSmtpPort: integer('MAIL_SMTP_PORT', 1, 65535),
+    mailPop3Port: integer('MAIL_POP3_PORT', 1, 65535),
+    mailAppPasswordProtocols: someOf('MAIL_APP_PASSWORD_PROTOCOLS', ['imap', 'smtp', 'pop3']),
     mailDovecotAuthSocket: text('MAIL_DOVECOT_AUTH_SOCKET'),
     mailDovecotAdminUrl: url('MAIL_DOVECOT_ADMIN_URL', ['http:', 'https:']),
     mailDovecotAdminKey: text('MAIL_DOVECOT_ADMIN_KEY'),
     mailMailcowUrl: url('MAIL_MAILCOW_URL', ['http:', 'https:']),
     mailMailcowKey: text('MAIL_MAILCOW_KEY'),
+    mailMailcowQuotaMb: integer('MAIL_MAILCOW_QUOTA_MB', 1, 10_000_000),
   };
 }
 

@@ -66,11 +66,21 @@ export const SETTINGS = {
   MAIL_DOMAIN: { default: 'mail.localhost', meaning: 'Domain of the mailbox addresses.' },
   MAIL_HOST: { default: 'localhost', meaning: 'Host name mail clients connect to.' },
   WEBMAIL_URL: { meaning: 'Address of the webmail, shown to users.' },
-  MAIL_DOVECOT_AUTH_SOCKET: { meaning: 'Path of the auth socket of Dovecot, for the consistency check.' },
+  MAIL_IMAP_PORT: { default: '993', meaning: 'Port mail clients use for IMAP over TLS.' },
+  MAIL_SMTP_PORT: { default: '465', meaning: 'Port mail clients use for SMTP over TLS.' },
+  MAIL_POP3_PORT: { default: '995', meaning: 'Port mail clients use for POP3 over TLS.' },
+  MAIL_APP_PASSWORD_PROTOCOLS: {
+    default: 'imap,smtp,pop3',
+    meaning: 'What a first application password of a mailbox admits: imap, smtp and pop3, or some of them.',
+  },
+  MAIL_DOVECOT_AUTH_SOCKET: {
+    meaning: 'Auth socket of Dovecot for the consistency check: a path, or host:port. Required with dovecot.',
+  },
   MAIL_DOVECOT_ADMIN_URL: { meaning: 'Address of the doveadm HTTP API of Dovecot, for ending open mail sessions.' },
   MAIL_DOVECOT_ADMIN_KEY: { secret: true, meaning: 'Its API key.' },
-  MAIL_MAILCOW_URL: { meaning: 'Address of the mailcow.' },
-  MAIL_MAILCOW_KEY: { secret: true, meaning: 'Its read-write API key.' },
+  MAIL_MAILCOW_URL: { meaning: 'Address of the mailcow. Required with mailcow.' },
+  MAIL_MAILCOW_KEY: { secret: true, meaning: 'Its read-write API key. Required with mailcow.' },
+  MAIL_MAILCOW_QUOTA_MB: { default: '1024', meaning: 'Size of a new mailbox on mailcow, in MiB.' },
 } as const satisfies Record<string, Setting>;
 
 export type SettingName = keyof typeof SETTINGS;

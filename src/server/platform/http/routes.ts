@@ -81,6 +81,9 @@ export function makeRoutes(fastify: FastifyInstance, around: RouteSurroundings):
         onRequest: async (request) => {
           request.caller = await identify(request, around.contextOf(request));
         },
+        preValidation: async (request) => {
+          if (endpoint.optionalBody === true) request.body ??= {};
+        },
         handler: async (request, reply) => {
           if (endpoint.secret === true) reply.header('cache-control', 'no-store');
           const input = {

@@ -1,0 +1,89 @@
+import type { Clock } from '../../platform/clock.ts';
+import { type Outbound, OutboundError } from '../../platform/outbound/outbound.ts';
+import { BackendError } from '../backend.ts';
+
+export interface MailcowSettings {
+  /** `https://mail.example.org` */
+  readonly url: string;
+  /** A read-write API key. */
+  readonly apiKey: string;
+}
+
+/** mailcow counts wrong keys and then shuts the caller's address out of every port, so after one we stop asking. */
+const SILENCE_AFTER_WRONG_KEY_MS = 10 * 60_000;
+
+/** Codes of mailcow's `msg` and what they mean to us; every other refusal needs the operator. */
+const TAKEN = new Set(['object_exists', 'is_alias', 'is_spam_alias', 'is_alias_or_mailbox']);
+const GONE = new Set(['app_passwd_id_invalid']);
+
+/**
+ * mailcow's HTTP API: `X-API-Key`, JSON both ways, writes by POST only. A refused write answers HTTP 200 with an array
+ * of `{type, log, msg}`, so the status says little; reading something unknown answers 200 and `{}`. Answers can echo
+ * passwords and never go to the log.
+ */
+export class MailcowApi {
+  readonly #settings: MailcowSettings;
+  readonly #outbound: Outbound;
+  readonly #clock: Clock;
+  #silentUntil = 0;
+
+  constructor(settings: MailcowSettings, outbound: Outbound, clock: Clock) {
+    this.#settings = settings;
+    this.#outbound = outbound;
+    this.#clock = clock;
+  }
+
+  read(path: string, signal?: AbortSignal): Promise<unknown> {
+    return this.#call('GET', path, undefined, signal);
+  }
+
+  /** @returns false when what was to be changed is not there */
+  async write(path: string, body: unknown): Promise<boolean> {
+    const answer = await this.#call('POST', path, body);
+    if (!Array.isArray(answer)) throw new BackendError('uncertain', `mailcow ${path}: unreadable answer`);
+    const refusal = answer.map(readRefusal).find((code) => code !== undefined);
+    if (refusal === undefined) return true;
+    if (GONE.has(refusal)) return false;
+    throw new BackendError(TAKEN.has(refusal) ? 'taken' : 'rejected', `mailcow ${path}: ${refusal}`);
+  }
+
+  async #call(method: 'GET' | 'POST', path: string, body?: unknown, signal?: AbortSignal): Promise<unknown> {
+    if (this.#clock.now() < this.#silentUntil)
+      throw new BackendError('unavailable', 'mailcow refused our API key; it is not asked again for ten minutes');
+    const uncertain = method === 'POST' ? 'uncertain' : 'unavailable';
+    const answer = await this.#outbound
+      .json({
+        method,
+        url: `${this.#settings.url}/api/v1/${path}`,
+        headers: { 'x-api-key': this.#settings.apiKey, 'content-type': 'application/json', accept: 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(signal === undefined ? {} : { signal }),
+        private: true,
+        connectTimeoutMs: 3_000,
+        totalTimeoutMs: 8_000,
+      })
+      .catch((cause: unknown) => {
+        const arrived = !(cause instanceof OutboundError) || cause.mayHaveArrived;
+        throw new BackendError(arrived ? uncertain : 'unavailable', `mailcow ${path}: no answer`, { cause });
+      });
+    if (answer.status === 401) this.#silentUntil = this.#clock.now() + SILENCE_AFTER_WRONG_KEY_MS;
+    if (answer.status === 401 || answer.status === 403)
+      throw new BackendError(
+        'unavailable',
+        `mailcow ${path}: HTTP ${answer.status}, check the API key and its address list`,
+      );
+    if (answer.status >= 400 && answer.status < 500)
+      throw new BackendError('rejected', `mailcow ${path}: HTTP ${answer.status}`);
+    if (answer.status !== 200 || answer.json === undefined)
+      throw new BackendError(uncertain, `mailcow ${path}: HTTP ${answer.status}`);
+    return answer.json;
+  }
+}
+
+/** The code of an entry that is no success: `msg` is a code, or a list that begins with it. */
+function readRefusal(entry: unknown): string | undefined {
+  const { type, msg } = (entry ?? {}) as { type?: unknown; msg?: unknown };
+  if (type === 'success' || type === 'warning') return undefined;
+  const code = Array.isArray(msg) ? msg[0] : msg;
+  return typeof code === 'string' ? code : 'unknown';
+}

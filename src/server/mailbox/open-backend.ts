@@ -1,0 +1,54 @@
+import type { Clock } from '../platform/clock.ts';
+import { type Config, ConfigError } from '../platform/config.ts';
+import type { Outbound } from '../platform/outbound/outbound.ts';
+import type { MailBackend } from './backend.ts';
+import { createDovecotBackend } from './backends/dovecot.ts';
+import { createMailcowBackend } from './backends/mailcow.ts';
+import { MailcowApi } from './backends/mailcow-api.ts';
+
+export type MailConfig = Pick<
+  Config,
+  | 'mailBackend'
+  | 'mailDomain'
+  | 'mailHost'
+  | 'mailImapPort'
+  | 'mailSmtpPort'
+  | 'mailPop3Port'
+  | 'mailAppPasswordProtocols'
+  | 'webmailUrl'
+  | 'mailDovecotAuthSocket'
+  | 'mailDovecotAdminUrl'
+  | 'mailDovecotAdminKey'
+  | 'mailMailcowUrl'
+  | 'mailMailcowKey'
+  | 'mailMailcowQuotaMb'
+>;
+
+/**
+ * The mail server the settings name, the sandbox's apart; undefined where there is none.
+ * @throws ConfigError naming a setting that is missing
+ */
+export function openBackend(config: MailConfig, outbound: Outbound, clock: Clock): MailBackend | undefined {
+  const need = (setting: string, value: string | undefined): string => {
+    if (value === undefined) throw new ConfigError(setting, `is required with MAIL_BACKEND=${config.mailBackend}`);
+    return value;
+  };
+  if (config.mailBackend === 'dovecot') {
+    const { mailDovecotAdminUrl: url, mailDovecotAdminKey: key } = config;
+    return createDovecotBackend(
+      {
+        auth: need('MAIL_DOVECOT_AUTH_SOCKET', config.mailDovecotAuthSocket),
+        ...(url === undefined ? {} : { doveadm: { url, apiKey: need('MAIL_DOVECOT_ADMIN_KEY', key) } }),
+      },
+      outbound,
+    );
+  }
+  if (config.mailBackend === 'mailcow') {
+    const url = need('MAIL_MAILCOW_URL', config.mailMailcowUrl);
+    const apiKey = need('MAIL_MAILCOW_KEY', config.mailMailcowKey);
+    return createMailcowBackend(new MailcowApi({ url, apiKey }, outbound, clock), {
+      quotaMib: config.mailMailcowQuotaMb,
+    });
+  }
+  return undefined;
+}
