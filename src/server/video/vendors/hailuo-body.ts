@@ -28,7 +28,7 @@ function toPictures({ images, model }: VideoRequest, metadata: Metadata): Record
   const ways = entryOf(WAYS, model);
   const given = images.map(toUrlOrDataUrl);
   if (ways?.subject) {
-    if (given.length > 1) refuse('images', `: ${model} takes one picture of a face`);
+    if (given.length > 1) refuse('images', `cannot be used: ${model} takes one picture of a face`);
     if (given.length > 0 && metadata.subject_reference) refuse('image', 'and metadata.subject_reference are the same');
     const [face] = given;
     const named = metadata.subject_reference?.map(({ image }) => ({ type: 'character', image }));
@@ -38,7 +38,10 @@ function toPictures({ images, model }: VideoRequest, metadata: Metadata): Record
   }
   const max = !ways || ways.last ? 2 : ways.first ? 1 : 0;
   if (given.length > max)
-    refuse(max === 0 ? 'image' : 'images', `: ${model} takes ${max || 'no'} picture${max === 2 ? 's' : ''}`);
+    refuse(
+      max === 0 ? 'image' : 'images',
+      `cannot be used: ${model} takes ${max || 'no'} picture${max === 2 ? 's' : ''}`,
+    );
   const found = frames(given, metadata);
   if (ways && !ways.text && !found.first_frame_image) refuse('image', `is needed: ${model} begins with a picture`);
   return {
@@ -71,7 +74,8 @@ function toResolution(size: string, offered: readonly string[], landscapeOnly: b
   if (offered.includes(named)) return named;
   const sides = /^(\d{2,5})[X*](\d{2,5})$/.exec(named);
   const [width, height] = [Number(sides?.[1]), Number(sides?.[2])];
-  if (landscapeOnly && width <= height) refuse('size', ': this model makes 16:9 unless a first frame gives the shape');
+  if (landscapeOnly && width <= height)
+    refuse('size', 'cannot be used: this model makes 16:9 unless a first frame gives the shape');
   const short = Math.min(width, height);
   const fitting = CLASSES.find(({ upTo }) => short <= upTo)?.names.find((name) => offered.includes(name));
   return (short >= 400 ? fitting : undefined) ?? refuse('size', `must be one of ${offered.join(', ')}`);

@@ -51,7 +51,7 @@ function toPicture(size: string | undefined, metadata: Metadata, hasPictures: bo
 /** One picture is the first frame, two are the first and the last, more are references. */
 function toFrames(request: VideoRequest, metadata: Metadata) {
   const given = request.images.map(toUrlOrDataUrl);
-  if (given.length > 9) refuse('images', ': MiniMax-H3 takes 9 pictures');
+  if (given.length > 9) refuse('images', 'cannot be used: MiniMax-H3 takes 9 pictures');
   const { first_frame_image: first, last_frame_image: last } = metadata;
   if (first !== undefined && given.length > 0 && given[0] !== first) {
     refuse('image', 'and metadata.first_frame_image are two different first frames');

@@ -88,6 +88,16 @@ const WIRE: Readonly<Record<Item['kind'], (item: Item) => VendorBody>> = {
   video: ({ value }) => ({ type: 'video_url', video_url: { url: value }, role: 'reference_video' }),
 };
 
+/** Commands the vendor still obeys inside a prompt; those that set the price must be said where the price is read. */
+const COMMAND = /(?:^|\s)--(rs|resolution|dur|duration|frames|fps)(?=\s|=|$)/i;
+
+function checkWords(items: readonly Item[]): void {
+  for (const { kind, value } of items) {
+    const command = kind === 'text' ? COMMAND.exec(value)?.[1] : undefined;
+    if (command) refuse('prompt', `must not carry --${command}: use duration, size or metadata`);
+  }
+}
+
 function checkImages(items: readonly Item[], given: number, family: Family, model: string): void {
   const param = given > 1 ? 'images' : 'image';
   const roles = items.flatMap(({ kind, role }) => (kind === 'image' ? [role] : []));
@@ -96,9 +106,12 @@ function checkImages(items: readonly Item[], given: number, family: Family, mode
   if (given === 0) {
     if (model.includes('i2v') && roles.length === 0) refuse('image', `is needed: ${model} begins with a picture`);
   } else if (references > family.references) {
-    refuse(param, `: ${model} takes ${family.references || 'no'} reference pictures`);
+    refuse(param, `cannot be used: ${model} takes ${family.references || 'no'} reference pictures`);
   } else if (frames > family.frames) {
-    refuse(param, `: ${model} takes ${['no picture', 'a first frame', 'a first and a last frame'][family.frames]}`);
+    refuse(
+      param,
+      `cannot be used: ${model} takes ${['no picture', 'a first frame', 'a first and a last frame'][family.frames]}`,
+    );
   }
 }
 
@@ -110,6 +123,7 @@ function toContent(request: VideoRequest, elements: readonly Element[], family: 
     ...request.images.map((image) => ({ kind: 'image' as const, value: toUrlOrDataUrl(image) })),
     ...named,
   ]);
+  checkWords(items);
   if (family) checkImages(items, request.images.length, family, request.model);
   return items.map((item) => WIRE[item.kind](item));
 }

@@ -97,6 +97,11 @@ test('a video element is sent as what the vendor calls it', () => {
   }
 });
 
+test('commands that set no price stay in the words', () => {
+  const prompt = 'a kite --seed 7, a well--resolution of sorts';
+  assert.deepEqual(body({ prompt }).content, [{ type: 'text', text: prompt }]);
+});
+
 test('words written twice are sent once', () => {
   const content = [{ type: 'text', text: 'a kite' }];
   assert.deepEqual(body({ prompt: 'a kite', metadata: { content } }).content, [{ type: 'text', text: 'a kite' }]);
@@ -124,6 +129,8 @@ for (const [size, resolution, ratio] of [
 
 const REFUSED: readonly (readonly [Partial<VideoRequest>, string])[] = [
   [{ mode: 'pro' }, 'mode'],
+  [{ prompt: 'a kite --dur 12 --resolution 1080p' }, 'prompt'],
+  [{ metadata: { content: [{ type: 'text', text: '--frames 289' }] } }, 'prompt'],
   [{ seconds: 1 }, 'duration'],
   [{ seconds: 13 }, 'duration'],
   [{ seconds: -1 }, 'duration'],

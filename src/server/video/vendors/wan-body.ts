@@ -85,7 +85,10 @@ function readPictures({ images, model }: VideoRequest, kind: Kind, metadata: Inp
   const urls = images.map(toUrlOrDataUrl);
   const { first_frame_url: start, last_frame_url: end } = metadata;
   if (urls.length > max)
-    refuse(max === 0 ? 'image' : 'images', `: ${model} takes ${max || 'no'} picture${max > 1 ? 's' : ''}`);
+    refuse(
+      max === 0 ? 'image' : 'images',
+      `cannot be used: ${model} takes ${max || 'no'} picture${max > 1 ? 's' : ''}`,
+    );
   if (urls.length + (start === undefined ? 0 : 1) < min) refuse('image', `is needed: ${model} begins with a picture`);
   if (kind.endsWith('frames') || kind === 'media-picture' || kind === 'media-all') {
     if (start !== undefined && urls.length > 0 && start !== urls[0]) {

@@ -135,6 +135,10 @@ test('price follows length, class and sound', () => {
   const meter = (request: Partial<VideoRequest>) => wan.meter(videoRequest({ model: WORDS, ...request }));
   assert.deepEqual(meter({ seconds: 10 }), { seconds: 10, factors: { resolution: '1080P' } });
   assert.deepEqual(meter({ size: '832x480' }).factors, { resolution: '480P', size: '832x480' });
+  const both = { parameters: { size: '832*480', resolution: '1080P' } };
+  assert.equal(meter({ metadata: both }).factors.resolution, '480P');
+  const picture = { model: 'wan2.5-i2v-preview', images: [url('a')] };
+  assert.equal(meter({ ...picture, metadata: both }).factors.resolution, '1080P');
   const silent = { parameters: { audio: false } };
   const flash = meter({ model: 'wan2.6-i2v-flash', images: [url('a')], metadata: silent });
   assert.deepEqual(flash.factors, { resolution: '1080P', audio: 'false' });

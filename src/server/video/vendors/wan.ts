@@ -30,8 +30,10 @@ import { kindOf, lineOf, WAN_MODELS } from './wan-models.ts';
 function meter(request: VideoRequest): ReturnType<VideoVendor['meter']> {
   const parameters = asObject(toBody(request).parameters);
   const exact = asText(parameters?.size);
-  const resolution =
-    exact === undefined ? asText(parameters?.resolution) : (classOf(exact) ?? asText(parameters?.resolution));
+  const kind = kindOf(request.model);
+  // Of the two, a line of models heeds one: the exact size, or the class.
+  const byExact = kind === 'words' || kind === 'references' ? classOf(exact ?? '') : undefined;
+  const resolution = byExact ?? asText(parameters?.resolution);
   const audio = parameters?.audio ?? (lineOf(request.model)?.audioSwitch ? true : undefined);
   return {
     seconds: readSeconds(parameters?.duration ?? 5, 'duration'),
