@@ -340,6 +340,7 @@ function upstreamFailure(error: VendorError | undefined): AppError {
         : new AppError('upstream_refused', {
             message: error.message,
             ...(error.code === '' ? {} : { publicCode: error.code }),
+            ...(error.param === undefined ? {} : { param: error.param }),
           });
   }
 }

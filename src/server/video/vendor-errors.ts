@@ -56,7 +56,12 @@ export function readRetryAfter(headers: Readonly<Record<string, string>>, nowMs:
 export function toVendorError(
   answer: OutboundAnswer,
   nowMs: number,
-  told: { readonly code?: string; readonly message?: string; readonly meaning?: Meaning | undefined },
+  told: {
+    readonly code?: string;
+    readonly message?: string;
+    readonly param?: string;
+    readonly meaning?: Meaning | undefined;
+  },
 ): VendorError {
   const reason = told.meaning?.reason ?? reasonOfStatus(answer.status);
   const retryAfterMs = readRetryAfter(answer.headers, nowMs);
@@ -66,6 +71,7 @@ export function toVendorError(
     httpStatus: answer.status,
     code: told.code ?? '',
     message: told.message || `The upstream answered HTTP ${answer.status} without a reason.`,
+    ...(told.param === undefined ? {} : { param: told.param }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
 }

@@ -82,6 +82,8 @@ export interface VendorError {
   readonly code: string;
   /** The vendor's own words, for the caller. */
   readonly message: string;
+  /** The field at fault, where the vendor names it in our callers' words too (H). */
+  readonly param?: string;
   /** From Retry-After or the vendor's body, where given. */
   readonly retryAfterMs?: number;
 }

@@ -134,6 +134,14 @@ test('jobs end badly in the vendor’s words; a strange word ends nothing', asyn
   }
 });
 
+test('the vendor’s refusal keeps its words, its code and the field at fault', async () => {
+  const outcome = await submit({ seconds: 5 });
+  assert.ok(outcome.kind === 'refused');
+  const { message, code, param } = outcome.error;
+  assert.equal(message, "Invalid value: '5'. Supported values are: '4', '8', and '12'.");
+  assert.deepEqual([code, param], ['invalid_value', 'seconds']);
+});
+
 /** Row by row: HTTP status, the error's code or type, what it means, whether another channel is asked. */
 const ERRORS = [
   [400, 'invalid_value', 'user', false],
@@ -193,6 +201,17 @@ test('a submit whose answer is lost or senseless is ambiguous, never refused', a
     sandbox.control.fault({ kind, operation: 'submit' });
     await assert.rejects(submit(), (error) => error instanceof OutboundError && error.mayHaveArrived, kind);
   }
+});
+
+test('endless, slow and inflated answers end within their bounds', async () => {
+  const before = process.memoryUsage().rss;
+  for (const kind of ['huge', 'bomb', 'slow', 'hang'] as const) {
+    sandbox.control.fault({ kind, operation: 'query' });
+    const bounded = vendorCall(sandbox, 'sora', { timeoutMs: kind === 'slow' || kind === 'hang' ? 200 : 5_000 });
+    const isSilent = (error: unknown) => error instanceof CouldNotAsk || error instanceof OutboundError;
+    await assert.rejects(sora.query({ id: 'video_1' }, bounded), isSilent, kind);
+  }
+  assert.ok(process.memoryUsage().rss - before < 256 * 1024 ** 2, 'a gigabyte is never held');
 });
 
 test('a channel test tells a good key from a bad one', async () => {

@@ -154,6 +154,7 @@ function readTold(value: unknown): Told {
   return {
     code: typeof code === 'number' ? String(code) : (asText(code) ?? asText(error?.type) ?? ''),
     message: asText(error?.message) ?? asText(outer?.error) ?? '',
+    ...(typeof error?.param === 'string' ? { param: error.param } : {}),
   };
 }
 
