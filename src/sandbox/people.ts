@@ -10,7 +10,12 @@ export async function startPeopleSandbox() {
     speed: SPEEDS.people,
     keepRequests: 0,
   });
-  return { names: SIMULATORS.map(({ name }) => name), url, credentials, stop };
+  return {
+    doors: SIMULATORS.map(({ name, models = /^/ }) => ({ name, serves: (model: string) => models.test(model) })),
+    url,
+    credentials,
+    stop,
+  };
 }
 
 export { startSandboxMail };

@@ -90,6 +90,8 @@ export interface Route {
 export interface Simulator {
   /** Unique among the simulators that run together; a vendor's name, or that with the name of a second route. */
   readonly name: string;
+  /** The vendor's models this door serves, where it has two; all of them by default. */
+  readonly models?: RegExp;
   /** What a channel to this simulator is given; some need the address they run at (a service account's token_uri). */
   credentials(at: { readonly url: string }): Readonly<Record<string, unknown>>;
   readonly routes: readonly Route[];

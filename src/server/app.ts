@@ -214,18 +214,18 @@ const loadSandbox = () => import('../sandbox/people.ts');
 
 async function openSandbox(): Promise<OpenSandbox> {
   const { startPeopleSandbox } = await loadSandbox();
-  const { names, url, credentials, stop } = await startPeopleSandbox();
+  const { doors, url, credentials, stop } = await startPeopleSandbox();
   return {
     // A second simulator of one vendor is named after it: `veo-vertex`.
     channels: (vendors) =>
-      names.map((name) => {
+      doors.map(({ name, serves }) => {
         const vendor = vendors.get((name.split('-')[0] ?? name) as ChannelVendor);
         return {
           vendor: vendor.name,
           name,
           baseUrl: url(name),
           credentials: credentials(name),
-          models: vendor.models.map(({ id }) => id),
+          models: vendor.models.map(({ id }) => id).filter(serves),
         };
       }),
     stop,

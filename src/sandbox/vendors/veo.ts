@@ -129,6 +129,7 @@ const RESULT: Readonly<Record<VeoDoor, (job: Job, stage: Stage) => object>> = {
 
 export const veo = defineSimulator({
   name: 'veo',
+  models: /-preview$/,
   credentials: () => ({ api_key: API_KEY }),
   authorize({ headers, query }) {
     const key = headers['x-goog-api-key'] ?? query.get('key');
@@ -181,6 +182,7 @@ const VERTEX = String.raw`^\/v1(?:beta1)?\/(?<path>projects\/(?<project>[^/]+)\/
 
 export const veoVertex = defineSimulator({
   name: 'veo-vertex',
+  models: /-001$/,
   credentials: ({ url }) => ({ service_account: serviceAccount(url), project: PROJECT, location: LOCATION }),
   authorize(request, stage) {
     if (!hasToken(request, stage.now())) return problem('unauthorized');
