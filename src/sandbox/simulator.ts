@@ -111,6 +111,14 @@ export function json(status: number, value: unknown, headers: Readonly<Record<st
 
 export const file = (media: MediaFile): Reply => ({ kind: 'media', file: media });
 
+let serial = 0;
+
+/** Fifteen digits: the second, then a running number, so that a later run never gives an id of an earlier one. */
+export function newDigits(nowMs: number): string {
+  serial = (serial + 1) % 100_000;
+  return `${Math.floor(nowMs / 1_000)}${String(serial).padStart(5, '0')}`;
+}
+
 /** The shape of the nearest stored clip for a ratio (`16:9`), a size (`1280x720`, `1280*720`), or anything else. */
 export function toShape(text: unknown): Shape {
   const match = typeof text === 'string' ? /^(\d+)\s*[:x*]\s*(\d+)$/i.exec(text) : null;

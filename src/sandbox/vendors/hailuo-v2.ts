@@ -1,5 +1,5 @@
 import type { Job, Phase, Reply, Route, Stage } from '../simulator.ts';
-import { json, toShape } from '../simulator.ts';
+import { json, newDigits, toShape } from '../simulator.ts';
 
 /** The second protocol says errors by HTTP status and ends their text with the first one's number. */
 const refuse = (status: number, type: string, message: string): Reply =>
@@ -67,7 +67,6 @@ function toTask(job: Job, stage: Stage) {
   };
 }
 
-let nextId = 421_880_017_733_120;
 const BY_ID = /^\/v2\/query\/video_generation\/(?<id>[^/]+)$/;
 
 export const HAILUO_V2_ROUTES: readonly Route[] = [
@@ -80,9 +79,8 @@ export const HAILUO_V2_ROUTES: readonly Route[] = [
       const wrong = body ? complain(body) : 'body is no JSON object';
       if (!body || wrong) return refuse(400, 'bad_request_error', `invalid params, ${wrong} (2013)`);
       const prompt = (body.content as readonly Item[]).find((item) => item.type === 'text')?.text ?? '';
-      nextId += 1;
       const job = stage.begin({
-        id: String(nextId),
+        id: newDigits(stage.now()),
         model: String(body.model),
         prompt: typeof prompt === 'string' ? prompt : '',
         seconds: Number(body.duration ?? 5),

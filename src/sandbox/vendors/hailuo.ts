@@ -1,5 +1,5 @@
 import type { Job, Phase, Problem, Reply, Route, SimulatorRequest } from '../simulator.ts';
-import { defineSimulator, json } from '../simulator.ts';
+import { defineSimulator, json, newDigits } from '../simulator.ts';
 import { HAILUO_V2_ROUTES } from './hailuo-v2.ts';
 
 const KEY = 'sk-api-sandbox-hailuo';
@@ -79,8 +79,6 @@ function pickTable(model: (typeof MODELS)[string], body: Readonly<Record<string,
   return typeof body.prompt === 'string' && body.prompt !== '' ? model.text : 'prompt is required';
 }
 
-let nextId = 318_402_915_563_201;
-
 /** How a phase looks in the first protocol, which has no word for cancelled and expired jobs. */
 const WORDS: Readonly<Record<Phase, readonly [string, number, string]>> = {
   queued: ['Queueing', 0, 'success'],
@@ -107,9 +105,8 @@ const V1_ROUTES: readonly Route[] = [
       const wrong = body ? complain(body) : 'body is no JSON object';
       if (!body || wrong) return refusal(2013, `invalid params, ${wrong}`, { task_id: '' });
       const { model, prompt = '', duration = 6 } = body;
-      nextId += 1;
       const job = stage.begin({
-        id: String(nextId),
+        id: newDigits(stage.now()),
         model: String(model),
         prompt: String(prompt),
         seconds: Number(duration),

@@ -2,6 +2,7 @@ import type { Job, Phase } from '../jobs.ts';
 import {
   defineSimulator,
   json,
+  newDigits,
   type Problem,
   type Reply,
   type SimulatorRequest,
@@ -39,13 +40,6 @@ function requestId(stamp: string): string {
   return `${stamp}${count.toString(16).toUpperCase().padStart(18, '0')}`;
 }
 
-let tasks = 0;
-/** Digits alone; begins with the time, so that ids of an earlier run are not taken for new ones. */
-function newTaskId(stage: Stage): string {
-  tasks += 1;
-  return `${stage.now()}${String(tasks % 1_000_000).padStart(6, '0')}`;
-}
-
 const envelope = (status: number, code: number, message: string, data: unknown): Reply =>
   json(status, { code, data, message, request_id: requestId('20260102030405'), status: code, time_elapsed: '21.4ms' });
 
@@ -73,7 +67,7 @@ function submit(request: SimulatorRequest, stage: Stage): Reply {
   if (!body || wrong !== undefined) return problem('invalid', wrong);
   const frames = typeof body.frames === 'number' ? body.frames : 121;
   const job = stage.begin({
-    id: newTaskId(stage),
+    id: `7591${newDigits(stage.now())}`,
     prompt: typeof body.prompt === 'string' ? body.prompt : '',
     model: String(body.req_key),
     input: body,

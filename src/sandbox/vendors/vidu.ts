@@ -1,4 +1,13 @@
-import { defineSimulator, type Job, json, type Phase, type Problem, type Reply, type Stage } from '../simulator.ts';
+import {
+  defineSimulator,
+  type Job,
+  json,
+  newDigits,
+  type Phase,
+  type Problem,
+  type Reply,
+  type Stage,
+} from '../simulator.ts';
 import { checkViduBody, type ViduTask } from './vidu-fields.ts';
 
 /**
@@ -49,7 +58,7 @@ function submit(task: ViduTask, request: { json(): Readonly<Record<string, unkno
   const refusal = checkViduBody(task, body);
   if (refusal) return failure(400, refusal.reason, refusal.message);
   const job = stage.begin({
-    id: `8993374501${String(22_121_217 + stage.jobs.all().length)}`,
+    id: `899${newDigits(stage.now())}`,
     prompt: typeof body.prompt === 'string' ? body.prompt : '',
     model: typeof body.model === 'string' ? body.model : '',
     input: body,
