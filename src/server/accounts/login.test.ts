@@ -234,6 +234,9 @@ forEachDatabase((_name, open) => {
       rows.map((row) => row.current),
       [false, true],
     );
+    const other = await service.person('other-person');
+    await other.fails(200, 'DELETE', `/api/user/sessions/${rows[0]?.id}`);
+    await two.ok('GET', '/api/user/self');
     await one.ok('DELETE', `/api/user/sessions/${rows[0]?.id}`);
     await two.fails(401, 'GET', '/api/user/self');
     await one.fails(200, 'DELETE', `/api/user/sessions/${rows[0]?.id}`);

@@ -202,8 +202,10 @@ forEachDatabase((_name, open) => {
   it('does not let an unfinished set-up guard anything', async () => {
     const username = `unfinished-${count++}`;
     const person = await service.person(username);
-    await person.fails(200, 'POST', '/api/user/2fa/enable', { code: '123456' });
-    await person.fails(200, 'POST', '/api/user/2fa/disable', { code: '123456' });
+    for (let time = 0; time < 12; time++) {
+      await person.fails(200, 'POST', '/api/user/2fa/enable', { code: '123456' });
+      await person.fails(200, 'POST', '/api/user/2fa/disable', { code: '123456' });
+    }
     await person.ok('POST', '/api/user/2fa/setup');
     assert.equal((await person.ok('GET', '/api/user/self')).has_2fa, false);
     assert.equal((await service.visitor().logIn(username)).username, username);

@@ -13,6 +13,7 @@ import {
   findTwoFactor,
   putSecret,
   replaceBackupCodes,
+  type TwoFactorRow,
   takeBackupCode,
   takeStep,
   turnOff,
@@ -79,12 +80,19 @@ export function makeTwoFactors({ database, clock, vault, budgets, audit, endLogi
   };
 
   /** One change under the account's lock, its guesses counted with those of logins. */
-  const change = async <R>(changer: Changer, action: string, work: (trx: Trx) => Promise<R>): Promise<R> => {
+  const change = async <R>(
+    changer: Changer,
+    action: string,
+    assertFit: (row: TwoFactorRow | undefined) => TwoFactorRow,
+    work: (trx: Trx, row: TwoFactorRow) => Promise<R>,
+  ): Promise<R> => {
     const { userId, keepSessionId, trace } = changer;
+    // What cannot be done at all is no guess.
+    assertFit(await findTwoFactor(database.kysely, userId));
     await budgets.codesOfAccount.spend(userId);
     const result = await database.transaction(async (trx) => {
       if ((await lockAccount(trx, postgres, userId)) === undefined) throw new AppError('unauthorized');
-      const done = await work(trx);
+      const done = await work(trx, assertFit(await findTwoFactor(trx, userId)));
       await endLogins(trx, userId, keepSessionId);
       await audit.record(trx, { actorId: userId, action, target: `user:${userId}`, ...trace });
       return done;
@@ -104,10 +112,7 @@ export function makeTwoFactors({ database, clock, vault, budgets, audit, endLogi
       return { secret: secret.base32, otpauthUrl };
     },
     enable: (changer, code) =>
-      change(changer, 'self.two-factor-on', async (trx) => {
-        const row = await findTwoFactor(trx, changer.userId);
-        if (row === undefined) throw new AppError('two_factor_not_set_up');
-        if (row.enabled_at !== null) throw new AppError('two_factor_on');
+      change(changer, 'self.two-factor-on', assertSetUp, async (trx, row) => {
         const step = stepOf(changer.userId, row.secret, code.replace(/\s/g, ''));
         if (step === undefined) throw new AppError('wrong_code');
         if (!(await turnOn(trx, changer.userId, row.secret, step, clock.now()))) throw new AppError('two_factor_on');
@@ -120,9 +125,7 @@ export function makeTwoFactors({ database, clock, vault, budgets, audit, endLogi
         return codes.map((each) => each.replace(/.{6}(?=.)/g, '$&-'));
       }),
     disable: (changer, code) =>
-      change(changer, 'self.two-factor-off', async (trx) => {
-        const row = await findTwoFactor(trx, changer.userId);
-        if (row === undefined || row.enabled_at === null) throw new AppError('two_factor_off');
+      change(changer, 'self.two-factor-off', assertOn, async (trx) => {
         if (!(await accept(trx, changer.userId, code))) throw new AppError('wrong_code');
         if (!(await turnOff(trx, changer.userId))) throw new AppError('two_factor_off');
       }),
@@ -130,3 +133,14 @@ export function makeTwoFactors({ database, clock, vault, budgets, audit, endLogi
 }
 
 const hashOf = (userId: number, code: string): string => hashToken(`${userId}:${code}`);
+
+function assertSetUp(row: TwoFactorRow | undefined): TwoFactorRow {
+  if (row === undefined) throw new AppError('two_factor_not_set_up');
+  if (row.enabled_at !== null) throw new AppError('two_factor_on');
+  return row;
+}
+
+function assertOn(row: TwoFactorRow | undefined): TwoFactorRow {
+  if (row === undefined || row.enabled_at === null) throw new AppError('two_factor_off');
+  return row;
+}

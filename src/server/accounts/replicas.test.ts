@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { PASSWORD } from '../../../test/accounts/person.ts';
+import { ROOT, startService } from '../../../test/accounts/service.ts';
+import { forEachDatabase } from '../../../test/databases.ts';
+import { migrations } from '../migrations.ts';
+import { handClock } from '../platform/clock.ts';
+import { type Database, openDatabase } from '../platform/db/database.ts';
+import { migrate } from '../platform/db/migrate.ts';
+import { makeLimits } from '../platform/limits/limits.ts';
+import type { Tables } from '../tables.ts';
+
+forEachDatabase((name, _open, freshUrl) => {
+  const startTwo = async () => {
+    const url = await freshUrl();
+    const clock = handClock();
+    const databases = [openDatabase<Tables>(url), openDatabase<Tables>(url)] as const;
+    await migrate(databases[0], migrations);
+    // As the app does it: limits are shared where the database is a server.
+    const limitsOf = (database: Database<Tables>) =>
+      makeLimits({ clock, sharedDatabase: name === 'postgres' ? (database.kysely as never) : undefined });
+    const one = await startService(databases[0], { clock, parts: { limits: limitsOf(databases[0]) } });
+    const two = await startService(databases[1], { clock, parts: { limits: limitsOf(databases[1]) } });
+    const close = async () => {
+      for (const service of [one, two]) await service.close();
+      for (const database of databases) await database.close();
+    };
+    return { one, two, close };
+  };
+
+  it('ends sessions, keys and bans for the next request on the other replica', async () => {
+    const { one, two, close } = await startTwo();
+    const here = await one.person('replicated');
+    const root = two.visitor();
+    await root.logIn(ROOT.username, ROOT.password);
+    const there = two.visitor();
+    for (let round = 0; round < 30; round++) {
+      await here.logIn('replicated');
+      there.id = here.id;
+      there.jar.set('session', here.jar.get('session') ?? '');
+      const made = await here.ok<{ id: number; key: string }>('POST', '/api/tokens', { name: 'k' });
+      const headers = { 'x-api-key': made.key };
+      const byKey = () => two.accounts.authenticator.model({ headers, session: undefined, address: '127.0.0.1' });
+      await there.ok('GET', '/api/user/self');
+      await byKey();
+      await here.ok('DELETE', `/api/tokens/${made.id}`);
+      await assert.rejects(byKey(), { code: 'invalid_api_key' });
+      await here.ok('POST', '/api/user/logout');
+      await there.fails(401, 'GET', '/api/user/self');
+    }
+    await here.logIn('replicated');
+    await root.ok('PUT', `/api/admin/users/${here.id}`, { status: 2 });
+    await here.fails(401, 'GET', '/api/user/self');
+    await close();
+  });
+
+  it('shares one budget of wrong passwords', {
+    skip: name === 'sqlite' ? 'SQLite serves one process' : false,
+  }, async () => {
+    const { one, two, close } = await startTwo();
+    await one.visitor().register('attacked');
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        (index % 2 === 0 ? one : two)
+          .visitor(`10.2.0.${index}`)
+          .send('POST', '/api/user/login', { username: 'attacked', password: `guess ${index}` }),
+      ),
+    );
+    assert.equal(answers.filter((answer) => answer.status === 200).length, 10);
+    const right = { username: 'attacked', password: PASSWORD };
+    assert.equal((await two.visitor('10.3.0.1').send('POST', '/api/user/login', right)).status, 429);
+    await close();
+  });
+});

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, it } from 'node:test';
+import { makeApp } from '../src/server/app.ts';
+import { readConfig } from '../src/server/platform/config.ts';
+import { openLog } from '../src/server/platform/log.ts';
+import { randomToken } from '../src/server/platform/secrets.ts';
+import { PASSWORD, Person } from './accounts/person.ts';
+
+const ADMIN_PASSWORD = 'administrator-1';
+
+/** Walks every route there is: one that forgets its guard, or takes the wrong kind of credential, shows here. */
+let app: Awaited<ReturnType<typeof makeApp>>;
+let user: Person;
+let key: string;
+let userToken: string;
+
+before(async () => {
+  const config = readConfig({
+    DATABASE_URL: 'sqlite::memory:',
+    MASTER_KEY: randomBytes(32).toString('base64'),
+    ADMIN_PASSWORD,
+    PORT: '0',
+  });
+  app = await makeApp(config, { log: openLog('silent') });
+  await app.listen();
+  user = new Person(app.http.fastify, '127.0.0.1');
+  await user.register('walker');
+  await user.logIn('walker', PASSWORD);
+  ({ key } = await user.ok<{ key: string }>('POST', '/api/tokens', { name: 'walker' }));
+  ({ access_token: userToken } = await user.ok<{ access_token: string }>('POST', '/api/user/token'));
+});
+after(() => app.close(100));
+
+const GUARDED = new Set(['account', 'owner', 'admin', 'root', 'model']);
+
+const call = async (method: string, path: string, headers: Record<string, string>) => {
+  const response = await app.http.fastify.inject({
+    method: method as 'GET',
+    url: path.replace(/:\w+/g, '1').replace('*', 'x'),
+    headers: { ...headers, ...(method === 'GET' ? {} : { 'content-type': 'application/json' }) },
+    ...(method === 'GET' ? {} : { payload: '{}' }),
+  });
+  return { status: response.statusCode, body: response.body };
+};
+
+it('refuses the wrong kind of credential on every route', async () => {
+  const id = { 'service-api-user': String(user.id) };
+  const session = user.jar.get('session') ?? '';
+  const bearer = (token: string) => ({ ...id, authorization: `Bearer ${token}` });
+  const always: Record<string, Record<string, string>> = {
+    nothing: {},
+    'the user id alone': id,
+    'a made-up session': { ...id, cookie: `session=rgs_${'x'.repeat(43)}` },
+    'a made-up bearer': bearer('x'.repeat(40)),
+    'a refresh token': bearer(randomToken('rgrt_', 43)),
+    'a made-up access token': bearer(randomToken('rgat_', 43)),
+    'a half login': { ...id, cookie: `pending_login=rgpl_${'x'.repeat(43)}` },
+    'a made-up key': { 'x-api-key': `sk-${'x'.repeat(48)}` },
+  };
+  const people: Record<string, Record<string, string>> = {
+    'a session': { ...id, cookie: `session=${session}` },
+    'a session as bearer': bearer(session),
+    'a user token': bearer(userToken),
+  };
+  const keys: Record<string, Record<string, string>> = {
+    'an sk- key': bearer(key),
+    'an x-api-key': { ...id, 'x-api-key': key },
+  };
+  const mismatched = Object.fromEntries(
+    Object.entries(people).map(([kind, headers]) => [`${kind} of another id`, { ...headers, 'service-api-user': '1' }]),
+  );
+  assert.ok(app.http.routes.endpoints.length > 30);
+  for (const { method, path, policy } of app.http.routes.endpoints) {
+    if (!GUARDED.has(policy)) continue;
+    const wrong = { ...always, ...mismatched, ...(policy === 'model' ? people : keys) };
+    for (const [kind, headers] of Object.entries(wrong)) {
+      const { status, body } = await call(method, path, headers);
+      assert.equal(status, 401, `${method} ${path} with ${kind}: ${status} ${body.slice(0, 200)}`);
+      if (path.startsWith('/api/')) assert.equal(JSON.parse(body).success, false);
+    }
+    if (policy !== 'admin' && policy !== 'root') continue;
+    for (const [kind, headers] of Object.entries(people)) {
+      assert.equal((await call(method, path, headers)).status, 403, `${method} ${path} with ${kind}`);
+    }
+  }
+});
+
+it('answers unsafe requests of other sites on no route that takes a cookie', async () => {
+  const cookie = { cookie: `session=${user.jar.get('session')}`, 'service-api-user': String(user.id) };
+  for (const { method, path, policy } of app.http.routes.endpoints) {
+    if (method === 'GET' || policy === 'model' || policy === 'self') continue;
+    for (const site of [
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { origin: 'https://evil.example' },
+    ]) {
+      assert.equal((await call(method, path, { ...cookie, ...site })).status, 403, `${method} ${path}`);
+    }
+  }
+});
