@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';
+import { VENDORS } from '../src/contract/states.ts';
 import { handClock } from '../src/sandbox/clock.ts';
 import type { FaultKind } from '../src/sandbox/faults.ts';
 import { type Sandbox, startSandbox } from '../src/sandbox/kit.ts';
@@ -22,6 +23,7 @@ import { seedanceRow } from './vendors/seedance.ts';
 import { soraRow } from './vendors/sora.ts';
 import { veoRow, veoVertexRow } from './vendors/veo.ts';
 import { viduRow } from './vendors/vidu.ts';
+import { wanRow } from './vendors/wan.ts';
 
 /** One contract that every vendor passes: the same script, line by line, against its simulator. */
 const ROWS: readonly VendorRow[] = [
@@ -29,6 +31,7 @@ const ROWS: readonly VendorRow[] = [
   jimengRow,
   hailuoRow,
   seedanceRow,
+  wanRow,
   veoRow,
   veoVertexRow,
   viduRow,
@@ -97,6 +100,10 @@ const secretsOf = (value: unknown, name = ''): string[] =>
 
 const isLost = (error: unknown): boolean => error instanceof OutboundError && error.mayHaveArrived;
 const isSilence = (error: unknown): boolean => error instanceof CouldNotAsk || error instanceof OutboundError;
+
+test('every vendor has a row', () => {
+  assert.deepEqual(new Set(ROWS.map(({ vendor }) => vendor.name)), new Set(VENDORS));
+});
 
 let taskCount = 0;
 
