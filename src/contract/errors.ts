@@ -92,6 +92,8 @@ export const ERRORS = {
   token_quota_not_enough: business(403, 'insufficient_quota'),
 
   // Models and upstreams.
+  channel_in_use: business(409),
+  model_in_use: business(409),
   model_not_found: business(404),
   model_not_allowed: business(403, 'permission_error'),
   upstream_refused: business(400),

@@ -7,6 +7,7 @@ import { addAccountRoutes } from './accounts/routes.ts';
 import { SESSION_MS } from './accounts/sessions.ts';
 import type { ChannelVendor } from './channels/channels.ts';
 import { ensureSandboxChannels, type SandboxChannel, seedModels } from './channels/first-start.ts';
+import { addChannelRoutes } from './channels/routes.ts';
 import { ChannelService } from './channels/service.ts';
 import { ChannelStore } from './channels/store.ts';
 import { makeMailbox } from './mailbox/mailbox.ts';
@@ -138,6 +139,16 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
     taskTimeoutMs: config.taskTimeoutHours * 3600_000,
     stopping: stopping.signal,
     at: overrides.at ?? (() => {}),
+  });
+  addChannelRoutes(routes, {
+    channels,
+    store: channelStore,
+    vault,
+    clock,
+    audit: accounts.audit,
+    vendors,
+    allowances: NO_ALLOWANCES,
+    video,
   });
   addServiceRoutes(routes, { config, version: VERSION, metrics, ready: () => isReady(database, stopping.signal) });
   addReferenceRoutes(routes, { version: VERSION, baseUrl: config.baseUrl, userHeader: config.apiUserHeader });

@@ -60,6 +60,8 @@ export const EN = {
   quota_not_enough: 'Not enough quota: this needs {needed}, {available} is left.',
   token_quota_not_enough: "This token's own quota limit is used up.",
 
+  channel_in_use: 'This channel still has {count} unfinished tasks. Disable it now and remove it when they have ended.',
+  model_in_use: 'The model {model} cannot be removed: {user} names it.',
   model_not_found: 'There is no model {model} here.',
   model_not_allowed: 'This token or plan may not use the model {model}.',
   upstream_refused: '{detail}',

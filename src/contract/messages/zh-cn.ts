@@ -61,6 +61,8 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   quota_not_enough: '额度不足：需要 {needed}，剩余 {available}。',
   token_quota_not_enough: '该令牌自身的额度上限已用尽。',
 
+  channel_in_use: '该渠道还有 {count} 个未完成的任务。请先停用，待任务结束后再删除。',
+  model_in_use: '模型 {model} 无法删除：{user} 正在引用它。',
   model_not_found: '此处没有模型 {model}。',
   model_not_allowed: '该令牌或套餐不能使用模型 {model}。',
   upstream_refused: '{detail}',

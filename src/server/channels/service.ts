@@ -3,7 +3,7 @@ import { type Log, maskSecrets } from '../platform/log.ts';
 import { SealBroken, type Vault } from '../platform/secrets.ts';
 import { type Catalog, EMPTY_CATALOG, type KnownChannel, type ListedModel, toCatalog, toChannel } from './catalog.ts';
 import type { Channel, ChannelNews, Channels, ResolvedModel } from './channels.ts';
-import { Health, type HealthView } from './health.ts';
+import { Health, type HealthState, type HealthView } from './health.ts';
 import { inTurn } from './order.ts';
 import { openCredentials } from './seal.ts';
 import type { ChannelErrorRow, ChannelRow, ChannelStore } from './store.ts';
@@ -76,6 +76,17 @@ export class ChannelService implements Channels {
       created_at: now,
     });
     this.#writer ??= setTimeout(() => void this.flush(), WRITE_ERRORS_MS).unref();
+  }
+
+  /** The worst that is known of a channel as a whole or of any of its models. */
+  stateOf(id: number): HealthState {
+    const states = this.#health.view(id, this.#parts.clock.now()).map(({ state }) => state);
+    return states.includes('resting') ? 'resting' : states.includes('trying') ? 'trying' : 'healthy';
+  }
+
+  /** Everything at once, as it stands now. */
+  catalog(): Promise<Catalog> {
+    return this.#fresh();
   }
 
   /** What this process knows of a channel's health, and the newest errors of all processes, newest first. */

@@ -7,6 +7,7 @@ import type { Log } from '../platform/log.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
 import type { Allowances, Quota } from '../quota/quota.ts';
 import type { Tables } from '../tables.ts';
+import { TaskAdminStore } from './admin-store.ts';
 import { VendorCalls } from './calls.ts';
 import { Contents } from './content.ts';
 import { Endings } from './endings.ts';
@@ -45,6 +46,7 @@ export interface VideoParts {
 
 export interface Video {
   readonly store: TaskStore;
+  readonly adminStore: TaskAdminStore;
   readonly calls: VendorCalls;
   readonly synchronizer: Synchronizer;
   /** Removes what has outlived its use; called now and then. */
@@ -66,6 +68,7 @@ export function makeVideo(routes: Routes, parts: VideoParts): Video {
   addOwnerVideoRoutes(routes, { store, reader, contents, addresses: new PlayAddresses(parts.masterKey), clock });
   return {
     store,
+    adminStore: new TaskAdminStore(database),
     calls,
     synchronizer: new Synchronizer({ store, looks, clock, log, periodMs: syncPeriodMs }),
     sweep: () => idempotency.sweep(),

@@ -1,0 +1,157 @@
+import Type from 'typebox';
+import { PLAIN } from './account-fields.ts';
+import { endpoint } from './endpoint.ts';
+import { ModelId } from './models.ts';
+import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
+import { VENDORS } from './states.ts';
+
+/** Who a channel can be of: a maker of videos, or anything that speaks OpenAI's chat protocol. */
+export const CHANNEL_VENDORS = [...VENDORS, 'openai'] as const;
+
+export const Vendor = Type.Enum([...CHANNEL_VENDORS]);
+const Flag = Type.Optional(Type.Union([Type.Literal('true'), Type.Literal('false')]));
+
+const fields = {
+  name: Type.String({ minLength: 1, maxLength: 100, pattern: PLAIN }),
+  base_url: Type.String({
+    maxLength: 300,
+    description: "Without a path; empty or left out: the vendor's own. Private and loopback ones need options.private.",
+  }),
+  credentials: Type.Record(Type.String({ maxLength: 64 }), Type.Unknown(), {
+    maxProperties: 20,
+    description: "The vendor's own keys: {access_key, secret_key}, {api_key}, or {service_account, project, location}.",
+  }),
+  models: Type.Array(ModelId, { maxItems: 500, description: 'Public names; rows of them may be made later.' }),
+  priority: Type.Integer({ minimum: -1_000_000, maximum: 1_000_000, description: 'A larger one is asked first.' }),
+  weight: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000,
+    description: 'Share among channels of one priority; 0 comes last.',
+  }),
+  enabled: Type.Boolean(),
+  options: Type.Record(Type.String({ maxLength: 64 }), Type.Unknown(), {
+    maxProperties: 50,
+    description: '`private: true` opens private addresses for this channel; the rest is for its adapter.',
+  }),
+};
+
+const HealthState = Type.Union([Type.Literal('healthy'), Type.Literal('resting'), Type.Literal('trying')]);
+
+const row = {
+  id: Type.Integer(),
+  name: Type.String(),
+  vendor: Type.String(),
+  base_url: Type.String(),
+  credential_keys: Type.Array(Type.String(), {
+    description: 'Names of the keys on file; their values are never shown.',
+  }),
+  models: Type.Array(Type.String()),
+  unserved_models: Type.Array(Type.String(), { description: 'Names without an enabled row of this vendor.' }),
+  priority: Type.Integer(),
+  weight: Type.Integer(),
+  enabled: Type.Boolean(),
+  options: Type.Record(Type.String(), Type.Unknown()),
+  state: HealthState,
+  unfinished_tasks: Type.Integer(),
+  created_time: Type.Integer(),
+  updated_time: Type.Integer(),
+};
+export const ChannelRow = Type.Object(row);
+export const ChannelDetail = Type.Object({
+  ...row,
+  health: Type.Array(
+    Type.Object({
+      model: Type.String({ description: 'Empty: the channel as a whole.' }),
+      state: HealthState,
+      reason: Type.String(),
+      failure_rate: Type.Number(),
+      rests_until: Type.Integer(),
+    }),
+    { description: 'As the process that answers has learned it.' },
+  ),
+  last_errors: Type.Array(
+    Type.Object({
+      model: Type.String(),
+      reason: Type.String(),
+      code: Type.String(),
+      message: Type.String(),
+      time: Type.Integer(),
+    }),
+    { description: 'Newest first, of all processes.' },
+  ),
+});
+export const ProbeResult = Type.Object({
+  ok: Type.Boolean(),
+  duration_ms: Type.Integer(),
+  reason: Type.String({ description: 'Empty when it works.' }),
+  code: Type.String(),
+  message: Type.String(),
+  models: Type.Array(Type.String(), { description: 'What the upstream lists, where it was asked; at most 200.' }),
+});
+
+const admin = { tag: 'channels', policy: 'admin', envelope: 'api' } as const;
+const one = { ...admin, path: '/api/admin/channels/:id', params: IdParam } as const;
+
+export const listChannels = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/channels',
+  summary: 'All upstream accounts',
+  query: Type.Object({
+    ...PageQuery,
+    vendor: Type.Optional(Vendor),
+    model: Type.Optional(Type.String({ maxLength: 200 })),
+    enabled: Flag,
+  }),
+  answer: ListOf(ChannelRow),
+});
+
+export const makeChannel = endpoint({
+  ...admin,
+  method: 'POST',
+  path: '/api/admin/channels',
+  summary: 'Add an upstream account',
+  body: Type.Object({
+    name: fields.name,
+    vendor: Vendor,
+    credentials: fields.credentials,
+    models: fields.models,
+    base_url: Type.Optional(fields.base_url),
+    priority: Type.Optional(fields.priority),
+    weight: Type.Optional(fields.weight),
+    enabled: Type.Optional(fields.enabled),
+    options: Type.Optional(fields.options),
+  }),
+  answer: Ok(Type.Object({ id: Type.Integer() })),
+});
+
+export const getChannel = endpoint({
+  ...one,
+  method: 'GET',
+  summary: 'One upstream account with its health, last errors and unfinished tasks',
+  answer: Ok(ChannelDetail),
+});
+
+export const changeChannel = endpoint({
+  ...one,
+  method: 'PUT',
+  summary: 'Change an upstream account; only the named keys change',
+  body: Type.Partial(Type.Object({ ...fields, vendor: Vendor })),
+  answer: Done,
+});
+
+export const removeChannel = endpoint({
+  ...one,
+  method: 'DELETE',
+  summary: 'Remove an upstream account that has no unfinished tasks',
+  answer: Done,
+});
+
+export const testChannel = endpoint({
+  ...admin,
+  method: 'POST',
+  path: '/api/admin/channels/:id/test',
+  params: IdParam,
+  summary: 'Ask the upstream whether its credentials work',
+  answer: Ok(ProbeResult),
+});

@@ -1,0 +1,139 @@
+import Type from 'typebox';
+import { Vendor } from './channels.ts';
+import { endpoint } from './endpoint.ts';
+import { Kind, ModelId, Price } from './models.ts';
+import { Done, ListOf, Ok, PageQuery } from './schemas.ts';
+
+const Text = Type.String();
+const TextOrNull = Type.Union([Type.String(), Type.Null()]);
+
+/** A price as it is sent: checked against `VideoPrice` or `ChatPrice` by the model's kind. */
+const PriceBody = Type.Record(Type.String({ maxLength: 64 }), Type.Unknown(), {
+  maxProperties: 10,
+  description: 'Video and image: {per_call, per_second, multipliers?}. Chat: {input_per_million, output_per_million}.',
+});
+const SchemaBody = Type.Record(Type.String({ maxLength: 200 }), Type.Unknown(), {
+  description: 'Media schema: a JSON Schema (draft 2020-12) of the body. `x-upstream` names where an argument goes.',
+});
+const AliasOf = Type.Union([ModelId, Type.Literal(''), Type.Null()], {
+  description: 'The model that serves this one; empty or null: none. One step only.',
+});
+
+export const ModelRow = Type.Object({
+  id: Text,
+  vendor: Text,
+  kind: Text,
+  price: Type.Union([Price, Type.Null()], { description: 'Null: an alias that costs what its target costs.' }),
+  alias_of: TextOrNull,
+  input_schema: Type.Unknown(),
+  enabled: Type.Boolean(),
+  channels: Type.Integer({ description: 'Enabled channels that serve it.' }),
+  created_time: Type.Integer(),
+  updated_time: Type.Integer(),
+});
+
+const admin = { tag: 'models', policy: 'admin', envelope: 'api' } as const;
+const one = {
+  ...admin,
+  path: '/api/admin/models/:id',
+  params: Type.Object({
+    id: Type.String({ minLength: 1, maxLength: 200, description: 'The name; a slash in it is written ~.' }),
+  }),
+} as const;
+const BODY_LIMIT = 128 * 1024;
+
+export const listModelRows = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/models',
+  summary: 'All models with their prices',
+  query: Type.Object({
+    ...PageQuery,
+    vendor: Type.Optional(Vendor),
+    kind: Type.Optional(Kind),
+    q: Type.Optional(Type.String({ maxLength: 200, description: 'part of the name' })),
+  }),
+  answer: ListOf(ModelRow),
+});
+
+export const makeModel = endpoint({
+  ...admin,
+  method: 'POST',
+  path: '/api/admin/models',
+  summary: 'Add a model or an alias',
+  bodyLimit: BODY_LIMIT,
+  body: Type.Object({
+    id: ModelId,
+    vendor: Type.Optional(Vendor),
+    kind: Type.Optional(Kind),
+    price: Type.Optional(PriceBody),
+    alias_of: Type.Optional(AliasOf),
+    input_schema: Type.Optional(Type.Union([SchemaBody, Type.Null()])),
+    enabled: Type.Optional(Type.Boolean()),
+  }),
+  answer: Ok(Type.Object({ id: Type.String() })),
+});
+
+export const getModelRow = endpoint({ ...one, method: 'GET', summary: 'One model', answer: Ok(ModelRow) });
+
+export const changeModel = endpoint({
+  ...one,
+  method: 'PUT',
+  summary: 'Change a model; only the named keys change',
+  bodyLimit: BODY_LIMIT,
+  body: Type.Object({
+    id: Type.Optional(ModelId),
+    vendor: Type.Optional(Vendor),
+    kind: Type.Optional(Kind),
+    price: Type.Optional(Type.Union([PriceBody, Type.Null()])),
+    alias_of: Type.Optional(AliasOf),
+    input_schema: Type.Optional(Type.Union([SchemaBody, Type.Null()])),
+    enabled: Type.Optional(Type.Boolean()),
+  }),
+  answer: Done,
+});
+
+export const removeModel = endpoint({
+  ...one,
+  method: 'DELETE',
+  summary: 'Remove a model that no channel and no alias names',
+  answer: Done,
+});
+
+/** What a model can do, from its vendor's adapter; forms are drawn from it. */
+export const Capability = Type.Object({
+  title: Text,
+  seconds: Type.Unknown({ description: '{values, default} or {min, max, default}.' }),
+  sizes: Type.Array(Text),
+  ratios: Type.Array(Text),
+  resolutions: Type.Array(Text),
+  modes: Type.Array(Text),
+  audio: Type.Boolean(),
+  negative_prompt: Type.Boolean(),
+  seed: Type.Boolean(),
+  images: Type.Object({ min: Type.Integer(), max: Type.Integer(), roles: Type.Array(Text) }),
+});
+
+export const listUsableModels = endpoint({
+  method: 'GET',
+  path: '/api/models',
+  summary: 'Models this account can call now, with what they can do and cost',
+  tag: 'models',
+  policy: 'account',
+  envelope: 'api',
+  query: Type.Object({ kind: Type.Optional(Kind) }),
+  answer: Ok(
+    Type.Array(
+      Type.Object({
+        id: Text,
+        kind: Text,
+        vendor: Text,
+        vendor_title: Text,
+        price: Price,
+        input_schema: Type.Unknown(),
+        capability: Type.Union([Capability, Type.Null()]),
+        permitted: Type.Boolean({ description: "Whether the account's plan covers it." }),
+      }),
+    ),
+  ),
+});

@@ -1,0 +1,336 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Sandbox, startSandbox } from '../../src/sandbox/kit.ts';
+import { vidu } from '../../src/sandbox/vendors/vidu.ts';
+import { forEachDatabase } from '../databases.ts';
+import { type RunningApp, runApp } from '../running-app.ts';
+
+const SECRET = 'vidu-secret-key-that-must-not-show';
+const CHANNEL = { name: 'One', vendor: 'vidu', credentials: { api_key: SECRET }, models: ['viduq2'] };
+
+/** What no number field takes; JSON text, as some of it cannot be said in JavaScript. */
+const JUNK_NUMBERS = ['-1', '0.5', '1e308', '1e999', '"5"', '"٥"', '9007199254740993', 'null', 'true', '[]', '{}'];
+
+describe('administration of channels and models', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    let sandbox: Sandbox;
+    let service: RunningApp;
+    before(async () => {
+      sandbox = await startSandbox({ simulators: [vidu] });
+      service = await runApp(await freshUrl());
+    });
+    after(async () => {
+      await service.stop();
+      await sandbox.stop();
+    });
+    const make = async (also: object = {}) =>
+      (await service.root.ok<{ id: number }>('POST', '/api/admin/channels', { ...CHANNEL, ...also })).id;
+    const get = (id: number) => service.root.ok('GET', `/api/admin/channels/${id}`);
+    const audit = async (target: string) =>
+      (await service.root.ok<{ action: string; before: unknown; after: unknown }[]>(
+        'GET',
+        `/api/admin/audit?target=${target}`,
+      )) as { action: string; before: Record<string, unknown>; after: Record<string, unknown> }[];
+
+    it('is for administrators only', async () => {
+      const user = await service.person('plain');
+      for (const [method, url] of [
+        ['GET', '/api/admin/channels'],
+        ['POST', '/api/admin/channels'],
+        ['GET', '/api/admin/channels/1'],
+        ['PUT', '/api/admin/channels/1'],
+        ['DELETE', '/api/admin/channels/1'],
+        ['POST', '/api/admin/channels/1/test'],
+        ['GET', '/api/admin/models'],
+        ['POST', '/api/admin/models'],
+        ['PUT', '/api/admin/models/viduq2'],
+        ['DELETE', '/api/admin/models/viduq2'],
+      ] as const)
+        await user.fails(403, method, url, method === 'GET' ? undefined : {});
+    });
+
+    it('makes, shows, changes by key and removes a channel, all of it in the audit log', async () => {
+      const id = await make();
+      assert.deepEqual(await get(id), {
+        ...(await get(id)),
+        id,
+        name: 'One',
+        vendor: 'vidu',
+        base_url: 'https://api.vidu.cn',
+        credential_keys: ['api_key'],
+        models: ['viduq2'],
+        unserved_models: [],
+        priority: 0,
+        weight: 1,
+        enabled: true,
+        options: {},
+        state: 'healthy',
+        unfinished_tasks: 0,
+        last_errors: [],
+      });
+      await service.root.ok('PUT', `/api/admin/channels/${id}`, { priority: 9, models: ['viduq2', 'later', 'viduq2'] });
+      const changed = await get(id);
+      assert.deepEqual(
+        [changed.name, changed.priority, changed.weight, changed.models, changed.unserved_models],
+        ['One', 9, 1, ['viduq2', 'later'], ['later']],
+      );
+      await service.root.ok('PUT', `/api/admin/channels/${id}`, { credentials: { api_key: `${SECRET}-2` } });
+      const listed = await service.root.send('GET', '/api/admin/channels?vendor=vidu&model=later&enabled=true');
+      assert.deepEqual([listed.body.total, (listed.body.data as { id: number }[])[0]?.id], [1, id]);
+      await service.root.ok('DELETE', `/api/admin/channels/${id}`);
+      assert.match(await service.root.fails(200, 'GET', `/api/admin/channels/${id}`), /No such channel/);
+      const log = await audit(`channel:${id}`);
+      assert.deepEqual(
+        log.map(({ action }) => action),
+        ['channel.delete', 'channel.update', 'channel.update', 'channel.create'],
+      );
+      assert.deepEqual([log[2]?.before.priority, log[2]?.after.priority], [0, 9]);
+      assert.equal(log[1]?.after.credentials, '[masked]');
+      assert.doesNotMatch(JSON.stringify([log, listed.body, changed]), /must-not-show/);
+    });
+
+    it('refuses addresses credentials must not be sent to', async () => {
+      for (const base_url of [
+        'http://api.vidu.cn',
+        'https://127.0.0.1',
+        'https://localhost:8080',
+        'https://[::1]',
+        'https://10.1.2.3',
+        'https://169.254.169.254',
+        'https://metadata.google.internal',
+        'https://2130706433',
+        'https://0x7f.1',
+        'https://intranet',
+        'https://api.vidu.cn/ent/v2',
+        'https://api.vidu.cn/?x=1',
+        'https://user:pass@api.vidu.cn',
+        'ftp://api.vidu.cn',
+        'javascript:alert(1)',
+        'nonsense',
+      ]) {
+        const message = await service.root.fails(400, 'POST', '/api/admin/channels', { ...CHANNEL, base_url });
+        assert.match(message, /base_url/, base_url);
+      }
+      const id = await make({ base_url: 'http://127.0.0.1:9/', options: { private: true } });
+      assert.equal((await get(id)).base_url, 'http://127.0.0.1:9');
+      await service.root.fails(400, 'PUT', `/api/admin/channels/${id}`, { options: {} });
+      assert.deepEqual((await get(id)).options, { private: true }, 'nothing changed');
+      await service.root.fails(400, 'PUT', `/api/admin/channels/${id}`, { options: { private: 'yes' } });
+    });
+
+    it('refuses what a vendor cannot use, without repeating secrets', async () => {
+      for (const wrong of [
+        { credentials: {} },
+        { credentials: { api_key: '' } },
+        { credentials: { access_key: SECRET, secret_key: SECRET } },
+        { credentials: { api_key: SECRET, extra: SECRET } },
+        { credentials: [SECRET] },
+        { credentials: null },
+        { vendor: 'nobody' },
+        { vendor: '__proto__' },
+        { models: ['sora-2'] },
+        { models: ['a b'] },
+        { models: 'viduq2' },
+        { name: '' },
+        { name: '\u202e' },
+        { options: [] },
+        { enabled: 1 },
+      ]) {
+        const message = await service.root.fails(400, 'POST', '/api/admin/channels', { ...CHANNEL, ...wrong });
+        assert.doesNotMatch(message, /must-not-show/);
+      }
+      const id = await make();
+      await service.root.fails(400, 'PUT', `/api/admin/channels/${id}`, { vendor: 'sora' });
+      for (const path of ['0', '-1', 'x', '99999999999999999', '%00', '1e3'])
+        assert.ok([400, 404].includes((await service.root.send('GET', `/api/admin/channels/${path}`)).status), path);
+      await service.root.fails(200, 'PUT', '/api/admin/channels/9007199254740991', { priority: 1 });
+    });
+
+    it('takes whole numbers only', async () => {
+      const id = await make();
+      const before = await get(id);
+      for (const field of ['priority', 'weight'])
+        for (const junk of JUNK_NUMBERS) {
+          if (field === 'priority' && junk === '-1') continue;
+          const { statusCode } = await rawPut(service, `/api/admin/channels/${id}`, `{"${field}":${junk}}`);
+          assert.equal(statusCode, 400, `${field} ${junk}`);
+        }
+      for (const field of ['per_call', 'per_second'])
+        for (const junk of JUNK_NUMBERS) {
+          const text = `{"price":{"${field}":${junk}}}`;
+          assert.equal((await rawPut(service, '/api/admin/models/viduq2', text)).statusCode, 400, text);
+        }
+      for (const junk of ['-1', '1e999', '"2"', '1001', '0.00000000001', 'null']) {
+        const text = `{"price":{"per_call":1,"multipliers":{"mode":{"pro":${junk}}}}}`;
+        assert.equal((await rawPut(service, '/api/admin/models/viduq2', text)).statusCode, 400, text);
+      }
+      assert.deepEqual(await get(id), before);
+    });
+
+    it('asks the upstream whether the credentials work, and answers a summary', async () => {
+      const working = {
+        base_url: sandbox.url('vidu'),
+        credentials: sandbox.credentials('vidu'),
+        options: { private: true },
+      };
+      const id = await make(working);
+      const good = await service.root.ok('POST', `/api/admin/channels/${id}/test`);
+      assert.deepEqual([good.ok, good.reason], [true, '']);
+      await service.root.ok('PUT', `/api/admin/channels/${id}`, { credentials: { api_key: 'wrong' } });
+      const bad = await service.root.ok('POST', `/api/admin/channels/${id}/test`);
+      assert.deepEqual([bad.ok, bad.reason], [false, 'auth']);
+      const shown = await get(id);
+      assert.equal(shown.state, 'resting');
+      assert.deepEqual(
+        (shown.last_errors as { reason: string }[]).map(({ reason }) => reason),
+        ['auth'],
+      );
+      await service.root.ok('PUT', `/api/admin/channels/${id}`, { credentials: working.credentials });
+      assert.equal((await service.root.ok('POST', `/api/admin/channels/${id}/test`)).ok, true);
+      assert.equal((await get(id)).state, 'healthy');
+      const gone = await make({ base_url: 'http://127.0.0.1:9', options: { private: true } });
+      assert.equal((await service.root.ok('POST', `/api/admin/channels/${gone}/test`)).reason, 'unreachable');
+      await service.root.fails(200, 'POST', '/api/admin/channels/123456/test');
+    });
+
+    it('seeds the models of every adapter, and lists to people what can be called now', async () => {
+      const rows = await service.root.send('GET', '/api/admin/models?vendor=vidu&page_size=50');
+      assert.ok((rows.body.total ?? 0) >= 9);
+      const row = await service.root.ok('GET', '/api/admin/models/viduq2-pro');
+      assert.deepEqual([row.kind, row.enabled, row.alias_of, row.channels], ['video', true, null, 0]);
+      const user = await service.person('reader');
+      const names = async () =>
+        (await user.ok<{ id: string; capability: { title: string } }[]>('GET', '/api/models?kind=video')).map(
+          ({ id }) => id,
+        );
+      assert.ok(!(await names()).includes('viduq2-pro'), 'no channel serves it');
+      const id = await make({ models: ['viduq2-pro'] });
+      assert.ok((await names()).includes('viduq2-pro'));
+      await service.root.ok('PUT', `/api/admin/channels/${id}`, { enabled: false });
+      assert.ok(!(await names()).includes('viduq2-pro'));
+    });
+
+    it('makes, changes and removes models and aliases', async () => {
+      const { root } = service;
+      const chat = { id: 'lab/gpt-x', vendor: 'openai', kind: 'chat', price: { input_per_million: 100 } };
+      assert.deepEqual(await root.ok('POST', '/api/admin/models', chat), { id: 'lab/gpt-x' });
+      assert.match(await root.fails(200, 'POST', '/api/admin/models', chat), /exists/);
+      assert.deepEqual((await root.ok('GET', '/api/admin/models/lab~gpt-x')).price, {
+        input_per_million: 100,
+        output_per_million: 0,
+      });
+      await root.ok('PUT', '/api/admin/models/sora-2', { alias_of: 'viduq2', enabled: true });
+      const id = await make({ models: ['sora-2'] });
+      assert.match(await root.fails(200, 'DELETE', '/api/admin/models/sora-2'), /One|names/);
+      assert.match(await root.fails(200, 'DELETE', '/api/admin/models/viduq2'), /names it/);
+      const user = await service.person('alias-reader');
+      const models = await user.ok<{ id: string; vendor: string; capability: { title: string } }[]>(
+        'GET',
+        '/api/models',
+      );
+      const alias = models.find((model) => model.id === 'sora-2');
+      assert.deepEqual([alias?.vendor, alias?.capability.title], ['vidu', 'Vidu q2']);
+      for (const [name, change] of [
+        ['viduq2', { alias_of: 'sora-2' }],
+        ['viduq2', { alias_of: 'viduq1' }],
+        ['viduq1', { alias_of: 'viduq1' }],
+        ['viduq1', { alias_of: 'sora-2' }],
+        ['viduq1', { alias_of: 'nothing' }],
+        ['viduq1', { alias_of: 'lab/gpt-x' }],
+        ['viduq1', { price: null }],
+        ['viduq1', { price: {} }],
+        ['viduq1', { price: { input_per_million: 3 } }],
+        ['viduq1', { kind: 'chat' }],
+        ['viduq1', { id: 'other' }],
+        ['viduq1', { vendor: 'nobody' }],
+      ] as const)
+        await root.fails(400, 'PUT', `/api/admin/models/${name}`, change);
+      await root.ok('PUT', '/api/admin/models/sora-2', { alias_of: null });
+      await root.ok('DELETE', `/api/admin/channels/${id}`);
+      await root.ok('DELETE', '/api/admin/models/lab~gpt-x');
+      await root.fails(200, 'GET', '/api/admin/models/lab~gpt-x');
+      assert.deepEqual(
+        (await audit('model:lab/gpt-x')).map(({ action }) => action),
+        ['model.delete', 'model.create'],
+      );
+      for (const missing of ['vendor', 'kind', 'price'] as const) {
+        const { [missing]: _left, ...rest } = { ...chat, id: 'half' };
+        assert.match(await root.fails(400, 'POST', '/api/admin/models', rest), new RegExp(missing));
+      }
+    });
+
+    it('closes no circle of aliases when two are saved at once', async () => {
+      const { root } = service;
+      for (let round = 0; round < 10; round++) {
+        const [a, b] = [`a${round}`, `b${round}`];
+        for (const id of [a, b])
+          await root.ok('POST', '/api/admin/models', { id, vendor: 'vidu', kind: 'video', price: { per_call: 1 } });
+        const answers = await Promise.all([
+          root.send('PUT', `/api/admin/models/${a}`, { alias_of: b }),
+          root.send('PUT', `/api/admin/models/${b}`, { alias_of: a }),
+        ]);
+        assert.deepEqual(answers.map(({ status }) => String(status)).sort(), ['200', '400']);
+      }
+    });
+
+    it('refuses media schemas that mean nothing, reach outside or cost too much', async () => {
+      const text = (pattern: string) => ({ type: 'object', properties: { a: { type: 'string', pattern } } });
+      const bomb = Object.fromEntries(
+        Array.from({ length: 12 }, (_, i) => [
+          `d${i}`,
+          { anyOf: Array.from({ length: 4 }, () => ({ $ref: `#/$defs/d${i + 1}` })) },
+        ]),
+      );
+      let deep: object = { type: 'string' };
+      for (let i = 0; i < 20; i++) deep = { type: 'array', items: deep };
+      for (const input_schema of [
+        {},
+        { type: 'string' },
+        { type: 'object', properties: 5 },
+        { type: 'object', properties: { a: 5 } },
+        { type: 'object', properties: { a: { type: 'banana' } } },
+        { type: 'object', required: 'a' },
+        { type: 'object', properties: { a: { minimum: 'x' } } },
+        { type: 'object', properties: { a: { $ref: 'https://127.0.0.1/x' } } },
+        { type: 'object', properties: { a: { $ref: '#/$defs/none' } } },
+        { type: 'object', $defs: { b: { $ref: '#/$defs/b' } }, properties: { a: { $ref: '#/$defs/b' } } },
+        { type: 'object', $defs: { ...bomb, d12: { type: 'string' } }, properties: { a: { $ref: '#/$defs/d0' } } },
+        { type: 'object', properties: { a: { 'x-upstream': '__proto__.polluted' } } },
+        { type: 'object', properties: { a: { 'x-upstream': 'a..b' } } },
+        { type: 'object', $id: 'https://x' },
+        { type: 'object', properties: { a: deep } },
+        { type: 'object', description: 'x'.repeat(40_000) },
+        text('(('),
+        text('^(a+)+$'),
+        text('^(\\w|\\d)+$'),
+        text('(.*)*x'),
+        text('x'.repeat(600)),
+      ])
+        assert.match(
+          await service.root.fails(400, 'PUT', '/api/admin/models/viduq2', { input_schema }),
+          /input_schema/,
+          JSON.stringify(input_schema).slice(0, 100),
+        );
+      const good = {
+        type: 'object',
+        required: ['prompt'],
+        $defs: { name: { type: 'string', pattern: '^[a-z]{1,10}$' } },
+        properties: { prompt: { type: 'string' }, style: { $ref: '#/$defs/name', 'x-upstream': 'options.style' } },
+      };
+      await service.root.ok('PUT', '/api/admin/models/viduq2', { input_schema: good });
+      assert.deepEqual((await service.root.ok('GET', '/api/admin/models/viduq2')).input_schema, good);
+      await service.root.ok('PUT', '/api/admin/models/viduq2', { input_schema: null });
+    });
+  });
+});
+
+/** A body as written, for numbers JavaScript would change on the way. */
+function rawPut({ app, root }: RunningApp, url: string, payload: string) {
+  const cookie = [...root.jar].map(([name, value]) => `${name}=${value}`).join('; ');
+  return app.http.fastify.inject({
+    method: 'PUT',
+    url,
+    payload,
+    headers: { cookie, 'content-type': 'application/json', 'service-api-user': String(root.id) },
+  });
+}
