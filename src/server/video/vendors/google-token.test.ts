@@ -57,6 +57,12 @@ test('a key that is not the account’s is the channel’s fault, in the token e
   });
 });
 
+test('a key whose line ends were written out is read all the same', async () => {
+  const { private_key: pem } = sandbox.credentials('veo-vertex').service_account as { private_key: string };
+  const outcome = await veo.submit(request, altered({ private_key: pem.replaceAll('\n', '\\n') }));
+  assert.equal(outcome.kind, 'accepted');
+});
+
 test('a key that cannot be read, or an open token_uri, is found before anything is sent', async () => {
   sandbox.control.clearRequests();
   assert.equal(errorOf(await veo.submit(request, altered({ private_key: 'no key' })))?.reason, 'auth');

@@ -61,7 +61,8 @@ export function signAssertion(account: ServiceAccount, key: KeyObject, audience:
 
 function readKey(pem: string): KeyObject {
   try {
-    return createPrivateKey(pem);
+    // Keys that went through an environment variable arrive with their line ends written out.
+    return createPrivateKey(pem.replaceAll('\\n', '\n'));
   } catch {
     throw unusable("the service account's private_key is not a readable PEM key");
   }

@@ -24,7 +24,8 @@ const to = (call: VendorCall, path: string, body?: Json): OutboundRequest => ({
   signal: call.signal,
 });
 
-const NAME = /^models\/[\w.-]+\/operations\/[\w-]+$/;
+/** A path below the version; no segment begins with a dot, so that none leads upwards. */
+const NAME = /^(?:[\w-][\w.-]*\/){0,8}operations\/[\w-][\w.-]{0,200}$/;
 
 const holderOf = (response: unknown) => asObject(response)?.generateVideoResponse;
 

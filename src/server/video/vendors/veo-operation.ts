@@ -98,7 +98,9 @@ export function readOperation(
     throw refusedPoll(error);
   }
   const operation = asObject(answer.json);
-  if (!operation || operation.name !== handle.name) throw notAnAnswer(answer);
+  // A relay may leave the name out; an empty object or another name is no answer.
+  const { name = operation?.done === undefined ? undefined : handle.name } = operation ?? {};
+  if (!operation || name !== handle.name) throw notAnAnswer(answer);
   const outcome = readState(operation, reader, raw);
   return handle.missing ? { handle: toHandle({ route: handle.route, name: handle.name }), ...outcome } : outcome;
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { recordedReplies } from '../../../../test/fixtures.ts';
 import { tryMutatedReplies } from '../../../../test/mutated-replies.ts';
 import { answeringCall, videoRequest } from '../../../../test/vendor-call.ts';
-import type { OutboundRequest } from '../../platform/outbound/outbound.ts';
+import { OutboundError, type OutboundRequest } from '../../platform/outbound/outbound.ts';
 import { CouldNotAsk, type Json, type QueryOutcome, type VendorCall, type VideoVendor } from '../vendor.ts';
 import { routeOf, veo } from './veo.ts';
 import { vertexBase } from './veo-vertex.ts';
@@ -91,6 +91,22 @@ for (const route of ['gemini', 'vertex'] as const) {
   });
 }
 
+test('an answer about another operation, or about none, is no answer', async () => {
+  for (const json of [{}, { name: 'models/veo/operations/other', done: true }, { name: 7 }, []]) {
+    await assert.rejects(veo.query(GEMINI, routeCall('gemini', { json })), CouldNotAsk, JSON.stringify(json));
+  }
+});
+
+test('gemini: an operation’s name never leads out of the version’s path', async () => {
+  for (const name of ['../../admin/operations/x', 'models/../operations/x', 'operations/..', 'operations/a?b=c', '']) {
+    const submitted = veo.submit(
+      videoRequest({ model: 'veo-3.1-generate-preview' }),
+      routeCall('gemini', { json: { name } }),
+    );
+    await assert.rejects(submitted, OutboundError, name);
+  }
+});
+
 test('gemini: done gives a protected file, fetched at our own base URL with the key', async () => {
   const { state, artifact, raw } = await look('gemini', 'done');
   assert.deepEqual([state, artifact], ['SUCCESS', { kind: 'protected' }]);
@@ -152,7 +168,8 @@ test('vertex: a refused token is replaced once, then the refusal stands', async 
 /** A finished operation of this very name, without an error where it is a success. */
 const mayEnd = (name: string) => (state: 'SUCCESS' | 'FAILURE', reply: Json, status: number) => {
   const operation = Object(reply) as { name?: unknown; done?: unknown };
-  const isOver = status === 200 && operation.name === name && operation.done === true;
+  const isOurs = operation.name === name || operation.name === undefined;
+  const isOver = status === 200 && isOurs && operation.done === true;
   return isOver && (state === 'FAILURE' || !Object.hasOwn(operation, 'error'));
 };
 
