@@ -95,7 +95,7 @@ export const verifyUserCode = endpoint({
   query: Type.Object({ user_code: UserCode }),
   answer: Type.Object({
     success: Type.Boolean(),
-    status: Type.Union(DEVICE_STATUSES.map((status) => Type.Literal(status))),
+    status: Type.Enum(DEVICE_STATUSES),
     message: Type.String(),
   }),
 });

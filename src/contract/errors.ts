@@ -85,6 +85,8 @@ export const ERRORS = {
   user_code_processed: business(),
   device_token_missing: business(401, 'authentication_error'),
   device_authorization_missing: business(404),
+  secrets_full: business(409),
+  last_secret: business(409),
   form_expired: business(403, 'permission_error'),
 
   // Money.

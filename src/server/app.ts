@@ -10,14 +10,18 @@ import { ensureSandboxChannels, type SandboxChannel, seedModels } from './channe
 import { addChannelRoutes } from './channels/routes.ts';
 import { ChannelService } from './channels/service.ts';
 import { ChannelStore } from './channels/store.ts';
+import { addDeviceClientRoutes } from './device-auth/admin-routes.ts';
+import { makeDeviceAuth } from './device-auth/device-auth.ts';
+import { addDeviceRoutes } from './device-auth/routes.ts';
 import { makeMailbox } from './mailbox/mailbox.ts';
 import { addMailboxRoutes } from './mailbox/routes.ts';
 import { migrations } from './migrations.ts';
 import type { Notifier } from './notifications/notifier.ts';
 import { makeAddressOf } from './platform/address.ts';
-import { type Clock, systemClock } from './platform/clock.ts';
+import type { Clock } from './platform/clock.ts';
 import type { Config } from './platform/config.ts';
 import { type Database, openDatabase } from './platform/db/database.ts';
+import { openDatabaseClock } from './platform/db/database-clock.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { type Http, makeHttp } from './platform/http/server.ts';
 import { addServiceRoutes, openMetricsPort } from './platform/http/service-routes.ts';
@@ -63,12 +67,13 @@ const SWEEP_MS = 60_000;
 
 /** Constructs everything and connects it; the only place that does. Nothing listens and no work starts before `listen`. */
 export async function makeApp(config: Config, overrides: Overrides = {}): Promise<App> {
-  const clock = overrides.clock ?? systemClock;
   const log = overrides.log ?? openLog(config.logLevel);
   const stopping = new AbortController();
   const masterKey = openMasterKey(config);
   const database = openDatabase<Tables>(config.databaseUrl, { log, poolMax: config.databasePool });
   await migrate(database, migrations);
+  const databaseClock = await openDatabaseClock(database);
+  const clock = overrides.clock ?? databaseClock;
   await assertMasterKey(database, masterKey);
   const metrics = makeMetrics();
   const outbound = openOutbound();
@@ -82,7 +87,19 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
 
   const vault = makeVault(masterKey);
   const quota = makeQuota(new QuotaStore(database), clock, NO_ALLOWANCES);
-  const accounts = makeAccounts({ config, database, clock, log, vault, limits, outbound, quota });
+  const accounts = makeAccounts({
+    config,
+    database,
+    clock,
+    log,
+    vault,
+    limits,
+    outbound,
+    quota,
+    // Made below: device sign-ins stand on accounts, and accounts ask them back.
+    deviceTokens: { find: (hash) => deviceAuth.find(hash), used: (id, address) => deviceAuth.used(id, address) },
+    endsWithAccount: [{ endAll: (trx, userId) => deviceAuth.endAll(trx, userId) }],
+  });
 
   const channelStore = new ChannelStore(database);
   const channels = new ChannelService({ store: channelStore, vault, clock, log });
@@ -103,6 +120,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
 
   // TEMPORARY until notifications land.
   const notifier: Notifier = { notify: async () => {} };
+  const deviceAuth = makeDeviceAuth({ config, database, clock, log, limits, notifier, accounts });
 
   const http = await makeHttp({
     log,
@@ -121,6 +139,8 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   renewSessionCookies(http.fastify, cookies);
   addAccountRoutes(routes, { accounts, cookies });
   addMailboxRoutes(routes, mailbox);
+  addDeviceRoutes(routes, { deviceAuth, logins: accounts.logins, cookies, baseUrl: config.baseUrl });
+  addDeviceClientRoutes(routes, deviceAuth);
   const video = makeVideo(routes, {
     database,
     quota,
@@ -157,7 +177,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   let metricsServer: Server | undefined;
   let sandbox: OpenSandbox | undefined;
   const sweep = (): void => {
-    Promise.all([video.sweep(), accounts.sweep()]).catch((error: unknown) =>
+    Promise.all([video.sweep(), accounts.sweep(), deviceAuth.sweep()]).catch((error: unknown) =>
       log.error({ err: error }, 'a sweep failed'),
     );
   };
@@ -198,11 +218,13 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
       await http.close(graceMs);
       await video.synchronizer.stop();
       await mailbox.stop();
+      await deviceAuth.close();
       await accounts.close();
       await outbound.close(graceMs);
       await channels.flush();
       await limits.close();
       await sandbox?.stop();
+      databaseClock.stop();
       await database.close();
     },
   };

@@ -1,5 +1,6 @@
 import { accountMigrations } from './accounts/tables.ts';
 import { channelMigrations } from './channels/tables.ts';
+import { deviceAuthMigrations } from './device-auth/tables.ts';
 import { mailboxMigrations } from './mailbox/tables.ts';
 import type { Migration } from './platform/db/migrate.ts';
 import { metaMigrations } from './platform/db/tables.ts';
@@ -15,6 +16,7 @@ export const migrations: readonly Migration[] = [
   ...metaMigrations,
   ...limitMigrations,
   ...accountMigrations,
+  ...deviceAuthMigrations,
   ...quotaMigrations,
   ...channelMigrations,
   ...videoMigrations,

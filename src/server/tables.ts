@@ -1,5 +1,6 @@
 import type { AccountTables } from './accounts/tables.ts';
 import type { ChannelTables } from './channels/tables.ts';
+import type { DeviceAuthTables } from './device-auth/tables.ts';
 import type { MailboxTables } from './mailbox/tables.ts';
 import type { MetaTables } from './platform/db/tables.ts';
 import type { LimitTables } from './platform/limits/tables.ts';
@@ -21,6 +22,7 @@ export interface Tables
   extends MetaTables,
     LimitTables,
     AccountTables,
+    DeviceAuthTables,
     ChannelTables,
     QuotaTables,
     VideoTables,

@@ -22,6 +22,7 @@ import { type Logins, makeLogins } from './logins.ts';
 import { makePasswords, type Passwords } from './passwords.ts';
 import { makePeople, type People, type PlanOf } from './people.ts';
 import { makeSessions, type Sessions } from './sessions.ts';
+import { makeStanding, type Standing } from './standing.ts';
 import { makeTokens, type Tokens } from './tokens.ts';
 import { makeTwoFactors, type TwoFactors } from './two-factor.ts';
 import { makeUserTokens, type UserTokens } from './user-tokens.ts';
@@ -69,6 +70,7 @@ export interface Accounts {
   auditLog(filter: AuditFilter, page: Page): ReturnType<typeof listAudit>;
   readonly passwords: Passwords;
   readonly endLogins: EndLogins;
+  readonly standing: Standing;
   /** Makes the first root account where there has never been one; call it before listening. */
   start(show: (line: string) => void): Promise<void>;
   /** Removes what has expired. */
@@ -137,6 +139,7 @@ export function makeAccounts(parts: AccountsParts): Accounts {
     auditLog: (filter, page) => listAudit(database.kysely, filter, page),
     passwords,
     endLogins,
+    standing: makeStanding(database),
     start: (show) =>
       makeFirstAdministrator({
         database,

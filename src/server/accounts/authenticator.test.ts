@@ -45,7 +45,7 @@ forEachDatabase((_name, open) => {
 
   before(async () => {
     service = await startService(await open(), {
-      parts: { deviceTokens: { find: async (hash) => deviceTokens.get(hash) } },
+      parts: { deviceTokens: { find: async (hash) => deviceTokens.get(hash), used: () => {} } },
     });
     user = await service.person('somebody');
     root = service.visitor();

@@ -17,6 +17,8 @@ export interface DeviceTokens {
   find(
     tokenHash: string,
   ): Promise<{ readonly userId: number; readonly authorizationId: number; readonly expiresAt: number } | undefined>;
+  /** One of them was used. */
+  used(authorizationId: number, address: string): void;
 }
 
 export interface AuthenticatorParts {
@@ -30,7 +32,7 @@ export interface AuthenticatorParts {
 }
 
 /** What a credential is, is told by its prefix; a kind is looked up in its own table only and never passes for another. */
-export const PREFIX = { session: 'rgs_', userToken: 'rgut_', device: 'rgat_', sk: 'sk-', llm: 'llm_' } as const;
+export const PREFIX = { session: 'rgs_', userToken: 'rgut_', device: 'rgat_', sk: 'sk-' } as const;
 
 const ALL_MODELS: readonly string[] = [];
 
@@ -64,7 +66,7 @@ export function makeAuthenticator(parts: AuthenticatorParts): Authenticator {
   };
 
   return {
-    async account(policy, { headers, session }: Credentials) {
+    async account(policy, { headers, session, address }: Credentials) {
       // A bearer value stands alone: a wrong one is not made good by a cookie that came along.
       const token = headers.authorization === undefined ? session : bearerOf(headers.authorization);
       if (token === undefined || token.length > 200) throw new AppError('unauthorized');
@@ -72,6 +74,7 @@ export function makeAuthenticator(parts: AuthenticatorParts): Authenticator {
       if (found === undefined || found.status !== ENABLED) throw new AppError('unauthorized');
       const { caller } = found;
       if (headers[userHeader] !== String(caller.userId)) throw new AppError('unauthorized');
+      if (caller.kind === 'device') parts.deviceTokens?.used(caller.authorizationId, address);
       if (policy === 'account') return caller;
       if (caller.kind === 'device') throw new AppError('forbidden');
       if (policy !== 'owner' && outranks(policy, caller.role)) throw new AppError('forbidden');
@@ -110,5 +113,5 @@ function keyOf(headers: IncomingHttpHeaders): string | undefined {
     headers['x-api-key'] ??
     headers['x-goog-api-key'];
   if (typeof key !== 'string' || key.length > 200) return undefined;
-  return key.startsWith(PREFIX.sk) || key.startsWith(PREFIX.llm) ? key : undefined;
+  return key.startsWith(PREFIX.sk) ? key : undefined;
 }

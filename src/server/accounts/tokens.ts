@@ -6,6 +6,7 @@ import { invalid, notExist } from '../platform/errors.ts';
 import { hashToken, randomToken } from '../platform/secrets.ts';
 import type { Quota } from '../quota/quota.ts';
 import type { Tables } from '../tables.ts';
+import { PREFIX } from './authenticator.ts';
 import { insertToken, listTokens, revokeToken, updateToken } from './token-store.ts';
 
 type Trx = Transaction<Tables>;
@@ -56,8 +57,9 @@ export function makeTokens(database: Database<Tables>, clock: Clock, quota: Quot
       ...(models === undefined ? {} : { models: models.length === 0 ? null : JSON.stringify([...new Set(models)]) }),
     };
   };
-  const mint = async (trx: Trx, kind: 'sk' | 'llm', prefix: string, userId: number, settings: TokenSettings) => {
-    const key = randomToken(prefix, 42, { checksum: true });
+  /** Both kinds look alike: whoever is handed one treats it as any other key. */
+  const mint = async (trx: Trx, kind: 'sk' | 'llm', userId: number, settings: TokenSettings) => {
+    const key = randomToken(PREFIX.sk, 42, { checksum: true });
     const id = await insertToken(trx, {
       name: '',
       models: null,
@@ -66,7 +68,7 @@ export function makeTokens(database: Database<Tables>, clock: Clock, quota: Quot
       kind,
       user_id: userId,
       hash: hashToken(key),
-      hint: key.slice(0, prefix.length + 4),
+      hint: key.slice(0, PREFIX.sk.length + 4),
       created_at: clock.now(),
     });
     return { id, key };
@@ -74,7 +76,7 @@ export function makeTokens(database: Database<Tables>, clock: Clock, quota: Quot
   return {
     make: (userId, settings) =>
       database.transaction(async (trx) => {
-        const made = await mint(trx, 'sk', 'sk-', userId, settings);
+        const made = await mint(trx, 'sk', userId, settings);
         if (typeof settings.quota_limit === 'number') await quota.limitToken(trx, made.id, settings.quota_limit);
         return made;
       }),
@@ -102,7 +104,7 @@ export function makeTokens(database: Database<Tables>, clock: Clock, quota: Quot
     async revoke(userId, id) {
       if (!(await revokeToken(database.kysely, userId, id, 'sk', clock.now()))) throw notExist('token');
     },
-    issueLlm: (trx, userId, name) => mint(trx, 'llm', 'llm_', userId, { name }),
+    issueLlm: (trx, userId, name) => mint(trx, 'llm', userId, { name }),
     revokeLlm: (trx, userId, id) => revokeToken(trx, userId, id, 'llm', clock.now()),
   };
 }

@@ -25,6 +25,8 @@ export interface Config {
   readonly metricsToken: string | undefined;
   readonly sandbox: boolean;
   readonly deviceCodeTtlSeconds: number;
+  readonly deviceCodesPerAddress: number;
+  readonly deviceCodesPerClient: number;
   readonly refreshReuseWindowSeconds: number;
   readonly ambiguousSubmitTtlSeconds: number;
   readonly syncPeriodSeconds: number;
@@ -187,6 +189,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     metricsToken: text('METRICS_TOKEN'),
     sandbox,
     deviceCodeTtlSeconds: integer('DEVICE_CODE_TTL_SECONDS', 1, 86400),
+    deviceCodesPerAddress: integer('DEVICE_CODES_PER_ADDRESS', 1, 1e9),
+    deviceCodesPerClient: integer('DEVICE_CODES_PER_CLIENT', 1, 1e9),
     refreshReuseWindowSeconds: integer('REFRESH_REUSE_WINDOW_SECONDS', 10, 3600),
     ambiguousSubmitTtlSeconds: integer('AMBIGUOUS_SUBMIT_TTL_SECONDS', 1, 86400),
     syncPeriodSeconds: integer('SYNC_PERIOD_SECONDS', 1, 3600),

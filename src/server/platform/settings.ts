@@ -47,6 +47,11 @@ export const SETTINGS = {
     meaning: '1 starts simulated vendors on loopback with a channel for each. Never in production.',
   },
   DEVICE_CODE_TTL_SECONDS: { default: '600', meaning: 'How long a device code waits for approval.' },
+  DEVICE_CODES_PER_ADDRESS: { default: '300', meaning: 'Device codes one address may ask for in ten minutes.' },
+  DEVICE_CODES_PER_CLIENT: {
+    default: '100000',
+    meaning: 'Device codes one client may ask for in ten minutes, over all addresses.',
+  },
   REFRESH_REUSE_WINDOW_SECONDS: {
     default: '60',
     meaning: 'A refresh token used again within this time fails without ending the sign-in.',

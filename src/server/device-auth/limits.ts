@@ -1,0 +1,60 @@
+import type { ErrorCode } from '../../contract/errors.ts';
+import { addressKey } from '../platform/address.ts';
+import { AppError } from '../platform/errors.ts';
+import type { Limiter, Limits, LimitVerdict } from '../platform/limits/limits.ts';
+
+const WINDOW_SECONDS = 600;
+
+export interface LimitConfig {
+  /** Codes one address may ask for in ten minutes. */
+  readonly deviceCodesPerAddress: number;
+  /** Codes one client may ask for in ten minutes, over all addresses. */
+  readonly deviceCodesPerClient: number;
+}
+
+/** What strangers may do how often. All are counted over ten minutes. */
+export interface DeviceLimits {
+  /** @throws rate_limit_exceeded */
+  spendCode(address: string, clientId: string): Promise<void>;
+  /** Books a wrong user_code. @throws rate_limit_exceeded when it was one too many to be answered */
+  miss(address: string): Promise<void>;
+  /** Keeps an address that guessed too often from learning of a hit; a hit itself costs nothing. @throws rate_limit_exceeded */
+  assertMayHit(address: string): Promise<void>;
+  /** Books a password tried for a code before it is looked at; five wrong ones close the code to logins. @throws rate_limit_exceeded */
+  spendLogin(userCode: string): Promise<void>;
+  loginSucceeded(userCode: string): Promise<void>;
+  /** Books wrong client credentials. @throws rate_limit_exceeded, still calling itself invalid_client */
+  wrongClient(address: string): Promise<void>;
+}
+
+export function makeDeviceLimits(limits: Limits, config: LimitConfig): DeviceLimits {
+  const define = (name: string, points: number): Limiter =>
+    limits.define({ name: `device-${name}`, points, durationSeconds: WINDOW_SECONDS });
+  const codesOfAddress = define('codes-address', config.deviceCodesPerAddress);
+  const codesOfClient = define('codes-client', config.deviceCodesPerClient);
+  const misses = define('misses', 10);
+  const logins = define('logins', 5);
+  const wrongClients = define('wrong-clients', 300);
+  return {
+    async spendCode(address, clientId) {
+      assertAllowed(await codesOfAddress.consume(addressKey(address)));
+      assertAllowed(await codesOfClient.consume(clientId));
+    },
+    miss: async (address) => assertAllowed(await misses.consume(addressKey(address))),
+    assertMayHit: async (address) => assertAllowed(await misses.peek(addressKey(address))),
+    spendLogin: async (userCode) => assertAllowed(await logins.consume(userCode)),
+    loginSucceeded: (userCode) => logins.giveBack(userCode),
+    wrongClient: async (address) => assertAllowed(await wrongClients.consume(addressKey(address)), 'invalid_client'),
+  };
+}
+
+/** @param publicCode the word for clients that know only the codes of RFC 6749 and RFC 8628 */
+export function assertAllowed({ allowed, retryAfterMs }: LimitVerdict, publicCode?: ErrorCode): void {
+  if (allowed) return;
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  throw new AppError('rate_limit_exceeded', {
+    params: { seconds },
+    retryAfterSeconds: seconds,
+    ...(publicCode === undefined ? {} : { publicCode }),
+  });
+}

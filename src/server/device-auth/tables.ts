@@ -1,0 +1,174 @@
+import type { Generated } from 'kysely';
+import { CLI_CLIENT } from '../../contract/cli-client.ts';
+import type { Dialect } from '../platform/db/dialect.ts';
+import type { Migration, UntypedTables } from '../platform/db/migrate.ts';
+import { hashToken } from '../platform/secrets.ts';
+
+export interface DeviceAuthTables {
+  /** Official clients. `enabled` is the kill switch. */
+  device_clients: { client_id: string; name: string; enabled: 0 | 1; created_at: number };
+  /** At most two a client, so that a secret can be replaced while the old one still ships. SHA-256 only. */
+  device_client_secrets: { id: Generated<number>; client_id: string; hash: string; hint: string; created_at: number };
+  /** What a device waits on (RFC 8628 section 3.2). Rows past `sweep_at` do not exist for any question. */
+  device_codes: {
+    id: Generated<number>;
+    device_code_hash: string;
+    /** Eight letters, no dash. */
+    user_code: string;
+    client_id: string;
+    client_name: string;
+    /** Empty: the client named none, and nothing is ever matched by it. */
+    device_id: string;
+    /** Where the code was asked for, and by what program. */
+    address: string;
+    user_agent: string;
+    status: 'pending' | 'approved' | 'denied' | 'used';
+    /** The account that logged in for this code; no other may decide it. */
+    claimed_by: number | null;
+    /** The account that decided. */
+    user_id: number | null;
+    created_at: number;
+    /** End of `pending`. */
+    expires_at: number;
+    decided_at: number | null;
+    /** Ends of the tokens, fixed when the person approves although they are made when the client collects. */
+    access_expires_at: number | null;
+    refresh_expires_at: number | null;
+    /** For the standard face: the interval in force and the last poll that kept or broke it. */
+    interval_seconds: number;
+    polled_at: number | null;
+    sweep_at: number;
+  };
+  /** A signed-in device: its three tokens. Has the id of its code. */
+  device_authorizations: {
+    id: number;
+    user_id: number;
+    client_id: string;
+    client_name: string;
+    device_id: string;
+    address: string;
+    user_agent: string;
+    access_hash: string;
+    access_expires_at: number;
+    refresh_expires_at: number;
+    llm_token_id: number;
+    created_at: number;
+    last_used_at: number;
+    last_address: string;
+  };
+  /** Every refresh_token a device ever had until it expires, so that a second use is noticed (RFC 9700 section 4.14.2). */
+  device_refresh_tokens: {
+    hash: string;
+    authorization_id: number;
+    client_id: string;
+    expires_at: number;
+    used_at: number | null;
+  };
+}
+
+type Trx = Parameters<Migration['up']>[0];
+
+const required: Parameters<ReturnType<Trx['schema']['createTable']>['addColumn']>[2] = (column) => column.notNull();
+
+export const deviceAuthMigrations: readonly Migration[] = [
+  {
+    id: '0005-device-auth',
+    up: async (trx, dialect) => {
+      await createClients(trx, dialect);
+      await createCodes(trx, dialect);
+      await createAuthorizations(trx, dialect);
+    },
+  },
+];
+
+/** Our own command line is there from the first start; an administrator may switch it off or remove it for good. */
+async function createClients(trx: Trx, { int64, bool, text, autoIncrement }: Dialect): Promise<void> {
+  await trx.schema
+    .createTable('device_clients')
+    .addColumn('client_id', text, (column) => column.primaryKey())
+    .addColumn('name', text, required)
+    .addColumn('enabled', bool, required)
+    .addColumn('created_at', int64, required)
+    .execute();
+  await trx.schema
+    .createTable('device_client_secrets')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('client_id', text, required)
+    .addColumn('hash', text, required)
+    .addColumn('hint', text, required)
+    .addColumn('created_at', int64, required)
+    .execute();
+  await trx.schema
+    .createIndex('device_client_secrets_by_client')
+    .on('device_client_secrets')
+    .column('client_id')
+    .execute();
+  const row = { client_id: CLI_CLIENT.id, created_at: Date.now() };
+  const secret = { hash: hashToken(CLI_CLIENT.secret), hint: CLI_CLIENT.secret.slice(0, 8) };
+  const insert = (table: string, values: UntypedTables[string]) => trx.insertInto(table).values(values).execute();
+  await insert('device_clients', { ...row, name: CLI_CLIENT.name, enabled: 1 });
+  await insert('device_client_secrets', { ...row, ...secret });
+}
+
+async function createCodes(trx: Trx, { int64, text, autoIncrement }: Dialect): Promise<void> {
+  await trx.schema
+    .createTable('device_codes')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('device_code_hash', text, (column) => column.notNull().unique())
+    .addColumn('user_code', text, (column) => column.notNull().unique())
+    .addColumn('client_id', text, required)
+    .addColumn('client_name', text, required)
+    .addColumn('device_id', text, required)
+    .addColumn('address', text, required)
+    .addColumn('user_agent', text, required)
+    .addColumn('status', text, required)
+    .addColumn('claimed_by', int64)
+    .addColumn('user_id', int64)
+    .addColumn('created_at', int64, required)
+    .addColumn('expires_at', int64, required)
+    .addColumn('decided_at', int64)
+    .addColumn('access_expires_at', int64)
+    .addColumn('refresh_expires_at', int64)
+    .addColumn('interval_seconds', int64, required)
+    .addColumn('polled_at', int64)
+    .addColumn('sweep_at', int64, required)
+    .execute();
+  const index = (name: string) => trx.schema.createIndex(name).on('device_codes');
+  // Only rows that can be matched at all are in these two, so that making a code touches few indexes.
+  await index('device_codes_by_device').columns(['client_id', 'device_id']).where('device_id', '!=', '').execute();
+  await index('device_codes_by_user').column('user_id').where('user_id', 'is not', null).execute();
+  await index('device_codes_by_end').column('sweep_at').execute();
+}
+
+async function createAuthorizations(trx: Trx, { int64, text }: Dialect): Promise<void> {
+  await trx.schema
+    .createTable('device_authorizations')
+    .addColumn('id', int64, (column) => column.primaryKey())
+    .addColumn('user_id', int64, required)
+    .addColumn('client_id', text, required)
+    .addColumn('client_name', text, required)
+    .addColumn('device_id', text, required)
+    .addColumn('address', text, required)
+    .addColumn('user_agent', text, required)
+    .addColumn('access_hash', text, (column) => column.notNull().unique())
+    .addColumn('access_expires_at', int64, required)
+    .addColumn('refresh_expires_at', int64, required)
+    .addColumn('llm_token_id', int64, required)
+    .addColumn('created_at', int64, required)
+    .addColumn('last_used_at', int64, required)
+    .addColumn('last_address', text, required)
+    .execute();
+  const index = (name: string, on: string, columns: string[]) => trx.schema.createIndex(name).on(on).columns(columns);
+  await index('device_authorizations_by_user', 'device_authorizations', ['user_id', 'id']).execute();
+  await index('device_authorizations_by_client', 'device_authorizations', ['client_id']).execute();
+  await index('device_authorizations_by_llm_token', 'device_authorizations', ['llm_token_id']).execute();
+  await trx.schema
+    .createTable('device_refresh_tokens')
+    .addColumn('hash', text, (column) => column.primaryKey())
+    .addColumn('authorization_id', int64, required)
+    .addColumn('client_id', text, required)
+    .addColumn('expires_at', int64, required)
+    .addColumn('used_at', int64)
+    .execute();
+  await index('device_refresh_tokens_by_end', 'device_refresh_tokens', ['expires_at']).execute();
+}

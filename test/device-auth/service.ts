@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { CLI_CLIENT } from '../../src/contract/cli-client.ts';
+import { type App, makeApp } from '../../src/server/app.ts';
+import { type HandClock, handClock } from '../../src/server/platform/clock.ts';
+import { readConfig } from '../../src/server/platform/config.ts';
+import { Person } from '../accounts/person.ts';
+
+export const ROOT_PASSWORD = 'root-password-1';
+
+export interface IssuedCode {
+  readonly device_code: string;
+  readonly user_code: string;
+  readonly verification_uri: string;
+  readonly verification_uri_complete: string;
+  readonly expires_in: number;
+  readonly interval: number;
+}
+
+export interface Tokens {
+  readonly access_token: string;
+  readonly refresh_token: string;
+  readonly llm_token: string;
+  readonly token_type: string;
+  readonly expires_in: number;
+  readonly user_id: number;
+  readonly username: string;
+  readonly display_name: string;
+}
+
+export interface Credentials {
+  readonly client_id: string;
+  readonly client_secret: string;
+}
+
+export const CLI: Credentials = { client_id: CLI_CLIENT.id, client_secret: CLI_CLIENT.secret };
+
+/** The whole service on a database of the test's, with a clock in hand. */
+export class DeviceService {
+  readonly app: App;
+  readonly clock: HandClock;
+  readonly url: string;
+
+  constructor(app: App, clock: HandClock, url: string) {
+    this.app = app;
+    this.clock = clock;
+    this.url = url;
+  }
+
+  visitor(address = '127.0.0.1'): Person {
+    return new Person(this.app.http.fastify, address);
+  }
+
+  /** Registers and logs in. */
+  async person(username: string, address?: string): Promise<Person> {
+    const person = this.visitor(address);
+    await person.register(username);
+    await person.logIn(username);
+    return person;
+  }
+
+  async root(): Promise<Person> {
+    const root = this.visitor();
+    await root.logIn('root', ROOT_PASSWORD);
+    return root;
+  }
+
+  code(body: Record<string, unknown> = {}, address?: string): Promise<IssuedCode> {
+    return this.visitor(address).ok('POST', '/api/auth/device/code', { client_id: CLI.client_id, ...body });
+  }
+
+  /** Polls and answers the body, success or not; the status is 200 either way. */
+  async poll(device_code: string, credentials: Credentials = CLI, address?: string) {
+    const answer = await this.visitor(address).send('POST', '/api/auth/device/token', { device_code, ...credentials });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    return answer.body as { success: boolean; error?: string; message?: string; data?: Tokens };
+  }
+
+  async refresh(refresh_token: string, credentials: Credentials = CLI) {
+    const answer = await this.visitor().send('POST', '/api/auth/device/refresh', { refresh_token, ...credentials });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    return answer.body as { success: boolean; error?: string; message?: string; data?: Tokens };
+  }
+
+  async verify(user_code: string, address?: string) {
+    return this.visitor(address).send('GET', `/api/auth/device/verify?user_code=${encodeURIComponent(user_code)}`);
+  }
+
+  async status(user_code: string): Promise<unknown> {
+    return ((await this.verify(user_code)).body as { status?: string }).status;
+  }
+
+  /** A whole sign-in: code, approval, tokens. */
+  async signIn(person: Person, body: Record<string, unknown> = {}): Promise<Tokens> {
+    const code = await this.code(body);
+    await person.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
+    const { data } = await this.poll(code.device_code);
+    assert.ok(data);
+    return data;
+  }
+
+  /** A management request with a device's access_token. */
+  asDevice(
+    tokens: Pick<Tokens, 'access_token'>,
+    userId: number,
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    url: string,
+    body?: unknown,
+  ) {
+    const headers = { authorization: `Bearer ${tokens.access_token}`, 'service-api-user': String(userId) };
+    return this.visitor().send(method, url, body, headers);
+  }
+
+  /** Whether a model call is let in by the key; GET /v1/models needs nothing else. */
+  async opensModels(key: string): Promise<boolean> {
+    const answer = await this.visitor().send('GET', '/v1/models', undefined, { authorization: `Bearer ${key}` });
+    return answer.status !== 401;
+  }
+}
+
+export interface ServiceOptions {
+  readonly env?: Record<string, string>;
+  readonly clock?: HandClock;
+  readonly masterKey?: string;
+}
+
+/** Starts it on the database of the url; close `app` when done. */
+export async function startDeviceService(url: string, options: ServiceOptions = {}): Promise<DeviceService> {
+  const clock = options.clock ?? handClock();
+  const config = readConfig({
+    PORT: '0',
+    DATABASE_URL: url,
+    LOG_LEVEL: 'silent',
+    ADMIN_PASSWORD: ROOT_PASSWORD,
+    DEVICE_CODES_PER_ADDRESS: '1000000',
+    MASTER_KEY: options.masterKey ?? randomBytes(32).toString('base64'),
+    ...options.env,
+  });
+  const app = await makeApp(config, { clock });
+  const { port } = await app.listen();
+  return new DeviceService(app, clock, `http://127.0.0.1:${port}`);
+}
