@@ -104,6 +104,31 @@ export const putSelf = endpoint({
   answer: Done,
 });
 
+const Settings = {
+  time_zone: Type.String({ minLength: 1, maxLength: 64, description: 'IANA name; days of allowances begin by it' }),
+};
+
+export const getSettings = endpoint({
+  method: 'GET',
+  path: '/api/user/settings',
+  summary: 'Settings of the account',
+  tag: 'accounts',
+  policy: 'account',
+  envelope: 'api',
+  answer: Ok(Type.Object(Settings)),
+});
+
+export const putSettings = endpoint({
+  method: 'PUT',
+  path: '/api/user/settings',
+  summary: 'Change settings; only the named keys change',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  body: Type.Partial(Type.Object(Settings)),
+  answer: Done,
+});
+
 export const listSessions = endpoint({
   method: 'GET',
   path: '/api/user/sessions',

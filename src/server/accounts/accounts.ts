@@ -23,6 +23,7 @@ import { makePasswords, type Passwords } from './passwords.ts';
 import { makePeople, type People, type PlanOf } from './people.ts';
 import { makeSessions, type Sessions } from './sessions.ts';
 import { makeStanding, type Standing } from './standing.ts';
+import { makeSettings, type Settings } from './settings.ts';
 import { makeTokens, type Tokens } from './tokens.ts';
 import { makeTwoFactors, type TwoFactors } from './two-factor.ts';
 import { makeUserTokens, type UserTokens } from './user-tokens.ts';
@@ -65,6 +66,7 @@ export interface Accounts {
   readonly twoFactors: TwoFactors;
   readonly people: People;
   readonly bindings: Bindings;
+  readonly settings: Settings;
   readonly administration: Administration;
   /** Audit entries, newest first. */
   auditLog(filter: AuditFilter, page: Page): ReturnType<typeof listAudit>;
@@ -135,6 +137,7 @@ export function makeAccounts(parts: AccountsParts): Accounts {
           : logPhoneDriver(log),
       messaging: httpMessagingVerifier(outbound, config.messagingVerifyUrl),
     }),
+    settings: makeSettings(database),
     administration: makeAdministration({ database, clock, people, passwords, quota, audit, endLogins }),
     auditLog: (filter, page) => listAudit(database.kysely, filter, page),
     passwords,

@@ -166,6 +166,19 @@ forEachDatabase((_name, open) => {
     for (const visitor of logins) await visitor.fails(401, 'GET', '/api/user/self');
   });
 
+  it('keeps the time zone days are counted in', async () => {
+    const person = await service.person('zoned');
+    assert.deepEqual(await person.ok('GET', '/api/user/settings'), { time_zone: 'UTC' });
+    await person.ok('PUT', '/api/user/settings', { time_zone: 'Asia/Shanghai' });
+    await person.ok('PUT', '/api/user/settings', {});
+    assert.deepEqual(await person.ok('GET', '/api/user/settings'), { time_zone: 'Asia/Shanghai' });
+    for (const time_zone of ['', 'Mars/Base', '+02:00', '../etc', 5, null, 'x'.repeat(65)]) {
+      await person.fails(400, 'PUT', '/api/user/settings', { time_zone });
+    }
+    const inside = await service.database.transaction((trx) => service.accounts.settings.timeZoneIn(trx, person.id));
+    assert.equal(inside, 'Asia/Shanghai');
+  });
+
   it('refuses junk bodies in the envelope', async () => {
     const person = await service.person('junk');
     const raw = (payload: string, type = 'application/json') =>

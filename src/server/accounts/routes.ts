@@ -9,6 +9,7 @@ import type { Accounts } from './accounts.ts';
 import { addAccountAdminRoutes } from './admin-routes.ts';
 import { addBindingRoutes } from './binding-routes.ts';
 import { toLoggedIn, toSeconds, toSecondsOrNull, toUserRow, traceOf, visitorOf } from './presenter.ts';
+import { addSettingsRoutes } from './settings-routes.ts';
 
 export interface AccountRouteParts {
   readonly accounts: Accounts;
@@ -19,6 +20,7 @@ export interface AccountRouteParts {
 export function addAccountRoutes(routes: Routes, { accounts, cookies }: AccountRouteParts): void {
   addBindingRoutes(routes, accounts);
   addAccountAdminRoutes(routes, accounts);
+  addSettingsRoutes(routes, accounts);
   const { people, logins, sessions, tokens, twoFactors, userTokens } = accounts;
 
   routes.add(lines.register, async ({ body }) => {

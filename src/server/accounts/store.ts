@@ -182,3 +182,10 @@ export async function listAccounts(
   ]);
   return { rows, total: Number(count.total) };
 }
+
+/** IANA name of the zone whose midnight begins an account's day; UTC for whoever is gone. */
+export const findTimeZone = async (db: Executor, userId: number): Promise<string> =>
+  (await db.selectFrom('accounts').select('time_zone').where('id', '=', userId).executeTakeFirst())?.time_zone ?? 'UTC';
+
+export const setTimeZone = (db: Executor, userId: number, timeZone: string): Promise<unknown> =>
+  db.updateTable('accounts').set({ time_zone: timeZone }).where('id', '=', userId).execute();

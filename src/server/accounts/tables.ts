@@ -13,6 +13,8 @@ export interface AccountTables {
     role: 'user' | 'admin' | 'root';
     /** 1 enabled, 2 disabled. */
     status: number;
+    /** IANA name. */
+    time_zone: Generated<string>;
     created_at: number;
     removed_at: number | null;
   };
@@ -169,6 +171,15 @@ export const accountMigrations: readonly Migration[] = [
         .execute();
       await index('audit_log_by_actor', 'audit_log', ['actor_id', 'id']).execute();
       await index('audit_log_by_target', 'audit_log', ['target', 'id']).execute();
+    },
+  },
+  {
+    id: '0003-account-settings',
+    up: async (trx, { text }) => {
+      await trx.schema
+        .alterTable('accounts')
+        .addColumn('time_zone', text, (column) => column.notNull().defaultTo('UTC'))
+        .execute();
     },
   },
 ];
