@@ -87,6 +87,8 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
 
   const vault = makeVault(masterKey);
   const quota = makeQuota(new QuotaStore(database), clock, NO_ALLOWANCES);
+  // TEMPORARY until notifications land.
+  const notifier: Notifier = { notify: async () => {} };
   const accounts = makeAccounts({
     config,
     database,
@@ -96,6 +98,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
     limits,
     outbound,
     quota,
+    notifier,
     // Made below: device sign-ins stand on accounts, and accounts ask them back.
     deviceTokens: { find: (hash) => deviceAuth.find(hash), used: (id, address) => deviceAuth.used(id, address) },
     endsWithAccount: [{ endAll: (trx, userId) => deviceAuth.endAll(trx, userId) }],
@@ -118,8 +121,6 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
     startSandboxMail: config.mailBackend === 'sandbox' ? (await loadSandbox()).startSandboxMail : undefined,
   });
 
-  // TEMPORARY until notifications land.
-  const notifier: Notifier = { notify: async () => {} };
   const deviceAuth = makeDeviceAuth({ config, database, clock, log, limits, notifier, accounts });
 
   const http = await makeHttp({

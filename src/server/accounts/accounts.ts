@@ -1,4 +1,5 @@
 import type { Page } from '../../contract/schemas.ts';
+import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Authenticator } from '../platform/http/caller.ts';
@@ -21,6 +22,7 @@ import { makeLastUse } from './last-use.ts';
 import { type Logins, makeLogins } from './logins.ts';
 import { makePasswords, type Passwords } from './passwords.ts';
 import { makePeople, type People, type PlanOf } from './people.ts';
+import { makeSecurityNotices } from './security-notices.ts';
 import { makeSessions, type Sessions } from './sessions.ts';
 import { makeStanding, type Standing } from './standing.ts';
 import { makeSettings, type Settings } from './settings.ts';
@@ -51,6 +53,8 @@ export interface AccountsParts {
   /** Device sign-ins: their access_tokens, and what ends them with the account. */
   readonly deviceTokens?: DeviceTokens;
   readonly endsWithAccount?: readonly EndsWithAccount[];
+  /** Tells owners of changes to how they log in. */
+  readonly notifier?: Notifier;
   /** Without packages every account is on the plan `none`. */
   readonly planOf?: PlanOf;
 }
@@ -93,8 +97,9 @@ export function makeAccounts(parts: AccountsParts): Accounts {
   const budgets = makeBudgets(parts.limits);
   const sessions = makeSessions(database, clock);
   const lastUse = makeLastUse(database, clock, log);
+  const notice = makeSecurityNotices(parts.notifier);
   const endLogins = makeEndLogins(sessions, parts.endsWithAccount ?? []);
-  const twoFactors = makeTwoFactors({ database, clock, vault, budgets, audit, endLogins });
+  const twoFactors = makeTwoFactors({ database, clock, vault, budgets, audit, endLogins, notice });
   const logins = makeLogins({ database, clock, passwords, budgets, sessions, twoFactors });
   const people = makePeople({
     database,
@@ -104,6 +109,7 @@ export function makeAccounts(parts: AccountsParts): Accounts {
     quota,
     audit,
     endLogins,
+    notice,
     planOf: parts.planOf ?? NO_PLAN,
     registration: config.registration,
     newUserQuota: config.newUserQuota,
@@ -122,7 +128,7 @@ export function makeAccounts(parts: AccountsParts): Accounts {
     logins,
     sessions,
     tokens: makeTokens(database, clock, quota),
-    userTokens: makeUserTokens(database, clock, audit),
+    userTokens: makeUserTokens(database, clock, audit, notice),
     twoFactors,
     people,
     bindings: makeBindings({
@@ -138,7 +144,7 @@ export function makeAccounts(parts: AccountsParts): Accounts {
       messaging: httpMessagingVerifier(outbound, config.messagingVerifyUrl),
     }),
     settings: makeSettings(database),
-    administration: makeAdministration({ database, clock, people, passwords, quota, audit, endLogins }),
+    administration: makeAdministration({ database, clock, people, passwords, quota, audit, endLogins, notice }),
     auditLog: (filter, page) => listAudit(database.kysely, filter, page),
     passwords,
     endLogins,

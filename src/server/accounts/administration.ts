@@ -10,6 +10,7 @@ import type { EndLogins } from './ending.ts';
 import type { Passwords } from './passwords.ts';
 import { type NewPerson, type People, type Trace, toEmail, unlessTaken } from './people.ts';
 import { mayManage } from './rank.ts';
+import type { SecurityNotices } from './security-notices.ts';
 import {
   type Account,
   DISABLED,
@@ -58,10 +59,11 @@ export interface AdministrationParts {
   readonly quota: Quota;
   readonly audit: Audit;
   readonly endLogins: EndLogins;
+  readonly notice: SecurityNotices;
 }
 
 export function makeAdministration(parts: AdministrationParts): Administration {
-  const { database, clock, people, passwords, quota, audit, endLogins } = parts;
+  const { database, clock, people, passwords, quota, audit, endLogins, notice } = parts;
   const postgres = database.dialect === 'postgres';
 
   /** The account, locked, if the actor stands above it. Roots are locked first and always, in one order. */
@@ -109,7 +111,10 @@ export function makeAdministration(parts: AdministrationParts): Administration {
           const columns = toColumns(change);
           await assertFree(trx, account, columns);
           if (Object.keys(columns).length > 0) await updateAccount(trx, id, columns);
-          if (hash !== undefined) await putPassword(trx, id, hash, clock.now());
+          if (hash !== undefined) {
+            await putPassword(trx, id, hash, clock.now());
+            await notice(trx, id, 'password');
+          }
           await move(trx, id, change, delta);
           if (hash !== undefined || changes(account, columns, 'role') || changes(account, columns, 'status')) {
             await endLogins(trx, id, keepOwn(actor, id));

@@ -9,9 +9,13 @@ const NEW_PASSWORD = 'another fine password';
 forEachDatabase((_name, open) => {
   let service: Service;
   const ended: number[] = [];
+  const told: string[] = [];
   before(async () => {
     service = await startService(await open(), {
-      parts: { endsWithAccount: [{ endAll: async (_trx, userId) => void ended.push(userId) }] },
+      parts: {
+        endsWithAccount: [{ endAll: async (_trx, userId) => void ended.push(userId) }],
+        notifier: { notify: async (_trx, notice) => void told.push(`${notice.userId} ${notice.title.en}`) },
+      },
     });
   });
   after(() => service.close());
@@ -134,6 +138,7 @@ forEachDatabase((_name, open) => {
     await here.ok('GET', '/api/user/self');
     await thief.fails(401, 'GET', '/api/user/self');
     assert.deepEqual(ended, [here.id]);
+    assert.deepEqual(told, [`${here.id} Your password was changed`]);
     await thief.fails(200, 'POST', '/api/user/login', { username: 'careful', password: PASSWORD });
     await service.visitor().logIn('careful', NEW_PASSWORD);
   });

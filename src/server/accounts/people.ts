@@ -12,6 +12,7 @@ import { findBindings } from './binding-store.ts';
 import type { EndLogins } from './ending.ts';
 import type { Logins } from './logins.ts';
 import type { Passwords } from './passwords.ts';
+import type { SecurityNotices } from './security-notices.ts';
 import {
   type Account,
   type AccountFilter,
@@ -80,6 +81,7 @@ export interface PeopleParts {
   readonly quota: Quota;
   readonly audit: Audit;
   readonly endLogins: EndLogins;
+  readonly notice: SecurityNotices;
   readonly planOf: PlanOf;
   readonly registration: 'open' | 'closed';
   readonly newUserQuota: number;
@@ -174,6 +176,7 @@ export function makePeople(parts: PeopleParts): People {
         await putPassword(trx, userId, hash, clock.now());
         await endLogins(trx, userId, keep);
         await audit.record(trx, { actorId: userId, action: 'self.password', target: `user:${userId}`, ...trace });
+        await parts.notice(trx, userId, 'password');
       });
     });
   };

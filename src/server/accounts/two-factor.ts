@@ -8,6 +8,7 @@ import type { Tables } from '../tables.ts';
 import type { Audit, AuditEntry } from './audit.ts';
 import type { Budgets } from './budgets.ts';
 import type { EndLogins } from './ending.ts';
+import type { SecurityNotices } from './security-notices.ts';
 import { type Account, lockAccount } from './store.ts';
 import {
   findTwoFactor,
@@ -56,9 +57,18 @@ export interface TwoFactorParts {
   readonly budgets: Budgets;
   readonly audit: Audit;
   readonly endLogins: EndLogins;
+  readonly notice: SecurityNotices;
 }
 
-export function makeTwoFactors({ database, clock, vault, budgets, audit, endLogins }: TwoFactorParts): TwoFactors {
+export function makeTwoFactors({
+  database,
+  clock,
+  vault,
+  budgets,
+  audit,
+  endLogins,
+  notice,
+}: TwoFactorParts): TwoFactors {
   const postgres = database.dialect === 'postgres';
   const placeOf = (userId: number) => ({ table: 'two_factors', row: userId, column: 'secret' });
 
@@ -82,7 +92,7 @@ export function makeTwoFactors({ database, clock, vault, budgets, audit, endLogi
   /** One change under the account's lock, its guesses counted with those of logins. */
   const change = async <R>(
     changer: Changer,
-    action: string,
+    event: 'two-factor-on' | 'two-factor-off',
     assertFit: (row: TwoFactorRow | undefined) => TwoFactorRow,
     work: (trx: Trx, row: TwoFactorRow) => Promise<R>,
   ): Promise<R> => {
@@ -94,7 +104,8 @@ export function makeTwoFactors({ database, clock, vault, budgets, audit, endLogi
       if ((await lockAccount(trx, postgres, userId)) === undefined) throw new AppError('unauthorized');
       const done = await work(trx, assertFit(await findTwoFactor(trx, userId)));
       await endLogins(trx, userId, keepSessionId);
-      await audit.record(trx, { actorId: userId, action, target: `user:${userId}`, ...trace });
+      await audit.record(trx, { actorId: userId, action: `self.${event}`, target: `user:${userId}`, ...trace });
+      await notice(trx, userId, event);
       return done;
     });
     await budgets.codesOfAccount.giveBack(userId);
@@ -112,7 +123,7 @@ export function makeTwoFactors({ database, clock, vault, budgets, audit, endLogi
       return { secret: secret.base32, otpauthUrl };
     },
     enable: (changer, code) =>
-      change(changer, 'self.two-factor-on', assertSetUp, async (trx, row) => {
+      change(changer, 'two-factor-on', assertSetUp, async (trx, row) => {
         const step = stepOf(changer.userId, row.secret, code.replace(/\s/g, ''));
         if (step === undefined) throw new AppError('wrong_code');
         if (!(await turnOn(trx, changer.userId, row.secret, step, clock.now()))) throw new AppError('two_factor_on');
@@ -125,7 +136,7 @@ export function makeTwoFactors({ database, clock, vault, budgets, audit, endLogi
         return codes.map((each) => each.replace(/.{6}(?=.)/g, '$&-'));
       }),
     disable: (changer, code) =>
-      change(changer, 'self.two-factor-off', assertOn, async (trx) => {
+      change(changer, 'two-factor-off', assertOn, async (trx) => {
         if (!(await accept(trx, changer.userId, code))) throw new AppError('wrong_code');
         if (!(await turnOff(trx, changer.userId))) throw new AppError('two_factor_off');
       }),

@@ -1,0 +1,43 @@
+import type { Transaction } from 'kysely';
+import type { Notice, Notifier } from '../notifications/notifier.ts';
+import type { Tables } from '../tables.ts';
+
+/** Changes an owner should hear of, since somebody else may have made them. */
+const TEXTS = {
+  password: {
+    title: { en: 'Your password was changed', 'zh-CN': '您的密码已更改' },
+    content: {
+      en: 'All other sessions and devices were signed out. If this was not you, ask the administrator to reset it.',
+      'zh-CN': '其他会话和设备均已退出登录。如果不是您本人操作，请联系管理员重置密码。',
+    },
+  },
+  'two-factor-on': {
+    title: { en: 'Two-step verification is on', 'zh-CN': '两步验证已开启' },
+    content: {
+      en: 'Signing in now asks for a code. Keep the backup codes where you find them without your phone.',
+      'zh-CN': '今后登录需要输入验证码。请将备用码保存在没有手机也能找到的地方。',
+    },
+  },
+  'two-factor-off': {
+    title: { en: 'Two-step verification is off', 'zh-CN': '两步验证已关闭' },
+    content: {
+      en: 'Your password alone opens the account again. If this was not you, change it now.',
+      'zh-CN': '现在仅凭密码即可登录。如果不是您本人操作，请立即更改密码。',
+    },
+  },
+  'user-token': {
+    title: { en: 'A management access token was made', 'zh-CN': '已生成新的管理访问令牌' },
+    content: {
+      en: 'The one before it has stopped working.',
+      'zh-CN': '之前的令牌已失效。',
+    },
+  },
+} as const satisfies Record<string, Pick<Notice, 'title' | 'content'>>;
+
+export type SecurityNotices = (trx: Transaction<Tables>, userId: number, what: keyof typeof TEXTS) => Promise<void>;
+
+/** Without a notification center nobody is told. */
+export function makeSecurityNotices(notifier: Notifier | undefined): SecurityNotices {
+  return async (trx, userId, what) =>
+    notifier?.notify(trx, { userId, topic: 'security', type: 'system', ...TEXTS[what], targetUrl: '/account' });
+}
