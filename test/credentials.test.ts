@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, it } from 'node:test';
+import { CLI_CLIENT } from '../src/contract/cli-client.ts';
 import { makeApp } from '../src/server/app.ts';
 import { readConfig } from '../src/server/platform/config.ts';
 import { openLog } from '../src/server/platform/log.ts';
@@ -14,6 +15,7 @@ let app: Awaited<ReturnType<typeof makeApp>>;
 let user: Person;
 let key: string;
 let userToken: string;
+let device: { readonly access_token: string; readonly refresh_token: string; readonly llm_token: string };
 
 before(async () => {
   const config = readConfig({
@@ -29,8 +31,17 @@ before(async () => {
   await user.logIn('walker', PASSWORD);
   ({ key } = await user.ok<{ key: string }>('POST', '/api/tokens', { name: 'walker' }));
   ({ access_token: userToken } = await user.ok<{ access_token: string }>('POST', '/api/user/token'));
+  device = await signIn();
 });
 after(() => app.close(100));
+
+/** Signs a device in as the user, the way a desktop app does. */
+async function signIn(): Promise<typeof device> {
+  const client = { client_id: CLI_CLIENT.id, client_secret: CLI_CLIENT.secret };
+  const codes = await user.ok<{ device_code: string; user_code: string }>('POST', '/api/auth/device/code', client);
+  await user.ok('POST', '/api/auth/device/approve', { user_code: codes.user_code });
+  return user.ok('POST', '/api/auth/device/token', { ...client, device_code: codes.device_code });
+}
 
 const GUARDED = new Set(['account', 'owner', 'admin', 'root', 'model']);
 
@@ -53,7 +64,7 @@ it('refuses the wrong kind of credential on every route', async () => {
     'the user id alone': id,
     'a made-up session': { ...id, cookie: `session=rgs_${'x'.repeat(43)}` },
     'a made-up bearer': bearer('x'.repeat(40)),
-    'a refresh token': bearer(randomToken('rgrt_', 43)),
+    'a refresh token': bearer(device.refresh_token),
     'a made-up access token': bearer(randomToken('rgat_', 43)),
     'a half login': { ...id, cookie: `pending_login=rgpl_${'x'.repeat(43)}` },
     'a made-up key': { 'x-api-key': `sk-${'x'.repeat(48)}` },
@@ -67,20 +78,23 @@ it('refuses the wrong kind of credential on every route', async () => {
     'an sk- key': bearer(key),
     'an x-api-key': { ...id, 'x-api-key': key },
   };
+  keys['an llm_token'] = bearer(device.llm_token);
+  const devices = { 'a device access_token': bearer(device.access_token) };
   const mismatched = Object.fromEntries(
     Object.entries(people).map(([kind, headers]) => [`${kind} of another id`, { ...headers, 'service-api-user': '1' }]),
   );
   assert.ok(app.http.routes.endpoints.length > 30);
   for (const { method, path, policy } of app.http.routes.endpoints) {
     if (!GUARDED.has(policy)) continue;
-    const wrong = { ...always, ...mismatched, ...(policy === 'model' ? people : keys) };
+    const wrong = { ...always, ...mismatched, ...(policy === 'model' ? { ...people, ...devices } : keys) };
     for (const [kind, headers] of Object.entries(wrong)) {
       const { status, body } = await call(method, path, headers);
       assert.equal(status, 401, `${method} ${path} with ${kind}: ${status} ${body.slice(0, 200)}`);
       if (path.startsWith('/api/')) assert.equal(JSON.parse(body).success, false);
     }
-    if (policy !== 'admin' && policy !== 'root') continue;
-    for (const [kind, headers] of Object.entries(people)) {
+    if (policy === 'model' || policy === 'account') continue;
+    const lower = policy === 'owner' ? devices : { ...people, ...devices };
+    for (const [kind, headers] of Object.entries(lower)) {
       assert.equal((await call(method, path, headers)).status, 403, `${method} ${path} with ${kind}`);
     }
   }
