@@ -15,6 +15,12 @@ export interface Reservation {
   readonly amount: number;
 }
 
+/** What a chat call used, for the usage figures. */
+export interface TokenUse {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+}
+
 export type LedgerKind = 'reserve' | 'settle' | 'refund' | 'grant' | 'expire';
 
 /**
@@ -28,10 +34,10 @@ export interface Quota {
    * Ends a reservation by its real cost. What was reserved beyond it goes back where it came from; what is missing is taken
    * from the wallet as far as it reaches. Answers the amount charged, or undefined when the reservation had ended already.
    */
-  settle(trx: Trx, ref: string, cost: number): Promise<number | undefined>;
+  settle(trx: Trx, ref: string, cost: number, use?: TokenUse): Promise<number | undefined>;
   /** Ends a reservation by giving all of it back. Answers whether this call did it: the loser of a race gets false. */
   refund(trx: Trx, ref: string): Promise<boolean>;
-  /** Changes a wallet from outside (administrator, redemption code, gift). A negative amount takes at most what is there: else `quota_not_enough`. */
+  /** Changes a wallet from outside (administrator, redemption code, gift). A negative amount takes at most what is there: else `quota_not_enough`; a `ref` that was granted before is `already_exists`. */
   grant(
     trx: Trx,
     change: { readonly userId: number; readonly amount: number; readonly ref: string; readonly note?: string },

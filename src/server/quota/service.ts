@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts';
-import { AppError } from '../platform/errors.ts';
-import type { Allowances, Quota } from './quota.ts';
+import { AppError, invalid } from '../platform/errors.ts';
+import type { Allowances, Quota, TokenUse } from './quota.ts';
 import { closingOf, dayOf } from './rules.ts';
 import type { QuotaStore } from './store.ts';
 
@@ -11,21 +11,35 @@ export const NO_ALLOWANCES: Allowances = {
   permittedModels: async () => undefined,
 };
 
+const NO_TOKENS: TokenUse = { promptTokens: 0, completionTokens: 0 };
+
+/** Most a wallet may be granted; what refunds add on top still is a safe integer. */
+const MOST = 9_000_000_000_000_000;
+
 /** The ledger over its store. Amounts are checked here once more, since a float or a negative would mint money. */
 export function makeQuota(store: QuotaStore, clock: Clock, allowances: Allowances = NO_ALLOWANCES): Quota {
-  const close = async (trx: Parameters<Quota['settle']>[0], ref: string, cost: number, kind: 'settle' | 'refund') => {
+  const close = async (
+    trx: Parameters<Quota['settle']>[0],
+    ref: string,
+    cost: number,
+    kind: 'settle' | 'refund',
+    use: TokenUse = NO_TOKENS,
+  ) => {
     const hold = await store.takeHold(trx, ref);
     if (hold === undefined) return undefined;
     const now = clock.now();
     const wanted = closingOf(hold, cost);
+    // Rows in the order a reservation takes them, so that the two never wait for each other: plan, token, wallet.
+    if (wanted.extra > 0 && hold.token_id !== null) await store.changeTokenUse(trx, hold.token_id, 0);
     // More than was reserved is taken only as far as the wallet reaches: a balance never goes below zero.
     const extra = wanted.extra > 0 ? await store.takeUpTo(trx, hold.user_id, wanted.extra) : 0;
     const charged = wanted.charged - (wanted.extra - extra);
     if (hold.plan_slot !== null && wanted.planBack > 0) await allowances.giveBack(trx, hold.plan_slot, wanted.planBack);
-    if (kind === 'settle') await store.addUse(trx, { ...hold, day: dayOf(now), charged, back: wanted.walletBack });
-    else if (wanted.walletBack > 0) await store.giveBack(trx, hold.user_id, wanted.walletBack);
     if (hold.token_id !== null && charged !== hold.amount)
       await store.changeTokenUse(trx, hold.token_id, charged - hold.amount);
+    if (kind === 'settle')
+      await store.addUse(trx, { ...hold, ...use, day: dayOf(now), charged, back: wanted.walletBack });
+    else if (wanted.walletBack > 0) await store.giveBack(trx, hold.user_id, wanted.walletBack);
     await store.addEntry(trx, {
       user_id: hold.user_id,
       kind,
@@ -77,22 +91,17 @@ export function makeQuota(store: QuotaStore, clock: Clock, allowances: Allowance
         created_at: now,
       });
     },
-    async settle(trx, ref, cost) {
+    async settle(trx, ref, cost, use) {
       assertAmount(cost);
-      return close(trx, ref, cost, 'settle');
+      if (use !== undefined) for (const count of [use.promptTokens, use.completionTokens]) assertAmount(count);
+      return close(trx, ref, cost, 'settle', use);
     },
     async refund(trx, ref) {
       return (await close(trx, ref, 0, 'refund')) !== undefined;
     },
     async grant(trx, { userId, amount, ref, note }) {
       if (!Number.isSafeInteger(amount)) throw new TypeError('a grant is whole quota');
-      if (amount < 0 && !(await store.takeExactly(trx, userId, -amount))) {
-        throw new AppError('quota_not_enough', {
-          params: { needed: -amount, available: await store.balanceIn(trx, userId) },
-        });
-      }
-      if (amount > 0) await store.giveBack(trx, userId, amount);
-      await store.addEntry(trx, {
+      const isNew = await store.addEntryOnce(trx, {
         user_id: userId,
         kind: 'grant',
         amount,
@@ -104,6 +113,14 @@ export function makeQuota(store: QuotaStore, clock: Clock, allowances: Allowance
         note: note ?? null,
         created_at: clock.now(),
       });
+      if (!isNew) throw new AppError('already_exists', { params: { what: 'grant' } });
+      if (amount < 0 && !(await store.takeExactly(trx, userId, -amount))) {
+        throw new AppError('quota_not_enough', {
+          params: { needed: -amount, available: await store.balanceIn(trx, userId) },
+        });
+      }
+      if (amount > 0 && !(await store.giveWithin(trx, userId, amount, MOST)))
+        throw invalid(`A wallet holds at most ${MOST}.`, 'quota');
     },
     async open(trx, userId, amount) {
       assertAmount(amount);

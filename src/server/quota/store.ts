@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '../platform/db/database.ts';
 import { prepare } from '../platform/db/prepared.ts';
 import type { Tables } from '../tables.ts';
+import type { TokenUse } from './quota.ts';
 
 type Trx = Transaction<Tables>;
 type Hold = Selectable<Tables['holds']>;
@@ -76,23 +77,36 @@ const changeTokenUse = prepare<Tables, { token: number; amount: number }>()((db,
     .set({ used: sql`used + ${p('amount')}` })
     .where('token_id', '=', p('token')),
 );
-const addUsage = prepare<Tables, { user: number; day: number; token: number; model: string; charged: number }>()(
-  (db, p) =>
-    db
-      .insertInto('usage_daily')
-      .values({
-        user_id: p('user'),
-        day: p('day'),
-        token_id: p('token'),
-        model: p('model'),
-        requests: 1,
-        quota: p('charged'),
-      })
-      .onConflict((conflict) =>
-        conflict
-          .columns(['user_id', 'day', 'token_id', 'model'])
-          .doUpdateSet({ requests: sql`usage_daily.requests + 1`, quota: sql`usage_daily.quota + excluded.quota` }),
-      ),
+interface Use {
+  readonly user: number;
+  readonly day: number;
+  readonly token: number;
+  readonly model: string;
+  readonly charged: number;
+  readonly prompt: number;
+  readonly completion: number;
+}
+const addUsage = prepare<Tables, { [K in keyof Use]: Use[K] }>()((db, p) =>
+  db
+    .insertInto('usage_daily')
+    .values({
+      user_id: p('user'),
+      day: p('day'),
+      token_id: p('token'),
+      model: p('model'),
+      requests: 1,
+      quota: p('charged'),
+      prompt_tokens: p('prompt'),
+      completion_tokens: p('completion'),
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['user_id', 'day', 'token_id', 'model']).doUpdateSet({
+        requests: sql`usage_daily.requests + 1`,
+        quota: sql`usage_daily.quota + excluded.quota`,
+        prompt_tokens: sql`usage_daily.prompt_tokens + excluded.prompt_tokens`,
+        completion_tokens: sql`usage_daily.completion_tokens + excluded.completion_tokens`,
+      }),
+    ),
 );
 
 /** SQL of the ledger; every conditional write answers whether it hit its row. */
@@ -109,7 +123,14 @@ export class QuotaStore {
   /** Takes the amount, or all there is; answers what it took. */
   async takeUpTo(trx: Trx, user: number, amount: number): Promise<number> {
     if (await this.takeExactly(trx, user, amount)) return amount;
-    const rest = Math.min(amount, await this.balanceIn(trx, user));
+    // Locked between the read and the write, or somebody else could take it meanwhile.
+    const row = await trx
+      .selectFrom('wallets')
+      .select('balance')
+      .where('user_id', '=', user)
+      .$if(this.#database.dialect === 'postgres', (query) => query.forUpdate())
+      .executeTakeFirst();
+    const rest = Math.min(amount, row?.balance ?? 0);
     return rest > 0 && (await this.takeExactly(trx, user, rest)) ? rest : 0;
   }
 
@@ -131,7 +152,7 @@ export class QuotaStore {
 
   async addUse(
     trx: Trx,
-    use: { user_id: number; token_id: number | null; model: string; day: number; charged: number; back: number },
+    use: Pick<Hold, 'user_id' | 'token_id' | 'model'> & TokenUse & { day: number; charged: number; back: number },
   ): Promise<void> {
     await addUse.changes(trx, { user: use.user_id, back: use.back, charged: use.charged });
     await addUsage.changes(trx, {
@@ -140,6 +161,8 @@ export class QuotaStore {
       token: use.token_id ?? 0,
       model: use.model,
       charged: use.charged,
+      prompt: use.promptTokens,
+      completion: use.completionTokens,
     });
   }
 
@@ -154,6 +177,27 @@ export class QuotaStore {
 
   async addEntry(trx: Trx, entry: Required<Entry>): Promise<void> {
     await addEntry.changes(trx, entry);
+  }
+
+  /** False, having changed nothing, when this cause has its entry already. */
+  async addEntryOnce(trx: Trx, entry: Required<Entry>): Promise<boolean> {
+    const { numInsertedOrUpdatedRows } = await trx
+      .insertInto('ledger')
+      .values(entry)
+      .onConflict((conflict) => conflict.columns(['ref', 'kind']).doNothing())
+      .executeTakeFirst();
+    return numInsertedOrUpdatedRows === 1n;
+  }
+
+  /** Adds to a wallet as long as it stays a number that can be read back; false otherwise. */
+  async giveWithin(trx: Trx, user: number, amount: number, most: number): Promise<boolean> {
+    const { numUpdatedRows } = await trx
+      .updateTable('wallets')
+      .set({ balance: sql`balance + ${amount}` })
+      .where('user_id', '=', user)
+      .where('balance', '<=', most - amount)
+      .executeTakeFirst();
+    return numUpdatedRows === 1n;
   }
 
   /** True when the token has no limit, or room for the amount, which is then taken. */
@@ -171,9 +215,14 @@ export class QuotaStore {
       await trx.deleteFrom('token_limits').where('token_id', '=', token).execute();
       return;
     }
+    // Reservations made before there was a limit are taken off it when they end, so they count from the start.
+    const open = trx
+      .selectFrom('holds')
+      .select(({ fn }) => sql<number>`cast(coalesce(${fn.sum('amount')}, 0) as bigint)`.as('open'))
+      .where('token_id', '=', token);
     await trx
       .insertInto('token_limits')
-      .values({ token_id: token, quota_limit: limit, used: 0 })
+      .values({ token_id: token, quota_limit: limit, used: open })
       .onConflict((conflict) => conflict.column('token_id').doUpdateSet({ quota_limit: limit }))
       .execute();
   }

@@ -33,7 +33,16 @@ export interface QuotaTables {
     created_at: number;
   };
   /** Settled use by UTC day, model and token; `token_id` 0 = none. */
-  usage_daily: { user_id: number; day: number; token_id: number; model: string; requests: number; quota: number };
+  usage_daily: {
+    user_id: number;
+    day: number;
+    token_id: number;
+    model: string;
+    requests: number;
+    quota: number;
+    prompt_tokens: number;
+    completion_tokens: number;
+  };
 }
 
 export const quotaMigrations: readonly Migration[] = [
@@ -90,6 +99,19 @@ export const quotaMigrations: readonly Migration[] = [
         .addColumn('quota', int64, (column) => column.notNull())
         .addPrimaryKeyConstraint('usage_daily_key', ['user_id', 'day', 'token_id', 'model'])
         .execute();
+    },
+  },
+  {
+    id: '0011-usage-tokens',
+    async up(trx, { int64 }) {
+      for (const name of ['prompt_tokens', 'completion_tokens'])
+        await trx.schema
+          .alterTable('usage_daily')
+          .addColumn(name, int64, (column) => column.notNull().defaultTo(0))
+          .execute();
+      await trx.schema.createIndex('usage_daily_by_day').on('usage_daily').column('day').execute();
+      await trx.schema.createIndex('ledger_by_kind').on('ledger').columns(['kind', 'id']).execute();
+      await trx.schema.createIndex('holds_by_token').on('holds').column('token_id').execute();
     },
   },
 ];
