@@ -34,8 +34,10 @@ import { loadOrCreateMasterKey } from './platform/master-key.ts';
 import { makeMetrics } from './platform/metrics.ts';
 import { openOutbound } from './platform/outbound/door.ts';
 import { makeVault } from './platform/secrets.ts';
+import { addQuotaRoutes } from './quota/routes.ts';
 import { makeQuota, NO_ALLOWANCES } from './quota/service.ts';
 import { QuotaStore } from './quota/store.ts';
+import { UsageStore } from './quota/usage-store.ts';
 import { addReferenceRoutes } from './reference/routes.ts';
 import type { Tables } from './tables.ts';
 import { VERSION } from './version.ts';
@@ -161,6 +163,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
     stopping: stopping.signal,
     at: overrides.at ?? (() => {}),
   });
+  addQuotaRoutes(routes, { usage: new UsageStore(database), clock, tasks: video.adminStore });
   addChannelRoutes(routes, {
     channels,
     store: channelStore,

@@ -30,4 +30,25 @@ export class TaskAdminStore {
       .executeTakeFirstOrThrow();
     return Number(count);
   }
+
+  /** Our id of a task callers know by this name. */
+  async idOf(publicId: string): Promise<string | undefined> {
+    const row = await this.#database.kysely
+      .selectFrom('tasks')
+      .select('id')
+      .where('public_id', '=', publicId)
+      .executeTakeFirst();
+    return row?.id;
+  }
+
+  /** Names callers know tasks by, by our ids. */
+  async publicIds(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.#database.kysely
+      .selectFrom('tasks')
+      .select(['id', 'public_id'])
+      .where('id', 'in', ids)
+      .execute();
+    return new Map(rows.map((row) => [row.id, row.public_id]));
+  }
 }

@@ -1,0 +1,93 @@
+import type { Selectable } from 'kysely';
+import type { Database } from '../platform/db/database.ts';
+import type { Tables } from '../tables.ts';
+import type { LedgerKind } from './quota.ts';
+
+export type LedgerEntry = Selectable<Tables['ledger']>;
+
+export interface LedgerFilter {
+  readonly userId?: number;
+  readonly ref?: string;
+  readonly kind?: LedgerKind;
+}
+
+/** What figures can be grouped by: columns of `usage_daily`. */
+export type UsageColumn = 'day' | 'model' | 'token_id' | 'user_id';
+
+export interface UsageFilter {
+  /** Days since 1970 UTC, both included. */
+  readonly fromDay: number;
+  readonly toDay: number;
+  readonly userId?: number;
+  readonly model?: string;
+  readonly tokenId?: number;
+}
+
+export interface UsageFigures {
+  readonly requests: number;
+  readonly quota: number;
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+}
+export type UsageRow = Partial<Pick<Selectable<Tables['usage_daily']>, UsageColumn>> & UsageFigures;
+
+/** Most groups of one answer: a year of days by thirty models. */
+const MAX_GROUPS = 10_000;
+
+/** Reads of the ledger for people; everything that writes is in `store.ts`. */
+export class UsageStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /** Newest first. */
+  async entries(filter: LedgerFilter, offset: number, limit: number): Promise<{ rows: LedgerEntry[]; total: number }> {
+    let query = this.#database.kysely.selectFrom('ledger');
+    if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
+    if (filter.ref !== undefined) query = query.where('ref', '=', filter.ref);
+    if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind);
+    const [rows, count] = await Promise.all([
+      query.selectAll().orderBy('id', 'desc').offset(offset).limit(limit).execute(),
+      query.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+    ]);
+    return { rows, total: Number(count.total) };
+  }
+
+  /** All entries of one task or request, oldest first: its money trail. */
+  trail(ref: string): Promise<LedgerEntry[]> {
+    return this.#database.kysely.selectFrom('ledger').selectAll().where('ref', '=', ref).orderBy('id').execute();
+  }
+
+  /** Figures by group, newest day first where days are grouped by, else the most expensive first. */
+  async usage(filter: UsageFilter, by: readonly UsageColumn[]): Promise<UsageRow[]> {
+    let query = this.#database.kysely
+      .selectFrom('usage_daily')
+      .where('day', '>=', filter.fromDay)
+      .where('day', '<=', filter.toDay);
+    if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
+    if (filter.model !== undefined) query = query.where('model', '=', filter.model);
+    if (filter.tokenId !== undefined) query = query.where('token_id', '=', filter.tokenId);
+    const grouped = by.length === 0 ? query : query.groupBy(by);
+    const rows = await grouped
+      .select(by)
+      .select(({ fn }) => [
+        fn.sum<number>('requests').as('requests'),
+        fn.sum<number>('quota').as('quota'),
+        fn.sum<number>('prompt_tokens').as('prompt_tokens'),
+        fn.sum<number>('completion_tokens').as('completion_tokens'),
+      ])
+      .$if(by.includes('day'), (each) => each.orderBy('day', 'desc'))
+      .orderBy('quota', 'desc')
+      .limit(MAX_GROUPS)
+      .execute();
+    // PostgreSQL sums bigints to a numeric, which arrives as text; no rows at all sum to null.
+    return rows.map((row) => ({
+      ...row,
+      requests: Number(row.requests ?? 0),
+      quota: Number(row.quota ?? 0),
+      prompt_tokens: Number(row.prompt_tokens ?? 0),
+      completion_tokens: Number(row.completion_tokens ?? 0),
+    }));
+  }
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { handClock } from '../../src/server/platform/clock.ts';
+import type { Person } from '../accounts/person.ts';
+import { forEachDatabase } from '../databases.ts';
+import { openLedger } from '../ledger.ts';
+import { type RunningApp, runApp } from '../running-app.ts';
+
+const DAY = 86_400_000;
+const START = Date.UTC(2026, 10, 20, 12);
+
+interface Figures {
+  readonly day?: string;
+  readonly requests: number;
+  readonly quota: number;
+}
+
+describe('the books as people see them', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    const clock = handClock(START);
+    let service: RunningApp;
+    let user: Person;
+    before(async () => {
+      service = await runApp(await freshUrl(), {}, { clock });
+      user = await service.person('spender');
+      const ledger = openLedger(service.app.database, undefined, clock);
+      await ledger.grant(user.id, 1_000, 'gift');
+      await ledger.reserve('task_a', user.id, 100, 3);
+      await ledger.settle('task_a', 70);
+      await ledger.reserve('task_b', user.id, 50, 4);
+      await ledger.refund('task_b');
+      clock.advance(DAY);
+      await ledger.reserve('req_c', user.id, 20, 4);
+      await ledger.run((trx) => ledger.quota.settle(trx, 'req_c', 15, { promptTokens: 120, completionTokens: 30 }));
+    });
+    after(() => service.stop());
+
+    const entries = async (query: string) => {
+      const { body } = await service.root.send('GET', `/api/admin/ledger?${query}`);
+      return { rows: body.data as Record<string, unknown>[], total: body.total };
+    };
+
+    it('lists every entry to administrators, newest first', async () => {
+      const { rows, total } = await entries(`user_id=${user.id}`);
+      assert.equal(total, 7);
+      assert.deepEqual(
+        rows.map((row) => [row.kind, row.amount, row.task_id, row.request_id]),
+        [
+          ['settle', 5, '', 'req_c'],
+          ['reserve', -20, '', 'req_c'],
+          ['refund', 50, 'task_b', ''],
+          ['reserve', -50, 'task_b', ''],
+          ['settle', 30, 'task_a', ''],
+          ['reserve', -100, 'task_a', ''],
+          ['grant', 1000, '', 'gift'],
+        ],
+      );
+      assert.deepEqual(Object.keys(rows[0] ?? {}), [
+        'id',
+        'user_id',
+        'kind',
+        'amount',
+        'task_id',
+        'request_id',
+        'created_time',
+      ]);
+      assert.equal(rows[0]?.created_time, (START + DAY) / 1000);
+      const wallet = await user.ok<{ quota: number }>('GET', '/api/user/self');
+      assert.equal(
+        rows.reduce((sum, row) => sum + Number(row.amount), 0),
+        wallet.quota,
+      );
+    });
+
+    it('filters and pages the ledger, and survives junk', async () => {
+      assert.equal((await entries('task_id=task_a')).total, 2);
+      assert.equal((await entries(`kind=refund&user_id=${user.id}`)).total, 1);
+      assert.equal((await entries(`user_id=${user.id}&page=2&page_size=5`)).rows.length, 2);
+      assert.equal((await entries('page=1000000000&page_size=1000000')).rows.length, 0);
+      assert.equal((await entries('task_id=%25%25%25%25')).total, 0);
+      for (const junk of ['user_id=-1', 'user_id=x', 'user_id=1e3', 'kind=theft', 'kind=', 'user_id=99999999999999999'])
+        await service.root.fails(400, 'GET', `/api/admin/ledger?${junk}`);
+      await user.fails(403, 'GET', '/api/admin/ledger');
+    });
+
+    it('shows an account what it used, by day, model and token', async () => {
+      const { rows, total } = await user.ok<{ rows: Figures[]; total: Figures }>('GET', '/api/usage');
+      const none = { prompt_tokens: 0, completion_tokens: 0 };
+      assert.deepEqual(rows, [
+        {
+          day: '2026-11-21',
+          model: 'film',
+          token_id: 4,
+          requests: 1,
+          quota: 15,
+          prompt_tokens: 120,
+          completion_tokens: 30,
+        },
+        { day: '2026-11-20', model: 'film', token_id: 3, requests: 1, quota: 70, ...none },
+      ]);
+      assert.deepEqual(total, { requests: 2, quota: 85, prompt_tokens: 120, completion_tokens: 30 });
+      const byModel = await user.ok<{ rows: Figures[] }>('GET', '/api/usage?by=model&token_id=3');
+      assert.deepEqual(byModel.rows, [{ model: 'film', requests: 1, quota: 70, ...none }]);
+      const early = await user.ok<{ rows: Figures[]; total: Figures }>('GET', `/api/usage?to=${START / 1000}&by=day`);
+      assert.deepEqual(
+        early.rows.map(({ day }) => day),
+        ['2026-11-20'],
+      );
+      const never = await user.ok<{ rows: Figures[]; total: Figures }>('GET', '/api/usage?from=0&to=0');
+      assert.deepEqual([never.rows, never.total.quota], [[], 0]);
+      for (const junk of ['by=user', 'by=', 'by=day;drop', 'from=-1', 'to=x', 'token_id=-1', 'from=1e9'])
+        await user.fails(400, 'GET', `/api/usage?${junk}`);
+      const other = await service.person('nobody');
+      assert.deepEqual((await other.ok<{ rows: Figures[] }>('GET', '/api/usage')).rows, []);
+    });
+
+    it('shows administrators what all used', async () => {
+      const { rows } = await service.root.ok<{ rows: Figures[] }>('GET', '/api/admin/usage?by=user');
+      assert.deepEqual(
+        rows.map((row) => [(row as { user_id?: number }).user_id, row.quota]),
+        [[user.id, 85]],
+      );
+      const none = await service.root.ok<{ rows: Figures[] }>('GET', `/api/admin/usage?user_id=${service.root.id}`);
+      assert.deepEqual(none.rows, []);
+      await user.fails(403, 'GET', '/api/admin/usage');
+    });
+  });
+});
