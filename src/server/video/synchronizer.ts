@@ -25,6 +25,8 @@ const CLAIM = 1_000;
 /** Claimed and not yet looked at; more is not claimed, so that other processes can. */
 const MAX_WAITING = 4_000;
 const TICK_MS = 250;
+/** A process that died with claimed tasks holds them up for two periods, and never for less than this. */
+const LEAST_LEASE_MS = 5_000;
 const MAX_REST_MS = 5 * 60_000;
 
 /**
@@ -38,6 +40,8 @@ export class Synchronizer {
   #timer: NodeJS.Timeout | undefined;
   #claiming = false;
   #waiting = 0;
+  /** Claimed here and not finished, by `seq`. */
+  readonly #underWay = new Set<number>();
   /** Results waiting to be written together. */
   #looked = new Map<number, number[]>();
   #failed: { seqs: number[]; at: number }[] = [];
@@ -58,7 +62,7 @@ export class Synchronizer {
       await this.#writeBack();
       const { store, clock, periodMs } = this.#parts;
       while (this.#waiting < MAX_WAITING) {
-        const due = await store.claimDue(clock.now(), Math.max(periodMs, 60_000), CLAIM);
+        const due = await store.claimDue(clock.now(), Math.max(2 * periodMs, LEAST_LEASE_MS), CLAIM);
         for (const task of due) this.#enqueue(task);
         if (due.length < CLAIM) break;
       }
@@ -91,6 +95,9 @@ export class Synchronizer {
   }
 
   #enqueue(task: Task): void {
+    // A look that outlasts its lease is due again while it still runs.
+    if (this.#underWay.has(task.seq)) return;
+    this.#underWay.add(task.seq);
     const lane = this.#laneOf(task);
     lane.waiting.push(task);
     this.#waiting += 1;
@@ -113,6 +120,7 @@ export class Synchronizer {
       if (lane.restsUntil > now) {
         const seqs = lane.waiting.splice(0).map(({ seq }) => seq);
         this.#waiting -= seqs.length;
+        for (const seq of seqs) this.#underWay.delete(seq);
         this.#failed.push({ seqs, at: lane.restsUntil });
         return;
       }
@@ -144,6 +152,7 @@ export class Synchronizer {
       this.#note(task.seq, startedAt + periodMs);
     } finally {
       lane.running -= 1;
+      this.#underWay.delete(task.seq);
       this.#drain(lane);
     }
   }

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+
+export const ROOT = { username: 'root', password: 'root-password-1' };
+
+/** The administrator of a running service, over real HTTP, as a script of an operator would do it. */
+export class Operator {
+  readonly baseUrl: string;
+  #cookie = '';
+  #id = 0;
+
+  constructor(baseUrl: string) {
+    this.baseUrl = baseUrl;
+  }
+
+  async signIn(): Promise<this> {
+    const response = await fetch(`${this.baseUrl}/api/user/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(ROOT),
+    });
+    const { data } = (await response.json()) as { data: { id: number } };
+    this.#id = data.id;
+    this.#cookie = (response.headers.get('set-cookie') ?? '').split(';', 1)[0] ?? '';
+    return this;
+  }
+
+  get id(): number {
+    return this.#id;
+  }
+
+  /** Calls a management address and answers its `data`; a failure fails the test. */
+  async call<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
+    const answer = await this.ask<T>(method, path, body);
+    assert.equal(answer.success, true, `${method} ${path}: ${JSON.stringify(answer)}`);
+    return answer.data;
+  }
+
+  async ask<T = unknown>(
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ success: boolean; message?: string; data: T; total?: number }> {
+    const response = await fetch(`${this.baseUrl}${path}`, {
+      method,
+      headers: {
+        cookie: this.#cookie,
+        'service-api-user': String(this.#id),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return (await response.json()) as { success: boolean; data: T };
+  }
+
+  grant(quota: number, userId: number = this.#id): Promise<unknown> {
+    return this.call('PUT', `/api/admin/users/${userId}`, { quota_delta: quota, note: 'test' });
+  }
+
+  async makeToken(fields: object = {}): Promise<string> {
+    return (await this.call<{ key: string }>('POST', '/api/tokens', { name: 'test', ...fields })).key;
+  }
+
+  async quota(): Promise<{ quota: number; used_quota: number; request_count: number }> {
+    return this.call('GET', '/api/user/self');
+  }
+
+  async addChannel(channel: {
+    vendor: string;
+    base_url: string;
+    credentials: object;
+    models: readonly string[];
+    priority?: number;
+    weight?: number;
+    name?: string;
+  }): Promise<number> {
+    const made = await this.call<{ id: number }>('POST', '/api/admin/channels', {
+      name: channel.vendor,
+      options: { private: true },
+      ...channel,
+    });
+    return made.id;
+  }
+}
+
+/** A caller of the model and video addresses. */
+export async function model(
+  baseUrl: string,
+  key: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; body: Record<string, never> & { [key: string]: unknown }; headers: Headers }> {
+  const response = await fetch(`${baseUrl}${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? {} : JSON.parse(text), headers: response.headers };
+}
