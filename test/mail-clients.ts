@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ImapFlow } from 'imapflow';
 import Pop3Command from 'node-pop3';
 import { createTransport } from 'nodemailer';
+import SmtpConnection from 'nodemailer/lib/smtp-connection';
 
 /** Where a mail server listens on this machine, and the certificate to trust. */
 export interface MailDoor {
@@ -45,22 +46,34 @@ export function pop3Client(door: MailDoor, { user, pass }: MailLogin): Pop3Comma
 const LOGINS: Readonly<Record<'imap' | 'pop3' | 'smtp', (door: MailDoor, auth: MailLogin) => Promise<unknown>>> = {
   imap: async (door, auth) => {
     const client = imapClient(door, auth);
-    await client.connect();
-    await client.logout();
-  },
-  pop3: async (door, auth) => {
-    const client = pop3Client(door, auth);
-    await client.STAT();
-    await client.QUIT();
-  },
-  smtp: async (door, auth) => {
-    const client = smtpClient(door, auth);
     try {
-      await client.verify();
+      await client.connect();
+      await client.logout();
     } finally {
+      // A refused login leaves the connection open.
       client.close();
     }
   },
+  pop3: async (door, auth) => {
+    const client = pop3Client(door, auth);
+    try {
+      await client.STAT();
+    } finally {
+      await client.QUIT();
+    }
+  },
+  smtp: (door, auth) =>
+    new Promise<void>((resolve, reject) => {
+      const client = new SmtpConnection({ host, port: door.ports.smtp, secure: true, tls: { ca: door.ca } });
+      // A transport would keep the connection of a refused login open.
+      const end = (error?: Error | null) => {
+        client.close();
+        if (error) reject(error);
+        else resolve();
+      };
+      client.once('error', end);
+      client.connect(() => client.login({ user: auth.user, pass: auth.pass, credentials: auth }, end));
+    }),
 };
 
 /** Tries all three; a temporary refusal is told apart from a wrong password. */

@@ -137,7 +137,16 @@ service doveadm {
   }
 }
 doveadm_api_key = ${layout.doveadmKey}
-
+${
+  layout.slowsGuessing
+    ? ''
+    : `service anvil {
+  unix_listener anvil-auth-penalty {
+    mode = 0
+  }
+}
+`
+}
 protocol lmtp {
   postmaster_address = postmaster@${layout.domain}
 }

@@ -31,6 +31,8 @@ export interface MailServerLayout {
   readonly webmailNetworks: readonly string[];
   /** Receives mail for postmaster and abuse (RFC 2142); undefined on a machine that no mail reaches. */
   readonly operator: string | undefined;
+  /** Whether an address with wrong logins has to wait longer and longer; off only where one address is everybody. */
+  readonly slowsGuessing: boolean;
   /** False refuses recipients outside the domain. */
   readonly sendsOutside: boolean;
 }

@@ -1,0 +1,181 @@
+/**
+ * Runs a real Dovecot and Postfix from one folder on high loopback ports, configured by the same code as production.
+ * Needs root and Debian's packages (docs/mail.md). By hand: `node scripts/mail-server.ts /path/to/reelgate.db`.
+ */
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { makeCertificate } from '../src/sandbox/mail/certificate.ts';
+import { isDovecotUp } from '../src/server/mailbox/backends/dovecot-auth.ts';
+import { writeMailConfig } from '../src/server/mailbox/backends/mail-config.ts';
+import {
+  type MailServerDatabase,
+  type MailServerLayout,
+  socketPaths,
+} from '../src/server/mailbox/backends/mail-server-layout.ts';
+
+export interface RealMailServer {
+  readonly ports: { readonly imap: number; readonly pop3: number; readonly smtp: number };
+  /** The certificate clients are to trust. */
+  readonly ca: string;
+  /** MAIL_DOVECOT_AUTH_SOCKET, MAIL_DOVECOT_ADMIN_URL and MAIL_DOVECOT_ADMIN_KEY for this server. */
+  readonly auth: string;
+  readonly adminUrl: string;
+  readonly adminKey: string;
+  /** Stops Dovecot alone, as an outage does. */
+  stopDovecot(): Promise<void>;
+  startDovecot(): Promise<void>;
+  /** Ends both and removes the folder. */
+  stop(): Promise<void>;
+}
+
+export interface RealMailOptions {
+  readonly domain: string;
+  readonly database: MailServerDatabase;
+  readonly webmailNetworks?: readonly string[];
+}
+
+/** The programs that are missing on this machine. */
+export const missingPrograms = (): string[] =>
+  ['/usr/sbin/dovecot', '/usr/sbin/postfix', '/usr/bin/doveadm'].filter((path) => !existsSync(path));
+
+export async function startRealMail(options: RealMailOptions): Promise<RealMailServer> {
+  const root = mkdtempSync(join(tmpdir(), 'rg-mail-'));
+  const [imaps, pop3s, smtps, mx, doveadm] = await freePorts();
+  const tls = { certFile: join(root, 'tls/cert.pem'), keyFile: join(root, 'tls/key.pem') };
+  const certificate = await makeCertificate(options.domain);
+  mkdirSync(join(root, 'tls'), { mode: 0o700 });
+  writeFileSync(tls.certFile, certificate.cert);
+  writeFileSync(tls.keyFile, certificate.key, { mode: 0o600 });
+  const layout: MailServerLayout = {
+    root,
+    domain: options.domain,
+    hostname: 'localhost',
+    listen: '127.0.0.1',
+    ports: { imaps, pop3s, smtps, mx, doveadm },
+    tls,
+    database: options.database,
+    doveadmKey: randomBytes(24).toString('hex'),
+    mailUid: 5000,
+    authGroup: 'root',
+    webmailNetworks: options.webmailNetworks ?? [],
+    operator: undefined,
+    slowsGuessing: false,
+    sendsOutside: false,
+  };
+  await writeMailConfig(layout);
+  // Mail and queues are not root's; everybody has to be able to walk through the folder.
+  execFileSync('chmod', ['755', root]);
+  chownSync(join(root, 'mail'), layout.mailUid, layout.mailUid);
+  execFileSync('chown', ['postfix', join(root, 'postfix/data')]);
+
+  const run = (command: string, args: readonly string[]) => {
+    // The daemons keep what they inherit open: a pipe would keep its reader waiting for ever.
+    const log = openSync(join(root, 'log/start.log'), 'a');
+    try {
+      execFileSync(command, args, { stdio: ['ignore', log, log], timeout: 30_000 });
+    } catch (cause) {
+      throw new Error(`${command} ${args.join(' ')}\n${readFileSync(join(root, 'log/start.log'), 'utf8')}`, { cause });
+    } finally {
+      closeSync(log);
+    }
+  };
+  const dovecotConf = join(root, 'etc/dovecot.conf');
+  const postfixConf = join(root, 'postfix/conf');
+  const auth = socketPaths(root).reelgate;
+  const startDovecot = async () => {
+    run('/usr/sbin/dovecot', ['-c', dovecotConf]);
+    for (let attempt = 0; attempt < 100; attempt++) {
+      if (await isDovecotUp(auth, 1_000)) return;
+      await delay(50);
+    }
+    throw new Error(`Dovecot does not answer\n${readFileSync(join(root, 'log/dovecot.log'), 'utf8')}`);
+  };
+  const stopDovecot = async () => {
+    const pidFile = join(root, 'dovecot-run/master.pid');
+    if (!existsSync(pidFile)) return;
+    run('/usr/bin/doveadm', ['-c', dovecotConf, 'stop']);
+    for (let attempt = 0; attempt < 100 && existsSync(pidFile); attempt++) await delay(50);
+  };
+  const abandon = () => {
+    for (const stop of [
+      () => run('/usr/bin/doveadm', ['-c', dovecotConf, 'stop']),
+      () => run('/usr/sbin/postfix', ['-c', postfixConf, 'stop']),
+    ]) {
+      try {
+        stop();
+      } catch {
+        // It was not running.
+      }
+    }
+    rmSync(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  };
+  process.once('exit', abandon);
+
+  // Postfix first: it makes the folder where Dovecot puts two of its sockets.
+  run('/usr/sbin/postfix', ['-c', postfixConf, 'start']);
+  await startDovecot();
+  return {
+    ports: { imap: imaps, pop3: pop3s, smtp: smtps },
+    ca: certificate.cert,
+    auth,
+    adminUrl: `http://127.0.0.1:${doveadm}`,
+    adminKey: layout.doveadmKey,
+    stopDovecot,
+    startDovecot,
+    async stop() {
+      process.off('exit', abandon);
+      abandon();
+    },
+  };
+}
+
+async function freePorts(): Promise<[number, number, number, number, number]> {
+  const servers = await Promise.all(
+    Array.from({ length: 5 }, async () => {
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports as [number, number, number, number, number];
+}
+
+if (import.meta.main) {
+  const [file] = process.argv.slice(2);
+  if (file === undefined || missingPrograms().length > 0) {
+    console.error(
+      `usage: node scripts/mail-server.ts DATABASE-FILE; missing: ${missingPrograms().join(' ') || 'nothing'}`,
+    );
+    process.exit(2);
+  }
+  const server = await startRealMail({
+    domain: process.env.MAIL_DOMAIN ?? 'mail.localhost',
+    database: { kind: 'sqlite', file },
+  });
+  console.log(`MAIL_BACKEND=dovecot
+MAIL_IMAP_PORT=${server.ports.imap}
+MAIL_SMTP_PORT=${server.ports.smtp}
+MAIL_POP3_PORT=${server.ports.pop3}
+MAIL_DOVECOT_AUTH_SOCKET=${server.auth}
+MAIL_DOVECOT_ADMIN_URL=${server.adminUrl}
+MAIL_DOVECOT_ADMIN_KEY=${server.adminKey}`);
+  process.on('SIGINT', () => process.exit(0)).on('SIGTERM', () => process.exit(0));
+  setInterval(() => {}, 60_000);
+}

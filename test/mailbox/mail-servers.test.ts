@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { before, it } from 'node:test';
+import { PASSWORD } from '../accounts/person.ts';
+import { ALL_IN, ALL_REFUSED, imapClient, sendAndRead, tryLogins } from '../mail-clients.ts';
+import { forEachMailServer, type MailBench } from './backends.ts';
+import {
+  APP_PASSWORD,
+  APPLY,
+  type AppPasswordRecord,
+  MAILBOX,
+  type MailboxRecord,
+  type MailService,
+} from './service.ts';
+
+forEachMailServer((name, open) => {
+  let service: MailService;
+  let bench: MailBench;
+  before(async () => {
+    ({ service, bench } = await open());
+  });
+
+  /** Somebody with a mailbox and an application password. */
+  const equip = async (username: string) => {
+    const person = await service.bound(username);
+    const { email, password } = await person.ok<{ email: string; password: string }>('POST', APPLY);
+    const app = await person.ok<AppPasswordRecord>('POST', APP_PASSWORD);
+    return { person, email, webmail: { user: email, pass: password }, app: { user: email, pass: app.app_password } };
+  };
+
+  it('opens over IMAP, POP3 and SMTP, and carries mail', async () => {
+    const { app, webmail } = await equip('ada');
+    assert.deepEqual(await tryLogins(bench.door(), app), ALL_IN);
+    assert.deepEqual(await tryLogins(bench.door(), webmail), ALL_IN);
+    assert.deepEqual(await tryLogins(bench.door(), { ...app, pass: 'wrong' }), ALL_REFUSED);
+    const read = await sendAndRead(bench.door(), app, 'Tide tables', 'High water at noon.');
+    assert.equal(read.imap, 'High water at noon.');
+    assert.match(read.pop3, /High water at noon\./);
+  });
+
+  it('refuses the old password on all three after a new one, and ends its sessions', async () => {
+    const { person, app, webmail } = await equip('bob');
+    const session = imapClient(bench.door(), app);
+    await session.connect();
+    const closed = new Promise((resolve) => session.on('close', () => resolve('closed')));
+    const fresh = await person.ok<AppPasswordRecord>('POST', APP_PASSWORD);
+    assert.equal(fresh.consistent, true);
+    if (name === 'mailcow') await session.logout();
+    assert.equal(await closed, 'closed');
+    assert.deepEqual(await tryLogins(bench.door(), app), ALL_REFUSED);
+    assert.deepEqual(await tryLogins(bench.door(), { ...app, pass: fresh.app_password }), ALL_IN);
+    assert.deepEqual(await tryLogins(bench.door(), webmail), ALL_IN);
+    const read = await person.ok<AppPasswordRecord>('GET', APP_PASSWORD);
+    assert.deepEqual([read.app_password, read.consistent], [fresh.app_password, true]);
+  });
+
+  it('shows that the mail server lost the password, and a new one helps', async () => {
+    const { person, email, app } = await equip('carol');
+    await bench.lose(email);
+    const lost = await person.ok<AppPasswordRecord>('GET', APP_PASSWORD);
+    assert.deepEqual([lost.has_app_password, lost.consistent], [true, false]);
+    assert.deepEqual(await tryLogins(bench.door(), app), ALL_REFUSED);
+    const fresh = await person.ok<AppPasswordRecord>('POST', APP_PASSWORD);
+    assert.deepEqual(await tryLogins(bench.door(), { ...app, pass: fresh.app_password }), ALL_IN);
+    assert.equal((await person.ok<AppPasswordRecord>('GET', APP_PASSWORD)).consistent, true);
+  });
+
+  // The sandbox's server lives inside the service and has no outage of its own.
+  const itHasOutages = name === 'sandbox' ? () => {} : it;
+  itHasOutages('says that the mail server is down and changes nothing', async () => {
+    const { person, app } = await equip('dan');
+    const late = await service.bound('dora');
+    const rows = () => service.database.kysely.selectFrom('app_passwords').selectAll().orderBy('mailbox_id').execute();
+    const before = await rows();
+    await bench.goDown();
+    const started = Date.now();
+    assert.match(await person.fails(200, 'GET', APP_PASSWORD), /could not be asked/);
+    assert.ok(Date.now() - started < 5_000);
+    assert.match(await person.fails(200, 'POST', APP_PASSWORD), /cannot be reached. Nothing was changed/);
+    assert.match(await late.fails(200, 'POST', APPLY, { local_part: 'dora' }), /cannot be reached/);
+    assert.equal((await late.ok<MailboxRecord>('GET', MAILBOX)).has_mailbox, false);
+    assert.equal((await person.ok<MailboxRecord>('GET', MAILBOX)).has_mailbox, true);
+    assert.deepEqual(await rows(), before);
+    await bench.comeBack();
+    assert.deepEqual(await tryLogins(bench.door(), app), ALL_IN);
+    assert.equal((await person.ok<AppPasswordRecord>('GET', APP_PASSWORD)).app_password, app.pass);
+    assert.equal((await late.ok<{ email: string }>('POST', APPLY, { local_part: 'dora' })).email, 'dora@mail.test');
+  });
+
+  it('keeps a disabled account out, and lets it in again', async () => {
+    const { person, app, webmail } = await equip('eve');
+    const setStatus = async (status: number) => {
+      await service.database.kysely.updateTable('accounts').set({ status }).where('id', '=', person.id).execute();
+      await service.mailbox.reconciler?.publishAll();
+    };
+    await setStatus(2);
+    assert.deepEqual(await tryLogins(bench.door(), app), ALL_REFUSED);
+    assert.deepEqual(await tryLogins(bench.door(), webmail), ALL_REFUSED);
+    await setStatus(1);
+    assert.deepEqual(await tryLogins(bench.door(), app), ALL_IN);
+  });
+
+  // mailcow keeps hashes of its own; that it is told of the account's is tested with its adapter.
+  const itReadsAccounts = name === 'mailcow' ? () => {} : it;
+  itReadsAccounts('opens a legacy mailbox with the password of the account', async () => {
+    const person = await service.bound('fay');
+    await service.mailbox.mailboxes.adopt(person.id, 'fay');
+    const login = { user: 'fay@mail.test', pass: PASSWORD };
+    assert.deepEqual(await tryLogins(bench.door(), login), ALL_IN);
+    const app = await person.ok<AppPasswordRecord>('POST', APP_PASSWORD);
+    assert.deepEqual(await tryLogins(bench.door(), { ...login, pass: app.app_password }), ALL_IN);
+    await person.ok('PUT', '/api/user/self', { password: 'another password', original_password: PASSWORD });
+    assert.deepEqual(await tryLogins(bench.door(), login), ALL_REFUSED);
+    assert.deepEqual(await tryLogins(bench.door(), { ...login, pass: 'another password' }), ALL_IN);
+  });
+
+  it('admits the protocols of the password and no other', async () => {
+    const { person, email } = await equip('gil');
+    const columns = { imap: 0, smtp: 0, pop3: 1 } as const;
+    await service.database.kysely
+      .updateTable('app_passwords')
+      .set(columns)
+      .where((where) =>
+        where('mailbox_id', '=', where.selectFrom('mailboxes').select('id').where('user_id', '=', person.id)),
+      )
+      .execute();
+    const limited = await person.ok<AppPasswordRecord>('POST', APP_PASSWORD);
+    assert.deepEqual(limited.protocols, ['pop3']);
+    const login = { user: email, pass: limited.app_password };
+    assert.deepEqual(await tryLogins(bench.door(), login), { ...ALL_REFUSED, pop3: 'in' });
+    assert.equal((await person.ok<AppPasswordRecord>('GET', APP_PASSWORD)).consistent, true);
+  });
+});
