@@ -65,26 +65,27 @@ forEachMailServer((name, open) => {
   });
 
   // The sandbox's server lives inside the service and has no outage of its own.
-  const itHasOutages = name === 'sandbox' ? () => {} : it;
-  itHasOutages('says that the mail server is down and changes nothing', async () => {
-    const { person, app } = await equip('dan');
-    const late = await service.bound('dora');
-    const rows = () => service.database.kysely.selectFrom('app_passwords').selectAll().orderBy('mailbox_id').execute();
-    const before = await rows();
-    await bench.goDown();
-    const started = Date.now();
-    assert.match(await person.fails(200, 'GET', APP_PASSWORD), /could not be asked/);
-    assert.ok(Date.now() - started < 5_000);
-    assert.match(await person.fails(200, 'POST', APP_PASSWORD), /cannot be reached. Nothing was changed/);
-    assert.match(await late.fails(200, 'POST', APPLY, { local_part: 'dora' }), /cannot be reached/);
-    assert.equal((await late.ok<MailboxRecord>('GET', MAILBOX)).has_mailbox, false);
-    assert.equal((await person.ok<MailboxRecord>('GET', MAILBOX)).has_mailbox, true);
-    assert.deepEqual(await rows(), before);
-    await bench.comeBack();
-    assert.deepEqual(await tryLogins(bench.door(), app), ALL_IN);
-    assert.equal((await person.ok<AppPasswordRecord>('GET', APP_PASSWORD)).app_password, app.pass);
-    assert.equal((await late.ok<{ email: string }>('POST', APPLY, { local_part: 'dora' })).email, 'dora@mail.test');
-  });
+  if (name !== 'sandbox')
+    it('says that the mail server is down and changes nothing', async () => {
+      const { person, app } = await equip('dan');
+      const late = await service.bound('dora');
+      const rows = () =>
+        service.database.kysely.selectFrom('app_passwords').selectAll().orderBy('mailbox_id').execute();
+      const before = await rows();
+      await bench.goDown();
+      const started = Date.now();
+      assert.match(await person.fails(200, 'GET', APP_PASSWORD), /could not be asked/);
+      assert.ok(Date.now() - started < 5_000);
+      assert.match(await person.fails(200, 'POST', APP_PASSWORD), /cannot be reached. Nothing was changed/);
+      assert.match(await late.fails(200, 'POST', APPLY, { local_part: 'dora' }), /cannot be reached/);
+      assert.equal((await late.ok<MailboxRecord>('GET', MAILBOX)).has_mailbox, false);
+      assert.equal((await person.ok<MailboxRecord>('GET', MAILBOX)).has_mailbox, true);
+      assert.deepEqual(await rows(), before);
+      await bench.comeBack();
+      assert.deepEqual(await tryLogins(bench.door(), app), ALL_IN);
+      assert.equal((await person.ok<AppPasswordRecord>('GET', APP_PASSWORD)).app_password, app.pass);
+      assert.equal((await late.ok<{ email: string }>('POST', APPLY, { local_part: 'dora' })).email, 'dora@mail.test');
+    });
 
   it('keeps a disabled account out, and lets it in again', async () => {
     const { person, app, webmail } = await equip('eve');
@@ -100,18 +101,18 @@ forEachMailServer((name, open) => {
   });
 
   // mailcow keeps hashes of its own; that it is told of the account's is tested with its adapter.
-  const itReadsAccounts = name === 'mailcow' ? () => {} : it;
-  itReadsAccounts('opens a legacy mailbox with the password of the account', async () => {
-    const person = await service.bound('fay');
-    await service.mailbox.mailboxes.adopt(person.id, 'fay');
-    const login = { user: 'fay@mail.test', pass: PASSWORD };
-    assert.deepEqual(await tryLogins(bench.door(), login), ALL_IN);
-    const app = await person.ok<AppPasswordRecord>('POST', APP_PASSWORD);
-    assert.deepEqual(await tryLogins(bench.door(), { ...login, pass: app.app_password }), ALL_IN);
-    await person.ok('PUT', '/api/user/self', { password: 'another password', original_password: PASSWORD });
-    assert.deepEqual(await tryLogins(bench.door(), login), ALL_REFUSED);
-    assert.deepEqual(await tryLogins(bench.door(), { ...login, pass: 'another password' }), ALL_IN);
-  });
+  if (name !== 'mailcow')
+    it('opens a legacy mailbox with the password of the account', async () => {
+      const person = await service.bound('fay');
+      await service.mailbox.mailboxes.adopt(person.id, 'fay');
+      const login = { user: 'fay@mail.test', pass: PASSWORD };
+      assert.deepEqual(await tryLogins(bench.door(), login), ALL_IN);
+      const app = await person.ok<AppPasswordRecord>('POST', APP_PASSWORD);
+      assert.deepEqual(await tryLogins(bench.door(), { ...login, pass: app.app_password }), ALL_IN);
+      await person.ok('PUT', '/api/user/self', { password: 'another password', original_password: PASSWORD });
+      assert.deepEqual(await tryLogins(bench.door(), login), ALL_REFUSED);
+      assert.deepEqual(await tryLogins(bench.door(), { ...login, pass: 'another password' }), ALL_IN);
+    });
 
   it('admits the protocols of the password and no other', async () => {
     const { person, email } = await equip('gil');
