@@ -144,12 +144,14 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   addMailboxRoutes(routes, mailbox);
   addDeviceRoutes(routes, { deviceAuth, logins: accounts.logins, cookies, baseUrl: config.baseUrl });
   addDeviceClientRoutes(routes, deviceAuth);
+  const usage = new UsageStore(database);
   const video = makeVideo(routes, {
     database,
     quota,
     allowances: NO_ALLOWANCES,
     channels,
     vendors,
+    money: usage,
     notifier,
     outbound,
     clock,
@@ -163,7 +165,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
     stopping: stopping.signal,
     at: overrides.at ?? (() => {}),
   });
-  addQuotaRoutes(routes, { usage: new UsageStore(database), clock, tasks: video.adminStore });
+  addQuotaRoutes(routes, { usage, clock, tasks: video.adminStore });
   addChannelRoutes(routes, {
     channels,
     store: channelStore,

@@ -8,6 +8,7 @@ import type { Log } from '../platform/log.ts';
 import { OutboundError } from '../platform/outbound/outbound.ts';
 import type { Allowances, Quota } from '../quota/quota.ts';
 import type { Tables } from '../tables.ts';
+import { type Attempts, toldOf } from './attempts.ts';
 import type { VendorCalls } from './calls.ts';
 import type { Endings } from './endings.ts';
 import { readArguments } from './media-schema.ts';
@@ -34,6 +35,7 @@ export interface SubmitParts {
   readonly vendors: Vendors;
   readonly calls: VendorCalls;
   readonly endings: Endings;
+  readonly attempts: Attempts;
   readonly clock: Clock;
   readonly log: Log;
   readonly newTaskId: () => string;
@@ -153,7 +155,7 @@ export class Submitter {
   }
 
   async #send(job: Job): Promise<Submitted> {
-    const { store, endings, clock, channels, at } = this.#parts;
+    const { store, attempts, endings, clock, channels, at } = this.#parts;
     const { task, candidates } = job;
     let lastError: VendorError | undefined;
     for (const [index, channel] of candidates.slice(0, MAX_TRIES).entries()) {
@@ -161,6 +163,7 @@ export class Submitter {
       if (index > 0 && !(await store.nextAttempt(task.id, index, channel.id, task.hint, clock.now()))) break;
       const outcome = await this.#try(job, channel);
       if (outcome.kind === 'accepted') return this.#accept(job, attempt, channel, outcome);
+      await attempts.note({ taskId: task.id, attempt, channelId: channel.id, ...toldOf(outcome) });
       if (outcome.kind === 'unknown') return { task, raw: undefined };
       at('after-answer');
       if (outcome.kind === 'refused') {
@@ -258,7 +261,7 @@ interface Job {
 }
 
 type Accepted = Extract<SubmitOutcome, { kind: 'accepted' }>;
-type TryOutcome =
+export type TryOutcome =
   | SubmitOutcome
   /** Nothing arrived there: another channel may be asked. */
   | { readonly kind: 'unreachable' }

@@ -1,4 +1,4 @@
-import type { Generated } from 'kysely';
+import { type Generated, sql } from 'kysely';
 import type { TaskStatus, VendorName } from '../../contract/states.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
@@ -49,6 +49,16 @@ export interface VideoTables {
     poll_failures: number;
     /** 1: its owner removed it; kept for the books. */
     deleted: 0 | 1;
+  };
+  /** Tries that came to nothing; the one that counts is the task itself. For administrators. */
+  task_attempts: {
+    task_id: string;
+    attempt: number;
+    channel_id: number;
+    outcome: string;
+    code: string;
+    message: string;
+    created_at: number;
   };
   idempotency_keys: {
     token_id: number;
@@ -118,6 +128,30 @@ export const videoMigrations: readonly Migration[] = [
         .addPrimaryKeyConstraint('idempotency_keys_key', ['token_id', 'key'])
         .execute();
       await trx.schema.createIndex('idempotency_keys_by_age').on('idempotency_keys').column('created_at').execute();
+    },
+  },
+  {
+    id: '0031-task-administration',
+    async up(trx, { int64, text }) {
+      await trx.schema
+        .createTable('task_attempts')
+        .addColumn('task_id', text, (column) => column.notNull())
+        .addColumn('attempt', int64, (column) => column.notNull())
+        .addColumn('channel_id', int64, (column) => column.notNull())
+        .addColumn('outcome', text, (column) => column.notNull())
+        .addColumn('code', text, (column) => column.notNull())
+        .addColumn('message', text, (column) => column.notNull())
+        .addColumn('created_at', int64, (column) => column.notNull())
+        .addPrimaryKeyConstraint('task_attempts_key', ['task_id', 'attempt'])
+        .execute();
+      await trx.schema.createIndex('tasks_by_channel').on('tasks').columns(['channel_id', 'seq']).execute();
+      await trx.schema.createIndex('tasks_by_model').on('tasks').columns(['model', 'seq']).execute();
+      await trx.schema
+        .createIndex('tasks_failed')
+        .on('tasks')
+        .column('seq')
+        .where(sql.ref('status'), '=', 'FAILURE')
+        .execute();
     },
   },
 ];

@@ -7,7 +7,9 @@ import type { Log } from '../platform/log.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
 import type { Allowances, Quota } from '../quota/quota.ts';
 import type { Tables } from '../tables.ts';
+import { addTaskAdminRoutes, type MoneyTrail } from './admin-routes.ts';
 import { TaskAdminStore } from './admin-store.ts';
+import { Attempts } from './attempts.ts';
 import { VendorCalls } from './calls.ts';
 import { Contents } from './content.ts';
 import { Endings } from './endings.ts';
@@ -28,6 +30,7 @@ export interface VideoParts {
   readonly allowances: Allowances;
   readonly channels: Channels;
   readonly vendors: Vendors;
+  readonly money: MoneyTrail;
   readonly notifier: Notifier;
   readonly outbound: Outbound;
   readonly clock: Clock;
@@ -62,13 +65,16 @@ export function makeVideo(routes: Routes, parts: VideoParts): Video {
   const looks = new Looks({ ...parts, store, calls, endings });
   const reader = new TaskReader({ store, looks, vendors, clock, stopping });
   const contents = new Contents({ outbound, channels, vendors, calls, looks, store, log });
-  const submitter = new Submitter({ ...parts, store, calls, endings });
+  const adminStore = new TaskAdminStore(database);
+  const attempts = new Attempts(adminStore, clock, log);
+  const submitter = new Submitter({ ...parts, store, calls, endings, attempts });
   const idempotency = new Idempotency(database, store, clock);
   addVideoRoutes(routes, { ...parts, submitter, idempotency, reader, contents, store });
   addOwnerVideoRoutes(routes, { store, reader, contents, addresses: new PlayAddresses(parts.masterKey), clock });
+  addTaskAdminRoutes(routes, { store: adminStore, channels, money: parts.money });
   return {
     store,
-    adminStore: new TaskAdminStore(database),
+    adminStore,
     calls,
     synchronizer: new Synchronizer({ store, looks, clock, log, periodMs: syncPeriodMs }),
     sweep: () => idempotency.sweep(),
