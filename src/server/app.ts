@@ -12,6 +12,7 @@ import { ChannelService } from './channels/service.ts';
 import { ChannelStore } from './channels/store.ts';
 import { addDeviceClientRoutes } from './device-auth/admin-routes.ts';
 import { makeDeviceAuth } from './device-auth/device-auth.ts';
+import { addPageRoutes } from './device-auth/page-routes.ts';
 import { addDeviceRoutes } from './device-auth/routes.ts';
 import { makeMailbox } from './mailbox/mailbox.ts';
 import { addMailboxRoutes } from './mailbox/routes.ts';
@@ -145,6 +146,14 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   addDeviceRoutes(routes, { deviceAuth, logins: accounts.logins, cookies, baseUrl: config.baseUrl });
   addDeviceClientRoutes(routes, deviceAuth);
   const usage = new UsageStore(database);
+  addPageRoutes(routes, {
+    deviceAuth,
+    accounts,
+    cookies,
+    clock,
+    masterKey,
+    secure: config.baseUrl.startsWith('https:'),
+  });
   const video = makeVideo(routes, {
     database,
     quota,

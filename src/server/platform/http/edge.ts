@@ -22,14 +22,24 @@ export function isKnownHost(host: string | undefined, hosts: readonly string[]):
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Fetch metadata first, Origin where a browser sends none: unsafe requests of other sites are refused. */
-export function isCrossSite(method: string, headers: IncomingHttpHeaders, hosts: readonly string[]): boolean {
+/**
+ * Fetch metadata first, Origin where a browser sends none: unsafe requests of other sites are refused.
+ *
+ * @param ofPage the request goes to a page of ours: those are sent with `no-referrer`, so that a browser without fetch
+ *   metadata posts their forms with `Origin: null`; each such form carries an anti-forgery value of its own
+ */
+export function isCrossSite(
+  method: string,
+  headers: IncomingHttpHeaders,
+  hosts: readonly string[],
+  ofPage = false,
+): boolean {
   if (SAFE_METHODS.has(method)) return false;
   const site = headers['sec-fetch-site'];
   // Programs with a bearer key are no browser with a cookie; pages elsewhere may call the model API with their own key.
   if (headers.authorization !== undefined && headers.cookie === undefined) return false;
   if (site !== undefined) return site !== 'same-origin' && site !== 'none';
   const { origin } = headers;
-  if (origin === undefined) return false;
+  if (origin === undefined || (ofPage && origin === 'null')) return false;
   return !URL.canParse(origin) || !isKnownHost(new URL(origin).host, hosts);
 }

@@ -2,7 +2,7 @@ import type { EnvelopeKind } from '../../../contract/endpoint.ts';
 import { ERRORS, type ErrorCode, type ErrorRow } from '../../../contract/errors.ts';
 import { type Locale, toText } from '../../../contract/messages/messages.ts';
 import { AppError } from '../errors.ts';
-import { escapeHtml } from '../html.ts';
+import { escapeHtml, pageHeaders } from '../html.ts';
 
 export interface RenderedFailure {
   readonly status: number;
@@ -20,8 +20,12 @@ export function toFailure(error: unknown, envelope: EnvelopeKind, locale: Locale
   const code = publicCode ?? known.code;
   return {
     status: statusOf(envelope, known.code, row),
-    headers:
-      retryAfterSeconds === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(retryAfterSeconds))) },
+    headers: {
+      ...(envelope === 'page' ? PAGE_HEADERS : {}),
+      ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(retryAfterSeconds))) }),
+      // RFC 6749 section 5.2: a 401 names the scheme to authenticate with.
+      ...(envelope === 'oauth' && row.status === 401 ? { 'www-authenticate': 'Basic realm="reelgate"' } : {}),
+    },
     contentType: envelope === 'page' ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     body: BODIES[envelope]({ message, code, param: param ?? null, type: row.type, ours: known.code, locale }),
   };
@@ -32,6 +36,8 @@ function statusOf(envelope: EnvelopeKind, code: ErrorCode, row: ErrorRow): numbe
   if (envelope === 'device') return code === 'invalid_request' ? 200 : row.api;
   return envelope === 'api' ? row.api : row.status;
 }
+
+const PAGE_HEADERS = pageHeaders('');
 
 interface Parts {
   readonly message: string;

@@ -149,7 +149,8 @@ export async function makeHttp(options: HttpOptions): Promise<Http> {
   fastify.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
-    if (isCrossSite(request.method, request.headers, options.hosts)) throw new AppError('cross_site');
+    const ofPage = request.routeOptions.config.endpoint?.envelope === 'page';
+    if (isCrossSite(request.method, request.headers, options.hosts, ofPage)) throw new AppError('cross_site');
   });
   fastify.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';

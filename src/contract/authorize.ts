@@ -1,0 +1,63 @@
+import Type from 'typebox';
+import { endpoint } from './endpoint.ts';
+
+/** What every form of the authorization pages carries. */
+const FormFields = {
+  code: Type.String({ maxLength: 64, description: 'the user_code' }),
+  form: Type.String({ maxLength: 200, description: 'anti-forgery value of this form in this browser' }),
+  lang: Type.Optional(Type.String({ maxLength: 16 })),
+};
+
+const page = { tag: 'device', policy: 'self', envelope: 'page' } as const;
+const form = { ...page, method: 'POST', accepts: 'form', bodyLimit: 4 * 1024 } as const;
+
+export const authorizePage = endpoint({
+  ...page,
+  method: 'GET',
+  path: '/authorize',
+  summary: 'The page on which a person confirms a device; without a code it asks for one',
+  query: Type.Object({
+    code: Type.Optional(Type.String({ maxLength: 64 })),
+    lang: Type.Optional(Type.String({ maxLength: 16 })),
+    step: Type.Optional(Type.String({ maxLength: 16 })),
+  }),
+});
+
+export const authorizeLogin = endpoint({
+  ...form,
+  path: '/authorize/login',
+  summary: 'Form of the page: log in with a password',
+  body: Type.Object({
+    ...FormFields,
+    username: Type.String({ maxLength: 254 }),
+    password: Type.String({ maxLength: 128 }),
+  }),
+});
+
+export const authorizeSecondStep = endpoint({
+  ...form,
+  path: '/authorize/second-step',
+  summary: 'Form of the page: finish the login with a TOTP or backup code',
+  body: Type.Object({ ...FormFields, otp: Type.String({ maxLength: 64 }) }),
+});
+
+export const authorizeSwitch = endpoint({
+  ...form,
+  path: '/authorize/switch',
+  summary: 'Form of the page: log out to use another account',
+  body: Type.Object(FormFields),
+});
+
+export const authorizeApprove = endpoint({
+  ...form,
+  path: '/authorize/approve',
+  summary: 'Form of the page: let the device in',
+  body: Type.Object(FormFields),
+});
+
+export const authorizeDeny = endpoint({
+  ...form,
+  path: '/authorize/deny',
+  summary: 'Form of the page: keep the device out',
+  body: Type.Object(FormFields),
+});

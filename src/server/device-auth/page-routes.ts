@@ -1,0 +1,223 @@
+import type { FastifyReply } from 'fastify';
+import * as lines from '../../contract/authorize.ts';
+import { ERRORS, type ErrorCode } from '../../contract/errors.ts';
+import { LOCALES, type Locale, toText } from '../../contract/messages/messages.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import type { Account } from '../accounts/store.ts';
+import { addressKey } from '../platform/address.ts';
+import type { Clock } from '../platform/clock.ts';
+import { AppError, isAppError } from '../platform/errors.ts';
+import { pageHeaders } from '../platform/html.ts';
+import type { RequestContext, Routes } from '../platform/http/routes.ts';
+import type { SessionCookies } from '../platform/http/session-cookie.ts';
+import { randomToken } from '../platform/secrets.ts';
+import type { CodeRow } from './code-store.ts';
+import type { DeviceAuth } from './device-auth.ts';
+import { logInForCode } from './login.ts';
+import { DEVICES_PAGE } from './notices.ts';
+import { makeFormGuard } from './pages/form-guard.ts';
+import { pagePath, type View } from './pages/layout.ts';
+import { STYLE } from './pages/style.ts';
+import { TEXTS } from './pages/texts.ts';
+import { toAskedText } from './pages/time-text.ts';
+import { consentView, enterCodeView, failureView, loginView, outcomeView, secondStepView } from './pages/views.ts';
+import { originOf } from './routes.ts';
+import { readUserCode, showUserCode } from './user-code.ts';
+
+export interface PageParts {
+  readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'limits' | 'clients'>;
+  readonly accounts: Pick<Accounts, 'logins' | 'sessions' | 'standing'>;
+  readonly cookies: SessionCookies;
+  readonly clock: Clock;
+  readonly masterKey: Buffer;
+  /** Cookies only over https. */
+  readonly secure: boolean;
+}
+
+/** Binds forms to the browser that was shown them; proves nothing else. */
+const BROWSER_COOKIE = 'authorize_form';
+const HEADERS = pageHeaders(STYLE);
+/** The step of a login that waits for its second factor, in the address of the page. */
+const SECOND_STEP = 'code';
+
+interface Visit {
+  readonly request: RequestContext;
+  readonly reply: FastifyReply;
+  readonly view: View;
+  readonly locale: Locale;
+}
+
+/** The pages on which a person lets a device in. They work without scripts and ask nobody else for anything. */
+export function addPageRoutes(routes: Routes, parts: PageParts): void {
+  const { deviceAuth, accounts, cookies, clock } = parts;
+  const { codes, clients } = deviceAuth;
+  const guard = makeFormGuard(parts.masterKey);
+
+  const browserOf = (reply: FastifyReply): string => {
+    const known = reply.request.cookies[BROWSER_COOKIE];
+    if (known !== undefined && known.length < 100) return known;
+    const fresh = randomToken('rgf_', 32);
+    reply.setCookie(BROWSER_COOKIE, fresh, {
+      httpOnly: true,
+      sameSite: 'lax',
+      path: '/authorize',
+      secure: parts.secure,
+    });
+    return fresh;
+  };
+
+  const visitOf = (
+    { request, reply }: { request: RequestContext; reply: FastifyReply },
+    typed: string,
+    lang?: string,
+  ): Visit => {
+    const locale = LOCALES.find((each) => each === lang) ?? request.locale;
+    const known = readUserCode(typed);
+    const code = known === undefined ? '' : showUserCode(known);
+    let browser: string | undefined;
+    const formValue = (action: string): string => {
+      browser ??= browserOf(reply);
+      return guard.issue(action, { browser, session: request.session, code }, clock.now());
+    };
+    return { request, reply, locale, view: { locale, texts: TEXTS[locale], code, formValue } };
+  };
+
+  const viewerOf = async ({ session }: RequestContext): Promise<Account | undefined> => {
+    const row = session === undefined ? undefined : await accounts.sessions.find(session);
+    return row && accounts.standing.find(row.user_id);
+  };
+
+  /** Stops a post another site made this browser send. */
+  const assertOwnForm = ({ request, reply, view }: Visit, action: string, value: string): void => {
+    const browser = reply.request.cookies[BROWSER_COOKIE];
+    const binding = { browser: browser ?? '', session: request.session, code: view.code };
+    if (browser === undefined || !guard.check(value, action, binding, clock.now())) throw new AppError('form_expired');
+  };
+
+  const askerOf = async (code: CodeRow) => ({
+    client: (await clients.find(code.client_id))?.name ?? code.client_id,
+    claimedName: code.client_name,
+  });
+
+  const consent = async (visit: Visit, code: CodeRow, viewer: Account): Promise<string> =>
+    consentView(visit.view, {
+      account:
+        viewer.display_name === viewer.username ? viewer.username : `${viewer.display_name} (${viewer.username})`,
+      ...(await askerOf(code)),
+      address: code.address,
+      program: code.user_agent,
+      asked: toAskedText(code.created_at, clock.now(), visit.locale),
+      elsewhere: addressKey(code.address) !== addressKey(visit.request.address),
+    });
+
+  const shown = async (visit: Visit, step: string | undefined): Promise<string> => {
+    const { view, request } = visit;
+    const { status, code } = await codes.look(view.code, request.address);
+    if (status === 'invalid' || code === undefined) throw new AppError('user_code_invalid');
+    const viewer = await viewerOf(request);
+    if (status === 'pending') {
+      if (viewer === undefined) return step === SECOND_STEP ? secondStepView(view) : loginView(view);
+      if (code.claimed_by !== null && code.claimed_by !== viewer.id) return outcomeView(view, 'done');
+      return consent(visit, code, viewer);
+    }
+    if (status === 'approved' && viewer?.id === code.user_id) {
+      return outcomeView(view, status, { ...(await askerOf(code)), link: DEVICES_PAGE });
+    }
+    return outcomeView(view, status === 'approved' ? 'done' : status);
+  };
+
+  routes.add(lines.authorizePage, async ({ query, request, reply }) => {
+    const visit = visitOf({ request, reply }, query.code ?? '', query.lang);
+    if (query.code === undefined) return send(visit, 200, enterCodeView(visit.view));
+    return answer(visit, async () => send(visit, 200, await shown(visit, query.step)), {
+      user_code_invalid: (error) => enterCodeView(visit.view, { error }),
+    });
+  });
+
+  routes.add(lines.authorizeLogin, async ({ body, request, reply }) => {
+    const visit = visitOf({ request, reply }, body.code, body.lang);
+    const again = (error: string) => loginView(visit.view, { error, username: body.username });
+    const work = async () => {
+      assertOwnForm(visit, 'login', body.form);
+      const login = { user_code: body.code, username: body.username, password: body.password };
+      const outcome = await logInForCode({ ...deviceAuth, logins: accounts.logins }, login, request);
+      if (outcome.step === 'second') {
+        cookies.setPending(reply, outcome.pending);
+        return back(visit, SECOND_STEP);
+      }
+      cookies.setSession(reply, outcome.session);
+      return back(visit);
+    };
+    return answer(visit, work, { wrong_login: again, account_disabled: again, form_expired: again });
+  });
+
+  routes.add(lines.authorizeSecondStep, async ({ body, request, reply }) => {
+    const visit = visitOf({ request, reply }, body.code, body.lang);
+    const work = async () => {
+      assertOwnForm(visit, 'second-step', body.form);
+      const outcome = await accounts.logins.finish({
+        pending: cookies.pendingOf(reply),
+        code: body.otp,
+        from: { address: request.address, userAgent: request.headers['user-agent'] ?? '' },
+        oldSession: request.session,
+      });
+      cookies.clearPending(reply);
+      cookies.setSession(reply, outcome.session);
+      return back(visit);
+    };
+    return answer(visit, work, {
+      wrong_code: (error) => secondStepView(visit.view, { error }),
+      form_expired: (error) => secondStepView(visit.view, { error }),
+      login_expired: (error) => loginView(visit.view, { error }),
+    });
+  });
+
+  routes.add(lines.authorizeSwitch, async ({ body, request, reply }) => {
+    const visit = visitOf({ request, reply }, body.code, body.lang);
+    return answer(visit, async () => {
+      assertOwnForm(visit, 'switch', body.form);
+      const row = request.session === undefined ? undefined : await accounts.sessions.find(request.session);
+      if (row !== undefined) await accounts.sessions.end(row.user_id, row.id);
+      cookies.clearSession(reply);
+      return back(visit);
+    });
+  });
+
+  const decisions = { approve: lines.authorizeApprove, deny: lines.authorizeDeny } as const;
+  for (const action of ['approve', 'deny'] as const) {
+    routes.add(decisions[action], async ({ body, request, reply }) => {
+      const visit = visitOf({ request, reply }, body.code, body.lang);
+      return answer(visit, async () => {
+        assertOwnForm(visit, action, body.form);
+        const viewer = await viewerOf(request);
+        if (viewer !== undefined) await codes[action](body.code, viewer.id, originOf(request));
+        return back(visit);
+      });
+    });
+  }
+}
+
+const send = ({ reply }: Visit, status: number, page: string): FastifyReply =>
+  reply.status(status).headers(HEADERS).send(page);
+
+/** 303, so that the browser fetches what is next and never repeats the post (RFC 9110 section 15.4.4). */
+const back = ({ reply, view }: Visit, step?: string): FastifyReply =>
+  reply.headers(HEADERS).redirect(pagePath(view.code, view.locale, step), 303);
+
+/** Shows a failure on a page that lets the person go on: the form once more where the failure belongs to a field. */
+async function answer(
+  visit: Visit,
+  work: () => Promise<FastifyReply>,
+  again: Partial<Record<ErrorCode, (message: string) => string>> = {},
+): Promise<FastifyReply> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    const { params, retryAfterSeconds } = error.options;
+    const message = toText(error.code, visit.locale, params);
+    if (retryAfterSeconds !== undefined) visit.reply.header('retry-after', String(Math.ceil(retryAfterSeconds)));
+    const page = again[error.code]?.(message) ?? failureView(visit.view, message);
+    return send(visit, ERRORS[error.code].status, page);
+  }
+}

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { after, before, describe, it } from 'node:test';
+import { Secret, TOTP } from 'otpauth';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { PASSWORD } from '../accounts/person.ts';
+import { type DeviceService, startDeviceService } from '../device-auth/service.ts';
+import { chromiumPath, startChromium } from './chromium.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const LOOKS: readonly BrowserContextOptions[] = [
+  { locale: 'en', colorScheme: 'light', viewport: { width: 320, height: 640 } },
+  { locale: 'zh-CN', colorScheme: 'dark', viewport: { width: 320, height: 640 } },
+  { locale: 'en', colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
+  { locale: 'zh-CN', colorScheme: 'light', viewport: { width: 1280, height: 800 } },
+];
+
+describe('the authorization pages in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+  let service: DeviceService;
+  let browser: Browser;
+  const complaints: string[] = [];
+
+  before(async () => {
+    service = await startDeviceService('sqlite::memory:');
+    browser = await startChromium();
+    await service.visitor().register('ada');
+  });
+  after(async () => {
+    await browser.close();
+    await service.app.close();
+  });
+
+  const open = async (options: BrowserContextOptions = {}): Promise<Page> => {
+    const page = await (await browser.newContext(options)).newPage();
+    page.on('console', (message) => {
+      if (/Content Security Policy/.test(message.text())) complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    page.on('request', (request) => {
+      if (!request.url().startsWith(service.url)) complaints.push(`left for ${request.url()}`);
+    });
+    return page;
+  };
+
+  /** Runs axe beside the page's own policy, which lets no script in: evaluated by the browser's debugger. */
+  const assertAccessible = async (page: Page, name: string): Promise<void> => {
+    await page.evaluate(AXE);
+    const violations = await page.evaluate(async () => {
+      const { axe } = globalThis as unknown as {
+        axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+      };
+      const result = await axe.run();
+      return result.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' ')}`);
+    });
+    assert.deepEqual(violations, [], name);
+    const fits = await page.evaluate('document.documentElement.scrollWidth <= innerWidth');
+    assert.ok(fits, `${name}: wider than the window`);
+  };
+
+  for (const look of LOOKS) {
+    it(`has no fault for axe, in ${look.locale}, ${look.colorScheme}, ${look.viewport?.width} px`, async () => {
+      const page = await open(look);
+      const code = await service.code({ client_name: 'MacBook', device_id: JSON.stringify(look) }, '203.0.113.9');
+      await page.goto(`${service.url}/authorize`);
+      assert.equal(await page.locator('html').getAttribute('lang'), look.locale);
+      await assertAccessible(page, 'enter');
+      await page.fill('#code', 'bcdf bcdf');
+      await page.click('main button');
+      await assertAccessible(page, 'unknown code');
+      await page.fill('#code', code.user_code.toLowerCase().replace('-', ' '));
+      await page.click('main button');
+      await assertAccessible(page, 'login');
+      await page.fill('#username', 'ada');
+      await page.fill('#password', 'not-the-password');
+      await page.click('main button');
+      assert.equal(await page.locator('#username').inputValue(), 'ada');
+      await assertAccessible(page, 'wrong password');
+      await page.fill('#password', PASSWORD);
+      await page.click('main button');
+      await assertAccessible(page, 'consent');
+      // Deny stands before Allow, is as large, and nothing has the focus.
+      const [deny, allow] = await Promise.all(
+        ['deny', 'approve'].map((action) => page.locator(`form[action="/authorize/${action}"] button`).boundingBox()),
+      );
+      assert.deepEqual([deny?.width, deny?.height], [allow?.width, allow?.height]);
+      assert.equal(await page.evaluate('document.activeElement.tagName'), 'BODY');
+      assert.equal(await service.status(code.user_code), 'pending');
+      await page.click('form[action="/authorize/approve"] button');
+      await assertAccessible(page, 'approved');
+      assert.equal(await service.status(code.user_code), 'approved');
+      await page.context().close();
+    });
+  }
+
+  it('works without scripts, with the second step, in the language switched to', async () => {
+    const ada = service.visitor();
+    await ada.register('grace');
+    await ada.logIn('grace');
+    const { secret } = await ada.ok<{ secret: string }>('POST', '/api/user/2fa/setup');
+    const totp = new TOTP({ secret: Secret.fromBase32(secret) });
+    const token = () => totp.generate({ timestamp: service.clock.now() });
+    await ada.ok('POST', '/api/user/2fa/enable', { code: token() });
+    service.clock.advance(60_000);
+    const code = await service.code();
+    const page = await open({ javaScriptEnabled: false, locale: 'en' });
+    await page.goto(code.verification_uri_complete.replace(/^http:\/\/[^/]+/, service.url));
+    await page.click('nav a');
+    assert.equal(await page.locator('html').getAttribute('lang'), 'zh-CN');
+    await page.fill('#username', 'grace');
+    await page.fill('#password', PASSWORD);
+    await page.click('main button');
+    assert.equal(await page.locator('#otp').getAttribute('autocomplete'), 'one-time-code');
+    await page.fill('#otp', '000000');
+    await page.click('main button');
+    assert.equal(await page.locator('#error').count(), 1);
+    await page.fill('#otp', token());
+    await page.click('main button');
+    assert.match((await page.locator('main').textContent()) ?? '', /grace/);
+    await page.click('form[action="/authorize/deny"] button');
+    assert.equal(await page.locator('html').getAttribute('lang'), 'zh-CN');
+    assert.equal(await service.status(code.user_code), 'denied');
+    assert.equal((await service.poll(code.device_code)).error, 'access_denied');
+    await page.context().close();
+  });
+
+  it('shows hostile names as text and runs nothing', async () => {
+    const page = await open();
+    await page.goto(`${service.url}/authorize`);
+    for (const name of [
+      '<script>document.title="owned"</script>',
+      '"><img src=x onerror="document.title=\'owned\'">',
+      '</style><svg onload=document.title="owned">',
+      '{{7*7}} #{7*7} <%= 7*7 %>',
+      '\u202Elaptop\u2066\u200B\u200D\uFEFF',
+      'a\u0301\u0302\u0303\u0304\u0305\u0306\u0307'.repeat(14),
+      'x'.repeat(3000),
+    ]) {
+      const code = await service.code({ client_name: name });
+      await page.goto(`${service.url}/authorize?code=${code.user_code}`);
+      if ((await page.locator('#username').count()) === 1) {
+        await page.fill('#username', 'ada');
+        await page.fill('#password', PASSWORD);
+        await page.click('main button');
+      }
+      assert.doesNotMatch(await page.title(), /owned/);
+      assert.equal(await page.locator('script, img, svg').count(), 0);
+      assert.doesNotMatch((await page.locator('main').textContent()) ?? '', /\p{Cf}/u);
+      assert.equal(await page.locator('.asker').textContent(), 'Reelgate CLI');
+      const box = await page.locator('.claimed').boundingBox();
+      assert.ok(box !== null && box.height < 100, `the name takes ${box?.height} px`);
+    }
+    await page.context().close();
+  });
+
+  it('stays empty in a frame of another page', async () => {
+    const page = await open();
+    await page.goto(`${service.url}/authorize`);
+    const outside = await open();
+    await outside.setContent(`<iframe src="${service.url}/authorize"></iframe>`);
+    await outside.waitForTimeout(300);
+    const frame = outside.frames()[1];
+    assert.equal(await frame?.locator('form').count(), 0);
+    complaints.splice(0, complaints.length, ...complaints.filter((text) => !/frame-ancestors/.test(text)));
+    await outside.context().close();
+    await page.context().close();
+  });
+
+  it('breaks no policy of its own and asks nobody else for anything', () => {
+    assert.deepEqual(complaints, []);
+  });
+});
