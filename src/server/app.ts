@@ -10,6 +10,7 @@ import { ensureSandboxChannels, type SandboxChannel, seedModels } from './channe
 import { addChannelRoutes } from './channels/routes.ts';
 import { ChannelService } from './channels/service.ts';
 import { ChannelStore } from './channels/store.ts';
+import { addConsoleRoutes } from './console/routes.ts';
 import { addDeviceClientRoutes } from './device-auth/admin-routes.ts';
 import { makeDeviceAuth } from './device-auth/device-auth.ts';
 import { addPageRoutes } from './device-auth/page-routes.ts';
@@ -187,6 +188,8 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   });
   addServiceRoutes(routes, { config, version: VERSION, metrics, ready: () => isReady(database, stopping.signal) });
   addReferenceRoutes(routes, { version: VERSION, baseUrl: config.baseUrl, userHeader: config.apiUserHeader });
+
+  await addConsoleRoutes(http.fastify, routes);
 
   let sweeper: NodeJS.Timeout | undefined;
   let metricsServer: Server | undefined;

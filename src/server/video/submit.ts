@@ -54,12 +54,17 @@ export type FaultPoint =
   | 'before-settle'
   | 'mid-refund';
 
+/** Whoever asks for a video: a token within its limits, or (without one) a person in the console. */
+export type Asker = Pick<ModelCaller, 'userId' | 'models'> & { readonly tokenId?: number };
+
 /** What the caller is told of a started task. `raw` is the vendor's answer; undefined when it was lost on the way. */
 export interface Submitted {
   readonly task: Pick<Task, 'public_id' | 'vendor' | 'model' | 'status' | 'created_at' | 'handle'>;
   readonly raw: Json | undefined;
 }
 
+/** What stands in place of a token on tasks that a person started in the console. */
+const NO_TOKEN = 0;
 /** How often one submit may be sent, the first time counted. */
 const MAX_TRIES = 3;
 
@@ -75,7 +80,7 @@ export class Submitter {
 
   /** Throws coded failures; nothing is charged then. */
   async submit(
-    caller: ModelCaller,
+    caller: Asker,
     wish: Wish,
     options: { readonly alongside?: Alongside; readonly remixOf?: Task } = {},
   ): Promise<Submitted> {
@@ -108,7 +113,7 @@ export class Submitter {
       await this.#parts.quota.reserve(trx, {
         ref: id,
         userId: caller.userId,
-        tokenId: caller.tokenId,
+        ...(caller.tokenId === undefined ? {} : { tokenId: caller.tokenId }),
         model: model.id,
         amount: price,
       });
@@ -126,7 +131,15 @@ export class Submitter {
     });
   }
 
-  async #modelFor(caller: ModelCaller, id: string): Promise<ResolvedModel> {
+  /** What the wish would cost; throws what a submit would find before it reserves. */
+  async quote(caller: Asker, wish: Wish): Promise<number> {
+    const model = await this.#modelFor(caller, wish.model);
+    const vendor = this.#parts.vendors.get(model.vendor);
+    const extra = readArguments(model.inputSchema, wish.body);
+    return this.#priceFor(model, vendor, toVideoRequest(wish, { taskId: 'quote', model: model.target, extra }));
+  }
+
+  async #modelFor(caller: Asker, id: string): Promise<ResolvedModel> {
     const model = await this.#parts.channels.model(id);
     if (model === undefined || model.kind !== 'video')
       throw new AppError('model_not_found', { params: { model: id }, param: 'model' });
@@ -273,7 +286,7 @@ type NewTaskRow = Parameters<TaskStore['insert']>[1];
 
 function newTask(from: {
   id: string;
-  caller: ModelCaller;
+  caller: Asker;
   model: ResolvedModel;
   wish: Wish;
   price: number;
@@ -287,7 +300,7 @@ function newTask(from: {
     id: from.id,
     public_id: from.id,
     user_id: from.caller.userId,
-    token_id: from.caller.tokenId,
+    token_id: from.caller.tokenId ?? NO_TOKEN,
     channel_id: from.channelId,
     vendor: from.model.vendor as NewTaskRow['vendor'],
     model: from.model.id,

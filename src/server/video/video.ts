@@ -20,6 +20,7 @@ import { PlayAddresses } from './play-address.ts';
 import { TaskReader } from './reader.ts';
 import { addVideoRoutes } from './routes.ts';
 import { TaskStore } from './store.ts';
+import { addStudioRoutes } from './studio-routes.ts';
 import { type FaultPoint, Submitter } from './submit.ts';
 import { Synchronizer } from './synchronizer.ts';
 import type { Vendors } from './vendors.ts';
@@ -70,6 +71,7 @@ export function makeVideo(routes: Routes, parts: VideoParts): Video {
   const submitter = new Submitter({ ...parts, store, calls, endings, attempts });
   const idempotency = new Idempotency(database, store, clock);
   addVideoRoutes(routes, { ...parts, submitter, idempotency, reader, contents, store });
+  addStudioRoutes(routes, { store, submitter, idempotency });
   addOwnerVideoRoutes(routes, { store, reader, contents, addresses: new PlayAddresses(parts.masterKey), clock });
   addTaskAdminRoutes(routes, { store: adminStore, channels, money: parts.money });
   return {

@@ -1,0 +1,4 @@
+import type { NavigationItem } from '../../parts/navigation.tsx';
+
+/** What administrators see below the rest of the menu. */
+export const ADMIN_NAVIGATION: readonly NavigationItem[] = [];

@@ -1,0 +1,34 @@
+import { Box, Center, Group, Paper, Stack, Text, Title } from '@mantine/core';
+import { type ReactNode, useEffect } from 'react';
+import mark from '../../mark.svg';
+import { Preferences } from '../../parts/preferences.tsx';
+
+/** The frame of the pages before one is signed in. */
+export function SignInFrame({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  useEffect(() => {
+    document.title = `${title} · Reelgate`;
+  }, [title]);
+  return (
+    <Box mih="100dvh" p="md" component="main">
+      <Group justify="flex-end" gap={4}>
+        <Preferences />
+      </Group>
+      <Center pt={{ base: 16, sm: 64 }}>
+        <Stack w="100%" maw={400} gap="lg">
+          <Group gap="sm">
+            <img src={mark} width={40} height={40} alt="" />
+            <Text fw={700} fz={22} lts="-0.02em">
+              Reelgate
+            </Text>
+          </Group>
+          <Paper withBorder p={{ base: 'lg', sm: 'xl' }}>
+            <Title order={1} mb="lg">
+              {title}
+            </Title>
+            {children}
+          </Paper>
+        </Stack>
+      </Center>
+    </Box>
+  );
+}

@@ -1,0 +1,63 @@
+import { Avatar, Group, Menu, Text, UnstyledButton } from '@mantine/core';
+import { IconLogout, IconShieldLock, IconUser } from '@tabler/icons-react';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { logout } from '../../contract/accounts.ts';
+import { call } from '../data/client.ts';
+import { queryClient, useSelf } from '../data/queries.ts';
+import { forgetUser } from '../data/session.ts';
+import { Quota } from './quota.tsx';
+
+export function AccountMenu() {
+  const { t } = useTranslation();
+  const { data: self } = useSelf();
+  const navigate = useNavigate();
+  const leave = async (): Promise<void> => {
+    await call(logout, {}).catch(() => undefined);
+    forgetUser();
+    queryClient.clear();
+    await navigate({ to: '/sign-in' });
+  };
+  const name = self?.display_name || self?.username || '';
+  return (
+    <Menu position="bottom-end" width={240}>
+      <Menu.Target>
+        <UnstyledButton aria-label={t('accountMenu')} p={4} style={{ borderRadius: 8 }}>
+          <Group gap="xs" wrap="nowrap">
+            <Text size="sm" fw={600} miw={72} ta="right" visibleFrom="xs">
+              {self === undefined ? '' : <Quota value={self.quota} />}
+            </Text>
+            <Avatar size={30} radius="xl" color="ember" variant="filled">
+              {name.slice(0, 1).toUpperCase()}
+            </Avatar>
+          </Group>
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          <Text size="sm" fw={600} c="var(--mantine-color-text)" truncate>
+            {name}
+          </Text>
+          {self === undefined ? null : <Quota value={self.quota} size="xs" />}
+        </Menu.Label>
+        <Menu.Divider />
+        <Menu.Item
+          leftSection={<IconUser size={16} />}
+          renderRoot={(props) => <Link to="/account/profile" {...props} />}
+        >
+          {t('pages.profile')}
+        </Menu.Item>
+        <Menu.Item
+          leftSection={<IconShieldLock size={16} />}
+          renderRoot={(props) => <Link to="/account/security" {...props} />}
+        >
+          {t('pages.security')}
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => void leave()}>
+          {t('signOut')}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

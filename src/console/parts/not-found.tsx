@@ -1,0 +1,18 @@
+import { Button } from '@mantine/core';
+import { IconMovieOff } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { Empty } from './empty.tsx';
+
+export function NotFound() {
+  const { t } = useTranslation();
+  return (
+    <Empty
+      icon={<IconMovieOff size={28} />}
+      title={t('notFound.title')}
+      action={<Button renderRoot={(props) => <Link to="/studio" {...props} />}>{t('notFound.action')}</Button>}
+    >
+      {t('notFound.text')}
+    </Empty>
+  );
+}

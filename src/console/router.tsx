@@ -1,0 +1,60 @@
+import { createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { appRoute, rootRoute } from './app-route.tsx';
+import { queryClient, whenSignedOut } from './data/queries.ts';
+import { forgetUser, safePath } from './data/session.ts';
+import { adminRoutes } from './pages/admin/admin-routes.tsx';
+import { PageFailure } from './parts/page-failure.tsx';
+import { PageLoader } from './parts/page-loader.tsx';
+
+/** `back`: the page to return to; whatever is no path of this console is dropped. */
+const signedOutSearch = (search: Record<string, unknown>): { back?: string } =>
+  typeof search.back === 'string' ? { back: safePath(search.back) } : {};
+
+const homeRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/',
+  beforeLoad: () => {
+    redirect({ to: '/studio' as string, throw: true });
+  },
+});
+
+const signInRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/sign-in',
+  validateSearch: signedOutSearch,
+  component: lazyRouteComponent(() => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage'),
+});
+const registerRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/register',
+  validateSearch: signedOutSearch,
+  component: lazyRouteComponent(() => import('./pages/sign-in/register-page.tsx'), 'RegisterPage'),
+});
+
+const tokensRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/account/tokens',
+  component: lazyRouteComponent(() => import('./pages/account/tokens-page.tsx'), 'TokensPage'),
+});
+
+const appRoutes = [tokensRoute, ...adminRoutes] as const;
+
+export const router = createRouter({
+  routeTree: rootRoute.addChildren([homeRoute, signInRoute, registerRoute, appRoute.addChildren(appRoutes)]),
+  defaultPreload: 'intent',
+  defaultPendingComponent: PageLoader,
+  defaultErrorComponent: PageFailure,
+  scrollRestoration: true,
+});
+
+whenSignedOut(() => {
+  forgetUser();
+  queryClient.clear();
+  void router.navigate({ to: '/sign-in', search: { back: router.state.location.href } });
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,29 @@
+import 'i18next';
+import type account from './en/account.ts';
+import type mailbox from './en/mailbox.ts';
+import type messages from './en/messages.ts';
+import type packages from './en/packages.ts';
+import type shell from './en/shell.ts';
+import type studio from './en/studio.ts';
+
+interface Resources {
+  shell: typeof shell;
+  studio: typeof studio;
+  account: typeof account;
+  packages: typeof packages;
+  mailbox: typeof mailbox;
+  messages: typeof messages;
+}
+export type Namespace = keyof Resources;
+
+/** The same keys as the English texts, to be said in another language. */
+export type Translated<Texts> = {
+  readonly [Key in keyof Texts]: Texts[Key] extends string ? string : Translated<Texts[Key]>;
+};
+
+declare module 'i18next' {
+  interface CustomTypeOptions {
+    defaultNS: 'shell';
+    resources: Resources;
+  }
+}

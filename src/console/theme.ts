@@ -1,0 +1,65 @@
+import { ActionIcon, Badge, Button, Card, createTheme, Modal, Paper, Table, Tooltip } from '@mantine/core';
+
+/** The house's look: warm greys like a cutting room, one ember colour for what matters, nothing fetched from elsewhere. */
+export const theme = createTheme({
+  primaryColor: 'ember',
+  primaryShade: { light: 7, dark: 7 },
+  colors: {
+    ember: [
+      '#fff2ed',
+      '#ffe1d6',
+      '#ffc2ab',
+      '#ffa283',
+      '#fb875f',
+      '#f2673d',
+      '#e0532b',
+      '#c23f1b',
+      '#a03416',
+      '#7f2a13',
+    ],
+    dark: [
+      '#d5d2ce',
+      '#b3afa9',
+      '#98938c',
+      '#6b6762',
+      '#45423e',
+      '#383532',
+      '#2b2926',
+      '#1f1d1b',
+      '#171614',
+      '#100f0e',
+    ],
+    gray: [
+      '#faf9f7',
+      '#f4f2ef',
+      '#eae7e2',
+      '#dfdbd5',
+      '#cfcac3',
+      '#aaa49c',
+      '#7d7770',
+      '#4d4944',
+      '#35322e',
+      '#221f1c',
+    ],
+  },
+  defaultRadius: 'md',
+  fontFamily:
+    'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif',
+  fontFamilyMonospace: 'ui-monospace, SFMono-Regular, "Cascadia Code", Menlo, Consolas, "Noto Sans Mono", monospace',
+  headings: {
+    fontWeight: '650',
+    sizes: { h1: { fontSize: '1.55rem' }, h2: { fontSize: '1.2rem' }, h3: { fontSize: '1.02rem' } },
+  },
+  cursorType: 'pointer',
+  respectReducedMotion: true,
+  components: {
+    Button: Button.extend({ defaultProps: { loaderProps: { type: 'dots' } } }),
+    Paper: Paper.extend({ defaultProps: { radius: 'lg' } }),
+    Card: Card.extend({ defaultProps: { radius: 'lg', withBorder: true } }),
+    Table: Table.extend({ defaultProps: { verticalSpacing: 'sm' } }),
+    Badge: Badge.extend({ defaultProps: { variant: 'light', tt: 'none', fw: 600 } }),
+    ActionIcon: ActionIcon.extend({ defaultProps: { variant: 'subtle', color: 'gray' } }),
+    Modal: Modal.extend({ defaultProps: { centered: true, radius: 'lg' } }),
+    Tooltip: Tooltip.extend({ defaultProps: { openDelay: 250, withinPortal: true } }),
+  },
+});

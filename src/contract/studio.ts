@@ -1,0 +1,38 @@
+import Type from 'typebox';
+import { endpoint } from './endpoint.ts';
+import { Done, Ok } from './schemas.ts';
+import { GenerationBody, VIDEO_JSON_LIMIT } from './video.ts';
+
+/** A video as a person asks for it; keys beyond the common ones are arguments of the model's media schema. */
+export const StudioBody = Type.Object(GenerationBody.properties, { additionalProperties: true });
+
+const studio = { tag: 'video', policy: 'account', envelope: 'api' } as const;
+
+export const submitOwnVideo = endpoint({
+  ...studio,
+  method: 'POST',
+  path: '/api/videos',
+  summary: 'Start a video as oneself, without an API token; Idempotency-Key as for the model API',
+  bodyLimit: VIDEO_JSON_LIMIT,
+  body: StudioBody,
+  answer: Ok(Type.Object({ task_id: Type.String() })),
+});
+
+export const quoteVideo = endpoint({
+  ...studio,
+  method: 'POST',
+  path: '/api/videos/quote',
+  summary: 'What this video would cost; starts nothing. Refuses what a submit would refuse',
+  bodyLimit: VIDEO_JSON_LIMIT,
+  body: StudioBody,
+  answer: Ok(Type.Object({ quota: Type.Integer() })),
+});
+
+export const deleteOwnVideo = endpoint({
+  ...studio,
+  method: 'DELETE',
+  path: '/api/videos/:task_id',
+  summary: 'Take a finished video off the own list',
+  params: Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 200 }) }),
+  answer: Done,
+});
