@@ -46,6 +46,24 @@ const usageQuery = {
   token_id: Type.Optional(Type.String({ pattern: '^[0-9]{1,16}$', description: '0: without a token.' })),
 };
 
+export const checkLedger = endpoint({
+  method: 'GET',
+  path: '/api/admin/ledger/check',
+  summary:
+    'Prove that every balance is the sum of its entries; on SQLite writers wait about a second per million entries',
+  tag: 'money',
+  policy: 'root',
+  envelope: 'api',
+  answer: Ok(
+    Type.Object({
+      ok: Type.Boolean(),
+      errors: Type.Array(
+        Type.Object({ rule: Type.String(), at: Type.String(), expected: Type.Number(), found: Type.Number() }),
+      ),
+    }),
+  ),
+});
+
 /** Figures of one group; keys that are not grouped by are left out. */
 const group = {
   day: Type.Optional(Type.String({ description: 'UTC, such as 2026-11-21.' })),

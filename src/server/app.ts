@@ -36,6 +36,7 @@ import { loadOrCreateMasterKey } from './platform/master-key.ts';
 import { makeMetrics } from './platform/metrics.ts';
 import { openOutbound } from './platform/outbound/door.ts';
 import { makeVault } from './platform/secrets.ts';
+import { refundAbandoned } from './quota/abandoned.ts';
 import { addQuotaRoutes } from './quota/routes.ts';
 import { makeQuota, NO_ALLOWANCES } from './quota/service.ts';
 import { QuotaStore } from './quota/store.ts';
@@ -68,6 +69,8 @@ export interface App {
 }
 
 const SWEEP_MS = 60_000;
+/** Longer than any model call can be under way: what is still reserved then belongs to a process that died. */
+const LONGEST_MODEL_CALL_MS = 6 * 3_600_000;
 
 /** Constructs everything and connects it; the only place that does. Nothing listens and no work starts before `listen`. */
 export async function makeApp(config: Config, overrides: Overrides = {}): Promise<App> {
@@ -90,7 +93,8 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   const vendors = new Vendors(ADAPTERS);
 
   const vault = makeVault(masterKey);
-  const quota = makeQuota(new QuotaStore(database), clock, NO_ALLOWANCES);
+  const quotaStore = new QuotaStore(database);
+  const quota = makeQuota(quotaStore, clock, NO_ALLOWANCES);
   // TEMPORARY until notifications land.
   const notifier: Notifier = { notify: async () => {} };
   const accounts = makeAccounts({
@@ -175,7 +179,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
     stopping: stopping.signal,
     at: overrides.at ?? (() => {}),
   });
-  addQuotaRoutes(routes, { usage, clock, tasks: video.adminStore });
+  addQuotaRoutes(routes, { database, usage, clock, tasks: video.adminStore });
   addChannelRoutes(routes, {
     channels,
     store: channelStore,
@@ -195,9 +199,13 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   let metricsServer: Server | undefined;
   let sandbox: OpenSandbox | undefined;
   const sweep = (): void => {
-    Promise.all([video.sweep(), accounts.sweep(), deviceAuth.sweep()]).catch((error: unknown) =>
-      log.error({ err: error }, 'a sweep failed'),
-    );
+    const modelCalls = { prefix: 'req_', olderThanMs: LONGEST_MODEL_CALL_MS };
+    Promise.all([
+      video.sweep(),
+      accounts.sweep(),
+      deviceAuth.sweep(),
+      refundAbandoned({ database, store: quotaStore, quota, clock }, modelCalls),
+    ]).catch((error: unknown) => log.error({ err: error }, 'a sweep failed'));
   };
   return {
     http,

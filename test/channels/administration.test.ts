@@ -193,6 +193,19 @@ describe('administration of channels and models', () => {
       await service.root.fails(200, 'POST', '/api/admin/channels/123456/test');
     });
 
+    it('asks no private address without the flag, whatever stands in its row', async () => {
+      for (const base_url of ['https://169.254.169.254', 'https://127.0.0.1:9', sandbox.url('vidu')]) {
+        const id = await make();
+        const { kysely } = service.app.database;
+        await kysely.updateTable('channels').set({ base_url }).where('id', '=', id).execute();
+        await service.root.ok('PUT', '/api/admin/models/viduq2', { enabled: true });
+        sandbox.control.clearRequests();
+        const report = await service.root.ok('POST', `/api/admin/channels/${id}/test`);
+        assert.deepEqual([report.ok, report.code], [false, 'blocked'], base_url);
+        assert.equal(sandbox.control.requests().length, 0);
+      }
+    });
+
     it('seeds the models of every adapter, and lists to people what can be called now', async () => {
       const rows = await service.root.send('GET', '/api/admin/models?vendor=vidu&page_size=50');
       assert.ok((rows.body.total ?? 0) >= 9);

@@ -114,6 +114,11 @@ describe('the books as people see them', () => {
       assert.deepEqual((await other.ok<{ rows: Figures[] }>('GET', '/api/usage')).rows, []);
     });
 
+    it('proves the books to the first administrator', async () => {
+      assert.deepEqual(await service.root.ok('GET', '/api/admin/ledger/check'), { ok: true, errors: [] });
+      await user.fails(403, 'GET', '/api/admin/ledger/check');
+    });
+
     it('shows administrators what all used', async () => {
       const { rows } = await service.root.ok<{ rows: Figures[] }>('GET', '/api/admin/usage?by=user');
       assert.deepEqual(

@@ -68,7 +68,7 @@ export interface ChannelNews {
 export interface Channels {
   /** Undefined when the model does not exist or is disabled. */
   model(id: string): Promise<ResolvedModel | undefined>;
-  /** Enabled public model ids with vendor and kind, for GET /v1/models. */
+  /** Enabled public model ids that an enabled channel serves, for GET /v1/models. */
   listModels(): Promise<
     readonly {
       readonly id: string;
@@ -77,7 +77,7 @@ export interface Channels {
       readonly createdAt: number;
     }[]
   >;
-  /** Channels that serve the model now: highest priority first, by weight at random within one; resting ones are left out, unless all rest. */
+  /** Channels that serve a model just asked for with `model()`: highest priority first, by weight at random within one; resting ones are left out, unless all rest. */
   candidates(model: ResolvedModel): Promise<readonly Channel[]>;
   /** The channel a task is pinned to, enabled or not; undefined once deleted. */
   byId(id: number): Promise<Channel | undefined>;

@@ -1,4 +1,5 @@
 import type { Clock } from '../platform/clock.ts';
+import { FreshReads } from '../platform/fresh-reads.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
 import { SealBroken, type Vault } from '../platform/secrets.ts';
 import { type Catalog, EMPTY_CATALOG, type KnownChannel, type ListedModel, toCatalog, toChannel } from './catalog.ts';
@@ -28,6 +29,7 @@ export class ChannelService implements Channels {
   readonly #parts: ChannelServiceParts;
   readonly #random: () => number;
   readonly #health = new Health();
+  readonly #versions: FreshReads<number>;
   #opened: ReadonlyMap<number, Opened> = new Map();
   #catalog: Catalog = EMPTY_CATALOG;
   #loading: Promise<Catalog> | undefined;
@@ -37,6 +39,7 @@ export class ChannelService implements Channels {
   constructor(parts: ChannelServiceParts) {
     this.#parts = parts;
     this.#random = parts.random ?? Math.random;
+    this.#versions = new FreshReads(() => parts.store.version());
   }
 
   async model(id: string): Promise<ResolvedModel | undefined> {
@@ -48,7 +51,9 @@ export class ChannelService implements Channels {
   }
 
   async candidates(model: ResolvedModel): Promise<readonly Channel[]> {
-    const serving = (await this.#fresh()).serving(model);
+    // A model of the present catalogue was asked for a moment ago, by the same request: it is fresh already.
+    const isPresent = this.#catalog.models.get(model.id) === model;
+    const serving = (isPresent ? this.#catalog : await this.#fresh()).serving(model);
     const now = this.#parts.clock.now();
     const fitness = serving.map((channel) => this.#health.fitness(channel.id, model.target, now));
     const awake = serving.filter((_, index) => fitness[index] !== 'resting');
@@ -115,7 +120,7 @@ export class ChannelService implements Channels {
   }
 
   async #fresh(): Promise<Catalog> {
-    const version = await this.#parts.store.version();
+    const version = await this.#versions.ask();
     // Whoever read a version waits for rows at least as new.
     while (this.#catalog.version < version) {
       this.#loading ??= this.#load();

@@ -2,7 +2,10 @@ import type { Static } from 'typebox';
 import { list, ok, toPage } from '../../contract/schemas.ts';
 import * as lines from '../../contract/usage.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Routes } from '../platform/http/routes.ts';
+import type { Tables } from '../tables.ts';
+import { checkBooks } from './books-store.ts';
 import { dayOf } from './rules.ts';
 import type { LedgerEntry, UsageColumn, UsageFilter, UsageRow, UsageStore } from './usage-store.ts';
 
@@ -15,13 +18,14 @@ export interface TaskNames {
 }
 
 export interface QuotaRouteParts {
+  readonly database: Database<Tables>;
   readonly usage: UsageStore;
   readonly clock: Clock;
   readonly tasks: TaskNames;
 }
 
 /** What was spent on what, for owners and administrators. */
-export function addQuotaRoutes(routes: Routes, { usage, clock, tasks }: QuotaRouteParts): void {
+export function addQuotaRoutes(routes: Routes, { database, usage, clock, tasks }: QuotaRouteParts): void {
   routes.add(lines.listLedger, async ({ query }) => {
     const { offset, pageSize } = toPage(query);
     const { user_id, task_id, kind } = query;
@@ -39,6 +43,11 @@ export function addQuotaRoutes(routes: Routes, { usage, clock, tasks }: QuotaRou
       rows.map((row) => toLedgerRow(row, names)),
       total,
     );
+  });
+
+  routes.add(lines.checkLedger, async () => {
+    const errors = await checkBooks(database);
+    return ok({ ok: errors.length === 0, errors });
   });
 
   routes.add(lines.getUsage, async ({ query, caller }) => {
