@@ -1,12 +1,17 @@
-import { makeApp } from './app.ts';
+import { enableCompileCache } from 'node:module';
+import { compactMemory } from './platform/compaction.ts';
 import { ConfigError, loadConfig } from './platform/config.ts';
 
 /** Starts the server as the environment says, and stops it in order on SIGTERM or SIGINT. */
 async function main(): Promise<void> {
   const { config, hints } = loadConfig();
   for (const hint of hints) process.stderr.write(`${hint}\n`);
+  // From the second start on nothing is stripped of types or compiled again.
+  enableCompileCache();
+  const { makeApp } = await import('./app.ts');
   const app = await makeApp(config);
   await app.listen();
+  setImmediate(compactMemory);
   let stopping = false;
   const stop = (signal: string): void => {
     // A second signal means now.

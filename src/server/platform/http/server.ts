@@ -63,6 +63,8 @@ export async function makeHttp(options: HttpOptions): Promise<Http> {
   const fastify = Fastify({
     loggerInstance: options.log as FastifyBaseLogger,
     logController: new Fastify.LogController({ disableRequestLogging: true }),
+    // One logger for all requests: a child each costs more than most answers, and every line names its request anyway.
+    childLoggerFactory: (logger) => logger,
     genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
     requestIdHeader: false,
     bodyLimit: 64 * 1024,

@@ -25,7 +25,11 @@ const MAX_KEYS = 100_000;
 
 /** For one process. */
 export function memoryCounters(durationMs: number, clock: Clock): Counters {
-  const windows = new LRUCache<string, { used: number; readonly endsAt: number }>({ max: MAX_KEYS });
+  // Bounded by size and not by `max`, which would set aside room for all keys at once: megabytes for every limit.
+  const windows = new LRUCache<string, { used: number; readonly endsAt: number }>({
+    maxSize: MAX_KEYS,
+    sizeCalculation: () => 1,
+  });
   const current = (key: string) => {
     const window = windows.get(key);
     return window !== undefined && window.endsAt > clock.now() ? window : undefined;

@@ -1,0 +1,52 @@
+import { cpuSeconds, type LoadResult, load, memoryMb } from './load.ts';
+import { startScript, startService } from './processes.ts';
+
+/** Submits and queries of one process on SQLite, synchronous=FULL, against an upstream that answers at once. */
+const CONNECTIONS = 64;
+const SECONDS = Number(process.env.SECONDS ?? '5');
+
+const upstream = await startScript('bench/instant-upstream.ts');
+const service = await startService(4300);
+try {
+  const { operator, pid, origin } = service;
+  process.stdout.write(`cold start ${service.startMs.toFixed(0)} ms, idle memory ${memoryMb(pid)} MB\n`);
+  await operator.addChannel({
+    vendor: 'sora',
+    base_url: upstream.origin,
+    credentials: { api_key: 'sk-bench' },
+    models: ['sora-2'],
+  });
+  await operator.grant(1_000_000_000_000_000 - 1);
+  const key = await operator.makeToken();
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const body = JSON.stringify({ model: 'sora-2', prompt: 'a heron lands on a jetty' });
+  const submit = {
+    origin,
+    connections: CONNECTIONS,
+    request: () => ({ method: 'POST' as const, path: '/v1/videos', headers, body }),
+  };
+  await load({ ...submit, seconds: 2 });
+  await measured('submit', pid, () => load({ ...submit, seconds: SECONDS }));
+  const page = (await (await fetch(`${origin}/v1/videos?limit=100`, { headers })).json()) as { data: { id: string }[] };
+  const ids = page.data.map(({ id }) => id);
+  const query = {
+    origin,
+    connections: CONNECTIONS,
+    request: (index: number) => ({ method: 'GET' as const, path: `/v1/videos/${ids[index % ids.length]}`, headers }),
+  };
+  await load({ ...query, seconds: 1 });
+  await measured('query', pid, () => load({ ...query, seconds: SECONDS }));
+  process.stdout.write(`memory after load ${memoryMb(pid)} MB\n`);
+} finally {
+  await service.stop();
+  await upstream.stop();
+}
+
+async function measured(name: string, pid: number, run: () => Promise<LoadResult>): Promise<void> {
+  const before = cpuSeconds(pid);
+  const result = await run();
+  const cpu = ((cpuSeconds(pid) - before) / result.requests) * 1e6;
+  process.stdout.write(
+    `${name.padEnd(8)} ${result.perSecond.toFixed(0).padStart(7)}/s  p50 ${result.p50Ms.toFixed(1)} ms  p99 ${result.p99Ms.toFixed(1)} ms  ${cpu.toFixed(0)} µs CPU a request  failures ${result.failures} ${result.firstFailure ?? ''}\n`,
+  );
+}

@@ -1,0 +1,12 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+/**
+ * Gives back what starting up left behind (sources, compiled schemas, half-grown heaps): some 40 MB that an idle process
+ * would otherwise keep for hours. Takes a few dozen milliseconds, so it is done once, before there is work.
+ */
+export function compactMemory(): void {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as (options: { type: string; execution: string; flavor: string }) => void;
+  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+}
