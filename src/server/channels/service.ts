@@ -55,11 +55,12 @@ export class ChannelService implements Channels {
     const isPresent = this.#catalog.models.get(model.id) === model;
     const serving = (isPresent ? this.#catalog : await this.#fresh()).serving(model);
     const now = this.#parts.clock.now();
-    const fitness = serving.map((channel) => this.#health.fitness(channel.id, model.target, now));
-    const awake = serving.filter((_, index) => fitness[index] !== 'resting');
-    for (const [index, channel] of serving.entries())
-      if (fitness[index] === 'trial') this.#health.beginTrial(channel.id, model.target, now);
-    return inTurn(awake.length === 0 ? serving : awake, this.#random);
+    const awake = serving.filter(({ id }) => this.#health.fitness(id, model.target, now) !== 'resting');
+    const turn = inTurn(awake.length === 0 ? serving : awake, this.#random);
+    // Whoever comes first is asked for sure: where that is a trial, nobody else tries the same channel meanwhile.
+    const first = turn[0];
+    if (first !== undefined) this.#health.beginTrial(first.id, model.target, now);
+    return turn;
   }
 
   async byId(id: number): Promise<Channel | undefined> {
