@@ -11,10 +11,8 @@ import { addChannelRoutes } from './channels/routes.ts';
 import { ChannelService } from './channels/service.ts';
 import { ChannelStore } from './channels/store.ts';
 import { addConsoleRoutes } from './console/routes.ts';
-import { addDeviceClientRoutes } from './device-auth/admin-routes.ts';
 import { makeDeviceAuth } from './device-auth/device-auth.ts';
-import { addPageRoutes } from './device-auth/page-routes.ts';
-import { addDeviceRoutes } from './device-auth/routes.ts';
+import { addDeviceAuthRoutes } from './device-auth/routes.ts';
 import { makeMailbox } from './mailbox/mailbox.ts';
 import { addMailboxRoutes } from './mailbox/routes.ts';
 import { migrations } from './migrations.ts';
@@ -148,17 +146,8 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   renewSessionCookies(http.fastify, cookies);
   addAccountRoutes(routes, { accounts, cookies });
   addMailboxRoutes(routes, mailbox);
-  addDeviceRoutes(routes, { deviceAuth, logins: accounts.logins, cookies, baseUrl: config.baseUrl });
-  addDeviceClientRoutes(routes, deviceAuth);
   const usage = new UsageStore(database);
-  addPageRoutes(routes, {
-    deviceAuth,
-    accounts,
-    cookies,
-    clock,
-    masterKey,
-    secure: config.baseUrl.startsWith('https:'),
-  });
+  addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl: config.baseUrl });
   const video = makeVideo(routes, {
     database,
     quota,

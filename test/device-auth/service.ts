@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { CLI_CLIENT } from '../../src/contract/cli-client.ts';
 import { type App, makeApp } from '../../src/server/app.ts';
 import { type HandClock, handClock } from '../../src/server/platform/clock.ts';
@@ -122,6 +124,16 @@ export interface ServiceOptions {
   readonly env?: Record<string, string>;
   readonly clock?: HandClock;
   readonly masterKey?: string;
+}
+
+/** A port that was free a moment ago, for a service that must know its own address before it listens. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }
 
 /** Starts it on the database of the url; close `app` when done. */

@@ -7,7 +7,7 @@ import { hashToken, randomToken } from '../platform/secrets.ts';
 import type { Quota } from '../quota/quota.ts';
 import type { Tables } from '../tables.ts';
 import { PREFIX } from './authenticator.ts';
-import { insertToken, listTokens, revokeToken, updateToken } from './token-store.ts';
+import { findToken, insertToken, listTokens, revokeToken, updateToken } from './token-store.ts';
 
 type Trx = Transaction<Tables>;
 
@@ -43,6 +43,8 @@ export interface Tokens {
   revoke(userId: number, id: number): Promise<void>;
   /** The llm_token of a device sign-in: no end, no limits of its own. */
   issueLlm(trx: Trx, userId: number, name: string): Promise<{ id: number; key: string }>;
+  /** The id of a token that was not revoked, by the hash of its key. */
+  idOf(hash: string): Promise<number | undefined>;
   revokeLlm(trx: Trx, userId: number, id: number): Promise<boolean>;
 }
 
@@ -105,6 +107,7 @@ export function makeTokens(database: Database<Tables>, clock: Clock, quota: Quot
       if (!(await revokeToken(database.kysely, userId, id, 'sk', clock.now()))) throw notExist('token');
     },
     issueLlm: (trx, userId, name) => mint(trx, 'llm', userId, { name }),
+    idOf: async (hash) => (await findToken(database.kysely, hash))?.id,
     revokeLlm: (trx, userId, id) => revokeToken(trx, userId, id, 'llm', clock.now()),
   };
 }

@@ -4,14 +4,15 @@ import type { EndsWithAccount } from '../accounts/ending.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
+import { AppError } from '../platform/errors.ts';
 import type { Limits } from '../platform/limits/limits.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
 import { findByAccess, sweepRefresh } from './authorization-store.ts';
 import { type Clients, makeClients } from './clients.ts';
-import { dropApprovedOf, sweepCodes } from './code-store.ts';
+import { dropApprovedOf, keepPace, sweepCodes, widenPace } from './code-store.ts';
 import { type Codes, makeCodes } from './codes.ts';
-import { type Devices, makeDevices } from './devices.ts';
+import { type Devices, makeDevices, type OnPending } from './devices.ts';
 import { type EndDevices, makeEndDevices } from './ending.ts';
 import { makeDeviceUse } from './last-use.ts';
 import { type DeviceLimits, type LimitConfig, makeDeviceLimits } from './limits.ts';
@@ -38,6 +39,8 @@ export interface DeviceAuth extends DeviceTokens, EndsWithAccount {
   readonly clients: Clients;
   readonly limits: DeviceLimits;
   readonly endDevices: EndDevices;
+  /** Paces clients of the standard face: who polls early is told to slow down, and for good (RFC 8628 section 3.5). */
+  readonly paceByStandard: OnPending;
   /** Removes what has had its time. */
   sweep(): Promise<void>;
   /** Writes what is still to be written. */
@@ -71,6 +74,11 @@ export function makeDeviceAuth(parts: DeviceAuthParts): DeviceAuth {
     limits,
     endDevices,
     devices: makeDevices({ ...shared, reuseWindowMs: config.refreshReuseWindowSeconds * 1000 }),
+    async paceByStandard(code, now) {
+      if (await keepPace(kysely, code.id, now)) return new AppError('authorization_pending');
+      await widenPace(kysely, code.id, now);
+      return new AppError('slow_down');
+    },
     async find(tokenHash) {
       const row = await findByAccess(kysely, tokenHash);
       return row && { userId: row.user_id, authorizationId: row.id, expiresAt: row.access_expires_at };

@@ -18,6 +18,7 @@ import {
   listAuthorizations,
   renewAuthorization,
   takeRefresh,
+  type Which,
 } from './authorization-store.ts';
 import type { Client, Clients } from './clients.ts';
 import { type CodeRow, findByDeviceCode, takeApproved } from './code-store.ts';
@@ -61,6 +62,8 @@ export interface Devices {
   refresh(refreshToken: string, client: ClientCredentials, from: Origin): Promise<TokenPair>;
   /** Ends the device whose access_token this is; an expired one will do. @throws device_authorization_missing */
   logOut(accessToken: string, from: Origin): Promise<void>;
+  /** Ends the client's device whose access_token, refresh_token or llm_token this is; others are ignored. @throws invalid_client */
+  revoke(token: string, client: ClientCredentials, from: Origin): Promise<void>;
   list(userId: number, page: Page): ReturnType<typeof listAuthorizations>;
   /** @throws not_exist */
   end(userId: number, id: number, from: Origin): Promise<void>;
@@ -74,7 +77,7 @@ export interface DeviceParts {
   readonly clients: Clients;
   readonly limits: DeviceLimits;
   readonly standing: Standing;
-  readonly tokens: Pick<Tokens, 'issueLlm'>;
+  readonly tokens: Pick<Tokens, 'issueLlm' | 'idOf'>;
   readonly audit: Audit;
   readonly notifier: Notifier;
   readonly endDevices: EndDevices;
@@ -149,6 +152,17 @@ export function makeDevices(parts: DeviceParts): Devices {
       }
     });
 
+  const whose = async (token: string): Promise<Which | undefined> => {
+    const hash = hashToken(token);
+    if (token.startsWith('rgat_')) return { access_hash: hash };
+    if (token.startsWith('rgrt_')) {
+      const row = await findRefresh(kysely, hash);
+      return row && { id: row.authorization_id };
+    }
+    const id = await tokens.idOf(hash);
+    return id === undefined ? undefined : { llm_token_id: id };
+  };
+
   return {
     authenticate,
     async collect(deviceCode, credentials, from, onPending) {
@@ -195,6 +209,16 @@ export function makeDevices(parts: DeviceParts): Devices {
         if (ended === undefined) throw new AppError('device_authorization_missing');
         await auditEnd(trx, ended, 'device.logout', from, ended.user_id);
       }),
+    async revoke(token, credentials, from) {
+      const client = await authenticate(credentials, from);
+      const which = await whose(token);
+      if (which === undefined) return;
+      await database.transaction(async (trx) => {
+        for (const ended of await endDevices(trx, { ...which, client_id: client.id })) {
+          await auditEnd(trx, ended, 'device.revoke', from);
+        }
+      });
+    },
     list: (userId, page) => listAuthorizations(kysely, userId, page),
     end: (userId, id, from) =>
       database.transaction(async (trx) => {

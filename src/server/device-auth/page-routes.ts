@@ -13,6 +13,7 @@ import type { SessionCookies } from '../platform/http/session-cookie.ts';
 import { randomToken } from '../platform/secrets.ts';
 import type { CodeRow } from './code-store.ts';
 import type { DeviceAuth } from './device-auth.ts';
+import { originOf } from './json-routes.ts';
 import { logInForCode } from './login.ts';
 import { DEVICES_PAGE } from './notices.ts';
 import { makeFormGuard } from './pages/form-guard.ts';
@@ -21,7 +22,6 @@ import { STYLE } from './pages/style.ts';
 import { TEXTS } from './pages/texts.ts';
 import { toAskedText } from './pages/time-text.ts';
 import { consentView, enterCodeView, failureView, loginView, outcomeView, secondStepView } from './pages/views.ts';
-import { originOf } from './routes.ts';
 import { readUserCode, showUserCode } from './user-code.ts';
 
 export interface PageParts {
