@@ -5,16 +5,22 @@ import type { AddressInfo } from 'node:net';
 const latencyMs = Number(process.env.LATENCY_MS ?? '0');
 const FILE = Buffer.alloc(Number(process.env.FILE_BYTES ?? '0'), 1);
 let count = 0;
+let looks = 0;
 
 const server = createServer((request, response) => {
   request.resume();
   request.once('end', () => {
+    if (request.url === '/count') {
+      response.end(String(looks));
+      return;
+    }
     if (request.url?.endsWith('/content') === true) {
       response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': FILE.length });
       response.end(FILE);
       return;
     }
     if (request.method === 'POST') count += 1;
+    else looks += 1;
     const made = `video_${process.pid}_${count.toString(36)}`;
     const id = request.method === 'POST' ? made : (request.url?.split('/').at(-1) ?? '');
     const done = process.env.DONE === '1' && request.method === 'GET';

@@ -21,9 +21,9 @@ interface Lane {
   restsUntil: number;
 }
 
-const CLAIM = 1_000;
+const CLAIM = 500;
 /** Claimed and not yet looked at; more is not claimed, so that other processes can. */
-const MAX_WAITING = 4_000;
+const MAX_WAITING = 2_000;
 const TICK_MS = 250;
 /** A process that died with claimed tasks holds them up for two periods, and never for less than this. */
 const LEAST_LEASE_MS = 5_000;
