@@ -40,6 +40,9 @@ export interface MailcowState {
   addByHand(address: string): void;
   /** Deletes the application passwords of a mailbox behind our back. */
   loseAppPasswords(address: string): void;
+  /** An application password the owner made in mailcow's own pages, or one that was left behind. */
+  addAppByHand(address: string, name: string): void;
+  passwordOf(address: string): string | undefined;
   addresses(): string[];
   appNames(address: string): string[];
 }
@@ -241,6 +244,11 @@ export function makeMailcow(domain: string): MailcowState {
     loseAppPasswords(address) {
       apps = apps.filter((app) => app.mailbox !== address);
     },
+    addAppByHand(address, name) {
+      const passwd = { app_passwd: 'by hand', app_passwd2: 'by hand' };
+      writes['add/app-passwd']?.({ username: address, app_name: name, ...passwd, active: '1', protocols: [] }, []);
+    },
+    passwordOf: (address) => mailboxes.get(address)?.password,
     addresses: () => [...mailboxes.keys()],
     appNames: (address) => apps.filter((app) => app.mailbox === address).map((app) => app.name),
   };

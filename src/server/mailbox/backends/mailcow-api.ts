@@ -40,8 +40,11 @@ export class MailcowApi {
   /** @returns false when what was to be changed is not there */
   async write(path: string, body: unknown): Promise<boolean> {
     const answer = await this.#call('POST', path, body);
-    if (!Array.isArray(answer)) throw new BackendError('uncertain', `mailcow ${path}: unreadable answer`);
-    const refusal = answer.map(readRefusal).find((code) => code !== undefined);
+    const outcomes = Array.isArray(answer) ? answer.map(readOutcome) : [];
+    // Something that is neither yes nor no says nothing about what happened there.
+    if (outcomes.length === 0 || outcomes.includes('unreadable'))
+      throw new BackendError('uncertain', `mailcow ${path}: unreadable answer`);
+    const refusal = outcomes.find((outcome) => outcome !== 'done');
     if (refusal === undefined) return true;
     if (GONE.has(refusal)) return false;
     throw new BackendError(TAKEN.has(refusal) ? 'taken' : 'rejected', `mailcow ${path}: ${refusal}`);
@@ -80,10 +83,10 @@ export class MailcowApi {
   }
 }
 
-/** The code of an entry that is no success: `msg` is a code, or a list that begins with it. */
-function readRefusal(entry: unknown): string | undefined {
+/** `done`, or the code of a refusal: `msg` is a code, or a list that begins with it. */
+function readOutcome(entry: unknown): string {
   const { type, msg } = (entry ?? {}) as { type?: unknown; msg?: unknown };
-  if (type === 'success' || type === 'warning') return undefined;
+  if (type === 'success' || type === 'warning') return 'done';
   const code = Array.isArray(msg) ? msg[0] : msg;
-  return typeof code === 'string' ? code : 'unknown';
+  return (type === 'danger' || type === 'error') && typeof code === 'string' ? code : 'unreadable';
 }

@@ -151,18 +151,26 @@ function verdictOf(row: AppRow | undefined, protocol: MailProtocol, { secret }: 
   return matches === false ? 'refused' : 'accepted';
 }
 
-/** Unknown mailboxes are `{}` or a list without entries, with HTTP 200. */
+/** Whatever is not there is an empty object, with HTTP 200. */
+const isNothing = (answer: unknown): boolean =>
+  typeof answer === 'object' && answer !== null && Object.keys(answer).length === 0;
+
+const unreadable = (what: string) => new BackendError('unavailable', `mailcow ${what}: unreadable answer`);
+
 function readMailbox(answer: unknown): Mailbox | undefined {
+  if (isNothing(answer)) return undefined;
   const { username, name, active } = (answer ?? {}) as Readonly<Record<string, unknown>>;
-  if (typeof username !== 'string') return undefined;
-  return { username, name: typeof name === 'string' ? name : '', active: isOn(active) };
+  if (typeof username !== 'string' || typeof name !== 'string') throw unreadable('get/mailbox');
+  return { username, name, active: isOn(active) };
 }
 
 function readAppRows(answer: unknown): AppRow[] {
-  if (!Array.isArray(answer)) return [];
-  return answer.flatMap((row: unknown): AppRow[] => {
+  if (isNothing(answer)) return [];
+  if (!Array.isArray(answer)) throw unreadable('get/app-passwd');
+  return answer.map((row: unknown): AppRow => {
     const { id, name } = (row ?? {}) as Readonly<Record<string, unknown>>;
-    const known = Number.isInteger(Number(id)) && typeof name === 'string';
-    return known ? [{ ...(row as object), id: Number(id), name }] : [];
+    const isId = (typeof id === 'number' || typeof id === 'string') && Number.isInteger(Number(id));
+    if (!isId || typeof name !== 'string') throw unreadable('get/app-passwd');
+    return { ...(row as object), id: Number(id), name };
   });
 }

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { forEachDatabase } from '../../../../test/databases.ts';
+import {
+  APP_PASSWORD,
+  APPLY,
+  type AppPasswordRecord,
+  MAILBOX,
+  type MailboxRecord,
+  type MailService,
+  mailConfig,
+  startMailService,
+} from '../../../../test/mailbox/service.ts';
+import type { FaultKind } from '../../../sandbox/faults.ts';
+import { type Sandbox, startSandbox } from '../../../sandbox/kit.ts';
+import { type MailcowState, makeMailcow } from '../../../sandbox/mailcow.ts';
+
+/** What can befall a request: before it is looked at, or after it was served. */
+const FAULTS: readonly FaultKind[] = [
+  'reset',
+  '500',
+  '503',
+  'html',
+  'empty',
+  'drop',
+  'truncated',
+  'malformed',
+  'wrong-types',
+];
+
+forEachDatabase((_name, open) => {
+  describe('mailcow', () => {
+    let mailcow: MailcowState;
+    let sandbox: Sandbox;
+    let service: MailService;
+    const start = async (key: (state: MailcowState) => string) => {
+      mailcow = makeMailcow('mail.test');
+      sandbox = await startSandbox({ simulators: [mailcow.simulator] });
+      service = await startMailService(await open(), {
+        config: mailConfig({
+          mailBackend: 'mailcow',
+          mailMailcowUrl: sandbox.url('mailcow'),
+          mailMailcowKey: key(mailcow),
+        }),
+      });
+    };
+    const stop = async () => {
+      await service.close();
+      await sandbox.stop();
+    };
+
+    describe('with the right key', () => {
+      before(() => start((state) => state.readWriteKey));
+      after(stop);
+
+      it('never hands out a mailbox somebody made by hand', async () => {
+        mailcow.addByHand('grace@mail.test');
+        const grace = await service.bound('grace');
+        assert.match(await grace.fails(200, 'POST', APPLY, { local_part: 'grace' }), /taken/);
+        assert.ok(mailcow.admits('grace@mail.test', 'by hand', 'imap'));
+        assert.equal((await grace.ok<{ email: string }>('POST', APPLY)).email, 'grace2@mail.test');
+        assert.ok(mailcow.admits('grace@mail.test', 'by hand', 'imap'));
+      });
+
+      it('is told of the account password of a legacy mailbox', async () => {
+        mailcow.addByHand('old@mail.test');
+        const person = await service.bound('heidi');
+        await service.mailbox.mailboxes.adopt(person.id, 'old');
+        await service.mailbox.reconciler?.publishAll();
+        const { hash } = await service.database.kysely
+          .selectFrom('passwords')
+          .select('hash')
+          .where('user_id', '=', person.id)
+          .executeTakeFirstOrThrow();
+        assert.equal(mailcow.passwordOf('old@mail.test'), `{ARGON2ID}${hash}`);
+      });
+
+      it('loses application passwords of ours that no record knows', async () => {
+        const person = await service.bound('ivan');
+        const { email } = await person.ok<{ email: string }>('POST', APPLY);
+        const app = await person.ok<AppPasswordRecord>('POST', APP_PASSWORD);
+        mailcow.addAppByHand(email, 'reelgate-0123456789abcdef0123');
+        mailcow.addAppByHand(email, 'my phone');
+        await service.mailbox.reconciler?.sweep();
+        const names = mailcow.appNames(email);
+        assert.equal(names.length, 2);
+        assert.ok(names.includes('my phone'));
+        assert.ok(mailcow.admits(email, app.app_password, 'pop3'));
+      });
+
+      for (const kind of FAULTS) {
+        for (const [operation, after] of [
+          ['query', 0],
+          ['submit', 0],
+          ['submit', 1],
+        ] as const) {
+          it(`${kind} at ${operation} ${after}: fails clearly or works, and the next call makes it whole`, async () => {
+            const name = `${kind}-${operation}${after}`.replace('wrong-types', 'wrong');
+            const person = await service.bound(name);
+            const attempt = async (url: string, body?: unknown) => {
+              const fault = sandbox.control.fault({ kind, operation, after });
+              const answer = await person.send('POST', url, body);
+              fault.remove();
+              assert.equal(answer.status, 200, JSON.stringify(answer.body));
+              if (answer.body.success === false)
+                assert.match(String(answer.body.message), /cannot be reached|did not confirm/);
+              return answer.body.success === true;
+            };
+            const email = `${name}@mail.test`;
+            await attempt(APPLY, { local_part: name });
+            await person.ok('POST', APPLY, { local_part: name });
+            const own = await person.ok<MailboxRecord>('GET', MAILBOX);
+            assert.equal(own.email, email);
+            assert.ok(mailcow.admits(email, own.password, 'imap'));
+
+            const first = await person.ok<AppPasswordRecord>('POST', APP_PASSWORD);
+            await attempt(APP_PASSWORD);
+            const record = await person.ok<AppPasswordRecord>('GET', APP_PASSWORD);
+            assert.equal(record.consistent, true);
+            assert.ok(mailcow.admits(email, record.app_password, 'smtp'));
+            if (record.app_password !== first.app_password)
+              assert.ok(!mailcow.admits(email, first.app_password, 'smtp'));
+            assert.equal(mailcow.appNames(email).length, 1);
+          });
+        }
+      }
+
+      it('that does not answer keeps nobody waiting for more than three seconds', async () => {
+        const person = await service.bound('judy');
+        await person.ok('POST', APPLY);
+        await person.ok('POST', APP_PASSWORD);
+        sandbox.control.fault({ kind: 'hang', operation: 'query', times: Number.POSITIVE_INFINITY });
+        const started = performance.now();
+        assert.match(await person.fails(200, 'GET', APP_PASSWORD), /could not be asked/);
+        assert.ok(performance.now() - started < 5_000);
+        sandbox.control.clearFaults();
+      });
+    });
+
+    it('that refuses our key is not asked again, so that it does not ban us', async () => {
+      await start(() => 'WRONG0-WRONG0-WRONG0-WRONG0-WRONG0');
+      const person = await service.bound('kim');
+      for (let count = 0; count < 3; count++) assert.match(await person.fails(200, 'POST', APPLY), /cannot be reached/);
+      assert.equal(sandbox.control.requests().length, 1);
+      assert.equal((await person.ok<MailboxRecord>('GET', MAILBOX)).has_mailbox, false);
+      await stop();
+    });
+
+    it('with a key that may only read is a clear failure', async () => {
+      await start((state) => state.readOnlyKey);
+      const person = await service.bound('lea');
+      assert.match(await person.fails(200, 'POST', APPLY), /cannot be reached/);
+      assert.deepEqual(mailcow.addresses(), []);
+      assert.equal((await person.ok<MailboxRecord>('GET', MAILBOX)).has_mailbox, false);
+      await stop();
+    });
+  });
+});
