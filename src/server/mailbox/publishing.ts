@@ -69,10 +69,15 @@ export class Publishing {
       throw this.#toFailure(error, 'mailbox.create', mailbox);
     }
     at('apply.backend');
-    await store.transaction(async (trx) => {
-      if (!(await store.activate(trx, mailbox.id, fingerprint(access)))) return;
-      await audit.record(trx, { ...trace, action: 'mailbox.create', target: `mailbox:${mailbox.address}` });
+    const activated = await store.transaction(async (trx) => {
+      const done = await store.activate(trx, mailbox.id, fingerprint(access));
+      const target = `mailbox:${mailbox.address}`;
+      if (done) await audit.record(trx, { ...trace, action: 'mailbox.create', target });
+      return done;
     });
+    // Whoever else was at it has either finished it, or seen a failure and taken it back.
+    if (!activated && (await store.ofId(mailbox.id))?.mailbox.state !== 'active')
+      throw new AppError('mailbox_unfinished');
     at('apply.active');
     return 'active';
   }

@@ -39,11 +39,36 @@ export function createMailcowBackend(api: MailcowApi, options: MailcowMailboxOpt
   const appRows = async (address: string, signal?: AbortSignal) =>
     readAppRows(await api.read(`get/app-passwd/all/${at(address)}`, signal));
 
-  const edit = (address: string, access: MailboxAccess) =>
-    api.write('edit/mailbox', {
-      items: [address],
+  /** Brings a mailbox that exists in line; false when there is none. */
+  const adopt = async (access: MailboxAccess): Promise<boolean> => {
+    const existing = await mailboxOf(access.address);
+    if (existing === undefined) return false;
+    if (!access.known && MARK.exec(existing.name)?.[1] !== access.ref)
+      throw new BackendError('taken', 'the mailbox exists on mailcow and is not ours');
+    await api.write('edit/mailbox', {
+      items: [access.address],
       attr: { password: access.passwordHash, password2: access.passwordHash, active: access.active ? '1' : '0' },
     });
+    return true;
+  };
+
+  const add = (access: MailboxAccess) => {
+    const [local, domain] = access.address.split('@');
+    return api.write('add/mailbox', {
+      local_part: local,
+      domain,
+      name: `${local} rg-${access.ref}`,
+      authsource: 'mailcow',
+      password: access.passwordHash,
+      password2: access.passwordHash,
+      quota: String(options.quotaMib),
+      active: access.active ? '1' : '0',
+      force_pw_update: '0',
+      tls_enforce_in: '0',
+      tls_enforce_out: '0',
+      protocol_access: ['imap', 'pop3', 'smtp'],
+    });
+  };
 
   const removeRows = async (rows: readonly AppRow[]) => {
     for (const { id } of rows) await api.write('delete/app-passwd', [String(id)]);
@@ -54,28 +79,14 @@ export function createMailcowBackend(api: MailcowApi, options: MailcowMailboxOpt
     revokeLagSeconds: 300,
 
     async ensureMailbox(access) {
-      const existing = await mailboxOf(access.address);
-      if (existing !== undefined) {
-        if (!access.known && MARK.exec(existing.name)?.[1] !== access.ref)
-          throw new BackendError('taken', 'the mailbox exists on mailcow and is not ours');
-        await edit(access.address, access);
-        return;
+      if (await adopt(access)) return;
+      try {
+        await add(access);
+      } catch (error) {
+        // Another process of ours may have been faster with the very same mailbox.
+        const beaten = error instanceof BackendError && error.kind === 'taken';
+        if (!beaten || !(await adopt(access))) throw error;
       }
-      const [local, domain] = access.address.split('@');
-      await api.write('add/mailbox', {
-        local_part: local,
-        domain,
-        name: `${local} rg-${access.ref}`,
-        authsource: 'mailcow',
-        password: access.passwordHash,
-        password2: access.passwordHash,
-        quota: String(options.quotaMib),
-        active: access.active ? '1' : '0',
-        force_pw_update: '0',
-        tls_enforce_in: '0',
-        tls_enforce_out: '0',
-        protocol_access: ['imap', 'pop3', 'smtp'],
-      });
     },
 
     async setAppPassword(address, password) {
