@@ -4,3 +4,5 @@ const open = { method: 'GET', tag: 'service', policy: 'public', envelope: 'page'
 
 export const openApiFile = endpoint({ ...open, path: '/openapi.json', summary: 'This reference as OpenAPI 3.1' });
 export const referencePage = endpoint({ ...open, path: '/docs', summary: 'This reference as a page' });
+export const referenceMarkdown = endpoint({ ...open, path: '/docs.md', summary: 'This reference as Markdown' });
+export const llmsText = endpoint({ ...open, path: '/llms.txt', summary: 'Where a language model should begin' });

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as lines from '../../contract/reference.ts';
 import type { Routes } from '../platform/http/routes.ts';
+import { toLlmsText, toReferenceMarkdown } from './markdown.ts';
 import { toOpenApi } from './openapi.ts';
 import { REFERENCE_STYLE, toReferencePage } from './page.ts';
 
@@ -16,6 +17,12 @@ export function addReferenceRoutes(
     file ??= JSON.stringify(toOpenApi(routes.endpoints, about));
     return reply.type('application/json; charset=utf-8').header('access-control-allow-origin', '*').send(file);
   });
+  routes.add(lines.referenceMarkdown, async ({ reply }) =>
+    reply.type('text/markdown; charset=utf-8').send(toReferenceMarkdown(routes.endpoints, about.version)),
+  );
+  routes.add(lines.llmsText, async ({ reply }) =>
+    reply.type('text/plain; charset=utf-8').send(toLlmsText(about.baseUrl)),
+  );
   routes.add(lines.referencePage, async ({ reply }) => {
     page ??= toReferencePage(routes.endpoints, about.version);
     return reply

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type Running, startRunning } from '../../../test/running.ts';
+
+describe('the API reference', () => {
+  let running: Running;
+  before(async () => {
+    running = await startRunning('sqlite::memory:');
+  });
+  after(() => running.stop());
+
+  const read = async (path: string) => {
+    const response = await fetch(`${running.baseUrl}${path}`);
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+
+  test('is OpenAPI 3.1 with an operation for every route, each id once', async () => {
+    const { status, text } = await read('/openapi.json');
+    const document = JSON.parse(text) as {
+      openapi: string;
+      paths: Record<string, Record<string, { operationId: string }>>;
+    };
+    assert.equal(status, 200);
+    assert.equal(document.openapi, '3.1.0');
+    const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+    assert.equal(operations.length, running.app.http.routes.endpoints.length);
+    const ids = operations.map(({ operationId }) => operationId);
+    assert.equal(new Set(ids).size, ids.length);
+    assert.ok(document.paths['/v1/videos/{task_id}/content']);
+  });
+
+  test('is a page that loads nothing from anywhere and runs no script', async () => {
+    const { headers, text } = await read('/docs');
+    assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/);
+    assert.doesNotMatch(text, /<script|src="http|href="http/);
+    for (const { path } of running.app.http.routes.endpoints) assert.ok(text.includes(path), path);
+  });
+
+  test('has a Markdown twin and a beginning for language models', async () => {
+    assert.match((await read('/docs.md')).text, /### POST \/v1\/videos/);
+    assert.match((await read('/llms.txt')).text, /docs\.md/);
+  });
+});
