@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Person } from '../../../test/accounts/person.ts';
+import { forEachDatabase } from '../../../test/databases.ts';
+import { CLI, type DeviceService, startDeviceService } from '../../../test/device-auth/service.ts';
+import { USER_CODE_ALPHABET } from '../../contract/device-auth.ts';
+import { sweepCodes } from './code-store.ts';
+import { newUserCode, readUserCode, showUserCode, toPlainLine } from './user-code.ts';
+
+describe('user codes', () => {
+  it('T01: uses all of the alphabet evenly', () => {
+    const counts = new Map<string, number>();
+    const codes = 20_000;
+    for (let i = 0; i < codes; i++)
+      for (const letter of newUserCode()) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+    assert.deepEqual([...counts.keys()].sort().join(''), USER_CODE_ALPHABET);
+    const expected = (codes * 8) / 20;
+    const chiSquared = [...counts.values()].reduce((sum, n) => sum + (n - expected) ** 2 / expected, 0);
+    // 19 degrees of freedom: one run in 100,000 exceeds 57.
+    assert.ok(chiSquared < 57, `chi squared ${chiSquared}`);
+  });
+
+  it('T21: forgives case, dashes and spaces, and nothing else', () => {
+    for (const typed of ['BCDF-GHJK', 'bcdfghjk', ' bcdf ghjk ', 'BCDF–GHJK', 'b c d f g h j k', 'BCDF\u00A0GHJK']) {
+      assert.equal(readUserCode(typed), 'BCDFGHJK', typed);
+    }
+    for (const typed of ['', 'BCDF-GHJ', 'BCDF-GHJKL', 'ABCD-EFGH', 'ＢＣＤＦＧＨＪＫ', 'BCDF_GHJK', 'ßCDFGHJ']) {
+      assert.equal(readUserCode(typed), undefined, typed);
+    }
+    assert.equal(showUserCode('BCDFGHJK'), 'BCDF-GHJK');
+  });
+
+  it('T15: leaves nothing invisible in a name', () => {
+    assert.equal(toPlainLine('a\u202Eb\u0000c\u200Bd\ne', 100), 'a b c d e');
+    assert.equal([...toPlainLine('😀'.repeat(150), 100)].length, 100);
+    assert.equal(toPlainLine(`e${'\u0301'.repeat(50)}`, 100), 'e\u0301\u0301');
+  });
+});
+
+forEachDatabase((dialect, _open, freshUrl) => {
+  let service: DeviceService;
+  let ada: Person;
+  let bob: Person;
+  before(async () => {
+    service = await startDeviceService(await freshUrl());
+    ada = await service.person('ada');
+    bob = await service.person('bob');
+  });
+  after(() => service.app.close());
+  const clean = (address: string): Person => {
+    const person = service.visitor(address);
+    person.id = ada.id;
+    for (const [name, value] of ada.jar) person.jar.set(name, value);
+    return person;
+  };
+
+  it('T01: answers ten wrong codes from an address over all five ways, then 429, hits included', async () => {
+    const code = await service.code();
+    const user_code = code.user_code;
+    const wrong = 'BBBB-BBBB';
+    const here = clean('198.51.100.7');
+    // Hits cost nothing.
+    for (let i = 0; i < 30; i++) assert.equal((await service.verify(user_code, here.address)).body.success, true);
+    const ways = [
+      () => here.send('GET', `/api/auth/device/verify?user_code=${wrong}`),
+      () => here.send('POST', '/api/auth/device/login', { user_code: wrong, username: 'ada', password: 'x' }),
+      () => here.send('POST', '/api/auth/device/approve', { user_code: wrong }),
+      () => here.send('POST', '/api/auth/device/deny', { user_code: wrong }),
+      async () => {
+        const page = await service.app.http.fastify.inject({
+          url: `/authorize?code=${wrong}`,
+          remoteAddress: here.address,
+        });
+        return { status: page.statusCode, headers: page.headers };
+      },
+    ];
+    for (let i = 0; i < 2; i++) for (const way of ways) assert.notEqual((await way()).status, 429);
+    for (const way of ways) {
+      const refused = await way();
+      assert.equal(refused.status, 429);
+      assert.ok(Number(refused.headers['retry-after']) > 0);
+    }
+    assert.equal((await service.verify(user_code, here.address)).status, 429, 'a guesser learns of no hit');
+    assert.equal((await service.verify(user_code, '198.51.100.8')).body.success, true);
+    service.clock.advance(600_000);
+    assert.equal((await service.verify(wrong, here.address)).status, 200);
+  });
+
+  it('T01: of thousands of wrong codes from one address 10 are answered, and a /64 is one address', async () => {
+    const times = dialect === 'sqlite' ? 10_000 : 1_000;
+    let answered = 0;
+    for (let done = 0; done < times; done += 500) {
+      const statuses = await Promise.all(
+        Array.from({ length: 500 }, async (_, i) => {
+          const code = showUserCode(newUserCode());
+          return (await service.verify(code, `2001:db8:7:7::${(i % 4000).toString(16)}`)).status;
+        }),
+      );
+      answered += statuses.filter((status) => status === 200).length;
+      assert.ok(statuses.every((status) => status === 200 || status === 429));
+    }
+    assert.equal(answered, 10);
+  });
+
+  it('cleans what the same device waited on, and that alone', async () => {
+    const root = await service.root();
+    const other = await root.ok<{ client_id: string }>('POST', '/api/admin/device-clients', { name: 'Other' });
+    const mine = { device_id: 'laptop' };
+    const [older, elsewhere, foreign] = [
+      await service.code(mine),
+      await service.code({ device_id: 'desktop' }),
+      await service.code({ ...mine, client_id: other.client_id }),
+    ];
+    const denied = await service.code(mine);
+    await ada.ok('POST', '/api/auth/device/deny', { user_code: denied.user_code });
+    assert.equal(await service.status(older.user_code), 'invalid');
+    const approved = await service.code(mine);
+    await ada.ok('POST', '/api/auth/device/approve', { user_code: approved.user_code });
+    const fresh = await service.code(mine);
+    const states = [elsewhere, foreign, denied, approved, fresh].map((code) => service.status(code.user_code));
+    assert.deepEqual(await Promise.all(states), ['pending', 'pending', 'denied', 'approved', 'pending']);
+  });
+
+  it('T14: an empty device_id matches nothing; ids are cut after 100 code points', async () => {
+    const codes = await Promise.all(
+      Array.from({ length: 100 }, (_, i) => service.code(i % 2 ? {} : { device_id: '' })),
+    );
+    await service.code({ device_id: '' });
+    const states = await Promise.all(codes.map((code) => service.status(code.user_code)));
+    assert.ok(states.every((state) => state === 'pending'));
+    const astral = `${'x'.repeat(99)}😀`;
+    const first = await service.code({ device_id: `${astral}one` });
+    const second = await service.code({ device_id: `${astral}two` });
+    assert.equal(await service.status(first.user_code), 'invalid', 'equal after the cut');
+    await service.code({ device_id: `${'x'.repeat(99)}😁` });
+    assert.equal(await service.status(second.user_code), 'pending', 'the hundredth differs');
+  });
+
+  it('ends older sign-ins of the same device at approve, of the same account and client', async () => {
+    const body = { device_id: 'tablet' };
+    const old = await service.signIn(ada, body);
+    const others = await service.signIn(bob, body);
+    const uncollected = await service.code({ ...body, device_id: 'phone' });
+    await ada.ok('POST', '/api/auth/device/approve', { user_code: uncollected.user_code });
+    const code = await service.code(body);
+    assert.equal(await service.opensModels(old.llm_token), true, 'asking for a code ends nothing');
+    await ada.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
+    assert.equal(await service.opensModels(old.llm_token), false);
+    assert.equal((await service.asDevice(old, ada.id, 'GET', '/api/user/self')).status, 401);
+    assert.equal(await service.opensModels(others.llm_token), true);
+    assert.equal((await service.poll(uncollected.device_code)).success, true, 'another device of the account');
+  });
+
+  it('T12: an answer that was lost leaves no orphan after the next approval', async () => {
+    const lost = await service.signIn(ada, { device_id: 'train' });
+    await service.signIn(ada, { device_id: 'train' });
+    assert.equal(await service.opensModels(lost.llm_token), false);
+    assert.equal((await service.refresh(lost.refresh_token)).error, 'invalid_grant');
+  });
+
+  it('T18: expiry holds to the millisecond, for verify, login, approve, deny and token alike', async () => {
+    const code = await service.code();
+    service.clock.advance(599_999);
+    assert.equal(await service.status(code.user_code), 'pending');
+    service.clock.advance(1);
+    const body = { user_code: code.user_code };
+    assert.equal(await service.status(code.user_code), 'expired');
+    assert.equal((await service.poll(code.device_code)).error, 'expired_token');
+    assert.match(await ada.fails(200, 'POST', '/api/auth/device/approve', body), /expired/);
+    assert.match(await ada.fails(200, 'POST', '/api/auth/device/deny', body), /expired/);
+    const login = { ...body, username: 'ada', password: 'wrong' };
+    assert.match(await service.visitor().fails(200, 'POST', '/api/auth/device/login', login), /expired/);
+  });
+
+  it('keeps tombstones for 24 hours, and no approval that nobody collects for longer', async () => {
+    const make = () => service.code();
+    const [expired, denied, used, uncollected] = [await make(), await make(), await make(), await make()];
+    await ada.ok('POST', '/api/auth/device/deny', { user_code: denied.user_code });
+    await ada.ok('POST', '/api/auth/device/approve', { user_code: used.user_code });
+    const tokens = (await service.poll(used.device_code)).data;
+    assert.ok(tokens);
+    await ada.ok('POST', '/api/auth/device/approve', { user_code: uncollected.user_code });
+    const errors = async () =>
+      Promise.all([expired, denied, used].map(async (code) => (await service.poll(code.device_code)).error));
+    service.clock.advance(24 * 3600_000 - 1_000);
+    assert.deepEqual(await errors(), ['expired_token', 'access_denied', 'invalid_grant']);
+    assert.equal(await service.status(used.user_code), 'used');
+    service.clock.advance(2_000);
+    assert.equal((await service.poll(uncollected.device_code)).error, 'invalid_grant');
+    assert.equal(await service.status(denied.user_code), 'invalid');
+    const { kysely } = service.app.database;
+    assert.ok((await sweepCodes(kysely, service.clock.now(), 1_000)) >= 4);
+    assert.equal(await sweepCodes(kysely, service.clock.now(), 1_000), 0);
+    assert.equal((await service.asDevice(tokens, ada.id, 'GET', '/api/user/self')).status, 200, 'the device goes on');
+  });
+
+  it('T21: refuses what is not text, in the envelope, with 400', async () => {
+    const visitor = service.visitor();
+    for (const junk of [['A'], {}, 7, null, true, '']) {
+      for (const [path, field] of [
+        ['/api/auth/device/code', 'client_id'],
+        ['/api/auth/device/login', 'user_code'],
+      ] as const) {
+        const body = { client_id: CLI.client_id, user_code: 'BBBB-BBBB', username: 'a', password: 'b', [field]: junk };
+        await visitor.fails(400, 'POST', path, body);
+      }
+      await ada.fails(400, 'POST', '/api/auth/device/approve', { user_code: junk });
+      for (const path of ['/api/auth/device/token', '/api/auth/device/refresh']) {
+        const answer = await visitor.send('POST', path, { ...CLI, device_code: junk, refresh_token: junk });
+        assert.deepEqual([answer.status, answer.body.error, answer.body.success], [200, 'invalid_request', false]);
+      }
+    }
+    await visitor.fails(400, 'GET', '/api/auth/device/verify');
+    await visitor.fails(400, 'GET', '/api/auth/device/verify?user_code=A&user_code=B');
+    await visitor.fails(400, 'GET', `/api/auth/device/verify?user_code=${'B'.repeat(65)}`);
+    await visitor.fails(400, 'POST', '/api/auth/device/code', { client_id: CLI.client_id, client_name: 'a\u0000b' });
+    for (const payload of ['{', '', '[1', 'a=b']) {
+      const answer = await service.app.http.fastify.inject({
+        method: 'POST',
+        url: '/api/auth/device/token',
+        headers: { 'content-type': 'application/json' },
+        payload,
+      });
+      assert.equal(answer.json().error, 'invalid_request', payload);
+      if (payload !== '') assert.equal(answer.statusCode, 400, payload);
+    }
+    const form = await service.app.http.fastify.inject({
+      method: 'POST',
+      url: '/api/auth/device/token',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: 'device_code=x',
+    });
+    assert.equal(form.statusCode, 415);
+  });
+});
+
+describe('caps on making codes', () => {
+  it('T17: an address and a client get so many in ten minutes, and the table grows no further', async () => {
+    const env = { DEVICE_CODES_PER_ADDRESS: '20', DEVICE_CODES_PER_CLIENT: '50' };
+    const service = await startDeviceService('sqlite::memory:', { env });
+    const ask = async (address: string) =>
+      service.visitor(address).send('POST', '/api/auth/device/code', { client_id: CLI.client_id });
+    for (let i = 0; i < 100; i++) {
+      const answer = await ask('192.0.2.1');
+      assert.equal(answer.status, i < 20 ? 200 : 429);
+      if (i >= 20) assert.ok(Number(answer.headers['retry-after']) > 0);
+    }
+    for (let i = 0; i < 100; i++) await ask(`192.0.2.${i + 2}`);
+    const { n } = await service.app.database.kysely
+      .selectFrom('device_codes')
+      .select((row) => row.fn.countAll<number>().as('n'))
+      .executeTakeFirstOrThrow();
+    assert.equal(Number(n), 50);
+    service.clock.advance(600_000);
+    assert.equal((await ask('192.0.2.1')).status, 200);
+    await service.app.close();
+  });
+});
