@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { forEachDatabase } from '../databases.ts';
+import { DOORS, type Fields, idOf, startVideoService, type VideoService } from './video-service.ts';
+
+/** What the contract says of one door's OpenAI-style object. `undefined`: the key is absent. */
+interface Expected {
+  readonly modelIsEmpty: boolean;
+  readonly taskId: boolean;
+  /** Before the end, and after a success. */
+  readonly url: readonly [before: 'absent' | 'empty', after: 'absent' | 'address'];
+  readonly completedAt: 'record' | 'upstream' | 'passthrough';
+  readonly seconds: string | undefined;
+  readonly error: { readonly message: RegExp; readonly code: string | RegExp };
+  /** In `fail_reason`, where it differs from `error.message`. */
+  readonly reason: RegExp;
+}
+
+const NOTHING = { modelIsEmpty: false, taskId: false, completedAt: 'record', seconds: undefined } as const;
+const EXPECTED: Readonly<Record<string, Expected>> = {
+  kling: {
+    ...NOTHING,
+    modelIsEmpty: true,
+    url: ['absent', 'address'],
+    completedAt: 'upstream',
+    // What was made, not what was asked for.
+    seconds: '5.1',
+    // The failed task's own envelope says code 0, which is no error code.
+    error: { message: /\S/, code: '' },
+    reason: /\S/,
+  },
+  jimeng: {
+    ...NOTHING,
+    modelIsEmpty: true,
+    url: ['empty', 'address'],
+    error: { message: /^Internal Error$/, code: '50500' },
+    reason: /^Internal Error$/,
+  },
+  hailuo: {
+    ...NOTHING,
+    url: ['absent', 'address'],
+    error: { message: /^unknown error$/, code: '1000' },
+    reason: /^unknown error$/,
+  },
+  seedance: {
+    ...NOTHING,
+    taskId: true,
+    url: ['empty', 'address'],
+    error: { message: /^task failed$/, code: 'failed' },
+    reason: /^(?!task failed$)\S/,
+  },
+  wan: { ...NOTHING, url: ['empty', 'address'], error: { message: /\S/, code: /^[A-Za-z.]+$/ }, reason: /\S/ },
+  veo: { ...NOTHING, url: ['absent', 'absent'], error: { message: /\S/, code: /\S/ }, reason: /\S/ },
+  'veo-vertex': { ...NOTHING, url: ['absent', 'absent'], error: { message: /\S/, code: /\S/ }, reason: /\S/ },
+  vidu: {
+    ...NOTHING,
+    modelIsEmpty: true,
+    url: ['absent', 'address'],
+    error: { message: /^[A-Za-z]\w+$/, code: /^[A-Za-z]\w+$/ },
+    reason: /\S/,
+  },
+  sora: {
+    ...NOTHING,
+    url: ['absent', 'absent'],
+    completedAt: 'passthrough',
+    seconds: '4',
+    error: { message: /^The video could not be generated\.$/, code: 'video_generation_failed' },
+    reason: /^The video could not be generated\.$/,
+  },
+};
+
+const UNIFIED_KEYS = [
+  'action',
+  'data',
+  'fail_reason',
+  'finish_time',
+  'progress',
+  'start_time',
+  'status',
+  'submit_time',
+  'task_id',
+];
+const isSeconds = (value: unknown): boolean =>
+  Number.isInteger(value) && Math.abs(Number(value) - Date.now() / 1000) < 600;
+
+describe('what each vendor’s videos look like in both formats', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    let service: VideoService;
+    before(async () => {
+      service = await startVideoService(await freshUrl(), { env: { SYNC_PERIOD_SECONDS: '1' } });
+    });
+    after(() => service.stop());
+
+    it('C: no error object where the business code of a failed task means success', async () => {
+      const submitted = await service.viewer.submit({ model: 'MiniMax-Hailuo-02', prompt: 'A deer [cancel]' });
+      const video = await service.viewer.ended(idOf(submitted));
+      assert.equal(video.status, 'failed');
+      assert.equal('error' in video, false);
+      const { fail_reason: reason } = await service.viewer.unified(idOf(submitted));
+      assert.match(String(reason), /^(?!success$)\S/);
+    });
+
+    describe('one by one', { concurrency: DOORS.length }, () => {
+      for (const door of DOORS) {
+        describe(`${door.letter} ${door.name}`, () => {
+          const expected = EXPECTED[door.name] as Expected;
+          const isVeo = door.letter === 'F';
+          const isSora = door.letter === 'H';
+          /** By the fate of their jobs; each is submitted by the path that stands beside it. */
+          const submitted: Record<string, Fields> = {};
+          const videos: Record<string, Fields> = {};
+          const unified: Record<string, Fields> = {};
+          const FATES = { done: '/v1/videos', failed: '/v1/video/generations', running: '/v1/videos' } as const;
+          const MARKER = { done: '', failed: ' [fail]', running: ' [stuck]' } as const;
+
+          before(async () => {
+            await Promise.all(
+              (['done', 'failed', 'running'] as const).map(async (fate) => {
+                const prompt = `${door.name} ${fate}${MARKER[fate]}`;
+                const answer = await service.viewer.submit({ model: door.model, prompt }, FATES[fate]);
+                submitted[fate] = answer;
+                if (fate !== 'running') await service.viewer.ended(idOf(answer));
+                videos[fate] = await service.viewer.video(idOf(answer));
+                unified[fate] = await service.viewer.unified(idOf(answer));
+              }),
+            );
+          });
+          const video = (fate: string) => videos[fate] as Fields;
+          const task = (fate: string) => unified[fate] as Fields;
+
+          it('submit: the skeleton', () => {
+            for (const [fate, answer] of Object.entries(submitted)) {
+              if (door.name === 'veo-vertex') {
+                assert.deepEqual(Object.keys(answer), ['task_id'], fate);
+                continue;
+              }
+              assert.equal(answer.object, 'video');
+              assert.ok(isSeconds(answer.created_at));
+              assert.equal(answer.model, door.model);
+              if (isSora) {
+                assert.equal(answer.id, service.job('sora', `sora ${fate}${MARKER[fate as 'done']}`).id);
+                assert.equal('task_id' in answer, false);
+                assert.equal(answer.seconds, '4');
+              } else {
+                assert.deepEqual(
+                  Object.keys(answer).sort(),
+                  ['created_at', 'id', 'model', 'object', 'progress', 'status', 'task_id'],
+                  fate,
+                );
+                assert.equal(answer.id, answer.task_id);
+                assert.match(String(answer.id), /^task_[A-Za-z0-9]{32}$/);
+              }
+            }
+          });
+
+          it('always: id, object, status, progress, created_at', () => {
+            const status = { done: 'completed', failed: 'failed', running: /^(queued|in_progress)$/ } as const;
+            for (const fate of ['done', 'failed', 'running'] as const) {
+              const object = video(fate);
+              assert.equal(object.id, idOf(submitted[fate] as Fields));
+              assert.equal(object.object, 'video');
+              assert.match(String(object.status), new RegExp(status[fate]));
+              assert.ok(Number.isInteger(object.progress));
+              assert.ok(isSeconds(object.created_at));
+              if (fate !== 'running') assert.equal(object.progress, 100);
+            }
+          });
+
+          it('model', () => {
+            for (const object of Object.values(videos))
+              assert.equal(object.model, expected.modelIsEmpty ? '' : door.model);
+          });
+
+          it('task_id', () => {
+            for (const object of Object.values(videos))
+              assert.equal(object.task_id, expected.taskId ? object.id : undefined);
+          });
+
+          it('completed_at', () => {
+            if (expected.completedAt === 'record')
+              for (const object of Object.values(videos)) assert.ok(isSeconds(object.completed_at));
+            if (expected.completedAt === 'upstream') {
+              assert.ok(isSeconds(video('done').completed_at));
+              assert.equal('completed_at' in video('running'), false);
+            }
+            if (expected.completedAt === 'passthrough') {
+              assert.ok(isSeconds(video('done').completed_at));
+              assert.equal(video('running').completed_at, null);
+            }
+          });
+
+          it('metadata.url', () => {
+            const [before, then] = expected.url;
+            const { metadata } = video('done') as { metadata?: { url: string } };
+            if (then === 'absent') assert.equal(metadata, undefined);
+            else assert.match(String(metadata?.url), /^http:\/\/127\.0\.0\.1:\d+\/.+\.mp4(\?|$)/);
+            for (const fate of ['running', 'failed'])
+              assert.deepEqual(video(fate).metadata, before === 'empty' ? { url: '' } : undefined, fate);
+          });
+
+          it('seconds', () => {
+            assert.equal(video('done').seconds, expected.seconds);
+            if (!isSora) assert.equal('seconds' in video('running'), false);
+          });
+
+          it('error', () => {
+            assert.equal(video('done').error ?? undefined, undefined);
+            const error = video('failed').error as { message: string; code: string } | undefined;
+            assert.deepEqual(Object.keys(error ?? {}).sort(), ['code', 'message']);
+            assert.match(String(error?.message), expected.error.message);
+            if (typeof expected.error.code === 'string') assert.equal(error?.code, expected.error.code);
+            else assert.match(String(error?.code), expected.error.code);
+          });
+
+          it('passthrough of the upstream’s own object', () => {
+            if (!isSora) {
+              for (const key of ['size', 'expires_at', 'remixed_from_video_id', 'prompt'])
+                assert.equal(key in video('done'), false, key);
+              return;
+            }
+            const { data } = task('done') as { data: Fields };
+            assert.deepEqual(video('done'), data);
+            assert.deepEqual([data.size, data.remixed_from_video_id], ['720x1280', null]);
+            assert.ok(Number.isInteger(data.expires_at));
+          });
+
+          it('unified: every key always there', () => {
+            for (const object of Object.values(unified)) assert.deepEqual(Object.keys(object).sort(), UNIFIED_KEYS);
+          });
+
+          it('unified: status, progress, times', () => {
+            const [done, failed, running] = isVeo
+              ? ['succeeded', 'failed', /^(queued|processing)$/]
+              : ['SUCCESS', 'FAILURE', /^(NOT_START|SUBMITTED|QUEUED|IN_PROGRESS)$/];
+            assert.deepEqual([task('done').status, task('done').progress], [done, '100%']);
+            assert.deepEqual([task('failed').status, task('failed').progress], [failed, '100%']);
+            assert.match(String(task('running').status), running as RegExp);
+            assert.match(String(task('running').progress), /^\d{1,2}%$/);
+            for (const [fate, object] of Object.entries(unified)) {
+              assert.ok(isSeconds(object.submit_time), fate);
+              assert.ok(object.start_time === 0 || isSeconds(object.start_time), fate);
+              assert.equal(object.finish_time === 0, fate === 'running', fate);
+              assert.equal(object.action, 'textGenerate');
+            }
+          });
+
+          it('unified: fail_reason is the reason, or the address', () => {
+            assert.match(String(task('failed').fail_reason), expected.reason);
+            assert.equal(task('running').fail_reason, '');
+            const id = idOf(submitted.done as Fields);
+            const address = String(task('done').fail_reason);
+            if (door.name === 'veo-vertex') assert.equal(address, '');
+            else if (isVeo || isSora) assert.match(address, new RegExp(`/v1/videos/${id}/content$`));
+            else assert.equal(address, (video('done').metadata as { url: string }).url);
+          });
+
+          it('unified: data is the upstream’s last answer', () => {
+            assert.equal(typeof task('done').data, 'object');
+            assert.notDeepEqual(task('done').data, {});
+          });
+        });
+      }
+    });
+  });
+});
