@@ -55,7 +55,6 @@ export class Contents {
 
   /** Throws `task_not_completed`, `content_not_found` or `content_unavailable`. */
   async open(task: Task, wish: ContentWish): Promise<Content> {
-    if (task.status === 'FAILURE') throw new AppError('task_not_completed', { params: { status: task.status } });
     if (task.status !== 'SUCCESS') throw new AppError('task_not_completed', { params: { status: task.status } });
     const channel = task.channel_id === null ? undefined : await this.#parts.channels.byId(task.channel_id);
     if (channel === undefined || task.handle === null) throw new AppError('content_not_found');
@@ -85,6 +84,7 @@ export class Contents {
     } catch (error) {
       if (!(error instanceof CouldNotAsk) && !(error instanceof OutboundError)) throw error;
       log.warn({ err: error, taskId: task.id }, 'a fresh address could not be asked for');
+      throw new AppError('content_unavailable');
     }
     throw new AppError('content_not_found', { message: 'The provider no longer keeps this video.' });
   }
@@ -160,9 +160,11 @@ function hostOf(url: string): string {
 
 function toContent(answer: OutboundResponse): Content {
   const { status } = answer;
-  if (status !== 200 && status !== 206 && status !== 416) {
+  // Nothing is unpacked here, and packed bytes under a type of their own would be a broken file.
+  const coding = answer.headers['content-encoding'] ?? 'identity';
+  if ((status !== 200 && status !== 206 && status !== 416) || coding.trim().toLowerCase() !== 'identity') {
     answer.body.destroy();
-    throw new AppError('content_unavailable', { log: { upstreamStatus: status } });
+    throw new AppError('content_unavailable', { log: { upstreamStatus: status, coding } });
   }
   const type = (answer.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
   const safe = SAFE_TYPE.test(type);

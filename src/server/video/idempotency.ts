@@ -22,7 +22,7 @@ export class Idempotency {
   readonly #keys: IdempotencyStore;
   readonly #store: TaskStore;
   readonly #clock: Clock;
-  readonly #underWay = new Map<string, Promise<Json>>();
+  readonly #underWay = new Map<string, { readonly bodyHash: string; readonly answer: Promise<Json> }>();
 
   constructor(database: Database<Tables>, store: TaskStore, clock: Clock) {
     this.#keys = new IdempotencyStore(database);
@@ -30,38 +30,36 @@ export class Idempotency {
     this.#clock = clock;
   }
 
-  async once(
-    tokenId: number,
-    key: string,
-    body: Buffer,
-    submit: (alongside: Alongside) => Promise<Json>,
-  ): Promise<Json> {
+  /** `body`: everything two submits must have in common to be one, the address included. */
+  once(tokenId: number, key: string, body: Buffer, submit: (alongside: Alongside) => Promise<Json>): Promise<Json> {
     if (!/^[\x21-\x7e]{1,255}$/.test(key))
       throw invalid('Idempotency-Key must be 1 to 255 visible ASCII characters.', 'Idempotency-Key');
     const bodyHash = createHash('sha256').update(body).digest('hex');
-    const known = await this.#known(tokenId, key, bodyHash);
-    if (known !== undefined) return known;
     const flight = `${tokenId} ${key}`;
-    // The row decides between processes; within one, duplicates wait for the first instead of being sent away.
-    const running = this.#start(tokenId, key, bodyHash, submit);
-    this.#underWay.set(flight, running);
-    return running.finally(() => this.#underWay.delete(flight));
+    // The row decides between processes; within one, duplicates wait for the first instead of being sent away. Nothing is
+    // awaited between the look and the note, so that of many at once exactly one is the first.
+    const running = this.#underWay.get(flight);
+    if (running !== undefined) {
+      if (running.bodyHash !== bodyHash) throw new AppError('idempotency_mismatch');
+      return running.answer;
+    }
+    const answer = this.#answer(tokenId, key, bodyHash, submit).finally(() => this.#underWay.delete(flight));
+    this.#underWay.set(flight, { bodyHash, answer });
+    return answer;
   }
 
-  async #known(tokenId: number, key: string, bodyHash: string): Promise<Json | undefined> {
-    const row = await this.#keys.find({ tokenId, key }, this.#clock.now() - LIFE_MS);
-    const running = this.#underWay.get(`${tokenId} ${key}`);
-    if (row === undefined && running === undefined) return undefined;
-    if (row !== undefined && row.body_hash !== bodyHash) throw new AppError('idempotency_mismatch');
-    if (row?.answer != null) return JSON.parse(row.answer);
-    if (running !== undefined) {
-      const answer = await running;
-      // The first may have had another body: its row says so by now.
-      return (await this.#known(tokenId, key, bodyHash)) ?? answer;
-    }
-    if (row === undefined || row.created_at > this.#clock.now() - ABANDONED_MS)
-      throw new AppError('idempotency_in_progress', { retryAfterSeconds: 2 });
-    const task = await this.#store.byId(row.task_id);
+  async #answer(
+    tokenId: number,
+    key: string,
+    bodyHash: string,
+    submit: (alongside: Alongside) => Promise<Json>,
+  ): Promise<Json> {
+    const now = this.#clock.now();
+    const row = await this.#keys.find({ tokenId, key }, now - LIFE_MS);
+    if (row === undefined) return this.#start(tokenId, key, bodyHash, submit);
+    if (row.body_hash !== bodyHash) throw new AppError('idempotency_mismatch');
+    if (row.answer !== null) return JSON.parse(row.answer);
+    const task = row.created_at > now - ABANDONED_MS ? undefined : await this.#store.byId(row.task_id);
     if (task === undefined) throw new AppError('idempotency_in_progress', { retryAfterSeconds: 2 });
     return toSubmitAnswer({ task, raw: undefined });
   }

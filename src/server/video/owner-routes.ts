@@ -3,7 +3,7 @@ import { list, ok, toPage } from '../../contract/schemas.ts';
 import { TASK_STATUS, type TaskStatus } from '../../contract/states.ts';
 import * as lines from '../../contract/video.ts';
 import type { Clock } from '../platform/clock.ts';
-import { AppError, notExist } from '../platform/errors.ts';
+import { AppError, invalid, notExist } from '../platform/errors.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Contents } from './content.ts';
 import { toSeconds } from './faces/unified.ts';
@@ -67,22 +67,35 @@ export function toRow(task: Task): Static<typeof lines.VideoRow> {
   };
 }
 
-/** Filters of the lists; a value that means nothing filters nothing out but matches nothing either where it names a state. */
-export function toTaskFilter(query: {
+/** Filters of the list; empty ones filter nothing, others must mean something. */
+function toTaskFilter(query: {
   readonly status?: string;
   readonly model?: string;
   readonly from?: string;
   readonly to?: string;
 }): TaskFilter {
-  const time = (text: string | undefined): number | undefined =>
-    text !== undefined && /^\d{1,12}$/.test(text) ? Number(text) * 1000 : undefined;
-  const status = query.status?.toUpperCase();
-  const from = time(query.from);
-  const to = time(query.to);
+  const status = toStatus(query.status);
+  const from = toTime(query.from, 'from');
+  const to = toTime(query.to, 'to');
   return {
-    ...(status !== undefined && status in TASK_STATUS ? { status: status as TaskStatus } : {}),
+    ...(status === undefined ? {} : { status }),
     ...(query.model === undefined || query.model === '' ? {} : { model: query.model }),
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
   };
+}
+
+function toStatus(text: string | undefined): TaskStatus | undefined {
+  if (text === undefined || text === '') return undefined;
+  const word = text.toUpperCase();
+  if (!Object.hasOwn(TASK_STATUS, word))
+    throw invalid(`status must be one of ${Object.keys(TASK_STATUS).join(', ')}.`, 'status');
+  return word as TaskStatus;
+}
+
+/** Unix seconds to milliseconds. */
+function toTime(text: string | undefined, name: string): number | undefined {
+  if (text === undefined || text === '') return undefined;
+  if (!/^\d{1,12}$/.test(text)) throw invalid(`${name} must be a time in Unix seconds.`, name);
+  return Number(text) * 1000;
 }

@@ -19,6 +19,8 @@ export interface Wish {
   /** The whole body, for media schemas, H's native fields and reuse. */
   readonly body: { readonly [key: string]: unknown };
   readonly official?: { readonly [key: string]: Json };
+  /** With `official`: whose body it is; another vendor's models cannot be asked with it. */
+  readonly officialOf?: 'kling' | 'jimeng';
   readonly officialOperation?: string;
 }
 

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import * as lines from '../../contract/video.ts';
 import type { Channels } from '../channels/channels.ts';
+import type { Clock } from '../platform/clock.ts';
 import { AppError, invalid } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
 import type { RequestContext, Routes } from '../platform/http/routes.ts';
@@ -11,6 +12,7 @@ import { toSubmitAnswer, toVideoObject } from './faces/openai.ts';
 import { toUnified } from './faces/unified.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { TaskReader } from './reader.ts';
+import type { Removals } from './removals.ts';
 import { type CallerBody, readWish, type Wish } from './requests.ts';
 import type { Task, TaskStore } from './store.ts';
 import type { Submitter } from './submit.ts';
@@ -25,6 +27,8 @@ export interface VideoRouteParts {
   readonly channels: Channels;
   readonly vendors: Vendors;
   readonly allowances: Pick<Allowances, 'permittedModels'>;
+  readonly removals: Removals;
+  readonly clock: Clock;
   readonly baseUrl: string;
 }
 
@@ -42,7 +46,7 @@ export function addVideoRoutes(routes: Routes, parts: VideoRouteParts): void {
       );
     const key = request.headers['idempotency-key'];
     if (typeof key !== 'string') return run();
-    return parts.idempotency.once(caller.tokenId, key, bodyBytes(request, wish), run);
+    return parts.idempotency.once(caller.tokenId, key, whatIsAsked(request, wish, remixOf), run);
   };
   const unified = (task: Task) => ({
     code: 'success' as const,
@@ -61,8 +65,9 @@ export function addVideoRoutes(routes: Routes, parts: VideoRouteParts): void {
   routes.add(lines.getVideo, async ({ params, caller }) => toVideoObject(await own(caller, params.task_id)));
 
   routes.add(lines.listVideos, async ({ query, caller }) => {
-    const limit = query.limit === undefined ? 20 : Number(query.limit);
-    if (!Number.isInteger(limit) || limit < 1 || limit > 100) throw invalid('limit must be from 1 to 100.', 'limit');
+    const limit = Number(query.limit ?? '20');
+    if (!/^\d{1,3}$/.test(query.limit ?? '20') || limit < 1 || limit > 100)
+      throw invalid('limit must be from 1 to 100.', 'limit');
     const order = query.order ?? 'desc';
     if (order !== 'asc' && order !== 'desc') throw invalid('order must be asc or desc.', 'order');
     const found = await store.listOfToken(caller.tokenId, query.after, limit, order);
@@ -78,8 +83,9 @@ export function addVideoRoutes(routes: Routes, parts: VideoRouteParts): void {
 
   routes.add(lines.deleteVideo, async ({ params, caller }) => {
     const task = await own(caller, params.task_id);
-    if (!(await store.markDeleted(task.id, Date.now())))
+    if (!(await store.markDeleted(task.id, parts.clock.now())))
       throw new AppError('task_not_completed', { params: { status: task.status } });
+    parts.removals.begin(task);
     return { id: task.public_id, object: 'video.deleted' as const, deleted: true as const };
   });
 
@@ -152,22 +158,28 @@ export function sendContent(reply: FastifyReply, content: Content): FastifyReply
   return reply.send();
 }
 
-/** What a repeated submit is compared by: the very bytes, or for multipart its fields and files. */
-function bodyBytes(request: RequestContext, wish: Wish): Buffer {
-  if (request.rawBody !== undefined) return request.rawBody;
-  return Buffer.concat([Buffer.from(JSON.stringify(wish.body)), ...request.files.map(({ bytes }) => bytes)]);
+/** What a repeated submit is compared by: what it remixes, the vendor's operation, and the very bytes or form. */
+function whatIsAsked(request: RequestContext, wish: Wish, remixOf: Task | undefined): Buffer {
+  const target = JSON.stringify([remixOf?.public_id, wish.officialOf, wish.officialOperation]);
+  const body = request.rawBody ?? Buffer.from(JSON.stringify(wish.body));
+  return Buffer.concat([Buffer.from(target), body, ...request.files.map(({ bytes }) => bytes)]);
 }
 
+/** A remix is as long and as large as its original; both stay on record for a remix of the remix. */
 function remixWish(origin: Task, prompt: string): Wish {
-  const body = JSON.parse(origin.request) as CallerBody;
-  const seconds = body.duration ?? (body.seconds === undefined ? undefined : Number(body.seconds));
+  const { duration, seconds: text, size } = JSON.parse(origin.request) as CallerBody;
+  const seconds = duration ?? (text === undefined ? undefined : Number(text));
   return {
     model: origin.model,
     prompt,
     images: [],
     ...(seconds === undefined ? {} : { seconds }),
-    ...(body.size === undefined ? {} : { size: body.size }),
+    ...(size === undefined ? {} : { size }),
     metadata: {},
-    body: { prompt },
+    body: {
+      prompt,
+      ...(seconds === undefined ? {} : { duration: seconds }),
+      ...(size === undefined ? {} : { size }),
+    },
   };
 }

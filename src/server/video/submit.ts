@@ -86,6 +86,11 @@ export class Submitter {
   ): Promise<Submitted> {
     const { channels, vendors, clock } = this.#parts;
     const model = await this.#modelFor(caller, wish.model);
+    if (wish.officialOf !== undefined && wish.officialOf !== model.vendor)
+      throw invalid(`${wish.model} is no model of this vendor; ask for it in another format.`, 'model');
+    // An alias may have moved on to another vendor, which knows nothing of the original.
+    if (options.remixOf !== undefined && options.remixOf.vendor !== model.vendor)
+      throw new AppError('remix_unsupported');
     const vendor = vendors.get(model.vendor);
     const extra = readArguments(model.inputSchema, wish.body);
     const candidates = await this.#candidates(model, options.remixOf, channels);

@@ -18,6 +18,7 @@ import { Looks } from './looks.ts';
 import { addOwnerVideoRoutes } from './owner-routes.ts';
 import { PlayAddresses } from './play-address.ts';
 import { TaskReader } from './reader.ts';
+import { Removals } from './removals.ts';
 import { addVideoRoutes } from './routes.ts';
 import { TaskStore } from './store.ts';
 import { addStudioRoutes } from './studio-routes.ts';
@@ -70,7 +71,8 @@ export function makeVideo(routes: Routes, parts: VideoParts): Video {
   const attempts = new Attempts(adminStore, clock, log);
   const submitter = new Submitter({ ...parts, store, calls, endings, attempts });
   const idempotency = new Idempotency(database, store, clock);
-  addVideoRoutes(routes, { ...parts, submitter, idempotency, reader, contents, store });
+  const removals = new Removals({ ...parts, calls });
+  addVideoRoutes(routes, { ...parts, submitter, idempotency, reader, contents, store, removals });
   addStudioRoutes(routes, { store, submitter, idempotency });
   addOwnerVideoRoutes(routes, { store, reader, contents, addresses: new PlayAddresses(parts.masterKey), clock });
   addTaskAdminRoutes(routes, { store: adminStore, channels, money: parts.money });

@@ -28,6 +28,7 @@ export function klingWish(body: Body, family: 'text' | 'image'): Wish {
     metadata: {},
     body,
     official: body as { [key: string]: Json },
+    officialOf: 'kling',
     officialOperation: family === 'text' ? 'text2video' : 'image2video',
   };
 }
@@ -43,6 +44,7 @@ export function jimengWish(body: Body): Wish {
     metadata: {},
     body,
     official: body as { [key: string]: Json },
+    officialOf: 'jimeng',
   };
 }
 

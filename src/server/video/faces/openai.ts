@@ -107,7 +107,9 @@ function upstreamTime(task: Task): number | undefined {
 function toPassthrough(task: Task): Json {
   const data = JSON.parse(task.data) as Fields;
   const own: Fields = { id: task.public_id, object: 'video' };
-  if (typeof data.id !== 'string') {
+  // Some imitators call it task_id alone.
+  const upstreamId = data.id ?? data.task_id;
+  if (typeof upstreamId !== 'string') {
     return {
       ...own,
       model: task.model,
@@ -118,7 +120,12 @@ function toPassthrough(task: Task): Json {
     };
   }
   const endedHere = task.status === 'FAILURE' && data.status !== 'failed' && data.status !== 'cancelled';
-  return { ...data, ...own, ...(endedHere ? { status: 'failed', progress: 100, error: upstreamError(task) } : {}) };
+  return {
+    ...data,
+    ...own,
+    ...('task_id' in data ? { task_id: task.public_id } : {}),
+    ...(endedHere ? { status: 'failed', progress: 100, error: upstreamError(task) } : {}),
+  };
 }
 
 /** The answer to a submit: the skeleton, only `{task_id}` for Veo's cloud route, the upstream's object for Sora-style. */
@@ -134,6 +141,6 @@ export function toSubmitAnswer({ task, raw }: Submitted): Json {
   };
   if (isCloudRoute(task)) return { task_id: task.public_id };
   if (task.vendor === 'sora' && typeof raw === 'object' && raw !== null && !Array.isArray(raw))
-    return { ...raw, id: task.public_id };
+    return { ...raw, id: task.public_id, ...('task_id' in raw ? { task_id: task.public_id } : {}) };
   return skeleton;
 }
