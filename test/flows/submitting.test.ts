@@ -62,7 +62,7 @@ describe('what a submit may ask for', () => {
             service.viewer.ask('POST', '/v1/videos', { ...body, prompt }, { 'idempotency-key': 'two-bodies' }),
           ),
         );
-        assert.deepEqual(both.map(({ status }) => status).sort(), [200, 422]);
+        assert.deepEqual(new Set(both.map(({ status }) => status)), new Set([200, 422]));
       });
 
       it('a refused submit leaves no key behind', async () => {
