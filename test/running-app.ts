@@ -10,6 +10,8 @@ export interface RunningApp {
   readonly app: App;
   /** `http://127.0.0.1:port`. */
   readonly url: string;
+  /** For a second process on the same database. */
+  readonly masterKey: string;
   /** The first administrator, logged in. */
   readonly root: Person;
   /** Registers and logs in. */
@@ -23,11 +25,12 @@ export async function runApp(
   env: Readonly<Record<string, string>> = {},
   overrides: Overrides = {},
 ): Promise<RunningApp> {
+  const masterKey = env.MASTER_KEY ?? randomBytes(32).toString('base64');
   const config = readConfig({
     HOST: '127.0.0.1',
     PORT: '0',
     DATABASE_URL: databaseUrl,
-    MASTER_KEY: randomBytes(32).toString('base64'),
+    MASTER_KEY: masterKey,
     ADMIN_USERNAME: ROOT.username,
     ADMIN_PASSWORD: ROOT.password,
     ...env,
@@ -40,6 +43,7 @@ export async function runApp(
   return {
     app,
     url: `http://127.0.0.1:${port}`,
+    masterKey,
     root,
     async person(username) {
       const person = visitor();

@@ -114,6 +114,18 @@ export const ERRORS = {
   mailbox_unfinished: { status: 503, api: 200, type: 'upstream_error', retry: true },
   mailbox_not_checked: { status: 504, api: 200, type: 'upstream_error', retry: true },
 
+  // Notifications, packages, tickets, beta applications.
+  notification_invalid: business(404),
+  too_many_streams: edge(429, 'rate_limit_error', true),
+  topic_locked: business(),
+  code_invalid: business(404),
+  code_used: business(409),
+  code_expired: business(),
+  package_builtin: business(409),
+  package_unavailable: business(),
+  ticket_closed: business(409),
+  application_decided: business(409),
+
   // Video.
   task_not_exist: business(400),
   task_not_completed: business(400),

@@ -2,9 +2,11 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { makeAccounts } from './accounts/accounts.ts';
+import { makeAudit } from './accounts/audit-store.ts';
 import { PENDING_MS } from './accounts/logins.ts';
 import { addAccountRoutes } from './accounts/routes.ts';
 import { SESSION_MS } from './accounts/sessions.ts';
+import { makeStanding } from './accounts/standing.ts';
 import type { ChannelVendor } from './channels/channels.ts';
 import { ensureSandboxChannels, type SandboxChannel, seedModels } from './channels/first-start.ts';
 import { addChannelRoutes } from './channels/routes.ts';
@@ -16,12 +18,15 @@ import { addDeviceAuthRoutes } from './device-auth/routes.ts';
 import { makeMailbox } from './mailbox/mailbox.ts';
 import { addMailboxRoutes } from './mailbox/routes.ts';
 import { migrations } from './migrations.ts';
-import type { Notifier } from './notifications/notifier.ts';
+import { addAnnouncementRoutes } from './notifications/admin-routes.ts';
+import { makeNotifications, type Notifications } from './notifications/notifications.ts';
+import { addNotificationRoutes } from './notifications/routes.ts';
 import { makeAddressOf } from './platform/address.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Config } from './platform/config.ts';
 import { type Database, openDatabase } from './platform/db/database.ts';
 import { openDatabaseClock } from './platform/db/database-clock.ts';
+import { openSignals } from './platform/db/listen.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { type Http, makeHttp } from './platform/http/server.ts';
 import { addServiceRoutes, openMetricsPort } from './platform/http/service-routes.ts';
@@ -58,6 +63,8 @@ export interface App {
   readonly http: Http;
   readonly database: Database<Tables>;
   readonly log: Log;
+  /** For tests: the way in for the other capabilities. */
+  readonly notifications: Notifications;
   /** The address people use. */
   readonly baseUrl: string;
   /** Starts listening and working; answers with the address in use. */
@@ -93,8 +100,17 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   const vault = makeVault(masterKey);
   const quotaStore = new QuotaStore(database);
   const quota = makeQuota(quotaStore, clock, NO_ALLOWANCES);
-  // TEMPORARY until notifications land.
-  const notifier: Notifier = { notify: async () => {} };
+  const signals = openSignals(config.databaseUrl, log);
+  const notifications = makeNotifications({
+    database,
+    signals,
+    clock,
+    log,
+    // Accounts tell of security events, so they come after; these two parts of theirs keep no state.
+    audit: makeAudit(clock),
+    standing: makeStanding(database),
+  });
+  const { notifier } = notifications;
   const accounts = makeAccounts({
     config,
     database,
@@ -148,6 +164,12 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   addMailboxRoutes(routes, mailbox);
   const usage = new UsageStore(database);
   addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl: config.baseUrl });
+  addNotificationRoutes(routes, {
+    notifications,
+    authenticator: accounts.authenticator,
+    countPending: async () => 0,
+  });
+  addAnnouncementRoutes(routes, notifications.announcements);
   const video = makeVideo(routes, {
     database,
     quota,
@@ -200,6 +222,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
     http,
     database,
     log,
+    notifications,
     baseUrl: config.baseUrl,
     async listen() {
       if (config.metricsPort !== undefined)
@@ -230,6 +253,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
       stopping.abort();
       clearInterval(sweeper);
       metricsServer?.close();
+      notifications.close();
       await http.close(graceMs);
       await video.synchronizer.stop();
       await mailbox.stop();
@@ -240,6 +264,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
       await limits.close();
       await sandbox?.stop();
       databaseClock.stop();
+      await signals.close();
       await database.close();
     },
   };

@@ -2,6 +2,7 @@ import { accountMigrations } from './accounts/tables.ts';
 import { channelMigrations } from './channels/tables.ts';
 import { deviceAuthMigrations } from './device-auth/tables.ts';
 import { mailboxMigrations } from './mailbox/tables.ts';
+import { notificationMigrations } from './notifications/tables.ts';
 import type { Migration } from './platform/db/migrate.ts';
 import { metaMigrations } from './platform/db/tables.ts';
 import { limitMigrations } from './platform/limits/tables.ts';
@@ -21,4 +22,5 @@ export const migrations: readonly Migration[] = [
   ...channelMigrations,
   ...videoMigrations,
   ...mailboxMigrations,
+  ...notificationMigrations,
 ];

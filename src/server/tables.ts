@@ -2,6 +2,7 @@ import type { AccountTables } from './accounts/tables.ts';
 import type { ChannelTables } from './channels/tables.ts';
 import type { DeviceAuthTables } from './device-auth/tables.ts';
 import type { MailboxTables } from './mailbox/tables.ts';
+import type { NotificationTables } from './notifications/tables.ts';
 import type { MetaTables } from './platform/db/tables.ts';
 import type { LimitTables } from './platform/limits/tables.ts';
 import type { QuotaTables } from './quota/tables.ts';
@@ -26,4 +27,5 @@ export interface Tables
     ChannelTables,
     QuotaTables,
     VideoTables,
-    MailboxTables {}
+    MailboxTables,
+    NotificationTables {}

@@ -105,6 +105,17 @@ export const EN = {
   app_password_new_later:
     'The new password works at once; the mail server may take the old one for up to {minutes} more minutes.',
 
+  notification_invalid: 'Invalid notification ID.',
+  too_many_streams: 'This account has too many open notification streams.',
+  topic_locked: 'Notifications of {topic} cannot be switched off.',
+  code_invalid: 'This redemption code is not valid.',
+  code_used: 'This redemption code was used already.',
+  code_expired: 'This redemption code has expired or was withdrawn.',
+  package_builtin: 'This package card belongs to the service and cannot be removed or renamed.',
+  package_unavailable: 'The package of this code is not available now. Ask the administrator.',
+  ticket_closed: 'This ticket is closed. Open a new one.',
+  application_decided: 'This application has been decided already.',
+
   task_not_exist: 'task_not_exist',
   task_not_completed: 'The video is not ready: the task is {status}.',
   content_not_found: 'There is no such task, or it has no video.',

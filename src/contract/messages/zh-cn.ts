@@ -104,6 +104,17 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   app_password_new: '新密码立即生效，旧密码已失效。',
   app_password_new_later: '新密码立即生效；邮件服务器最多还会在 {minutes} 分钟内接受旧密码。',
 
+  notification_invalid: '通知 ID 无效。',
+  too_many_streams: '此账号打开的通知连接过多。',
+  topic_locked: '{topic} 类通知不能关闭。',
+  code_invalid: '兑换码无效。',
+  code_used: '该兑换码已被使用。',
+  code_expired: '该兑换码已过期或已作废。',
+  package_builtin: '该套餐卡由系统内置，不能删除或更改代码。',
+  package_unavailable: '该兑换码对应的套餐当前不可用，请联系管理员。',
+  ticket_closed: '该工单已关闭，请新建工单。',
+  application_decided: '该申请已处理。',
+
   task_not_exist: 'task_not_exist',
   task_not_completed: '视频尚未就绪：任务状态为 {status}。',
   content_not_found: '任务不存在，或没有视频。',

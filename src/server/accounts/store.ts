@@ -44,6 +44,19 @@ export const lockAccount = (db: Executor, postgres: boolean, id: number): Promis
     .$if(postgres, (query) => query.forUpdate())
     .executeTakeFirst();
 
+/** Ids of the enabled accounts with a role above `user`. */
+export const listAdministrators = async (db: Executor): Promise<readonly number[]> => {
+  const rows = await db
+    .selectFrom('accounts')
+    .select('id')
+    .where('role', 'in', ['admin', 'root'])
+    .where('status', '=', ENABLED)
+    .where('removed_at', 'is', null)
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => row.id);
+};
+
 /** Ids of the root accounts that can log in, locked like `lockAccount`: two roots cannot lower each other at once. */
 export const lockRoots = async (db: Executor, postgres: boolean): Promise<readonly number[]> => {
   const rows = await db

@@ -1,23 +1,16 @@
 import type { Transaction } from 'kysely';
+import type { AdminNotificationType, Topic, UserNotificationType } from '../../contract/notifications.ts';
 import type { Tables } from '../tables.ts';
 
-/** What an account can be told of. `topic` decides its preference and merges bursts; `type` is the contract's word. */
-export interface Notice {
-  readonly userId: number;
-  readonly topic:
-    | 'device.new'
-    | 'security'
-    | 'task.failed'
-    | 'task.finished'
-    | 'package.expiring'
-    | 'quota.low'
-    | 'ticket'
-    | 'beta'
-    | 'system';
-  readonly type: 'system' | 'ticket_reply' | 'ticket_status' | 'beta_result';
-  /** Both languages are written; the reader's is shown. */
-  readonly title: { readonly en: string; readonly 'zh-CN': string };
-  readonly content: { readonly en: string; readonly 'zh-CN': string };
+/** Both languages are written; the reader's is shown. */
+export interface Bilingual {
+  readonly en: string;
+  readonly 'zh-CN': string;
+}
+
+interface Told {
+  readonly title: Bilingual;
+  readonly content: Bilingual;
   /** A path of the console such as `/tasks/task_…`; empty = not navigable. */
   readonly targetUrl: string;
   readonly relatedId?: number;
@@ -25,7 +18,25 @@ export interface Notice {
   readonly onceKey?: string;
 }
 
+/** What an account can be told of. `topic` decides its preference and merges bursts; `type` is the contract's word. */
+export interface Notice extends Told {
+  readonly userId: number;
+  readonly topic: Topic;
+  readonly type: UserNotificationType;
+}
+
+/** A to-do for every administrator but the one who caused it. */
+export interface AdminNotice extends Told {
+  readonly type: AdminNotificationType;
+  readonly topic: 'ticket' | 'beta';
+  readonly causedBy: number;
+}
+
 /** The way into the notification center from every other part; inside the transaction of the event it tells of. */
 export interface Notifier {
   notify(trx: Transaction<Tables>, notice: Notice): Promise<void>;
+}
+
+export interface AdminNotifier {
+  notifyAdministrators(trx: Transaction<Tables>, notice: AdminNotice): Promise<void>;
 }

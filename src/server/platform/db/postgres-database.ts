@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } from 'kysely';
 import { Pool, type PoolConfig } from 'pg';
+import { runningActions } from './after-commit.ts';
 import type { Database, DatabaseLog, DatabaseOptions } from './database.ts';
 import { DatabaseUnavailable } from './errors.ts';
 import { PostgresDriver } from './postgres-driver.ts';
@@ -38,7 +39,11 @@ export function openPostgres<T>(url: string, options: DatabaseOptions): Database
   return {
     dialect: 'postgres',
     kysely,
-    transaction: (work) => repeatConflicts(() => kysely.transaction().execute((trx) => context.run(() => work(trx)))),
+    transaction: (work) =>
+      runningActions(
+        (run) => repeatConflicts(() => kysely.transaction().execute((trx) => context.run(() => run(trx)))),
+        work,
+      ),
     ping: async () => {
       await sql`select 1`.execute(kysely);
     },

@@ -6,6 +6,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
+import { runningActions } from './after-commit.ts';
 import type { Database, DatabaseOptions } from './database.ts';
 import { SqliteDriver } from './sqlite-driver.ts';
 import { TransactionContext } from './transaction-context.ts';
@@ -20,7 +21,8 @@ export function openSqlite<T>(path: string, options: DatabaseOptions): Database<
   return {
     dialect: 'sqlite',
     kysely,
-    transaction: (work) => kysely.transaction().execute((trx) => context.run(() => work(trx))),
+    transaction: (work) =>
+      runningActions((run) => kysely.transaction().execute((trx) => context.run(() => run(trx))), work),
     ping: async () => {},
     close: () => driver.destroy(),
   };

@@ -1,0 +1,215 @@
+import Type from 'typebox';
+import { endpoint } from './endpoint.ts';
+import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
+
+/** What ordinary accounts see. */
+export const USER_NOTIFICATION_TYPES = ['system', 'ticket_reply', 'ticket_status', 'beta_result'] as const;
+export type UserNotificationType = (typeof USER_NOTIFICATION_TYPES)[number];
+/** To-dos of administrators; nobody else ever sees them. */
+export const ADMIN_NOTIFICATION_TYPES = ['admin_ticket', 'admin_beta'] as const;
+export type AdminNotificationType = (typeof ADMIN_NOTIFICATION_TYPES)[number];
+
+/** What a preference can switch. `locked` ones always arrive. */
+export const TOPICS = {
+  'device.new': { locked: true },
+  security: { locked: true },
+  system: { locked: true },
+  'task.failed': { locked: false },
+  'task.finished': { locked: false },
+  'package.expiring': { locked: false },
+  'quota.low': { locked: false },
+  ticket: { locked: false },
+  beta: { locked: false },
+} as const satisfies Record<string, { readonly locked: boolean }>;
+export type Topic = keyof typeof TOPICS;
+
+export const Notification = Type.Object({
+  id: Type.Integer(),
+  user_id: Type.Integer(),
+  type: Type.String({
+    description: `${USER_NOTIFICATION_TYPES.join(', ')}; administrators also ${ADMIN_NOTIFICATION_TYPES.join(', ')}`,
+  }),
+  title: Type.String(),
+  content: Type.String(),
+  target_url: Type.String({ description: 'A path of the console; empty: leads nowhere.' }),
+  is_read: Type.Boolean(),
+  related_id: Type.Integer({ description: '0: none. target_url goes first.' }),
+  created_at: Type.Integer({ description: 'Unix seconds.' }),
+});
+
+const line = { tag: 'notifications', policy: 'account', envelope: 'api' } as const;
+
+/** Values without a meaning count as left out, as the page parameters do. */
+const Audience = Type.Optional(
+  Type.String({ maxLength: 64, description: '`user`: the four user-facing types only; default: all you may see.' }),
+);
+
+const listing = {
+  ...line,
+  method: 'GET',
+  summary: 'Own notifications, newest first',
+  query: Type.Object({
+    ...PageQuery,
+    status: Type.Optional(Type.String({ maxLength: 64, description: '`unread`: only unread ones; default: all.' })),
+    audience: Audience,
+  }),
+  answer: Type.Object({
+    success: Type.Literal(true),
+    data: Type.Array(Notification),
+    total: Type.Integer(),
+    unread_count: Type.Integer({ description: 'Of this audience.' }),
+    has_more: Type.Boolean(),
+  }),
+} as const;
+
+export const listNotifications = endpoint({ ...listing, path: '/api/notifications/' });
+/** The same without the slash at the end. */
+export const listNotificationsBare = endpoint({ ...listing, path: '/api/notifications' });
+
+const Count = Type.Object({ success: Type.Literal(true), data: Type.Integer() });
+
+export const countUnread = endpoint({
+  ...line,
+  method: 'GET',
+  path: '/api/notifications/unread-count',
+  summary: 'How many are unread',
+  query: Type.Object({ audience: Audience }),
+  answer: Count,
+});
+
+export const countPending = endpoint({
+  ...line,
+  method: 'GET',
+  path: '/api/notifications/pending-count',
+  summary: 'Unprocessed tickets and beta applications, for administrators; 0 for everybody else',
+  answer: Count,
+});
+
+export const markAllRead = endpoint({
+  ...line,
+  method: 'POST',
+  path: '/api/notifications/mark-read',
+  summary: 'Mark all (or one audience) read',
+  query: Type.Object({ audience: Audience }),
+  answer: Done,
+});
+
+export const markRead = endpoint({
+  ...line,
+  method: 'POST',
+  path: '/api/notifications/:id/read',
+  summary: 'Mark one read',
+  // Whatever is no id of an own notification is told in the contract's own way, so anything comes through here.
+  params: Type.Object({ id: Type.String() }),
+  answer: Done,
+});
+
+export const streamNotifications = endpoint({
+  ...line,
+  method: 'GET',
+  path: '/api/notifications/stream',
+  summary:
+    'New notifications as server-sent events: `notification` with one, `unread` with {unread_count}. Last-Event-ID resumes without loss',
+  query: Type.Object({
+    audience: Audience,
+    last_event_id: Type.Optional(
+      Type.String({ maxLength: 64, description: 'For clients that cannot send the header Last-Event-ID.' }),
+    ),
+  }),
+});
+
+const Preference = Type.Object({
+  topic: Type.String(),
+  in_app: Type.Boolean(),
+  locked: Type.Boolean({ description: 'Cannot be switched off.' }),
+});
+
+export const getPreferences = endpoint({
+  ...line,
+  method: 'GET',
+  path: '/api/notifications/preferences',
+  summary: 'What this account is told of',
+  answer: Ok(Type.Array(Preference)),
+});
+
+export const putPreferences = endpoint({
+  ...line,
+  method: 'PUT',
+  path: '/api/notifications/preferences',
+  summary: 'Switch topics on or off; only the named ones change',
+  body: Type.Object({
+    topics: Type.Record(Type.String({ maxLength: 64 }), Type.Boolean(), {
+      maxProperties: 32,
+      description: `${Object.keys(TOPICS).join(', ')}`,
+    }),
+  }),
+  answer: Ok(Type.Array(Preference)),
+});
+
+const Title = Type.String({ minLength: 1, maxLength: 200 });
+const Content = Type.String({ minLength: 1, maxLength: 10_000 });
+const TargetUrl = Type.String({
+  maxLength: 500,
+  description: 'A path of the console such as `/packages`; empty: leads nowhere.',
+});
+const InChinese = Type.Object({ title: Title, content: Content });
+const Announcement = {
+  title: Title,
+  content: Content,
+  zh_cn: Type.Optional(
+    Type.Union([InChinese, Type.Null()], { description: 'Shown to readers of Chinese in place of the other.' }),
+  ),
+  target_url: Type.Optional(TargetUrl),
+};
+const AnnouncementRow = Type.Object({
+  id: Type.Integer(),
+  title: Type.String(),
+  content: Type.String(),
+  zh_cn: Type.Union([InChinese, Type.Null()]),
+  target_url: Type.String(),
+  created_time: Type.Integer(),
+});
+
+const admin = { tag: 'admin', policy: 'admin', envelope: 'api' } as const;
+
+export const adminListAnnouncements = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/announcements',
+  summary: 'Announcements, newest first',
+  query: Type.Object(PageQuery),
+  answer: ListOf(AnnouncementRow),
+});
+export const adminMakeAnnouncement = endpoint({
+  ...admin,
+  method: 'POST',
+  path: '/api/admin/announcements',
+  summary: 'Tell every account something',
+  body: Type.Object(Announcement),
+  answer: Ok(Type.Object({ id: Type.Integer() })),
+});
+export const adminGetAnnouncement = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/announcements/:id',
+  summary: 'One announcement',
+  params: IdParam,
+  answer: Ok(AnnouncementRow),
+});
+export const adminChangeAnnouncement = endpoint({
+  ...admin,
+  method: 'PUT',
+  path: '/api/admin/announcements/:id',
+  summary: 'Correct an announcement; only the named keys change, and it does not become unread again',
+  params: IdParam,
+  body: Type.Partial(Type.Object(Announcement)),
+  answer: Done,
+});
+export const adminDeleteAnnouncement = endpoint({
+  ...admin,
+  method: 'DELETE',
+  path: '/api/admin/announcements/:id',
+  summary: 'Take an announcement back from every account',
+  params: IdParam,
+  answer: Done,
+});

@@ -1,0 +1,21 @@
+import type { Static } from 'typebox';
+import type { Locale } from '../../contract/messages/messages.ts';
+import type { Notification } from '../../contract/notifications.ts';
+import type { Shown } from './inbox.ts';
+
+/** A notification in the reader's language; an announcement is shown as the reader's own. */
+export const toNotification = (
+  { row, isRead }: Shown,
+  userId: number,
+  locale: Locale,
+): Static<typeof Notification> => ({
+  id: row.id,
+  user_id: userId,
+  type: row.type,
+  title: (locale === 'zh-CN' ? row.title_zh : null) ?? row.title_en,
+  content: (locale === 'zh-CN' ? row.content_zh : null) ?? row.content_en,
+  target_url: row.target_url,
+  is_read: isRead,
+  related_id: row.related_id,
+  created_at: Math.floor(row.created_at / 1000),
+});

@@ -1,0 +1,27 @@
+import type { Transaction } from 'kysely';
+
+const waiting = new WeakMap<object, (() => void)[]>();
+
+/**
+ * Runs an action once the transaction is on the disk; never when it was undone. For news of what has changed: nothing
+ * that must happen may depend on it, since the process can die in between.
+ */
+export function afterCommit<T>(trx: Transaction<T>, action: () => void): void {
+  const actions = waiting.get(trx);
+  if (actions === undefined) waiting.set(trx, [action]);
+  else actions.push(action);
+}
+
+/** Wraps the way a transaction is executed, so that actions of the attempt that was committed run after it. */
+export async function runningActions<T, R>(
+  execute: (work: (trx: Transaction<T>) => Promise<R>) => Promise<R>,
+  work: (trx: Transaction<T>) => Promise<R>,
+): Promise<R> {
+  let committed: Transaction<T> | undefined;
+  const result = await execute((trx) => {
+    committed = trx;
+    return work(trx);
+  });
+  for (const action of (committed && waiting.get(committed)) ?? []) action();
+  return result;
+}

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createParser } from 'eventsource-parser';
+import type { Notice } from '../../src/server/notifications/notifier.ts';
+import { openLog } from '../../src/server/platform/log.ts';
+import type { Person } from '../accounts/person.ts';
+import { forEachDatabase } from '../databases.ts';
+import { type RunningApp, runApp } from '../running-app.ts';
+
+interface Seen {
+  readonly event: string;
+  readonly id: string;
+  readonly data: { readonly id?: number; readonly title?: string; readonly unread_count?: number };
+}
+
+/** One connection to the stream, as a client has it. */
+class Listening {
+  readonly seen: Seen[] = [];
+  readonly #controller = new AbortController();
+  readonly done: Promise<void>;
+  status = 0;
+  lastId = '';
+
+  constructor(url: string, person: Person, lastEventId?: string) {
+    this.done = this.#run(url, person, lastEventId).catch(() => {});
+  }
+
+  async #run(url: string, person: Person, lastEventId?: string): Promise<void> {
+    const response = await fetch(`${url}/api/notifications/stream`, {
+      headers: {
+        cookie: `session=${person.jar.get('session')}`,
+        'service-api-user': String(person.id),
+        ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+      },
+      signal: this.#controller.signal,
+    });
+    this.status = response.status;
+    const parser = createParser({
+      onEvent: ({ event = '', id = '', data }) => {
+        this.lastId = id;
+        this.seen.push({ event, id, data: JSON.parse(data) });
+      },
+    });
+    const decoder = new TextDecoder();
+    for await (const chunk of response.body ?? []) parser.feed(decoder.decode(chunk, { stream: true }));
+  }
+
+  titles(): (string | undefined)[] {
+    return this.seen.filter(({ event }) => event === 'notification').map(({ data }) => data.title);
+  }
+  unread(): number | undefined {
+    return this.seen.findLast(({ event }) => event === 'unread')?.data.unread_count;
+  }
+
+  /** Waits, at most ten seconds. */
+  async until(holds: (listening: Listening) => boolean): Promise<void> {
+    for (let i = 0; i < 1_000 && !holds(this); i++) await delay(10);
+    assert.ok(holds(this), JSON.stringify(this.seen));
+  }
+  async stop(): Promise<void> {
+    this.#controller.abort();
+    await this.done;
+  }
+}
+
+const noticeFor = (userId: number, title: string): Notice => ({
+  userId,
+  topic: 'task.failed',
+  type: 'system',
+  title: { en: title, 'zh-CN': title },
+  content: { en: '', 'zh-CN': '' },
+  targetUrl: '',
+});
+
+forEachDatabase((name, _open, freshUrl) => {
+  let url: string;
+  let service: RunningApp;
+  let ann: Person;
+  let bob: Person;
+  before(async () => {
+    url = await freshUrl();
+    service = await runApp(url);
+    ann = await service.person('ann');
+    bob = await service.person('bob');
+  });
+  after(() => service.stop());
+
+  const tell = (userId: number, title: string, on = service) =>
+    on.app.database.transaction((trx) => on.app.notifications.notifier.notify(trx, noticeFor(userId, title)));
+  const announce = (title: string) => service.root.ok('POST', '/api/admin/announcements', { title, content: 'all' });
+
+  it('sends what comes, to its owner only, and says how many are unread', async () => {
+    const stream = new Listening(service.url, ann);
+    const others = new Listening(service.url, bob);
+    await Promise.all([stream.until((s) => s.unread() === 0), others.until((s) => s.unread() === 0)]);
+    await tell(ann.id, 'one');
+    await stream.until((s) => s.titles().includes('one') && s.unread() === 1);
+    await announce('for all');
+    await stream.until((s) => s.titles().includes('for all') && s.unread() === 2);
+    await others.until((s) => s.titles().includes('for all') && s.unread() === 1);
+    await ann.ok('POST', '/api/notifications/mark-read');
+    await stream.until((s) => s.unread() === 0);
+    assert.deepEqual([stream.titles(), others.titles()], [['one', 'for all'], ['for all']]);
+    await Promise.all([stream.stop(), others.stop()]);
+    for (let i = 0; i < 200 && service.app.notifications.streams.size > 0; i++) await delay(10);
+    assert.equal(service.app.notifications.streams.size, 0);
+  });
+
+  it('sends each exactly once over broken connections, whatever arrives meanwhile', async () => {
+    const wanted = Array.from({ length: 120 }, (_, i) => `n${i}`);
+    let cursor: string | undefined;
+    let stream = new Listening(service.url, ann);
+    await stream.until((s) => s.lastId !== '');
+    const got: (string | undefined)[] = [];
+    const writing = (async () => {
+      for (let i = 0; i < wanted.length; i += 6) {
+        await Promise.all(wanted.slice(i, i + 6).map((title, n) => (n === 5 ? announce(title) : tell(ann.id, title))));
+      }
+    })();
+    for (let round = 0; round < 8; round++) {
+      await delay(20);
+      await stream.stop();
+      got.push(...stream.titles());
+      cursor = stream.lastId || cursor;
+      stream = new Listening(service.url, ann, cursor);
+    }
+    await writing;
+    await stream.until((s) => got.length + s.titles().length >= wanted.length);
+    await delay(50);
+    await stream.stop();
+    got.push(...stream.titles());
+    assert.equal(got.length, wanted.length);
+    assert.deepEqual(new Set(got), new Set(wanted));
+    assert.equal(await ann.ok('GET', '/api/notifications/unread-count'), wanted.length);
+  });
+
+  it('takes a cursor that is none as none', async () => {
+    for (const junk of ['abc', '1e9.2', '-1.-1', '9'.repeat(60)]) {
+      const stream = new Listening(service.url, ann, junk);
+      await stream.until((s) => s.unread() !== undefined);
+      assert.deepEqual(stream.titles(), []);
+      await stream.stop();
+    }
+  });
+
+  it('needs a credential, and ends with too many', async () => {
+    const nobody = await fetch(`${service.url}/api/notifications/stream`);
+    assert.equal(nobody.status, 401);
+    await nobody.body?.cancel();
+    const person = await service.person('with-many');
+    const streams = Array.from({ length: 32 }, () => new Listening(service.url, person));
+    await Promise.all(streams.map((stream) => stream.until((s) => s.unread() === 0)));
+    const refused = await person.send('GET', '/api/notifications/stream');
+    assert.deepEqual([refused.status, refused.body.success], [429, false]);
+    await Promise.all(streams.map((stream) => stream.stop()));
+  });
+
+  it('hears of other processes', { skip: name === 'sqlite' ? 'SQLite serves one process' : false }, async () => {
+    const key = service.masterKey;
+    const second = await runApp(url, { MASTER_KEY: key }, { log: openLog('silent') });
+    const person = await service.person('across');
+    const stream = new Listening(second.url, person);
+    await stream.until((s) => s.unread() === 0);
+    await tell(person.id, 'from the first');
+    await stream.until((s) => s.titles().includes('from the first'));
+    await stream.stop();
+    await second.stop();
+  });
+});
