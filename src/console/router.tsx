@@ -3,6 +3,7 @@ import { appRoute, rootRoute } from './app-route.tsx';
 import { queryClient, whenSignedOut } from './data/queries.ts';
 import { forgetUser, safePath } from './data/session.ts';
 import { adminRoutes } from './pages/admin/admin-routes.tsx';
+import { toVideosSearch } from './pages/videos/videos-search.ts';
 import { PageFailure } from './parts/page-failure.tsx';
 import { PageLoader } from './parts/page-loader.tsx';
 
@@ -31,13 +32,32 @@ const registerRoute = createRoute({
   component: lazyRouteComponent(() => import('./pages/sign-in/register-page.tsx'), 'RegisterPage'),
 });
 
+const studioRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/studio',
+  /** `again`: a task whose parameters fill the form. */
+  validateSearch: ({ again }: Record<string, unknown>): { again?: string } =>
+    typeof again === 'string' ? { again } : {},
+  component: lazyRouteComponent(() => import('./pages/studio/studio-page.tsx'), 'StudioPage'),
+});
+const videosRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/videos',
+  validateSearch: toVideosSearch,
+  component: lazyRouteComponent(() => import('./pages/videos/videos-page.tsx'), 'VideosPage'),
+});
+const videoRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/videos/$taskId',
+  component: lazyRouteComponent(() => import('./pages/videos/video-page.tsx'), 'VideoPage'),
+});
 const tokensRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/account/tokens',
   component: lazyRouteComponent(() => import('./pages/account/tokens-page.tsx'), 'TokensPage'),
 });
 
-const appRoutes = [tokensRoute, ...adminRoutes] as const;
+const appRoutes = [studioRoute, videosRoute, videoRoute, tokensRoute, ...adminRoutes] as const;
 
 export const router = createRouter({
   routeTree: rootRoute.addChildren([homeRoute, signInRoute, registerRoute, appRoute.addChildren(appRoutes)]),

@@ -62,7 +62,10 @@ const SECTIONS: readonly Section[] = [
 
 export function Navigation() {
   const { data: self } = useSelf();
-  const sections = isAdmin(self?.role) ? [...SECTIONS, { title: 'administration', items: ADMIN_NAVIGATION }] : SECTIONS;
+  const sections =
+    isAdmin(self?.role) && ADMIN_NAVIGATION.length > 0
+      ? [...SECTIONS, { title: 'administration', items: ADMIN_NAVIGATION }]
+      : SECTIONS;
   return (
     <Stack gap="md">
       {sections.map((section) => (

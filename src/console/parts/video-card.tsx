@@ -1,0 +1,116 @@
+import { ActionIcon, Alert, AspectRatio, Card, Group, Skeleton, Stack, Text, Tooltip } from '@mantine/core';
+import { useInViewport } from '@mantine/hooks';
+import { IconArrowBackUp, IconArrowsMaximize, IconDownload } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { toElapsed } from '../data/time.ts';
+import { type VideoRow, videoQuery } from '../data/videos.ts';
+import { Moment } from './moment.tsx';
+import { Player } from './player.tsx';
+import { Quota, useQuota } from './quota.tsx';
+import { StatusBadge, TaskStage } from './task-stage.tsx';
+
+interface VideoCardProps {
+  readonly video: VideoRow;
+  readonly onReuse: (video: VideoRow) => void;
+}
+
+/** One video of one's own, from being sent to being played; of a failure why, and whether it cost anything. */
+export function VideoCard({ video, onReuse }: VideoCardProps) {
+  const { t } = useTranslation('studio');
+  const prompt = video.prompt === '' ? t('noPrompt') : video.prompt;
+  return (
+    <Card p="sm" component="article" aria-label={prompt}>
+      <Card.Section p="sm" pb={0}>
+        {video.status === 'SUCCESS' ? <Played video={video} /> : <TaskStage video={video} />}
+      </Card.Section>
+      <Stack gap={6} mt="sm">
+        <Text size="sm" lineClamp={2} title={video.prompt} style={{ overflowWrap: 'anywhere' }}>
+          {prompt}
+        </Text>
+        {video.status === 'FAILURE' ? <FailureReason video={video} /> : null}
+        <Group gap={8} wrap="nowrap">
+          <StatusBadge status={video.status} />
+          <Text size="xs" c="dimmed" truncate>
+            {video.model}
+          </Text>
+        </Group>
+        <Group justify="space-between" wrap="nowrap" gap="xs">
+          <Text size="xs" c="dimmed" component="div" truncate>
+            <Moment at={video.submit_time} />
+            {video.status === 'SUCCESS' ? (
+              <>
+                {' · '}
+                <Quota value={video.quota} />
+                {' · '}
+                {toElapsed(video.finish_time - video.submit_time)}
+              </>
+            ) : null}
+          </Text>
+          <Group gap={2} wrap="nowrap">
+            <Tooltip label={t('reuseHint')}>
+              <ActionIcon aria-label={t('reuse')} onClick={() => onReuse(video)}>
+                <IconArrowBackUp size={17} />
+              </ActionIcon>
+            </Tooltip>
+            {video.status === 'SUCCESS' ? <Download id={video.task_id} /> : null}
+            <Tooltip label={t('open')}>
+              <ActionIcon
+                aria-label={t('open')}
+                renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId: video.task_id }} {...props} />}
+              >
+                <IconArrowsMaximize size={16} />
+              </ActionIcon>
+            </Tooltip>
+          </Group>
+        </Group>
+      </Stack>
+    </Card>
+  );
+}
+
+/** Why it failed, in the vendor's words, and that it cost nothing. */
+export function FailureReason({ video }: { readonly video: VideoRow }) {
+  const { t } = useTranslation('studio');
+  const money = useQuota();
+  return (
+    <Alert color="red" variant="light" p="xs">
+      <Text size="xs" style={{ overflowWrap: 'anywhere' }}>
+        {video.fail_reason}
+      </Text>
+      <Text size="xs" fw={600} mt={2}>
+        {t('refunded', { price: money(video.quota) })}
+      </Text>
+    </Alert>
+  );
+}
+
+/** The player, once the card is on the screen. */
+function Played({ video }: { readonly video: VideoRow }) {
+  const { ref, inViewport } = useInViewport();
+  const detail = useQuery({ ...videoQuery(video.task_id), enabled: inViewport });
+  return (
+    <div ref={ref}>
+      {detail.data === undefined || detail.data.play_url === '' ? (
+        <AspectRatio ratio={16 / 9}>
+          <Skeleton radius="md" />
+        </AspectRatio>
+      ) : (
+        <Player src={detail.data.play_url} title={video.prompt} />
+      )}
+    </div>
+  );
+}
+
+export function Download({ id }: { readonly id: string }) {
+  const { t } = useTranslation('studio');
+  const { data } = useQuery({ ...videoQuery(id), enabled: false });
+  return (
+    <Tooltip label={t('download')}>
+      <ActionIcon component="a" href={data?.play_url} download={`${id}.mp4`} aria-label={t('download')}>
+        <IconDownload size={17} />
+      </ActionIcon>
+    </Tooltip>
+  );
+}

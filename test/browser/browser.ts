@@ -1,0 +1,95 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type RunningApp, runApp } from '../running-app.ts';
+import { ensureConsoleIsBuilt } from './built-console.ts';
+
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** What a page must never do; read at the end of every test. */
+export interface Offences {
+  readonly violations: string[];
+  readonly dialogs: string[];
+  readonly errors: string[];
+  /** Requests to any other host. */
+  readonly strangers: string[];
+}
+
+export interface BrowserRig {
+  readonly running: RunningApp;
+  readonly offences: Offences;
+  /** A browser of its own: cookies, storage, language. */
+  open(options?: ContextOptions): Promise<Page>;
+  stop(): Promise<void>;
+}
+
+export interface ContextOptions {
+  readonly language?: 'en' | 'zh-cn';
+  readonly scheme?: 'light' | 'dark';
+  readonly width?: number;
+  readonly height?: number;
+}
+
+/** The whole service with simulated vendors, and Chromium to look at it with. */
+export async function openBrowserRig(env: Readonly<Record<string, string>> = {}): Promise<BrowserRig> {
+  ensureConsoleIsBuilt();
+  const folder = mkdtempSync(join(tmpdir(), 'reelgate-browser-'));
+  const running = await runApp(`sqlite:${join(folder, 'test.db')}`, { SANDBOX: '1', SYNC_PERIOD_SECONDS: '1', ...env });
+  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: FLAGS });
+  const offences: Offences = { violations: [], dialogs: [], errors: [], strangers: [] };
+  return {
+    running,
+    offences,
+    async open({ language = 'en', scheme = 'light', width = 1280, height = 860 } = {}) {
+      const context = await browser.newContext({
+        baseURL: running.url,
+        viewport: { width, height },
+        colorScheme: scheme,
+        locale: language === 'en' ? 'en-US' : 'zh-CN',
+        reducedMotion: 'reduce',
+      });
+      await watch(context, running.url, offences);
+      return context.newPage();
+    },
+    async stop() {
+      await browser.close();
+      await running.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function watch(context: BrowserContext, url: string, offences: Offences): Promise<void> {
+  context.on('request', (request) => {
+    const target = request.url();
+    if (!target.startsWith(url) && !/^(data|blob|about):/.test(target)) offences.strangers.push(target);
+  });
+  context.on('dialog', (dialog) => {
+    offences.dialogs.push(dialog.message());
+    void dialog.dismiss();
+  });
+  context.on('weberror', (error) => offences.errors.push(String(error.error())));
+  await context.exposeFunction('reportViolation', (text: string) => void offences.violations.push(text));
+  // As text: this file is checked without the types of a browser.
+  await context.addInitScript(`document.addEventListener('securitypolicyviolation', (event) =>
+    window.reportViolation([event.violatedDirective, event.blockedURI, event.sourceFile, event.sample].join(' ')))`);
+}
+
+/** Signs in by the page, as a person does. */
+export async function signIn(page: Page, username: string, password: string): Promise<void> {
+  await page.goto('/sign-in');
+  await page.locator('input[autocomplete=username]').fill(username);
+  await page.locator('input[autocomplete=current-password]').fill(password);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/studio/);
+}
