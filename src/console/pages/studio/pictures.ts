@@ -13,7 +13,7 @@ export async function readPicture(file: File): Promise<Picture> {
   if (file.size > MAX_BYTES) throw toProblem('size');
   const src = await new Promise<string>((resolve, reject) => {
     const reader = new FileReader();
-    reader.onload = () => resolve(String(reader.result));
+    reader.onload = () => resolve(typeof reader.result === 'string' ? reader.result : '');
     reader.onerror = () => reject(reader.error ?? new Error('the file could not be read'));
     reader.readAsDataURL(file);
   });

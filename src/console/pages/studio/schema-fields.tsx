@@ -56,6 +56,8 @@ export function SchemaFields({ schema, values, onChange }: SchemaFieldsProps) {
     ));
 }
 
+const toText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
 interface FieldProps {
   readonly name: string;
   readonly property: Property;
@@ -67,12 +69,12 @@ interface FieldProps {
 function Field({ name, property, required, value, onChange }: FieldProps) {
   const around = { label: property.title ?? name, description: property.description, required };
   if (property.enum !== undefined) {
-    const known = new Map(property.enum.map((each) => [String(each), each]));
+    const known = new Map(property.enum.map((each) => [toText(each), each]));
     return (
       <Select
         {...around}
         data={[...known.keys()]}
-        value={value === undefined ? null : String(value)}
+        value={value === undefined ? null : toText(value)}
         clearable={!required}
         onChange={(each) => onChange(each === null ? undefined : known.get(each))}
       />

@@ -58,7 +58,7 @@ export function toBody(draft: Draft, vendor: string): Json & { model: string } {
 function toWire(draft: Draft, field: DraftField, path: string): unknown {
   const value = draft[field];
   if (value === undefined || value === '') return undefined;
-  if (path === 'seconds') return String(value);
+  if (path === 'seconds') return `${draft.seconds}`;
   return field === 'seed' ? Number(value) : value;
 }
 
@@ -99,7 +99,7 @@ function take(body: Json, path: string): unknown {
 export function fromBody(request: unknown, vendor: string, empty: Draft): { draft: Draft; lostPictures: number } {
   const body: Json = isObject(request) ? structuredClone(request) : {};
   const draft: { -readonly [Field in DraftField]: Draft[Field] } = { ...empty };
-  draft.model = String(body.model ?? '');
+  draft.model = typeof body.model === 'string' ? body.model : '';
   draft.prompt = typeof body.prompt === 'string' ? body.prompt : '';
   for (const [field, path] of Object.entries(fieldsOf(vendor))) {
     const value = take(body, path);
