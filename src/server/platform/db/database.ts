@@ -13,6 +13,8 @@ export interface DatabaseOptions {
   readonly log?: DatabaseLog;
   /** SQLite: how long a transaction's callback may keep everybody else waiting; default 5 000. */
   readonly stallMs?: number;
+  /** SQLite: how long one batch of writes may go on before it is committed; default 5. */
+  readonly batchMs?: number;
   /** PostgreSQL: most connections at a time; default 10. */
   readonly poolMax?: number;
   /** PostgreSQL: longest run of one statement and longest wait for a connection; default 5 000. */

@@ -1,9 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { DatabaseUnavailable, TransactionStalled } from './errors.ts';
 
-/** A batch is committed when it has had this many jobs or has lasted this long, whatever still waits. */
+/** A batch is committed when it has had this many jobs or has lasted `batchMs`, whatever still waits. */
 const MAX_JOBS = 256;
-const MAX_BATCH_MS = 5;
 /** How long another process may hold the write lock before we give up, and how often we look. */
 const LOCK_WAIT_MS = 5_000;
 const LOCK_RETRY_MS = 10;
@@ -32,6 +31,7 @@ interface Job extends Settlement {
 export interface GroupCommitOptions {
   /** Longest a transaction may hold its turn while other things go on in the process. */
   readonly stallMs: number;
+  readonly batchMs: number;
   readonly onStall: (error: TransactionStalled) => void;
 }
 
@@ -112,7 +112,7 @@ export class GroupCommit {
       this.#endBatch();
       return;
     }
-    this.#batchEndsAt = performance.now() + MAX_BATCH_MS;
+    this.#batchEndsAt = performance.now() + this.#options.batchMs;
     this.#runJobs();
   }
 

@@ -15,6 +15,7 @@ export function openSqlite<T>(path: string, options: DatabaseOptions): Database<
   const context = new TransactionContext();
   const driver = new SqliteDriver(path, {
     stallMs: options.stallMs ?? 5_000,
+    batchMs: options.batchMs ?? 5,
     onStall: (error) => options.log?.error({ err: error }, 'a transaction held up all others and was rolled back'),
   });
   const kysely = new Kysely<T>({ dialect: sqliteDialect(context.guard(driver)) });
