@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { addMailboxCommands } from './commands/mailbox.ts';
 import { addModelsCommand } from './commands/models.ts';
 import { addVideoCommands } from './commands/video.ts';
 import { EXIT } from './exit-codes.ts';
@@ -35,5 +36,6 @@ const program = new Command('reelgate')
 
 addVideoCommands(program, run);
 addModelsCommand(program, run);
+addMailboxCommands(program, run);
 
 await program.parseAsync();

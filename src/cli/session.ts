@@ -29,7 +29,12 @@ export async function openSession(options: GlobalOptions): Promise<Session> {
     credentials: async () => {
       const signIn = await file.read(baseUrl);
       const apiKey = process.env.REELGATE_API_KEY ?? signIn?.llmToken;
-      return { apiKey, accessToken: process.env.REELGATE_ACCESS_TOKEN ?? signIn?.accessToken, userId: signIn?.userId };
+      const userId = process.env.REELGATE_USER_ID;
+      return {
+        apiKey,
+        accessToken: process.env.REELGATE_ACCESS_TOKEN ?? signIn?.accessToken,
+        userId: userId === undefined ? signIn?.userId : Number(userId),
+      };
     },
     ...languageOf(process.env.LC_ALL ?? process.env.LANG),
   });

@@ -1,7 +1,9 @@
+import { Mailbox } from './mailbox.ts';
 import { type Credentials, Transport, type TransportOptions } from './transport.ts';
 import { Videos } from './videos.ts';
 
 export { ReelgateError } from './errors.ts';
+export type { AppPasswordInfo, MailboxInfo } from './mailbox.ts';
 export type { Credentials, TransportOptions } from './transport.ts';
 export { Transport } from './transport.ts';
 export type { CreateVideo, Video, WaitOptions } from './videos.ts';
@@ -10,6 +12,7 @@ export type { CreateVideo, Video, WaitOptions } from './videos.ts';
 export class Reelgate {
   readonly transport: Transport;
   readonly videos: Videos;
+  readonly mailbox: Mailbox;
 
   constructor(
     options: Omit<TransportOptions, 'credentials'> & {
@@ -20,5 +23,6 @@ export class Reelgate {
     const read = typeof credentials === 'function' ? credentials : () => credentials ?? {};
     this.transport = new Transport({ ...rest, baseUrl: options.baseUrl.replace(/\/+$/, ''), credentials: read });
     this.videos = new Videos(this.transport);
+    this.mailbox = new Mailbox(this.transport);
   }
 }

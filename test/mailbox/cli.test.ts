@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { Reelgate } from '../../src/sdk/index.ts';
+import { type App, makeApp } from '../../src/server/app.ts';
+import { readConfig } from '../../src/server/platform/config.ts';
+
+const run = promisify(execFile);
+const root = new URL('../..', import.meta.url).pathname;
+
+describe('reelgate mailbox', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rg-cli-'));
+  let app: App;
+  let environment: Record<string, string>;
+  before(async () => {
+    app = await makeApp(
+      readConfig({
+        PORT: '0',
+        DATABASE_URL: `sqlite:${join(folder, 'reelgate.db')}`,
+        MAIL_BACKEND: 'sandbox',
+        ADMIN_USERNAME: 'ada',
+        ADMIN_PASSWORD: 'correct horse battery',
+        LOG_LEVEL: 'silent',
+      }),
+    );
+    const { port } = await app.listen();
+    const baseUrl = `http://127.0.0.1:${port}`;
+    const login = await fetch(`${baseUrl}/api/user/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ username: 'ada', password: 'correct horse battery' }),
+    });
+    const { data } = (await login.json()) as { data: { id: number } };
+    const cookie = (login.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+    const headers = { cookie, 'service-api-user': String(data.id) };
+    const token = await fetch(`${baseUrl}/api/user/token`, { method: 'POST', headers });
+    const { data: made } = (await token.json()) as { data: { access_token: string } };
+    await app.database.kysely
+      .insertInto('bindings')
+      .values({ user_id: data.id, kind: 'messaging', value: 'x', created_at: 0 })
+      .execute();
+    environment = {
+      PATH: process.env.PATH ?? '',
+      REELGATE_URL: baseUrl,
+      REELGATE_ACCESS_TOKEN: made.access_token,
+      REELGATE_USER_ID: String(data.id),
+      REELGATE_CONFIG_DIR: folder,
+    };
+  });
+  after(async () => {
+    await app.close(1_000);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const cli = async (...args: string[]) =>
+    (await run(process.execPath, [join(root, 'src/cli/main.ts'), ...args], { env: environment })).stdout;
+
+  it('shows, applies, makes and shows the application password', async () => {
+    assert.match(await cli('mailbox'), /no mailbox yet/);
+    assert.match(await cli('mailbox', 'apply', 'ada.lovelace'), /ada\.lovelace@mail\.localhost\nPassword +\w{24}\n/);
+    assert.match(await cli('mailbox', 'apply'), /You have ada\.lovelace@mail\.localhost already/);
+    assert.match(await cli('mailbox'), /Address +ada\.lovelace@mail\.localhost/);
+    assert.match(await cli('mailbox', 'app-password'), /app-password --new/);
+    const made = JSON.parse(await cli('mailbox', 'app-password', '--new', '--json')) as { app_password: string };
+    const shown = await cli('mailbox', 'app-password');
+    assert.ok(shown.includes(made.app_password));
+    assert.match(shown, /IMAP +localhost, port \d+, SSL\/TLS/);
+  });
+
+  it('tells why an application fails', async () => {
+    const { REELGATE_URL: baseUrl = '', REELGATE_ACCESS_TOKEN: accessToken } = environment;
+    const sdk = new Reelgate({ baseUrl, credentials: { accessToken, userId: Number(environment.REELGATE_USER_ID) } });
+    await assert.rejects(sdk.mailbox.apply('A B'), { status: 400 });
+    assert.equal((await sdk.mailbox.get()).email, 'ada.lovelace@mail.localhost');
+    await assert.rejects(new Reelgate({ baseUrl }).mailbox.get(), { status: 401 });
+  });
+});
