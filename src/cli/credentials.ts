@@ -1,72 +1,152 @@
 import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import envPaths from 'env-paths';
+import { type Keychain, openKeychain } from './keychain.ts';
+import { withLock } from './lock.ts';
 
-/** What a sign-in left on this machine, per service address. */
-export interface SignIn {
-  readonly baseUrl: string;
+/** What opens the service; in the keychain where there is one. */
+interface Secrets {
   readonly accessToken: string;
   readonly refreshToken: string;
   readonly llmToken: string;
-  readonly userId: number;
-  readonly username: string;
   /** Unix milliseconds. */
   readonly accessExpiresAt: number;
 }
 
+/** Who signed in; no secret. */
+interface Identity {
+  readonly baseUrl: string;
+  readonly userId: number;
+  readonly username: string;
+  readonly displayName: string;
+  /** Name of the service's header with the user id. */
+  readonly userHeader: string;
+}
+
+/** What a sign-in left on this machine, per service address. */
+export interface SignIn extends Identity, Secrets {}
+
+interface Entry extends Identity {
+  /** Absent: they are in the keychain. */
+  readonly secrets?: Secrets;
+}
+
 interface Stored {
-  readonly version: 1;
+  readonly version: 2;
+  /** The same for all sign-ins from this machine. */
   readonly deviceId: string;
+  /** The address of the last sign-in. */
   readonly current?: string;
-  readonly signIns: Readonly<Record<string, SignIn>>;
+  readonly entries: Readonly<Record<string, Entry>>;
+}
+
+export interface CredentialOptions {
+  /** Where the file is; default: REELGATE_CONFIG_DIR, else the platform's folder for settings. */
+  readonly folder?: string;
+  /** `undefined`: secrets stay in the file. Default: what the machine has, unless REELGATE_KEYCHAIN=0. */
+  readonly keychain?: () => Promise<Keychain | undefined>;
 }
 
 /**
- * Sign-ins in a file that its owner alone can read. It is replaced whole, so that a stop in the middle leaves the old one.
+ * Sign-ins on this machine: who, in a file; the tokens in the keychain, or in the same file, which its owner alone can
+ * read (0600). The file is replaced whole, so that a stop in the middle leaves the old one.
  */
-export class CredentialFile {
+export class Credentials {
   readonly path: string;
-  constructor(folder: string = process.env.REELGATE_CONFIG_DIR ?? envPaths('reelgate', { suffix: '' }).config) {
+  readonly #openKeychain: () => Promise<Keychain | undefined>;
+  #keychain: Promise<Keychain | undefined> | undefined;
+
+  constructor(options: CredentialOptions = {}) {
+    const folder = options.folder ?? process.env.REELGATE_CONFIG_DIR ?? envPaths('reelgate', { suffix: '' }).config;
     this.path = join(folder, 'credentials.json');
+    this.#openKeychain =
+      options.keychain ?? (process.env.REELGATE_KEYCHAIN === '0' ? async () => undefined : openKeychain);
   }
 
-  async read(baseUrl?: string): Promise<SignIn | undefined> {
-    const stored = await this.#load();
-    const key = baseUrl ?? stored.current;
-    return key === undefined ? undefined : stored.signIns[key];
+  /** One process at a time: whatever reads the tokens to replace them does both inside. */
+  exclusively<T>(work: () => Promise<T>): Promise<T> {
+    return withLock(`${this.path}.lock`, work);
   }
 
-  /** The same for all sign-ins from this machine. */
+  /** The address of the last sign-in. */
+  async current(): Promise<string | undefined> {
+    return (await this.#load()).current;
+  }
+
+  async read(baseUrl: string): Promise<SignIn | undefined> {
+    const entry = (await this.#load()).entries[baseUrl];
+    if (entry === undefined) return undefined;
+    const { secrets = await this.#readKeychain(baseUrl), ...identity } = entry;
+    return secrets === undefined ? undefined : { ...identity, ...secrets };
+  }
+
+  /** Makes one at the first call. Call inside `exclusively`. */
   async deviceId(): Promise<string> {
     const stored = await this.#load();
     await this.#save(stored);
     return stored.deviceId;
   }
 
-  async write(signIn: SignIn): Promise<void> {
+  /**
+   * Stores a sign-in, on the disk when it resolves, and answers where the tokens are. Call inside `exclusively`.
+   *
+   * @param place `same`: a pair in the file stays there, so that a refresh leaves no old pair behind; `best`: choose anew
+   */
+  async write(signIn: SignIn, place: 'same' | 'best' = 'same'): Promise<string> {
+    const { accessToken, refreshToken, llmToken, accessExpiresAt, ...identity } = signIn;
+    const secrets: Secrets = { accessToken, refreshToken, llmToken, accessExpiresAt };
     const stored = await this.#load();
-    await this.#save({ ...stored, current: signIn.baseUrl, signIns: { ...stored.signIns, [signIn.baseUrl]: signIn } });
+    const inFile = place === 'same' && stored.entries[signIn.baseUrl]?.secrets !== undefined;
+    const keptBy = inFile ? undefined : await this.#writeKeychain(signIn.baseUrl, secrets);
+    const entry: Entry = keptBy === undefined ? { ...identity, secrets } : identity;
+    await this.#save({
+      ...stored,
+      current: signIn.baseUrl,
+      entries: { ...stored.entries, [signIn.baseUrl]: entry },
+    });
+    return keptBy ?? `${this.path} (only you can read it)`;
   }
 
+  /** Call inside `exclusively`. */
   async remove(baseUrl: string): Promise<void> {
-    const { [baseUrl]: _gone, ...signIns } = (await this.#load()).signIns;
-    const stored = await this.#load();
-    const { current: _current, ...rest } = stored;
-    await this.#save({
-      ...rest,
-      ...(stored.current === baseUrl ? {} : stored.current === undefined ? {} : { current: stored.current }),
-      signIns,
-    });
+    const { current, ...stored } = await this.#load();
+    const { [baseUrl]: gone, ...entries } = stored.entries;
+    if (gone === undefined) return;
+    if (gone.secrets === undefined)
+      await (await this.#chain())?.remove(baseUrl).catch(() => {
+        // It holds nothing any more that opens anything.
+      });
+    await this.#save({ ...stored, ...(current === undefined || current === baseUrl ? {} : { current }), entries });
+  }
+
+  #chain(): Promise<Keychain | undefined> {
+    this.#keychain ??= this.#openKeychain();
+    return this.#keychain;
+  }
+
+  async #readKeychain(baseUrl: string): Promise<Secrets | undefined> {
+    const text = await (await this.#chain())?.get(baseUrl);
+    return text === undefined ? undefined : (JSON.parse(text) as Secrets);
+  }
+
+  /** Its name, or undefined where there is none or it takes nothing. */
+  async #writeKeychain(baseUrl: string, secrets: Secrets): Promise<string | undefined> {
+    const chain = await this.#chain();
+    if (chain === undefined) return undefined;
+    return chain.set(baseUrl, JSON.stringify(secrets)).then(
+      () => chain.name,
+      () => undefined,
+    );
   }
 
   async #load(): Promise<Stored> {
     try {
       const stored = JSON.parse(await readFile(this.path, 'utf8')) as Stored;
-      if (stored.version === 1) return stored;
+      if (stored.version === 2) return stored;
     } catch (error) {
       if (!(error instanceof SyntaxError) && (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
-    return { version: 1, deviceId: crypto.randomUUID(), signIns: {} };
+    return { version: 2, deviceId: crypto.randomUUID(), entries: {} };
   }
 
   async #save(stored: Stored): Promise<void> {

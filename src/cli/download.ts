@@ -2,13 +2,15 @@ import { createWriteStream } from 'node:fs';
 import { rename, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type Reelgate, ReelgateError } from '../sdk/index.ts';
+import { pause, type Reelgate, ReelgateError } from '../sdk/index.ts';
 
-const TRIES = 5;
+const TRIES = 6;
+const FIRST_PAUSE_MS = 250;
 
 /**
- * Saves a video to a file. It grows beside its name as `NAME.part` and takes the name when it is whole, so that a file of
- * that name is never half a video; a broken download goes on where it stopped, also in a later run.
+ * Saves a video to a file. It grows beside its name as `NAME.TASK.part` and takes the name when it is whole, so that a file
+ * of that name is never half a video; a broken download goes on where it stopped, also in a later run, and never with
+ * another video's bytes.
  */
 export async function download(
   reelgate: Reelgate,
@@ -19,17 +21,23 @@ export async function download(
     readonly onProgress?: (received: number, total: number | undefined) => void;
   } = {},
 ): Promise<number> {
-  const part = `${path}.part`;
+  const part = `${path}.${id}.part`;
   for (let attempt = 1; ; attempt += 1) {
     try {
       await fetchRest(reelgate, id, part, options);
       await rename(part, path);
       return (await stat(path)).size;
     } catch (error) {
-      const passing = !(error instanceof ReelgateError) || error.isPassing;
-      if (!passing || attempt >= TRIES || options.signal?.aborted === true) throw error;
+      if (!mayPass(error) || attempt >= TRIES || options.signal?.aborted === true) throw error;
+      await pause(FIRST_PAUSE_MS * 2 ** attempt, options.signal);
     }
   }
+}
+
+/** A cut connection does, a full disk or a folder that is not there does not. */
+function mayPass(error: unknown): boolean {
+  if (error instanceof ReelgateError) return error.isPassing;
+  return (error as NodeJS.ErrnoException).syscall === undefined || (error as NodeJS.ErrnoException).path === undefined;
 }
 
 async function fetchRest(

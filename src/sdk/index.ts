@@ -1,28 +1,39 @@
+import { Account } from './account.ts';
+import { DeviceAuth, type DeviceClient } from './device-auth.ts';
 import { Mailbox } from './mailbox.ts';
 import { type Credentials, Transport, type TransportOptions } from './transport.ts';
 import { Videos } from './videos.ts';
 
+export type { ApiToken, Device, NewToken, Self } from './account.ts';
+export type { DeviceClient, DeviceCode, DevicePair, DeviceTokens, PollOptions } from './device-auth.ts';
+export { DeviceAuth } from './device-auth.ts';
 export { ReelgateError } from './errors.ts';
 export type { AppPasswordInfo, MailboxInfo } from './mailbox.ts';
-export type { Credentials, TransportOptions } from './transport.ts';
-export { Transport } from './transport.ts';
+export type { Credentials, Purpose, TransportOptions } from './transport.ts';
+export { pause, Transport } from './transport.ts';
 export type { CreateVideo, Video, WaitOptions } from './videos.ts';
 
 /** The service as code calls it. */
 export class Reelgate {
   readonly transport: Transport;
   readonly videos: Videos;
+  readonly account: Account;
   readonly mailbox: Mailbox;
+  readonly deviceAuth: DeviceAuth;
 
   constructor(
     options: Omit<TransportOptions, 'credentials'> & {
       readonly credentials?: Credentials | TransportOptions['credentials'];
+      /** Who asks when people sign in by device authorization; default: the command line. */
+      readonly client?: DeviceClient;
     },
   ) {
-    const { credentials, ...rest } = options;
+    const { credentials, client, ...rest } = options;
     const read = typeof credentials === 'function' ? credentials : () => credentials ?? {};
     this.transport = new Transport({ ...rest, baseUrl: options.baseUrl.replace(/\/+$/, ''), credentials: read });
     this.videos = new Videos(this.transport);
+    this.account = new Account(this.transport);
     this.mailbox = new Mailbox(this.transport);
+    this.deviceAuth = new DeviceAuth(this.transport, client);
   }
 }

@@ -7,7 +7,7 @@ import {
   type Mailbox as MailboxSchema,
   regenerateAppPassword,
 } from '../contract/mailbox.ts';
-import type { Transport } from './transport.ts';
+import type { CallOptions, Transport } from './transport.ts';
 
 export type MailboxInfo = Static<typeof MailboxSchema>;
 export type AppPasswordInfo = Static<typeof AppPasswordSchema>;
@@ -40,7 +40,7 @@ export class Mailbox {
   }
 
   /** Replaces the application password. Needs a session or a user access token: a device sign-in may only read it. */
-  async regenerateAppPassword(): Promise<AppPasswordInfo> {
-    return (await this.#transport.call(regenerateAppPassword, {})).data;
+  async regenerateAppPassword(options: CallOptions = {}): Promise<AppPasswordInfo> {
+    return (await this.#transport.call(regenerateAppPassword, {}, options)).data;
   }
 }

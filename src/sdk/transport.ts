@@ -8,14 +8,19 @@ export interface Credentials {
   /** A user access token or a device access_token, for /api. */
   readonly accessToken?: string | undefined;
   readonly userId?: number | undefined;
+  /** Name of the header with the user id, where the service has renamed it (`api_user_header` of GET /api/status). */
+  readonly userHeader?: string | undefined;
 }
+
+/** What a credential is wanted for: `model` an apiKey, `account` an access token, `none` neither. */
+export type Purpose = 'model' | 'account' | 'none';
 
 export interface TransportOptions {
   /** Where the service is: `http://127.0.0.1:3000`. In a browser the page's own address is the default. */
   readonly baseUrl: string;
   /** Asked before every request, so that a refreshed token is used at once. */
-  readonly credentials?: () => Credentials | Promise<Credentials>;
-  /** Called once when /api answers 401; true: the credentials were renewed, try again. */
+  readonly credentials?: (purpose: Purpose) => Credentials | Promise<Credentials>;
+  /** Called once when /api answers 401 to an access token; true: it was renewed, try again. */
   readonly renew?: () => Promise<boolean>;
   readonly userHeader?: string;
   readonly language?: string;
@@ -76,9 +81,12 @@ export class Transport {
       );
       if (response instanceof Response) {
         const passing = response.status === 429 || response.status === 503;
-        if (response.status === 401 && !renewed && this.#options.renew !== undefined && (await this.#options.renew())) {
+        if (response.status === 401 && !renewed && purposeOf(endpoint) === 'account') {
           renewed = true;
-          continue;
+          if ((await this.#options.renew?.()) === true) {
+            await response.body?.cancel();
+            continue;
+          }
         }
         if (!passing || !repeatable || attempt >= TRIES) return response;
         await response.body?.cancel();
@@ -95,9 +103,11 @@ export class Transport {
     parts: { params?: unknown; query?: unknown; body?: unknown },
     options: CallOptions,
   ): Promise<Response> {
-    const { fetch = globalThis.fetch, baseUrl, credentials, userHeader = 'Service-Api-User', language } = this.#options;
-    const known = (await credentials?.()) ?? {};
-    const bearer = endpoint.policy === 'model' ? known.apiKey : known.accessToken;
+    const { fetch = globalThis.fetch, baseUrl, credentials, language } = this.#options;
+    const purpose = purposeOf(endpoint);
+    const known = (await credentials?.(purpose)) ?? {};
+    const userHeader = known.userHeader ?? this.#options.userHeader ?? 'Service-Api-User';
+    const bearer = { model: known.apiKey, account: known.accessToken, none: undefined }[purpose];
     const hasBody = parts.body !== undefined && options.form === undefined;
     return fetch(`${baseUrl}${toPath(endpoint.path, parts.params)}${toQuery(parts.query)}`, {
       method: endpoint.method,
@@ -105,7 +115,7 @@ export class Transport {
         accept: 'application/json',
         ...(hasBody ? { 'content-type': 'application/json' } : {}),
         ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
-        ...(endpoint.policy === 'model' || known.userId === undefined ? {} : { [userHeader]: String(known.userId) }),
+        ...(purpose !== 'account' || known.userId === undefined ? {} : { [userHeader]: String(known.userId) }),
         ...(language === undefined ? {} : { 'accept-language': language }),
         ...options.headers,
       },
@@ -114,6 +124,12 @@ export class Transport {
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
   }
+}
+
+/** By the line's policy; where the handler reads its credential itself, the caller puts it into the headers. */
+function purposeOf({ policy }: Endpoint): Purpose {
+  if (policy === 'model') return 'model';
+  return policy === 'public' || policy === 'self' ? 'none' : 'account';
 }
 
 function toPath(path: string, params: unknown): string {

@@ -60,12 +60,13 @@ describe('reelgate mailbox', () => {
     (await run(process.execPath, [join(root, 'src/cli/main.ts'), ...args], { env: environment })).stdout;
 
   it('shows, applies, makes and shows the application password', async () => {
-    assert.match(await cli('mailbox'), /no mailbox yet/);
+    assert.match(await cli('mailbox'), /No mailbox yet/);
     assert.match(await cli('mailbox', 'apply', 'ada.lovelace'), /ada\.lovelace@mail\.localhost\nPassword +\w{24}\n/);
-    assert.match(await cli('mailbox', 'apply'), /You have ada\.lovelace@mail\.localhost already/);
-    assert.match(await cli('mailbox'), /Address +ada\.lovelace@mail\.localhost/);
-    assert.match(await cli('mailbox', 'app-password'), /app-password --new/);
-    const made = JSON.parse(await cli('mailbox', 'app-password', '--new', '--json')) as { app_password: string };
+    assert.equal(await cli('mailbox', 'apply'), 'Address  ada.lovelace@mail.localhost\n');
+    assert.match(await cli('mailbox'), /Address +ada\.lovelace@mail\.localhost\nPassword +hidden/);
+    assert.match(await cli('mailbox', '--reveal'), /Password +\w{24}\n/);
+    assert.match(await cli('mailbox', 'app-password'), /app-password --regenerate/);
+    const made = JSON.parse(await cli('mailbox', 'app-password', '--regenerate', '--json')) as { app_password: string };
     const shown = await cli('mailbox', 'app-password');
     assert.ok(shown.includes(made.app_password));
     assert.match(shown, /IMAP +localhost, port \d+, SSL\/TLS/);

@@ -1,90 +1,90 @@
 import type { Command } from 'commander';
-import { type AppPasswordInfo, ReelgateError } from '../../sdk/index.ts';
-import type { RunCommand } from '../main.ts';
+import type { AppPasswordInfo } from '../../sdk/index.ts';
+import type { Output } from '../output.ts';
+import { asOwner } from '../owner.ts';
+import type { RunCommand } from '../run.ts';
+import { toFacts } from '../text.ts';
 
 /** `reelgate mailbox …` */
 export function addMailboxCommands(program: Command, run: RunCommand): void {
   const mailbox = program
     .command('mailbox')
-    .description('Show your mailbox')
-    .action((_options: unknown, command: Command) =>
+    .description('Your mailbox, its passwords and what mail programs need')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ reelgate mailbox
+  $ reelgate mailbox apply ada
+  $ reelgate mailbox app-password`,
+    );
+
+  mailbox
+    .command('show', { isDefault: true })
+    .option('--reveal', 'show the password')
+    .description('Show the address')
+    .action((options: { reveal?: boolean }, command: Command) =>
       run(command, async ({ reelgate, output }) => {
-        const found = await reelgate.mailbox.get();
+        const facts = await reelgate.mailbox.get();
+        const { password, ...open } = facts;
+        if (!facts.has_mailbox)
+          return output.result(open, 'No mailbox yet. Apply for one with "reelgate mailbox apply".');
+        const own = options.reveal === true ? password : 'hidden; add --reveal';
         output.result(
-          found,
-          found.has_mailbox
-            ? toTable([
-                ['Address', found.email],
-                ['Password', found.password_source === 'account' ? 'the password of your account' : found.password],
-              ])
-            : 'You have no mailbox yet. Apply for one with "reelgate mailbox apply".',
+          options.reveal === true ? facts : open,
+          toFacts({
+            Address: facts.email,
+            Password: facts.password_source === 'account' ? 'the password of your account' : own,
+            Note: facts.message,
+          }),
         );
       }),
     );
 
   mailbox
     .command('apply')
-    .argument('[name]', 'the part before the @; made from your user name when left out')
-    .description('Apply for a mailbox')
-    .action((name: string | undefined, _options: unknown, command: Command) =>
+    .argument('[local-part]', 'the part before the @; left out, the service picks one')
+    .description('Get a mailbox')
+    .action((localPart: string | undefined, _options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
-        const made = await reelgate.mailbox.apply(name);
-        output.result(
-          made,
-          made.password === undefined
-            ? `You have ${made.email} already.`
-            : toTable([
-                ['Address', made.email],
-                ['Password', made.password],
-              ]),
-        );
+        const made = await reelgate.mailbox.apply(localPart);
+        output.say(made.password === undefined ? 'You have this mailbox already.' : 'Your mailbox is ready.');
+        output.result(made, toFacts({ Address: made.email, Password: made.password }));
+        output.say('For mail programs make an application password: "reelgate mailbox app-password --regenerate".');
       }),
     );
 
   mailbox
     .command('app-password')
-    .option('--new', 'replace it; mail programs need the new one then')
-    .description('Show the password and the servers for mail programs')
-    .action((options: { new?: boolean }, command: Command) =>
-      run(command, async ({ reelgate, output }) => {
-        const found = options.new
-          ? await replace(() => reelgate.mailbox.regenerateAppPassword())
-          : await reelgate.mailbox.appPassword();
-        if (!found.consistent) output.say(found.message);
-        output.result(
-          found,
-          found.has_app_password ? toSettings(found) : `${found.message}\nreelgate mailbox app-password --new`,
+    .option('--regenerate', 'make a new one; the old one stops at once')
+    .description('Show the password for mail programs, with hosts and ports')
+    .action((options: { regenerate?: boolean }, command: Command) =>
+      run(command, async (session) => {
+        const { reelgate, output } = session;
+        if (options.regenerate !== true) return tell(output, await reelgate.mailbox.appPassword());
+        tell(
+          output,
+          await asOwner(session, (owner) => owner.reelgate.mailbox.regenerateAppPassword({ headers: owner.headers })),
         );
       }),
     );
 }
 
-/** A sign-in of this command line may read the password, not replace it: it would outlive the sign-in. */
-async function replace(regenerate: () => Promise<AppPasswordInfo>): Promise<AppPasswordInfo> {
-  try {
-    return await regenerate();
-  } catch (error) {
-    if (error instanceof ReelgateError && error.status === 403)
-      throw new Error(
-        'Replace it in the console, or set REELGATE_ACCESS_TOKEN and REELGATE_USER_ID to your user access token and id.',
-        {
-          cause: error,
-        },
-      );
-    throw error;
-  }
+function tell(output: Output, facts: AppPasswordInfo): void {
+  if (facts.has_app_password && !facts.consistent) output.say(`The mail server does not take this password. ${MAKE}`);
+  output.result(
+    facts,
+    facts.has_app_password
+      ? toFacts({
+          'User name': facts.email,
+          Password: facts.app_password,
+          IMAP: `${facts.imap_host}, port ${facts.imap_port}, SSL/TLS`,
+          SMTP: `${facts.smtp_host}, port ${facts.smtp_port}, SSL/TLS`,
+          'Good for': facts.protocols.join(', ').toUpperCase(),
+          Note: facts.message,
+        })
+      : `No application password yet. ${MAKE}`,
+  );
 }
 
-const toSettings = (found: AppPasswordInfo): string =>
-  toTable([
-    ['User name', found.email],
-    ['Password', found.app_password],
-    ['IMAP', `${found.imap_host}, port ${found.imap_port}, SSL/TLS`],
-    ['SMTP', `${found.smtp_host}, port ${found.smtp_port}, SSL/TLS`],
-    ['Protocols', found.protocols.join(', ')],
-  ]);
-
-function toTable(rows: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...rows.map(([name]) => name.length));
-  return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
-}
+const MAKE = 'Make a new one with "reelgate mailbox app-password --regenerate".';

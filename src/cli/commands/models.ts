@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { listModels } from '../../contract/video.ts';
-import type { RunCommand } from '../main.ts';
+import type { RunCommand } from '../run.ts';
+import { toTable } from '../text.ts';
 
 /** `reelgate models` */
 export function addModelsCommand(program: Command, run: RunCommand): void {
@@ -10,12 +11,14 @@ export function addModelsCommand(program: Command, run: RunCommand): void {
     .action((_options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
         const { data } = await reelgate.transport.call(listModels, {});
-        const width = Math.max(0, ...data.map(({ id }) => id.length));
         output.result(
           data,
           data.length === 0
-            ? 'No models.'
-            : data.map(({ id, owned_by }) => `${id.padEnd(width)}  ${owned_by}`).join('\n'),
+            ? 'No models. An administrator adds them in the console.'
+            : toTable(
+                ['MODEL', 'OWNER'],
+                data.map(({ id, owned_by }) => [id, owned_by]),
+              ),
         );
       }),
     );

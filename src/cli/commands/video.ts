@@ -1,10 +1,12 @@
-import { readFile, stat } from 'node:fs/promises';
+import { access, constants, readFile, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { CreateVideo, Reelgate, Video } from '../../sdk/index.ts';
+import type { CreateVideo, Video } from '../../sdk/index.ts';
 import { download } from '../download.ts';
-import type { RunCommand } from '../main.ts';
-import type { Output } from '../output.ts';
-import { interruptSignal } from '../session.ts';
+import { UsageError } from '../failures.ts';
+import type { RunCommand } from '../run.ts';
+import type { Session } from '../session.ts';
+import { toAge, toFacts, toSize, toTable } from '../text.ts';
 
 interface CreateOptions {
   readonly model: string;
@@ -53,14 +55,22 @@ export function addVideoCommands(program: Command, run: RunCommand): void {
     .option('--timeout <seconds>', 'longest wait', wholeNumber, 900)
     .option('-f, --force', 'replace the file if it exists')
     .description('Make a video and wait for it')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ reelgate video create "a cat on a red sofa" --model sora-2 --out cat.mp4
+  $ reelgate video create "she turns her head" --model kling-v1-6 --image first.png --seconds 5 --out turn.mp4
+  $ ID=$(reelgate video create "a kite" --model sora-2 --no-wait) && reelgate video wait "$ID" --out kite.mp4`,
+    )
     .action((prompt: string, options: CreateOptions, command: Command) =>
-      run(command, async ({ reelgate, output }) => {
-        if (options.out !== undefined && options.force !== true) await refuseExisting(options.out);
-        const signal = interruptSignal();
+      run(command, async (session) => {
+        const { reelgate, output, interrupted: signal } = session;
+        await assertWritable(options);
         const { id } = await reelgate.videos.create(await toWish(prompt, options), { signal });
         if (!options.wait) return output.result({ id }, id);
         output.say(`Task ${id}`);
-        await follow(reelgate, output, id, { ...options, signal });
+        await follow(session, id, options);
       }),
     );
 
@@ -69,9 +79,13 @@ export function addVideoCommands(program: Command, run: RunCommand): void {
     .argument('<id>', 'a task id')
     .option('-o, --out <file>', 'save the finished video here')
     .option('--timeout <seconds>', 'longest wait', wholeNumber, 900)
+    .option('-f, --force', 'replace the file if it exists')
     .description('Wait for a task that was started before')
-    .action((id: string, options: { out?: string; timeout: number }, command: Command) =>
-      run(command, ({ reelgate, output }) => follow(reelgate, output, id, { ...options, signal: interruptSignal() })),
+    .action((id: string, options: FollowOptions, command: Command) =>
+      run(command, async (session) => {
+        await assertWritable(options);
+        await follow(session, id, options);
+      }),
     );
 
   video
@@ -81,7 +95,17 @@ export function addVideoCommands(program: Command, run: RunCommand): void {
     .action((id: string, _options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
         const found = await reelgate.videos.get(id);
-        output.result(found, toLine(found));
+        output.result(
+          found,
+          toFacts({
+            Task: found.id || id,
+            Status: toStatus(found),
+            Model: found.model,
+            Started: found.created_at > 0 ? toAge(found.created_at) : undefined,
+            Reason: found.error?.message,
+            Address: found.metadata?.url,
+          }),
+        );
       }),
     );
 
@@ -89,11 +113,26 @@ export function addVideoCommands(program: Command, run: RunCommand): void {
     .command('list')
     .option('-n, --limit <n>', 'how many', wholeNumber, 20)
     .option('--after <id>', 'those older than this one')
-    .description('List the videos of this sign-in, newest first')
+    .description('List your videos, newest first')
     .action((options: { limit: number; after?: string }, command: Command) =>
       run(command, async ({ reelgate, output }) => {
-        const page = await reelgate.videos.list(options);
-        output.result(page.data, page.data.length === 0 ? 'No videos yet.' : page.data.map(toLine).join('\n'));
+        const { data, has_more } = await reelgate.videos.list(options);
+        output.result(
+          data,
+          data.length === 0
+            ? 'No videos yet. Make one with "reelgate video create".'
+            : toTable(
+                ['TASK', 'STATUS', 'MODEL', 'STARTED', 'REASON'],
+                data.map((each) => [
+                  each.id,
+                  toStatus(each),
+                  each.model,
+                  each.created_at > 0 ? toAge(each.created_at) : '',
+                  each.error?.message ?? '',
+                ]),
+              ),
+        );
+        if (has_more) output.say(`There are older ones: --after ${data.at(-1)?.id}`);
       }),
     );
 
@@ -104,10 +143,10 @@ export function addVideoCommands(program: Command, run: RunCommand): void {
     .option('-f, --force', 'replace the file if it exists')
     .description('Fetch a finished video; a broken download goes on where it stopped')
     .action((id: string, options: { out: string; force?: boolean }, command: Command) =>
-      run(command, async ({ reelgate, output }) => {
-        if (options.force !== true) await refuseExisting(options.out);
-        await save(reelgate, output, id, options.out, interruptSignal());
-        output.result({ id, file: options.out }, options.out);
+      run(command, async (session) => {
+        await assertWritable(options);
+        const bytes = await save(session, id, options.out);
+        session.output.result({ id, file: options.out, bytes }, `Saved ${options.out} (${toSize(bytes)}).`);
       }),
     );
 
@@ -128,50 +167,63 @@ export function addVideoCommands(program: Command, run: RunCommand): void {
     .argument('<prompt>', 'what to change')
     .option('-o, --out <file>', 'save the finished video here')
     .option('--timeout <seconds>', 'longest wait', wholeNumber, 900)
+    .option('-f, --force', 'replace the file if it exists')
     .description('Make a new video from a finished one')
-    .action((id: string, prompt: string, options: { out?: string; timeout: number }, command: Command) =>
-      run(command, async ({ reelgate, output }) => {
-        const started = await reelgate.videos.remix(id, prompt);
-        output.say(`Task ${started.id}`);
-        await follow(reelgate, output, started.id, { ...options, signal: interruptSignal() });
+    .action((id: string, prompt: string, options: FollowOptions, command: Command) =>
+      run(command, async (session) => {
+        await assertWritable(options);
+        const started = await session.reelgate.videos.remix(id, prompt);
+        session.output.say(`Task ${started.id}`);
+        await follow(session, started.id, options);
       }),
     );
 }
 
-async function follow(
-  reelgate: Reelgate,
-  output: Output,
-  id: string,
-  options: { readonly out?: string; readonly timeout: number; readonly signal: AbortSignal },
-): Promise<void> {
+interface FollowOptions {
+  readonly out?: string;
+  readonly timeout: number;
+  readonly force?: boolean;
+}
+
+async function follow(session: Session, id: string, options: FollowOptions): Promise<void> {
+  const { reelgate, output, interrupted: signal } = session;
   const startedAt = Date.now();
-  const done = await reelgate.videos.wait(id, {
-    signal: options.signal,
+  const waiting = reelgate.videos.wait(id, {
+    signal,
     timeoutMs: options.timeout * 1000,
     onProgress: (video) =>
-      output.live(
-        `${video.status.replace('_', ' ')} ${video.progress}% · ${Math.round((Date.now() - startedAt) / 1000)} s`,
-      ),
+      output.live(`${toStatus(video)} · ${Math.round((Date.now() - startedAt) / 1000)} s`, toStatus(video)),
   });
-  if (options.out === undefined)
-    return output.result(done, `Done: ${done.metadata?.url ?? `reelgate video download ${id} --out ${id}.mp4`}`);
-  const bytes = await save(reelgate, output, id, options.out, options.signal);
+  const done = await waiting.catch((error: unknown) => {
+    if (signal.aborted) output.say(`The task goes on. Wait for it with "reelgate video wait ${id}".`);
+    throw error;
+  });
+  output.clear();
+  if (options.out === undefined) {
+    const hint = `Done. Fetch it with "reelgate video download ${id} --out ${id}.mp4".`;
+    return output.result(done, done.metadata?.url ?? hint);
+  }
+  const bytes = await save(session, id, options.out);
   output.result({ ...done, file: options.out, bytes }, `Saved ${options.out} (${toSize(bytes)}).`);
 }
 
-const save = (reelgate: Reelgate, output: Output, id: string, out: string, signal: AbortSignal): Promise<number> =>
-  download(reelgate, id, out, {
-    signal,
+async function save({ reelgate, output, interrupted }: Session, id: string, out: string): Promise<number> {
+  const bytes = await download(reelgate, id, out, {
+    signal: interrupted,
     onProgress: (received, total) =>
-      output.live(`downloading ${toSize(received)}${total === undefined ? '' : ` of ${toSize(total)}`}`),
+      output.live(`downloading ${toSize(received)}${total === undefined ? '' : ` of ${toSize(total)}`}`, 'downloading'),
   });
+  output.clear();
+  return bytes;
+}
 
-async function refuseExisting(path: string): Promise<void> {
-  const exists = await stat(path).then(
-    () => true,
-    () => false,
-  );
-  if (exists) throw new Error(`${path} exists. Replace it with --force.`);
+/** Before anything is paid for: the file can be written, and none is lost by it. */
+async function assertWritable({ out, force }: { readonly out?: string; readonly force?: boolean }): Promise<void> {
+  if (out === undefined) return;
+  const found = await stat(out).catch(() => undefined);
+  if (found?.isDirectory() === true) throw new UsageError(`${out} is a folder. Name a file in it.`);
+  if (found !== undefined && force !== true) throw new UsageError(`${out} exists. Replace it with --force.`);
+  await access(dirname(out), constants.W_OK);
 }
 
 async function toWish(prompt: string, options: CreateOptions): Promise<CreateVideo> {
@@ -192,10 +244,6 @@ async function toWish(prompt: string, options: CreateOptions): Promise<CreateVid
 const toImage = async (image: string): Promise<string> =>
   /^https?:\/\//i.test(image) ? image : (await readFile(image)).toString('base64');
 
-const toLine = (video: Video): string =>
-  [video.id, video.status.padEnd(11), `${video.progress}%`.padStart(4), video.model, video.error?.message ?? '']
-    .join('  ')
-    .trimEnd();
-
-const toSize = (bytes: number): string =>
-  bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
+/** `in progress 40%`; the figure only where it says more than the word. */
+const toStatus = ({ status, progress }: Video): string =>
+  `${status.replace('_', ' ')}${status === 'in_progress' && progress > 0 ? ` ${progress}%` : ''}`;

@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { addAdminCommands } from './commands/admin.ts';
+import { addDeviceCommands } from './commands/devices.ts';
+import { addLoginCommand } from './commands/login.ts';
+import { addLogoutCommand } from './commands/logout.ts';
+import { addMailboxCommands } from './commands/mailbox.ts';
+import { addModelsCommand } from './commands/models.ts';
+import { addTokenCommands } from './commands/tokens.ts';
+import { addVideoCommands } from './commands/video.ts';
+import { addWhoamiCommand } from './commands/whoami.ts';
+import { EXIT } from './exit-codes.ts';
+import { run } from './run.ts';
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+const EPILOGUE = `
+Environment:
+  REELGATE_URL           the service
+  REELGATE_API_KEY       an sk- key for videos and models, in place of a sign-in
+  REELGATE_ACCESS_TOKEN  a user access token for account commands; with REELGATE_USER_ID
+  REELGATE_CONFIG_DIR    where the sign-in is kept
+  REELGATE_KEYCHAIN=0    keep tokens in a file only you can read, not in the keychain
+
+Exit status:
+  0 done   1 failed   2 wrong usage   3 sign in first   4 not enough quota   5 the video failed
+  6 still running when the time was over   7 the service cannot be reached   130 interrupted
+
+Start with:
+  $ reelgate login --url https://reelgate.example.com
+  $ reelgate video create "a cat on a red sofa" --model sora-2 --out cat.mp4`;
+
+/** Every command, in the order of the help. */
+export function program(): Command {
+  const root = new Command('reelgate')
+    .description('Videos, account and mailbox of a Reelgate service from the command line')
+    .version(version)
+    .option('--url <address>', 'the service; else REELGATE_URL, the last sign-in, http://127.0.0.1:3000')
+    .option('--json', 'one JSON document on standard output')
+    .option('-q, --quiet', 'only the result')
+    .showHelpAfterError('(add --help for the options)')
+    .addHelpText('after', EPILOGUE)
+    .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.done : EXIT.usage));
+  for (const add of [
+    addLoginCommand,
+    addLogoutCommand,
+    addWhoamiCommand,
+    addVideoCommands,
+    addModelsCommand,
+    addDeviceCommands,
+    addTokenCommands,
+    addMailboxCommands,
+    addAdminCommands,
+  ])
+    add(root, run);
+  return root;
+}
