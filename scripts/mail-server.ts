@@ -47,6 +47,8 @@ export interface RealMailOptions {
   readonly domain: string;
   readonly database: MailServerDatabase;
   readonly webmailNetworks?: readonly string[];
+  readonly operator?: string;
+  readonly slowsGuessing?: boolean;
 }
 
 /** The programs that are missing on this machine. */
@@ -73,8 +75,8 @@ export async function startRealMail(options: RealMailOptions): Promise<RealMailS
     mailUid: 5000,
     authGroup: 'root',
     webmailNetworks: options.webmailNetworks ?? [],
-    operator: undefined,
-    slowsGuessing: false,
+    operator: options.operator,
+    slowsGuessing: options.slowsGuessing ?? false,
     sendsOutside: false,
   };
   await writeMailConfig(layout);

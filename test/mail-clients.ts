@@ -119,7 +119,7 @@ export async function sendAndRead(door: MailDoor, auth: MailLogin, subject: stri
   return { imap: await readByImap(door, auth, subject), pop3: await readByPop3(door, auth, subject) };
 }
 
-async function readByImap(door: MailDoor, auth: MailLogin, subject: string): Promise<string> {
+export async function readByImap(door: MailDoor, auth: MailLogin, subject: string): Promise<string> {
   const client = imapClient(door, auth);
   await client.connect();
   try {

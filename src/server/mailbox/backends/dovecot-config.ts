@@ -2,6 +2,7 @@ import {
   type GeneratedFile,
   type MailServerDatabase,
   type MailServerLayout,
+  REELGATE_SOCKET,
   socketPaths,
 } from './mail-server-layout.ts';
 
@@ -125,7 +126,7 @@ service auth {
     group = postfix
     mode = 0660
   }
-  unix_listener ${sockets.reelgate} {
+  unix_listener ${REELGATE_SOCKET} {
     group = ${layout.authGroup}
     mode = 0660
   }

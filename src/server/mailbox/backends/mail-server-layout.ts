@@ -56,6 +56,9 @@ export interface GeneratedFile {
   readonly text: string;
 }
 
+/** Where Dovecot listens for Reelgate, in its own folder of sockets. */
+export const REELGATE_SOCKET = 'reelgate-auth';
+
 /** Unix sockets between the three parties. */
 export const socketPaths = (root: string) => ({
   /** Postfix asks Dovecot about logins. */
@@ -63,5 +66,5 @@ export const socketPaths = (root: string) => ({
   /** Postfix hands mail to Dovecot. */
   lmtp: `${root}/postfix/spool/private/dovecot-lmtp`,
   /** Reelgate asks Dovecot about passwords: DOVECOT_AUTH. */
-  reelgate: `${root}/dovecot-run/reelgate-auth`,
+  reelgate: `${root}/dovecot-run/${REELGATE_SOCKET}`,
 });

@@ -5,8 +5,8 @@ import type { GeneratedFile, MailServerLayout } from './mail-server-layout.ts';
  *
  * Postfix never opens our database. Logins it leaves to Dovecot, and whether a recipient exists it learns from
  * Dovecot's LMTP (`reject_unverified_recipient`): a Postfix of its own rights could not read a SQLite file in WAL mode
- * without being allowed to write beside it. An unknown recipient is asked for anew each time, because a remembered
- * "no" would refuse mail to an address that was given out a minute later.
+ * without being allowed to write beside it. A "no" is remembered for a minute only, since the address may
+ * be given out at any time.
  */
 export function postfixFiles(layout: MailServerLayout): GeneratedFile[] {
   return [
@@ -62,8 +62,10 @@ function mainFile(layout: MailServerLayout): string {
     smtpd_recipient_restrictions: 'reject_non_fqdn_recipient, reject_unverified_recipient',
     unverified_recipient_reject_code: '550',
     address_verify_map: `btree:${root}/postfix/data/verify`,
-    address_verify_negative_cache: 'no',
+    address_verify_negative_refresh_time: '30s',
+    address_verify_negative_expire_time: '60s',
     address_verify_poll_delay: '1s',
+    address_verify_poll_count: '5',
   };
   return `# Made by reelgate for Postfix 3.7.\n${Object.entries(settings)
     .map(([name, value]) => `${name} = ${value}`.trimEnd())

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { it } from 'node:test';
+import { sql } from 'kysely';
+import { Client } from 'pg';
+import { forEachDatabase } from '../../../../test/databases.ts';
+import { migrations } from '../../migrations.ts';
+import { openDatabase } from '../../platform/db/database.ts';
+import { migrate } from '../../platform/db/migrate.ts';
+import type { Tables } from '../../tables.ts';
+import { dovecotFiles } from './dovecot-config.ts';
+import { grantStatements } from './mail-config.ts';
+import type { MailServerLayout } from './mail-server-layout.ts';
+import { postfixFiles } from './postfix-config.ts';
+
+const layout: MailServerLayout = {
+  root: '/srv/mail',
+  domain: 'example.org',
+  hostname: 'mail.example.org',
+  listen: '*',
+  ports: { imaps: 993, pop3s: 995, smtps: 465, mx: 25, doveadm: 18_081 },
+  tls: { certFile: '/srv/cert.pem', keyFile: '/srv/key.pem' },
+  database: { kind: 'postgres', host: 'db', port: 5432, name: 'reelgate', user: 'dovecot_ro', password: 'canary' },
+  doveadmKey: 'canary-key',
+  mailUid: 5000,
+  authGroup: 'reelgate',
+  webmailNetworks: [],
+  operator: undefined,
+  slowsGuessing: true,
+  sendsOutside: true,
+};
+
+it('files with secrets are for root alone', () => {
+  for (const { path, mode, text } of [...dovecotFiles(layout), ...postfixFiles(layout)])
+    if (text.includes('canary')) assert.equal(mode, 0o600, path);
+});
+
+it('Postfix is told nothing of the database', () => {
+  for (const { text } of postfixFiles(layout)) assert.ok(!/sqlite|pgsql|canary/.test(text));
+});
+
+forEachDatabase((name, _open, freshUrl) => {
+  if (name !== 'postgres') return;
+  it('the role of Dovecot reads the two views and nothing else', async () => {
+    const url = await freshUrl();
+    const database = openDatabase<Tables>(url);
+    await migrate(database, migrations);
+    const role = `mail_${randomBytes(6).toString('hex')}`;
+    for (const statement of grantStatements(role, "o'hara")) await sql.raw(statement).execute(database.kysely);
+    const asDovecot = new URL(url);
+    asDovecot.username = role;
+    asDovecot.password = "o'hara";
+    const client = new Client({ connectionString: asDovecot.href });
+    await client.connect();
+    for (const view of ['mail_auth_mailbox', 'mail_auth_app']) await client.query(`select * from ${view}`);
+    for (const table of ['mailboxes', 'app_passwords', 'accounts', 'passwords', 'sessions', 'tokens', 'channels'])
+      await assert.rejects(client.query(`select * from ${table}`), /permission denied/, table);
+    await assert.rejects(client.query('delete from app_passwords'), /permission denied/);
+    await client.end();
+    await database.close();
+  });
+});

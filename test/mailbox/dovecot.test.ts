@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { type RealMailServer, startRealMail } from '../../scripts/mail-server.ts';
+import { askDovecot } from '../../src/server/mailbox/backends/dovecot-auth.ts';
+import { migrations } from '../../src/server/migrations.ts';
+import { openDatabase } from '../../src/server/platform/db/database.ts';
+import { migrate } from '../../src/server/platform/db/migrate.ts';
+import type { Tables } from '../../src/server/tables.ts';
+import { ALL_IN, ALL_REFUSED, readByImap, smtpClient, tryLogins } from '../mail-clients.ts';
+import { whyNoDovecot } from './backends.ts';
+import {
+  APP_PASSWORD,
+  APPLY,
+  type AppPasswordRecord,
+  DOMAIN,
+  type MailService,
+  mailConfig,
+  startMailService,
+} from './service.ts';
+
+describe('the configuration we write for Dovecot and Postfix', { skip: whyNoDovecot() }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rg-dovecot-'));
+  const file = join(folder, 'reelgate.db');
+  const database = openDatabase<Tables>(`sqlite:${file}`);
+  let server: RealMailServer;
+  let service: MailService;
+  let app: { user: string; pass: string };
+  let webmail: { user: string; pass: string };
+  before(async () => {
+    await migrate(database, migrations);
+    server = await startRealMail({
+      domain: DOMAIN,
+      database: { kind: 'sqlite', file },
+      webmailNetworks: ['10.9.9.9', '10.8.0.0/16'],
+      operator: `ada@${DOMAIN}`,
+      slowsGuessing: true,
+    });
+    service = await startMailService(database, {
+      config: mailConfig({ mailBackend: 'dovecot', mailDovecotAuthSocket: server.auth }),
+    });
+    const ada = await service.bound('ada');
+    const made = await ada.ok<{ email: string; password: string }>('POST', APPLY);
+    const record = await ada.ok<AppPasswordRecord>('POST', APP_PASSWORD);
+    app = { user: made.email, pass: record.app_password };
+    webmail = { user: made.email, pass: made.password };
+  });
+  after(async () => {
+    await service.close();
+    await server.stop();
+    await database.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('lets mail programs in with the application password alone, where the webmail is named', async () => {
+    assert.deepEqual(await tryLogins(server, app), ALL_IN);
+    assert.deepEqual(await tryLogins(server, webmail), ALL_REFUSED);
+  });
+
+  it('takes mail from its owner for its domain only', async () => {
+    const client = smtpClient(server, app);
+    const send = (from: string, to: string) => client.sendMail({ from, to, subject: 'x', text: 'x' });
+    await assert.rejects(send(`bob@${DOMAIN}`, app.user), { responseCode: 553 });
+    await assert.rejects(send(app.user, 'somebody@elsewhere.test'), /5\.7\.1|5\.1\.1|rejected|550/);
+    await assert.rejects(send(app.user, `nobody@${DOMAIN}`), { responseCode: 550 });
+    client.close();
+    const anonymous = smtpClient(server, { user: '', pass: '' });
+    await assert.rejects(anonymous.sendMail({ from: app.user, to: app.user, text: 'x' }));
+    anonymous.close();
+  });
+
+  it('hands the mail for postmaster to the operator', async () => {
+    const client = smtpClient(server, app);
+    await client.sendMail({ from: app.user, to: `postmaster@${DOMAIN}`, subject: 'To the operator', text: 'Hello.' });
+    client.close();
+    assert.equal(await readByImap(server, app, 'To the operator'), 'Hello.');
+  });
+
+  it('is asked about wrong passwords without punishing those who log in from the same address', async () => {
+    const ask = (secret: string) =>
+      askDovecot(
+        server.auth,
+        { user: app.user, secret, protocols: ['imap', 'smtp', 'pop3'] },
+        AbortSignal.timeout(10_000),
+      );
+    const refused = { imap: 'refused', smtp: 'refused', pop3: 'refused' };
+    for (let count = 0; count < 4; count++) {
+      const started = performance.now();
+      assert.deepEqual(Object.fromEntries(await ask('wrong')), refused);
+      assert.ok(performance.now() - started < 2_900, 'a refusal has to come within the three seconds of the check');
+    }
+    assert.deepEqual(Object.fromEntries(await ask(app.pass)), { imap: 'accepted', smtp: 'accepted', pop3: 'accepted' });
+    for (const odd of ['', 'a\tb', 'a\nb', 'a\0b', 'é'.repeat(200)])
+      for (const verdict of (await ask(odd)).values()) assert.notEqual(verdict, 'accepted');
+  });
+});
