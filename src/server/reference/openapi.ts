@@ -126,8 +126,11 @@ function toOperation(endpoint: Endpoint): Json {
   };
 }
 
+/** An address and the same one with a slash at its end are two operations, so the slash has a word of its own. */
 const toOperationId = ({ method, path }: Endpoint): string =>
-  `${method.toLowerCase()}${path.replace(/[^A-Za-z0-9]+(\w?)/g, (_, letter: string) => letter.toUpperCase())}`;
+  `${method.toLowerCase()}${path
+    .replace(/(?<=.)\/$/, '/slash')
+    .replace(/[^A-Za-z0-9]+(\w?)/g, (_, letter: string) => letter.toUpperCase())}`;
 
 const TYPES: Readonly<Record<NonNullable<Endpoint['accepts']>, readonly string[]>> = {
   json: ['application/json'],
