@@ -7,7 +7,15 @@ import type { Fate, JobStore, Look } from './jobs.ts';
 import { readMarker } from './markers.ts';
 import { clip, loadMedia, serveFile } from './media.ts';
 import type { RequestLog } from './request-log.ts';
-import type { Problem, Reply, Route, Simulator, SimulatorRequest, Stage } from './simulator.ts';
+import {
+  CutOff,
+  type Problem,
+  type Reply,
+  type Route,
+  type Simulator,
+  type SimulatorRequest,
+  type Stage,
+} from './simulator.ts';
 
 /** One running simulator and what all of them share. */
 export interface Station {
@@ -141,9 +149,17 @@ function toAnswer(request: SimulatorRequest, reply: Exclude<Reply, { kind: 'stre
 async function stream(response: ServerResponse, reply: Extract<Reply, { kind: 'stream' }>): Promise<void> {
   response.writeHead(reply.status, reply.headers);
   response.flushHeaders();
-  for await (const piece of reply.pieces) {
-    if (response.destroyed) return;
-    if (!response.write(piece)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+  try {
+    for await (const piece of reply.pieces) {
+      if (response.destroyed) return;
+      if (!response.write(piece)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    }
+  } catch (error) {
+    if (!(error instanceof CutOff)) throw error;
+    if (error.clean) return void response.end();
+    // What was said before has left by then.
+    response.write('', () => response.socket?.destroy());
+    return;
   }
   response.end();
 }

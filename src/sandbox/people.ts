@@ -1,6 +1,7 @@
 import { SPEEDS } from './jobs.ts';
 import { startSandbox } from './kit.ts';
 import { startSandboxMail } from './mail/mail-server.ts';
+import { OPENAI_SANDBOX_MODELS } from './openai-chat.ts';
 import { SIMULATORS } from './simulators.ts';
 
 /** All simulators at a speed people can watch, for `SANDBOX=1`. */
@@ -18,4 +19,4 @@ export async function startPeopleSandbox() {
   };
 }
 
-export { startSandboxMail };
+export { OPENAI_SANDBOX_MODELS, startSandboxMail };

@@ -41,6 +41,15 @@ export interface SimulatorRequest {
   form(): Promise<FormData>;
 }
 
+/** Thrown among the pieces of a stream: the connection breaks there, or the answer just ends. */
+export class CutOff extends Error {
+  readonly clean: boolean;
+  constructor(clean = false) {
+    super('the stream ends here');
+    this.clean = clean;
+  }
+}
+
 export type Reply =
   | {
       readonly kind: 'body';

@@ -1,3 +1,4 @@
+import { openaiChat } from './openai-chat.ts';
 import type { Simulator } from './simulator.ts';
 import { hailuo } from './vendors/hailuo.ts';
 import { jimeng } from './vendors/jimeng.ts';
@@ -9,4 +10,15 @@ import { vidu } from './vendors/vidu.ts';
 import { wan } from './vendors/wan.ts';
 
 /** Every simulator that `SANDBOX=1` starts, each with a channel of its own. */
-export const SIMULATORS: readonly Simulator[] = [kling, jimeng, hailuo, seedance, wan, veo, veoVertex, vidu, sora];
+export const SIMULATORS: readonly Simulator[] = [
+  kling,
+  jimeng,
+  hailuo,
+  seedance,
+  wan,
+  veo,
+  veoVertex,
+  vidu,
+  sora,
+  openaiChat,
+];

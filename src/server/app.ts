@@ -8,10 +8,11 @@ import { addAccountRoutes } from './accounts/routes.ts';
 import { SESSION_MS } from './accounts/sessions.ts';
 import { makeStanding } from './accounts/standing.ts';
 import type { ChannelVendor } from './channels/channels.ts';
-import { ensureSandboxChannels, type SandboxChannel, seedModels } from './channels/first-start.ts';
+import { ensureSandboxChannels, type SandboxChannel, type SeedModel, seedModels } from './channels/first-start.ts';
 import { addChannelRoutes } from './channels/routes.ts';
 import { ChannelService } from './channels/service.ts';
 import { ChannelStore } from './channels/store.ts';
+import { CHAT_SEEDS, makeChat } from './chat/chat.ts';
 import { addConsoleRoutes } from './console/routes.ts';
 import { makeDeviceAuth } from './device-auth/device-auth.ts';
 import { addDeviceAuthRoutes } from './device-auth/routes.ts';
@@ -48,6 +49,7 @@ import { addReferenceRoutes } from './reference/routes.ts';
 import type { Tables } from './tables.ts';
 import { VERSION } from './version.ts';
 import { ADAPTERS } from './video/adapters.ts';
+import { priceOf } from './video/pricing.ts';
 import type { FaultPoint } from './video/submit.ts';
 import { Vendors } from './video/vendors.ts';
 import { makeVideo } from './video/video.ts';
@@ -74,8 +76,6 @@ export interface App {
 }
 
 const SWEEP_MS = 60_000;
-/** Longer than any model call can be under way: what is still reserved then belongs to a process that died. */
-const LONGEST_MODEL_CALL_MS = 6 * 3_600_000;
 
 /** Constructs everything and connects it; the only place that does. Nothing listens and no work starts before `listen`. */
 export async function makeApp(config: Config, overrides: Overrides = {}): Promise<App> {
@@ -190,6 +190,20 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
     stopping: stopping.signal,
     at: overrides.at ?? (() => {}),
   });
+  const chat = makeChat(http, {
+    config,
+    database,
+    quota,
+    allowances: NO_ALLOWANCES,
+    channels,
+    outbound,
+    authenticator: accounts.authenticator,
+    clock,
+    log,
+    calls: video.calls,
+    priceOf,
+    stopping: stopping.signal,
+  });
   addQuotaRoutes(routes, { database, usage, clock, tasks: video.adminStore });
   addChannelRoutes(routes, {
     channels,
@@ -210,7 +224,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   let metricsServer: Server | undefined;
   let sandbox: OpenSandbox | undefined;
   const sweep = (): void => {
-    const modelCalls = { prefix: 'req_', olderThanMs: LONGEST_MODEL_CALL_MS };
+    const modelCalls = { prefix: 'req_', olderThanMs: chat.longestCallMs };
     Promise.all([
       video.sweep(),
       accounts.sweep(),
@@ -228,11 +242,14 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
       if (config.metricsPort !== undefined)
         metricsServer = await openMetricsPort(config.host, config.metricsPort, metrics);
       await accounts.start((line) => process.stderr.write(`${line}\n`));
-      await seedModels(channelStore, clock, vendors.seeds);
+      const seeds: SeedModel[] = [...vendors.seeds, ...CHAT_SEEDS];
       if (config.sandbox) {
         sandbox = await openSandbox();
-        await ensureSandboxChannels({ store: channelStore, vault, clock }, sandbox.channels(vendors));
+        seeds.push(...sandbox.seeds);
       }
+      await seedModels(channelStore, clock, seeds);
+      if (sandbox !== undefined)
+        await ensureSandboxChannels({ store: channelStore, vault, clock }, sandbox.channels(seeds));
       const address = await http.listen(config.host, config.port);
       video.synchronizer.start();
       mailbox.start();
@@ -255,6 +272,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
       metricsServer?.close();
       notifications.close();
       await http.close(graceMs);
+      await chat.close();
       await video.synchronizer.stop();
       await mailbox.stop();
       await deviceAuth.close();
@@ -278,7 +296,9 @@ function openMasterKey(config: Config): Buffer {
 }
 
 interface OpenSandbox {
-  channels(vendors: Vendors): SandboxChannel[];
+  /** Models of the simulators that no adapter brings along. */
+  readonly seeds: readonly SeedModel[];
+  channels(models: readonly SeedModel[]): SandboxChannel[];
   stop(): Promise<void>;
 }
 
@@ -286,21 +306,17 @@ interface OpenSandbox {
 const loadSandbox = () => import('../sandbox/people.ts');
 
 async function openSandbox(): Promise<OpenSandbox> {
-  const { startPeopleSandbox } = await loadSandbox();
+  const { OPENAI_SANDBOX_MODELS, startPeopleSandbox } = await loadSandbox();
   const { doors, url, credentials, stop } = await startPeopleSandbox();
   return {
     // A second simulator of one vendor is named after it: `veo-vertex`.
-    channels: (vendors) =>
+    channels: (models) =>
       doors.map(({ name, serves }) => {
-        const vendor = vendors.get((name.split('-')[0] ?? name) as ChannelVendor);
-        return {
-          vendor: vendor.name,
-          name,
-          baseUrl: url(name),
-          credentials: credentials(name),
-          models: vendor.models.map(({ id }) => id).filter(serves),
-        };
+        const vendor = (name.split('-')[0] ?? name) as ChannelVendor;
+        const own = models.filter((model) => model.vendor === vendor).map(({ id }) => id);
+        return { vendor, name, baseUrl: url(name), credentials: credentials(name), models: own.filter(serves) };
       }),
+    seeds: OPENAI_SANDBOX_MODELS.map((model) => ({ ...model, vendor: 'openai' }) as const),
     stop,
   };
 }

@@ -13,6 +13,16 @@ const KEYS: Readonly<Record<string, readonly [min: number, max: number]>> = {
   jimeng_vgfm_t2v_l20: [0, 0],
   jimeng_vgfm_i2v_l20: [1, 1],
 };
+/** Image keys, which take another set of fields. */
+const PICTURE_KEYS: Readonly<Record<string, readonly [min: number, max: number]>> = {
+  jimeng_t2i_v30: [0, 0],
+  jimeng_t2i_v31: [0, 0],
+  jimeng_t2i_v40: [0, 10],
+  jimeng_seedream46_cvtob: [0, 14],
+  jimeng_i2i_v30: [1, 1],
+};
+export const isPictureKey = (key: unknown): boolean => typeof key === 'string' && Object.hasOwn(PICTURE_KEYS, key);
+
 const RATIOS = ['16:9', '4:3', '1:1', '3:4', '9:16', '21:9'];
 const STRENGTHS = ['weak', 'medium', 'strong'];
 const MAX_BASE64 = Math.ceil((4.7e6 * 4) / 3) + 4;
@@ -22,7 +32,9 @@ const isInt = (value: unknown): boolean => typeof value === 'number' && Number.i
 
 /** What the vendor finds wrong with a submit's body; undefined when all is well. */
 export function checkJimengBody(body: Body): string | undefined {
-  const range = typeof body.req_key === 'string' && Object.hasOwn(KEYS, body.req_key) ? KEYS[body.req_key] : undefined;
+  const known = isPictureKey(body.req_key) ? PICTURE_KEYS : KEYS;
+  const range =
+    typeof body.req_key === 'string' && Object.hasOwn(known, body.req_key) ? known[body.req_key] : undefined;
   if (!range) return 'req_key is not known';
   const urls = list(body.image_urls);
   const inline = list(body.binary_data_base64);
@@ -40,6 +52,10 @@ export function checkJimengBody(body: Body): string | undefined {
   if (prompt !== undefined && (typeof prompt !== 'string' || [...prompt].length > 800)) return 'prompt is too long';
   if (pictures.length === 0 && !prompt) return 'prompt is required';
   if (!isInt(seed)) return 'seed must be an integer';
+  if (known === PICTURE_KEYS) {
+    const both = isInt(body.width) === isInt(body.height);
+    return both ? undefined : 'width and height go together';
+  }
   if (frames !== 121 && frames !== 241) return 'frames must be 121 or 241';
   if (typeof ratio !== 'string' || !RATIOS.includes(ratio)) return 'aspect_ratio is not supported';
   if (body.req_key !== 'jimeng_i2v_recamera_v30') return undefined;

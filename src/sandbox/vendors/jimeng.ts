@@ -10,7 +10,7 @@ import {
   toShape,
 } from '../simulator.ts';
 import { checkVolcengineSignature } from '../volcengine.ts';
-import { checkJimengBody } from './jimeng-fields.ts';
+import { checkJimengBody, isPictureKey } from './jimeng-fields.ts';
 
 /** Jimeng on Volcengine's visual service: one path, the operation in the query, the model in the body. */
 
@@ -90,6 +90,10 @@ function toResult(job: Job, stage: Stage): Reply {
   const { phase, hasArtifact } = stage.look(job);
   if (phase === 'filtered') return envelope(400, 50516, 'Post Video Risk Not Pass', null);
   if (phase === 'failed') return envelope(500, 50500, 'Internal Error', { status: 'done', video_url: '' });
+  if (isPictureKey(job.model)) {
+    const image_urls = hasArtifact ? [stage.artifactUrl(job, 'thumbnail')] : null;
+    return envelope(200, OK, 'Success', { status: WORDS[phase], image_urls, binary_data_base64: [] });
+  }
   const video_url = hasArtifact ? stage.artifactUrl(job) : '';
   return envelope(200, OK, 'Success', {
     status: WORDS[phase],

@@ -31,6 +31,10 @@ export interface Config {
   readonly ambiguousSubmitTtlSeconds: number;
   readonly syncPeriodSeconds: number;
   readonly taskTimeoutHours: number;
+  readonly chatFirstByteSeconds: number;
+  readonly chatIdleSeconds: number;
+  readonly chatTotalSeconds: number;
+  readonly chatKeepAliveSeconds: number;
   readonly phoneDriver: 'log' | 'http';
   readonly phoneHttpUrl: string | undefined;
   readonly messagingVerifyUrl: string | undefined;
@@ -195,6 +199,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     ambiguousSubmitTtlSeconds: integer('AMBIGUOUS_SUBMIT_TTL_SECONDS', 1, 86400),
     syncPeriodSeconds: integer('SYNC_PERIOD_SECONDS', 1, 3600),
     taskTimeoutHours: integer('TASK_TIMEOUT_HOURS', 1, 720),
+    chatFirstByteSeconds: integer('CHAT_FIRST_BYTE_SECONDS', 1, 3_600),
+    chatIdleSeconds: integer('CHAT_IDLE_SECONDS', 1, 3_600),
+    chatTotalSeconds: integer('CHAT_TOTAL_SECONDS', 1, 18_000),
+    chatKeepAliveSeconds: integer('CHAT_KEEPALIVE_SECONDS', 1, 600),
     phoneDriver,
     phoneHttpUrl,
     messagingVerifyUrl: url('MESSAGING_VERIFY_URL', ['http:', 'https:']),

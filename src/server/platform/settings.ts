@@ -61,6 +61,19 @@ export const SETTINGS = {
     meaning: 'A submit whose answer was lost is refunded after this time.',
   },
   SYNC_PERIOD_SECONDS: { default: '15', meaning: 'How often an unfinished task is looked up at its vendor.' },
+  CHAT_FIRST_BYTE_SECONDS: {
+    default: '300',
+    meaning: 'Longest wait for the first byte of a model call; an answer that is not streamed comes as a whole.',
+  },
+  CHAT_IDLE_SECONDS: { default: '120', meaning: 'Longest silence inside the answer of a model call.' },
+  CHAT_TOTAL_SECONDS: {
+    default: '1800',
+    meaning: 'Longest model call; what a crash left open is given back after it.',
+  },
+  CHAT_KEEPALIVE_SECONDS: {
+    default: '15',
+    meaning: 'Silence in a stream after which a comment is sent, so that proxies keep it open.',
+  },
   TASK_TIMEOUT_HOURS: { default: '24', meaning: 'A task without an end by then fails and is refunded.' },
   PHONE_DRIVER: { default: 'log', meaning: 'log (development: the code is written to the log) or http.' },
   PHONE_HTTP_URL: { meaning: 'Address that gets POST {phone, code} with PHONE_DRIVER=http.' },

@@ -19,10 +19,13 @@ export function acceptBodies(fastify: FastifyInstance): void {
   fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     if (acceptsOf(request) === 'form') return done(refusal(request));
     if (body.length === 0) return done(null, undefined);
-    const parsed = toBody(body);
-    if (parsed instanceof AppError) return done(parsed);
-    request.rawBytes = body;
-    done(null, parsed.value);
+    try {
+      const value = readJsonBody(body);
+      request.rawBytes = body;
+      done(null, value);
+    } catch (error) {
+      done(error as Error);
+    }
   });
   fastify.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -48,12 +51,13 @@ const acceptsOf = (request: FastifyRequest): NonNullable<Endpoint['accepts']> =>
 const refusal = (request: FastifyRequest): AppError =>
   new AppError('unsupported_media_type', { params: { expected: EXPECTED[acceptsOf(request)] } });
 
-function toBody(bytes: Buffer): { value: unknown } | AppError {
+/** A caller's JSON. @throws AppError `invalid_json`, `invalid_text` */
+export function readJsonBody(bytes: Buffer): unknown {
   try {
-    return { value: parseCallerJson(bytes) };
+    return parseCallerJson(bytes);
   } catch (error) {
     const code = error instanceof JsonRefused && error.reason === 'text' ? 'invalid_text' : 'invalid_json';
-    return new AppError(code, { cause: error });
+    throw new AppError(code, { cause: error });
   }
 }
 

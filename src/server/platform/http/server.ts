@@ -15,7 +15,7 @@ import type { Log } from '../log.ts';
 import { acceptBodies } from './body.ts';
 import type { Authenticator, Caller } from './caller.ts';
 import { isCleanTarget, isCrossSite, isKnownHost } from './edge.ts';
-import { envelopeOfPath, toFailure } from './envelopes.ts';
+import { envelopeOfPath, type RenderedFailure, toFailure } from './envelopes.ts';
 import { acceptMultipart, type UploadedFile } from './multipart.ts';
 import { requestIdFrom } from './request-id.ts';
 import { makeRoutes, type RequestContext, type Routes } from './routes.ts';
@@ -41,13 +41,32 @@ export interface HttpOptions {
   onAnswer?(route: string, method: string, status: number, seconds: number): void;
 }
 
-/** A handler that is asked before Fastify, for the hottest paths; answers false to pass. */
+/**
+ * A handler that is asked before Fastify, for the hottest paths; answers false to pass. It stands behind the checks of the
+ * edge, and does all else itself: credentials, body, envelope, the `x-request-id` header.
+ */
 export type FastLane = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** What answers outside Fastify are made with, so that they look like all others. */
+export interface LaneTools {
+  /** An id that was never given before. */
+  newId(): string;
+  /** The caller's own request id where it is harmless, else a new one. */
+  requestId(request: IncomingMessage): string;
+  isCrossSite(request: IncomingMessage): boolean;
+  /** A failure in the envelope of its address; what is our fault is logged. */
+  failure(request: IncomingMessage, id: string, error: unknown): RenderedFailure;
+  /** Sends it as the whole answer. */
+  fail(request: IncomingMessage, response: ServerResponse, id: string, error: unknown): void;
+  /** Tells the metrics. */
+  answered(route: string, method: string, status: number, seconds: number): void;
+}
 
 export interface Http {
   readonly fastify: FastifyInstance;
   readonly routes: Routes;
   addFastLane(lane: FastLane): void;
+  readonly tools: LaneTools;
   /** Listens and answers with the address in use. */
   listen(host: string, port: number): Promise<AddressInfo>;
   /** Takes no new requests, lets those under way finish for at most `graceMs`, then cuts them. */
@@ -91,34 +110,37 @@ export async function makeHttp(options: HttpOptions): Promise<Http> {
     },
   });
 
-  const refuse = (request: IncomingMessage, response: ServerResponse, error: AppError): void => {
-    const id = requestIdFrom(request.headers['x-request-id']);
-    const locale = pickLocale(request.headers['accept-language'], options.defaultLocale);
-    const failure = toFailure(error, envelopeOfPath(request.url ?? '/'), locale, id);
+  const send = (response: ServerResponse, id: string, failure: RenderedFailure, headers: object = {}): void => {
     response.writeHead(failure.status, {
       ...failure.headers,
+      ...headers,
       'content-type': failure.contentType,
       'x-request-id': id,
-      connection: 'close',
     });
     response.end(failure.body);
+  };
+  const refuse = (request: IncomingMessage, response: ServerResponse, error: AppError): void => {
+    const id = requestIdFrom(request.headers['x-request-id']);
+    send(response, id, tools.failure(request, id, error), { connection: 'close' });
+  };
+  const tools: LaneTools = {
+    newId: () => requestIdFrom(undefined),
+    requestId: (request) => requestIdFrom(request.headers['x-request-id']),
+    isCrossSite: (request) => isCrossSite(request.method ?? 'GET', request.headers, options.hosts),
+    failure(request, id, error) {
+      logFailure(options.log, error, { requestId: id, route: request.url?.split('?', 1)[0] });
+      const locale = pickLocale(request.headers['accept-language'], options.defaultLocale);
+      return toFailure(error, envelopeOfPath(request.url ?? '/'), locale, id);
+    },
+    fail: (request, response, id, error) =>
+      send(response, id, tools.failure(request, id, error), { 'x-content-type-options': 'nosniff' }),
+    answered: (route, method, status, seconds) => options.onAnswer?.(route, method, status, seconds),
   };
 
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const envelope = request.routeOptions?.config?.endpoint?.envelope ?? envelopeOfPath(request.url);
     const shown = fromFramework(error);
-    if (!(shown instanceof AppError) || shown.code === 'internal_error' || shown.options.log !== undefined) {
-      const level = shown instanceof AppError && shown.code !== 'internal_error' ? 'warn' : 'error';
-      request.log[level](
-        {
-          err: error,
-          requestId: request.id,
-          route: request.routeOptions?.url,
-          ...(shown instanceof AppError ? shown.options.log : {}),
-        },
-        'request failed',
-      );
-    }
+    logFailure(request.log as Log, shown, { err: error, requestId: request.id, route: request.routeOptions?.url });
     const failure = toFailure(
       shown,
       envelope,
@@ -192,6 +214,7 @@ export async function makeHttp(options: HttpOptions): Promise<Http> {
     fastify,
     routes: makeRoutes(fastify, { authenticator: options.authenticator, contextOf }),
     addFastLane: (lane) => void lanes.push(lane),
+    tools,
     async listen(host, port) {
       await fastify.listen({ host, port });
       return fastify.server.address() as AddressInfo;
@@ -202,6 +225,13 @@ export async function makeHttp(options: HttpOptions): Promise<Http> {
       clearTimeout(cut);
     },
   };
+}
+
+/** Callers' own faults are no news; ours are, and so is what a failure has to say to the log alone. */
+function logFailure(log: Log, error: unknown, where: object): void {
+  const known = error instanceof AppError && error.code !== 'internal_error';
+  if (known && error.options.log === undefined) return;
+  log[known ? 'warn' : 'error']({ err: error, ...where, ...(known ? error.options.log : {}) }, 'request failed');
 }
 
 function checkEdge(request: IncomingMessage, hosts: readonly string[]): AppError | undefined {

@@ -1,0 +1,109 @@
+import { AppError } from '../platform/errors.ts';
+import { checkOf } from '../platform/http/validation.ts';
+import type { Dialect } from './dialects.ts';
+import { setMember } from './json-members.ts';
+import { asObject, type Untrusted } from './untrusted.ts';
+
+/** A model call as its caller made it. */
+export interface Ask {
+  readonly dialect: Dialect;
+  /** As it came. */
+  readonly bytes: Buffer;
+  readonly body: Untrusted;
+  readonly model: string;
+  readonly stream: boolean;
+  /** The caller asked for the usage event of a stream. */
+  readonly showsUsage: boolean;
+  /** Most tokens the answer may have, all copies together; the default where the caller names no bound. */
+  readonly bound: number;
+  /** Tokens of the question, roughly and rather too many. */
+  readonly promptTokens: number;
+}
+
+const DEFAULT_BOUND = 4_096;
+/** A short body is all text; only longer ones are searched for pictures. */
+const SEARCHED_FROM_BYTES = 16_384;
+/** Text has three to four bytes to a token in most languages. */
+const BYTES_PER_TOKEN = 3;
+const TOKENS_PER_PICTURE = 1_500;
+
+/** @throws AppError `invalid_request` */
+export function readAsk(dialect: Dialect, bytes: Buffer, value: unknown): Ask {
+  const checked = checkOf(dialect.body)(value);
+  if ('error' in checked) throw checked.error;
+  const body = value as Untrusted & { readonly model: string };
+  const named = dialect.bounds.map((key) => body[key]).find((each) => typeof each === 'number');
+  const copies = typeof body.n === 'number' ? body.n : 1;
+  const usual = dialect.bounds.length === 0 ? 0 : DEFAULT_BOUND;
+  return {
+    dialect,
+    bytes,
+    body,
+    model: body.model,
+    stream: body.stream === true,
+    showsUsage: asObject(body.stream_options)?.include_usage === true,
+    bound: (typeof named === 'number' ? named : usual) * copies,
+    promptTokens: estimateTokens(bytes.length, body),
+  };
+}
+
+function estimateTokens(size: number, body: Untrusted): number {
+  if (size < SEARCHED_FROM_BYTES) return Math.ceil(size / BYTES_PER_TOKEN);
+  let text = size;
+  let pictures = 0;
+  for (const data of stringsIn(body)) {
+    if (!isMedia(data)) continue;
+    text -= data.length;
+    pictures++;
+  }
+  return Math.ceil(Math.max(0, text) / BYTES_PER_TOKEN) + pictures * TOKENS_PER_PICTURE;
+}
+
+/** A data URL, or Base64 without a blank in it. */
+const isMedia = (text: string): boolean =>
+  text.startsWith('data:') || (text.length > 1_024 && /^[A-Za-z0-9+/]{1024}/.test(text));
+
+/** What of a body is not said by the caller but names how it is said. */
+const NOT_TEXT = new Set(['model', 'role', 'type', 'detail', 'format', 'id', 'tool_call_id', 'call_id']);
+
+function* stringsIn(root: Untrusted): Generator<string> {
+  const waiting: unknown[] = [root];
+  while (waiting.length > 0) {
+    const value = waiting.pop();
+    if (typeof value === 'string') yield value;
+    else if (Array.isArray(value)) for (let i = value.length - 1; i >= 0; i--) waiting.push(value[i]);
+    else if (typeof value === 'object' && value !== null) {
+      const members = Object.entries(value);
+      for (let i = members.length - 1; i >= 0; i--) {
+        const [key, inner] = members[i] ?? ['', undefined];
+        if (!NOT_TEXT.has(key)) waiting.push(inner);
+      }
+    }
+  }
+}
+
+/** Everything a model reads of a body, without its pictures; and how many those are. */
+export function promptOf(body: Untrusted): { readonly text: string; readonly pictures: number } {
+  const texts = [...stringsIn(body)];
+  const said = texts.filter((text) => !isMedia(text));
+  return { text: said.join('\n'), pictures: texts.length - said.length };
+}
+
+export const pictureTokens = (pictures: number): number => pictures * TOKENS_PER_PICTURE;
+
+/** The bytes to send: the caller's own, but for the model's name behind an alias and the wish for usage. */
+export function toUpstreamBody(ask: Ask, model: string): Buffer {
+  let { bytes } = ask;
+  if (model !== ask.model) bytes = setMember(bytes, 'model', JSON.stringify(model));
+  if (ask.stream && ask.dialect.asksForUsage && !ask.showsUsage) {
+    const options = { ...asObject(ask.body.stream_options), include_usage: true };
+    bytes = setMember(bytes, 'stream_options', JSON.stringify(options));
+  }
+  return bytes;
+}
+
+export const notForChat = (model: string, kind: string): AppError =>
+  new AppError('invalid_request', {
+    params: { detail: `${model} is a model of kind ${kind} and cannot be called at this address.` },
+    param: 'model',
+  });

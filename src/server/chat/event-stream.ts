@@ -1,0 +1,174 @@
+import type { Dialect } from './dialects.ts';
+import { asObject, type Untrusted } from './untrusted.ts';
+import { findUsage, readUsage, tryParse, type Usage } from './usage.ts';
+
+/** Longest event; no upstream's is near it. */
+const MAX_EVENT_BYTES = 1024 * 1024;
+/** Raw events kept for counting; older ones are reduced to their text. */
+const KEPT_BYTES = 64 * 1024;
+const FIRST_BYTES = 2 * 1024;
+const LF = 0x0a;
+const USAGE = '"usage"';
+const ERROR = '"error"';
+
+/**
+ * Looks at an upstream's event stream as it passes. Whole events go on as they came, in the very same buffer wherever
+ * possible; nothing is parsed but events that speak of usage or an error. What passed is remembered, as a stream that
+ * breaks is paid by what came.
+ */
+export class EventStream {
+  readonly #dialect: Dialect;
+  readonly #hidesUsage: boolean;
+  #rest: Buffer | undefined;
+  #kept = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  #length = 0;
+  #text: string[] = [];
+  #usage: Usage | undefined;
+  #marked = false;
+  /** Whether any event has come. */
+  begun = false;
+  /** An error the upstream told inside its stream; nothing passes after it. */
+  error: Untrusted | undefined;
+  /** An event outgrew its bound; nothing passes after it. */
+  overlong = false;
+
+  constructor(dialect: Dialect, hidesUsage: boolean) {
+    this.#dialect = dialect;
+    this.#hidesUsage = hidesUsage;
+  }
+
+  /** What of these bytes, and of those that waited for them, may go on to the caller. */
+  take(bytes: Buffer): Buffer | undefined {
+    const data = this.#rest === undefined ? bytes : Buffer.concat([this.#rest, bytes]);
+    const end = behindLastEvent(data);
+    this.#rest = end === data.length ? undefined : data.subarray(end);
+    if (this.#rest !== undefined && this.#rest.length > MAX_EVENT_BYTES) this.overlong = true;
+    return end === 0 ? undefined : this.#pass(end === data.length ? data : data.subarray(0, end));
+  }
+
+  /** What waited for an end that never came; an upstream may leave out the last blank line. */
+  finish(): Buffer | undefined {
+    const rest = this.#rest;
+    this.#rest = undefined;
+    if (rest === undefined || !isWhole(rest.toString('utf8'))) return undefined;
+    return this.#pass(Buffer.concat([rest, Buffer.from('\n\n')]));
+  }
+
+  /** Whether the stream said that it is complete, which a connection that just closes does not. */
+  get complete(): boolean {
+    return this.#marked || this.#hasEndMark();
+  }
+
+  get usage(): Usage | undefined {
+    return this.#usage ?? findUsage(this.#kept.toString('utf8', 0, this.#length));
+  }
+
+  /** The generated text so far, without errors. */
+  text(): string {
+    this.#reduce();
+    return this.#text.join('');
+  }
+
+  #pass(events: Buffer): Buffer | undefined {
+    this.begun = true;
+    const sound = events.indexOf(ERROR) === -1 ? events : this.#beforeError(events);
+    if (sound === undefined) return undefined;
+    this.#keep(sound);
+    return this.#hidesUsage && sound.indexOf(USAGE) !== -1 ? this.#withoutUsage(sound) : sound;
+  }
+
+  /** An error may quote what the upstream was sent, so its event is never passed on; the caller is told in our words. */
+  #beforeError(events: Buffer): Buffer | undefined {
+    const before: string[] = [];
+    for (const event of eventsIn(events.toString('utf8'))) {
+      const error = toError(tryParse(dataOf(event)));
+      if (error !== undefined) {
+        this.error = error;
+        return before.length === 0 ? undefined : Buffer.from(before.join(''));
+      }
+      before.push(event);
+    }
+    return events;
+  }
+
+  /** Drops the event that exists for usage alone: it has no choices. */
+  #withoutUsage(events: Buffer): Buffer | undefined {
+    const shown: string[] = [];
+    let hidden = false;
+    for (const event of eventsIn(events.toString('utf8'))) {
+      const value = event.includes(USAGE) ? asObject(tryParse(dataOf(event))) : undefined;
+      const usage = readUsage(value?.usage);
+      if (usage !== undefined) this.#usage = usage;
+      if (asObject(value?.usage) !== undefined && Array.isArray(value?.choices) && value.choices.length === 0)
+        hidden = true;
+      else shown.push(event);
+    }
+    if (!hidden) return events;
+    return shown.length === 0 ? undefined : Buffer.from(shown.join(''));
+  }
+
+  #keep(events: Buffer): void {
+    if (this.#length + events.length > KEPT_BYTES) this.#reduce();
+    if (this.#length + events.length > this.#kept.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.#kept.length, this.#length + events.length));
+      this.#kept.copy(larger, 0, 0, this.#length);
+      this.#kept = larger;
+    }
+    events.copy(this.#kept, this.#length);
+    this.#length += events.length;
+  }
+
+  #reduce(): void {
+    if (this.#length === 0) return;
+    const kept = this.#kept.toString('utf8', 0, this.#length);
+    this.#marked ||= this.#hasEndMark();
+    this.#usage = findUsage(kept) ?? this.#usage;
+    for (const event of eventsIn(kept)) {
+      const value = asObject(tryParse(dataOf(event)));
+      if (value !== undefined) this.#text.push(this.#dialect.textOfEvent(value));
+    }
+    this.#length = 0;
+  }
+
+  #hasEndMark(): boolean {
+    const kept = this.#kept.subarray(0, this.#length);
+    return this.#dialect.endMarks.some((mark) => kept.includes(mark));
+  }
+}
+
+/** Index behind the last blank line (HTML standard, 9.2.6: lines end in LF or CR LF; a lone CR is used by nobody). */
+function behindLastEvent(data: Buffer): number {
+  const { length } = data;
+  if (length > 1 && data[length - 1] === LF && data[length - 2] === LF) return length;
+  return Math.max(behind(data, '\n\n'), behind(data, '\r\n\r\n'));
+}
+
+function behind(data: Buffer, mark: string): number {
+  const at = data.lastIndexOf(mark);
+  return at === -1 ? 0 : at + mark.length;
+}
+
+/** Events with the blank line behind each. */
+const eventsIn = (text: string): string[] =>
+  text.match(/[\s\S]*?(?:\r?\n\r?\n|$)/g)?.filter((event) => event !== '') ?? [];
+
+/** The data lines of one event, joined. */
+function dataOf(event: string): string {
+  if (event.startsWith('data: ') && event.indexOf('\n', 6) >= event.trimEnd().length) return event.slice(6).trimEnd();
+  return event
+    .split(/\r?\n/)
+    .filter((line) => line.startsWith('data:'))
+    .map((line) => line.slice(5).trimStart())
+    .join('\n');
+}
+
+const isWhole = (event: string): boolean => dataOf(event) === '[DONE]' || tryParse(dataOf(event)) !== undefined;
+
+/** `{error: {…}}` of chat, `{type: "error", …}` of responses. */
+function toError(value: unknown): Untrusted | undefined {
+  const event = asObject(value);
+  if (event === undefined) return undefined;
+  if (event.type === 'error') return asObject(event.error) ?? event;
+  if (typeof event.error === 'string') return { message: event.error };
+  return asObject(event.error);
+}

@@ -1,0 +1,92 @@
+import type { ChatPrice, ResolvedModel, VideoPrice } from '../channels/channels.ts';
+import { AppError } from '../platform/errors.ts';
+import type { ModelCaller } from '../platform/http/caller.ts';
+import type { Allowances } from '../quota/quota.ts';
+import { type Ask, notForChat } from './ask.ts';
+import type { Books } from './books.ts';
+import { Charge } from './charge.ts';
+import type { Client } from './client.ts';
+import { CHAT, EMBEDDINGS, IMAGES } from './dialects.ts';
+import type { PictureRelay } from './picture-relay.ts';
+import { isChatPrice, type PriceOf } from './pricing.ts';
+import { Run, type RunParts } from './run.ts';
+
+export interface RelayParts extends Omit<RunParts, 'over'> {
+  readonly allowances: Pick<Allowances, 'permittedModels'>;
+  readonly books: Books;
+  readonly priceOf: PriceOf;
+  readonly pictures: PictureRelay;
+}
+
+const TICK_MS = 1_000;
+
+/** Serves model calls: who may, at which price, over which channel. */
+export class Relay {
+  readonly #parts: RelayParts;
+  readonly #runParts: RunParts;
+  readonly #runs = new Set<Run>();
+  readonly #ticker: NodeJS.Timeout;
+
+  constructor(parts: RelayParts) {
+    this.#parts = parts;
+    this.#runParts = { ...parts, over: (run) => void this.#runs.delete(run) };
+    this.#ticker = setInterval(
+      () => {
+        const now = performance.now();
+        for (const run of this.#runs) run.tick(now);
+      },
+      Math.min(TICK_MS, parts.keepAliveMs),
+    );
+    this.#ticker.unref();
+  }
+
+  /**
+   * Resolves when the call is on its way; its answer follows through `client`.
+   *
+   * @throws AppError `model_not_found`, `model_not_allowed`, `quota_not_enough`, `upstream_unavailable` …: nothing is taken
+   */
+  async serve(caller: ModelCaller, ask: Ask, client: Client): Promise<void> {
+    const { channels, books, pictures } = this.#parts;
+    const model = await this.#modelFor(caller, ask);
+    const candidates = await channels.candidates(model);
+    if (candidates.length === 0) throw new AppError('upstream_unavailable');
+    const charge = new Charge(books, ask, client.ref, this.#priceOf(model, ask));
+    const work = { ask, client, charge, model, candidates };
+    if (model.vendor === 'jimeng') return pictures.serve(caller, work);
+    await charge.reserve(caller, model.id);
+    const run = new Run(this.#runParts, work);
+    this.#runs.add(run);
+    run.begin();
+  }
+
+  close(): void {
+    clearInterval(this.#ticker);
+  }
+
+  async #modelFor(caller: ModelCaller, { model: id, dialect }: Ask): Promise<ResolvedModel> {
+    const { channels, allowances } = this.#parts;
+    const model = await channels.model(id);
+    if (model === undefined) throw new AppError('model_not_found', { params: { model: id }, param: 'model' });
+    const permitted = await allowances.permittedModels(caller.userId);
+    const allowed =
+      (caller.models.length === 0 || caller.models.includes(id)) && (permitted === undefined || permitted.has(id));
+    if (!allowed) throw new AppError('model_not_allowed', { params: { model: id }, param: 'model' });
+    const isPictures = model.vendor === 'jimeng' && model.kind === 'image' && (dialect === CHAT || dialect === IMAGES);
+    const isOpenAi =
+      model.vendor === 'openai' && model.kind !== 'video' && !(model.kind === 'image' && dialect === EMBEDDINGS);
+    if (!isPictures && !isOpenAi) throw notForChat(id, model.kind);
+    return model;
+  }
+
+  /** Models with a price by tokens are paid by them, pictures by the piece. */
+  #priceOf({ price }: ResolvedModel, { body, dialect }: Ask): ChatPrice | number {
+    if (isChatPrice(price)) return price;
+    const { size, quality, n } = body;
+    const factors = {
+      ...(typeof size === 'string' ? { size } : {}),
+      ...(typeof quality === 'string' ? { quality } : {}),
+    };
+    const count = dialect === IMAGES && typeof n === 'number' ? n : 1;
+    return this.#parts.priceOf(price as VideoPrice, { seconds: 0, factors }) * count;
+  }
+}

@@ -1,0 +1,283 @@
+import type { Channel, Channels, ResolvedModel } from '../channels/channels.ts';
+import { AppError } from '../platform/errors.ts';
+import type { Log } from '../platform/log.ts';
+import type { ExchangeControl, ExchangeHandler, Outbound, OutboundError } from '../platform/outbound/outbound.ts';
+import { type Ask, toUpstreamBody } from './ask.ts';
+import type { Charge } from './charge.ts';
+import type { Audience, Client } from './client.ts';
+import { EventStream } from './event-stream.ts';
+import { asObject } from './untrusted.ts';
+import {
+  type Refusal,
+  readLoss,
+  readRefusal,
+  readStreamError,
+  toRequest,
+  type UpstreamTimes,
+} from './upstreams/openai.ts';
+import { findUsage, tryParse } from './usage.ts';
+
+export interface RunParts {
+  readonly outbound: Outbound;
+  readonly channels: Channels;
+  readonly log: Log;
+  readonly times: UpstreamTimes;
+  /** Silence after which a comment keeps proxies from closing a stream. */
+  readonly keepAliveMs: number;
+  /** Told when the run is over. */
+  over(run: Run): void;
+}
+
+export interface RunWork {
+  readonly ask: Ask;
+  readonly client: Client;
+  readonly charge: Charge;
+  readonly model: ResolvedModel;
+  /** In the order to ask them; at least one. */
+  readonly candidates: readonly Channel[];
+}
+
+const MAX_TRIES = 3;
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const MAX_REFUSAL_BYTES = 64 * 1024;
+/** Longer answers (vectors, pictures) are not parsed as a whole, only searched for their usage. */
+const PARSED_BYTES = 1024 * 1024;
+/** A caller who does not read for this long has gone, whatever the connection says. */
+const STALL_MS = 60_000;
+const COMMENT = ': keep-alive\n\n';
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/**
+ * One model call between its caller and an upstream. `asking` until a status has come, then one of `refused`, `whole` and
+ * `streaming`. Another channel is asked only while no byte of an answer has come.
+ */
+type Phase = 'asking' | 'refused' | 'whole' | 'streaming' | 'over';
+
+export class Run implements ExchangeHandler, Audience {
+  readonly #parts: RunParts;
+  readonly #work: RunWork;
+  #phase: Phase = 'asking';
+  #try = -1;
+  #control: ExchangeControl | undefined;
+  #status = 0;
+  #headers: Readonly<Record<string, string>> = {};
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #stream: EventStream | undefined;
+  #gone = false;
+  /** Times of `performance.now()`; the pause is 0 while the caller keeps up. */
+  #wroteAt = 0;
+  #pausedAt = 0;
+
+  constructor(parts: RunParts, work: RunWork) {
+    this.#parts = parts;
+    this.#work = work;
+  }
+
+  begin(): void {
+    this.#work.client.watch(this);
+    if (!this.#gone) this.#askNext();
+  }
+
+  head(status: number, headers: Readonly<Record<string, string>>, control: ExchangeControl): void {
+    this.#control = control;
+    this.#status = status;
+    this.#headers = headers;
+    if (status < 200 || status > 299) this.#phase = 'refused';
+    else if (headers['content-type']?.startsWith('text/event-stream')) {
+      this.#phase = 'streaming';
+      this.#wroteAt = performance.now();
+      const { ask } = this.#work;
+      this.#stream = new EventStream(ask.dialect, ask.dialect.asksForUsage && !ask.showsUsage);
+    } else this.#phase = 'whole';
+  }
+
+  chunk(bytes: Buffer, control: ExchangeControl): void {
+    if (this.#phase === 'streaming') return void this.#pass(bytes, control);
+    this.#size += bytes.length;
+    if (this.#size <= (this.#phase === 'refused' ? MAX_REFUSAL_BYTES : MAX_ANSWER_BYTES)) this.#chunks.push(bytes);
+    else if (this.#phase === 'refused') this.#refused(this.#readRefusal(), control);
+    else this.#refused(tooLong(), control);
+  }
+
+  end(): void {
+    if (this.#phase === 'refused') this.#refused(this.#readRefusal());
+    else if (this.#phase === 'whole') this.#finishWhole();
+    else if (this.#phase === 'streaming') this.#finishStream();
+  }
+
+  fail(error: OutboundError): void {
+    if (this.#phase === 'over') return;
+    if (this.#gone) return void this.#abandon(error.mayHaveArrived);
+    if (this.#phase === 'refused') return void this.#refused(this.#readRefusal());
+    if (this.#phase === 'streaming' && this.#stream?.begun === true) return void this.#breakOff(readLoss(error));
+    this.#refused(readLoss(error));
+  }
+
+  /** The caller went away: the upstream is stopped at once. */
+  left(): void {
+    if (this.#phase === 'over') return;
+    this.#gone = true;
+    if (this.#control === undefined) this.#abandon(false);
+    else this.#control.abort();
+  }
+
+  drained(): void {
+    if (this.#pausedAt === 0 || this.#phase === 'over') return;
+    this.#pausedAt = 0;
+    this.#control?.resume();
+  }
+
+  /** Called every now and then. */
+  tick(now: number): void {
+    const { client } = this.#work;
+    if (this.#pausedAt > 0) {
+      if (now - this.#pausedAt > STALL_MS) client.cut();
+    } else if (this.#phase === 'streaming' && now - this.#wroteAt >= this.#parts.keepAliveMs) this.#write(COMMENT);
+  }
+
+  get #channel(): Channel {
+    const channel = this.#work.candidates[this.#try];
+    if (channel === undefined) throw new Error('no channel has been asked');
+    return channel;
+  }
+
+  #askNext(): void {
+    const { ask, model } = this.#work;
+    const attempt = ++this.#try;
+    this.#phase = 'asking';
+    this.#control = undefined;
+    this.#chunks = [];
+    this.#size = 0;
+    this.#stream = undefined;
+    const body = toUpstreamBody(ask, model.target);
+    const control = this.#parts.outbound.stream(
+      toRequest(this.#channel, ask.dialect.path, body, this.#parts.times),
+      this,
+    );
+    // A request that is refused before it leaves has asked the next one by now.
+    if (this.#try === attempt) this.#control ??= control;
+  }
+
+  #pass(bytes: Buffer, control: ExchangeControl): void {
+    const stream = this.#stream;
+    if (stream === undefined) return;
+    const events = stream.take(bytes);
+    if (events !== undefined && !this.#write(events) && this.#pausedAt === 0) {
+      this.#pausedAt = performance.now();
+      control.pause();
+    }
+    if (stream.error !== undefined) this.#breakOff(readStreamError(this.#channel, stream.error), control);
+    else if (stream.overlong) this.#breakOff(tooLong(), control);
+  }
+
+  #write(data: Buffer | string): boolean {
+    const { client } = this.#work;
+    if (!client.streaming) client.openStream();
+    this.#wroteAt = performance.now();
+    return client.write(data);
+  }
+
+  #finishStream(): void {
+    const { client, charge } = this.#work;
+    const stream = this.#stream;
+    if (stream === undefined) return;
+    const rest = stream.finish();
+    if (rest !== undefined) this.#write(rest);
+    if (stream.error !== undefined) return void this.#breakOff(readStreamError(this.#channel, stream.error));
+    if (!stream.complete) return void this.#breakOff(cutShort());
+    this.#done();
+    this.#parts.channels.report({ channelId: this.#channel.id, model: this.#work.model.id, outcome: 'ok' });
+    if (!client.streaming) client.openStream();
+    client.end();
+    charge.settle(stream);
+  }
+
+  #finishWhole(): void {
+    const { client, charge, ask, model } = this.#work;
+    const body =
+      this.#chunks.length === 1 && this.#chunks[0] !== undefined ? this.#chunks[0] : Buffer.concat(this.#chunks);
+    const text = body.toString('utf8');
+    const answer = body.length <= PARSED_BYTES ? asObject(tryParse(text)) : undefined;
+    const isWhole =
+      body.length > PARSED_BYTES ? text.startsWith('{') && text.trimEnd().endsWith('}') : answer !== undefined;
+    if (!isWhole) return void this.#refused(malformed());
+    if (answer?.error !== undefined && answer.error !== null) return void this.#refused(this.#readRefusal());
+    this.#done();
+    this.#parts.channels.report({ channelId: this.#channel.id, model: model.id, outcome: 'ok' });
+    client.answer(JSON_TYPE, body);
+    charge.settle({
+      usage: findUsage(text),
+      complete: true,
+      text: () => ask.dialect.textOfAnswer(answer ?? {}),
+    });
+  }
+
+  #readRefusal(): Refusal {
+    const body = Buffer.concat(this.#chunks).toString('utf8');
+    // HTTP 200 around an error is some gateways' way.
+    const status = this.#status < 300 ? 502 : this.#status;
+    return readRefusal(this.#channel, status, this.#headers, body);
+  }
+
+  /** No answer has begun: the next channel is asked where that makes sense, else the caller hears why not. */
+  #refused(refusal: Refusal, control?: ExchangeControl): void {
+    const { client, charge, candidates, ask } = this.#work;
+    this.#tell(refusal);
+    const hasNext = this.#try + 1 < Math.min(MAX_TRIES, candidates.length);
+    this.#phase = 'over';
+    control?.abort();
+    if (refusal.retryable && hasNext && !client.streaming && !client.gone) return void this.#askNext();
+    this.#done();
+    charge.refund();
+    client.fail(refusal.error, ask.dialect);
+  }
+
+  /** The answer had begun: it ends with an error, and what came is paid. Without any text nothing is. */
+  #breakOff(refusal: Refusal, control?: ExchangeControl): void {
+    const { client, charge, ask } = this.#work;
+    const stream = this.#stream;
+    this.#tell(refusal);
+    this.#done();
+    control?.abort();
+    if (stream === undefined || stream.text() === '') charge.refund();
+    else charge.settle(stream);
+    client.fail(refusal.error, ask.dialect);
+  }
+
+  /** The caller left: what came until then is paid, the question too once it was sent. */
+  #abandon(wasSent: boolean): void {
+    const { charge } = this.#work;
+    const wasRefused = this.#phase === 'refused';
+    this.#done();
+    if (!wasSent || wasRefused) charge.refund();
+    else charge.settle(this.#stream ?? { usage: undefined, text: () => '', complete: false });
+  }
+
+  #tell({ outcome, message, code, retryAfterMs }: Refusal): void {
+    this.#parts.channels.report({
+      channelId: this.#channel.id,
+      model: this.#work.model.id,
+      outcome,
+      message,
+      code,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    });
+  }
+
+  #done(): void {
+    this.#phase = 'over';
+    this.#parts.over(this);
+  }
+}
+
+const broken = (message: string, code: string): Refusal => ({
+  outcome: 'capacity',
+  retryable: false,
+  error: new AppError('upstream_error'),
+  message,
+  code,
+});
+const tooLong = (): Refusal => broken('the answer is longer than it may be', 'too_long');
+const malformed = (): Refusal => broken('the answer is not JSON', 'malformed');
+const cutShort = (): Refusal => broken('the stream ended without its end', 'cut');

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createOpenAI } from '@ai-sdk/openai';
+import { APICallError, generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai';
+import OpenAI, { APIError } from 'openai';
+import { type ChatService, startChat } from './service.ts';
+
+/** The two clients most people use, as they use them. */
+let service: ChatService;
+let openai: OpenAI;
+before(async () => {
+  service = await startChat('sqlite::memory:');
+  openai = new OpenAI({ apiKey: service.key, baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
+});
+after(() => service.stop());
+
+const said = (content: string) => ({ model: 'sandbox-chat', messages: [{ role: 'user' as const, content }] });
+const WEATHER = {
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+  additionalProperties: false,
+} as const;
+
+test('openai: whole, streamed, models, embeddings, responses', async () => {
+  const whole = await openai.chat.completions.create(said('[chunks=3]'));
+  assert.equal(whole.choices[0]?.message.content, 'the light of');
+  assert.equal(whole.usage?.completion_tokens, 3);
+  let text = '';
+  for await (const chunk of await openai.chat.completions.create({ ...said('[chunks=4]'), stream: true }))
+    text += chunk.choices[0]?.delta.content ?? '';
+  assert.equal(text, 'the light of day');
+  const names = (await openai.models.list()).data.map(({ id }) => id);
+  assert.ok(names.includes('sandbox-chat'));
+  const vectors = await openai.embeddings.create({
+    model: 'sandbox-embedding',
+    input: ['a', 'b'],
+    encoding_format: 'float',
+  });
+  assert.equal(vectors.data.length, 2);
+  const response = await openai.responses.create({ model: 'sandbox-chat', input: '[chunks=2]' });
+  assert.equal(response.output_text, 'the light');
+  let heard = '';
+  for await (const event of await openai.responses.create({ model: 'sandbox-chat', input: '[chunks=3]', stream: true }))
+    if (event.type === 'response.output_text.delta') heard += event.delta;
+  assert.equal(heard, 'the light of');
+});
+
+test('openai: tool calls, streamed', async () => {
+  const stream = openai.chat.completions.stream({
+    ...said('weather?'),
+    tools: [{ type: 'function', function: { name: 'weather', parameters: WEATHER } }],
+  });
+  const [choice] = (await stream.finalChatCompletion()).choices;
+  const [call] = choice?.message.tool_calls ?? [];
+  assert.equal(call?.type === 'function' && call.function.name, 'weather');
+  assert.deepEqual(call?.type === 'function' && JSON.parse(call.function.arguments), { city: 'Paris' });
+});
+
+test('openai: errors by class, code and reason', async () => {
+  const failure = async (work: () => Promise<unknown>): Promise<APIError> => {
+    try {
+      await work();
+    } catch (error) {
+      if (error instanceof APIError) return error;
+      throw error;
+    }
+    throw new Error('it did not fail');
+  };
+  const stranger = new OpenAI({ apiKey: 'sk-wrong', baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
+  const unknown = await failure(() => stranger.chat.completions.create(said('x')));
+  assert.deepEqual([unknown.status, unknown.code], [401, 'invalid_api_key']);
+  const missing = await failure(() => openai.chat.completions.create({ ...said('x'), model: 'gpt-none' }));
+  assert.deepEqual([missing.status, missing.code, missing.param], [404, 'model_not_found', 'model']);
+  assert.match(missing.message, /gpt-none/);
+  const poor = await failure(() => openai.chat.completions.create({ ...said('x'), max_tokens: 90_000_000 }));
+  assert.deepEqual([poor.status, poor.code], [403, 'quota_not_enough']);
+  service.sandbox.control.fault({ vendor: 'openai', kind: 'rate', retryAfter: '7' });
+  const fast = await failure(() => openai.chat.completions.create(said('x')));
+  assert.deepEqual([fast.status, fast.code, fast.headers?.get('retry-after')], [429, 'rate_limit_exceeded', '7']);
+  const cut = await failure(async () => {
+    for await (const _ of await openai.chat.completions.create({ ...said('[chunks=9] [cut=4]'), stream: true }));
+  });
+  assert.equal(cut.code, 'upstream_error');
+  assert.match(cut.message, /failed to answer/);
+});
+
+test('openai: an abort stops the upstream and pays for what came', async () => {
+  const stream = await openai.chat.completions.create({ ...said('[chunks=500] [delay=5]'), stream: true });
+  let words = 0;
+  for await (const _ of stream) if (++words === 20) break;
+  const [end] = await service.settled();
+  assert.equal(end?.kind, 'settle');
+  assert.ok((end?.charged ?? 0) >= 19 * 4, `${end?.charged}`);
+  assert.ok((end?.charged ?? 0) < 200 * 4, `${end?.charged}`);
+});
+
+test('ai sdk: text, streams, tools, errors, abort', async () => {
+  const provider = createOpenAI({ apiKey: service.key, baseURL: `${service.baseUrl}/v1` });
+  const chat = provider.chat('sandbox-chat');
+  const whole = await generateText({ model: chat, prompt: '[chunks=3]' });
+  assert.deepEqual([whole.text, whole.usage.outputTokens], ['the light of', 3]);
+  const streamed = streamText({ model: chat, prompt: '[chunks=5]' });
+  let text = '';
+  for await (const piece of streamed.textStream) text += piece;
+  assert.equal(text, 'the light of day and');
+  assert.equal((await streamed.usage).outputTokens, 5);
+  const responses = await generateText({ model: provider.responses('sandbox-chat'), prompt: '[chunks=2]' });
+  assert.equal(responses.text, 'the light');
+
+  const asked: unknown[] = [];
+  const weather = tool({
+    description: 'the weather of a city',
+    inputSchema: jsonSchema<{ city: string }>(WEATHER),
+    execute: async (input) => {
+      asked.push(input);
+      return 'sunny';
+    },
+  });
+  const told = await generateText({ model: chat, prompt: '[chunks=2]', tools: { weather }, stopWhen: stepCountIs(3) });
+  assert.deepEqual([asked, told.text], [[{ city: 'Paris' }], 'the light']);
+
+  await assert.rejects(
+    generateText({ model: provider.chat('gpt-none'), prompt: 'x', maxRetries: 0 }),
+    (error) => APICallError.isInstance(error) && error.statusCode === 404 && /gpt-none/.test(error.message),
+  );
+  const errors: unknown[] = [];
+  const cut = streamText({
+    model: chat,
+    prompt: '[chunks=9] [cut=4]',
+    onError: ({ error }) => void errors.push(error),
+  });
+  await cut.consumeStream();
+  assert.match(JSON.stringify(errors), /failed to answer|upstream_error/);
+
+  const controller = new AbortController();
+  const aborted = streamText({ model: chat, prompt: '[chunks=500] [delay=5]', abortSignal: controller.signal });
+  let pieces = 0;
+  for await (const _ of aborted.textStream) if (++pieces === 10) controller.abort();
+  const [end] = await service.settled();
+  assert.ok(end?.kind === 'settle' && end.charged >= 36 && end.charged < 800, JSON.stringify(end));
+});

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { forEachDatabase } from '../databases.ts';
+import { assertBooks } from '../faults/books.ts';
+import { model } from '../operator.ts';
+import { type ChatService, eventsOf, question, spokenIn, startChat } from './service.ts';
+
+forEachDatabase((name, _open, freshUrl) => {
+  let service: ChatService;
+  before(async () => {
+    service = await startChat(await freshUrl(), { channels: 4 });
+  });
+  afterEach(async () => {
+    service.sandbox.control.clearFaults();
+    service.sandbox.control.clearRequests();
+    await service.settled();
+    await assertBooks(service.app.database);
+  });
+  after(() => service.stop());
+  const sent = () => service.sandbox.control.requests({ vendor: 'openai', operation: 'submit' });
+
+  test(`${name}: a whole answer passes unchanged and is paid by the upstream's usage`, async () => {
+    const { status, body, headers } = await service.ask('[chunks=5] hello');
+    assert.equal(status, 200);
+    const usage = body.usage as unknown as { prompt_tokens: number; completion_tokens: number };
+    assert.equal(usage.completion_tokens, 5);
+    assert.ok(headers.get('x-request-id'));
+    const [end, begin] = await service.settled();
+    assert.equal(end?.kind, 'settle');
+    assert.equal(end?.charged, usage.prompt_tokens + 4 * 5);
+    assert.equal(begin?.kind, 'reserve');
+    assert.equal(begin?.ref, `req_${headers.get('x-request-id')}`);
+  });
+
+  test(`${name}: /v2 is the same address`, async () => {
+    const { status } = await model(service.baseUrl, service.key, 'POST', '/v2/chat/completions', question('hi'));
+    assert.equal(status, 200);
+  });
+
+  test(`${name}: a stream arrives whole and in order, its usage asked for, used and hidden`, async () => {
+    const text = await (await service.stream('[chunks=40] hello')).text();
+    assert.equal(spokenIn(text).split(' ').length, 40);
+    assert.equal(eventsOf(text).at(-1), '[DONE]');
+    assert.ok(!text.includes('"usage":{'));
+    assert.equal((sent()[0]?.body.toString() ?? '').includes('"include_usage":true'), true);
+    const [end] = await service.settled();
+    assert.equal(end?.kind, 'settle');
+    assert.ok((end?.charged ?? 0) > 160 && (end?.charged ?? 0) < 200, String(end?.charged));
+  });
+
+  test(`${name}: who asks for usage gets it`, async () => {
+    const text = await (await service.stream('[chunks=3]', { stream_options: { include_usage: true } })).text();
+    const last = JSON.parse(eventsOf(text).at(-2) ?? '');
+    assert.deepEqual([last.choices, last.usage.completion_tokens], [[], 3]);
+  });
+
+  test(`${name}: unknown fields, large numbers and pictures travel as they were written`, async () => {
+    const body =
+      '{ "temperature" : 1.10, "big":9007199254740993, "messages":[{"role":"user","content":[{"type":"text","text":"\\u00e9 [chunks=1]"},' +
+      '{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}], "model":"sandbox-chat","x_own":{"a":[1,{}]} }';
+    const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
+      body,
+    });
+    assert.equal(response.status, 200);
+    assert.equal(sent()[0]?.body.toString(), body);
+  });
+
+  test(`${name}: without usage tokens are counted, absurd ones are not believed`, async () => {
+    for (const usage of [0, -1, 2]) {
+      assert.equal((await service.ask(`[chunks=6] [usage=${usage}]`)).status, 200);
+      const [end] = await service.settled();
+      assert.equal(end?.kind, 'settle', `usage ${usage}`);
+      assert.ok((end?.charged ?? 0) >= 6 * 4 && (end?.charged ?? 0) < 6 * 4 + 40, `usage ${usage}: ${end?.charged}`);
+    }
+    const text = await (await service.stream('[chunks=6] [usage=0]')).text();
+    assert.equal(spokenIn(text).split(' ').length, 6);
+    const [end] = await service.settled();
+    assert.ok((end?.charged ?? 0) >= 24 && (end?.charged ?? 0) < 64, String(end?.charged));
+  });
+
+  test(`${name}: connect errors, 429 and 5xx go on to the next channel, other failures do not`, async () => {
+    for (const kind of ['429', '500', '503', 'reset', 'unauthorized', 'billing'] as const) {
+      service.sandbox.control.fault({ vendor: 'openai', kind });
+      const { status } = await service.ask('[chunks=2]');
+      assert.equal(status, 200, kind);
+    }
+    service.sandbox.control.clearRequests();
+    const refused = await service.ask('[chunks=2]', { messages: [] });
+    assert.equal(refused.status, 400);
+    service.sandbox.control.fault({ vendor: 'openai', kind: 'policy' });
+    const { status, body } = await service.ask('[chunks=2]');
+    assert.deepEqual([status, sent().length], [400, 1]);
+    const error = body.error as unknown as { message: string; code: string };
+    assert.equal(error.code, 'content_policy_violation');
+    assert.match(error.message, /safety system/);
+    const [end] = await service.settled();
+    assert.equal(end?.kind, 'refund');
+  });
+
+  test(`${name}: with no channel left the failure says so and costs nothing`, async () => {
+    for (const [kind, expected, code] of [
+      ['rate', 429, 'rate_limit_exceeded'],
+      ['500', 502, 'upstream_error'],
+      ['503', 503, 'upstream_unavailable'],
+      ['504', 504, 'upstream_timeout'],
+      ['unauthorized', 502, 'upstream_error'],
+      ['html', 502, 'upstream_error'],
+    ] as const) {
+      const fault = service.sandbox.control.fault({ vendor: 'openai', kind, times: 9 });
+      const { status, body } = await service.ask('[chunks=2]');
+      fault.remove();
+      assert.equal(status, expected, kind);
+      assert.equal((body.error as unknown as { code: string }).code, code, kind);
+      assert.ok(!JSON.stringify(body).includes('sandbox-openai'), 'no word of the key');
+      const [end] = await service.settled();
+      assert.equal(end?.kind, 'refund', kind);
+    }
+  });
+
+  test(`${name}: a stream the upstream cuts ends in an error event and costs what came`, async () => {
+    for (const fault of ['cut', 'stop', 'error']) {
+      const text = await (await service.stream(`[chunks=20] [${fault}=7]`)).text();
+      const events = eventsOf(text);
+      assert.equal(spokenIn(text).split(' ').length, 7, fault);
+      assert.ok(!events.includes('[DONE]'), fault);
+      assert.equal(JSON.parse(events.at(-1) ?? '').error.code, 'upstream_error', fault);
+      assert.ok(!text.includes('sandbox-openai'), 'no word of the key');
+      const [end] = await service.settled();
+      assert.equal(end?.kind, 'settle');
+      assert.ok((end?.charged ?? 0) >= 28 && (end?.charged ?? 0) < 28 + 60, `${fault}: ${end?.charged}`);
+    }
+  });
+
+  test(`${name}: other model calls are relayed and paid too`, async () => {
+    const call = (path: string, body: object) => model(service.baseUrl, service.key, 'POST', path, body);
+    assert.equal((await call('/v1/embeddings', { model: 'sandbox-embedding', input: 'a few words' })).status, 200);
+    assert.ok(((await service.settled())[0]?.charged ?? 0) > 0);
+    const image = await call('/v1/images/generations', { model: 'sandbox-image', prompt: 'a cat', n: 2 });
+    assert.equal(image.status, 200);
+    assert.equal((await service.settled())[0]?.charged, 2_000);
+    const response = await call('/v1/responses', { model: 'sandbox-chat', input: '[chunks=4] hello' });
+    assert.equal(response.body.status, 'completed');
+    assert.ok(((await service.settled())[0]?.charged ?? 0) >= 16);
+  });
+
+  test(`${name}: refusals have OpenAI's shape and take nothing`, async () => {
+    const url = service.baseUrl;
+    const path = '/v1/chat/completions';
+    const before = (await service.settled()).length;
+    const cases: [number, string, Promise<{ status: number; body: { [key: string]: unknown } }>][] = [
+      [401, 'invalid_api_key', model(url, 'sk-wrong', 'POST', path, question('x'))],
+      [404, 'model_not_found', service.ask('x', { model: 'nothing' })],
+      [400, 'invalid_request', service.ask('x', { model: 'jimeng_v30' })],
+      [400, 'invalid_request', service.ask('x', { max_tokens: -1 })],
+      [400, 'invalid_request', service.ask('x', { n: 1.5 })],
+      [400, 'invalid_request', service.ask('x', { stream: 'yes' })],
+      [403, 'quota_not_enough', service.ask('x', { max_tokens: 99_000_000 })],
+      [
+        403,
+        'model_not_allowed',
+        model(url, await service.operator.makeToken({ models: ['other'] }), 'POST', path, question('x')),
+      ],
+    ];
+    for (const [status, code, answer] of cases) {
+      const { status: got, body } = await answer;
+      const error = body.error as { code: string; message: string; type: string };
+      assert.deepEqual([got, error.code], [status, code], JSON.stringify(body));
+      assert.deepEqual(Object.keys(error).sort(), ['code', 'message', 'param', 'type']);
+    }
+    assert.equal((await service.settled()).length, before);
+  });
+
+  test(`${name}: a request id used twice is two calls in the books`, async () => {
+    for (const _ of [1, 2]) {
+      const { status, headers } = await service.ask('[chunks=1]', {}, { 'x-request-id': 'my-id' });
+      assert.deepEqual([status, headers.get('x-request-id')], [200, 'my-id']);
+    }
+    const rows = await service.settled();
+    assert.ok(rows[0]?.ref.startsWith('req_my-id.'));
+    assert.notEqual(rows[0]?.ref, rows[2]?.ref);
+  });
+
+  test(`${name}: an alias is served by its target, under its own name in the books`, async () => {
+    await service.operator.call('POST', '/api/admin/models', { id: 'my-alias', alias_of: 'sandbox-chat' });
+    const { status } = await service.ask('[chunks=1]', { model: 'my-alias' });
+    assert.equal(status, 200);
+    assert.equal(JSON.parse(sent()[0]?.body.toString() ?? '').model, 'sandbox-chat');
+  });
+
+  test(`${name}: junk is refused in the envelope`, async () => {
+    const send = async (body: string, headers: Record<string, string> = {}) => {
+      const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json', ...headers },
+        body,
+      });
+      return { status: response.status, error: ((await response.json()) as { error: { code: string } }).error };
+    };
+    const deep = `{"model":"sandbox-chat","messages":[${'['.repeat(1_000)}${']'.repeat(1_000)}]}`;
+    for (const [body, status] of [
+      ['{', 400],
+      ['[]', 400],
+      ['null', 400],
+      ['{"model":"sandbox-chat","messages":[{"role":"user","content":"\\u0000"}]}', 400],
+      ['{"model":"sandbox-chat","messages":[{}],"__proto__":{"x":1}}', 400],
+      [deep, 400],
+    ] as const)
+      assert.equal((await send(body)).status, status, body.slice(0, 40));
+    assert.equal((await send('{}', { 'content-type': 'text/plain' })).status, 415);
+  });
+});
