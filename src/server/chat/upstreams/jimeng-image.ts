@@ -57,6 +57,8 @@ const MEANINGS: Readonly<Record<string, readonly [reason: ErrorReason, retryable
   50501: ['capacity', true],
   50511: ['policy', false],
   50512: ['policy', false],
+  50516: ['policy', false],
+  50517: ['policy', false],
   50518: ['policy', false],
   50519: ['policy', false],
   50520: ['capacity', false],
