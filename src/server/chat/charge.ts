@@ -52,8 +52,10 @@ export class Charge {
     if (this.#over) return;
     this.#over = true;
     const { usage } = came;
-    if (usage !== undefined && came.complete && (usage.completionTokens > 0 || this.#ask.dialect.bounds.length === 0))
-      return void this.#pay(usage);
+    if (usage !== undefined && came.complete && (usage.completionTokens > 0 || this.#ask.dialect.bounds.length === 0)) {
+      this.#pay(usage);
+      return;
+    }
     this.#books.follow(this.#count(came));
   }
 

@@ -87,7 +87,10 @@ export class Client {
   /** A failure: as the whole answer, or where a stream has begun as its last event. */
   fail(error: unknown, dialect: Dialect): void {
     if (this.#closed) return;
-    if (!this.#opened) return void this.#tools.fail(this.#request, this.#response, this.id, error);
+    if (!this.#opened) {
+      this.#tools.fail(this.#request, this.#response, this.id, error);
+      return;
+    }
     this.#response.end(dialect.errorEvent(this.#tools.failure(this.#request, this.id, error).body));
   }
 

@@ -93,7 +93,10 @@ export class Run implements ExchangeHandler, Audience {
   }
 
   chunk(bytes: Buffer, control: ExchangeControl): void {
-    if (this.#phase === 'streaming') return void this.#pass(bytes, control);
+    if (this.#phase === 'streaming') {
+      this.#pass(bytes, control);
+      return;
+    }
     this.#size += bytes.length;
     if (this.#size <= (this.#phase === 'refused' ? MAX_REFUSAL_BYTES : MAX_ANSWER_BYTES)) this.#chunks.push(bytes);
     else if (this.#phase === 'refused') this.#refused(this.#readRefusal(), control);
@@ -108,9 +111,18 @@ export class Run implements ExchangeHandler, Audience {
 
   fail(error: OutboundError): void {
     if (this.#phase === 'over') return;
-    if (this.#gone) return void this.#abandon(error.mayHaveArrived);
-    if (this.#phase === 'refused') return void this.#refused(this.#readRefusal());
-    if (this.#phase === 'streaming' && this.#stream?.begun === true) return void this.#breakOff(readLoss(error));
+    if (this.#gone) {
+      this.#abandon(error.mayHaveArrived);
+      return;
+    }
+    if (this.#phase === 'refused') {
+      this.#refused(this.#readRefusal());
+      return;
+    }
+    if (this.#phase === 'streaming' && this.#stream?.begun === true) {
+      this.#breakOff(readLoss(error));
+      return;
+    }
     this.#refused(readLoss(error));
   }
 
@@ -184,8 +196,14 @@ export class Run implements ExchangeHandler, Audience {
     if (stream === undefined) return;
     const rest = stream.finish();
     if (rest !== undefined) this.#write(rest);
-    if (stream.error !== undefined) return void this.#breakOff(readStreamError(this.#channel, stream.error));
-    if (!stream.complete) return void this.#breakOff(cutShort());
+    if (stream.error !== undefined) {
+      this.#breakOff(readStreamError(this.#channel, stream.error));
+      return;
+    }
+    if (!stream.complete) {
+      this.#breakOff(cutShort());
+      return;
+    }
     this.#done();
     this.#parts.channels.report({ channelId: this.#channel.id, model: this.#work.model.id, outcome: 'ok' });
     if (!client.streaming) client.openStream();
@@ -201,8 +219,14 @@ export class Run implements ExchangeHandler, Audience {
     const answer = body.length <= PARSED_BYTES ? asObject(tryParse(text)) : undefined;
     const isWhole =
       body.length > PARSED_BYTES ? text.startsWith('{') && text.trimEnd().endsWith('}') : answer !== undefined;
-    if (!isWhole) return void this.#refused(malformed());
-    if (answer?.error !== undefined && answer.error !== null) return void this.#refused(this.#readRefusal());
+    if (!isWhole) {
+      this.#refused(malformed());
+      return;
+    }
+    if (answer?.error !== undefined && answer.error !== null) {
+      this.#refused(this.#readRefusal());
+      return;
+    }
     this.#done();
     this.#parts.channels.report({ channelId: this.#channel.id, model: model.id, outcome: 'ok' });
     client.answer(JSON_TYPE, body);
@@ -227,7 +251,10 @@ export class Run implements ExchangeHandler, Audience {
     const hasNext = this.#try + 1 < Math.min(MAX_TRIES, candidates.length);
     this.#phase = 'over';
     control?.abort();
-    if (refusal.retryable && hasNext && !client.streaming && !client.gone) return void this.#askNext();
+    if (refusal.retryable && hasNext && !client.streaming && !client.gone) {
+      this.#askNext();
+      return;
+    }
     this.#done();
     charge.refund();
     client.fail(refusal.error, ask.dialect);

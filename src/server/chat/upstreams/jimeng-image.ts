@@ -134,7 +134,7 @@ function readFailure(answer: OutboundAnswer): PictureFailure {
   const envelope = asObject(answer.json);
   const gateway = asObject(asObject(envelope?.ResponseMetadata)?.Error);
   const told = gateway?.Code ?? envelope?.code;
-  const code = told === undefined || told === OK ? '' : String(told);
+  const code = (typeof told === 'string' || typeof told === 'number') && told !== OK ? String(told) : '';
   const message = gateway?.Message ?? envelope?.message;
   const [reason, retryable] = (Object.hasOwn(MEANINGS, code) ? MEANINGS[code] : undefined) ?? ['capacity', true];
   return toFailure(reason, retryable, code, typeof message === 'string' ? message.slice(0, 500) : '');
