@@ -1,8 +1,8 @@
 import type { Channel, Channels, ResolvedModel } from '../channels/channels.ts';
-import { AppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { ExchangeControl, ExchangeHandler, Outbound, OutboundError } from '../platform/outbound/outbound.ts';
 import { type Ask, toUpstreamBody } from './ask.ts';
+import { cutShort, malformed, tooLong } from './broken-answers.ts';
 import type { Charge } from './charge.ts';
 import type { Audience, Client } from './client.ts';
 import { EventStream } from './event-stream.ts';
@@ -297,14 +297,3 @@ export class Run implements ExchangeHandler, Audience {
     this.#parts.over(this);
   }
 }
-
-const broken = (message: string, code: string): Refusal => ({
-  outcome: 'capacity',
-  retryable: false,
-  error: new AppError('upstream_error'),
-  message,
-  code,
-});
-const tooLong = (): Refusal => broken('the answer is longer than it may be', 'too_long');
-const malformed = (): Refusal => broken('the answer is not JSON', 'malformed');
-const cutShort = (): Refusal => broken('the stream ended without its end', 'cut');

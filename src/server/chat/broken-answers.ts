@@ -1,0 +1,14 @@
+import { AppError } from '../platform/errors.ts';
+import type { Refusal } from './upstreams/openai.ts';
+
+/** Answers that had begun well and came to nothing: no other channel is asked, as this one may have billed them. */
+const broken = (message: string, code: string): Refusal => ({
+  outcome: 'capacity',
+  retryable: false,
+  error: new AppError('upstream_error'),
+  message,
+  code,
+});
+export const tooLong = (): Refusal => broken('the answer is longer than it may be', 'too_long');
+export const malformed = (): Refusal => broken('the answer is not JSON', 'malformed');
+export const cutShort = (): Refusal => broken('the stream ended without its end', 'cut');
