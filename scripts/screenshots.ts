@@ -21,6 +21,11 @@ const PAGES: readonly (readonly [name: string, path: string])[] = [
   ['studio', '/studio'],
   ['videos', '/videos'],
   ['tokens', '/account/tokens'],
+  ['usage', '/account/overview'],
+  ['devices', '/account/devices'],
+  ['security', '/account/security'],
+  ['profile', '/account/profile'],
+  ['mailbox', '/mailbox'],
 ];
 
 const SHOTS: readonly Shot[] = [

@@ -57,7 +57,44 @@ const tokensRoute = createRoute({
   component: lazyRouteComponent(() => import('./pages/account/tokens-page.tsx'), 'TokensPage'),
 });
 
-const appRoutes = [studioRoute, videosRoute, videoRoute, tokensRoute, ...adminRoutes] as const;
+const usageRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/account/overview',
+  component: lazyRouteComponent(() => import('./pages/account/usage-page.tsx'), 'UsagePage'),
+});
+const devicesRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/account/devices',
+  component: lazyRouteComponent(() => import('./pages/account/devices-page.tsx'), 'DevicesPage'),
+});
+const securityRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/account/security',
+  component: lazyRouteComponent(() => import('./pages/account/security-page.tsx'), 'SecurityPage'),
+});
+const profileRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/account/profile',
+  component: lazyRouteComponent(() => import('./pages/account/profile-page.tsx'), 'ProfilePage'),
+});
+const mailboxRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/mailbox',
+  component: lazyRouteComponent(() => import('./pages/mailbox/mailbox-page.tsx'), 'MailboxPage'),
+});
+
+const appRoutes = [
+  studioRoute,
+  videosRoute,
+  videoRoute,
+  tokensRoute,
+  usageRoute,
+  devicesRoute,
+  securityRoute,
+  profileRoute,
+  mailboxRoute,
+  ...adminRoutes,
+] as const;
 
 export const router = createRouter({
   routeTree: rootRoute.addChildren([homeRoute, signInRoute, registerRoute, appRoute.addChildren(appRoutes)]),
