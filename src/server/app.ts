@@ -6,6 +6,7 @@ import { makeAudit } from './accounts/audit-store.ts';
 import { PENDING_MS } from './accounts/logins.ts';
 import { addAccountRoutes } from './accounts/routes.ts';
 import { SESSION_MS } from './accounts/sessions.ts';
+import type { Settings } from './accounts/settings.ts';
 import { makeStanding } from './accounts/standing.ts';
 import type { ChannelVendor } from './channels/channels.ts';
 import { ensureSandboxChannels, type SandboxChannel, type SeedModel, seedModels } from './channels/first-start.ts';
@@ -22,6 +23,10 @@ import { migrations } from './migrations.ts';
 import { addAnnouncementRoutes } from './notifications/admin-routes.ts';
 import { makeNotifications, type Notifications } from './notifications/notifications.ts';
 import { addNotificationRoutes } from './notifications/routes.ts';
+import { addPackageAdminRoutes } from './packages/admin-routes.ts';
+import { makeAllowances } from './packages/allowances.ts';
+import { makePackages } from './packages/packages.ts';
+import { addPackageRoutes } from './packages/routes.ts';
 import { makeAddressOf } from './platform/address.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Config } from './platform/config.ts';
@@ -42,7 +47,7 @@ import { openOutbound } from './platform/outbound/door.ts';
 import { makeVault } from './platform/secrets.ts';
 import { refundAbandoned } from './quota/abandoned.ts';
 import { addQuotaRoutes } from './quota/routes.ts';
-import { makeQuota, NO_ALLOWANCES } from './quota/service.ts';
+import { makeQuota } from './quota/service.ts';
 import { QuotaStore } from './quota/store.ts';
 import { UsageStore } from './quota/usage-store.ts';
 import { addReferenceRoutes } from './reference/routes.ts';
@@ -69,6 +74,8 @@ export interface App {
   readonly notifications: Notifications;
   /** The address people use. */
   readonly baseUrl: string;
+  /** Looks for what time has ended; done every minute while it listens. */
+  sweep(): Promise<void>;
   /** Starts listening and working; answers with the address in use. */
   listen(): Promise<AddressInfo>;
   /** Takes no new work, finishes what is under way within `graceMs` (default 30 000), closes everything it opened. */
@@ -99,7 +106,10 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
 
   const vault = makeVault(masterKey);
   const quotaStore = new QuotaStore(database);
-  const quota = makeQuota(quotaStore, clock, NO_ALLOWANCES);
+  // The ledger stands on the allowances, and they on the account's time zone: accounts and packages are made below.
+  const timeZoneIn: Settings['timeZoneIn'] = (trx, userId) => accounts.settings.timeZoneIn(trx, userId);
+  const allowances = makeAllowances({ database, clock, timeZoneIn });
+  const quota = makeQuota(quotaStore, clock, allowances);
   const signals = openSignals(config.databaseUrl, log);
   const notifications = makeNotifications({
     database,
@@ -121,9 +131,23 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
     outbound,
     quota,
     notifier,
+    planOf: (userId) => packages.plans.planOf(userId),
     // Made below: device sign-ins stand on accounts, and accounts ask them back.
     deviceTokens: { find: (hash) => deviceAuth.find(hash), used: (id, address) => deviceAuth.used(id, address) },
     endsWithAccount: [{ endAll: (trx, userId) => deviceAuth.endAll(trx, userId) }],
+  });
+
+  const packages = makePackages({
+    database,
+    clock,
+    allowances,
+    limits,
+    quota,
+    notifier,
+    audit: accounts.audit,
+    standing: accounts.standing,
+    timeZoneIn,
+    timeZone: accounts.settings.timeZone,
   });
 
   const channelStore = new ChannelStore(database);
@@ -170,10 +194,12 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
     countPending: async () => 0,
   });
   addAnnouncementRoutes(routes, notifications.announcements);
+  addPackageRoutes(routes, packages);
+  addPackageAdminRoutes(routes, packages);
   const video = makeVideo(routes, {
     database,
     quota,
-    allowances: NO_ALLOWANCES,
+    allowances,
     channels,
     vendors,
     money: usage,
@@ -194,7 +220,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
     config,
     database,
     quota,
-    allowances: NO_ALLOWANCES,
+    allowances,
     channels,
     outbound,
     authenticator: accounts.authenticator,
@@ -212,7 +238,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
     clock,
     audit: accounts.audit,
     vendors,
-    allowances: NO_ALLOWANCES,
+    allowances,
     video,
   });
   addServiceRoutes(routes, { config, version: VERSION, metrics, ready: () => isReady(database, stopping.signal) });
@@ -223,14 +249,15 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   let sweeper: NodeJS.Timeout | undefined;
   let metricsServer: Server | undefined;
   let sandbox: OpenSandbox | undefined;
-  const sweep = (): void => {
+  const sweep = async (): Promise<void> => {
     const modelCalls = { prefix: 'req_', olderThanMs: chat.longestCallMs };
-    Promise.all([
+    await Promise.all([
       video.sweep(),
       accounts.sweep(),
       deviceAuth.sweep(),
+      packages.plans.sweep(),
       refundAbandoned({ database, store: quotaStore, quota, clock }, modelCalls),
-    ]).catch((error: unknown) => log.error({ err: error }, 'a sweep failed'));
+    ]);
   };
   return {
     http,
@@ -238,6 +265,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
     log,
     notifications,
     baseUrl: config.baseUrl,
+    sweep,
     async listen() {
       if (config.metricsPort !== undefined)
         metricsServer = await openMetricsPort(config.host, config.metricsPort, metrics);
@@ -253,7 +281,9 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
       const address = await http.listen(config.host, config.port);
       video.synchronizer.start();
       mailbox.start();
-      sweeper = setInterval(sweep, SWEEP_MS);
+      sweeper = setInterval(() => {
+        sweep().catch((error: unknown) => log.error({ err: error }, 'a sweep failed'));
+      }, SWEEP_MS);
       log.info(
         {
           version: VERSION,

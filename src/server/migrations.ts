@@ -3,6 +3,7 @@ import { channelMigrations } from './channels/tables.ts';
 import { deviceAuthMigrations } from './device-auth/tables.ts';
 import { mailboxMigrations } from './mailbox/tables.ts';
 import { notificationMigrations } from './notifications/tables.ts';
+import { packageMigrations } from './packages/tables.ts';
 import type { Migration } from './platform/db/migrate.ts';
 import { metaMigrations } from './platform/db/tables.ts';
 import { limitMigrations } from './platform/limits/tables.ts';
@@ -23,4 +24,5 @@ export const migrations: readonly Migration[] = [
   ...videoMigrations,
   ...mailboxMigrations,
   ...notificationMigrations,
+  ...packageMigrations,
 ];

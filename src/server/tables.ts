@@ -3,6 +3,7 @@ import type { ChannelTables } from './channels/tables.ts';
 import type { DeviceAuthTables } from './device-auth/tables.ts';
 import type { MailboxTables } from './mailbox/tables.ts';
 import type { NotificationTables } from './notifications/tables.ts';
+import type { PackageTables } from './packages/tables.ts';
 import type { MetaTables } from './platform/db/tables.ts';
 import type { LimitTables } from './platform/limits/tables.ts';
 import type { QuotaTables } from './quota/tables.ts';
@@ -28,4 +29,5 @@ export interface Tables
     QuotaTables,
     VideoTables,
     MailboxTables,
-    NotificationTables {}
+    NotificationTables,
+    PackageTables {}

@@ -1,0 +1,260 @@
+import Type from 'typebox';
+import { Note, Quota, Time } from './account-fields.ts';
+import { endpoint } from './endpoint.ts';
+import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
+
+/** The card of accounts without a package; made by the service, never listed, never removed. */
+export const NO_PACKAGE = 'none';
+
+/** The contract's keys, in its order. */
+const CARD = {
+  id: Type.Integer(),
+  package_code: Type.String(),
+  name: Type.String(),
+  description: Type.String(),
+  level: Type.Integer({ description: 'Larger is higher.' }),
+  price_amount: Type.Number({ description: 'Display price in the display currency.' }),
+  purchasable: Type.Boolean(),
+  daily_quota: Type.Integer({ description: 'Per natural day, where refresh_interval_seconds is 0.' }),
+  duration_days: Type.Integer(),
+  refresh_interval_seconds: Type.Integer({ description: '0: refreshed per natural day.' }),
+  system_builtin: Type.Boolean({ description: 'Made by the service itself.' }),
+  interval_quota: Type.Integer({ description: 'Per refresh_interval_seconds, where that is not 0.' }),
+  weekly_quota_limit: Type.Integer({ description: 'Cap of each 7 × 24 h from activation; 0: none.' }),
+  status: Type.Integer({ description: '1 enabled, 2 disabled' }),
+  created_time: Time,
+};
+export const PackageCard = Type.Object(CARD);
+const AdminCard = Type.Object({ ...CARD, models: Type.Array(Type.String(), { description: 'Empty: all.' }) });
+
+export const listPackageCards = endpoint({
+  method: 'GET',
+  path: '/api/package-cards',
+  summary: 'Packages to be had, by level',
+  tag: 'packages',
+  policy: 'public',
+  envelope: 'api',
+  answer: Ok(Type.Array(PackageCard)),
+});
+
+const Seconds = Type.Integer({ minimum: 0, maximum: 366 * 86_400 });
+const CardFields = {
+  package_code: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' }),
+  name: Type.String({ minLength: 1, maxLength: 100 }),
+  description: Type.String({ maxLength: 2_000 }),
+  level: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
+  price_amount: Type.Number({ minimum: 0, maximum: 1e9 }),
+  purchasable: Type.Boolean(),
+  daily_quota: Quota,
+  duration_days: Type.Integer({ minimum: 1, maximum: 36_500 }),
+  refresh_interval_seconds: Seconds,
+  interval_quota: Quota,
+  weekly_quota_limit: Quota,
+  status: Type.Union([Type.Literal(1), Type.Literal(2)]),
+  models: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 500, uniqueItems: true }),
+};
+const { package_code, name, level, duration_days, ...optional } = CardFields;
+
+const admin = { tag: 'admin', policy: 'admin', envelope: 'api' } as const;
+
+export const adminListCards = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/package-cards',
+  summary: 'All package cards, by level',
+  query: Type.Object(PageQuery),
+  answer: ListOf(AdminCard),
+});
+export const adminMakeCard = endpoint({
+  ...admin,
+  method: 'POST',
+  path: '/api/admin/package-cards',
+  summary: 'Make a package card',
+  body: Type.Object({ package_code, name, level, duration_days, ...Type.Partial(Type.Object(optional)).properties }),
+  answer: Ok(Type.Object({ id: Type.Integer() })),
+});
+export const adminGetCard = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/package-cards/:id',
+  summary: 'One package card',
+  params: IdParam,
+  answer: Ok(AdminCard),
+});
+export const adminChangeCard = endpoint({
+  ...admin,
+  method: 'PUT',
+  path: '/api/admin/package-cards/:id',
+  summary: 'Change a package card, for its holders too; only the named keys change',
+  params: IdParam,
+  body: Type.Partial(Type.Object(CardFields)),
+  answer: Done,
+});
+export const adminDeleteCard = endpoint({
+  ...admin,
+  method: 'DELETE',
+  path: '/api/admin/package-cards/:id',
+  summary: 'Remove a package card nobody holds and no open code names',
+  params: IdParam,
+  answer: Done,
+});
+
+const Window = Type.Object({
+  kind: Type.Enum(['day', 'interval', 'week']),
+  limit: Type.Integer(),
+  used: Type.Integer(),
+  left: Type.Integer(),
+  starts_at: Time,
+  refreshes_at: Type.Integer({ description: 'Unix seconds; a full allowance again.' }),
+  used_per_hour: Type.Integer({ description: 'Pace since the window began.' }),
+  runs_out_at: Type.Integer({ description: 'At that pace; 0: not before it refreshes.' }),
+});
+
+export const getOwnPackage = endpoint({
+  method: 'GET',
+  path: '/api/user/package',
+  summary: 'The package of the account: what is left, when it refreshes, how fast it goes, what waits',
+  tag: 'packages',
+  policy: 'account',
+  envelope: 'api',
+  answer: Ok(
+    Type.Object({
+      package_code: Type.String(),
+      name: Type.String(),
+      description: Type.String(),
+      level: Type.Integer(),
+      started_at: Type.Integer({ description: 'Unix seconds; 0 without a package.' }),
+      expires_at: Type.Integer({ description: 'Unix seconds; 0: no end.' }),
+      models: Type.Array(Type.String(), { description: 'Empty: all.' }),
+      allowance_left: Type.Integer({ description: 'What the next call can take before the wallet is asked.' }),
+      windows: Type.Array(Window),
+      wallet: Type.Integer(),
+      time_zone: Type.String(),
+      waiting: Type.Array(
+        Type.Object({
+          package_code: Type.String(),
+          name: Type.String(),
+          level: Type.Integer(),
+          duration_days: Type.Integer(),
+          starts_at: Type.Integer({ description: 'When those before it have ended.' }),
+        }),
+      ),
+    }),
+  ),
+});
+
+const Outcome = Type.Enum(['active', 'extended', 'waiting', 'credited', 'ended'], {
+  description: 'What became of it: running now, added to what runs, to come, or quota in the wallet.',
+});
+const Granted = Type.Object({
+  outcome: Outcome,
+  package_code: Type.String({ description: 'Empty: the code was for quota.' }),
+  quota: Type.Integer({ description: 'Credited to the wallet.' }),
+  package_expires_at: Type.Integer({ description: 'End of the running package in Unix seconds; 0: none.' }),
+});
+
+export const redeemCode = endpoint({
+  method: 'POST',
+  path: '/api/user/redeem',
+  summary: 'Use a redemption code; case, spaces and dashes do not matter',
+  tag: 'packages',
+  policy: 'account',
+  envelope: 'api',
+  body: Type.Object({ code: Type.String({ minLength: 1, maxLength: 200 }) }),
+  answer: Ok(Granted),
+});
+
+export const activatePackage = endpoint({
+  method: 'POST',
+  path: '/api/user/package/activate',
+  summary: 'Give an account a package; `none` ends what it has',
+  tag: 'packages',
+  policy: 'admin',
+  envelope: 'api',
+  body: Type.Object({
+    user_id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+    package_code: Type.String({ minLength: 1, maxLength: 64 }),
+    duration_days: Type.Optional(CardFields.duration_days),
+  }),
+  answer: Ok(Granted),
+});
+
+const CODE_STATUS = ['unused', 'used', 'voided', 'expired'] as const;
+export type CodeStatus = (typeof CODE_STATUS)[number];
+const CodeRow = Type.Object({
+  id: Type.Integer(),
+  batch_id: Type.Integer(),
+  code: Type.String({ description: 'Masked.' }),
+  package_code: Type.String({ description: 'Empty: for quota.' }),
+  quota: Type.Integer(),
+  status: Type.Enum([...CODE_STATUS]),
+  note: Type.String(),
+  used_by: Type.Integer({ description: '0: nobody.' }),
+  used_time: Type.Integer(),
+  expires_at: Type.Integer({ description: 'Unix seconds; 0: no end.' }),
+  created_time: Time,
+});
+const CodeFilter = {
+  status: Type.Optional(Type.Enum([...CODE_STATUS])),
+  batch_id: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,15}$' })),
+  package_code: Type.Optional(Type.String({ maxLength: 64 })),
+};
+
+export const adminListCodes = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/redemption-codes',
+  summary: 'Redemption codes, masked, newest first',
+  query: Type.Object({ ...PageQuery, ...CodeFilter }),
+  answer: ListOf(CodeRow),
+});
+export const adminMakeCodes = endpoint({
+  ...admin,
+  method: 'POST',
+  path: '/api/admin/redemption-codes',
+  summary: 'Make a batch of redemption codes; they are shown this once',
+  secret: true,
+  body: Type.Object({
+    package_code: Type.Optional(CardFields.package_code),
+    quota: Type.Optional(Type.Integer({ minimum: 1, maximum: 1e15 })),
+    count: Type.Integer({ minimum: 1, maximum: 1_000 }),
+    expires_at: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 1, maximum: 253_402_300_799 }), Type.Null()], {
+        description: 'Unix seconds',
+      }),
+    ),
+    note: Type.Optional(Note),
+  }),
+  answer: Ok(Type.Object({ id: Type.Integer({ description: 'Of the batch.' }), codes: Type.Array(Type.String()) })),
+});
+export const adminExportCodes = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/redemption-codes/export',
+  summary: 'Redemption codes, masked, as CSV without live formulas; at most 10,000',
+  query: Type.Object(CodeFilter),
+});
+export const adminGetCode = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/redemption-codes/:id',
+  summary: 'One redemption code, masked',
+  params: IdParam,
+  answer: Ok(CodeRow),
+});
+export const adminVoidCode = endpoint({
+  ...admin,
+  method: 'DELETE',
+  path: '/api/admin/redemption-codes/:id',
+  summary: 'Withdraw an unused code',
+  params: IdParam,
+  answer: Done,
+});
+export const adminVoidBatch = endpoint({
+  ...admin,
+  method: 'POST',
+  path: '/api/admin/redemption-codes/void',
+  summary: 'Withdraw the unused codes of a batch',
+  body: Type.Object({ batch_id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) }),
+  answer: Ok(Type.Object({ voided: Type.Integer() })),
+});
