@@ -44,6 +44,7 @@ import { type Log, openLog } from './platform/log.ts';
 import { loadOrCreateMasterKey } from './platform/master-key.ts';
 import { makeMetrics } from './platform/metrics.ts';
 import { openOutbound } from './platform/outbound/door.ts';
+import type { Outbound } from './platform/outbound/outbound.ts';
 import { makeVault } from './platform/secrets.ts';
 import { refundAbandoned } from './quota/abandoned.ts';
 import { addQuotaRoutes } from './quota/routes.ts';
@@ -63,6 +64,8 @@ import { makeVideo } from './video/video.ts';
 export interface Overrides {
   readonly clock?: Clock;
   readonly log?: Log;
+  /** Closed with the service. */
+  readonly outbound?: Outbound;
   readonly at?: (point: FaultPoint) => void;
 }
 
@@ -95,7 +98,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   const clock = overrides.clock ?? databaseClock;
   await assertMasterKey(database, masterKey);
   const metrics = makeMetrics();
-  const outbound = openOutbound();
+  const outbound = overrides.outbound ?? openOutbound();
   const limits = makeLimits({
     valkeyUrl: config.valkeyUrl,
     sharedDatabase: database.dialect === 'postgres' ? (database.kysely as never) : undefined,

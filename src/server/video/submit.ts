@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { TASK_STATUS } from '../../contract/states.ts';
 import type { Channel, Channels, ResolvedModel, VideoPrice } from '../channels/channels.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -74,6 +75,8 @@ export type Alongside = (trx: Parameters<Quota['reserve']>[0], taskId: string) =
 /** Starts videos: checks, reserves, sends, and fails over, so that money and tasks survive a stop at any line. */
 export class Submitter {
   readonly #parts: SubmitParts;
+  /** Of the newest accepted submits. */
+  readonly #handles = new LRUCache<string, true>({ max: 10_000 });
   constructor(parts: SubmitParts) {
     this.#parts = parts;
   }
@@ -240,6 +243,11 @@ export class Submitter {
   ): Promise<Submitted> {
     const { store, database, clock, channels, log, at, syncPeriodMs } = this.#parts;
     at('after-answer');
+    const handle = JSON.stringify(outcome.handle);
+    if (this.#isAnotherTasks(channel, handle)) {
+      log.warn({ taskId: task.id, upstreamId: outcome.upstreamId }, "a submit was answered with another task's id");
+      return { task, raw: undefined };
+    }
     channels.report({ channelId: channel.id, model: model.id, outcome: 'ok' });
     const now = clock.now();
     // An upstream must not be able to take over another task's name by answering with its id.
@@ -250,7 +258,7 @@ export class Submitter {
       id: task.id,
       attempt,
       public_id,
-      handle: JSON.stringify(outcome.handle),
+      handle,
       data: JSON.stringify(cutBase64(outcome.raw)),
       now,
       next: now + syncPeriodMs,
@@ -262,10 +270,18 @@ export class Submitter {
         ...task,
         public_id,
         status: accepted ? TASK_STATUS.SUBMITTED : task.status,
-        handle: JSON.stringify(outcome.handle),
+        handle,
       },
       raw: outcome.raw,
     };
+  }
+
+  /** A cache on the way may give an earlier answer again; the job begun now, if any, is then as good as unanswered. */
+  #isAnotherTasks(channel: Channel, handle: string): boolean {
+    const key = `${channel.id} ${handle}`;
+    if (this.#handles.has(key)) return true;
+    this.#handles.set(key, true);
+    return false;
   }
 }
 

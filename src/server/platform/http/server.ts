@@ -12,6 +12,7 @@ import type { Locale } from '../../../contract/messages/messages.ts';
 import { AppError, invalid } from '../errors.ts';
 import { pickLocale } from '../locale.ts';
 import type { Log } from '../log.ts';
+import { OutboundError } from '../outbound/outbound.ts';
 import { acceptBodies } from './body.ts';
 import type { Authenticator, Caller } from './caller.ts';
 import { isCleanTarget, isCrossSite, isKnownHost } from './edge.ts';
@@ -272,6 +273,8 @@ const FRAMEWORK_CODES: Readonly<Record<string, () => AppError>> = {
 /** Fastify's own failures in our codes; anything else stays what it is. */
 function fromFramework(error: unknown): unknown {
   if (error instanceof AppError) return error;
+  // A relayed body that broke before its first byte.
+  if (error instanceof OutboundError) return new AppError('upstream_error', { log: { phase: error.phase } });
   const { code, statusCode } = error as Partial<FastifyError>;
   const known = code === undefined ? undefined : FRAMEWORK_CODES[code];
   if (known !== undefined) return known();
