@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import * as lines from '../../contract/video.ts';
 import type { Channels } from '../channels/channels.ts';
@@ -155,7 +156,8 @@ export function sendContent(reply: FastifyReply, content: Content): FastifyReply
   void reply.status(status).headers(headers);
   if (reply.request.method !== 'HEAD') return reply.send(body);
   body.destroy();
-  return reply.send();
+  // An empty stream, since an absent body would be announced as one of length 0.
+  return reply.send(Readable.from([]));
 }
 
 /** What a repeated submit is compared by: what it remixes, the vendor's operation, and the very bytes or form. */

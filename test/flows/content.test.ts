@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { loadMedia } from '../../src/sandbox/media.ts';
+import { forEachDatabase } from '../databases.ts';
+import { lookInto } from '../faults/books.ts';
+import { idOf, startVideoService, type VideoService, Viewer } from './video-service.ts';
+
+const CLIP = loadMedia('wide.mp4').bytes;
+const SAFE = {
+  'cache-control': 'private, max-age=86400',
+  vary: 'Authorization',
+  'content-security-policy': "sandbox; default-src 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+};
+const MAY_PASS = new Set([
+  ...Object.keys(SAFE),
+  'content-type',
+  'content-length',
+  'content-range',
+  'accept-ranges',
+  'content-disposition',
+  'etag',
+  'last-modified',
+  // Our own.
+  'x-request-id',
+  'date',
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+]);
+
+describe('fetching files', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    let service: VideoService;
+    let database: ReturnType<typeof lookInto>;
+    let id: string;
+    /** A storage host of the vendor's that does what the test says. */
+    let host: Server;
+    let hostUrl: string;
+    let answer: (request: IncomingMessage, response: ServerResponse) => void = () => {};
+    before(async () => {
+      const url = await freshUrl();
+      service = await startVideoService(url, {}, [
+        { name: 'kling', letter: 'A', model: 'kling-v1-6' },
+        { name: 'sora', letter: 'H', model: 'sora-2' },
+      ]);
+      database = lookInto(url);
+      host = createServer((request, response) => answer(request, response)).listen(0, '127.0.0.1');
+      await once(host, 'listening');
+      hostUrl = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
+      id = await finished('kling-v1-6', 'a file');
+    });
+    after(async () => {
+      host.closeAllConnections();
+      host.close();
+      await database.close();
+      await service.stop();
+    });
+
+    async function finished(model: string, prompt: string): Promise<string> {
+      const submitted = await service.viewer.submit({ model, prompt });
+      assert.equal((await service.viewer.ended(idOf(submitted))).status, 'completed');
+      return idOf(submitted);
+    }
+    const get = (headers: Record<string, string> = {}, method = 'GET') =>
+      service.viewer.raw(`/v1/videos/${id}/content`, { method, headers });
+    const place = (url: string) =>
+      database.kysely
+        .updateTable('tasks')
+        .set({ artifact: JSON.stringify({ kind: 'url', url }) })
+        .where('public_id', '=', id)
+        .execute();
+
+    describe('of an honest host', () => {
+      it('whole, with the headers of a file that is no page', async () => {
+        const file = await get();
+        assert.equal(file.status, 200);
+        assert.ok(Buffer.from(await file.arrayBuffer()).equals(CLIP));
+        assert.equal(file.headers.get('content-type'), 'video/mp4');
+        assert.equal(file.headers.get('content-length'), String(CLIP.length));
+        for (const [name, value] of Object.entries(SAFE)) assert.equal(file.headers.get(name), value, name);
+      });
+
+      it('HEAD: the same headers, no body', async () => {
+        const [head, whole] = [await get({}, 'HEAD'), await get()];
+        assert.deepEqual([head.status, await head.text()], [200, '']);
+        for (const name of ['content-type', 'content-length', 'etag', 'accept-ranges'])
+          assert.equal(head.headers.get(name), whole.headers.get(name), name);
+        await whole.body?.cancel();
+      });
+
+      const LAST = CLIP.length - 1;
+      for (const [range, status, first, last] of [
+        ['bytes=0-99', 206, 0, 99],
+        ['bytes=100-', 206, 100, LAST],
+        ['bytes=-50', 206, CLIP.length - 50, LAST],
+        [`bytes=0-${CLIP.length * 2}`, 206, 0, LAST],
+        [`bytes=${CLIP.length}-`, 416, 0, 0],
+        ['bytes=999999999999-', 416, 0, 0],
+        // More than one range, and what is none, is ignored.
+        ['bytes=0-1,2-3', 200, 0, LAST],
+        [`bytes=${'0-0,'.repeat(1_000)}0-0`, 200, 0, LAST],
+        ['bytes=5-2', 200, 0, LAST],
+        ['bytes=-', 200, 0, LAST],
+        ['bytes=a-b', 200, 0, LAST],
+        ['bytes=-1-5', 200, 0, LAST],
+        ['bytes=99999999999999999999-', 200, 0, LAST],
+        ['lines=0-5', 200, 0, LAST],
+      ] as const) {
+        it(`Range: ${range.slice(0, 30)}`, async () => {
+          const file = await get({ range });
+          const bytes = Buffer.from(await file.arrayBuffer());
+          assert.equal(file.status, status);
+          if (status === 416) return assert.match(String(file.headers.get('content-range')), /^bytes \*\/\d+$/);
+          assert.ok(bytes.equals(CLIP.subarray(first, last + 1)));
+          const expected = status === 206 ? `bytes ${first}-${last}/${CLIP.length}` : null;
+          assert.equal(file.headers.get('content-range'), expected);
+        });
+      }
+
+      it('If-Range: another version is sent whole', async () => {
+        const file = await get({ range: 'bytes=0-9', 'if-range': '"another"' });
+        assert.deepEqual([file.status, (await file.arrayBuffer()).byteLength], [200, CLIP.length]);
+      });
+
+      it('H: thumbnail and spritesheet', async () => {
+        const sora = await finished('sora-2', 'with pictures');
+        for (const [variant, type] of [
+          ['video', 'video/mp4'],
+          ['thumbnail', 'image/webp'],
+          ['spritesheet', 'image/jpeg'],
+        ] as const) {
+          const file = await service.viewer.raw(`/v1/videos/${sora}/content?variant=${variant}`);
+          assert.deepEqual([file.status, file.headers.get('content-type')], [200, type]);
+          await file.body?.cancel();
+        }
+        const junk = await service.viewer.ask('GET', `/v1/videos/${sora}/content?variant=../x`);
+        assert.equal(junk.status, 400);
+      });
+    });
+
+    describe('when there is none', () => {
+      it('unfinished and failed: 400; unknown: 404; foreign: the same bytes as unknown', async () => {
+        const running = await service.viewer.submit({ model: 'kling-v1-6', prompt: 'file later [stuck]' });
+        const failed = await service.viewer.submit({ model: 'kling-v1-6', prompt: 'file never [fail]' });
+        await service.viewer.ended(idOf(failed));
+        for (const task of [running, failed]) {
+          const { status, body } = await service.viewer.ask('GET', `/v1/videos/${idOf(task)}/content`);
+          assert.deepEqual([status, body.code], [400, 'task_not_completed']);
+        }
+        const stranger = new Viewer(service.baseUrl, await service.operator.makeToken());
+        const unknown = await stranger.raw('/v1/videos/task_none/content');
+        const foreign = await stranger.raw(`/v1/videos/${id}/content`);
+        assert.deepEqual([unknown.status, foreign.status], [404, 404]);
+        assert.equal(await foreign.text(), await unknown.text());
+      });
+    });
+
+    describe('of a hostile host', () => {
+      before(() => place(`${hostUrl}/file`));
+
+      for (const type of ['text/html', 'image/svg+xml', 'application/javascript', 'text/xml', 'video/mp4\u00e9', '']) {
+        it(`type "${type}" is never a page`, async () => {
+          answer = (_, response) =>
+            response.writeHead(200, type === '' ? {} : { 'content-type': type }).end('<script>');
+          const file = await get();
+          assert.equal(file.headers.get('content-type'), 'application/octet-stream');
+          assert.equal(file.headers.get('content-disposition'), 'attachment');
+          assert.equal(file.headers.get('x-content-type-options'), 'nosniff');
+          await file.body?.cancel();
+        });
+      }
+
+      it('none of its headers pass but those of the file', async () => {
+        answer = (_, response) =>
+          response
+            .writeHead(200, {
+              'content-type': 'video/mp4',
+              'set-cookie': ['session=stolen', 'b=c'],
+              'x-api-key': 'sk-upstream',
+              'cache-control': 'public, max-age=31536000',
+              'content-security-policy': 'default-src *',
+              'access-control-allow-origin': '*',
+              location: 'https://evil.example/',
+              'content-disposition': 'inline; filename="a.html"',
+              'strict-transport-security': 'max-age=0',
+              'x-long': 'y'.repeat(8_000),
+              link: '<https://evil.example/>; rel=preload',
+              refresh: '0;url=https://evil.example/',
+            })
+            .end('video');
+        const file = await get();
+        for (const [name, value] of file.headers) {
+          assert.ok(MAY_PASS.has(name), `${name}: ${value}`);
+          if (name in SAFE) assert.equal(value, SAFE[name as keyof typeof SAFE]);
+        }
+        assert.equal(await file.text(), 'video');
+      });
+
+      it('a coding nobody asked for is refused, not passed on as a video', async () => {
+        answer = (_, response) =>
+          response.writeHead(200, { 'content-type': 'video/mp4', 'content-encoding': 'gzip' }).end('no gzip');
+        const file = await get();
+        assert.equal(file.status, 502);
+        assert.equal(((await file.json()) as { code: string }).code, 'content_unavailable');
+      });
+
+      it('redirects inside are not followed, even of a private channel', async () => {
+        let canary = 0;
+        const inside = createServer((_, response) => {
+          canary += 1;
+          response.end('secret');
+        }).listen(0, '127.0.0.1');
+        await once(inside, 'listening');
+        const { port } = inside.address() as AddressInfo;
+        for (const status of [301, 302, 303, 307, 308]) {
+          for (const to of [
+            `http://127.0.0.1:${port}/`,
+            `http://localhost:${port}/`,
+            `http://[::ffff:7f00:1]:${port}/`,
+          ]) {
+            answer = (_, response) => response.writeHead(status, { location: to }).end();
+            const file = await get();
+            assert.equal(file.status, 502, `${status} ${to}`);
+            await file.body?.cancel();
+          }
+        }
+        inside.close();
+        assert.equal(canary, 0);
+      });
+
+      it('a closed address is asked for again at the vendor, once', async () => {
+        let asked = 0;
+        answer = (_, response) => {
+          asked += 1;
+          response.writeHead(403).end('expired');
+        };
+        const file = await get();
+        assert.deepEqual([file.status, file.headers.get('content-type'), asked], [200, 'video/mp4', 1]);
+        assert.ok(Buffer.from(await file.arrayBuffer()).equals(CLIP));
+      });
+
+      it('a client that leaves takes the upstream’s connection along', async () => {
+        const left = new Promise<void>((resolve) => {
+          answer = (_, response) => {
+            response.writeHead(200, { 'content-type': 'video/mp4' });
+            const timer = setInterval(() => response.write(Buffer.alloc(65_536)), 5);
+            response.once('close', () => {
+              clearInterval(timer);
+              resolve();
+            });
+          };
+        });
+        const { port } = new URL(service.baseUrl);
+        const call = request({
+          port,
+          path: `/v1/videos/${id}/content`,
+          headers: { authorization: `Bearer ${service.viewer.key}` },
+        }).end();
+        const [response] = (await once(call, 'response')) as [IncomingMessage];
+        await once(response, 'data');
+        call.destroy();
+        await left;
+      });
+    });
+
+    describe('for a browser', () => {
+      const detail = (task: string) =>
+        service.operator.call<{ play_url: string; refunded: boolean; status: string }>('GET', `/api/videos/${task}`);
+
+      it('play_url plays without a key', async () => {
+        const played = await finished('kling-v1-6', 'to be played');
+        const { play_url: path } = await detail(played);
+        const file = await fetch(`${service.baseUrl}${path}`, { headers: { range: 'bytes=0-9' } });
+        assert.deepEqual([file.status, (await file.arrayBuffer()).byteLength], [206, 10]);
+        const other = await finished('kling-v1-6', 'another to be played');
+        const url = new URL(path, service.baseUrl);
+        const expires = url.searchParams.get('expires') ?? '';
+        const signature = url.searchParams.get('signature') ?? '';
+        const flipped = signature.startsWith('A') ? `B${signature.slice(1)}` : `A${signature.slice(1)}`;
+        for (const tampered of [
+          `/play/${other}?expires=${expires}&signature=${signature}`,
+          `/play/${played}?expires=${Number(expires) + 60_000}&signature=${signature}`,
+          `/play/${played}?expires=${expires}&signature=${flipped}`,
+          `/play/${played}?expires=${expires}&signature=${signature}x`,
+          `/play/${played}?expires=${expires}&signature=`,
+          `/play/${played}?expires=0&signature=${signature}`,
+        ]) {
+          const { status } = await fetch(`${service.baseUrl}${tampered}`);
+          assert.equal(status, 403, tampered);
+        }
+        for (const broken of [`/play/${played}`, `/play/${played}?expires=-1&signature=${signature}`])
+          assert.equal((await fetch(`${service.baseUrl}${broken}`)).status, 400, broken);
+      });
+    });
+  });
+});
