@@ -167,8 +167,8 @@ describe('eight vendors, three operations, every fault', () => {
     });
 
     // What an upstream does to a look or a file is the same on every database; once is enough.
-    const skip = name === 'postgres';
-    describe('query', { skip }, () => {
+    const describeOnce = name === 'postgres' ? () => {} : describe;
+    describeOnce('query', () => {
       let rows: Map<string, Row>;
       before(async () => {
         await each(cells.query, async (cell) => {
@@ -202,7 +202,7 @@ describe('eight vendors, three operations, every fault', () => {
       }
     });
 
-    describe('content', { skip }, () => {
+    describeOnce('content', () => {
       const files = new Map<string, { status: number; bytes: number; broken: boolean; type: string; code: string }>();
       before(async () => {
         await each(cells.content, async (cell) => {
@@ -252,7 +252,7 @@ describe('eight vendors, three operations, every fault', () => {
         const leave = AbortSignal.timeout(2_500);
         const reader = response.body?.getReader();
         const gone = new Promise<never>((_, reject) => {
-          leave.addEventListener('abort', () => reject(leave.reason), { once: true });
+          leave.addEventListener('abort', () => reject(new Error('nobody waits')), { once: true });
         });
         gone.catch(() => {});
         try {
