@@ -2,8 +2,8 @@ import { type OutboundOptions, openOutbound } from '../../src/server/platform/ou
 import type { Outbound, OutboundRequest } from '../../src/server/platform/outbound/outbound.ts';
 
 /** Milliseconds; what a test can wait for. */
-const BOUNDS = { connectTimeoutMs: 1_000, headersTimeoutMs: 800, idleTimeoutMs: 800 } as const;
-const TOTAL_MS = 2_500;
+const BOUNDS = { connectTimeoutMs: 2_000, headersTimeoutMs: 2_000, idleTimeoutMs: 2_000 } as const;
+const TOTAL_MS = 5_000;
 
 const narrow = <R extends OutboundRequest>(request: R): R => ({ ...request, ...BOUNDS });
 

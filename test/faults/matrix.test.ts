@@ -20,7 +20,7 @@ interface Cell {
 type Row = { prompt: string; status: string; id: string; vendor: string };
 
 const PRICE_BOUND = 100_000_000_000;
-const AT_ONCE = 24;
+const AT_ONCE = 16;
 /** A lost submit can be found again by our own id. */
 const LOOKED_UP = new Set(['kling', 'vidu']);
 const cellsOf = (operation: string): Cell[] =>
@@ -52,7 +52,7 @@ describe('eight vendors, three operations, every fault', () => {
     before(async () => {
       const url = await freshUrl();
       service = await startVideoService(url, {
-        env: { AMBIGUOUS_SUBMIT_TTL_SECONDS: '3' },
+        env: { AMBIGUOUS_SUBMIT_TTL_SECONDS: '6' },
         overrides: { outbound: openImpatient({ resolveConfigured: resolveTestNames }) },
         sandbox: { keepRequests: 50_000 },
       });
@@ -249,7 +249,7 @@ describe('eight vendors, three operations, every fault', () => {
         const chunks: Uint8Array[] = [];
         let bytes = 0;
         let broken = false;
-        const leave = AbortSignal.timeout(2_500);
+        const leave = AbortSignal.timeout(4_000);
         const reader = response.body?.getReader();
         const gone = new Promise<never>((_, reject) => {
           leave.addEventListener('abort', () => reject(new Error('nobody waits')), { once: true });
