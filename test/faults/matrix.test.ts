@@ -167,7 +167,9 @@ describe('eight vendors, three operations, every fault', () => {
     });
 
     // What an upstream does to a look or a file is the same on every database; once is enough.
-    const describeOnce = name === 'postgres' ? () => {} : describe;
+    const describeOnce = (title: string, suite: () => void): void => {
+      if (name === 'sqlite') void describe(title, suite);
+    };
     describeOnce('query', () => {
       let rows: Map<string, Row>;
       before(async () => {
