@@ -1,10 +1,12 @@
 import 'i18next';
 import type account from './en/account.ts';
+import type admin from './en/admin.ts';
 import type mailbox from './en/mailbox.ts';
 import type messages from './en/messages.ts';
 import type packages from './en/packages.ts';
 import type shell from './en/shell.ts';
 import type studio from './en/studio.ts';
+import type upstreams from './en/upstreams.ts';
 
 interface Resources {
   shell: typeof shell;
@@ -13,6 +15,8 @@ interface Resources {
   packages: typeof packages;
   mailbox: typeof mailbox;
   messages: typeof messages;
+  admin: typeof admin;
+  upstreams: typeof upstreams;
 }
 export type Namespace = keyof Resources;
 

@@ -1,4 +1,42 @@
-import type { AnyRoute } from '@tanstack/react-router';
+import { type AnyRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import type { ComponentType } from 'react';
+import { appRoute } from '../../app-route.tsx';
+import { AdminGate } from './frame/admin-gate.tsx';
+
+const adminRoute = createRoute({ getParentRoute: () => appRoute, id: 'admin', component: AdminGate });
+
+const page = (path: string, load: () => Promise<ComponentType>): AnyRoute =>
+  createRoute({
+    getParentRoute: () => adminRoute,
+    path: `/admin/${path}`,
+    component: lazyRouteComponent(async () => ({ default: await load() })),
+  });
+
+const homeRoute = createRoute({
+  getParentRoute: () => adminRoute,
+  path: '/admin',
+  beforeLoad: () => {
+    redirect({ to: '/admin/overview' as string, throw: true });
+  },
+});
 
 /** Pages under /admin, each loaded when it is first opened. The service refuses those who may not. */
-export const adminRoutes: readonly AnyRoute[] = [];
+export const adminRoutes: readonly AnyRoute[] = [
+  adminRoute.addChildren([
+    homeRoute,
+    page('overview', async () => (await import('./overview/overview-page.tsx')).OverviewPage),
+    page('users', async () => (await import('./users/users-page.tsx')).UsersPage),
+    page('users/$id', async () => (await import('./users/user-page.tsx')).UserPage),
+    page('channels', async () => (await import('./channels/channels-page.tsx')).ChannelsPage),
+    page('channels/new', async () => (await import('./channels/new-channel-page.tsx')).NewChannelPage),
+    page('channels/$id', async () => (await import('./channels/channel-page.tsx')).ChannelPage),
+    page('models', async () => (await import('./models/models-page.tsx')).ModelsPage),
+    page('models/new', async () => (await import('./models/model-page.tsx')).NewModelPage),
+    page('models/$id', async () => (await import('./models/model-page.tsx')).ModelPage),
+    page('tasks', async () => (await import('./tasks/tasks-page.tsx')).TasksPage),
+    page('tasks/$id', async () => (await import('./tasks/task-page.tsx')).TaskPage),
+    page('ledger', async () => (await import('./ledger/ledger-page.tsx')).LedgerPage),
+    page('audit', async () => (await import('./audit/audit-page.tsx')).AuditPage),
+    page('device-clients', async () => (await import('./device-clients/device-clients-page.tsx')).DeviceClientsPage),
+  ]),
+];

@@ -1,0 +1,20 @@
+const PAGES: Readonly<Record<string, string>> = { user: 'users', channel: 'channels', model: 'models' };
+
+/** The page about what a line of the audit log names, such as `user:12`; undefined where there is none. */
+export function pathOfTarget(target: string): string | undefined {
+  const at = target.indexOf(':');
+  const page = PAGES[target.slice(0, Math.max(0, at))];
+  return page === undefined
+    ? undefined
+    : `/admin/${page}/${encodeURIComponent(target.slice(at + 1).replaceAll('/', '~'))}`;
+}
+
+/** Names of what differs between the two sides of a change. */
+export function changedKeys(before: unknown, after: unknown): string[] {
+  const [one, two] = [before, after].map((side) =>
+    typeof side === 'object' && side !== null ? (side as Record<string, unknown>) : {},
+  );
+  return [...new Set([...Object.keys(one ?? {}), ...Object.keys(two ?? {})])].filter(
+    (key) => JSON.stringify(one?.[key]) !== JSON.stringify(two?.[key]),
+  );
+}

@@ -1,0 +1,28 @@
+import { TextInput } from '@mantine/core';
+import type { Filters } from './filters.ts';
+
+interface DayFilterProps {
+  readonly filters: Filters;
+  readonly name: string;
+  readonly label: string;
+  /** The day's last second in place of its first. */
+  readonly end?: boolean;
+}
+
+/** A day of this place's calendar; the address keeps Unix seconds, as the service wants them. */
+export function DayFilter({ filters, name, label, end = false }: DayFilterProps) {
+  const seconds = Number(filters.value[name] ?? Number.NaN);
+  return (
+    <TextInput
+      type="date"
+      aria-label={label}
+      title={label}
+      w={{ base: '100%', xs: 150 }}
+      value={Number.isFinite(seconds) ? new Date(seconds * 1000).toLocaleDateString('sv-SE') : ''}
+      onChange={({ currentTarget: { value } }) => {
+        const at = new Date(`${value}T${end ? '23:59:59' : '00:00:00'}`).getTime();
+        filters.set(name, Number.isFinite(at) ? String(Math.floor(at / 1000)) : undefined);
+      }}
+    />
+  );
+}

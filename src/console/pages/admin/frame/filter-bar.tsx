@@ -1,0 +1,68 @@
+import { Group, Select, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { IconSearch } from '@tabler/icons-react';
+import { type ReactNode, useEffect, useState } from 'react';
+import type { Filters } from './filters.ts';
+
+export function FilterBar({ children }: { readonly children: ReactNode }) {
+  return (
+    <Group gap="xs" mb="md" role="search">
+      {children}
+    </Group>
+  );
+}
+
+interface FieldProps {
+  readonly filters: Filters;
+  readonly name: string;
+  readonly label: string;
+  readonly width?: number;
+}
+
+/** Looks after a short pause, so that a list of many rows is not asked for at every key. */
+export function TextFilter({ filters, name, label, width = 220, pattern }: FieldProps & { readonly pattern?: RegExp }) {
+  const current = filters.value[name] ?? '';
+  const [text, setText] = useState(current);
+  useEffect(() => setText(current), [current]);
+  const apply = useDebouncedCallback((next: string) => filters.set(name, next), 300);
+  const wrong = text !== '' && pattern?.test(text) === false;
+  return (
+    <TextInput
+      aria-label={label}
+      placeholder={label}
+      leftSection={<IconSearch size={15} />}
+      w={{ base: '100%', xs: width }}
+      value={text}
+      error={wrong}
+      onChange={({ currentTarget: { value } }) => {
+        setText(value);
+        if (value === '' || pattern?.test(value.trim()) !== false) apply(value.trim());
+      }}
+    />
+  );
+}
+
+export const ID = /^[1-9][0-9]{0,15}$/;
+
+/** One of a few values; empty is all of them. */
+export function ChoiceFilter({
+  filters,
+  name,
+  label,
+  width = 170,
+  choices,
+}: FieldProps & { readonly choices: readonly { readonly value: string; readonly label: string }[] }) {
+  return (
+    <Select
+      aria-label={label}
+      placeholder={label}
+      w={{ base: '100%', xs: width }}
+      data={choices}
+      value={filters.value[name] ?? null}
+      onChange={(value) => filters.set(name, value ?? undefined)}
+      clearable
+      searchable={choices.length > 8}
+      clearButtonProps={{ 'aria-label': label, tabIndex: -1 }}
+    />
+  );
+}

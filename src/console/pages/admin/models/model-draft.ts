@@ -1,0 +1,56 @@
+import type { ModelKind } from '../../../../contract/models.ts';
+import type { ChannelVendor } from '../channels/vendors.ts';
+import type { Model } from './model-page.tsx';
+import { type AnyPrice, type PriceDraft, toPrice, toPriceDraft } from './price-draft.ts';
+import { readSchema } from './schema-text.ts';
+
+/** A model as its form holds it. */
+export interface ModelDraft {
+  readonly id: string;
+  readonly vendor: ChannelVendor;
+  readonly kind: ModelKind;
+  /** Empty: it is called by its own name upstream. */
+  readonly aliasOf: string;
+  /** An alias may cost what its target costs. */
+  readonly ownPrice: boolean;
+  readonly price: PriceDraft;
+  readonly schema: string;
+  readonly enabled: boolean;
+}
+
+export const emptyModel = (perUnit: number): ModelDraft => ({
+  id: '',
+  vendor: 'kling',
+  kind: 'video',
+  aliasOf: '',
+  ownPrice: true,
+  price: toPriceDraft({ per_second: Math.round(perUnit / 10) }, perUnit),
+  schema: '',
+  enabled: true,
+});
+
+export const toModelDraft = (model: Model, perUnit: number): ModelDraft => ({
+  id: model.id,
+  vendor: model.vendor as ChannelVendor,
+  kind: model.kind as ModelKind,
+  aliasOf: model.alias_of ?? '',
+  ownPrice: model.price !== null,
+  price: toPriceDraft(model.price as AnyPrice | null, perUnit),
+  schema: model.input_schema == null ? '' : JSON.stringify(model.input_schema, null, 2),
+  enabled: model.enabled,
+});
+
+/** The body of a change; the schema must have been read without fault before. */
+export function toModelBody(draft: ModelDraft, perUnit: number) {
+  const schema = readSchema(draft.schema);
+  const inherits = draft.aliasOf !== '' && !draft.ownPrice;
+  return {
+    id: draft.id.trim(),
+    vendor: draft.vendor,
+    kind: draft.kind,
+    alias_of: draft.aliasOf,
+    price: inherits ? null : { ...toPrice(draft.price, draft.kind, perUnit) },
+    input_schema: schema.ok ? schema.schema : null,
+    enabled: draft.enabled,
+  };
+}

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { toExample, toPrice, toPriceDraft } from './price-draft.ts';
+
+const PER_UNIT = 500_000;
+
+test('a price comes back from its form as it went in', () => {
+  for (const price of [
+    { per_call: 0, per_second: 28_000, multipliers: { mode: { pro: 1.75 }, audio: { true: 2 } } },
+    { per_call: 1, per_second: 0 },
+    { per_call: 999_999_999, per_second: 3 },
+  ])
+    assert.deepEqual(toPrice(toPriceDraft(price, PER_UNIT), 'video', PER_UNIT), price);
+  const chat = { input_per_million: 1_250_000, output_per_million: 5_000_001 };
+  assert.deepEqual(toPrice(toPriceDraft(chat, PER_UNIT), 'chat', PER_UNIT), chat);
+});
+
+test('unfinished multipliers are left out', () => {
+  const draft = {
+    ...toPriceDraft({ per_second: 10 }, 10),
+    multipliers: [{ key: 1, factor: 'mode', value: ' ', by: 2 }],
+  };
+  assert.deepEqual(toPrice(draft, 'video', 10), { per_call: 0, per_second: 10 });
+});
+
+test('the example multiplies what applies and rounds up once, dust aside', () => {
+  const price = { per_call: 0, per_second: 28_000, multipliers: { mode: { pro: 1.1 }, audio: { true: 2 } } };
+  assert.deepEqual(toExample(price, 5, { mode: 'pro' }), { quota: 154_000, times: [1.1] });
+  assert.deepEqual(toExample(price, 5, { mode: 'std', audio: 'true' }), { quota: 280_000, times: [2] });
+  assert.equal(toExample({ per_call: 1, multipliers: { mode: { pro: 1.5 } } }, 5, { mode: 'pro' }).quota, 2);
+});

@@ -1,0 +1,114 @@
+import {
+  ActionIcon,
+  Autocomplete,
+  Button,
+  Group,
+  NumberInput,
+  SimpleGrid,
+  Stack,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { IconPlus, IconTrash } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import type { ModelKind } from '../../../../contract/models.ts';
+import { DECIMALS, type MultiplierDraft, type PriceDraft } from './price-draft.ts';
+
+interface PriceFieldsProps {
+  readonly kind: ModelKind;
+  readonly draft: PriceDraft;
+  readonly onChange: (draft: PriceDraft) => void;
+}
+
+/** Factors the vendors' adapters name; others may be typed, and never apply. */
+const FACTORS = ['mode', 'resolution', 'size', 'audio'];
+
+export function PriceFields({ kind, draft, onChange }: PriceFieldsProps) {
+  const { t } = useTranslation('upstreams');
+  const amount = (name: 'perCall' | 'perSecond' | 'input' | 'output') => (
+    <NumberInput
+      label={t(`price.${name}`)}
+      min={0}
+      max={1e6}
+      decimalScale={DECIMALS}
+      hideControls
+      required
+      withAsterisk={false}
+      value={draft[name]}
+      onChange={(value) => onChange({ ...draft, [name]: value })}
+    />
+  );
+  if (kind === 'chat') {
+    return (
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        {amount('input')}
+        {amount('output')}
+      </SimpleGrid>
+    );
+  }
+  const { multipliers } = draft;
+  const change = (key: number, part: Partial<MultiplierDraft>): void =>
+    onChange({ ...draft, multipliers: multipliers.map((each) => (each.key === key ? { ...each, ...part } : each)) });
+  const add = (): void => {
+    const key = Math.max(0, ...multipliers.map((each) => each.key)) + 1;
+    onChange({ ...draft, multipliers: [...multipliers, { key, factor: 'mode', value: '', by: 2 }] });
+  };
+  return (
+    <Stack gap="sm">
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        {amount('perSecond')}
+        {amount('perCall')}
+      </SimpleGrid>
+      <Text size="sm" fw={500}>
+        {t('price.multipliers')}
+      </Text>
+      <Text size="xs" c="dimmed" mt={-8}>
+        {t('price.multipliersHint')}
+      </Text>
+      {multipliers.map(({ key, factor, value, by }, index) => (
+        <Group key={key} gap="xs" wrap="nowrap">
+          <Autocomplete
+            aria-label={t('price.factorAt', { place: index + 1 })}
+            placeholder={t('price.factor')}
+            data={FACTORS}
+            flex={1}
+            miw={0}
+            value={factor}
+            onChange={(next) => change(key, { factor: next })}
+          />
+          <TextInput
+            aria-label={t('price.valueAt', { place: index + 1 })}
+            placeholder="pro"
+            flex={1}
+            miw={0}
+            maxLength={64}
+            value={value}
+            onChange={(event) => change(key, { value: event.currentTarget.value })}
+          />
+          <NumberInput
+            aria-label={t('price.byAt', { place: index + 1 })}
+            leftSection="×"
+            w={96}
+            min={0}
+            max={1000}
+            decimalScale={9}
+            hideControls
+            value={by}
+            onChange={(next) => change(key, { by: next })}
+          />
+          <ActionIcon
+            aria-label={t('price.removeAt', { place: index + 1 })}
+            onClick={() => onChange({ ...draft, multipliers: multipliers.filter((each) => each.key !== key) })}
+          >
+            <IconTrash size={16} />
+          </ActionIcon>
+        </Group>
+      ))}
+      <div>
+        <Button variant="default" size="compact-sm" leftSection={<IconPlus size={14} />} onClick={add}>
+          {t('price.addMultiplier')}
+        </Button>
+      </div>
+    </Stack>
+  );
+}

@@ -1,0 +1,75 @@
+import { Progress, Skeleton, Stack, Table, Text } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { Quota } from '../../../parts/quota.tsx';
+import { Panel } from '../frame/facts.tsx';
+import { ToLink } from '../frame/to-link.tsx';
+
+interface Row {
+  readonly model?: string;
+  readonly user_id?: number;
+  readonly requests: number;
+  readonly quota: number;
+}
+interface RankingProps {
+  readonly title: string;
+  readonly rows: readonly Row[] | undefined;
+  readonly by: 'model' | 'user_id';
+  readonly days: number;
+}
+
+const MOST = 8;
+
+/** Who or what used most. */
+export function Ranking({ title, rows, by }: RankingProps) {
+  const { t } = useTranslation('admin');
+  const sums = new Map<string, { requests: number; quota: number }>();
+  for (const row of rows ?? []) {
+    const known = sums.get(String(row[by])) ?? { requests: 0, quota: 0 };
+    sums.set(String(row[by]), { requests: known.requests + row.requests, quota: known.quota + row.quota });
+  }
+  const ranked = [...sums].sort((one, two) => two[1].quota - one[1].quota || two[1].requests - one[1].requests);
+  const top = Math.max(1, ranked[0]?.[1].quota ?? 0);
+  return (
+    <Panel title={title}>
+      {rows === undefined ? (
+        <Stack gap="xs">
+          <Skeleton h={24} />
+          <Skeleton h={24} />
+        </Stack>
+      ) : null}
+      {rows?.length === 0 ? (
+        <Text size="sm" c="dimmed">
+          {t('overview.nothing')}
+        </Text>
+      ) : null}
+      {ranked.length === 0 ? null : (
+        <Table verticalSpacing={6} aria-label={title} horizontalSpacing={4}>
+          <Table.Tbody>
+            {ranked.slice(0, MOST).map(([name, { requests, quota }]) => (
+              <Table.Tr key={name}>
+                <Table.Td style={{ overflowWrap: 'anywhere' }}>
+                  {by === 'model' ? (
+                    <ToLink to="/admin/tasks" search={{ model: name }} size="sm">
+                      {name}
+                    </ToLink>
+                  ) : (
+                    <ToLink to={`/admin/users/${name}`} size="sm">
+                      {t('overview.user', { id: name })}
+                    </ToLink>
+                  )}
+                  <Progress value={(quota / top) * 100} size={3} mt={4} aria-hidden color="gray" />
+                </Table.Td>
+                <Table.Td ta="right" fz="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
+                  {t('overview.callCount', { count: requests })}
+                </Table.Td>
+                <Table.Td ta="right" w={1}>
+                  <Quota value={quota} />
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      )}
+    </Panel>
+  );
+}

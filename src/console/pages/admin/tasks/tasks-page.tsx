@@ -1,0 +1,119 @@
+import { Text } from '@mantine/core';
+import { IconListDetails } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { listTasks } from '../../../../contract/admin-tasks.ts';
+import { TASK_STATUS } from '../../../../contract/states.ts';
+import { listQuery, type RowOf } from '../../../data/admin.ts';
+import { Empty } from '../../../parts/empty.tsx';
+import { Moment } from '../../../parts/moment.tsx';
+import { Page } from '../../../parts/page.tsx';
+import { Quota } from '../../../parts/quota.tsx';
+import { DayFilter } from '../frame/day-filter.tsx';
+import { ChoiceFilter, FilterBar, ID, TextFilter } from '../frame/filter-bar.tsx';
+import { useFilters } from '../frame/filters.ts';
+import { RecordList } from '../frame/record-list.tsx';
+import { ToButton, ToLink } from '../frame/to-link.tsx';
+import { TaskState } from './task-state.tsx';
+
+type TaskRow = RowOf<typeof listTasks>;
+const REFRESH_MS = 10_000;
+
+/** Everybody's videos. */
+export function TasksPage() {
+  const { t } = useTranslation(['admin', 'shell']);
+  const filters = useFilters(['task_id', 'status', 'unfinished', 'model', 'user_id', 'channel_id', 'from', 'to']);
+  const tasks = useQuery({ ...listQuery(listTasks, filters.query), refetchInterval: REFRESH_MS });
+  return (
+    <Page title={t('shell:pages.tasks')} lead={t('tasks.lead')} size="xl">
+      <FilterBar>
+        <TextFilter filters={filters} name="task_id" label={t('tasks.id')} />
+        <ChoiceFilter
+          filters={filters}
+          name="status"
+          label={t('tasks.status')}
+          choices={Object.values(TASK_STATUS).map((value) => ({ value, label: t(`tasks.states.${value}`) }))}
+        />
+        <ChoiceFilter
+          filters={filters}
+          name="unfinished"
+          label={t('tasks.finishedOrNot')}
+          choices={[{ value: 'true', label: t('tasks.unfinished') }]}
+        />
+        <TextFilter filters={filters} name="model" label={t('tasks.model')} width={170} />
+        <TextFilter filters={filters} name="user_id" label={t('tasks.userId')} width={130} pattern={ID} />
+        <TextFilter filters={filters} name="channel_id" label={t('tasks.channelId')} width={140} pattern={ID} />
+        <DayFilter filters={filters} name="from" label={t('tasks.from')} />
+        <DayFilter filters={filters} name="to" label={t('tasks.to')} end />
+      </FilterBar>
+      <RecordList
+        label={t('shell:pages.tasks')}
+        query={tasks}
+        filters={filters}
+        keyOf={({ task_id: id }) => id}
+        empty={
+          <Empty
+            icon={<IconListDetails size={28} />}
+            title={t('tasks.emptyTitle')}
+            action={<ToButton to="/studio">{t('tasks.emptyAction')}</ToButton>}
+          >
+            {t('tasks.emptyText')}
+          </Empty>
+        }
+        columns={[
+          { label: t('tasks.one'), cell: (task) => <Name task={task} /> },
+          { label: t('tasks.status'), cell: (task) => <State task={task} /> },
+          { label: t('tasks.model'), cell: ({ model }) => model },
+          {
+            label: t('tasks.user'),
+            cell: ({ user_id: id }) => (
+              <ToLink to={`/admin/users/${id}`} size="sm">
+                {`#${id}`}
+              </ToLink>
+            ),
+          },
+          {
+            label: t('tasks.channel'),
+            cell: ({ channel_id: id }) =>
+              id === null ? (
+                '–'
+              ) : (
+                <ToLink to={`/admin/channels/${id}`} size="sm">
+                  {`#${id}`}
+                </ToLink>
+              ),
+          },
+          { label: t('tasks.cost'), align: 'right', cell: ({ quota }) => <Quota value={quota} /> },
+          { label: t('tasks.submitted'), cell: (task) => <Moment at={task.submit_time} size="sm" /> },
+        ]}
+      />
+    </Page>
+  );
+}
+
+function Name({ task }: { readonly task: TaskRow }) {
+  const { t } = useTranslation('admin');
+  return (
+    <div style={{ maxWidth: 260 }}>
+      <ToLink to={`/admin/tasks/${encodeURIComponent(task.task_id)}`} size="sm" ff="monospace" truncate display="block">
+        {task.task_id}
+      </ToLink>
+      <Text size="xs" c="dimmed" truncate>
+        {task.prompt || t('tasks.noPrompt')}
+      </Text>
+    </div>
+  );
+}
+
+function State({ task }: { readonly task: TaskRow }) {
+  return (
+    <>
+      <TaskState status={task.status} />
+      {task.status === 'FAILURE' ? (
+        <Text size="xs" c="dimmed" lineClamp={1} maw={220} title={task.fail_reason}>
+          {task.fail_reason}
+        </Text>
+      ) : null}
+    </>
+  );
+}
