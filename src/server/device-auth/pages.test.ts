@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { PASSWORD, type Person } from '../../../test/accounts/person.ts';
+import { forEachDatabase } from '../../../test/databases.ts';
+import { type DeviceService, startDeviceService } from '../../../test/device-auth/service.ts';
+
+/** A browser without scripts: follows redirects, keeps cookies, fills forms. */
+class Tab {
+  readonly #service: DeviceService;
+  readonly address: string;
+  readonly cookies = new Map<string, string>();
+  status = 0;
+  html = '';
+  headers: Record<string, unknown> = {};
+
+  constructor(service: DeviceService, address = '127.0.0.1') {
+    this.#service = service;
+    this.address = address;
+  }
+
+  async go(
+    method: 'GET' | 'POST',
+    url: string,
+    form?: Record<string, string>,
+    headers: Record<string, string> = {},
+  ): Promise<void> {
+    const answer = await this.#service.app.http.fastify.inject({
+      method,
+      url,
+      remoteAddress: this.address,
+      headers: {
+        cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+        ...(form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
+        ...headers,
+      },
+      ...(form === undefined ? {} : { payload: new URLSearchParams(form).toString() }),
+    });
+    for (const line of [answer.headers['set-cookie'] ?? []].flat()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (value === '') this.cookies.delete(name);
+      else this.cookies.set(name, value);
+    }
+    this.status = answer.statusCode;
+    this.html = answer.body;
+    this.headers = answer.headers;
+    if (this.status === 303) await this.go('GET', String(answer.headers.location));
+  }
+
+  /** The hidden fields of the form that posts to an action, as the page shows it now. */
+  fields(action: string): Record<string, string> {
+    const form = this.html.split('<form ').find((part) => part.includes(`action="/authorize/${action}"`)) ?? '';
+    const pairs = [...form.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)];
+    return Object.fromEntries(pairs.map(([, name = '', value = '']) => [name, value]));
+  }
+
+  submit(action: string, values: Record<string, string> = {}, headers?: Record<string, string>): Promise<void> {
+    return this.go('POST', `/authorize/${action}`, { ...this.fields(action), ...values }, headers);
+  }
+
+  async logIn(username: string, password = PASSWORD): Promise<void> {
+    await this.submit('login', { username, password });
+  }
+}
+
+forEachDatabase((_dialect, _open, freshUrl) => {
+  let service: DeviceService;
+  let bob: Person;
+  before(async () => {
+    service = await startDeviceService(await freshUrl());
+    await service.person('ada');
+    bob = await service.person('bob');
+  });
+  after(() => service.app.close());
+  const open = async (user_code: string, address?: string): Promise<Tab> => {
+    const tab = new Tab(service, address);
+    await tab.go('GET', `/authorize?code=${user_code}`);
+    return tab;
+  };
+
+  it('T03: shows who asks, from where and what for, and approves by a click alone', async () => {
+    const code = await service.code({ client_name: 'Kitchen' }, '203.0.113.9');
+    const tab = await open(code.user_code);
+    assert.doesNotMatch(tab.html, /203\.0\.113\.9|Kitchen/, 'nothing before the login');
+    await tab.logIn('ada');
+    assert.equal(tab.status, 200);
+    for (const shown of [code.user_code, 'Reelgate CLI', 'Kitchen', '203.0.113.9', 'ada', 'another network', 'UTC']) {
+      assert.ok(tab.html.includes(shown), shown);
+    }
+    assert.doesNotMatch(tab.html, /autofocus|<script/);
+    await tab.go('GET', `/authorize?code=${code.user_code}`);
+    assert.equal(await service.status(code.user_code), 'pending');
+    await tab.submit('approve');
+    assert.match(tab.html, /Return to your device/);
+    assert.match(tab.html, /href="\/devices"/);
+    assert.equal((await service.poll(code.device_code)).data?.username, 'ada');
+  });
+
+  it('T04: a login on the page, or by the embedded endpoint, claims the code; looking at it does not', async () => {
+    const looked = await service.code();
+    await open(looked.user_code);
+    await bob.ok('POST', '/api/auth/device/approve', { user_code: looked.user_code });
+    const claimed = await service.code();
+    const tab = await open(claimed.user_code);
+    await tab.logIn('ada');
+    for (const action of ['approve', 'deny']) {
+      const told = await bob.fails(200, 'POST', `/api/auth/device/${action}`, { user_code: claimed.user_code });
+      assert.match(told, /dealt with already/);
+    }
+    const other = await open(claimed.user_code);
+    await other.logIn('bob');
+    assert.match(other.html, /dealt with already/);
+    await tab.submit('deny');
+    assert.equal(await service.status(claimed.user_code), 'denied');
+
+    const embedded = await service.code();
+    const answer = await service.visitor().send('POST', '/api/auth/device/login', {
+      user_code: embedded.user_code,
+      username: 'ada',
+      password: PASSWORD,
+    });
+    assert.deepEqual(Object.keys(answer.body.data as object).sort(), ['id', 'username']);
+    assert.ok(answer.cookies.some((line) => /^session=.*HttpOnly.*SameSite=Lax/i.test(line)));
+    await bob.fails(200, 'POST', '/api/auth/device/approve', { user_code: embedded.user_code });
+  });
+
+  it('T06: takes no form that another site could have made', async () => {
+    const code = await service.code();
+    const tab = await open(code.user_code);
+    await tab.logIn('ada');
+    const good = tab.fields('approve');
+    const page = tab.html;
+    const tries: readonly [Record<string, string>, Record<string, string>][] = [
+      [{ ...good, form: '' }, {}],
+      [{ ...good, form: `${good.form}x` }, {}],
+      [{ ...good, form: tab.fields('deny').form ?? '' }, {}],
+      [{ ...good, form: `9${good.form}` }, {}],
+      [good, { 'sec-fetch-site': 'cross-site' }],
+      [good, { 'sec-fetch-site': 'same-site' }],
+      [good, { origin: 'https://evil.example' }],
+    ];
+    for (const [form, headers] of tries) {
+      await tab.go('POST', '/authorize/approve', form, headers);
+      assert.equal(tab.status, 403, JSON.stringify([form.form, headers]));
+    }
+    const stranger = new Tab(service);
+    await stranger.go('POST', '/authorize/approve', good);
+    assert.equal(stranger.status, 403, 'a form of another browser');
+    await tab.go('GET', '/authorize/approve');
+    assert.equal(tab.status, 404);
+    assert.equal(await service.status(code.user_code), 'pending');
+    tab.html = page;
+    service.clock.advance(60 * 60_000);
+    await tab.submit('approve');
+    assert.equal(tab.status, 403, 'a form of an hour ago');
+    // Login forms are guarded alike: nobody is logged in as somebody else.
+    const fresh = await service.code();
+    const victim = new Tab(service);
+    await victim.go('POST', '/authorize/login', {
+      code: fresh.user_code,
+      form: 'x',
+      username: 'bob',
+      password: PASSWORD,
+    });
+    assert.equal(victim.status, 403);
+    assert.equal(victim.cookies.get('session'), undefined);
+  });
+
+  it('works for browsers without fetch metadata, which post with a null origin', async () => {
+    const code = await service.code();
+    const tab = await open(code.user_code);
+    await tab.submit('login', { username: 'ada', password: PASSWORD }, { origin: 'null' });
+    await tab.submit('approve', {}, { origin: 'null' });
+    assert.equal(await service.status(code.user_code), 'approved');
+    const body = { user_code: code.user_code };
+    await bob.fails(403, 'POST', '/api/auth/device/deny', body, { origin: 'null' });
+  });
+
+  it('T05 and T07: sends every page, failures too, with headers that let nothing in or out', async () => {
+    const code = await service.code();
+    const tab = new Tab(service);
+    const visits: readonly [string, number][] = [
+      ['/authorize', 200],
+      [`/authorize?code=${code.user_code}`, 200],
+      ['/authorize?code=BBBB-BBBB', 400],
+      ['/authorize?code=a&code=b', 400],
+      [`/authorize?code=${'x'.repeat(65)}`, 400],
+      ['/authorize/nothing', 404],
+    ];
+    for (const [url, status] of visits) {
+      await tab.go('GET', url);
+      assert.equal(tab.status, status, url);
+      assert.match(String(tab.headers['content-type']), /^text\/html/, url);
+      assert.match(String(tab.headers['content-security-policy']), /default-src 'none'.*frame-ancestors 'none'/, url);
+      assert.equal(tab.headers['referrer-policy'], 'no-referrer', url);
+      assert.equal(tab.headers['x-frame-options'], 'DENY', url);
+      assert.equal(tab.headers['cache-control'], 'no-store', url);
+      assert.match(String(tab.headers['x-robots-tag']), /noindex/, url);
+    }
+  });
+
+  it('says how a code ended, and no more than verify does to strangers', async () => {
+    const code = await service.code({ client_name: 'Kitchen' });
+    await bob.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
+    const stranger = await open(code.user_code);
+    assert.doesNotMatch(stranger.html, /bob|Kitchen/);
+    await service.poll(code.device_code);
+    assert.match((await open(code.user_code)).html, /has signed in/);
+    const expired = await service.code();
+    service.clock.advance(600_000);
+    assert.match((await open(expired.user_code)).html, /expired/);
+  });
+
+  it('lets somebody else log in by "Not you?"', async () => {
+    const code = await service.code();
+    const other = await service.code();
+    const tab = await open(other.user_code);
+    await tab.logIn('ada');
+    const session = tab.cookies.get('session');
+    await tab.go('GET', `/authorize?code=${code.user_code}`);
+    await tab.submit('switch');
+    assert.match(tab.html, /action="\/authorize\/login"/);
+    await tab.logIn('bob');
+    assert.match(tab.html, /<strong>bob<\/strong>/);
+    assert.notEqual(tab.cookies.get('session'), session);
+    await tab.submit('approve');
+    assert.equal((await service.poll(code.device_code)).data?.username, 'bob');
+  });
+
+  it('T19: fresh codes buy no fresh guesses at a password, and five wrong ones close a code', async () => {
+    await service.visitor().register('target');
+    let evaluated = 0;
+    for (let i = 0; i < 30; i++) {
+      const code = await service.code();
+      const body = { user_code: code.user_code, username: 'target', password: `wrong-${i}` };
+      const { status } = await service.visitor(`192.0.2.${i}`).send('POST', '/api/auth/device/login', body);
+      if (status !== 429) evaluated += 1;
+    }
+    assert.equal(evaluated, 10);
+    const login = { username: 'target', password: PASSWORD };
+    await service.visitor('192.0.2.200').fails(429, 'POST', '/api/user/login', login);
+
+    const code = await service.code();
+    const tries = async (i: number) =>
+      (
+        await service.visitor(`198.51.100.${i}`).send('POST', '/api/auth/device/login', {
+          user_code: code.user_code,
+          username: `nobody-${i}`,
+          password: 'x',
+        })
+      ).status;
+    const statuses: number[] = [];
+    for (let i = 0; i < 8; i++) statuses.push(await tries(i));
+    assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429, 429, 429]);
+    await bob.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
+  });
+});
