@@ -5,6 +5,8 @@ export interface LoadOptions {
   readonly origin: string;
   readonly connections: number;
   readonly seconds: number;
+  /** Statuses that count as answers; default 200 alone. */
+  readonly expect?: readonly number[];
   /** Made anew for each request. */
   request(index: number): {
     readonly method: 'GET' | 'POST';
@@ -39,7 +41,7 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
       const { statusCode, body } = await client.request(options.request(sent));
       const text = await body.text();
       latencies.push(performance.now() - startedAt);
-      if (statusCode !== 200) {
+      if (!(options.expect ?? [200]).includes(statusCode)) {
         failures += 1;
         firstFailure ??= `${statusCode} ${text.slice(0, 200)}`;
       }

@@ -19,7 +19,7 @@ interface Server {
 }
 
 async function start(url: string, masterKey: string): Promise<Server> {
-  const child = spawn(process.execPath, [new URL('./device-server.ts', import.meta.url).pathname], {
+  const child = spawn(process.execPath, [new URL('./device-server.fixture.ts', import.meta.url).pathname], {
     env: {
       ...process.env,
       PORT: '0',

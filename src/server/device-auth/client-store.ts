@@ -16,13 +16,15 @@ const withSecrets = prepare<Tables, { id: string }>()((db, p) =>
   db
     .selectFrom('device_clients')
     .innerJoin('device_client_secrets', 'device_client_secrets.client_id', 'device_clients.client_id')
-    .select(['device_clients.name', 'device_clients.enabled', 'device_client_secrets.hash'])
+    .select(['device_clients.name', 'device_clients.enabled', 'device_client_secrets.hash as secret_hash'])
     .where('device_clients.client_id', '=', p('id')),
 );
 
 /** A row for each active secret. */
-export const findSecrets = (db: Executor, id: string): Promise<{ name: string; enabled: 0 | 1; hash: string }[]> =>
-  withSecrets.all(db, { id });
+export const findSecrets = (
+  db: Executor,
+  id: string,
+): Promise<{ name: string; enabled: 0 | 1; secret_hash: string }[]> => withSecrets.all(db, { id });
 
 /** Answers false when the id is taken. */
 export async function insertClient(db: Executor, id: string, name: string, now: number): Promise<boolean> {

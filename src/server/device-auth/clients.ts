@@ -71,6 +71,18 @@ export interface Clients {
   removeSecret(actor: Actor, id: string, secretId: number): Promise<void>;
 }
 
+/** The client whose active secrets these are, where one of them was shown and it is switched on. */
+export function matchClient(
+  id: string,
+  secret: string,
+  rows: readonly { readonly name: string; readonly enabled: 0 | 1; readonly secret_hash: string }[],
+): Client | undefined {
+  const hash = hashToken(secret);
+  // Every active secret is compared, and digests only, so that time tells neither which matched nor how much of it.
+  const [row] = rows.filter(({ secret_hash }) => isSameSecret(secret_hash, hash));
+  return row?.enabled === 1 ? { id, name: row.name } : undefined;
+}
+
 const MOST_SECRETS = 2;
 
 export function makeClients(database: Database<Tables>, clock: Clock, audit: Audit): Clients {
@@ -127,12 +139,7 @@ export function makeClients(database: Database<Tables>, clock: Clock, audit: Aud
       return row?.enabled === 1 ? { id, name: row.name } : undefined;
     },
     async authenticate(id, secret) {
-      const hash = hashToken(secret);
-      const rows = await findSecrets(kysely, id);
-      // Every active secret is compared, and digests only, so that time tells neither which matched nor how much of it.
-      const right = rows.filter((row) => isSameSecret(row.hash, hash));
-      const [row] = right;
-      return row?.enabled === 1 ? { id, name: row.name } : undefined;
+      return matchClient(id, secret, await findSecrets(kysely, id));
     },
     nameOf: async (trx, id) => (await findClient(trx, id))?.name ?? id,
     async list(page) {

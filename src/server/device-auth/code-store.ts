@@ -6,14 +6,6 @@ type Executor = Kysely<Tables>;
 
 export type CodeRow = Selectable<Tables['device_codes']>;
 
-const byDeviceCode = prepare<Tables, { hash: string; now: number }>()((db, p) =>
-  db.selectFrom('device_codes').selectAll().where('device_code_hash', '=', p('hash')).where('sweep_at', '>', p('now')),
-);
-
-/** The record a client polls. */
-export const findByDeviceCode = (db: Executor, hash: string, now: number): Promise<CodeRow | undefined> =>
-  byDeviceCode.first(db, { hash, now });
-
 const byUserCode = prepare<Tables, { code: string; now: number }>()((db, p) =>
   db.selectFrom('device_codes').selectAll().where('user_code', '=', p('code')).where('sweep_at', '>', p('now')),
 );

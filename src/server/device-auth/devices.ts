@@ -20,12 +20,13 @@ import {
   takeRefresh,
   type Which,
 } from './authorization-store.ts';
-import type { Client, Clients } from './clients.ts';
-import { type CodeRow, findByDeviceCode, takeApproved } from './code-store.ts';
+import { type Client, type Clients, matchClient } from './clients.ts';
+import { type CodeRow, takeApproved } from './code-store.ts';
 import type { Origin } from './codes.ts';
 import type { EndDevices } from './ending.ts';
 import type { DeviceLimits } from './limits.ts';
 import { reuseNotice } from './notices.ts';
+import { codeOf, findPoll } from './poll-store.ts';
 import { TOMBSTONE_MS } from './states.ts';
 import { type ApprovedCode, isComplete, judgePoll } from './token-checks.ts';
 
@@ -166,9 +167,11 @@ export function makeDevices(parts: DeviceParts): Devices {
   return {
     authenticate,
     async collect(deviceCode, credentials, from, onPending) {
-      const client = await clients.authenticate(credentials.clientId, credentials.clientSecret);
+      const { clientId, clientSecret } = credentials;
       const now = clock.now();
-      const code = await findByDeviceCode(kysely, hashToken(deviceCode), now);
+      const rows = await findPoll(kysely, clientId, hashToken(deviceCode), now);
+      const client = matchClient(clientId, clientSecret, rows);
+      const code = codeOf(rows[0]);
       const failure = judgePoll({ client, code, now });
       if (failure === 'invalid_client') await limits.wrongClient(from.address);
       if (failure === 'authorization_pending' && code !== undefined) throw await onPending(code, now);

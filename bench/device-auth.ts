@@ -1,0 +1,162 @@
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { CLI_CLIENT } from '../src/contract/cli-client.ts';
+import { newUserCode } from '../src/server/device-auth/user-code.ts';
+import { openDatabase } from '../src/server/platform/db/database.ts';
+import { hashToken, randomText } from '../src/server/platform/secrets.ts';
+import type { Tables } from '../src/server/tables.ts';
+import { cpuSeconds, type LoadResult, load } from './load.ts';
+import { type Process, startScript, startService } from './processes.ts';
+
+/**
+ * Device codes and polls of pending ones, beside npm oidc-provider (memory adapter) and better-auth's device plugin on
+ * SQLite: `cd bench && npm ci && cd .. && node bench/device-auth.ts [--seconds 5] [--connections 64]`. Ours is on SQLite
+ * with synchronous=FULL, each code durable before it is answered. One process each, one after another.
+ */
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: '5' }, connections: { type: 'string', default: '64' } },
+});
+const seconds = Number(values.seconds);
+const connections = Number(values.connections);
+/** So many codes are polled in turn that no client comes early enough to be held back. */
+const CODES = 4_000;
+const PENDING = 100_000;
+
+interface Rival {
+  readonly name: string;
+  start(): Promise<Process & { readonly folder?: string }>;
+  code(index: number): Request;
+  poll(deviceCode: string, index: number): Request;
+}
+
+interface Request {
+  readonly method: 'POST';
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+const json = (path: string, body: unknown, headers: Record<string, string> = {}): Request => ({
+  method: 'POST',
+  path,
+  headers: { 'content-type': 'application/json', ...headers },
+  body: JSON.stringify(body),
+});
+const form = (path: string, body: Record<string, string>): Request => ({
+  method: 'POST',
+  path,
+  headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  body: new URLSearchParams(body).toString(),
+});
+
+const GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+const OIDC = { client_id: 'bench', client_secret: 'bench-secret-0123456789' };
+const client = { client_id: CLI_CLIENT.id, client_secret: CLI_CLIENT.secret };
+const script = (name: string) => () => startScript(new URL(`rivals/${name}.ts`, import.meta.url).pathname);
+
+const rivals: readonly Rival[] = [
+  {
+    name: 'reelgate',
+    start: () => startService(3917, { DEVICE_CODES_PER_ADDRESS: '1000000000', DEVICE_CODES_PER_CLIENT: '1000000000' }),
+    code: () => json('/api/auth/device/code', { client_id: client.client_id }),
+    poll: (device_code) => json('/api/auth/device/token', { device_code, ...client }),
+  },
+  {
+    name: 'oidc-provider, in memory',
+    start: script('oidc-provider'),
+    code: () => form('/device/auth', { ...OIDC, scope: 'openid' }),
+    poll: (device_code) => form('/token', { grant_type: GRANT, device_code, ...OIDC }),
+  },
+  {
+    name: 'better-auth, SQLite',
+    start: script('better-auth'),
+    code: () => json('/api/auth/device/code', { client_id: 'bench' }),
+    poll: (device_code) => json('/api/auth/device/token', { grant_type: GRANT, device_code, client_id: 'bench' }),
+  },
+];
+
+/** Makes codes to poll, 64 at a time. */
+async function makeCodes(rival: Rival, origin: string, most: number): Promise<string[]> {
+  const codes: string[] = [];
+  const endsAt = performance.now() + 20_000;
+  const worker = async (): Promise<void> => {
+    while (codes.length < most && performance.now() < endsAt) {
+      const { path, ...request } = rival.code(codes.length);
+      const answer = (await (await fetch(origin + path, request)).json()) as {
+        device_code?: string;
+        data?: { device_code: string };
+      };
+      codes.push(answer.data?.device_code ?? answer.device_code ?? '');
+    }
+  };
+  await Promise.all(Array.from({ length: 64 }, worker));
+  if (codes.includes('')) throw new Error(`${rival.name} gave no code`);
+  return codes;
+}
+
+/** A measured load, and what each request cost the server's process: the figure that a busy machine does not bend. */
+interface Measured extends LoadResult {
+  readonly cpuMicros: number;
+}
+
+async function measure(running: Process, request: (index: number) => Request): Promise<Measured> {
+  const before = cpuSeconds(running.pid);
+  const result = await load({ origin: running.origin, connections, seconds, expect: [200, 400], request });
+  return { ...result, cpuMicros: ((cpuSeconds(running.pid) - before) / result.requests) * 1e6 };
+}
+
+const pollAll = (rival: Rival, running: Process, codes: readonly string[]): Promise<Measured> =>
+  measure(running, (index) => rival.poll(codes[index % codes.length] ?? '', index));
+
+/** Pending records beside those that are polled, put straight into the tables. */
+async function addPending(folder: string): Promise<void> {
+  const database = openDatabase<Tables>(`sqlite:${join(folder, 'bench.db')}`);
+  const now = Date.now();
+  for (let done = 0; done < PENDING; done += 1_000) {
+    const rows = Array.from({ length: 1_000 }, () => ({
+      device_code_hash: hashToken(randomText(32)),
+      user_code: newUserCode(),
+      client_id: client.client_id,
+      client_name: 'Bench',
+      device_id: randomText(20),
+      address: '192.0.2.1',
+      user_agent: 'bench',
+      status: 'pending' as const,
+      created_at: now,
+      expires_at: now + 600_000,
+      interval_seconds: 5,
+      sweep_at: now + 86_400_000,
+    }));
+    await database.kysely
+      .insertInto('device_codes')
+      .values(rows)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+  await database.close();
+}
+
+const rows: string[] = [];
+const report = (name: string, what: string, result: Measured): void => {
+  const { perSecond, p50Ms, p99Ms, cpuMicros, failures, firstFailure } = result;
+  rows.push(
+    `| ${name} | ${what} | ${Math.round(perSecond)} | ${p50Ms.toFixed(1)} | ${p99Ms.toFixed(1)} | ${Math.round(cpuMicros)} |`,
+  );
+  if (failures > 0) rows.push(`| | ${failures} failed: ${firstFailure} | | | | |`);
+};
+
+for (const rival of rivals) {
+  const running = await rival.start();
+  report(rival.name, 'make a code', await measure(running, rival.code));
+  const codes = await makeCodes(rival, running.origin, CODES);
+  await pollAll(rival, running, codes.slice(0, 500));
+  report(rival.name, 'poll a pending code', await pollAll(rival, running, codes));
+  if (running.folder !== undefined) {
+    await addPending(running.folder);
+    report(rival.name, `poll beside ${PENDING} more`, await pollAll(rival, running, codes));
+  }
+  await running.stop();
+}
+process.stdout.write(
+  `| | | requests/s | p50 ms | p99 ms | CPU µs a request |\n|---|---|---|---|---|---|\n${rows.join('\n')}\n`,
+);
