@@ -1,0 +1,117 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const MAIN = new URL('../src/cli/main.ts', import.meta.url).pathname;
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A command of the command line under way, in a process of its own without a terminal. */
+export class Command {
+  readonly #child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  stdout = '';
+  stderr = '';
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    child.stdout?.on('data', (chunk: Buffer) => {
+      this.stdout += chunk;
+    });
+    child.stderr?.on('data', (chunk: Buffer) => {
+      this.stderr += chunk;
+    });
+    this.ended = new Promise((resolve) =>
+      child.once('close', (code) => resolve({ code, stdout: this.stdout, stderr: this.stderr })),
+    );
+  }
+
+  /** The first match in what was said; an error when it ends without. */
+  async said(pattern: RegExp): Promise<string> {
+    for (;;) {
+      const found = pattern.exec(this.stderr);
+      if (found !== null) return found[1] ?? found[0];
+      const isOver = await Promise.race([
+        this.ended.then(() => true),
+        new Promise<false>((resolve) => this.#child.stderr?.once('data', () => resolve(false))),
+      ]);
+      if (isOver && !pattern.test(this.stderr)) throw new Error(`ended without ${pattern}:\n${this.stderr}`);
+    }
+  }
+
+  interrupt(): void {
+    this.#child.kill('SIGINT');
+  }
+}
+
+interface Kept {
+  readonly entries: Record<
+    string,
+    { secrets: { accessToken: string; accessExpiresAt: number } & Record<string, string> }
+  >;
+}
+
+/** Somebody's machine: a folder of settings and an environment of its own. */
+export class Machine {
+  readonly folder = mkdtempSync(join(tmpdir(), 'rg-cli-'));
+  readonly env: Record<string, string>;
+
+  constructor(baseUrl: string, env: Record<string, string> = {}) {
+    this.env = {
+      PATH: process.env.PATH ?? '',
+      HOME: this.folder,
+      REELGATE_URL: baseUrl,
+      REELGATE_CONFIG_DIR: join(this.folder, 'settings'),
+      REELGATE_KEYCHAIN: '0',
+      ...env,
+    };
+  }
+
+  start(...args: string[]): Command {
+    return new Command(spawn(process.execPath, [MAIN, ...args], { env: this.env, stdio: ['ignore', 'pipe', 'pipe'] }));
+  }
+
+  run(...args: string[]): Promise<Ended> {
+    return this.start(...args).ended;
+  }
+
+  /** Runs it with something on standard input. */
+  pipe(input: string, ...args: string[]): Promise<Ended> {
+    const child = spawn(process.execPath, [MAIN, ...args], { env: this.env });
+    child.stdin.end(input);
+    return new Command(child).ended;
+  }
+
+  /** Begins a sign-in and answers when the code is shown. */
+  async startLogin(...args: string[]): Promise<{ readonly command: Command; readonly code: string }> {
+    const command = this.start('login', '--force', ...args);
+    return { command, code: await command.said(/Code +(\w{4}-\w{4})\n/) };
+  }
+
+  get credentialsPath(): string {
+    return join(this.folder, 'settings', 'credentials.json');
+  }
+
+  /** The tokens on the disk. */
+  secrets() {
+    const [entry] = Object.values((JSON.parse(readFileSync(this.credentialsPath, 'utf8')) as Kept).entries);
+    if (entry === undefined) throw new Error('nobody is signed in');
+    return entry.secrets;
+  }
+
+  /** As if 30 days had gone by. */
+  expireAccess(): void {
+    const kept = JSON.parse(readFileSync(this.credentialsPath, 'utf8')) as Kept;
+    for (const entry of Object.values(kept.entries)) entry.secrets.accessExpiresAt = 1;
+    writeFileSync(this.credentialsPath, JSON.stringify(kept));
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

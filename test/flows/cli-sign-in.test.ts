@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { existsSync, statSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { CLI_CLIENT } from '../../src/contract/cli-client.ts';
+import { type Ended, Machine } from '../cli.ts';
+import { forEachDatabase } from '../databases.ts';
+import { type Running, startRunning } from '../running.ts';
+
+const MASTER_KEY = Buffer.alloc(32, 7).toString('base64');
+
+const parse = <T = Record<string, unknown>>({ stdout }: Ended): T => {
+  assert.equal(stdout.trim().split('\n').length, 1, 'one JSON document');
+  return JSON.parse(stdout) as T;
+};
+
+describe('signing in from a terminal', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    let service: Running;
+    let databaseUrl: string;
+    const machines: Machine[] = [];
+    const machine = (env: Record<string, string> = {}, url = service.baseUrl): Machine => {
+      const made = new Machine(url, env);
+      machines.push(made);
+      return made;
+    };
+    const decide = (verb: 'approve' | 'deny', user_code: string) =>
+      service.operator.call('POST', `/api/auth/device/${verb}`, { user_code });
+    /** Signs in and checks that no secret was printed on the way. */
+    async function signIn(on: Machine, ...args: string[]): Promise<Ended> {
+      const { command, code } = await on.startLogin(...args);
+      await decide('approve', code);
+      const ended = await command.ended;
+      assert.equal(ended.code, 0, ended.stderr);
+      assertNoSecret(on, ended);
+      return ended;
+    }
+    const logsIn = async (password: string): Promise<boolean> => {
+      const body = JSON.stringify({ username: 'root', password });
+      const headers = { 'content-type': 'application/json' };
+      return (await fetch(`${service.baseUrl}/api/user/login`, { method: 'POST', headers, body })).ok;
+    };
+    function assertNoSecret(on: Machine, { stdout, stderr }: Ended): void {
+      const { accessToken, refreshToken, llmToken } = on.secrets();
+      for (const secret of [accessToken, refreshToken, llmToken, CLI_CLIENT.secret])
+        assert.ok(secret !== undefined && secret.length > 20 && !`${stdout}${stderr}`.includes(secret));
+    }
+
+    before(async () => {
+      databaseUrl = await freshUrl();
+      service = await startRunning(databaseUrl);
+      await service.addChannel('sora', ['sora-2']);
+    });
+    after(async () => {
+      await service.stop();
+      for (const each of machines) each.remove();
+    });
+
+    it('approved: who, where the tokens are, and every command as that account', async () => {
+      const mine = machine();
+      const ended = await signIn(mine, '--json', '--name', 'a laptop');
+      assert.equal(parse(ended).username, 'root');
+      assert.match(ended.stderr, /within 10 minutes/);
+      assert.equal(statSync(mine.credentialsPath).mode & 0o777, 0o600);
+
+      const self = await mine.run('whoami', '--json');
+      assert.equal(parse(self).username, 'root');
+      assertNoSecret(mine, self);
+      assert.match((await mine.run('whoami')).stdout, /^Account +root\n/);
+      const [device] = parse<{ id: number; name: string; current: boolean }[]>(await mine.run('devices', '--json'));
+      assert.deepEqual([device?.name, device?.current], ['a laptop', true]);
+      const models = parse<{ id: string }[]>(await mine.run('models', '--json'));
+      assert.ok(models.some(({ id }) => id === 'sora-2'));
+
+      // What would outlive the sign-in it may not do, and nobody is there to give a password.
+      const refused = await mine.run('tokens');
+      assert.equal(refused.code, 2);
+      assert.match(refused.stderr, /REELGATE_ACCESS_TOKEN/);
+    });
+
+    it('denied, cancelled, refused in CI: told apart, nobody signed in', async () => {
+      const [denied, cancelled, inCi] = [machine(), machine(), machine({ CI: 'true' })];
+      const [first, second] = await Promise.all([denied.startLogin(), cancelled.startLogin()]);
+      second.command.interrupt();
+      await decide('deny', first.code);
+      const told = await first.command.ended;
+      assert.equal(told.code, 3);
+      assert.match(told.stderr, /denied in the browser/);
+      const stopped = await second.command.ended;
+      assert.equal(stopped.code, 130);
+      assert.match(stopped.stderr, /Cancelled/);
+      const unwatched = await inCi.run('login', '--json');
+      assert.equal(unwatched.code, 2);
+      assert.match(String(parse<{ error: { message: string } }>(unwatched).error.message), /CI.*REELGATE_API_KEY/);
+      for (const each of [denied, cancelled, inCi]) assert.equal((await each.run('whoami')).code, 3);
+      assert.equal(existsSync(inCi.credentialsPath), false);
+    });
+
+    it('ten processes at once refresh once, and nobody is signed out', async () => {
+      const mine = machine();
+      await signIn(mine);
+      const before = mine.secrets();
+      const spent = async () => {
+        const rows = await service.app.database.kysely
+          .selectFrom('device_refresh_tokens')
+          .select('used_at')
+          .where('used_at', 'is not', null)
+          .execute();
+        return rows.length;
+      };
+      const spentBefore = await spent();
+      mine.expireAccess();
+      const all = await Promise.all(Array.from({ length: 10 }, () => mine.run('whoami', '--json')));
+      for (const ended of all) assert.equal(ended.code, 0, ended.stdout + ended.stderr);
+      assert.equal(await spent(), spentBefore + 1);
+      const now = mine.secrets();
+      assert.notEqual(now.accessToken, before.accessToken);
+      assert.equal(now.llmToken, before.llmToken);
+      assert.equal(statSync(mine.credentialsPath).mode & 0o777, 0o600);
+    });
+
+    it('an access_token that ended early is renewed behind the command', async () => {
+      const mine = machine();
+      await signIn(mine);
+      await service.app.database.kysely.updateTable('device_authorizations').set({ access_expires_at: 1 }).execute();
+      assert.equal((await mine.run('whoami')).code, 0);
+    });
+
+    it('ended elsewhere: every command says so, and logout still cleans up', async () => {
+      const [mine, other] = [machine(), machine()];
+      await Promise.all([signIn(mine), signIn(other)]);
+      const everywhere = await mine.run('logout', '--everywhere', '--json');
+      assert.equal(everywhere.code, 0, everywhere.stderr);
+      assert.ok(Number(parse(everywhere).others_ended) >= 1);
+      assert.equal((await mine.run('whoami')).code, 3);
+      const cut = await other.run('whoami');
+      assert.equal(cut.code, 3);
+      assert.match(cut.stderr, /reelgate login/);
+      assert.equal((await other.run('models')).code, 3);
+      const again = await other.run('logout');
+      assert.equal(again.code, 0, again.stderr);
+      assert.match((await other.run('logout')).stdout, /not signed in/);
+    });
+
+    it('resets a password on the server, and proves the books', async () => {
+      const onServer = machine({ DATABASE_URL: databaseUrl, MASTER_KEY });
+      assert.deepEqual(parse(await onServer.run('admin', 'check-books', '--json')), { ok: true, findings: [] });
+      const reset = parse<{ username: string; password: string }>(
+        await onServer.run('admin', 'reset-password', 'root', '--json'),
+      );
+      assert.equal(await logsIn(reset.password), true);
+      const short = await onServer.pipe('short', 'admin', 'reset-password', 'root', '--stdin');
+      assert.equal(short.code, 1);
+      assert.match(short.stderr, /8 to 128/);
+      const given = await onServer.pipe('root-password-1\n', 'admin', 'reset-password', 'root', '--stdin');
+      assert.equal(given.code, 0, given.stderr);
+      assert.equal(given.stdout.includes('root-password-1'), false);
+      assert.equal(await logsIn('root-password-1'), true);
+      assert.match((await onServer.run('admin', 'reset-password', 'nobody')).stderr, /Error: /);
+      const lost = machine({ DATABASE_URL: 'sqlite:/nowhere/reelgate.db' });
+      assert.match((await lost.run('admin', 'check-books')).stderr, /There is no database at/);
+    });
+  });
+});
+
+describe('a code that nobody confirms', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    it('expires, with a way on', async () => {
+      const service = await startRunning(await freshUrl(), { env: { DEVICE_CODE_TTL_SECONDS: '2' } });
+      const mine = new Machine(service.baseUrl);
+      const ended = await mine.run('login', '--force');
+      assert.equal(ended.code, 3);
+      assert.match(ended.stderr, /within 2 seconds[\s\S]*expired[\s\S]*reelgate login/);
+      mine.remove();
+      await service.stop();
+    });
+  });
+});
