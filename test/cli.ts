@@ -2,6 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Credentials } from '../src/cli/credentials.ts';
+import { CLI_CLIENT } from '../src/contract/cli-client.ts';
+import { pollDeviceToken } from '../src/contract/device-auth.ts';
+import { Reelgate } from '../src/sdk/index.ts';
+import type { Operator } from './operator.ts';
 
 const MAIN = new URL('../src/cli/main.ts', import.meta.url).pathname;
 
@@ -20,10 +25,10 @@ export class Command {
 
   constructor(child: ChildProcess) {
     this.#child = child;
-    child.stdout?.on('data', (chunk: Buffer) => {
+    child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
       this.stdout += chunk;
     });
-    child.stderr?.on('data', (chunk: Buffer) => {
+    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
       this.stderr += chunk;
     });
     this.ended = new Promise((resolve) =>
@@ -85,6 +90,33 @@ export class Machine {
     const child = spawn(process.execPath, [MAIN, ...args], { env: this.env });
     child.stdin.end(input);
     return new Command(child).ended;
+  }
+
+  /** As after `reelgate login`, without its waits between polls. */
+  async keepSignIn(operator: Operator): Promise<void> {
+    const baseUrl = this.env.REELGATE_URL ?? '';
+    const { transport, deviceAuth } = new Reelgate({ baseUrl });
+    const credentials = new Credentials({
+      folder: this.env.REELGATE_CONFIG_DIR ?? '',
+      keychain: async () => undefined,
+    });
+    await credentials.exclusively(async () => {
+      const code = await deviceAuth.start({ name: 'a machine', id: await credentials.deviceId() });
+      await operator.call('POST', '/api/auth/device/approve', { user_code: code.user_code });
+      const client = { client_id: CLI_CLIENT.id, client_secret: CLI_CLIENT.secret };
+      const { data } = await transport.call(pollDeviceToken, { body: { ...client, device_code: code.device_code } });
+      await credentials.write({
+        baseUrl,
+        userId: data.user_id,
+        username: data.username,
+        displayName: data.display_name,
+        userHeader: 'Service-Api-User',
+        accessToken: data.access_token,
+        refreshToken: data.refresh_token,
+        llmToken: data.llm_token,
+        accessExpiresAt: Date.now() + data.expires_in * 1000,
+      });
+    });
   }
 
   /** Begins a sign-in and answers when the code is shown. */

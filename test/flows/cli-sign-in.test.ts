@@ -97,7 +97,7 @@ describe('signing in from a terminal', () => {
 
     it('ten processes at once refresh once, and nobody is signed out', async () => {
       const mine = machine();
-      await signIn(mine);
+      await mine.keepSignIn(service.operator);
       const before = mine.secrets();
       const spent = async () => {
         const rows = await service.app.database.kysely
@@ -120,14 +120,14 @@ describe('signing in from a terminal', () => {
 
     it('an access_token that ended early is renewed behind the command', async () => {
       const mine = machine();
-      await signIn(mine);
+      await mine.keepSignIn(service.operator);
       await service.app.database.kysely.updateTable('device_authorizations').set({ access_expires_at: 1 }).execute();
       assert.equal((await mine.run('whoami')).code, 0);
     });
 
     it('ended elsewhere: every command says so, and logout still cleans up', async () => {
       const [mine, other] = [machine(), machine()];
-      await Promise.all([signIn(mine), signIn(other)]);
+      await Promise.all([mine, other].map((each) => each.keepSignIn(service.operator)));
       const everywhere = await mine.run('logout', '--everywhere', '--json');
       assert.equal(everywhere.code, 0, everywhere.stderr);
       assert.ok(Number(parse(everywhere).others_ended) >= 1);
