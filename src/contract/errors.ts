@@ -124,6 +124,8 @@ export const ERRORS = {
   package_builtin: business(409),
   package_unavailable: business(),
   ticket_closed: business(409),
+  ticket_full: business(409),
+  ticket_moved_on: business(409),
   application_decided: business(409),
 
   // Video.

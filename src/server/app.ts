@@ -52,6 +52,9 @@ import { makeQuota } from './quota/service.ts';
 import { QuotaStore } from './quota/store.ts';
 import { UsageStore } from './quota/usage-store.ts';
 import { addReferenceRoutes } from './reference/routes.ts';
+import { addSupportAdminRoutes } from './support/admin-routes.ts';
+import { addSupportRoutes } from './support/routes.ts';
+import { makeSupport } from './support/support.ts';
 import type { Tables } from './tables.ts';
 import { VERSION } from './version.ts';
 import { ADAPTERS } from './video/adapters.ts';
@@ -172,6 +175,16 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
 
   const deviceAuth = makeDeviceAuth({ config, database, clock, log, limits, notifier, accounts });
 
+  const support = makeSupport({
+    database,
+    clock,
+    audit: accounts.audit,
+    notifier,
+    limits,
+    // Made below, with its routes.
+    ownsTask: async (userId, taskId) => (await video.store.ofUser(taskId, userId)) !== undefined,
+  });
+
   const http = await makeHttp({
     log,
     authenticator: accounts.authenticator,
@@ -194,11 +207,13 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   addNotificationRoutes(routes, {
     notifications,
     authenticator: accounts.authenticator,
-    countPending: async () => 0,
+    countPending: support.countPending,
   });
   addAnnouncementRoutes(routes, notifications.announcements);
   addPackageRoutes(routes, packages);
   addPackageAdminRoutes(routes, packages);
+  addSupportRoutes(routes, support);
+  addSupportAdminRoutes(routes, support);
   const video = makeVideo(routes, {
     database,
     quota,

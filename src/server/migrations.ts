@@ -8,6 +8,7 @@ import type { Migration } from './platform/db/migrate.ts';
 import { metaMigrations } from './platform/db/tables.ts';
 import { limitMigrations } from './platform/limits/tables.ts';
 import { quotaMigrations } from './quota/tables.ts';
+import { supportMigrations } from './support/tables.ts';
 import { videoMigrations } from './video/tables.ts';
 
 /**
@@ -25,4 +26,5 @@ export const migrations: readonly Migration[] = [
   ...mailboxMigrations,
   ...notificationMigrations,
   ...packageMigrations,
+  ...supportMigrations,
 ];

@@ -7,6 +7,7 @@ import type { PackageTables } from './packages/tables.ts';
 import type { MetaTables } from './platform/db/tables.ts';
 import type { LimitTables } from './platform/limits/tables.ts';
 import type { QuotaTables } from './quota/tables.ts';
+import type { SupportTables } from './support/tables.ts';
 import type { VideoTables } from './video/tables.ts';
 
 /**
@@ -30,4 +31,5 @@ export interface Tables
     VideoTables,
     MailboxTables,
     NotificationTables,
-    PackageTables {}
+    PackageTables,
+    SupportTables {}

@@ -114,6 +114,8 @@ export const EN = {
   package_builtin: 'This package card belongs to the service and cannot be removed or renamed.',
   package_unavailable: 'The package of this code is not available now. Ask the administrator.',
   ticket_closed: 'This ticket is closed. Open a new one.',
+  ticket_full: 'This ticket has {most} replies and takes no more. Open a new one.',
+  ticket_moved_on: 'Somebody has changed this ticket meanwhile. Read it and try again.',
   application_decided: 'This application has been decided already.',
 
   task_not_exist: 'task_not_exist',

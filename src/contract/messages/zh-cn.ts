@@ -113,6 +113,8 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   package_builtin: '该套餐卡由系统内置，不能删除或更改代码。',
   package_unavailable: '该兑换码对应的套餐当前不可用，请联系管理员。',
   ticket_closed: '该工单已关闭，请新建工单。',
+  ticket_full: '该工单已有 {most} 条回复，无法继续回复，请新建工单。',
+  ticket_moved_on: '该工单刚刚有变动，请查看后重试。',
   application_decided: '该申请已处理。',
 
   task_not_exist: 'task_not_exist',

@@ -39,5 +39,11 @@ export type SecurityNotices = (trx: Transaction<Tables>, userId: number, what: k
 /** Without a notification center nobody is told. */
 export function makeSecurityNotices(notifier: Notifier | undefined): SecurityNotices {
   return async (trx, userId, what) =>
-    notifier?.notify(trx, { userId, topic: 'security', type: 'system', ...TEXTS[what], targetUrl: '/account' });
+    notifier?.notify(trx, {
+      userId,
+      topic: 'security',
+      type: 'system',
+      ...TEXTS[what],
+      targetUrl: '/account/security',
+    });
 }

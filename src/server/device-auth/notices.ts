@@ -2,7 +2,7 @@ import type { Notice } from '../notifications/notifier.ts';
 import type { CodeRow } from './code-store.ts';
 
 /** Where the console lists devices. */
-export const DEVICES_PAGE = '/devices';
+export const DEVICES_PAGE = '/account/devices';
 
 type Device = { readonly id: number; readonly clientName: string; readonly registeredName: string };
 

@@ -96,7 +96,7 @@ function failureNotice(
       en: `${words.en}${refunded ? '. The quota was returned.' : '.'}`,
       'zh-CN': `${words['zh-CN']}${refunded ? '。额度已退回。' : '。'}`,
     },
-    targetUrl: `/tasks/${task.public_id}`,
+    targetUrl: `/videos/${task.public_id}`,
     onceKey: `task.failed:${task.id}`,
   } as const;
 }

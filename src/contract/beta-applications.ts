@@ -1,0 +1,101 @@
+import Type from 'typebox';
+import { endpoint } from './endpoint.ts';
+import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
+
+/** States of a beta application; the same words in database, API, SDK and console. */
+export const APPLICATION_STATUS = ['pending', 'approved', 'rejected'] as const;
+export type ApplicationStatus = (typeof APPLICATION_STATUS)[number];
+
+const Id = Type.Integer();
+const row = {
+  id: Id,
+  feature: Type.String(),
+  reason: Type.String(),
+  status: Type.Enum([...APPLICATION_STATUS]),
+  note: Type.String({ description: 'What the administrator wrote to the decision.' }),
+  created_time: Type.Integer({ description: 'Unix seconds.' }),
+  decided_time: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix seconds; null: not yet.' }),
+};
+export const BetaApplication = Type.Object(row);
+
+const Status = Type.Optional(Type.Enum([...APPLICATION_STATUS]));
+const line = { tag: 'beta-applications', policy: 'account', envelope: 'api' } as const;
+
+export const applyForBeta = endpoint({
+  ...line,
+  method: 'POST',
+  path: '/api/beta-applications',
+  summary: 'Apply for a feature in beta; after a rejection one may apply again',
+  body: Type.Object({
+    feature: Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' }),
+    reason: Type.String({ minLength: 1, maxLength: 2_000, pattern: '\\S' }),
+  }),
+  answer: Ok(Type.Object({ id: Id })),
+});
+export const listBetaApplications = endpoint({
+  ...line,
+  method: 'GET',
+  path: '/api/beta-applications',
+  summary: 'Own applications, newest first',
+  query: Type.Object({ ...PageQuery, status: Status }),
+  answer: ListOf(BetaApplication),
+});
+
+const admin = { tag: 'beta-applications', policy: 'admin', envelope: 'api' } as const;
+const adminRow = {
+  ...row,
+  user_id: Id,
+  decided_by: Type.Union([Id, Type.Null()], { description: 'The administrator.' }),
+};
+export const AdminBetaApplication = Type.Object(adminRow);
+const Note = Type.Object({ note: Type.Optional(Type.String({ maxLength: 2_000 })) });
+
+export const adminListBetaApplications = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/beta-applications',
+  summary: "Everybody's applications, newest first; the newest 10,000 that match",
+  query: Type.Object({
+    ...PageQuery,
+    status: Status,
+    feature: Type.Optional(Type.String({ maxLength: 100 })),
+    user_id: Type.Optional(IdParam.properties.id),
+  }),
+  answer: ListOf(AdminBetaApplication),
+});
+export const adminGetBetaApplication = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/beta-applications/:id',
+  summary: 'One application',
+  params: IdParam,
+  answer: Ok(AdminBetaApplication),
+});
+export const adminApproveBeta = endpoint({
+  ...admin,
+  method: 'POST',
+  path: '/api/admin/beta-applications/:id/approve',
+  summary: 'Approve a pending application; its owner is told',
+  params: IdParam,
+  body: Note,
+  optionalBody: true,
+  answer: Done,
+});
+export const adminRejectBeta = endpoint({
+  ...admin,
+  method: 'POST',
+  path: '/api/admin/beta-applications/:id/reject',
+  summary: 'Reject a pending application; its owner is told',
+  params: IdParam,
+  body: Note,
+  optionalBody: true,
+  answer: Done,
+});
+export const adminDeleteBetaApplication = endpoint({
+  ...admin,
+  method: 'DELETE',
+  path: '/api/admin/beta-applications/:id',
+  summary: 'Remove an application',
+  params: IdParam,
+  answer: Done,
+});

@@ -1,0 +1,167 @@
+import Type from 'typebox';
+import { endpoint } from './endpoint.ts';
+import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
+
+/** States of a ticket; the same words in database, API, SDK and console. */
+export const TICKET_STATUS = ['open', 'in_progress', 'resolved', 'closed'] as const;
+export type TicketStatus = (typeof TICKET_STATUS)[number];
+/** Whose turn it is; `nobody`: the ticket is resolved or closed. */
+export const TICKET_TURN = ['staff', 'user', 'nobody'] as const;
+export type TicketTurn = (typeof TICKET_TURN)[number];
+
+/** Replies and notes one ticket takes; a longer story is a new ticket. */
+export const MOST_REPLIES = 200;
+
+const Id = Type.Integer();
+const Time = Type.Integer({ description: 'Unix seconds.' });
+/** Something to read: at least one character that is no white space. */
+const Title = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' });
+const Content = Type.String({ minLength: 1, maxLength: 10_000, pattern: '\\S' });
+const Category = Type.String({ maxLength: 64, description: 'Any word; empty: none.' });
+const TaskId = Type.String({ maxLength: 200, description: 'A video of the account it is about; empty: none.' });
+const SeenReplies = Type.Integer({
+  minimum: 0,
+  description: '`reply_count` as last read: refused when somebody has replied since.',
+});
+
+const row = {
+  id: Id,
+  title: Type.String(),
+  category: Type.String(),
+  status: Type.Enum([...TICKET_STATUS]),
+  waiting_for: Type.Enum([...TICKET_TURN]),
+  task_id: Type.String(),
+  reply_count: Type.Integer(),
+  created_time: Time,
+  updated_time: Time,
+};
+const reply = {
+  id: Id,
+  by_staff: Type.Boolean(),
+  content: Type.String(),
+  task_id: Type.String(),
+  created_time: Time,
+};
+export const Ticket = Type.Object(row);
+export const TicketReply = Type.Object(reply);
+const WithReplies = Type.Object({
+  ...row,
+  content: Type.String(),
+  replies: Type.Array(TicketReply, { description: 'Oldest first.' }),
+});
+const Made = Ok(Type.Object({ id: Id }));
+
+const line = { tag: 'tickets', policy: 'account', envelope: 'api' } as const;
+
+export const openTicket = endpoint({
+  ...line,
+  method: 'POST',
+  path: '/api/tickets',
+  summary: 'Ask the operators something',
+  body: Type.Object({
+    title: Title,
+    content: Content,
+    category: Type.Optional(Category),
+    task_id: Type.Optional(TaskId),
+  }),
+  answer: Made,
+});
+export const listTickets = endpoint({
+  ...line,
+  method: 'GET',
+  path: '/api/tickets',
+  summary: 'Own tickets, newest first',
+  query: Type.Object({ ...PageQuery, status: Type.Optional(Type.Enum([...TICKET_STATUS])) }),
+  answer: ListOf(Ticket),
+});
+export const getTicket = endpoint({
+  ...line,
+  method: 'GET',
+  path: '/api/tickets/:id',
+  summary: 'One own ticket with its replies',
+  params: IdParam,
+  answer: Ok(WithReplies),
+});
+export const replyToTicket = endpoint({
+  ...line,
+  method: 'POST',
+  path: '/api/tickets/:id/replies',
+  summary: 'Add to an own ticket; a resolved one is open again',
+  params: IdParam,
+  body: Type.Object({
+    content: Content,
+    task_id: Type.Optional(TaskId),
+    seen_replies: Type.Optional(SeenReplies),
+  }),
+  answer: Made,
+});
+export const closeTicket = endpoint({
+  ...line,
+  method: 'POST',
+  path: '/api/tickets/:id/close',
+  summary: 'Close an own ticket',
+  params: IdParam,
+  answer: Done,
+});
+
+const admin = { tag: 'tickets', policy: 'admin', envelope: 'api' } as const;
+const adminRow = { ...row, user_id: Id };
+export const AdminTicket = Type.Object(adminRow);
+const AdminReply = Type.Object({
+  ...reply,
+  author_id: Id,
+  internal: Type.Boolean({ description: 'A note among administrators; the account never sees it.' }),
+});
+
+export const adminListTickets = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/tickets',
+  summary: "Everybody's tickets, newest first; the newest 10,000 that match",
+  query: Type.Object({
+    ...PageQuery,
+    status: Type.Optional(Type.Enum([...TICKET_STATUS])),
+    user_id: Type.Optional(IdParam.properties.id),
+    category: Type.Optional(Category),
+    unprocessed: Type.Optional(Type.Literal('true', { description: 'Open, and not yet answered.' })),
+  }),
+  answer: ListOf(AdminTicket),
+});
+export const adminGetTicket = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/tickets/:id',
+  summary: 'One ticket with replies and notes',
+  params: IdParam,
+  answer: Ok(Type.Object({ ...adminRow, content: Type.String(), replies: Type.Array(AdminReply) })),
+});
+export const adminReplyToTicket = endpoint({
+  ...admin,
+  method: 'POST',
+  path: '/api/admin/tickets/:id/replies',
+  summary: 'Answer a ticket, or leave a note among administrators',
+  params: IdParam,
+  body: Type.Object({
+    content: Content,
+    internal: Type.Optional(Type.Boolean()),
+    seen_replies: Type.Optional(SeenReplies),
+  }),
+  answer: Made,
+});
+export const adminChangeTicket = endpoint({
+  ...admin,
+  method: 'PUT',
+  path: '/api/admin/tickets/:id',
+  summary: 'Set the status of a ticket; its owner is told',
+  params: IdParam,
+  body: Type.Object({ status: Type.Enum([...TICKET_STATUS]) }),
+  answer: Done,
+});
+export const adminDeleteTicket = endpoint({
+  ...admin,
+  method: 'DELETE',
+  path: '/api/admin/tickets/:id',
+  summary: 'Remove a ticket and its replies',
+  params: IdParam,
+  answer: Done,
+});
