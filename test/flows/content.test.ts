@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, describe, it } from 'node:test';
+import { after, before, beforeEach, describe, it } from 'node:test';
 import { loadMedia } from '../../src/sandbox/media.ts';
 import { forEachDatabase } from '../databases.ts';
 import { lookInto } from '../faults/books.ts';
@@ -46,6 +46,7 @@ describe('fetching files', () => {
       const url = await freshUrl();
       service = await startVideoService(url, {}, [
         { name: 'kling', letter: 'A', model: 'kling-v1-6' },
+        { name: 'jimeng', letter: 'B', model: 'jimeng_t2v_v30' },
         { name: 'sora', letter: 'H', model: 'sora-2' },
       ]);
       database = lookInto(url);
@@ -68,12 +69,9 @@ describe('fetching files', () => {
     }
     const get = (headers: Record<string, string> = {}, method = 'GET') =>
       service.viewer.raw(`/v1/videos/${id}/content`, { method, headers });
-    const place = (url: string) =>
-      database.kysely
-        .updateTable('tasks')
-        .set({ artifact: JSON.stringify({ kind: 'url', url }) })
-        .where('public_id', '=', id)
-        .execute();
+    const change = (task: string, fields: { artifact?: string; handle?: string; finish_time?: number }) =>
+      database.kysely.updateTable('tasks').set(fields).where('public_id', '=', task).execute();
+    const place = (url: string) => change(id, { artifact: JSON.stringify({ kind: 'url', url }) });
 
     describe('of an honest host', () => {
       it('whole, with the headers of a file that is no page', async () => {
@@ -161,7 +159,7 @@ describe('fetching files', () => {
     });
 
     describe('of a hostile host', () => {
-      before(() => place(`${hostUrl}/file`));
+      beforeEach(() => place(`${hostUrl}/file`));
 
       for (const type of ['text/html', 'image/svg+xml', 'application/javascript', 'text/xml', 'video/mp4\u00e9', '']) {
         it(`type "${type}" is never a page`, async () => {
@@ -233,15 +231,65 @@ describe('fetching files', () => {
         assert.equal(canary, 0);
       });
 
-      it('a closed address is asked for again at the vendor, once', async () => {
+      it('a closed address is asked for again at the vendor, once, and the fresh one is kept', async () => {
+        const before = await service.viewer.video(id);
         let asked = 0;
         answer = (_, response) => {
           asked += 1;
           response.writeHead(403).end('expired');
         };
+        for (let round = 0; round < 2; round += 1) {
+          const file = await get();
+          assert.deepEqual([file.status, file.headers.get('content-type'), asked], [200, 'video/mp4', 1]);
+          assert.ok(Buffer.from(await file.arrayBuffer()).equals(CLIP));
+        }
+        // Its time is the vendor's own, who tells when it was asked.
+        const { metadata, completed_at: _, ...rest } = await service.viewer.video(id);
+        assert.match((metadata as { url: string }).url, new RegExp(service.sandbox.artifactHost));
+        const { metadata: old, completed_at: __, ...same } = before;
+        assert.equal((old as { url: string }).url, `${hostUrl}/file`);
+        assert.deepEqual(rest, same, 'nothing else has changed');
+      });
+
+      it('a vendor that cannot be asked, or no longer has it', async () => {
+        answer = (_, response) => void response.writeHead(403).end('expired');
+        service.sandbox.control.fault({ vendor: 'kling', operation: 'query', kind: '503' });
+        assert.equal((await get()).status, 502);
+        const lost = await finished('kling-v1-6', 'kept no longer');
+        const handle = JSON.stringify({ family: 'text2video', id: 'nobody' });
+        await change(lost, { handle, artifact: JSON.stringify({ kind: 'url', url: `${hostUrl}/file` }) });
+        const file = await service.viewer.raw(`/v1/videos/${lost}/content`);
+        assert.deepEqual([file.status, ((await file.json()) as { code: string }).code], [404, 'content_not_found']);
+        assert.equal((await service.viewer.video(lost)).status, 'completed');
+      });
+
+      it('B: an address older than an hour is renewed before anybody is shown it, once', async () => {
+        const old = await finished('jimeng_t2v_v30', 'long ago');
+        const { completed_at: completedAt, metadata } = await service.viewer.video(old);
+        const address = `${hostUrl}/dead`;
+        await change(old, {
+          artifact: JSON.stringify({ kind: 'url', url: address }),
+          finish_time: Date.now() - 3_600_000,
+        });
+        const looks = () => service.sandbox.control.requests({ vendor: 'jimeng', operation: 'query' }).length;
+        const before = looks();
+        const seen = await Promise.all(Array.from({ length: 5 }, () => service.viewer.video(old)));
+        // Whoever comes while it is being renewed may still be shown the old one.
+        assert.ok(seen.some((video) => (video.metadata as { url: string }).url !== address));
+        const video = await service.viewer.video(old);
+        assert.deepEqual([video.metadata, video.completed_at, video.status], [metadata, completedAt, 'completed']);
+        assert.equal((await service.viewer.unified(old)).fail_reason, (metadata as { url: string }).url);
+        assert.equal(looks(), before + 1);
+      });
+
+      it('a file that breaks off is broken for the client too', async () => {
+        answer = (_, response) => {
+          response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': '1000000' });
+          response.write(Buffer.alloc(500_000), () => response.destroy());
+        };
         const file = await get();
-        assert.deepEqual([file.status, file.headers.get('content-type'), asked], [200, 'video/mp4', 1]);
-        assert.ok(Buffer.from(await file.arrayBuffer()).equals(CLIP));
+        assert.equal(file.status, 200);
+        await assert.rejects(file.arrayBuffer());
       });
 
       it('a client that leaves takes the upstream’s connection along', async () => {

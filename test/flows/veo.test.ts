@@ -104,6 +104,20 @@ describe('Veo by both doors', () => {
       assert.equal(file.status, 200);
       assert.ok(isVideo(await file.arrayBuffer()));
       assert.equal(sandbox.control.requests({ operation: 'token' }).length, 1, 'one token for all of it');
+      const looks = () => sandbox.control.requests({ vendor: 'veo-vertex', operation: 'query' }).length;
+      const before = looks();
+      const parts = await Promise.all(
+        [0, 100, 200, 300].map(async (first) => {
+          const range = `bytes=${first}-${first + 99}`;
+          const part = await ask(`/v1/videos/${String(submitted.task_id)}/content`, { range });
+          assert.equal(part.status, 206);
+          return Buffer.from(await part.arrayBuffer());
+        }),
+      );
+      const whole = await ask(`/v1/videos/${String(submitted.task_id)}/content`);
+      const bytes = Buffer.from(await whole.arrayBuffer());
+      assert.ok(bytes.subarray(0, 400).equals(Buffer.concat(parts)));
+      assert.equal(looks(), before, 'what came inside an answer is fetched once for all its parts');
     });
 
     for (const model of [NATIVE, CLOUD]) {

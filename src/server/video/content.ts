@@ -1,11 +1,14 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import type { Channel, Channels } from '../channels/channels.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { type Outbound, OutboundError, type OutboundResponse } from '../platform/outbound/outbound.ts';
+import { fromBytes, isSingleRange } from './byte-range.ts';
 import type { VendorCalls } from './calls.ts';
-import type { Looks } from './looks.ts';
-import type { Task, TaskStore } from './store.ts';
+import { artifactOf } from './faces/unified.ts';
+import type { InlineFiles } from './inline-files.ts';
+import type { Renewals } from './renewals.ts';
+import type { Task } from './store.ts';
 import { type ContentSource, CouldNotAsk, VendorRefusal } from './vendor.ts';
 import type { Vendors } from './vendors.ts';
 
@@ -36,13 +39,16 @@ export const CONTENT_HEADERS = {
   'x-content-type-options': 'nosniff',
 } as const;
 
+/** A large file over a slow line may take hours; one that trickles is given up. */
+const UNHURRIED = { totalTimeoutMs: 15 * 60_000, leastRate: 4 * 1024 } as const;
+
 export interface ContentParts {
   readonly outbound: Outbound;
   readonly channels: Channels;
   readonly vendors: Vendors;
   readonly calls: VendorCalls;
-  readonly looks: Looks;
-  readonly store: TaskStore;
+  readonly renewals: Renewals;
+  readonly inlineFiles: InlineFiles;
   readonly log: Log;
 }
 
@@ -68,42 +74,30 @@ export class Contents {
 
   /** Signed addresses expire; the vendor is asked for a fresh one, once. */
   async #openAgain(task: Task, channel: Channel, wish: ContentWish): Promise<Content> {
-    const { vendors, calls, log } = this.#parts;
-    if (task.handle === null) throw new AppError('content_not_found');
-    try {
-      const outcome = await vendors.get(task.vendor).query(JSON.parse(task.handle), calls.make(channel, wish.signal));
-      if (outcome.state === 'SUCCESS' && outcome.artifact !== undefined) {
-        const answer = await this.#fetch(
-          { ...task, artifact: JSON.stringify(outcome.artifact), data: JSON.stringify(outcome.raw) },
-          channel,
-          wish,
-        );
-        if (!isGone(answer.status)) return toContent(answer);
-        answer.body.destroy();
-      }
-    } catch (error) {
-      if (!(error instanceof CouldNotAsk) && !(error instanceof OutboundError)) throw error;
-      log.warn({ err: error, taskId: task.id }, 'a fresh address could not be asked for');
-      throw new AppError('content_unavailable');
-    }
+    const renewed = await this.#parts.renewals.renew(task);
+    if (renewed === 'failed') throw new AppError('content_unavailable');
+    const answer = renewed === 'gone' ? undefined : await this.#fetch(renewed, channel, wish);
+    if (answer !== undefined && !isGone(answer.status)) return toContent(answer);
+    answer?.body.destroy();
     throw new AppError('content_not_found', { message: 'The provider no longer keeps this video.' });
   }
 
   async #fetch(task: Task, channel: Channel, wish: ContentWish): Promise<OutboundResponse> {
-    const { outbound, vendors, calls, log } = this.#parts;
+    const { outbound, log } = this.#parts;
     const headers = {
       ...(isSingleRange(wish.range) ? { range: wish.range } : {}),
       ...(wish.ifRange !== undefined && isSingleRange(wish.range) ? { 'if-range': wish.ifRange } : {}),
       'accept-encoding': 'identity',
     };
     try {
-      const source = await this.#sourceOf(task, vendors, calls.make(channel, wish.signal), wish.variant);
+      const source = await this.#sourceOf(task, channel, wish);
       if (source.kind === 'bytes') return fromBytes(source.bytes, source.mimeType, wish.range);
       const request = {
         method: 'GET',
         url: source.url,
         headers: { ...source.headers, ...headers },
         signal: wish.signal,
+        ...UNHURRIED,
       } as const;
       if (source.trusted) return await this.#followTrusted(request, channel);
       return await outbound.stranger({ ...request, ...(channel.private ? { alsoHosts: [hostOf(source.url)] } : {}) });
@@ -117,17 +111,14 @@ export class Contents {
     }
   }
 
-  #sourceOf(
-    task: Task,
-    vendors: Vendors,
-    call: Parameters<ReturnType<Vendors['get']>['content']>[3],
-    variant: string | undefined,
-  ): Promise<ContentSource> {
-    const artifact = task.artifact === null ? undefined : (JSON.parse(task.artifact) as { kind: string; url?: string });
-    if (artifact?.kind === 'url' && artifact.url !== undefined && (variant === undefined || variant === 'video')) {
-      return Promise.resolve({ kind: 'fetch', url: artifact.url, headers: {}, trusted: false });
-    }
-    return vendors.get(task.vendor).content(JSON.parse(task.handle ?? 'null'), JSON.parse(task.data), variant, call);
+  async #sourceOf(task: Task, channel: Channel, { variant, signal }: ContentWish): Promise<ContentSource> {
+    const { vendors, calls, inlineFiles } = this.#parts;
+    const artifact = artifactOf(task);
+    const isVideo = variant === undefined || variant === 'video';
+    if (isVideo && artifact?.kind === 'url') return { kind: 'fetch', url: artifact.url, headers: {}, trusted: false };
+    if (isVideo && artifact?.kind === 'inline') return inlineFiles.of(task, channel);
+    const handle = JSON.parse(task.handle ?? 'null');
+    return vendors.get(task.vendor).content(handle, JSON.parse(task.data), variant, calls.make(channel, signal));
   }
 
   /** A vendor's own host may redirect to a storage host, which gets neither the credentials nor trust. */
@@ -142,6 +133,7 @@ export class Contents {
       method: 'GET',
       url,
       headers: { 'accept-encoding': 'identity', ...(range === undefined ? {} : { range }) },
+      ...UNHURRIED,
       ...(request.signal === undefined ? {} : { signal: request.signal }),
       ...(channel.private ? { alsoHosts: [hostOf(url)] } : {}),
     });
@@ -149,9 +141,6 @@ export class Contents {
 }
 
 const isGone = (status: number): boolean => status === 401 || status === 403 || status === 404 || status === 410;
-
-const isSingleRange = (range: string | undefined): range is string =>
-  range !== undefined && /^bytes=(\d{1,15}-\d{0,15}|-\d{1,15})$/.test(range);
 
 function hostOf(url: string): string {
   const { hostname, port, protocol } = new URL(url);
@@ -180,35 +169,4 @@ function toContent(answer: OutboundResponse): Content {
     },
     body: answer.body,
   };
-}
-
-/** Bytes that came inside an answer, with one range cut out where asked. */
-function fromBytes(bytes: Buffer, mimeType: string, range: string | undefined): OutboundResponse {
-  const base = { 'content-type': mimeType, 'accept-ranges': 'bytes' };
-  const cut = isSingleRange(range) ? toSpan(range, bytes.length) : undefined;
-  if (cut === undefined)
-    return { status: 200, headers: { ...base, 'content-length': String(bytes.length) }, body: Readable.from([bytes]) };
-  if (cut === 'unsatisfiable')
-    return {
-      status: 416,
-      headers: { 'content-range': `bytes */${bytes.length}`, 'content-length': '0' },
-      body: Readable.from([]),
-    };
-  const part = bytes.subarray(cut.start, cut.end + 1);
-  return {
-    status: 206,
-    headers: {
-      ...base,
-      'content-length': String(part.length),
-      'content-range': `bytes ${cut.start}-${cut.end}/${bytes.length}`,
-    },
-    body: Readable.from([part]),
-  };
-}
-
-function toSpan(range: string, length: number): { start: number; end: number } | 'unsatisfiable' {
-  const [first = '', last = ''] = range.slice('bytes='.length).split('-');
-  const start = first === '' ? Math.max(0, length - Number(last)) : Number(first);
-  const end = first === '' || last === '' ? length - 1 : Math.min(Number(last), length - 1);
-  return start >= length || end < start ? 'unsatisfiable' : { start, end };
 }

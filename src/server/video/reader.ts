@@ -3,6 +3,7 @@ import type { Clock } from '../platform/clock.ts';
 import { AppError } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
 import type { Looks } from './looks.ts';
+import type { Renewals } from './renewals.ts';
 import type { Task, TaskStore } from './store.ts';
 import type { Vendors } from './vendors.ts';
 
@@ -11,18 +12,30 @@ const REFRESH_MS = 1_000;
 /** And by the synchronizer when nobody has asked for this long. */
 export const SWEEP_MS = 60_000;
 
+export interface ReaderParts {
+  readonly store: TaskStore;
+  readonly looks: Looks;
+  readonly renewals: Renewals;
+  readonly vendors: Vendors;
+  readonly clock: Clock;
+  /** Ends when the service stops. */
+  readonly stopping: AbortSignal;
+}
+
 /** Reads tasks for their owners; a task of another token does not exist for the caller. */
 export class TaskReader {
   readonly #store: TaskStore;
   readonly #looks: Looks;
+  readonly #renewals: Renewals;
   readonly #vendors: Vendors;
   readonly #clock: Clock;
   readonly #stopping: AbortSignal;
   readonly #refreshes = new Map<string, { readonly startedAt: number; readonly done: Promise<void> }>();
 
-  constructor(parts: { store: TaskStore; looks: Looks; vendors: Vendors; clock: Clock; stopping: AbortSignal }) {
+  constructor(parts: ReaderParts) {
     this.#store = parts.store;
     this.#looks = parts.looks;
+    this.#renewals = parts.renewals;
     this.#vendors = parts.vendors;
     this.#clock = parts.clock;
     this.#stopping = parts.stopping;
@@ -36,8 +49,8 @@ export class TaskReader {
   }
 
   async fresh(task: Task): Promise<Task> {
-    if (isTerminal(task.status) || task.handle === null || this.#vendors.get(task.vendor).refreshOnQuery !== true)
-      return task;
+    if (isTerminal(task.status)) return this.#renewals.unexpired(task);
+    if (task.handle === null || this.#vendors.get(task.vendor).refreshOnQuery !== true) return task;
     await this.#refresh(task);
     return (await this.#store.byId(task.id)) ?? task;
   }

@@ -262,6 +262,16 @@ export class TaskStore {
     }
   }
 
+  /** Where a finished video is by now; its state, its times and its money stay as they are. */
+  async renew(id: string, fresh: { artifact: string; data: string; handle: string }): Promise<void> {
+    await this.#database.kysely
+      .updateTable('tasks')
+      .set(fresh)
+      .where('id', '=', id)
+      .where('status', '=', 'SUCCESS')
+      .execute();
+  }
+
   async markDeleted(id: string, now: number): Promise<boolean> {
     const { numUpdatedRows } = await this.#database.kysely
       .updateTable('tasks')

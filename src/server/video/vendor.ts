@@ -198,6 +198,8 @@ export interface VideoVendor {
   readonly refreshOnQuery?: boolean;
   /** The upstream's id is the public task id and its objects pass through (H). */
   readonly passthrough?: boolean;
+  /** How long an address of a video stays good, where asking once more gives a fresh one. */
+  readonly addressLifeMs?: number;
   /**
    * Price factors this request falls under (`mode`, `resolution`, `size`, `audio`) and the seconds billed, by the vendor's
    * defaults. `audio` is `true` or `false`. Throws VendorRefusal for a request that has no price.

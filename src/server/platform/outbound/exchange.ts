@@ -161,8 +161,9 @@ export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   };
 
   #nextDeadline(): { at: number; phase: OutboundPhase; message: string } {
-    const { totalTimeoutMs, connectTimeoutMs, headersTimeoutMs } = this.#request;
-    const total = this.#begunAt + (totalTimeoutMs ?? Number.POSITIVE_INFINITY);
+    const { totalTimeoutMs, leastRate, connectTimeoutMs, headersTimeoutMs } = this.#request;
+    const earnedMs = leastRate === undefined ? 0 : (this.#bytes / leastRate) * 1000;
+    const total = this.#begunAt + (totalTimeoutMs ?? Number.POSITIVE_INFINITY) + earnedMs;
     const phase = this.#status !== 0 ? 'body' : this.#control !== undefined ? 'sent' : 'connect';
     const wait =
       phase === 'connect'
@@ -179,7 +180,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
           : { at: Number.POSITIVE_INFINITY, message: '' };
     return wait.at < total
       ? { ...wait, phase }
-      : { at: total, phase, message: `not finished within ${totalTimeoutMs} ms` };
+      : { at: total, phase, message: `not finished within ${Math.round(total - this.#begunAt)} ms` };
   }
 }
 

@@ -12,8 +12,10 @@ export interface OutboundRequest {
   readonly headersTimeoutMs?: number;
   /** Longest silence inside a body; default 60 000. */
   readonly idleTimeoutMs?: number;
-  /** The whole exchange; default none for streams, 60 000 for `json`. */
+  /** The whole exchange; default none for streams, 60 000 for `json`, 15 minutes for `stranger`. */
   readonly totalTimeoutMs?: number;
+  /** Bytes a second of the answer that put `totalTimeoutMs` off: whoever keeps up with it is never cut; default none. */
+  readonly leastRate?: number;
   /** A body that outgrows this ends with phase `body`; default none for `configured` and `stream`, 1 GiB for `stranger`. */
   readonly maxBytes?: number;
   readonly signal?: AbortSignal;

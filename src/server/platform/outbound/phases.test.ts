@@ -142,6 +142,22 @@ describe('the phase of a failed exchange', () => {
       socket.on('close', () => clearInterval(timer));
     });
     assert.equal((await phaseOf({ url: `http://${dripping}/`, totalTimeoutMs: 200 })).phase, 'body');
+    // Fifty bytes a second are not enough for a thousand.
+    assert.equal((await phaseOf({ url: `http://${dripping}/`, totalTimeoutMs: 200, leastRate: 1_000 })).phase, 'body');
+  });
+
+  it('is none while an answer comes fast enough, however long it takes', async () => {
+    const steady = await rawServer((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 40\r\n\r\n');
+      let left = 40;
+      const timer = setInterval(() => {
+        socket.write('1');
+        if (--left === 0) clearInterval(timer);
+      }, 10);
+      socket.on('close', () => clearInterval(timer));
+    });
+    const request = { method: 'GET', url: `http://${steady}/`, private: true, totalTimeoutMs: 100 } as const;
+    assert.equal((await outbound.json({ ...request, leastRate: 5 })).text.length, 40);
   });
 
   it('is aborted by our own signal, and remembers whether the request had left', async () => {

@@ -139,6 +139,8 @@ export const hailuo: VideoVendor = {
   defaultBaseUrl: 'https://api.minimax.io',
   credentials: Type.Object({ api_key: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
   models: HAILUO_MODELS,
+  // The current page says an hour, older ones nine; a file can be looked up again.
+  addressLifeMs: 55 * 60_000,
 
   meter(request) {
     if (request.model === H3_MODEL) return meterH3(request, readMetadata(request.metadata));

@@ -221,6 +221,8 @@ export const jimeng: VideoVendor = {
     { additionalProperties: false },
   ),
   models: JIMENG_MODELS,
+  // Twelve hours of them, as long as the task is known.
+  addressLifeMs: 55 * 60_000,
 
   meter(request) {
     const { frames = FRAMES_PER_SECOND * DEFAULT_SECONDS + 1 } = toFields(request);
