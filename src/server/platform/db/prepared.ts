@@ -1,6 +1,7 @@
 import type { Compilable, CompiledQuery, Kysely } from 'kysely';
 import { PostgresAdapter } from 'kysely';
 import type { DialectName } from './dialect.ts';
+import { shortcutOf } from './shortcut.ts';
 
 /** What a parameter can be. For `in (…)` a list of changing length needs a query built anew. */
 export type Value = string | number | null | Uint8Array;
@@ -33,7 +34,8 @@ export function prepare<T, P extends { readonly [K in keyof P]: Value }>() {
     const execute = (executor: Kysely<T>, parameters: P) => {
       const dialect = executor.getExecutor().adapter instanceof PostgresAdapter ? 'postgres' : 'sqlite';
       templates[dialect] ??= toTemplate(build(executor, marker, dialect).compile());
-      return executor.executeQuery<O>(fill(templates[dialect], parameters));
+      const query = fill<P, O>(templates[dialect], parameters);
+      return shortcutOf(executor)?.(query) ?? executor.executeQuery(query);
     };
     return {
       all: async (executor, parameters) => (await execute(executor, parameters)).rows,
@@ -72,7 +74,7 @@ function toTemplate<P>(compiled: CompiledQuery): Template<P> {
   return { compiled, slots };
 }
 
-function fill<P>({ compiled, slots }: Template<P>, values: P): CompiledQuery<never> {
+function fill<P, O>({ compiled, slots }: Template<P>, values: P): CompiledQuery<O> {
   const parameters = slots.map((slot) => (slot.name === undefined ? slot.constant : values[slot.name]));
   const { query, queryId, sql } = compiled;
   return { query, queryId, sql, parameters };

@@ -5,9 +5,11 @@ import {
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
+  type Transaction,
 } from 'kysely';
 import { runningActions } from './after-commit.ts';
 import type { Database, DatabaseOptions } from './database.ts';
+import { setShortcut } from './shortcut.ts';
 import { SqliteDriver } from './sqlite-driver.ts';
 import { TransactionContext } from './transaction-context.ts';
 
@@ -19,11 +21,21 @@ export function openSqlite<T>(path: string, options: DatabaseOptions): Database<
     onStall: (error) => options.log?.error({ err: error }, 'a transaction held up all others and was rolled back'),
   });
   const kysely = new Kysely<T>({ dialect: sqliteDialect(context.guard(driver)) });
+  const beside = driver.connect();
+  setShortcut(kysely, (query) => {
+    context.assertOutside();
+    return beside.executeQuery(query);
+  });
+  const inTransaction = <R>(run: (trx: Transaction<T>) => Promise<R>): Promise<R> =>
+    kysely.transaction().execute(async (trx) => {
+      const connection = await trx.getExecutor().provideConnection(async (own) => own);
+      setShortcut(trx, (query) => connection.executeQuery(query));
+      return context.run(() => run(trx));
+    });
   return {
     dialect: 'sqlite',
     kysely,
-    transaction: (work) =>
-      runningActions((run) => kysely.transaction().execute((trx) => context.run(() => run(trx))), work),
+    transaction: (work) => runningActions(inTransaction, work),
     ping: async () => {},
     close: () => driver.destroy(),
   };

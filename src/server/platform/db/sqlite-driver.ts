@@ -35,6 +35,11 @@ export class SqliteDriver implements Driver {
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<SqliteConnection> {
+    return this.connect();
+  }
+
+  /** What Kysely would be given for one query or one transaction; there is nothing to give back. */
+  connect(): SqliteConnection {
     return new SqliteConnection(this.#reader, this.#writer, this.#commits);
   }
 
