@@ -1,0 +1,158 @@
+import { cpuSeconds, memoryMb } from './load.ts';
+import { startNginx, startNginxProxy } from './nginx.ts';
+import { type Process, startScript, startService } from './processes.ts';
+import { postBytes, type RawLoadResult, rawLoad } from './raw-load.ts';
+import { portkeyHeaders, startPortkey } from './rivals/portkey.ts';
+
+/**
+ * A chat completion of about 600 bytes through us and through others, side by side in one run: key check, durable
+ * reservation, settlement and usage record with us (SQLite, synchronous=FULL), nothing of it with the others. The upstream is
+ * nginx, which answers at once.
+ *
+ * Repeat with `cd bench && npm ci && cd .. && node bench/chat.ts`; needs nginx. `SECONDS` and `ROUNDS` change the length.
+ */
+const SECONDS = Number(process.env.SECONDS ?? '4');
+const ROUNDS = Number(process.env.ROUNDS ?? '3');
+const CONNECTIONS = 64;
+const PATH = '/v1/chat/completions';
+
+const ANSWER = JSON.stringify({
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1_795_140_000,
+  model: 'bench-chat',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'word '.repeat(72).trim() }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 32, completion_tokens: 72, total_tokens: 104 },
+});
+const QUESTION = JSON.stringify({
+  model: 'bench-chat',
+  messages: [{ role: 'user', content: 'Say a few words about the sea, '.repeat(4) }],
+});
+
+interface Subject {
+  readonly name: string;
+  readonly process: Process & { readonly port: number };
+  readonly request: Buffer;
+}
+
+const withPort = (process: Process) => ({ ...process, port: Number(new URL(process.origin).port) });
+
+const upstream = await startNginx(`location / { return 200 '${ANSWER}'; }`);
+const service = await startService(4_380);
+const { operator } = service;
+await operator.call('POST', '/api/admin/models', {
+  id: 'bench-chat',
+  vendor: 'openai',
+  kind: 'chat',
+  price: { input_per_million: 1_000_000, output_per_million: 4_000_000 },
+});
+await operator.addChannel({
+  vendor: 'openai',
+  base_url: upstream.origin,
+  credentials: { api_key: 'sk-upstream-0123456789' },
+  models: ['bench-chat'],
+});
+await operator.grant(1_000_000_000_000_000);
+const key = await operator.makeToken();
+
+const portkey = await startPortkey();
+const plain = postBytes(PATH, { authorization: 'Bearer sk-bench' }, QUESTION);
+const subjects: Subject[] = [
+  { name: 'direct', process: upstream, request: plain },
+  { name: 'nginx, 1 worker', process: await startNginxProxy(upstream.port), request: plain },
+  {
+    name: 'bare Node proxy',
+    process: withPort(await startScript('bench/rivals/bare-proxy.ts', { UPSTREAM: upstream.origin })),
+    request: plain,
+  },
+  {
+    name: 'Reelgate',
+    process: withPort(service),
+    request: postBytes(PATH, { authorization: `Bearer ${key}` }, QUESTION),
+  },
+  ...(portkey === undefined
+    ? []
+    : [
+        {
+          name: 'Portkey',
+          process: portkey,
+          request: postBytes(PATH, { authorization: 'Bearer sk-bench', ...portkeyHeaders(upstream.origin) }, QUESTION),
+        },
+      ]),
+];
+
+interface Figures {
+  readonly perSecond: number[];
+  readonly cpuUs: number[];
+  readonly p99Us: number[];
+  readonly aloneUs: number[];
+  failures: number;
+  firstFailure: string | undefined;
+}
+
+const all = new Map<string, Figures>();
+try {
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const {
+      name,
+      process: { pid, port },
+      request,
+    } of subjects) {
+      const seconds = round === 0 ? 2 : SECONDS;
+      const before = cpuSeconds(pid);
+      const many = await rawLoad({ port, connections: CONNECTIONS, seconds, request });
+      const cpuUs = ((cpuSeconds(pid) - before) / many.requests) * 1e6;
+      const alone = await rawLoad({ port, connections: 1, seconds: seconds / 2, request });
+      if (round > 0) note(name, many, cpuUs, alone);
+    }
+  }
+  print();
+} finally {
+  await Promise.all(subjects.map(({ process }) => process.stop()));
+}
+
+function note(name: string, many: RawLoadResult, cpuUs: number, alone: RawLoadResult): void {
+  const figures = all.get(name) ?? {
+    perSecond: [],
+    cpuUs: [],
+    p99Us: [],
+    aloneUs: [],
+    failures: 0,
+    firstFailure: undefined,
+  };
+  all.set(name, figures);
+  figures.perSecond.push(many.perSecond);
+  figures.cpuUs.push(cpuUs);
+  figures.p99Us.push(many.p99Us);
+  figures.aloneUs.push(alone.p50Us);
+  figures.failures += many.failures + alone.failures;
+  figures.firstFailure ??= many.firstFailure ?? alone.firstFailure;
+}
+
+function print(): void {
+  const write = (cells: readonly string[]): void =>
+    void process.stdout.write(`| ${cells.map((cell) => cell.padEnd(16)).join(' | ')} |\n`);
+  write(['subject', 'requests/s', 'CPU µs/request', 'p99 ms', 'p50 alone µs', 'memory MB', 'failures']);
+  write(Array<string>(7).fill('---'));
+  for (const {
+    name,
+    process: { pid },
+  } of subjects) {
+    const figures = all.get(name);
+    if (figures === undefined) continue;
+    write([
+      name,
+      median(figures.perSecond).toFixed(0),
+      median(figures.cpuUs).toFixed(0),
+      (median(figures.p99Us) / 1_000).toFixed(1),
+      median(figures.aloneUs).toFixed(0),
+      String(memoryMb(pid)),
+      `${figures.failures} ${figures.firstFailure ?? ''}`,
+    ]);
+  }
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}

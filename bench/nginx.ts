@@ -1,0 +1,61 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Process } from './processes.ts';
+
+export const hasNginx = (): boolean => spawnSync('nginx', ['-v']).status === 0;
+
+/** Starts nginx with one worker, which is the process itself. `server` goes inside its server block, `outside` before it. */
+export async function startNginx(server: string, outside = ''): Promise<Process & { readonly port: number }> {
+  const folder = mkdtempSync(join(tmpdir(), 'reelgate-nginx-'));
+  const port = await freePort();
+  writeFileSync(
+    join(folder, 'nginx.conf'),
+    `daemon off; master_process off; pid ${folder}/nginx.pid; error_log stderr crit;
+events { worker_connections 20000; }
+http {
+  access_log off; keepalive_requests 1000000000; keepalive_timeout 600s; default_type application/json;
+  client_body_temp_path ${folder}/body; proxy_temp_path ${folder}/proxy; fastcgi_temp_path ${folder}/fastcgi;
+  uwsgi_temp_path ${folder}/uwsgi; scgi_temp_path ${folder}/scgi;
+  ${outside}
+  server { listen 127.0.0.1:${port} backlog=4096; ${server} }
+}
+`,
+  );
+  const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const { pid } = child;
+  if (pid === undefined) throw new Error('nginx is not installed');
+  await pause(300);
+  return {
+    pid,
+    port,
+    origin: `http://127.0.0.1:${port}`,
+    async stop() {
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** `proxy_pass` as a gateway would be run: connections kept alive, nothing collected. */
+export const startNginxProxy = (upstreamPort: number): ReturnType<typeof startNginx> =>
+  startNginx(
+    'location / { proxy_pass http://up; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; }',
+    `upstream up { server 127.0.0.1:${upstreamPort}; keepalive 4096; keepalive_requests 1000000000; }`,
+  );
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}

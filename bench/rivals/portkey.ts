@@ -1,0 +1,37 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Process } from '../processes.ts';
+
+const SCRIPT = join(import.meta.dirname, '../node_modules/@portkey-ai/gateway/build/start-server.js');
+const PORT = 4_390;
+
+/** npm @portkey-ai/gateway, which keeps neither keys nor money. Undefined where `cd bench && npm ci` was not run. */
+export async function startPortkey(): Promise<(Process & { readonly port: number }) | undefined> {
+  if (!existsSync(SCRIPT)) return undefined;
+  const child = spawn(process.execPath, [SCRIPT, `--port=${PORT}`, '--headless'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { PATH: process.env.PATH, TRUSTED_CUSTOM_HOSTS: '127.0.0.1,localhost', NODE_ENV: 'production' },
+  });
+  const { pid } = child;
+  if (pid === undefined) return undefined;
+  const origin = `http://127.0.0.1:${PORT}`;
+  for (let tries = 0; tries < 100; tries++) {
+    if (
+      await fetch(origin).then(
+        () => true,
+        () => false,
+      )
+    )
+      break;
+    await pause(100);
+  }
+  return { pid, port: PORT, origin, stop: async () => void child.kill('SIGKILL') };
+}
+
+/** How it is told where to go. */
+export const portkeyHeaders = (upstream: string): Record<string, string> => ({
+  'x-portkey-provider': 'openai',
+  'x-portkey-custom-host': `${upstream}/v1`,
+});
