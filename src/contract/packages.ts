@@ -194,6 +194,9 @@ const CodeRow = Type.Object({
   expires_at: Type.Integer({ description: 'Unix seconds; 0: no end.' }),
   created_time: Time,
 });
+const ExpiresAt = Type.Union([Type.Integer({ minimum: 1, maximum: 253_402_300_799 }), Type.Null()], {
+  description: 'Unix seconds; null: no end.',
+});
 const CodeFilter = {
   status: Type.Optional(Type.Enum([...CODE_STATUS])),
   batch_id: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,15}$' })),
@@ -218,11 +221,7 @@ export const adminMakeCodes = endpoint({
     package_code: Type.Optional(CardFields.package_code),
     quota: Type.Optional(Type.Integer({ minimum: 1, maximum: 1e15 })),
     count: Type.Integer({ minimum: 1, maximum: 1_000 }),
-    expires_at: Type.Optional(
-      Type.Union([Type.Integer({ minimum: 1, maximum: 253_402_300_799 }), Type.Null()], {
-        description: 'Unix seconds',
-      }),
-    ),
+    expires_at: Type.Optional(ExpiresAt),
     note: Type.Optional(Note),
   }),
   answer: Ok(Type.Object({ id: Type.Integer({ description: 'Of the batch.' }), codes: Type.Array(Type.String()) })),
@@ -241,6 +240,15 @@ export const adminGetCode = endpoint({
   summary: 'One redemption code, masked',
   params: IdParam,
   answer: Ok(CodeRow),
+});
+export const adminChangeCode = endpoint({
+  ...admin,
+  method: 'PUT',
+  path: '/api/admin/redemption-codes/:id',
+  summary: 'Change until when an unused code is good, also after it expired',
+  params: IdParam,
+  body: Type.Object({ expires_at: Type.Optional(ExpiresAt) }),
+  answer: Done,
 });
 export const adminVoidCode = endpoint({
   ...admin,

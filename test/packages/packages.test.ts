@@ -257,6 +257,64 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(body.total, 1);
   });
 
+  it('changes until when an unused code is good, and only of those', async () => {
+    const person = await fresh();
+    const end = Math.floor(clock.now() / 1000) + 60;
+    const wish = { quota: 5, count: 2, expires_at: end };
+    const { id, codes } = await service.root.ok<{ id: number; codes: [string, string] }>(
+      'POST',
+      '/api/admin/redemption-codes',
+      wish,
+    );
+    const { body } = await service.root.send('GET', `/api/admin/redemption-codes?batch_id=${id}`);
+    const [second, first] = (body.data as { id: number; expires_at: number }[]).map((row) => row.id);
+    clock.advance(61_000);
+    assert.match(await person.fails(200, 'POST', '/api/user/redeem', { code: codes[0] }), /expired/);
+    for (const junk of [{ expires_at: end }, { expires_at: 0 }, { expires_at: '9' }, { expires_at: 1.5 }])
+      await service.root.fails(400, 'PUT', `/api/admin/redemption-codes/${first}`, junk);
+    await service.root.ok('PUT', `/api/admin/redemption-codes/${first}`, {});
+    await service.root.ok('PUT', `/api/admin/redemption-codes/${first}`, { expires_at: null });
+    assert.equal((await service.root.ok('GET', `/api/admin/redemption-codes/${first}`)).expires_at, 0);
+    await person.ok('POST', '/api/user/redeem', { code: codes[0] });
+    assert.match(
+      await service.root.fails(200, 'PUT', `/api/admin/redemption-codes/${first}`, { expires_at: null }),
+      /used already/,
+    );
+    await service.root.ok('DELETE', `/api/admin/redemption-codes/${second}`);
+    assert.match(
+      await service.root.fails(200, 'PUT', `/api/admin/redemption-codes/${second}`, { expires_at: null }),
+      /withdrawn/,
+    );
+    await service.root.fails(200, 'PUT', '/api/admin/redemption-codes/999999', { expires_at: null });
+    const log = (await service.root.send('GET', '/api/admin/audit?page_size=50')).body.data as { action: string }[];
+    for (const action of ['redemption-codes.create', 'redemption-code.update', 'redemption-code.void'])
+      assert.ok(
+        log.some((row) => row.action === action),
+        action,
+      );
+  });
+
+  it('extends by any card of the level that runs, whose allowance goes on', async () => {
+    const person = await fresh();
+    await card({ package_code: 'runs', level: 7, duration_days: 10, daily_quota: 100 });
+    await card({ package_code: 'joins', level: 7, duration_days: 5, daily_quota: 1 });
+    await activate(person, 'runs');
+    const answer = await activate(person, 'joins');
+    assert.deepEqual(
+      [answer.outcome, answer.package_code, answer.package_expires_at],
+      ['extended', 'runs', Math.floor((clock.now() + 15 * DAY) / 1000)],
+    );
+    assert.equal((await own(person)).allowance_left, 100);
+  });
+
+  it('keeps the level rule when a card changes its level', async () => {
+    const person = await fresh();
+    const { id } = await card({ package_code: 'promoted', level: 1, duration_days: 10 });
+    await activate(person, 'promoted');
+    await service.root.ok('PUT', `/api/admin/package-cards/${id}`, { level: 9 });
+    assert.equal((await activate(person, 'promoted')).outcome, 'extended');
+  });
+
   it('replaces by a higher level, queues a lower one, and returns to none', async () => {
     const person = await fresh();
     await card({ package_code: 'low', level: 1, duration_days: 5 });

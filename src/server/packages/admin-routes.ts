@@ -58,6 +58,15 @@ function addCodeRoutes(routes: Routes, { codes, clock }: Packages): void {
       .send(await codes.export(filterOf(query))),
   );
   routes.add(lines.adminGetCode, async ({ params }) => ok(toCodeRow(await codes.get(Number(params.id)), clock.now())));
+  routes.add(lines.adminChangeCode, async ({ caller, params, body, request }) => {
+    const { expires_at } = body;
+    await codes.change(
+      actorOf(caller, request),
+      Number(params.id),
+      typeof expires_at === 'number' ? expires_at * 1000 : expires_at,
+    );
+    return done();
+  });
   routes.add(lines.adminVoidCode, async ({ caller, params, request }) => {
     await codes.void(actorOf(caller, request), Number(params.id));
     return done();

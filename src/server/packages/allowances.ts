@@ -117,11 +117,15 @@ export function makeAllowances({ database, clock, timeZoneIn }: AllowanceParts):
       const now = clock.now();
       const rule = await dayRule(trx, slot.user, now);
       const running = runningOf(await findHoldings(trx, slot.user), now);
-      if (running.holdingId !== slot.holding) return;
+      if (running.holdingId !== slot.holding) return 0;
+      let back = 0;
       for (const window of windowsAt(now, running.card, running.activatedAt, rule)) {
         const isSame = slot.windows.some(({ kind, startsAt }) => kind === window.kind && startsAt === window.startsAt);
-        if (isSame) await takeFromUse(trx, slot.user, slot.holding, window, amount);
+        if (!isSame || !(await takeFromUse(trx, slot.user, slot.holding, window, amount))) continue;
+        // The week is a cap on the periods and holds nothing of its own.
+        if (window.kind !== 'week') back = amount;
       }
+      return back;
     },
 
     async permittedModels(userId) {

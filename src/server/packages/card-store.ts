@@ -3,7 +3,7 @@ import { NO_PACKAGE } from '../../contract/packages.ts';
 import type { Page } from '../../contract/schemas.ts';
 import type { Tables } from '../tables.ts';
 
-type Executor = Kysely<Tables>;
+export type Executor = Kysely<Tables>;
 type Trx = Transaction<Tables>;
 export type CardRow = Selectable<Tables['package_cards']>;
 

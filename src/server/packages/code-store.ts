@@ -85,6 +85,13 @@ export async function listCodes(db: Executor, filter: CodeFilter, now: number, l
 export const findCode = (db: Executor, id: number): Promise<ShownCode | undefined> =>
   shown(db, {}, 0).selectAll('r').select(['c.package_code', 'b.note']).where('r.id', '=', id).executeTakeFirst();
 
+/** Whether the code was unused until now. */
+export async function setCodeEnd(trx: Trx, id: number, expiresAt: number | null): Promise<boolean> {
+  const changing = trx.updateTable('redemption_codes').set({ expires_at: expiresAt });
+  const result = await changing.where('id', '=', id).where('state', '=', 'unused').executeTakeFirst();
+  return result.numUpdatedRows === 1n;
+}
+
 const voiding = (trx: Trx) =>
   trx.updateTable('redemption_codes').set({ state: 'voided' }).where('state', '=', 'unused');
 

@@ -5,26 +5,23 @@ import type { Audit } from '../accounts/audit.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError, invalid, notExist } from '../platform/errors.ts';
-import type { Limiter, LimitRule, Limits } from '../platform/limits/limits.ts';
 import { hashToken } from '../platform/secrets.ts';
-import type { Quota } from '../quota/quota.ts';
 import type { Tables } from '../tables.ts';
-import { findCardByCode, lockCard } from './card-store.ts';
+import { type Executor, findCardByCode, lockCard } from './card-store.ts';
 import {
   batchExists,
   type CodeFilter,
-  findByHash,
   findCode,
   insertBatch,
   insertCodes,
   listCodes,
   type ShownCode,
-  takeCode,
+  setCodeEnd,
   voidBatch,
   voidCode,
 } from './code-store.ts';
-import { makeCode, readCode, toHint, toShownCode } from './code-text.ts';
-import type { Actor, Granted, Plans } from './plans.ts';
+import { makeCode, toHint, toShownCode } from './code-text.ts';
+import type { Actor } from './plans.ts';
 import { toCodeRow } from './presenter.ts';
 
 export interface BatchWish {
@@ -36,6 +33,7 @@ export interface BatchWish {
   readonly note?: string | undefined;
 }
 
+/** Redemption codes as administrators make and withdraw them. */
 export interface Codes {
   /** Answers the codes, which are stored nowhere. @throws invalid_request, not_exist, package_builtin */
   make(actor: Actor, wish: BatchWish): Promise<{ id: number; codes: string[] }>;
@@ -44,68 +42,44 @@ export interface Codes {
   get(id: number): Promise<ShownCode>;
   /** A table for spreadsheets; no cell is a live formula. */
   export(filter: CodeFilter): Promise<string>;
+  /** Changes until when an unused code is good; `null`: for ever. @throws invalid_request, not_exist, code_used, code_expired */
+  change(actor: Actor, id: number, expiresAt: number | null | undefined): Promise<void>;
   /** @throws not_exist, code_used, code_expired */
   void(actor: Actor, id: number): Promise<void>;
   /** Answers how many it was in time for. @throws not_exist */
   voidBatch(actor: Actor, batchId: number): Promise<number>;
-  /** @throws code_invalid, code_used, code_expired, package_unavailable, rate_limit_exceeded */
-  redeem(userId: number, address: string, typed: string): Promise<Granted & { readonly quota: number }>;
 }
 
 export interface CodeParts {
   readonly database: Database<Tables>;
   readonly clock: Clock;
   readonly audit: Audit;
-  readonly limits: Limits;
-  readonly quota: Quota;
-  readonly plans: Pick<Plans, 'grant' | 'planOf'>;
 }
 
 const EXPORT_ROWS = 10_000;
-const HOUR = 3_600;
-/** Wrong codes; right ones cost nothing. */
-const RULES = {
-  account: { name: 'redeem-account', points: 20, durationSeconds: HOUR },
-  address: { name: 'redeem-address', points: 60, durationSeconds: HOUR },
-} as const satisfies Record<string, LimitRule>;
 
-export function makeCodes({ database, clock, audit, limits, quota, plans }: CodeParts): Codes {
+export function makeCodes({ database, clock, audit }: CodeParts): Codes {
   const { kysely } = database;
   const postgres = database.dialect === 'postgres';
-  const ofAccount = limits.define(RULES.account);
-  const ofAddress = limits.define(RULES.address);
 
-  const spend = async (limiter: Limiter, key: string): Promise<void> => {
-    const { allowed, retryAfterMs } = await limiter.consume(key);
-    if (allowed) return;
-    const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
-    throw new AppError('rate_limit_exceeded', { params: { seconds }, retryAfterSeconds: seconds });
+  const assertFuture = (expiresAt: number | null | undefined): void => {
+    if (expiresAt != null && expiresAt <= clock.now()) throw invalid('expires_at must be in the future.', 'expires_at');
   };
 
-  /** Why a code cannot be used. A used or withdrawn one was known, not guessed. */
-  const refusal = async (hash: string): Promise<AppError> => {
-    const row = await findByHash(kysely, hash);
-    if (row === undefined) return new AppError('code_invalid');
-    return new AppError(row.state === 'used' ? 'code_used' : 'code_expired');
+  /** Locks nothing: what it answers is for the audit log, and the write that follows decides. */
+  const existing = async (db: Executor, id: number): Promise<ShownCode> => {
+    const row = await findCode(db, id);
+    if (row === undefined) throw notExist('redemption code');
+    return row;
   };
-
-  const use = async (userId: number, hash: string) =>
-    database.transaction(async (trx) => {
-      const code = await takeCode(trx, hash, userId, clock.now());
-      if (code === undefined) return undefined;
-      if (code.card_id !== null)
-        return { ...(await plans.grant(trx, userId, code.card_id, `code:${code.id}`)), quota: 0 };
-      await quota.grant(trx, { userId, amount: code.quota, ref: `code:${code.id}`, note: code.hint });
-      return { outcome: 'credited' as const, packageCode: '', expiresAt: 0, quota: code.quota };
-    });
+  const gone = ({ state }: ShownCode) => new AppError(state === 'used' ? 'code_used' : 'code_expired');
 
   return {
     make: (actor, { packageCode, quota: amount, count, expiresAt, note = '' }) =>
       database.transaction(async (trx) => {
         if ((packageCode === undefined) === (amount === undefined))
           throw invalid('Name either package_code or quota.', 'package_code');
-        if (expiresAt !== undefined && expiresAt <= clock.now())
-          throw invalid('expires_at must be in the future.', 'expires_at');
+        assertFuture(expiresAt);
         if (packageCode === NO_PACKAGE) throw new AppError('package_builtin');
         const named = packageCode === undefined ? undefined : await findCardByCode(trx, packageCode);
         // Locked, so that it is not removed before its codes are there to be seen.
@@ -135,11 +109,7 @@ export function makeCodes({ database, clock, audit, limits, quota, plans }: Code
         return { id, codes: codes.map(toShownCode) };
       }),
     list: (filter, { pageSize, offset }) => listCodes(kysely, filter, clock.now(), pageSize, offset),
-    async get(id) {
-      const row = await findCode(kysely, id);
-      if (row === undefined) throw notExist('redemption code');
-      return row;
-    },
+    get: (id) => existing(kysely, id),
     async export(filter) {
       const now = clock.now();
       const { rows } = await listCodes(kysely, filter, now, EXPORT_ROWS, 0);
@@ -148,12 +118,31 @@ export function makeCodes({ database, clock, audit, limits, quota, plans }: Code
         { header: true, escape_formulas: true, bom: true, record_delimiter: '\r\n' },
       );
     },
+    change: (actor, id, expiresAt) =>
+      database.transaction(async (trx) => {
+        assertFuture(expiresAt);
+        const row = await existing(trx, id);
+        if (expiresAt === undefined) return;
+        if (!(await setCodeEnd(trx, id, expiresAt))) throw gone((await findCode(trx, id)) ?? row);
+        await audit.record(trx, {
+          ...actor,
+          action: 'redemption-code.update',
+          target: `redemption-code:${id}`,
+          before: { expires_at: row.expires_at },
+          after: { expires_at: expiresAt },
+        });
+      }),
     void: (actor, id) =>
       database.transaction(async (trx) => {
-        const row = await findCode(trx, id);
-        if (row === undefined) throw notExist('redemption code');
-        if (!(await voidCode(trx, id))) throw new AppError(row.state === 'used' ? 'code_used' : 'code_expired');
-        await audit.record(trx, { ...actor, action: 'redemption-code.void', target: `redemption-code:${id}` });
+        const row = await existing(trx, id);
+        if (!(await voidCode(trx, id))) throw gone((await findCode(trx, id)) ?? row);
+        await audit.record(trx, {
+          ...actor,
+          action: 'redemption-code.void',
+          target: `redemption-code:${id}`,
+          before: { state: row.state },
+          after: { state: 'voided' },
+        });
       }),
     voidBatch: (actor, batchId) =>
       database.transaction(async (trx) => {
@@ -163,16 +152,5 @@ export function makeCodes({ database, clock, audit, limits, quota, plans }: Code
         await audit.record(trx, { ...actor, action: 'redemption-codes.void', target, after: { voided } });
         return voided;
       }),
-    async redeem(userId, address, typed) {
-      await spend(ofAccount, String(userId));
-      await spend(ofAddress, address);
-      const hash = hashToken(readCode(typed));
-      const granted = (await use(userId, hash)) ?? (await refusal(hash));
-      if (!('code' in granted) || granted.code !== 'code_invalid')
-        await Promise.all([ofAccount.giveBack(String(userId)), ofAddress.giveBack(address)]);
-      if (granted instanceof AppError) throw granted;
-      if (granted.packageCode !== '') return granted;
-      return { ...granted, expiresAt: (await plans.planOf(userId)).expiresAt * 1000 };
-    },
   };
 }

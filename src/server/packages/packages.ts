@@ -5,6 +5,7 @@ import type { PlanAllowances } from './allowances.ts';
 import { type Cards, makeCards } from './cards.ts';
 import { type Codes, makeCodes } from './codes.ts';
 import { makePlans, type PlanParts, type Plans } from './plans.ts';
+import { makeRedeem, type Redeem } from './redeeming.ts';
 
 export interface PackageParts extends PlanParts {
   readonly allowances: PlanAllowances;
@@ -17,6 +18,7 @@ export interface PackageParts extends PlanParts {
 export interface Packages {
   readonly cards: Cards;
   readonly codes: Codes;
+  readonly redeem: Redeem;
   readonly plans: Plans;
   readonly allowances: PlanAllowances;
   readonly quota: Quota;
@@ -28,5 +30,14 @@ export interface Packages {
 export function makePackages(parts: PackageParts): Packages {
   const { allowances, quota, clock, timeZone } = parts;
   const plans = makePlans(parts);
-  return { cards: makeCards(parts), codes: makeCodes({ ...parts, plans }), plans, allowances, quota, clock, timeZone };
+  return {
+    cards: makeCards(parts),
+    codes: makeCodes(parts),
+    redeem: makeRedeem({ ...parts, plans }),
+    plans,
+    allowances,
+    quota,
+    clock,
+    timeZone,
+  };
 }

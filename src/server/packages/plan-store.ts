@@ -30,7 +30,6 @@ const holdings = prepare<Tables, { user: number }>()((db, p) =>
     .selectAll('c')
     .select([
       'h.id as holding_id',
-      'h.level as holding_level',
       'h.state as holding_state',
       'h.duration_days as holding_days',
       'h.starts_at as holding_starts_at',
@@ -50,7 +49,7 @@ export async function findHoldings(db: Executor, user: number): Promise<Holdings
           {
             id: row.holding_id,
             card_id: row.id,
-            level: row.holding_level ?? 0,
+            level: row.level,
             state: row.holding_state === 'active' ? 'active' : 'waiting',
             duration_days: row.holding_days ?? 0,
             starts_at: row.holding_starts_at ?? 0,
@@ -107,7 +106,8 @@ const use = prepare<Tables, UseKey>()((db, p) =>
     .where('kind', '=', p('kind'))
     .where('starts_at', '=', p('startsAt')),
 );
-const addUse = prepare<Tables, UseKey & { amount: number }>()((db, p) =>
+// Hits no row when it would go over the limit: the lock keeps that from happening, and this from being missed.
+const addUse = prepare<Tables, UseKey & { amount: number; limit: number }>()((db, p) =>
   db
     .insertInto('allowance_use')
     .values({
@@ -120,17 +120,19 @@ const addUse = prepare<Tables, UseKey & { amount: number }>()((db, p) =>
     .onConflict((conflict) =>
       conflict
         .columns(['user_id', 'holding_id', 'kind', 'starts_at'])
-        .doUpdateSet({ used: sql`allowance_use.used + excluded.used` }),
+        .doUpdateSet({ used: sql`allowance_use.used + excluded.used` })
+        .where(sql<boolean>`allowance_use.used + excluded.used <= ${p('limit')}`),
     ),
 );
 const takeUseBack = prepare<Tables, UseKey & { amount: number }>()((db, p) =>
   db
     .updateTable('allowance_use')
-    .set({ used: sql`case when used > ${p('amount')} then used - ${p('amount')} else 0 end` })
+    .set({ used: sql`used - ${p('amount')}` })
     .where('user_id', '=', p('user'))
     .where('holding_id', '=', p('holding'))
     .where('kind', '=', p('kind'))
-    .where('starts_at', '=', p('startsAt')),
+    .where('starts_at', '=', p('startsAt'))
+    .where('used', '>=', p('amount')),
 );
 
 const keyOf = (user: number, holding: number, { kind, startsAt }: Pick<Window, 'kind' | 'startsAt'>): UseKey => ({
@@ -143,11 +145,16 @@ const keyOf = (user: number, holding: number, { kind, startsAt }: Pick<Window, '
 export const usedIn = async (db: Executor, user: number, holding: number, window: Window): Promise<number> =>
   (await use.first(db, keyOf(user, holding, window)))?.used ?? 0;
 
-export const addToUse = (trx: Trx, user: number, holding: number, window: Window, amount: number) =>
-  addUse.changes(trx, { ...keyOf(user, holding, window), amount });
+/** @throws when the window has no room: the caller looked under the lock, so this is our fault and undoes everything. */
+export async function addToUse(trx: Trx, user: number, holding: number, window: Window, amount: number): Promise<void> {
+  const key = keyOf(user, holding, window);
+  if ((await addUse.changes(trx, { ...key, amount, limit: window.limit })) !== 1)
+    throw new Error(`the ${window.kind} of account ${user} has no room for ${amount}`);
+}
 
-export const takeFromUse = (trx: Trx, user: number, holding: number, window: Window, amount: number) =>
-  takeUseBack.changes(trx, { ...keyOf(user, holding, window), amount });
+/** Answers whether as much had been used. */
+export const takeFromUse = async (trx: Trx, user: number, holding: number, window: Window, amount: number) =>
+  (await takeUseBack.changes(trx, { ...keyOf(user, holding, window), amount })) === 1;
 
 export async function insertHolding(trx: Trx, holding: Insertable<Tables['package_holdings']>): Promise<void> {
   await trx.insertInto('package_holdings').values(holding).execute();

@@ -90,11 +90,11 @@ export function makePlans(parts: PlanParts): Plans {
     const now = clock.now();
     const { current, waiting } = await bringUpToDate(trx, userId, now);
     const duration = days ?? card.duration_days;
-    const outcome = placeOf(current, { card_id: card.id, level: card.level });
+    const outcome = placeOf(current?.level, card.level);
     if (outcome === 'extended' && current !== undefined) {
       const expiresAt = current.expires_at + duration * DAY_MS;
       await extendHolding(trx, current.id, duration, expiresAt);
-      return { outcome, packageCode: card.package_code, expiresAt };
+      return { outcome, packageCode: current.card.package_code, expiresAt };
     }
     if (outcome === 'active') {
       if (current !== undefined) await endHolding(trx, current.id, now);
@@ -131,6 +131,7 @@ export function makePlans(parts: PlanParts): Plans {
       return database.transaction(async (trx) => {
         const card = await findCardByCode(trx, code);
         if (card === undefined) throw notExist('package card');
+        const before = runningOf(await findHoldings(trx, userId), clock.now());
         const granted =
           code === NO_PACKAGE
             ? await endAll(trx, userId)
@@ -139,10 +140,12 @@ export function makePlans(parts: PlanParts): Plans {
           ...actor,
           action: 'package.activate',
           target: `user:${userId}`,
+          before: { package_code: before.card.package_code, expires_at: before.timeline.current?.expires_at ?? 0 },
           after: {
             package_code: code,
             ...(days === undefined ? {} : { duration_days: days }),
             outcome: granted.outcome,
+            expires_at: granted.expiresAt,
           },
         });
         return granted;
@@ -174,7 +177,6 @@ const row = (
 ) => ({
   user_id: userId,
   card_id: card.id,
-  level: card.level,
   state: dates.state,
   duration_days: dates.duration,
   starts_at: dates.startsAt,

@@ -6,7 +6,7 @@ import { toCard, toGranted, toOwnPackage } from './presenter.ts';
 
 /** Packages, as everybody and as their holders see them. */
 export function addPackageRoutes(routes: Routes, packages: Packages): void {
-  const { cards, codes, allowances, quota, clock, timeZone } = packages;
+  const { cards, redeem, allowances, quota, clock, timeZone } = packages;
 
   routes.add(lines.listPackageCards, async () => ok((await cards.offered()).map(toCard)));
 
@@ -17,7 +17,7 @@ export function addPackageRoutes(routes: Routes, packages: Packages): void {
   });
 
   routes.add(lines.redeemCode, async ({ caller, body, request }) => {
-    const granted = await codes.redeem(caller.userId, request.address, body.code);
+    const granted = await redeem(caller.userId, request.address, body.code);
     return ok(toGranted(granted, granted.quota));
   });
 }

@@ -28,7 +28,6 @@ export interface PackageTables {
     id: Generated<number>;
     user_id: number;
     card_id: number;
-    level: number;
     state: 'active' | 'waiting' | 'ended';
     duration_days: number;
     starts_at: number;
@@ -89,7 +88,6 @@ export const packageMigrations: readonly Migration[] = [
         .addColumn('id', int64, autoIncrement)
         .addColumn('user_id', int64, required)
         .addColumn('card_id', int64, required)
-        .addColumn('level', int64, required)
         .addColumn('state', text, required)
         .addColumn('duration_days', int64, required)
         .addColumn('starts_at', int64, required)
@@ -131,6 +129,7 @@ export const packageMigrations: readonly Migration[] = [
         .addPrimaryKeyConstraint('allowance_use_key', ['user_id', 'holding_id', 'kind', 'starts_at'])
         .addCheckConstraint('allowance_use_never_below_zero', sql`used >= 0`)
         .execute();
+      await trx.schema.createIndex('allowance_use_by_start').on('allowance_use').column('starts_at').execute();
       await trx.schema
         .createTable('redemption_batches')
         .addColumn('id', int64, autoIncrement)

@@ -1,4 +1,4 @@
-/** A package in somebody's hands. `waiting` ones have no dates yet. Times are Unix milliseconds. */
+/** A package in somebody's hands, of the level its card has now. `waiting` ones have no dates yet. Unix milliseconds. */
 export interface Holding {
   readonly id: number;
   readonly card_id: number;
@@ -53,13 +53,10 @@ const dated = <H extends Holding>(holding: H, startsAt: number): H => ({
 });
 
 /**
- * What becomes of a package that is added: a higher level replaces what runs, the same card extends it, and anything else
- * waits its turn. Another card of the same level waits too, since extending would turn its days into days of the other card.
+ * What becomes of a package that is added: a higher level replaces what runs, the same level extends it (what runs goes on,
+ * whichever card of the level brought the days), a lower level waits its turn.
  */
-export function placeOf(
-  current: Pick<Holding, 'card_id' | 'level'> | undefined,
-  added: Pick<Holding, 'card_id' | 'level'>,
-): 'active' | 'extended' | 'waiting' {
-  if (current === undefined || added.level > current.level) return 'active';
-  return added.card_id === current.card_id ? 'extended' : 'waiting';
+export function placeOf(current: number | undefined, added: number): 'active' | 'extended' | 'waiting' {
+  if (current === undefined || added > current) return 'active';
+  return added === current ? 'extended' : 'waiting';
 }

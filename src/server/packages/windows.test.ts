@@ -150,11 +150,9 @@ test('what waits follows at the moment what runs ends, the highest first', () =>
   );
 });
 
-test('a higher level replaces, the same card extends, anything else waits', () => {
-  const runs = { card_id: 1, level: 2 };
-  assert.equal(placeOf(undefined, runs), 'active');
-  assert.equal(placeOf(runs, { card_id: 2, level: 3 }), 'active');
-  assert.equal(placeOf(runs, runs), 'extended');
-  assert.equal(placeOf(runs, { card_id: 2, level: 1 }), 'waiting');
-  assert.equal(placeOf(runs, { card_id: 2, level: 2 }), 'waiting');
+test('a higher level replaces, the same level extends, a lower one waits', () => {
+  assert.equal(placeOf(undefined, 0), 'active');
+  assert.equal(placeOf(2, 3), 'active');
+  assert.equal(placeOf(2, 2), 'extended');
+  assert.equal(placeOf(2, 1), 'waiting');
 });

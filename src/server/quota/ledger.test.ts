@@ -14,8 +14,9 @@ class Plans implements Allowances {
     this.left.set(userId, (this.left.get(userId) ?? 0) - taken);
     return { taken, slot: String(userId) };
   }
-  async giveBack(_trx: unknown, slot: string, amount: number): Promise<void> {
+  async giveBack(_trx: unknown, slot: string, amount: number): Promise<number> {
     this.left.set(Number(slot), (this.left.get(Number(slot)) ?? 0) + amount);
+    return amount;
   }
   async permittedModels(): Promise<undefined> {}
 }

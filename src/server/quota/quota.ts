@@ -63,7 +63,8 @@ export interface Allowances {
     trx: Trx,
     request: { readonly userId: number; readonly model: string; readonly amount: number },
   ): Promise<{ readonly taken: number; readonly slot: string }>;
-  giveBack(trx: Trx, slot: string, amount: number): Promise<void>;
+  /** Answers how much came back: nothing where the period has ended. */
+  giveBack(trx: Trx, slot: string, amount: number): Promise<number>;
   /** Models the account's plan permits; undefined = all. */
   permittedModels(userId: number): Promise<ReadonlySet<string> | undefined>;
 }

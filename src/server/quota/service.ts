@@ -7,7 +7,7 @@ import type { QuotaStore } from './store.ts';
 /** An account without a plan: nothing is taken from one and every model is permitted. */
 export const NO_ALLOWANCES: Allowances = {
   take: async () => ({ taken: 0, slot: '' }),
-  giveBack: async () => {},
+  giveBack: async () => 0,
   permittedModels: async () => undefined,
 };
 
@@ -34,24 +34,28 @@ export function makeQuota(store: QuotaStore, clock: Clock, allowances: Allowance
     // More than was reserved is taken only as far as the wallet reaches: a balance never goes below zero.
     const extra = wanted.extra > 0 ? await store.takeUpTo(trx, hold.user_id, wanted.extra) : 0;
     const charged = wanted.charged - (wanted.extra - extra);
-    if (hold.plan_slot !== null && wanted.planBack > 0) await allowances.giveBack(trx, hold.plan_slot, wanted.planBack);
+    const { planBack } = wanted;
+    const planLapsed =
+      hold.plan_slot === null || planBack === 0
+        ? 0
+        : planBack - (await allowances.giveBack(trx, hold.plan_slot, planBack));
     if (hold.token_id !== null && charged !== hold.amount)
       await store.changeTokenUse(trx, hold.token_id, charged - hold.amount);
     if (kind === 'settle')
       await store.addUse(trx, { ...hold, ...use, day: dayOf(now), charged, back: wanted.walletBack });
     else if (wanted.walletBack > 0) await store.giveBack(trx, hold.user_id, wanted.walletBack);
-    await store.addEntry(trx, {
+    const entry = {
       user_id: hold.user_id,
-      kind,
-      amount: wanted.walletBack - extra,
-      plan_amount: wanted.planBack,
-      charged,
       ref,
       token_id: hold.token_id,
       model: hold.model,
       note: null,
       created_at: now,
-    });
+    };
+    await store.addEntry(trx, { ...entry, kind, amount: wanted.walletBack - extra, plan_amount: planBack, charged });
+    // Its period is over: what came back is gone at once, so that the entries still add up to what was used of it.
+    if (planLapsed > 0)
+      await store.addEntry(trx, { ...entry, kind: 'expire', amount: 0, plan_amount: -planLapsed, charged: 0 });
     return charged;
   };
 
