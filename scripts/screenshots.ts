@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { type BrowserRig, type ContextOptions, openBrowserRig, signIn } from '../test/browser/browser.ts';
+import { type BrowserRig, type ContextOptions, openBrowserRig, settle, signIn } from '../test/browser/browser.ts';
 import { fillWithStories, ROOT } from '../test/browser/stories.ts';
 
 /** Pictures of every page of the console, light and dark, wide and narrow: `npm run screenshots [word…]` for some of them. */
@@ -26,6 +26,8 @@ const PAGES: readonly (readonly [name: string, path: string])[] = [
   ['security', '/account/security'],
   ['profile', '/account/profile'],
   ['mailbox', '/mailbox'],
+  ['notifications', '/notifications'],
+  ['notification-settings', '/notifications/settings'],
 ];
 
 const SHOTS: readonly Shot[] = [
@@ -58,7 +60,7 @@ async function take(rig: BrowserRig, { name, path, options = {}, prepare, signed
   const page = await rig.open(options);
   if (!signedOut) await signIn(page, ROOT.username, ROOT.password);
   await page.goto(path);
-  await page.waitForLoadState('networkidle');
+  await settle(page);
   await prepare?.(page);
   await page.waitForTimeout(400);
   await page.screenshot({ path: join(OUT, `${name}.png`) });

@@ -83,6 +83,21 @@ const mailboxRoute = createRoute({
   component: lazyRouteComponent(() => import('./pages/mailbox/mailbox-page.tsx'), 'MailboxPage'),
 });
 
+const notificationsRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/notifications',
+  validateSearch: ({ page, unread }: Record<string, unknown>): { page?: number; unread?: true } => ({
+    ...(Number.isSafeInteger(page) && Number(page) > 1 ? { page: Number(page) } : {}),
+    ...(unread === true ? { unread } : {}),
+  }),
+  component: lazyRouteComponent(() => import('./pages/messages/notifications-page.tsx'), 'NotificationsPage'),
+});
+const notificationSettingsRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/notifications/settings',
+  component: lazyRouteComponent(() => import('./pages/messages/preferences-page.tsx'), 'PreferencesPage'),
+});
+
 const appRoutes = [
   studioRoute,
   videosRoute,
@@ -93,6 +108,8 @@ const appRoutes = [
   securityRoute,
   profileRoute,
   mailboxRoute,
+  notificationsRoute,
+  notificationSettingsRoute,
   ...adminRoutes,
 ] as const;
 

@@ -85,6 +85,13 @@ async function watch(context: BrowserContext, url: string, offences: Offences): 
     window.reportViolation([event.violatedDirective, event.blockedURI, event.sourceFile, event.sample].join(' ')))`);
 }
 
+/** Waits until a page has its content: the live stream of the console never lets a network fall idle. */
+export async function settle(page: Page): Promise<void> {
+  await page.locator('h1').first().waitFor();
+  const waiting = page.locator('.mantine-Skeleton-root, .mantine-Loader-root, [data-loading]');
+  for (let looks = 0; looks < 100 && (await waiting.count()) > 0; looks += 1) await page.waitForTimeout(100);
+}
+
 /** Signs in by the page, as a person does. */
 export async function signIn(page: Page, username: string, password: string): Promise<void> {
   await page.goto('/sign-in');

@@ -5,6 +5,7 @@ import { Suspense, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import mark from '../mark.svg';
 import { AccountMenu } from './account-menu.tsx';
+import { Bell } from './bell.tsx';
 import { Navigation } from './navigation.tsx';
 import { PageLoader } from './page-loader.tsx';
 import { Preferences } from './preferences.tsx';
@@ -39,6 +40,7 @@ export function Shell() {
             <Brand />
           </Group>
           <Group gap={4} wrap="nowrap">
+            <Bell />
             <Preferences />
             <AccountMenu />
           </Group>

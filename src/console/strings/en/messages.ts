@@ -1,1 +1,31 @@
-export default {};
+export default {
+  title: 'Notifications',
+  lead: 'What happened while you were away, and what is happening now.',
+  readAll: 'Mark all read',
+  settings: 'Notification settings',
+  all: 'See all notifications',
+  show: 'Show',
+  everything: 'All',
+  unread: 'Unread',
+  unreadCount: 'Unread ({{count}})',
+  emptyTitle: 'Nothing yet',
+  emptyText:
+    'Videos that fail, answers to your support requests, new devices and announcements appear here as they happen.',
+  noneUnread: 'All read',
+  noneUnreadText: 'New notifications appear here by themselves.',
+  backToAll: '← All notifications',
+  topicsTitle: 'Tell me about',
+  topicsLead: 'What concerns your account’s safety is always told.',
+  always: 'always on',
+  topics: {
+    'device.new': { name: 'New devices', text: 'A program or machine was let into your account.' },
+    security: { name: 'Security', text: 'Your password, two-step verification or access token changed.' },
+    system: { name: 'Announcements', text: 'News from those who run this service.' },
+    'task.failed': { name: 'Failed videos', text: 'A video could not be made, and why.' },
+    'task.finished': { name: 'Finished videos', text: 'A video is ready to be watched.' },
+    'package.expiring': { name: 'Plan', text: 'Your plan ends soon or has ended.' },
+    'quota.low': { name: 'Low balance', text: 'Your balance will not last much longer.' },
+    ticket: { name: 'Support', text: 'Answers to your requests and changes of their state.' },
+    beta: { name: 'Beta access', text: 'Decisions on your applications.' },
+  },
+};
