@@ -9,7 +9,14 @@ export type UserNotificationType = (typeof USER_NOTIFICATION_TYPES)[number];
 export const ADMIN_NOTIFICATION_TYPES = ['admin_ticket', 'admin_beta'] as const;
 export type AdminNotificationType = (typeof ADMIN_NOTIFICATION_TYPES)[number];
 
-/** What a preference can switch. `locked` ones always arrive. */
+export interface TopicRule {
+  /** Always arrives. */
+  readonly locked: boolean;
+  /** Nobody else hears of it. */
+  readonly administrators?: true;
+}
+
+/** What a preference can switch. */
 export const TOPICS = {
   'device.new': { locked: true },
   security: { locked: true },
@@ -20,7 +27,8 @@ export const TOPICS = {
   'quota.low': { locked: false },
   ticket: { locked: false },
   beta: { locked: false },
-} as const satisfies Record<string, { readonly locked: boolean }>;
+  'channel.resting': { locked: false, administrators: true },
+} as const satisfies Record<string, TopicRule>;
 export type Topic = keyof typeof TOPICS;
 
 export const Notification = Type.Object({

@@ -10,6 +10,7 @@ import type { Settings } from './accounts/settings.ts';
 import { makeStanding } from './accounts/standing.ts';
 import type { ChannelVendor } from './channels/channels.ts';
 import { ensureSandboxChannels, type SandboxChannel, type SeedModel, seedModels } from './channels/first-start.ts';
+import { makeRestNotices } from './channels/rest-notices.ts';
 import { addChannelRoutes } from './channels/routes.ts';
 import { ChannelService } from './channels/service.ts';
 import { ChannelStore } from './channels/store.ts';
@@ -47,6 +48,7 @@ import { openOutbound } from './platform/outbound/door.ts';
 import type { Outbound } from './platform/outbound/outbound.ts';
 import { makeVault } from './platform/secrets.ts';
 import { refundAbandoned } from './quota/abandoned.ts';
+import { makeLowQuotaWatch } from './quota/low-quota.ts';
 import { addQuotaRoutes } from './quota/routes.ts';
 import { makeQuota } from './quota/service.ts';
 import { QuotaStore } from './quota/store.ts';
@@ -115,7 +117,6 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   // The ledger stands on the allowances, and they on the account's time zone: accounts and packages are made below.
   const timeZoneIn: Settings['timeZoneIn'] = (trx, userId) => accounts.settings.timeZoneIn(trx, userId);
   const allowances = makeAllowances({ database, clock, timeZoneIn });
-  const quota = makeQuota(quotaStore, clock, allowances);
   const signals = openSignals(config.databaseUrl, log);
   const notifications = makeNotifications({
     database,
@@ -127,6 +128,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
     standing: makeStanding(database),
   });
   const { notifier } = notifications;
+  const quota = makeQuota(quotaStore, clock, allowances, makeLowQuotaWatch(notifier, clock, config.lowQuota));
   const accounts = makeAccounts({
     config,
     database,
@@ -157,7 +159,8 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   });
 
   const channelStore = new ChannelStore(database);
-  const channels = new ChannelService({ store: channelStore, vault, clock, log });
+  const onRest = makeRestNotices({ database, notifier, clock, log });
+  const channels = new ChannelService({ store: channelStore, vault, clock, log, onRest });
 
   const mailbox = await makeMailbox({
     config,

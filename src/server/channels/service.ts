@@ -14,6 +14,8 @@ export interface ChannelServiceParts {
   readonly vault: Vault;
   readonly clock: Clock;
   readonly log: Log;
+  /** Told when a channel begins to rest; must not throw. */
+  readonly onRest?: (news: ChannelNews, name: string) => Promise<void>;
   /** In [0, 1); default `Math.random`. */
   readonly random?: () => number;
 }
@@ -35,6 +37,7 @@ export class ChannelService implements Channels {
   #loading: Promise<Catalog> | undefined;
   #errors: Omit<ChannelErrorRow, 'id'>[] = [];
   #writer: NodeJS.Timeout | undefined;
+  #telling: Promise<unknown> = Promise.resolve();
 
   constructor(parts: ChannelServiceParts) {
     this.#parts = parts;
@@ -101,12 +104,13 @@ export class ChannelService implements Channels {
     return { health: this.#health.view(id, this.#parts.clock.now()), errors: await this.#parts.store.errors(id) };
   }
 
-  /** Writes the errors that wait; never throws. Call it once more before the database is closed. */
+  /** Writes the errors and finishes the notices that wait; never throws. Call it once more before the database is closed. */
   async flush(): Promise<void> {
     clearTimeout(this.#writer);
     this.#writer = undefined;
     const errors = this.#errors;
     this.#errors = [];
+    await this.#telling;
     try {
       await this.#parts.store.addErrors(errors);
     } catch (error) {
@@ -114,10 +118,16 @@ export class ChannelService implements Channels {
     }
   }
 
-  #tell({ channelId, outcome, model, message }: ChannelNews): void {
-    const { log } = this.#parts;
-    if (outcome === 'ok') log.info({ channelId, model }, 'a channel works again');
-    else log.warn({ channelId, model, reason: outcome, upstream: message }, 'a channel rests');
+  #tell(news: ChannelNews): void {
+    const { log, onRest } = this.#parts;
+    const { channelId, outcome, model, message } = news;
+    if (outcome === 'ok') {
+      log.info({ channelId, model }, 'a channel works again');
+      return;
+    }
+    log.warn({ channelId, model, reason: outcome, upstream: message }, 'a channel rests');
+    const name = this.#catalog.channels.get(channelId)?.channel.name ?? String(channelId);
+    if (onRest !== undefined) this.#telling = Promise.all([this.#telling, onRest(news, name)]);
   }
 
   async #fresh(): Promise<Catalog> {

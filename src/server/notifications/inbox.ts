@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { TOPICS, type Topic } from '../../contract/notifications.ts';
+import { TOPICS, type Topic, type TopicRule } from '../../contract/notifications.ts';
 import type { Page } from '../../contract/schemas.ts';
 import type { Standing } from '../accounts/standing.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
@@ -58,9 +58,9 @@ export interface Inboxes {
   show(reader: Reader, rows: readonly NotificationRow[]): Promise<Shown[]>;
   /** Unix milliseconds from which announcements are the account's too. */
   joinedAt(userId: number): Promise<number>;
-  preferences(userId: number): Promise<Preference[]>;
+  preferences(reader: Reader): Promise<Preference[]>;
   /** @throws invalid_request, topic_locked */
-  prefer(userId: number, topics: Readonly<Record<string, boolean>>): Promise<void>;
+  prefer(reader: Reader, topics: Readonly<Record<string, boolean>>): Promise<void>;
 }
 
 /** Administrators see their to-dos unless they ask for the user's side alone. */
@@ -143,25 +143,30 @@ export function makeInboxes(
       });
     },
     show: async ({ userId }, rows) => toShown(await findInbox(kysely, userId), rows),
-    async preferences(userId) {
-      const off = await listSwitchedOff(kysely, userId);
-      return Object.entries(TOPICS).map(([topic, { locked }]) => ({
+    async preferences(reader) {
+      const off = await listSwitchedOff(kysely, reader.userId);
+      return topicsOf(reader).map(([topic, { locked }]) => ({
         topic,
         in_app: locked || !off.has(topic),
         locked,
       }));
     },
-    async prefer(userId, topics) {
+    async prefer(reader, topics) {
+      const rules = new Map(topicsOf(reader));
       for (const [topic, on] of Object.entries(topics)) {
-        if (!Object.hasOwn(TOPICS, topic)) throw invalid(`There is no topic "${topic}".`, 'topics');
-        if (TOPICS[topic as Topic].locked && !on) throw new AppError('topic_locked', { params: { topic } });
+        const rule = rules.get(topic);
+        if (rule === undefined) throw invalid(`There is no topic "${topic}".`, 'topics');
+        if (rule.locked && !on) throw new AppError('topic_locked', { params: { topic } });
       }
       await database.transaction(async (trx) => {
-        for (const [topic, on] of Object.entries(topics)) await switchTopic(trx, userId, topic, on);
+        for (const [topic, on] of Object.entries(topics)) await switchTopic(trx, reader.userId, topic, on);
       });
     },
   };
 }
+
+const topicsOf = ({ withAdmin }: Reader): [string, TopicRule][] =>
+  Object.entries<TopicRule>(TOPICS).filter(([, { administrators }]) => withAdmin || administrators !== true);
 
 function isRead(row: NotificationRow, inbox: Inbox, alone: ReadonlySet<number>): boolean {
   if (row.user_id === 0) return row.id <= inbox.announced_to || alone.has(row.id);

@@ -18,18 +18,19 @@ interface Told {
   readonly onceKey?: string;
 }
 
-/** What an account can be told of. `topic` decides its preference and merges bursts; `type` is the contract's word. */
+/** What an account can be told of. `topic` decides its preference; `type` is the contract's word. */
 export interface Notice extends Told {
   readonly userId: number;
   readonly topic: Topic;
   readonly type: UserNotificationType;
 }
 
-/** A to-do for every administrator but the one who caused it. */
+/** For every administrator: a to-do, or (`system`) something the service itself has noticed. */
 export interface AdminNotice extends Told {
-  readonly type: AdminNotificationType;
-  readonly topic: 'ticket' | 'beta';
-  readonly causedBy: number;
+  readonly type: AdminNotificationType | 'system';
+  readonly topic: 'ticket' | 'beta' | 'channel.resting';
+  /** The one account that knows already; undefined: the service itself. */
+  readonly causedBy?: number;
 }
 
 /** The way into the notification center from every other part; inside the transaction of the event it tells of. */

@@ -52,11 +52,11 @@ export function addNotificationRoutes(routes: Routes, parts: NotificationRoutePa
     return done();
   });
 
-  routes.add(lines.getPreferences, async ({ caller }) => ok(await inboxes.preferences(caller.userId)));
+  routes.add(lines.getPreferences, async ({ caller }) => ok(await inboxes.preferences(readerOf(caller))));
 
   routes.add(lines.putPreferences, async ({ caller, body }) => {
-    await inboxes.prefer(caller.userId, body.topics);
-    return ok(await inboxes.preferences(caller.userId));
+    await inboxes.prefer(readerOf(caller), body.topics);
+    return ok(await inboxes.preferences(readerOf(caller)));
   });
 
   addStreamRoute(routes, parts);

@@ -53,7 +53,9 @@ export function makeWriter(
   return {
     notify: (trx, notice) => write(trx, notice.userId, 0, notice),
     async notifyAdministrators(trx, notice) {
-      for (const id of await standing.administrators(trx)) if (id !== notice.causedBy) await write(trx, id, 1, notice);
+      const forAdmin = notice.type === 'system' ? 0 : 1;
+      for (const id of await standing.administrators(trx))
+        if (id !== notice.causedBy) await write(trx, id, forAdmin, notice);
     },
   };
 }

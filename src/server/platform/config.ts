@@ -16,6 +16,7 @@ export interface Config {
   readonly registration: 'open' | 'closed';
   readonly newUserQuota: number;
   readonly quotaPerUnit: number;
+  readonly lowQuota: number;
   readonly valkeyUrl: string | undefined;
   readonly logLevel: string;
   readonly defaultLocale: Locale;
@@ -181,6 +182,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     registration: oneOf('REGISTRATION', ['open', 'closed']),
     newUserQuota: integer('NEW_USER_QUOTA', 0, 1e15),
     quotaPerUnit: integer('QUOTA_PER_UNIT', 1, 1e12),
+    lowQuota: integer('LOW_QUOTA', 0, 1e15),
     valkeyUrl: url('VALKEY_URL', ['redis:', 'rediss:', 'valkey:']),
     logLevel: oneOf('LOG_LEVEL', ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']),
     defaultLocale: oneOf('DEFAULT_LOCALE', LOCALES),

@@ -29,6 +29,10 @@ export const SETTINGS = {
   REGISTRATION: { default: 'open', meaning: 'open or closed: whether people may make their own accounts.' },
   NEW_USER_QUOTA: { default: '0', meaning: 'Quota a new account starts with.' },
   QUOTA_PER_UNIT: { default: '500000', meaning: 'Quota that equals 1 unit of display currency.' },
+  LOW_QUOTA: {
+    default: '500000',
+    meaning: 'An account is told when its wallet falls below so much quota; 0: never.',
+  },
   VALKEY_URL: {
     secret: true,
     meaning: 'redis://… of a Valkey or Redis for rate limits and revocation news over several replicas; optional.',

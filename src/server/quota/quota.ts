@@ -54,6 +54,13 @@ export interface Quota {
   wallet(userId: number): Promise<{ readonly balance: number; readonly used: number; readonly requests: number }>;
 }
 
+/** Hears what a wallet held before and after something was taken from it, in the same transaction. */
+export type SpendWatch = (
+  trx: Trx,
+  userId: number,
+  wallet: { readonly before: number; readonly after: number },
+) => Promise<void>;
+
 /**
  * A plan's allowance, asked before the wallet. Implemented by packages; without it there is none. `slot` names the period the
  * amount came from and is given back with a refund or a settlement.

@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts';
 import { AppError, invalid } from '../platform/errors.ts';
-import type { Allowances, Quota, TokenUse } from './quota.ts';
+import type { Allowances, Quota, SpendWatch, TokenUse } from './quota.ts';
 import { closingOf, dayOf } from './rules.ts';
 import type { QuotaStore } from './store.ts';
 
@@ -17,7 +17,12 @@ const NO_TOKENS: TokenUse = { promptTokens: 0, completionTokens: 0 };
 const MOST = 9_000_000_000_000_000;
 
 /** The ledger over its store. Amounts are checked here once more, since a float or a negative would mint money. */
-export function makeQuota(store: QuotaStore, clock: Clock, allowances: Allowances = NO_ALLOWANCES): Quota {
+export function makeQuota(
+  store: QuotaStore,
+  clock: Clock,
+  allowances: Allowances = NO_ALLOWANCES,
+  watch: SpendWatch = async () => {},
+): Quota {
   const close = async (
     trx: Parameters<Quota['settle']>[0],
     ref: string,
@@ -33,6 +38,10 @@ export function makeQuota(store: QuotaStore, clock: Clock, allowances: Allowance
     if (wanted.extra > 0 && hold.token_id !== null) await store.changeTokenUse(trx, hold.token_id, 0);
     // More than was reserved is taken only as far as the wallet reaches: a balance never goes below zero.
     const extra = wanted.extra > 0 ? await store.takeUpTo(trx, hold.user_id, wanted.extra) : 0;
+    if (extra > 0) {
+      const after = await store.balanceIn(trx, hold.user_id);
+      await watch(trx, hold.user_id, { before: after + extra, after });
+    }
     const charged = wanted.charged - (wanted.extra - extra);
     const { planBack } = wanted;
     const planLapsed =
@@ -66,7 +75,8 @@ export function makeQuota(store: QuotaStore, clock: Clock, allowances: Allowance
       if (tokenId !== undefined && !(await store.takeFromToken(trx, tokenId, amount)))
         throw new AppError('token_quota_not_enough');
       const fromWallet = amount - taken;
-      if (fromWallet > 0 && !(await store.takeExactly(trx, userId, fromWallet))) {
+      const left = fromWallet > 0 ? await store.takeExactly(trx, userId, fromWallet) : undefined;
+      if (fromWallet > 0 && left === undefined) {
         throw new AppError('quota_not_enough', {
           params: { needed: amount, available: taken + (await store.balanceIn(trx, userId)) },
         });
@@ -94,6 +104,7 @@ export function makeQuota(store: QuotaStore, clock: Clock, allowances: Allowance
         note: null,
         created_at: now,
       });
+      if (left !== undefined) await watch(trx, userId, { before: left + fromWallet, after: left });
     },
     async settle(trx, ref, cost, use) {
       assertAmount(cost);
@@ -118,7 +129,7 @@ export function makeQuota(store: QuotaStore, clock: Clock, allowances: Allowance
         created_at: clock.now(),
       });
       if (!isNew) throw new AppError('already_exists', { params: { what: 'grant' } });
-      if (amount < 0 && !(await store.takeExactly(trx, userId, -amount))) {
+      if (amount < 0 && (await store.takeExactly(trx, userId, -amount)) === undefined) {
         throw new AppError('quota_not_enough', {
           params: { needed: -amount, available: await store.balanceIn(trx, userId) },
         });

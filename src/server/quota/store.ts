@@ -15,7 +15,8 @@ const takeExactly = sub((db, p) =>
     .updateTable('wallets')
     .set({ balance: sql`balance - ${p('amount')}` })
     .where('user_id', '=', p('user'))
-    .where('balance', '>=', p('amount')),
+    .where('balance', '>=', p('amount'))
+    .returning('balance'),
 );
 const giveBack = sub((db, p) =>
   db
@@ -116,13 +117,14 @@ export class QuotaStore {
     this.#database = database;
   }
 
-  async takeExactly(trx: Trx, user: number, amount: number): Promise<boolean> {
-    return (await takeExactly.changes(trx, { user, amount })) === 1;
+  /** What is left, or undefined where the wallet does not reach. */
+  async takeExactly(trx: Trx, user: number, amount: number): Promise<number | undefined> {
+    return (await takeExactly.first(trx, { user, amount }))?.balance;
   }
 
   /** Takes the amount, or all there is; answers what it took. */
   async takeUpTo(trx: Trx, user: number, amount: number): Promise<number> {
-    if (await this.takeExactly(trx, user, amount)) return amount;
+    if ((await this.takeExactly(trx, user, amount)) !== undefined) return amount;
     // Locked between the read and the write, or somebody else could take it meanwhile.
     const row = await trx
       .selectFrom('wallets')
@@ -131,7 +133,7 @@ export class QuotaStore {
       .$if(this.#database.dialect === 'postgres', (query) => query.forUpdate())
       .executeTakeFirst();
     const rest = Math.min(amount, row?.balance ?? 0);
-    return rest > 0 && (await this.takeExactly(trx, user, rest)) ? rest : 0;
+    return rest > 0 && (await this.takeExactly(trx, user, rest)) !== undefined ? rest : 0;
   }
 
   async giveBack(trx: Trx, user: number, amount: number): Promise<void> {

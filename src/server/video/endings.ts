@@ -6,6 +6,7 @@ import type { Tables } from '../tables.ts';
 import { progressOf } from './states.ts';
 import type { Task, TaskChange, TaskStore } from './store.ts';
 import type { FaultPoint } from './submit.ts';
+import { NO_TOKEN } from './tables.ts';
 
 export interface EndingParts {
   readonly database: Database<Tables>;
@@ -33,7 +34,7 @@ export class Endings {
 
   /** Applies what a look found, terminal or not. Answers whether it changed anything. */
   async apply(
-    task: Pick<Task, 'id' | 'attempt' | 'user_id' | 'price' | 'public_id' | 'model'>,
+    task: Pick<Task, 'id' | 'attempt' | 'user_id' | 'token_id' | 'price' | 'public_id' | 'model' | 'prompt'>,
     change: TaskChange,
     options: FailOptions = {},
   ): Promise<boolean> {
@@ -43,6 +44,8 @@ export class Endings {
       if (change.status === 'SUCCESS') {
         at('before-settle');
         await quota.settle(trx, task.id, task.price);
+        // A program looks for itself; a person who started it in the console may have gone on to something else.
+        if (task.token_id === NO_TOKEN) await notifier.notify(trx, finishedNotice(task));
       }
       if (change.status === 'FAILURE') {
         at('mid-refund');
@@ -79,6 +82,18 @@ export class Endings {
     const row = await this.#parts.store.byId(id);
     return row === undefined ? false : this.fail(row, reason, code, options);
   }
+}
+
+function finishedNotice(task: Pick<Task, 'id' | 'user_id' | 'public_id' | 'model' | 'prompt'>) {
+  return {
+    userId: task.user_id,
+    topic: 'task.finished',
+    type: 'system',
+    title: { en: `${task.model}: your video is ready`, 'zh-CN': `${task.model}：视频已生成` },
+    content: { en: task.prompt, 'zh-CN': task.prompt },
+    targetUrl: `/videos/${task.public_id}`,
+    onceKey: `task.finished:${task.id}`,
+  } as const;
 }
 
 function failureNotice(

@@ -17,6 +17,7 @@ import { priceOf } from './pricing.ts';
 import { cutBase64 } from './raw.ts';
 import { actionOf, toVideoRequest, type Wish } from './requests.ts';
 import type { Task, TaskStore } from './store.ts';
+import { NO_TOKEN } from './tables.ts';
 import {
   type Json,
   type SubmitOutcome,
@@ -64,8 +65,6 @@ export interface Submitted {
   readonly raw: Json | undefined;
 }
 
-/** What stands in place of a token on tasks that a person started in the console. */
-const NO_TOKEN = 0;
 /** How often one submit may be sent, the first time counted. */
 const MAX_TRIES = 3;
 

@@ -2,6 +2,9 @@ import { type Generated, sql } from 'kysely';
 import type { TaskStatus, VendorName } from '../../contract/states.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
+/** What stands in place of a token on tasks that a person started in the console. */
+export const NO_TOKEN = 0;
+
 export interface VideoTables {
   tasks: {
     seq: Generated<number>;

@@ -22,10 +22,11 @@ export default {
     security: { name: 'Security', text: 'Your password, two-step verification or access token changed.' },
     system: { name: 'Announcements', text: 'News from those who run this service.' },
     'task.failed': { name: 'Failed videos', text: 'A video could not be made, and why.' },
-    'task.finished': { name: 'Finished videos', text: 'A video is ready to be watched.' },
+    'task.finished': { name: 'Finished videos', text: 'A video you started here is ready to be watched.' },
     'package.expiring': { name: 'Plan', text: 'Your plan ends soon or has ended.' },
     'quota.low': { name: 'Low balance', text: 'Your balance will not last much longer.' },
     ticket: { name: 'Support', text: 'Answers to your requests and changes of their state.' },
     beta: { name: 'Beta access', text: 'Decisions on your applications.' },
+    'channel.resting': { name: 'Channels', text: 'A vendor refuses a channel, and somebody has to look after it.' },
   },
 };
