@@ -6,6 +6,7 @@ import { addLoginCommand } from './commands/login.ts';
 import { addLogoutCommand } from './commands/logout.ts';
 import { addMailboxCommands } from './commands/mailbox.ts';
 import { addModelsCommand } from './commands/models.ts';
+import { addPackageCommands } from './commands/packages.ts';
 import { addTokenCommands } from './commands/tokens.ts';
 import { addVideoCommands } from './commands/video.ts';
 import { addWhoamiCommand } from './commands/whoami.ts';
@@ -52,6 +53,7 @@ export function program(): Command {
     addDeviceCommands,
     addTokenCommands,
     addMailboxCommands,
+    addPackageCommands,
     addAdminCommands,
   ])
     add(root, run);

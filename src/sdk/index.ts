@@ -1,6 +1,7 @@
 import { Account } from './account.ts';
 import { DeviceAuth, type DeviceClient } from './device-auth.ts';
 import { Mailbox } from './mailbox.ts';
+import { Packages } from './packages.ts';
 import { type Credentials, Transport, type TransportOptions } from './transport.ts';
 import { Videos } from './videos.ts';
 
@@ -9,6 +10,7 @@ export type { DeviceClient, DeviceCode, DevicePair, DeviceTokens, PollOptions } 
 export { DeviceAuth } from './device-auth.ts';
 export { ReelgateError } from './errors.ts';
 export type { AppPasswordInfo, MailboxInfo } from './mailbox.ts';
+export type { OwnPackage, PackageCardInfo, Redeemed } from './packages.ts';
 export type { Credentials, Purpose, TransportOptions } from './transport.ts';
 export { pause, Transport } from './transport.ts';
 export type { CreateVideo, Video, WaitOptions } from './videos.ts';
@@ -19,6 +21,7 @@ export class Reelgate {
   readonly videos: Videos;
   readonly account: Account;
   readonly mailbox: Mailbox;
+  readonly packages: Packages;
   readonly deviceAuth: DeviceAuth;
 
   constructor(
@@ -34,6 +37,7 @@ export class Reelgate {
     this.videos = new Videos(this.transport);
     this.account = new Account(this.transport);
     this.mailbox = new Mailbox(this.transport);
+    this.packages = new Packages(this.transport);
     this.deviceAuth = new DeviceAuth(this.transport, client);
   }
 }
