@@ -38,7 +38,7 @@ export async function startService(
   folder = mkdtempSync(join(tmpdir(), 'reelgate-bench-')),
 ): Promise<Service> {
   const startedAt = performance.now();
-  const child = spawn(process.execPath, ['src/server/main.ts'], {
+  const child = spawn(process.execPath, ['bin/server.js'], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       PATH: process.env.PATH,

@@ -56,7 +56,7 @@ function readKnown(): Known {
 }
 
 function startServer(port: number, known: Known): ChildProcess {
-  const server = spawn(process.execPath, ['src/server/main.ts'], {
+  const server = spawn(process.execPath, ['bin/server.js'], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       ...process.env,

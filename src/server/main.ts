@@ -1,4 +1,4 @@
-import { enableCompileCache } from 'node:module';
+import { makeApp } from './app.ts';
 import { compactMemory } from './platform/compaction.ts';
 import { ConfigError, loadConfig } from './platform/config.ts';
 
@@ -6,9 +6,6 @@ import { ConfigError, loadConfig } from './platform/config.ts';
 async function main(): Promise<void> {
   const { config, hints } = loadConfig();
   for (const hint of hints) process.stderr.write(`${hint}\n`);
-  // From the second start on nothing is stripped of types or compiled again.
-  enableCompileCache();
-  const { makeApp } = await import('./app.ts');
   const app = await makeApp(config);
   await app.listen();
   setImmediate(compactMemory);

@@ -18,7 +18,11 @@ export interface Pace {
  * would cost more than an impatient client does. A poll that ends in anything but `pending` never comes here.
  */
 export function makePollPace(): { note(code: string, now: number): Pace } {
-  const seen = new LRUCache<string, { last: number; windowStart: number; polls: number }>({ max: CODES_REMEMBERED });
+  // Bounded by size and not by `max`, which would set aside room for all of them at once.
+  const seen = new LRUCache<string, { last: number; windowStart: number; polls: number }>({
+    maxSize: CODES_REMEMBERED,
+    sizeCalculation: () => 1,
+  });
   return {
     note(code, now) {
       const known = seen.get(code);

@@ -76,7 +76,7 @@ export function makeInboxes(
 ): Inboxes {
   const { kysely } = database;
   // The time an account was made never changes.
-  const joined = new LRUCache<number, number>({ max: 50_000 });
+  const joined = new LRUCache<number, number>({ maxSize: 50_000, sizeCalculation: () => 1 });
 
   const joinedAt = async (userId: number): Promise<number> => {
     const known = joined.get(userId);

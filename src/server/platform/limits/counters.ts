@@ -1,6 +1,4 @@
-import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
-import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { Clock } from '../clock.ts';
 
 /** What was used of one key in its current window. */
@@ -51,31 +49,6 @@ export function memoryCounters(durationMs: number, clock: Clock): Counters {
     },
     async remove(key) {
       windows.delete(key);
-    },
-  };
-}
-
-/** For several processes around one Valkey or Redis. */
-export function valkeyCounters(client: Redis, name: string, durationMs: number): Counters {
-  // `points` is not used: this only counts, and whoever asks compares.
-  const store = new RateLimiterRedis({
-    storeClient: client,
-    keyPrefix: `reelgate:limit:${name}`,
-    points: 1,
-    duration: Math.ceil(durationMs / 1000),
-    rejectIfRedisNotReady: true,
-  });
-  return {
-    async add(key, points) {
-      const { consumedPoints, msBeforeNext } = await store.penalty(key, points);
-      return { used: Math.max(0, consumedPoints), endsInMs: msBeforeNext };
-    },
-    async read(key) {
-      const found = await store.get(key);
-      return found === null ? UNUSED : { used: Math.max(0, found.consumedPoints), endsInMs: found.msBeforeNext };
-    },
-    async remove(key) {
-      await store.delete(key);
     },
   };
 }

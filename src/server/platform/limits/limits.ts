@@ -1,10 +1,10 @@
-import { Redis } from 'ioredis';
 import type { Kysely } from 'kysely';
 import { type Clock, systemClock } from '../clock.ts';
 import { hashToken } from '../secrets.ts';
-import { type Count, type Counters, memoryCounters, valkeyCounters } from './counters.ts';
+import { type Count, type Counters, memoryCounters } from './counters.ts';
 import { databaseCounters } from './database-counters.ts';
 import type { LimitTables } from './tables.ts';
+import type { Valkey } from './valkey.ts';
 
 /** How many points a key may use in a window that begins with its first use. */
 export interface LimitRule {
@@ -68,10 +68,11 @@ export function makeLimits(options: LimitsOptions = {}): Limits {
       'the store of rate limits is down; this process counts for itself, more strictly',
     );
   };
-  const valkey = options.valkeyUrl === undefined ? undefined : connect(options.valkeyUrl, onStoreDown);
+  const { valkeyUrl } = options;
+  const valkey = valkeyUrl === undefined ? undefined : load(valkeyUrl, onStoreDown);
   const { sharedDatabase } = options;
   const sharedCounters = (name: string, durationMs: number): Counters | undefined => {
-    if (valkey !== undefined) return valkeyCounters(valkey, name, durationMs);
+    if (valkey !== undefined) return inTime(valkey.then((loaded) => loaded.counters(name, durationMs)));
     return sharedDatabase && databaseCounters(sharedDatabase, name, durationMs, clock);
   };
   return {
@@ -89,7 +90,7 @@ export function makeLimits(options: LimitsOptions = {}): Limits {
         }
       });
     },
-    close: async () => valkey?.disconnect(),
+    close: async () => (await valkey)?.close(),
   };
 }
 
@@ -131,15 +132,11 @@ function bounded(key: string): string {
   return key.length > MAX_KEY_LENGTH ? hashToken(key) : key;
 }
 
-/** Fails fast instead of queueing: a limit that waits for its store would stop the service with it. */
-function connect(url: string, onError: (error: unknown) => void): Redis {
-  const client = new Redis(url.replace(/^valkey/, 'redis'), {
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    connectTimeout: 2_000,
-    commandTimeout: 500,
-    retryStrategy: (attempt) => Math.min(attempt * 200, 5_000),
-  });
-  client.on('error', onError);
-  return client;
-}
+const load = async (url: string, onError: (error: unknown) => void): Promise<Valkey> =>
+  (await import('./valkey.ts')).openValkey(url, onError);
+
+const inTime = (counters: Promise<Counters>): Counters => ({
+  add: async (key, points) => (await counters).add(key, points),
+  read: async (key) => (await counters).read(key),
+  remove: async (key) => (await counters).remove(key),
+});
