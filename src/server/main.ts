@@ -8,7 +8,7 @@ async function main(): Promise<void> {
   for (const hint of hints) process.stderr.write(`${hint}\n`);
   const app = await makeApp(config);
   await app.listen();
-  setImmediate(compactMemory);
+  setTimeout(compactMemory, 1_000).unref();
   let stopping = false;
   const stop = (signal: string): void => {
     // A second signal means now.
