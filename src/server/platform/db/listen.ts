@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import type { DatabaseLog } from './database.ts';
+import { loadPg } from './pg.ts';
 
 /**
  * Short messages between all processes on one database: wake-ups and revocation news. Hints, not facts: one may be lost
@@ -157,7 +158,7 @@ class PostgresSignals implements Signals {
       !this.#closing.signal.aborted;
       waitMs = Math.min(2 * waitMs, RECONNECT_MAX_MS)
     ) {
-      const client = new Client({
+      const client = new (loadPg().Client)({
         connectionString: this.#url,
         keepAlive: true,
         connectionTimeoutMillis: RECONNECT_MAX_MS,

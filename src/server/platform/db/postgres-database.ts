@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } from 'kysely';
-import { Pool, type PoolConfig } from 'pg';
+import type { Pool, PoolConfig } from 'pg';
 import { runningActions } from './after-commit.ts';
 import type { Database, DatabaseLog, DatabaseOptions } from './database.ts';
 import { DatabaseUnavailable } from './errors.ts';
+import { loadPg } from './pg.ts';
 import { PostgresDriver } from './postgres-driver.ts';
 import { isConflict } from './postgres-errors.ts';
 import { postgresTypes } from './postgres-values.ts';
@@ -20,7 +21,7 @@ export function openPostgres<T>(url: string, options: DatabaseOptions): Database
   const pool = openPool(options.log, {
     connectionString: parsed.href,
     max,
-    types: postgresTypes,
+    types: postgresTypes(),
     application_name: 'reelgate',
     keepAlive: true,
     connectionTimeoutMillis: timeoutMs,
@@ -53,7 +54,7 @@ export function openPostgres<T>(url: string, options: DatabaseOptions): Database
 
 /** A connection that breaks tells by an event as well, which ends the process unless somebody listens. */
 function openPool(log: DatabaseLog | undefined, config: PoolConfig): Pool {
-  const pool = new Pool(config);
+  const pool = new (loadPg().Pool)(config);
   const onError = (error: Error) => log?.warn({ err: error }, 'a connection to PostgreSQL was lost');
   pool.on('error', onError);
   pool.on('connect', (client) => client.on('error', () => {}));

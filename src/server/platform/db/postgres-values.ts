@@ -1,4 +1,5 @@
-import { types } from 'pg';
+import type { types as PgTypes } from 'pg';
+import { loadPg } from './pg.ts';
 
 const BOOL = 16;
 const INT8 = 20;
@@ -20,11 +21,14 @@ const PARSERS: ReadonlyMap<number, (text: string) => unknown> = new Map<number, 
 ]);
 
 /** Reads values as SQLite gives them: integers as numbers, the outcome of a comparison as 0 or 1. */
-export const postgresTypes: typeof types = {
-  ...types,
-  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-    (format !== 'binary' && PARSERS.get(oid)) || types.getTypeParser(oid, format)) as typeof types.getTypeParser,
-};
+export function postgresTypes(): typeof PgTypes {
+  const { types } = loadPg();
+  return {
+    ...types,
+    getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+      (format !== 'binary' && PARSERS.get(oid)) || types.getTypeParser(oid, format)) as typeof types.getTypeParser,
+  };
+}
 
 /** A condition handed over as a value is 0 or 1, as our columns have it. */
 export function toPostgresValue(value: unknown): unknown {

@@ -1,6 +1,6 @@
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
-import { buildConnector } from 'undici';
+import { buildConnector, type Connector } from './undici.ts';
 
 export interface ResolvedAddress {
   readonly address: string;
@@ -50,7 +50,7 @@ export function guardedConnector(options: {
   readonly timeoutMs: number;
   /** Ends dialling under way, which undici's own `destroy` leaves alone. */
   readonly signal: AbortSignal;
-}): buildConnector.connector {
+}): Connector {
   const check = (address: string): void => {
     if (!options.allows(address)) throw new AddressBlocked('the host has an address that is not public');
   };

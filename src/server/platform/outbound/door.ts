@@ -1,5 +1,4 @@
 import { setTimeout } from 'node:timers/promises';
-import { Agent } from 'undici';
 import { answerHandler } from './answer.ts';
 import { responseHandler } from './body.ts';
 import { guardedConnector, type Resolve, resolveByDns, resolveBySystem } from './connector.ts';
@@ -17,6 +16,7 @@ import {
 } from './outbound.ts';
 import { isPublicAddress } from './public-address.ts';
 import { configuredTarget, type StrangerTarget, strangerHeaders, strangerTarget } from './target.ts';
+import { Agent } from './undici.ts';
 
 export interface OutboundOptions {
   /** Strangers' exchanges under way at once, in the whole process; default 256, and four times as many may wait. */

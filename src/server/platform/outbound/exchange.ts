@@ -1,4 +1,4 @@
-import { type Dispatcher, errors } from 'undici';
+import type { Dispatcher } from 'undici';
 import { AddressBlocked, NameUnresolved } from './connector.ts';
 import {
   type ExchangeControl,
@@ -7,6 +7,7 @@ import {
   type OutboundPhase,
   type OutboundRequest,
 } from './outbound.ts';
+import { errors } from './undici.ts';
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 5_000;
 const DEFAULT_HEADERS_TIMEOUT_MS = 30_000;

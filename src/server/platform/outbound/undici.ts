@@ -1,0 +1,12 @@
+import { createRequire } from 'node:module';
+import type * as undici from 'undici';
+
+// The front page of the package loads fetch, caches and WebSockets beside it: 6 MB that nothing here calls.
+const load = createRequire(import.meta.url);
+
+export type Agent = undici.Agent;
+export type Connector = undici.buildConnector.connector;
+
+export const Agent = load('undici/lib/dispatcher/agent.js') as typeof undici.Agent;
+export const buildConnector = load('undici/lib/core/connect.js') as typeof undici.buildConnector;
+export const errors = load('undici/lib/core/errors.js') as typeof undici.errors;
