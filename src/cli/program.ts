@@ -6,7 +6,9 @@ import { addLoginCommand } from './commands/login.ts';
 import { addLogoutCommand } from './commands/logout.ts';
 import { addMailboxCommands } from './commands/mailbox.ts';
 import { addModelsCommand } from './commands/models.ts';
+import { addNotificationCommands } from './commands/notifications.ts';
 import { addPackageCommands } from './commands/packages.ts';
+import { addTicketCommands } from './commands/tickets.ts';
 import { addTokenCommands } from './commands/tokens.ts';
 import { addVideoCommands } from './commands/video.ts';
 import { addWhoamiCommand } from './commands/whoami.ts';
@@ -54,6 +56,8 @@ export function program(): Command {
     addTokenCommands,
     addMailboxCommands,
     addPackageCommands,
+    addNotificationCommands,
+    addTicketCommands,
     addAdminCommands,
   ])
     add(root, run);

@@ -2,14 +2,13 @@ import * as lines from '../contract/accounts.ts';
 import { endDevice, listDevices } from '../contract/device-auth.ts';
 import type { PartOf } from '../contract/endpoint.ts';
 import * as tokenLines from '../contract/tokens.ts';
+import { allPages } from './pages.ts';
 import type { CallOptions, Transport } from './transport.ts';
 
 export type Self = PartOf<typeof lines.getSelf, 'answer'>['data'];
 export type Device = PartOf<typeof listDevices, 'answer'>['data'][number];
 export type ApiToken = PartOf<typeof tokenLines.listTokens, 'answer'>['data'][number];
 export type NewToken = PartOf<typeof tokenLines.makeToken, 'body'>;
-
-const PAGE_SIZE = 50;
 
 /** The account of the credential. Tokens need a session or a user access token; the rest a device's access_token too. */
 export class Account {
@@ -47,17 +46,5 @@ export class Account {
 
   async revokeToken(id: number, options: CallOptions = {}): Promise<void> {
     await this.#transport.call(tokenLines.revokeToken, { params: { id: String(id) } }, options);
-  }
-}
-
-/** Every row of a list, page by page. */
-async function allPages<T>(
-  fetchPage: (query: { page: string; page_size: string }) => Promise<{ readonly data: T[]; readonly total: number }>,
-): Promise<T[]> {
-  const rows: T[] = [];
-  for (let page = 1; ; page += 1) {
-    const { data, total } = await fetchPage({ page: String(page), page_size: String(PAGE_SIZE) });
-    rows.push(...data);
-    if (data.length < PAGE_SIZE || rows.length >= total) return rows;
   }
 }

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { followNews, type NewsEvent } from '../data/news.ts';
+import type { StreamEvent } from '../../sdk/notification-stream.ts';
+import { followNews } from '../data/news.ts';
 import { NOTIFICATIONS_KEY, type NotificationRow, unreadQuery } from '../data/notifications.ts';
 import { selfQuery } from '../data/queries.ts';
 
@@ -21,7 +22,7 @@ export function useNews(userId: number | undefined): void {
     if (userId === undefined) return;
     const gone = new AbortController();
     const renew = (key: readonly string[]): void => void queries.invalidateQueries({ queryKey: key });
-    const onEvent = ({ kind, data }: NewsEvent): void => {
+    const onEvent = ({ kind, data }: StreamEvent): void => {
       if (kind === 'gap') renew(NOTIFICATIONS_KEY);
       else if (kind === 'unread') {
         queries.setQueryData(unreadQuery.queryKey, (JSON.parse(data) as { unread_count: number }).unread_count);

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type LiveNotification, Reelgate, ReelgateError } from '../../src/sdk/index.ts';
+import { type Ended, Machine } from '../cli.ts';
+import { forEachDatabase } from '../databases.ts';
+import { type Running, startRunning } from '../running.ts';
+
+const parse = <T>({ stdout }: Ended): T => JSON.parse(stdout) as T;
+
+describe('notifications and tickets from a terminal', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    let service: Running;
+    let mine: Machine;
+    let reelgate: Reelgate;
+    before(async () => {
+      service = await startRunning(await freshUrl());
+      mine = new Machine(service.baseUrl);
+      await mine.keepSignIn(service.operator);
+      const { accessToken } = mine.secrets();
+      reelgate = new Reelgate({
+        baseUrl: service.baseUrl,
+        credentials: { ...(accessToken === undefined ? {} : { accessToken }), userId: service.operator.id },
+      });
+    });
+    after(async () => {
+      mine.remove();
+      await service.stop();
+    });
+    const announce = (title: string) =>
+      service.operator.call<{ id: number }>('POST', '/api/admin/announcements', { title, content: 'Tonight\nat ten.' });
+
+    it('a ticket from its question to its end, heard of on the way', async () => {
+      const { id } = parse<{ id: number }>(
+        await mine.run('tickets', 'new', 'Too dark', 'It is black.', '--category', 'video', '--json'),
+      );
+      await service.operator.call('POST', `/api/admin/tickets/${id}/replies`, { content: 'Which one?\u001b[2J' });
+      const replied = await mine.pipe('The first.\n', 'tickets', 'reply', String(id), '-');
+      assert.equal(replied.code, 0, replied.stderr);
+      const { stdout } = await mine.run('tickets', 'show', String(id));
+      assert.match(
+        stdout,
+        /Too dark[\s\S]*It is black\.[\s\S]*Operators, [\s\S]*Which one\?[\s\S]*You, [\s\S]*The first\./,
+      );
+      assert.ok(!stdout.includes('\u001b'));
+      assert.match((await mine.run('tickets')).stdout, new RegExp(`${id} +open +the operators .*Too dark`));
+      assert.equal((await mine.run('tickets', 'close', String(id))).code, 0);
+      const late = await mine.run('tickets', 'reply', String(id), 'more');
+      assert.deepEqual([late.code, /closed/.test(late.stderr)], [1, true]);
+      const foreign = await mine.run('tickets', 'show', '99999');
+      assert.deepEqual([foreign.code, /No such ticket/.test(foreign.stderr)], [1, true]);
+
+      const { notifications } = parse<{ notifications: { id: number; type: string }[] }>(
+        await mine.run('notifications', '--unread', '--json'),
+      );
+      const reply = notifications.find(({ type }) => type === 'ticket_reply');
+      const before = await reelgate.notifications.unreadCount();
+      const read = await mine.run('notifications', 'read', String(reply?.id), '--json');
+      assert.deepEqual(parse(read), { unread_count: before - 1 });
+      assert.match((await mine.run('notifications')).stdout, /Reply to “Too dark”/);
+      assert.deepEqual(parse(await mine.run('notifications', 'read', '--all', '--json')), { unread_count: 0 });
+      assert.match((await mine.run('notifications', '--unread')).stdout, /Nothing here/);
+      assert.match((await mine.run('notifications', 'read', '987654321')).stderr, /Invalid notification ID/);
+    });
+
+    it('watches what arrives, one document a line, until it is interrupted', async () => {
+      const watching = mine.start('notifications', '--watch', '--json');
+      const people = mine.start('notifications', '--watch');
+      await people.said(/Waiting for notifications/);
+      const until = async (text: string, on: typeof watching) => {
+        for (let looks = 0; looks < 300 && !on.stdout.includes(text); looks += 1) await pause(20);
+        assert.ok(on.stdout.includes(text), on.stderr);
+      };
+      // The one with --json does not say when it listens.
+      for (let tries = 0; tries < 100 && service.app.notifications.streams.size < 2; tries += 1) await pause(20);
+      await announce('first');
+      await announce('second');
+      await until('second', watching);
+      await until('second', people);
+      watching.interrupt();
+      people.interrupt();
+      const [ended, told] = await Promise.all([watching.ended, people.ended]);
+      assert.deepEqual(
+        ended.stdout
+          .trim()
+          .split('\n')
+          .map((line) => (JSON.parse(line) as { title: string }).title),
+        ['first', 'second'],
+      );
+      assert.match(told.stdout, /^\d{4}-\d\d-\d\d \d\d:\d\d {2}first\n {2}Tonight\n {2}at ten\.\n/);
+      assert.deepEqual([ended.code, told.code], [130, 130]);
+    });
+
+    it('in the SDK: goes on after the last event, and stops for good when nobody is signed in', async () => {
+      const stop = new AbortController();
+      const seen: LiveNotification[] = [];
+      for await (const event of reelgate.notifications.follow({ signal: stop.signal })) {
+        seen.push(event);
+        if (event.kind === 'gap') await announce('while open');
+        if (event.kind === 'notification') stop.abort();
+      }
+      const last = seen.at(-1);
+      assert.equal(last?.kind === 'notification' && last.notification.title, 'while open');
+      await announce('while away');
+      const again = new AbortController();
+      const later: string[] = [];
+      const lastEventId = last?.kind === 'notification' ? last.id : '';
+      for await (const event of reelgate.notifications.follow({ lastEventId, signal: again.signal })) {
+        later.push(event.kind === 'notification' ? event.notification.title : event.kind);
+        if (event.kind === 'notification') again.abort();
+      }
+      assert.ok(later.includes('while away') && !later.includes('while open') && !later.includes('gap'));
+      const nobody = new Reelgate({ baseUrl: service.baseUrl });
+      const follow = nobody.notifications.follow({ signal: new AbortController().signal });
+      await assert.rejects(follow.next(), (error) => error instanceof ReelgateError && error.status === 401);
+      await reelgate.notifications.prefer({ 'task.finished': false });
+      const off = (await reelgate.notifications.preferences()).filter(({ in_app }) => !in_app);
+      assert.deepEqual(
+        off.map(({ topic }) => topic),
+        ['task.finished'],
+      );
+      const id = await reelgate.betaApplications.apply('longer videos', 'Films.');
+      assert.equal((await reelgate.betaApplications.list())[0]?.id, id);
+    });
+  });
+});
+
+it('refuses a wrong call before it asks anybody', async () => {
+  const mine = new Machine('http://127.0.0.1:9');
+  const calls = [
+    ['notifications', 'read'],
+    ['notifications', 'read', '1', '--all'],
+    ['notifications', '--page', '0'],
+    ['tickets', 'show', '0'],
+    ['tickets', 'new', 'x', '  '],
+  ];
+  const ended = await Promise.all(calls.map((args) => mine.run(...args)));
+  assert.deepEqual(
+    ended.map(({ code }) => code),
+    calls.map(() => 2),
+  );
+  mine.remove();
+});
