@@ -26,6 +26,11 @@ const PAGES: readonly (readonly [name: string, path: string])[] = [
   ['security', '/account/security'],
   ['profile', '/account/profile'],
   ['mailbox', '/mailbox'],
+  ['packages', '/packages'],
+  ['tickets', '/tickets'],
+  ['ticket-new', '/tickets/new'],
+  ['ticket', '/tickets/1'],
+  ['beta-applications', '/beta-applications'],
   ['notifications', '/notifications'],
   ['notification-settings', '/notifications/settings'],
 ];
@@ -47,7 +52,7 @@ async function main(): Promise<void> {
   mkdirSync(OUT, { recursive: true });
   const rig = await openBrowserRig();
   try {
-    await fillWithStories(rig.running);
+    await fillWithStories(rig);
     for (const shot of wanted) await take(rig, shot);
     for (const [kind, found] of Object.entries(rig.offences))
       for (const each of found as string[]) process.stderr.write(`${kind}: ${each}\n`);

@@ -1,4 +1,5 @@
 import { createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { TICKET_STATUS, type TicketStatus } from '../contract/tickets.ts';
 import { appRoute, rootRoute } from './app-route.tsx';
 import { queryClient, whenSignedOut } from './data/queries.ts';
 import { forgetUser, safePath } from './data/session.ts';
@@ -10,6 +11,14 @@ import { PageLoader } from './parts/page-loader.tsx';
 /** `back`: the page to return to; whatever is no path of this console is dropped. */
 const signedOutSearch = (search: Record<string, unknown>): { back?: string } =>
   typeof search.back === 'string' ? { back: safePath(search.back) } : {};
+
+/** What an address says of a list's page and of a text that fills a form; anything else is dropped. */
+const toPage = (page: unknown): { page?: number } =>
+  Number.isSafeInteger(page) && Number(page) > 1 ? { page: Number(page) } : {};
+const toText = <Name extends string>(name: Name, value: unknown, longest: number): { [Key in Name]?: string } =>
+  (typeof value === 'string' || typeof value === 'number') && String(value).length <= longest
+    ? ({ [name]: String(value) } as { [Key in Name]?: string })
+    : {};
 
 const homeRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -87,7 +96,7 @@ const notificationsRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/notifications',
   validateSearch: ({ page, unread }: Record<string, unknown>): { page?: number; unread?: true } => ({
-    ...(Number.isSafeInteger(page) && Number(page) > 1 ? { page: Number(page) } : {}),
+    ...toPage(page),
     ...(unread === true ? { unread } : {}),
   }),
   component: lazyRouteComponent(() => import('./pages/messages/notifications-page.tsx'), 'NotificationsPage'),
@@ -96,6 +105,47 @@ const notificationSettingsRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/notifications/settings',
   component: lazyRouteComponent(() => import('./pages/messages/preferences-page.tsx'), 'PreferencesPage'),
+});
+
+const packagesRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/packages',
+  validateSearch: ({ code }: Record<string, unknown>): { code?: string } => toText('code', code, 200),
+  component: lazyRouteComponent(() => import('./pages/packages/packages-page.tsx'), 'PackagesPage'),
+});
+const ticketsRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/tickets',
+  validateSearch: ({ page, status }: Record<string, unknown>): { page?: number; status?: TicketStatus } => ({
+    ...toPage(page),
+    ...(TICKET_STATUS.some((each) => each === status) ? { status: status as TicketStatus } : {}),
+  }),
+  component: lazyRouteComponent(() => import('./pages/support/tickets-page.tsx'), 'TicketsPage'),
+});
+const newTicketRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/tickets/new',
+  validateSearch: ({ task }: Record<string, unknown>): { task?: string } => toText('task', task, 200),
+  component: lazyRouteComponent(() => import('./pages/support/new-ticket-page.tsx'), 'NewTicketPage'),
+});
+const ticketRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/tickets/$id',
+  component: lazyRouteComponent(() => import('./pages/support/ticket-page.tsx'), 'TicketPage'),
+});
+const betaRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/beta-applications',
+  validateSearch: ({ feature }: Record<string, unknown>): { feature?: string } => toText('feature', feature, 100),
+  component: lazyRouteComponent(() => import('./pages/support/beta-page.tsx'), 'BetaPage'),
+});
+/** `/account` alone, as older links have it. */
+const accountRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/account',
+  beforeLoad: () => {
+    redirect({ to: '/account/overview' as string, throw: true });
+  },
 });
 
 const appRoutes = [
@@ -110,6 +160,12 @@ const appRoutes = [
   mailboxRoute,
   notificationsRoute,
   notificationSettingsRoute,
+  packagesRoute,
+  ticketsRoute,
+  newTicketRoute,
+  ticketRoute,
+  betaRoute,
+  accountRoute,
   ...adminRoutes,
 ] as const;
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { type RunningApp, runApp } from '../running-app.ts';
 import { ensureConsoleIsBuilt } from './built-console.ts';
+import { type Phone, startPhone } from './phone.ts';
 
 const FLAGS = [
   '--headless',
@@ -27,6 +28,7 @@ export interface Offences {
 
 export interface BrowserRig {
   readonly running: RunningApp;
+  readonly phone: Phone;
   readonly offences: Offences;
   /** A browser of its own: cookies, storage, language. */
   open(options?: ContextOptions): Promise<Page>;
@@ -44,11 +46,19 @@ export interface ContextOptions {
 export async function openBrowserRig(env: Readonly<Record<string, string>> = {}): Promise<BrowserRig> {
   ensureConsoleIsBuilt();
   const folder = mkdtempSync(join(tmpdir(), 'reelgate-browser-'));
-  const running = await runApp(`sqlite:${join(folder, 'test.db')}`, { SANDBOX: '1', SYNC_PERIOD_SECONDS: '1', ...env });
+  const phone = await startPhone();
+  const running = await runApp(`sqlite:${join(folder, 'test.db')}`, {
+    SANDBOX: '1',
+    SYNC_PERIOD_SECONDS: '1',
+    PHONE_DRIVER: 'http',
+    PHONE_HTTP_URL: phone.url,
+    ...env,
+  });
   const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: FLAGS });
   const offences: Offences = { violations: [], dialogs: [], errors: [], strangers: [] };
   return {
     running,
+    phone,
     offences,
     async open({ language = 'en', scheme = 'light', width = 1280, height = 860 } = {}) {
       const context = await browser.newContext({
@@ -64,6 +74,7 @@ export async function openBrowserRig(env: Readonly<Record<string, string>> = {})
     async stop() {
       await browser.close();
       await running.stop();
+      phone.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -1,5 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { RunningApp } from '../running-app.ts';
+import { CLI_CLIENT } from '../../src/contract/cli-client.ts';
+import type { Person } from '../accounts/person.ts';
+import type { BrowserRig } from './browser.ts';
 
 /** The first administrator of a running app. */
 export const ROOT = { username: 'root', password: 'root-password-1' };
@@ -14,20 +16,92 @@ const WISHES = [
   { model: 'kling-v1-6', prompt: 'A clock melts on a table [fail]', metadata: { negative_prompt: 'people' } },
 ];
 
-/** An account that has been used for a while: money, tokens, videos made and failed. */
-export async function fillWithStories({ root }: RunningApp): Promise<void> {
-  await root.send('PUT', `/api/admin/users/${root.id}`, { quota_delta: 50_000_000, note: 'start' });
-  await root.send('POST', '/api/tokens', {
+const PHONE = '+4915112345678';
+
+/** An account that has been used for a while: money, tokens, videos made and failed, a plan, a mailbox, questions asked. */
+export async function fillWithStories({
+  running: { root },
+  phone,
+}: Pick<BrowserRig, 'running' | 'phone'>): Promise<void> {
+  await root.ok('PUT', `/api/admin/users/${root.id}`, { quota_delta: 50_000_000, note: 'start' });
+  await root.ok('POST', '/api/tokens', {
     name: 'render farm',
     quota_limit: 5_000_000,
     models: ['kling-v1-6', 'sora-2'],
   });
-  await root.send('POST', '/api/tokens', { name: 'notebook' });
-  for (const wish of WISHES) await root.send('POST', '/api/videos', wish);
+  await root.ok('POST', '/api/tokens', { name: 'notebook' });
+  await makeVideos(root);
+  await buyPlan(root);
+  await letDeviceIn(root);
+  await ask(root);
+  await root.ok('POST', '/api/user/bindings/phone/code', { phone: PHONE });
+  await root.ok('POST', '/api/user/bindings/phone', { phone: PHONE, code: phone.codeOf(PHONE) });
+  await root.ok('POST', '/api/user/mailbox/apply', { local_part: 'studio' });
+  await root.ok('POST', '/api/user/mailbox/app-password');
+}
+
+/** Every one begun and ended. */
+async function makeVideos(person: Person): Promise<void> {
+  for (const wish of WISHES) await person.ok('POST', '/api/videos', wish);
   for (let looks = 0; looks < 60; looks += 1) {
-    const { body } = await root.send('GET', '/api/videos');
-    const rows = body.data as { status: string }[];
+    const rows = await person.ok<{ status: string }[]>('GET', '/api/videos');
     if (rows.every(({ status }) => status === 'SUCCESS' || status === 'FAILURE')) return;
     await pause(250);
   }
+}
+
+async function buyPlan(root: Person): Promise<void> {
+  const cards = [
+    { package_code: 'start', name: 'Start', level: 1, price_amount: 9, daily_quota: 1_000_000 },
+    { package_code: 'studio', name: 'Studio', level: 2, price_amount: 29, daily_quota: 5_000_000 },
+    { package_code: 'house', name: 'Production house', level: 3, price_amount: 99, daily_quota: 20_000_000 },
+  ];
+  for (const card of cards)
+    await root.ok('POST', '/api/admin/package-cards', {
+      ...card,
+      description: 'For people who make videos every day.',
+      duration_days: 30,
+      weekly_quota_limit: card.daily_quota * 5,
+      purchasable: true,
+      status: 1,
+    });
+  const { codes } = await root.ok<{ codes: string[] }>('POST', '/api/admin/redemption-codes', {
+    package_code: 'studio',
+    count: 1,
+  });
+  await root.ok('POST', '/api/user/redeem', { code: codes[0] });
+}
+
+async function letDeviceIn(person: Person): Promise<void> {
+  const { user_code, device_code } = await person.ok<Record<string, string>>('POST', '/api/auth/device/code', {
+    client_id: CLI_CLIENT.id,
+    client_name: 'Edit suite',
+    device_id: 'suite-1',
+  });
+  await person.ok('POST', '/api/auth/device/approve', { user_code });
+  await person.ok('POST', '/api/auth/device/token', {
+    device_code,
+    client_id: CLI_CLIENT.id,
+    client_secret: CLI_CLIENT.secret,
+  });
+}
+
+/** A ticket with an answer, and applications with a decision. */
+async function ask(root: Person): Promise<void> {
+  const { id } = await root.ok<{ id: number }>('POST', '/api/tickets', {
+    title: 'The colours of my last video are off',
+    content: 'The greenhouse came out much too green. The same prompt was fine yesterday.',
+    category: 'video',
+  });
+  await root.ok('POST', `/api/admin/tickets/${id}/replies`, {
+    content:
+      'Thank you for the report. The vendor has changed its model overnight; a seed of yesterday gives the old look.',
+  });
+  await root.ok('POST', '/api/tickets', { title: 'May I have an invoice?', content: 'For November, please.' });
+  const { id: granted } = await root.ok<{ id: number }>('POST', '/api/beta-applications', {
+    feature: 'Side-by-side comparison',
+    reason: 'We choose models for clients every week.',
+  });
+  await root.ok('POST', `/api/admin/beta-applications/${granted}/approve`, { note: 'Have fun.' });
+  await root.ok('POST', '/api/beta-applications', { feature: 'Storyboards', reason: 'For a short film.' });
 }

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { logout } from '../../contract/accounts.ts';
 import { call } from '../data/client.ts';
 import { queryClient, useSelf } from '../data/queries.ts';
-import { forgetUser } from '../data/session.ts';
+import { forgetDrafts, forgetUser } from '../data/session.ts';
 import { Quota } from './quota.tsx';
 
 export function AccountMenu() {
@@ -15,6 +15,7 @@ export function AccountMenu() {
   const leave = async (): Promise<void> => {
     await call(logout, {}).catch(() => undefined);
     forgetUser();
+    forgetDrafts();
     queryClient.clear();
     await navigate({ to: '/sign-in' });
   };

@@ -6,11 +6,13 @@ import type messages from './en/messages.ts';
 import type packages from './en/packages.ts';
 import type shell from './en/shell.ts';
 import type studio from './en/studio.ts';
+import type support from './en/support.ts';
 import type upstreams from './en/upstreams.ts';
 
 interface Resources {
   shell: typeof shell;
   studio: typeof studio;
+  support: typeof support;
   account: typeof account;
   packages: typeof packages;
   mailbox: typeof mailbox;

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useState } from 'react';
+import { DRAFT_KEY as KEY } from '../../data/session.ts';
 import { type Draft, EMPTY_DRAFT } from './draft.ts';
 
-const KEY = 'reelgate.draft';
 /** Browsers keep about five million characters for one site. */
 const MOST = 3_000_000;
 

@@ -1,0 +1,133 @@
+import { Anchor, Button, Group, Paper, Skeleton, Stack, Text } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { closeTicket } from '../../../contract/tickets.ts';
+import { call } from '../../data/client.ts';
+import { type TicketDetail, ticketQuery } from '../../data/support.ts';
+import { Confirm } from '../../parts/confirm.tsx';
+import { Failure } from '../../parts/failure.tsx';
+import { Moment } from '../../parts/moment.tsx';
+import { Page } from '../../parts/page.tsx';
+import { ReplyForm } from './reply-form.tsx';
+import { TicketState, TicketTurn } from './ticket-state.tsx';
+
+/** One conversation with the operators; answers appear by themselves. */
+export function TicketPage() {
+  const { t } = useTranslation('support');
+  const { id } = useParams({ from: '/app/tickets/$id' });
+  const ticket = useQuery(ticketQuery(id));
+  return (
+    <Page
+      title={ticket.data?.title ?? t('ticket', { id })}
+      size="md"
+      lead={<Anchor renderRoot={(props) => <Link to="/tickets" {...props} />}>{t('backToAll')}</Anchor>}
+      actions={ticket.data === undefined ? undefined : <State ticket={ticket.data} />}
+    >
+      <Failure error={ticket.error} retry={() => void ticket.refetch()} />
+      {ticket.data === undefined ? (
+        ticket.error === null ? (
+          <Skeleton h={280} radius="lg" />
+        ) : null
+      ) : (
+        <Conversation ticket={ticket.data} />
+      )}
+    </Page>
+  );
+}
+
+function State({ ticket }: { readonly ticket: TicketDetail }) {
+  const { t } = useTranslation('support');
+  const queries = useQueryClient();
+  const close = async (): Promise<void> => {
+    await call(closeTicket, { params: { id: String(ticket.id) } });
+    await queries.invalidateQueries({ queryKey: ['tickets'] });
+  };
+  return (
+    <>
+      <TicketTurn turn={ticket.waiting_for} />
+      <TicketState status={ticket.status} />
+      {ticket.status === 'closed' ? null : (
+        <Confirm
+          title={t('closeTitle')}
+          action={t('close')}
+          onConfirm={close}
+          trigger={(open) => (
+            <Button size="compact-sm" variant="default" onClick={open}>
+              {t('close')}
+            </Button>
+          )}
+        >
+          {t('closeText')}
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+function Conversation({ ticket }: { readonly ticket: TicketDetail }) {
+  const { t } = useTranslation('support');
+  const first = {
+    by_staff: false,
+    content: ticket.content,
+    task_id: ticket.task_id,
+    created_time: ticket.created_time,
+  };
+  return (
+    <Stack>
+      <Stack component="section" aria-label={t('conversation')} aria-live="polite">
+        <Message {...first} />
+        {ticket.replies.map((reply) => (
+          <Message key={reply.id} {...reply} />
+        ))}
+      </Stack>
+      {ticket.status === 'closed' ? (
+        <Text size="sm" c="dimmed">
+          {t('closedText')}{' '}
+          <Anchor inherit renderRoot={(props) => <Link to="/tickets/new" {...props} />}>
+            {t('new')}
+          </Anchor>
+        </Text>
+      ) : (
+        <ReplyForm key={ticket.id} ticket={ticket} />
+      )}
+    </Stack>
+  );
+}
+
+type MessageProps = Pick<TicketDetail['replies'][number], 'by_staff' | 'content' | 'task_id' | 'created_time'>;
+
+function Message({ by_staff, content, task_id, created_time }: MessageProps) {
+  const { t } = useTranslation('support');
+  return (
+    <Paper
+      withBorder
+      p="md"
+      component="article"
+      className={by_staff ? 'message staff' : 'message'}
+      aria-label={by_staff ? t('staff') : t('you')}
+    >
+      <Group justify="space-between" mb={6} gap="xs">
+        <Text size="sm" fw={650}>
+          {by_staff ? t('staff') : t('you')}
+        </Text>
+        <Text size="xs" c="dimmed">
+          <Moment at={created_time} />
+        </Text>
+      </Group>
+      <Text size="sm" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+        {content}
+      </Text>
+      {task_id === '' ? null : (
+        <Anchor
+          size="xs"
+          mt="xs"
+          display="inline-block"
+          renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId: task_id }} {...props} />}
+        >
+          {t('aboutTask', { task: task_id })}
+        </Anchor>
+      )}
+    </Paper>
+  );
+}

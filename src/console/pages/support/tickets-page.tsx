@@ -1,0 +1,98 @@
+import { Button, Group, Paper, SegmentedControl, Skeleton, Stack, Text, UnstyledButton } from '@mantine/core';
+import { IconLifebuoy, IconPlus } from '@tabler/icons-react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { TICKET_STATUS, type TicketStatus } from '../../../contract/tickets.ts';
+import { PAGE_SIZE, type TicketRow, ticketsQuery } from '../../data/support.ts';
+import { Empty } from '../../parts/empty.tsx';
+import { Failure } from '../../parts/failure.tsx';
+import { Moment } from '../../parts/moment.tsx';
+import { Page } from '../../parts/page.tsx';
+import { Pager } from '../../parts/pager.tsx';
+import { TicketState, TicketTurn } from './ticket-state.tsx';
+
+/** What one has asked the operators. */
+export function TicketsPage() {
+  const { t } = useTranslation('support');
+  const { page = 1, status } = useSearch({ from: '/app/tickets' });
+  const navigate = useNavigate();
+  const tickets = useQuery({ ...ticketsQuery(page, status), placeholderData: keepPreviousData });
+  const show = (search: { page?: number; status?: TicketStatus }): void => void navigate({ to: '/tickets', search });
+  const ask = (
+    <Button leftSection={<IconPlus size={16} />} renderRoot={(props) => <Link to="/tickets/new" {...props} />}>
+      {t('new')}
+    </Button>
+  );
+  const rows = tickets.data?.data ?? [];
+  return (
+    <Page title={t('title')} lead={t('lead')} size="md" actions={ask}>
+      <SegmentedControl
+        mb="md"
+        maw="100%"
+        size="xs"
+        aria-label={t('filter')}
+        value={status ?? 'all'}
+        onChange={(value) => show(value === 'all' ? {} : { status: value as TicketStatus })}
+        data={[
+          { value: 'all', label: t('all') },
+          ...TICKET_STATUS.map((value) => ({ value, label: t(`status.${value}`) })),
+        ]}
+      />
+      <Failure error={tickets.error} retry={() => void tickets.refetch()} />
+      {tickets.data === undefined && tickets.error === null ? <Waiting /> : null}
+      {tickets.data?.total === 0 && status !== undefined ? <Text c="dimmed">{t('noMatch')}</Text> : null}
+      {tickets.data?.total === 0 && status === undefined ? (
+        <Empty icon={<IconLifebuoy size={28} />} title={t('emptyTitle')} action={ask}>
+          {t('emptyText')}
+        </Empty>
+      ) : null}
+      {rows.length === 0 ? null : (
+        <Paper withBorder style={{ overflow: 'hidden' }}>
+          {rows.map((ticket) => (
+            <Row key={ticket.id} ticket={ticket} />
+          ))}
+        </Paper>
+      )}
+      <Pager
+        page={page}
+        total={tickets.data?.total ?? 0}
+        pageSize={PAGE_SIZE}
+        onChange={(next) => show({ page: next, ...(status === undefined ? {} : { status }) })}
+      />
+    </Page>
+  );
+}
+
+function Waiting() {
+  return (
+    <Stack>
+      {[0, 1, 2].map((each) => (
+        <Skeleton key={each} h={64} radius="lg" />
+      ))}
+    </Stack>
+  );
+}
+
+function Row({ ticket }: { readonly ticket: TicketRow }) {
+  const { t } = useTranslation('support');
+  return (
+    <UnstyledButton
+      className="notification"
+      renderRoot={(props) => <Link to="/tickets/$id" params={{ id: String(ticket.id) }} {...props} />}
+    >
+      <Group justify="space-between" wrap="nowrap" gap="sm">
+        <Text size="sm" fw={600} truncate>
+          {ticket.title}
+        </Text>
+        <TicketState status={ticket.status} />
+      </Group>
+      <Group gap="xs" mt={2}>
+        <Text size="xs" c="dimmed">
+          #{ticket.id} · <Moment at={ticket.updated_time} /> · {t('replies', { count: ticket.reply_count })}
+        </Text>
+        <TicketTurn turn={ticket.waiting_for} />
+      </Group>
+    </UnstyledButton>
+  );
+}
