@@ -8,11 +8,16 @@ import { styleNonce } from './nonce.ts';
 import { Notices } from './parts/notices.tsx';
 import { PageLoader } from './parts/page-loader.tsx';
 import { router } from './router.tsx';
-import { theme } from './theme.ts';
+import { cssVariables, theme } from './theme.ts';
 
 export function App() {
   return (
-    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => styleNonce}>
+    <MantineProvider
+      theme={theme}
+      cssVariablesResolver={cssVariables}
+      defaultColorScheme="auto"
+      getStyleNonce={() => styleNonce}
+    >
       <QueryClientProvider client={queryClient}>
         <Suspense fallback={<PageLoader />}>
           <Notices>

@@ -1,4 +1,15 @@
-import { ActionIcon, Badge, Button, Card, createTheme, Modal, Paper, Table, Tooltip } from '@mantine/core';
+import {
+  ActionIcon,
+  Badge,
+  Button,
+  Card,
+  type CSSVariablesResolver,
+  createTheme,
+  Modal,
+  Paper,
+  Table,
+  Tooltip,
+} from '@mantine/core';
 
 /** The house's look: warm greys like a cutting room, one ember colour for what matters, nothing fetched from elsewhere. */
 export const theme = createTheme({
@@ -20,7 +31,7 @@ export const theme = createTheme({
     dark: [
       '#d5d2ce',
       '#b3afa9',
-      '#98938c',
+      '#a5a09a',
       '#6b6762',
       '#45423e',
       '#383532',
@@ -36,7 +47,7 @@ export const theme = createTheme({
       '#dfdbd5',
       '#cfcac3',
       '#aaa49c',
-      '#7d7770',
+      '#6f6963',
       '#4d4944',
       '#35322e',
       '#221f1c',
@@ -60,6 +71,20 @@ export const theme = createTheme({
     Badge: Badge.extend({ defaultProps: { variant: 'light', tt: 'none', fw: 600 } }),
     ActionIcon: ActionIcon.extend({ defaultProps: { variant: 'subtle', color: 'gray' } }),
     Modal: Modal.extend({ defaultProps: { centered: true, radius: 'lg' } }),
+    // The header of a dialog is no landmark of the page.
+    ModalHeader: { defaultProps: { role: 'none' } },
     Tooltip: Tooltip.extend({ defaultProps: { openDelay: 250, withinPortal: true } }),
   },
+});
+
+/** Words on a light tint must stand out from it by 4.5 to 1; Mantine's own greens and yellows do not. */
+export const cssVariables: CSSVariablesResolver = () => ({
+  variables: {},
+  light: {
+    '--mantine-color-teal-light-color': '#06664a',
+    '--mantine-color-yellow-light-color': '#8a4b00',
+    '--mantine-color-red-light-color': '#b02525',
+    '--mantine-color-blue-light-color': '#1864ab',
+  },
+  dark: {},
 });

@@ -31,6 +31,9 @@ export const adminListUsers = endpoint({
   query: Type.Object({
     ...PageQuery,
     q: Type.Optional(Type.String({ maxLength: 254, description: 'part of the user name, display name or e-mail' })),
+    ids: Type.Optional(
+      Type.String({ pattern: '^[1-9][0-9]{0,15}(,[1-9][0-9]{0,15}){0,49}$', description: 'only these, such as 3,12' }),
+    ),
     role: Type.Optional(RoleName),
     status: Type.Optional(Type.Union([Type.Literal('1'), Type.Literal('2')])),
   }),

@@ -10,9 +10,10 @@ export function addAccountAdminRoutes(
   { people, administration, auditLog }: Pick<Accounts, 'people' | 'administration' | 'auditLog'>,
 ): void {
   routes.add(lines.adminListUsers, async ({ query }) => {
-    const { q, role, status } = query;
+    const { q, ids, role, status } = query;
     const filter = {
       ...(q === undefined || q === '' ? {} : { q }),
+      ...(ids === undefined ? {} : { ids: ids.split(',').map(Number) }),
       ...(role === undefined ? {} : { role }),
       ...(status === undefined ? {} : { status: Number(status) }),
     };

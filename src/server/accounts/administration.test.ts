@@ -52,6 +52,17 @@ forEachDatabase((_name, open) => {
     await root.ok('POST', '/api/admin/users', { username: 'renamed-by-root', password: PASSWORD });
   });
 
+  it('names the accounts asked for, and nobody else', async () => {
+    const [one, two] = [await staff('user'), await staff('user')];
+    const rows = await root.ok<Rows>('GET', `/api/admin/users?ids=${one.id},${two.id},999999`);
+    assert.deepEqual(
+      rows.map(({ id }) => id),
+      [two.id, one.id],
+    );
+    for (const ids of ['', '0', '1,', 'x', '1,2;3', Array(51).fill('7').join()])
+      await root.fails(400, 'GET', `/api/admin/users?ids=${ids}`);
+  });
+
   it('lets nobody touch their own rank or above', async () => {
     const other = await staff('admin');
     const user = await staff('user');

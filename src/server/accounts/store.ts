@@ -157,6 +157,7 @@ export const hasFirstAdministrator = async (db: Executor): Promise<boolean> =>
 
 export interface AccountFilter {
   readonly q?: string;
+  readonly ids?: readonly number[];
   readonly role?: Role;
   readonly status?: number;
 }
@@ -167,11 +168,12 @@ export async function listAccounts(
   filter: AccountFilter,
   page: Page,
 ): Promise<{ rows: Account[]; total: number }> {
-  const { q, role, status } = filter;
+  const { q, ids, role, status } = filter;
   const pattern = q === undefined ? undefined : `%${q.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
   const matching = db
     .selectFrom('accounts')
     .where('removed_at', 'is', null)
+    .$if(ids !== undefined, (query) => query.where('id', 'in', ids ?? []))
     .$if(role !== undefined, (query) => query.where('role', '=', role as Role))
     .$if(status !== undefined, (query) => query.where('status', '=', status as number))
     .$if(pattern !== undefined, (query) =>

@@ -5,11 +5,13 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminListAudit } from '../../../../contract/account-admin.ts';
 import { listQuery, type RowOf } from '../../../data/admin.ts';
+import { useUserNames } from '../../../data/names.ts';
 import { toMoment } from '../../../data/time.ts';
 import { Empty } from '../../../parts/empty.tsx';
 import { Page } from '../../../parts/page.tsx';
 import { FilterBar, ID, TextFilter } from '../frame/filter-bar.tsx';
 import { useFilters } from '../frame/filters.ts';
+import { NamedLink } from '../frame/named-link.tsx';
 import { RecordList } from '../frame/record-list.tsx';
 import { ToLink } from '../frame/to-link.tsx';
 import { ChangeDialog } from './change-dialog.tsx';
@@ -24,9 +26,10 @@ export function AuditPage() {
   const filters = useFilters(['actor_id', 'action', 'target']);
   const [shown, setShown] = useState<AuditRow>();
   const entries = useQuery(listQuery(adminListAudit, filters.query));
+  const users = useUserNames(entries.data?.data.flatMap(({ actor_id: id }) => (id === null ? [] : [id])));
   return (
     <Page title={t('shell:pages.audit')} lead={t('audit.lead')} size="xl">
-      <FilterBar>
+      <FilterBar filters={filters}>
         <TextFilter filters={filters} name="actor_id" label={t('audit.actorId')} width={160} pattern={ID} />
         <TextFilter filters={filters} name="action" label={t('audit.actionExample')} />
         <TextFilter filters={filters} name="target" label={t('audit.targetExample')} />
@@ -48,13 +51,7 @@ export function AuditPage() {
           {
             label: t('audit.actor'),
             cell: ({ actor_id: id }) =>
-              id === null ? (
-                t('audit.service')
-              ) : (
-                <ToLink to={`/admin/users/${id}`} size="sm">
-                  {`#${id}`}
-                </ToLink>
-              ),
+              id === null ? t('audit.service') : <NamedLink to="users" id={id} names={users} />,
           },
           { label: t('audit.address'), cell: ({ address }) => address || '–', wide: true },
           { label: t('ledger.time'), cell: ({ created_time: at }) => <Text size="sm">{toMoment(at)}</Text> },

@@ -85,7 +85,9 @@ function Known({ channel }: { readonly channel: ChannelDetail }) {
             {channel.unserved_models.length === 0 ? null : (
               <Text size="sm" mt="md">
                 {t('channels.unserved', { models: channel.unserved_models.join(', ') })}{' '}
-                <ToLink to="/admin/models/new">{t('models.make')}</ToLink>
+                <ToLink to="/admin/models/new" underline="always">
+                  {t('models.make')}
+                </ToLink>
               </Text>
             )}
             <Group mt="lg" />

@@ -31,7 +31,7 @@ export function ChannelsPage() {
   return (
     <Page title={t('shell:pages.channels')} lead={t('channels.lead')} size="xl" actions={isEmpty ? null : make}>
       {isEmpty ? null : (
-        <FilterBar>
+        <FilterBar filters={filters}>
           <ChoiceFilter filters={filters} name="vendor" label={t('channels.vendor')} choices={VENDOR_CHOICES} />
           <TextFilter filters={filters} name="model" label={t('channels.servesModel')} />
           <ChoiceFilter

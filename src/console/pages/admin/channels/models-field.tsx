@@ -45,7 +45,7 @@ export function ModelsField({ vendor, value, onChange, isNew }: ModelsFieldProps
       splitChars={[',', ' ', '\n']}
       maxDropdownHeight={240}
       clearable
-      clearButtonProps={{ 'aria-label': t('channels.clearModels'), tabIndex: 0 }}
+      clearButtonProps={{ 'aria-label': t('channels.clearModels'), 'aria-hidden': false, tabIndex: 0 }}
     />
   );
 }

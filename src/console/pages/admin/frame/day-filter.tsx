@@ -1,4 +1,4 @@
-import { TextInput } from '@mantine/core';
+import { Text, TextInput } from '@mantine/core';
 import type { Filters } from './filters.ts';
 
 interface DayFilterProps {
@@ -16,8 +16,13 @@ export function DayFilter({ filters, name, label, end = false }: DayFilterProps)
     <TextInput
       type="date"
       aria-label={label}
-      title={label}
-      w={{ base: '100%', xs: 150 }}
+      leftSection={
+        <Text size="sm" c="dimmed">
+          {label}
+        </Text>
+      }
+      leftSectionWidth={56}
+      w={{ base: '100%', xs: 196 }}
       value={Number.isFinite(seconds) ? new Date(seconds * 1000).toLocaleDateString('sv-SE') : ''}
       onChange={({ currentTarget: { value } }) => {
         const at = new Date(`${value}T${end ? '23:59:59' : '00:00:00'}`).getTime();

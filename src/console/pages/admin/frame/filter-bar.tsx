@@ -1,14 +1,31 @@
-import { Group, Select, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
-import { IconSearch } from '@tabler/icons-react';
+import { Badge, Box, Button, Group, Select, TextInput } from '@mantine/core';
+import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
+import { IconFilter, IconSearch } from '@tabler/icons-react';
 import { type ReactNode, useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
 import type { Filters } from './filters.ts';
 
-export function FilterBar({ children }: { readonly children: ReactNode }) {
+/** What narrows a list; on a phone folded away, as it would fill the first screen. */
+export function FilterBar({ filters, children }: { readonly filters: Filters; readonly children: ReactNode }) {
+  const { t } = useTranslation('admin');
+  const [open, { toggle }] = useDisclosure(filters.active);
   return (
-    <Group gap="xs" mb="md" role="search">
-      {children}
-    </Group>
+    <Box mb="md" role="search">
+      <Button
+        hiddenFrom="xs"
+        fullWidth
+        variant="default"
+        leftSection={<IconFilter size={16} />}
+        rightSection={filters.active ? <Badge circle>{filters.count}</Badge> : null}
+        onClick={toggle}
+        aria-expanded={open}
+      >
+        {t('list.filters')}
+      </Button>
+      <Group gap="xs" mt={{ base: open ? 'xs' : 0, xs: 0 }} {...(open ? {} : { visibleFrom: 'xs' })}>
+        {children}
+      </Group>
+    </Box>
   );
 }
 

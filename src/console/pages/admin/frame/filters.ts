@@ -8,6 +8,8 @@ export interface Filters {
   readonly page: number;
   /** Whether anything narrows the list. */
   readonly active: boolean;
+  /** How many do. */
+  readonly count: number;
   /** The same as a list's query wants it. */
   readonly query: Readonly<Record<string, string | undefined>>;
   set(name: string, value: string | undefined): void;
@@ -36,10 +38,12 @@ export function useFilters(names: readonly string[]): Filters {
       void navigate({ to: '.' as string, search: next as never, replace, resetScroll: false }),
     [navigate],
   );
+  const count = Object.values(value).filter((each) => each !== undefined).length;
   return {
     value,
     page,
-    active: Object.values(value).some((each) => each !== undefined),
+    active: count > 0,
+    count,
     query: { ...value, page: String(page), page_size: String(ADMIN_PAGE_SIZE) },
     set: (name, next) => go({ ...search, page: undefined, [name]: toSearch(next) }, true),
     setPage: (next) => go({ ...search, page: next === 1 ? undefined : next }, false),

@@ -5,6 +5,7 @@ import type { ReactNode } from 'react';
 interface Target {
   readonly to: string;
   readonly search?: Readonly<Record<string, string | number | boolean>>;
+  readonly title?: string;
   readonly children: ReactNode;
 }
 

@@ -4,12 +4,14 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { LEDGER_KINDS, listLedger } from '../../../../contract/usage.ts';
 import { listQuery } from '../../../data/admin.ts';
+import { useUserNames } from '../../../data/names.ts';
 import { useSelf } from '../../../data/queries.ts';
 import { toMoment } from '../../../data/time.ts';
 import { Empty } from '../../../parts/empty.tsx';
 import { Page } from '../../../parts/page.tsx';
 import { ChoiceFilter, FilterBar, ID, TextFilter } from '../frame/filter-bar.tsx';
 import { useFilters } from '../frame/filters.ts';
+import { NamedLink } from '../frame/named-link.tsx';
 import { RecordList } from '../frame/record-list.tsx';
 import { ToLink } from '../frame/to-link.tsx';
 import { Amount } from './amount.tsx';
@@ -21,6 +23,7 @@ export function LedgerPage() {
   const { t } = useTranslation(['admin', 'shell']);
   const filters = useFilters(['user_id', 'task_id', 'kind']);
   const entries = useQuery(listQuery(listLedger, filters.query));
+  const users = useUserNames(entries.data?.data.map(({ user_id: id }) => id));
   const { data: self } = useSelf();
   return (
     <Page
@@ -34,7 +37,7 @@ export function LedgerPage() {
         </Group>
       }
     >
-      <FilterBar>
+      <FilterBar filters={filters}>
         <TextFilter filters={filters} name="user_id" label={t('tasks.userId')} width={150} pattern={ID} />
         <TextFilter filters={filters} name="task_id" label={t('tasks.id')} />
         <ChoiceFilter
@@ -59,11 +62,7 @@ export function LedgerPage() {
           { label: t('ledger.kind'), cell: ({ kind }) => t(`ledger.kinds.${kind}` as 'ledger.kinds.reserve') },
           {
             label: t('tasks.user'),
-            cell: ({ user_id: id }) => (
-              <ToLink to={`/admin/users/${id}`} size="sm">
-                {`#${id}`}
-              </ToLink>
-            ),
+            cell: ({ user_id: id }) => <NamedLink to="users" id={id} names={users} />,
           },
           { label: t('ledger.for'), cell: (entry) => <For {...entry} /> },
           { label: t('ledger.amount'), align: 'right', cell: ({ amount }) => <Amount value={amount} /> },

@@ -32,7 +32,7 @@ export function ModelsPage() {
   );
   return (
     <Page title={t('shell:pages.models')} lead={t('models.lead')} size="xl" actions={make}>
-      <FilterBar>
+      <FilterBar filters={filters}>
         <TextFilter filters={filters} name="q" label={t('models.search')} />
         <ChoiceFilter filters={filters} name="vendor" label={t('channels.vendor')} choices={VENDOR_CHOICES} />
         <ChoiceFilter

@@ -57,7 +57,7 @@ export function OverviewPage() {
       <Stack>
         <Failure error={error} retry={() => void usage.refetch()} />
         <FirstSteps channels={channels.data?.total} />
-        <SimpleGrid cols={{ base: 2, md: 4 }}>
+        <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }}>
           <Figure
             label={t('overview.spent', { days })}
             value={usage.data && quota(usage.data.total.quota)}
@@ -69,6 +69,13 @@ export function OverviewPage() {
             value={unfinished.data?.total}
             to="/admin/tasks"
             search={{ unfinished: true }}
+          />
+          <Figure
+            label={t('overview.failedToday')}
+            value={failed.data?.total}
+            bad={(failed.data?.total ?? 0) > 0}
+            to="/admin/tasks"
+            search={{ status: 'FAILURE' }}
           />
           <Figure
             label={t('overview.failing')}
@@ -83,13 +90,6 @@ export function OverviewPage() {
           <Ranking title={t('overview.topModels')} rows={usage.data?.rows} by="model" days={days} />
           <Ranking title={t('overview.topUsers')} rows={byUser.data?.rows} by="user_id" days={days} />
         </SimpleGrid>
-        <Figure
-          label={t('overview.failedToday')}
-          value={failed.data?.total}
-          bad={(failed.data?.total ?? 0) > 0}
-          to="/admin/tasks"
-          search={{ status: 'FAILURE' }}
-        />
       </Stack>
     </Page>
   );

@@ -1,5 +1,6 @@
 import { Progress, Skeleton, Stack, Table, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { useUserNames } from '../../../data/names.ts';
 import { Quota } from '../../../parts/quota.tsx';
 import { Panel } from '../frame/facts.tsx';
 import { ToLink } from '../frame/to-link.tsx';
@@ -28,6 +29,7 @@ export function Ranking({ title, rows, by }: RankingProps) {
     sums.set(String(row[by]), { requests: known.requests + row.requests, quota: known.quota + row.quota });
   }
   const ranked = [...sums].sort((one, two) => two[1].quota - one[1].quota || two[1].requests - one[1].requests);
+  const names = useUserNames(by === 'user_id' ? ranked.slice(0, MOST).map(([id]) => Number(id)) : []);
   const top = Math.max(1, ranked[0]?.[1].quota ?? 0);
   return (
     <Panel title={title}>
@@ -54,7 +56,7 @@ export function Ranking({ title, rows, by }: RankingProps) {
                     </ToLink>
                   ) : (
                     <ToLink to={`/admin/users/${name}`} size="sm">
-                      {t('overview.user', { id: name })}
+                      {names(Number(name)) ?? t('overview.user', { id: name })}
                     </ToLink>
                   )}
                   <Progress value={(quota / top) * 100} size={3} mt={4} aria-hidden color="gray" />

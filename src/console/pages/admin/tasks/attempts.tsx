@@ -46,7 +46,7 @@ export function Attempts({ task }: { readonly task: Task }) {
               {entry.channel_id === null ? null : (
                 <>
                   {' · '}
-                  <ToLink to={`/admin/channels/${entry.channel_id}`} size="xs">
+                  <ToLink to={`/admin/channels/${entry.channel_id}`} size="xs" underline="always">
                     {t('admin:tasks.channelOf', { id: entry.channel_id })}
                   </ToLink>
                 </>

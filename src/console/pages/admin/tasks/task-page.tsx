@@ -4,18 +4,20 @@ import { useTranslation } from 'react-i18next';
 import { getTask } from '../../../../contract/admin-tasks.ts';
 import { isTerminal } from '../../../../contract/states.ts';
 import { type DataOf, dataQuery } from '../../../data/admin.ts';
+import { type Names, useUserNames } from '../../../data/names.ts';
 import { toElapsed } from '../../../data/time.ts';
 import { Copy } from '../../../parts/copy.tsx';
 import { Failure } from '../../../parts/failure.tsx';
 import { Moment } from '../../../parts/moment.tsx';
 import { Page } from '../../../parts/page.tsx';
 import { PageLoader } from '../../../parts/page-loader.tsx';
-import { Quota } from '../../../parts/quota.tsx';
 import { Facts, Panel } from '../frame/facts.tsx';
 import { JsonView } from '../frame/json-view.tsx';
+import { NamedLink } from '../frame/named-link.tsx';
 import { ToButton, ToLink } from '../frame/to-link.tsx';
 import { useId } from '../frame/use-id.ts';
 import { Attempts } from './attempts.tsx';
+import { Cost } from './cost.tsx';
 import { MoneyTrail } from './money-trail.tsx';
 import { TaskState } from './task-state.tsx';
 
@@ -41,6 +43,7 @@ export function TaskPage() {
 
 function Known({ task }: { readonly task: Task }) {
   const { t } = useTranslation('admin');
+  const users = useUserNames([task.user_id]);
   return (
     <Page
       title={t('tasks.one')}
@@ -64,7 +67,7 @@ function Known({ task }: { readonly task: Task }) {
           </Alert>
         ) : null}
         <Panel title={t('tasks.facts')}>
-          <Facts facts={toFacts(task, t)} />
+          <Facts facts={toFacts(task, users, t)} />
           {task.prompt === '' ? null : (
             <Text size="sm" mt="md" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }} lineClamp={8}>
               {task.prompt}
@@ -99,10 +102,10 @@ function Known({ task }: { readonly task: Task }) {
   );
 }
 
-function toFacts(task: Task, t: ReturnType<typeof useTranslation<'admin'>>['t']) {
+function toFacts(task: Task, users: Names, t: ReturnType<typeof useTranslation<'admin'>>['t']) {
   const took = task.finish_time > 0 ? toElapsed(task.finish_time - task.submit_time) : '–';
   return [
-    [t('tasks.user'), <ToLink key="user" to={`/admin/users/${task.user_id}`} size="sm">{`#${task.user_id}`}</ToLink>],
+    [t('tasks.user'), <NamedLink key="user" to="users" id={task.user_id} names={users} />],
     [t('tasks.model'), task.model === task.upstream_model ? task.model : `${task.model} → ${task.upstream_model}`],
     [
       t('tasks.channel'),
@@ -114,7 +117,7 @@ function toFacts(task: Task, t: ReturnType<typeof useTranslation<'admin'>>['t'])
         </ToLink>
       ),
     ],
-    [t('tasks.cost'), <Quota key="cost" value={task.quota} />],
+    [t('tasks.cost'), <Cost key="cost" status={task.status} quota={task.quota} />],
     [t('tasks.submitted'), <Moment key="submitted" at={task.submit_time} />],
     [t('tasks.took'), took],
     [t('tasks.attempt'), String(task.attempt)],

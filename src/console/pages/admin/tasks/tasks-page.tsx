@@ -5,15 +5,17 @@ import { useTranslation } from 'react-i18next';
 import { listTasks } from '../../../../contract/admin-tasks.ts';
 import { TASK_STATUS } from '../../../../contract/states.ts';
 import { listQuery, type RowOf } from '../../../data/admin.ts';
+import { useChannelNames, useUserNames } from '../../../data/names.ts';
 import { Empty } from '../../../parts/empty.tsx';
 import { Moment } from '../../../parts/moment.tsx';
 import { Page } from '../../../parts/page.tsx';
-import { Quota } from '../../../parts/quota.tsx';
 import { DayFilter } from '../frame/day-filter.tsx';
 import { ChoiceFilter, FilterBar, ID, TextFilter } from '../frame/filter-bar.tsx';
 import { useFilters } from '../frame/filters.ts';
+import { NamedLink } from '../frame/named-link.tsx';
 import { RecordList } from '../frame/record-list.tsx';
 import { ToButton, ToLink } from '../frame/to-link.tsx';
+import { Cost } from './cost.tsx';
 import { TaskState } from './task-state.tsx';
 
 type TaskRow = RowOf<typeof listTasks>;
@@ -24,9 +26,11 @@ export function TasksPage() {
   const { t } = useTranslation(['admin', 'shell']);
   const filters = useFilters(['task_id', 'status', 'unfinished', 'model', 'user_id', 'channel_id', 'from', 'to']);
   const tasks = useQuery({ ...listQuery(listTasks, filters.query), refetchInterval: REFRESH_MS });
+  const users = useUserNames(tasks.data?.data.map(({ user_id: id }) => id));
+  const channels = useChannelNames();
   return (
     <Page title={t('shell:pages.tasks')} lead={t('tasks.lead')} size="xl">
-      <FilterBar>
+      <FilterBar filters={filters}>
         <TextFilter filters={filters} name="task_id" label={t('tasks.id')} />
         <ChoiceFilter
           filters={filters}
@@ -41,8 +45,8 @@ export function TasksPage() {
           choices={[{ value: 'true', label: t('tasks.unfinished') }]}
         />
         <TextFilter filters={filters} name="model" label={t('tasks.model')} width={170} />
-        <TextFilter filters={filters} name="user_id" label={t('tasks.userId')} width={130} pattern={ID} />
-        <TextFilter filters={filters} name="channel_id" label={t('tasks.channelId')} width={140} pattern={ID} />
+        <TextFilter filters={filters} name="user_id" label={t('tasks.userId')} width={160} pattern={ID} />
+        <TextFilter filters={filters} name="channel_id" label={t('tasks.channelId')} width={180} pattern={ID} />
         <DayFilter filters={filters} name="from" label={t('tasks.from')} />
         <DayFilter filters={filters} name="to" label={t('tasks.to')} end />
       </FilterBar>
@@ -66,24 +70,17 @@ export function TasksPage() {
           { label: t('tasks.model'), cell: ({ model }) => model },
           {
             label: t('tasks.user'),
-            cell: ({ user_id: id }) => (
-              <ToLink to={`/admin/users/${id}`} size="sm">
-                {`#${id}`}
-              </ToLink>
-            ),
+            cell: ({ user_id: id }) => <NamedLink to="users" id={id} names={users} />,
           },
           {
             label: t('tasks.channel'),
-            cell: ({ channel_id: id }) =>
-              id === null ? (
-                '–'
-              ) : (
-                <ToLink to={`/admin/channels/${id}`} size="sm">
-                  {`#${id}`}
-                </ToLink>
-              ),
+            cell: ({ channel_id: id }) => <NamedLink to="channels" id={id} names={channels} />,
           },
-          { label: t('tasks.cost'), align: 'right', cell: ({ quota }) => <Quota value={quota} /> },
+          {
+            label: t('tasks.cost'),
+            align: 'right',
+            cell: ({ status, quota }) => <Cost status={status} quota={quota} />,
+          },
           { label: t('tasks.submitted'), cell: (task) => <Moment at={task.submit_time} size="sm" /> },
         ]}
       />

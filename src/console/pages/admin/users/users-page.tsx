@@ -35,7 +35,7 @@ export function UsersPage() {
         </Button>
       }
     >
-      <FilterBar>
+      <FilterBar filters={filters}>
         <TextFilter filters={filters} name="q" label={t('users.search')} width={260} />
         <ChoiceFilter
           filters={filters}
