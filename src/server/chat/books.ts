@@ -17,6 +17,8 @@ interface Job {
 
 /** More would make each of them wait too long for its answer. */
 const LARGEST_BATCH = 128;
+/** Nobody waits for an end, so it waits a moment for company: alone it would cost the next caller a second trip to the disk. */
+const END_WAIT_MS = 5;
 const RETRIES_MS = [50, 500, 5_000, 30_000];
 
 export interface BooksParts {
@@ -36,6 +38,7 @@ export class Books {
   readonly #shares: boolean;
   #waiting: Job[] = [];
   #busy = false;
+  #later: NodeJS.Timeout | undefined;
   readonly #ends = new Set<Promise<void>>();
 
   constructor(parts: BooksParts) {
@@ -45,7 +48,7 @@ export class Books {
 
   /** Durable when it resolves. @throws AppError `quota_not_enough`, `token_quota_not_enough` */
   reserve(reservation: Reservation): Promise<void> {
-    return this.#do((trx) => this.#parts.quota.reserve(trx, reservation));
+    return this.#do((trx) => this.#parts.quota.reserve(trx, reservation), 0);
   }
 
   /** Ends a reservation by its cost; never throws and is not waited for. */
@@ -78,7 +81,7 @@ export class Books {
   async #persist(ref: string, work: Work): Promise<void> {
     for (const waitMs of [...RETRIES_MS, undefined]) {
       try {
-        await this.#do(work);
+        await this.#do(work, END_WAIT_MS);
         return;
       } catch (error) {
         if (waitMs === undefined || error instanceof AppError || error instanceof TypeError) {
@@ -90,11 +93,13 @@ export class Books {
     }
   }
 
-  #do(work: Work): Promise<void> {
+  #do(work: Work, waitMs: number): Promise<void> {
     if (!this.#shares) return this.#alone(work);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ work, resolve, reject });
-      if (!this.#busy) void this.#drain();
+      if (this.#busy) return;
+      if (waitMs === 0) void this.#drain();
+      else this.#later ??= setTimeout(() => void this.#drain(), waitMs);
     });
   }
 
@@ -103,6 +108,8 @@ export class Books {
   }
 
   async #drain(): Promise<void> {
+    clearTimeout(this.#later);
+    this.#later = undefined;
     this.#busy = true;
     // Everything the present turn of the event loop asks for travels together.
     await new Promise(setImmediate);
