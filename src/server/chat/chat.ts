@@ -65,7 +65,7 @@ export function makeChat(http: Http, parts: ChatParts): Chat {
     totalMs: PICTURE_TOTAL_MS,
   });
   const relay = new Relay({ ...parts, books, pictures, times, keepAliveMs });
-  addChatRoutes(http, relay, parts.authenticator);
+  addChatRoutes(http, relay, parts.authenticator, parts.stopping);
   return {
     longestCallMs: Math.max(3 * times.totalMs, PICTURE_TOTAL_MS) + SLACK_MS,
     async close() {

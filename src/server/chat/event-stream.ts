@@ -2,13 +2,15 @@ import type { Dialect } from './dialects.ts';
 import { asObject, type Untrusted } from './untrusted.ts';
 import { findUsage, readUsage, tryParse, type Usage } from './usage.ts';
 
-/** Longest event; no upstream's is near it. */
+/** Longest event and longest stream; no upstream's is near them. */
 const MAX_EVENT_BYTES = 1024 * 1024;
+const MAX_STREAM_BYTES = 64 * 1024 * 1024;
 /** Raw events kept for counting; older ones are reduced to their text. */
 const KEPT_BYTES = 64 * 1024;
 const FIRST_BYTES = 2 * 1024;
 const LF = 0x0a;
-const USAGE = '"usage"';
+/** Not `"usage":null`, which some write into every event once usage was asked for. */
+const USAGE = ['"usage":{', '"usage": {'] as const;
 const ERROR = '"error"';
 
 /**
@@ -19,7 +21,10 @@ const ERROR = '"error"';
 export class EventStream {
   readonly #dialect: Dialect;
   readonly #hidesUsage: boolean;
-  #rest: Buffer | undefined;
+  /** Bytes of an event that has not ended. */
+  #rest: Buffer[] = [];
+  #restLength = 0;
+  #total = 0;
   #kept = Buffer.allocUnsafeSlow(FIRST_BYTES);
   #length = 0;
   #text: string[] = [];
@@ -29,7 +34,7 @@ export class EventStream {
   begun = false;
   /** An error the upstream told inside its stream; nothing passes after it. */
   error: Untrusted | undefined;
-  /** An event outgrew its bound; nothing passes after it. */
+  /** An event or the whole outgrew its bound; nothing passes after it. */
   overlong = false;
 
   constructor(dialect: Dialect, hidesUsage: boolean) {
@@ -39,18 +44,26 @@ export class EventStream {
 
   /** What of these bytes, and of those that waited for them, may go on to the caller. */
   take(bytes: Buffer): Buffer | undefined {
-    const data = this.#rest === undefined ? bytes : Buffer.concat([this.#rest, bytes]);
+    this.#total += bytes.length;
+    if (this.#total > MAX_STREAM_BYTES) this.overlong = true;
+    // An event that comes in crumbs is not put together again at each of them.
+    if (this.#rest.length > 0 && !bytes.includes(LF)) {
+      this.#wait(bytes);
+      return undefined;
+    }
+    const data = this.#rest.length === 0 ? bytes : Buffer.concat([...this.#rest, bytes]);
     const end = behindLastEvent(data);
-    this.#rest = end === data.length ? undefined : data.subarray(end);
-    if (this.#rest !== undefined && this.#rest.length > MAX_EVENT_BYTES) this.overlong = true;
+    this.#rest = [];
+    this.#restLength = 0;
+    if (end < data.length) this.#wait(data.subarray(end));
     return end === 0 ? undefined : this.#pass(end === data.length ? data : data.subarray(0, end));
   }
 
   /** What waited for an end that never came; an upstream may leave out the last blank line. */
   finish(): Buffer | undefined {
-    const rest = this.#rest;
-    this.#rest = undefined;
-    if (rest === undefined || !isWhole(rest.toString('utf8'))) return undefined;
+    const rest = Buffer.concat(this.#rest);
+    this.#rest = [];
+    if (!isWhole(rest.toString('utf8'))) return undefined;
     return this.#pass(Buffer.concat([rest, Buffer.from('\n\n')]));
   }
 
@@ -69,12 +82,18 @@ export class EventStream {
     return this.#text.join('');
   }
 
+  #wait(bytes: Buffer): void {
+    this.#rest.push(bytes);
+    this.#restLength += bytes.length;
+    if (this.#restLength > MAX_EVENT_BYTES) this.overlong = true;
+  }
+
   #pass(events: Buffer): Buffer | undefined {
     this.begun = true;
     const sound = events.indexOf(ERROR) === -1 ? events : this.#beforeError(events);
     if (sound === undefined) return undefined;
     this.#keep(sound);
-    return this.#hidesUsage && sound.indexOf(USAGE) !== -1 ? this.#withoutUsage(sound) : sound;
+    return this.#hidesUsage && USAGE.some((mark) => sound.includes(mark)) ? this.#withoutUsage(sound) : sound;
   }
 
   /** An error may quote what the upstream was sent, so its event is never passed on; the caller is told in our words. */
@@ -96,7 +115,7 @@ export class EventStream {
     const shown: string[] = [];
     let hidden = false;
     for (const event of eventsIn(events.toString('utf8'))) {
-      const value = event.includes(USAGE) ? asObject(tryParse(dataOf(event))) : undefined;
+      const value = USAGE.some((mark) => event.includes(mark)) ? asObject(tryParse(dataOf(event))) : undefined;
       const usage = readUsage(value?.usage);
       if (usage !== undefined) this.#usage = usage;
       if (asObject(value?.usage) !== undefined && Array.isArray(value?.choices) && value.choices.length === 0)

@@ -131,6 +131,9 @@ export class PictureRelay {
 
 /** The last thing the user said: its text and its pictures. On the images address, the prompt. */
 function readPictureRequest({ body, dialect }: Ask, model: string): PictureRequest {
+  // Charged for, they would not come.
+  if (typeof body.n === 'number' && body.n > 1) throw invalid('This model makes one picture a call.', 'n');
+  if (body.response_format === 'b64_json') throw invalid('This model answers with addresses.', 'response_format');
   const { width, height } = readSize(body.size);
   const shape = {
     model,

@@ -23,7 +23,7 @@ const BY_PATH: ReadonlyMap<string, Dialect> = new Map(ROUTES.map(([{ path }, dia
  * Hangs model calls in two places: a lane for plain requests, which are nearly all, and Fastify's routes for whatever is
  * spelled in another way or refused for its form (queries, content types, sizes), so that those rules have one home.
  */
-export function addChatRoutes(http: Http, relay: Relay, authenticator: Authenticator): void {
+export function addChatRoutes(http: Http, relay: Relay, authenticator: Authenticator, stopping: AbortSignal): void {
   const { routes, tools } = http;
   for (const [line, dialect] of ROUTES) {
     routes.add(line, async ({ body, caller, request, reply }) => {
@@ -55,6 +55,8 @@ export function addChatRoutes(http: Http, relay: Relay, authenticator: Authentic
   http.addFastLane((request, response) => {
     const dialect = request.method === 'POST' ? BY_PATH.get(request.url ?? '') : undefined;
     if (dialect === undefined || !isPlain(request) || tools.isCrossSite(request)) return false;
+    // Fastify turns away whoever comes now; a connection kept busy would never see its end here.
+    if (stopping.aborted) return false;
     void serve(request, response, dialect);
     return true;
   });
