@@ -7,6 +7,7 @@ import { CutOff, defineSimulator, json, type Problem, type Reply, type Simulator
  * - `chunks`: how many words to say (default 12); `delay`: milliseconds between them; `wait`: before the first
  * - `cut`: break the connection after so many words; `stop`: end there as if all were well; `silent`: say nothing after
  *   them, but hold the connection; `error`: tell an error in the stream after them; `garbage`: write an event that is no JSON
+ * - `big`: every word has so many thousand letters; `tag`: a number under which `saidUnder` counts the words it has said
  * - `usage=0`: tell no usage; `usage=-1`: tell a negative one; `usage=2`: an absurd one
  */
 
@@ -53,6 +54,10 @@ function directionsIn(request: SimulatorRequest): (name: string) => number | und
     found.set(name, Number(value));
   return (name) => found.get(name);
 }
+
+const said = new Map<number, number>();
+/** How many words left for a request with `[tag=…]`, heard by anybody or not. */
+export const saidUnder = (tag: number): number => said.get(tag) ?? 0;
 
 let count = 0;
 const newId = (prefix: string): string => `${prefix}-sandbox${(++count).toString(36).padStart(8, '0')}`;
@@ -132,7 +137,9 @@ function complete(request: SimulatorRequest): Reply | Promise<Reply> {
       yield delta({}, 'tool_calls');
     } else {
       yield delta({ role: 'assistant', content: '', refusal: null });
-      yield* spoken(length, directed, (index) => delta({ content: wordAt(index) }));
+      const big = directed('big');
+      const word = big === undefined ? undefined : 'a'.repeat(big * 1_000);
+      yield* spoken(length, directed, (index) => delta({ content: word ?? wordAt(index) }));
       yield delta({}, finish);
     }
     if (includesUsage && usage) yield event({ choices: [], usage });
@@ -153,6 +160,7 @@ async function* spoken(
   say: (index: number) => string,
 ): AsyncGenerator<string> {
   const delay = directed('delay');
+  const tag = directed('tag');
   for (let index = 0; index < length; index++) {
     if (index === directed('cut')) throw new CutOff();
     if (index === directed('stop')) throw new CutOff(true);
@@ -163,6 +171,7 @@ async function* spoken(
       return;
     }
     if (delay !== undefined && delay > 0) await sleep(delay);
+    if (tag !== undefined) said.set(tag, index + 1);
     yield say(index);
   }
 }
