@@ -152,7 +152,7 @@ async function stream(response: ServerResponse, reply: Extract<Reply, { kind: 's
   try {
     for await (const piece of reply.pieces) {
       if (response.destroyed) return;
-      if (!response.write(piece)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+      if (!response.write(piece)) await drained(response);
     }
   } catch (error) {
     if (!(error instanceof CutOff)) throw error;
@@ -162,6 +162,14 @@ async function stream(response: ServerResponse, reply: Extract<Reply, { kind: 's
     return;
   }
   response.end();
+}
+
+/** Resolves when more may be written, or nobody listens any more. */
+async function drained(response: ServerResponse): Promise<void> {
+  const either = new AbortController();
+  const events = ['drain', 'close'].map((event) => once(response, event, { signal: either.signal }).catch(() => {}));
+  await Promise.race(events);
+  either.abort();
 }
 
 function forced(simulator: Simulator, fault: Fault): Reply | undefined {
