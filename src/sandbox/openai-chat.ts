@@ -82,9 +82,9 @@ function usageOf(body: Body, completion: number, direction: number | undefined):
 
 /** Calls the first tool it is offered, with arguments a caller can recognise. */
 function toolCallFor(body: Body): object | undefined {
-  const messages = Array.isArray(body.messages) ? (body.messages as Body[]) : [];
-  if (messages.some(({ role }) => role === 'tool')) return undefined;
-  const [tool] = Array.isArray(body.tools) ? (body.tools as { function?: { name?: string } }[]) : [];
+  const messages = Array.isArray(body.messages) ? (body.messages as (Body | null)[]) : [];
+  if (messages.some((message) => message?.role === 'tool')) return undefined;
+  const [tool] = Array.isArray(body.tools) ? (body.tools as ({ function?: { name?: string } | null } | null)[]) : [];
   if (tool?.function?.name === undefined) return undefined;
   return {
     id: newId('call'),

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { after, afterEach, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import fc from 'fast-check';
+import { forEachDatabase } from '../databases.ts';
+import { assertBooks } from '../faults/books.ts';
+import { mutated } from '../mutations.ts';
+import { type ChatService, question, startChat } from './service.ts';
+
+const MB = 1024 * 1024;
+const PATHS = [
+  '/v1/chat/completions',
+  '/v2/chat/completions',
+  '/v1/responses',
+  '/v1/embeddings',
+  '/v1/images/generations',
+];
+
+forEachDatabase((name, _open, freshUrl) => {
+  let service: ChatService;
+  before(async () => {
+    service = await startChat(await freshUrl());
+  });
+  afterEach(async () => {
+    await service.settled();
+    await assertBooks(service.app.database);
+  });
+  after(() => service.stop());
+
+  interface Told {
+    readonly status: number;
+    readonly error: { readonly code: string; readonly message: string; readonly param: string | null } | undefined;
+  }
+  const send = async (
+    body: string | Buffer | ReadableStream,
+    headers: Record<string, string> = {},
+    path = PATHS[0],
+  ): Promise<Told> => {
+    const response = await fetch(`${service.baseUrl}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json', ...headers },
+      body,
+      ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
+    });
+    const text = await response.text();
+    if (response.ok) return { status: response.status, error: undefined };
+    const { error } = JSON.parse(text) as { error: Told['error'] };
+    assert.equal(typeof error?.message, 'string', `${response.status} ${text.slice(0, 200)}`);
+    return { status: response.status, error };
+  };
+  const asked = (more: object): string => JSON.stringify(question('[chunks=1]', more));
+
+  test(`${name}: numbers that are none, or out of range, are refused by name`, async () => {
+    for (const key of ['max_tokens', 'max_completion_tokens', 'n'])
+      for (const number of [
+        '-1',
+        '0.1',
+        '1e308',
+        '1e999',
+        '"5"',
+        '"٥"',
+        '"1e3"',
+        '9007199254740993',
+        'true',
+        '[]',
+        '{}',
+      ]) {
+        const body = `{"model":"sandbox-chat","messages":[{"role":"user","content":"[chunks=1]"}],"${key}":${number}}`;
+        const { status, error } = await send(body);
+        assert.deepEqual([status, error?.param], [400, key], `${key} ${number}`);
+      }
+    assert.equal((await send(asked({ max_tokens: null, n: null, stream: null, stream_options: null }))).status, 200);
+    assert.equal((await send(asked({ max_tokens: -0 }))).status, 200);
+  });
+
+  test(`${name}: odd text passes or is refused, and comes back in one piece`, async () => {
+    for (const text of ['\u202eabc', '👩‍👩‍👧', '\u2028', '\ufeff', '𝕏'.repeat(500), '"\\\n\t', '<script>', '\u0001'])
+      assert.equal((await send(JSON.stringify(question(`[chunks=1] ${text}`)))).status, 200, JSON.stringify(text));
+    for (const escaped of ['\\u0000', '\\ud800', '\\udc00\\ud800']) {
+      const body = `{"model":"sandbox-chat","messages":[{"role":"user","content":"${escaped}"}]}`;
+      assert.equal((await send(body)).status, 400, escaped);
+    }
+    for (const bytes of [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80]]) {
+      const [before, behind] = asked({}).split('hunks');
+      const body = Buffer.concat([Buffer.from(before ?? ''), Buffer.from(bytes), Buffer.from(behind ?? '')]);
+      assert.equal((await send(body)).status, 400, String(bytes));
+    }
+    const [model] = ['x'.repeat(201)];
+    assert.equal((await send(asked({ model }))).error?.param, 'model');
+  });
+
+  test(`${name}: deep and wide JSON and polluting keys are refused quickly`, async () => {
+    const begun = performance.now();
+    const inside = (value: string): string =>
+      `{"model":"sandbox-chat","messages":[{"role":"user","content":"[chunks=1]"}],"x":${value}}`;
+    for (const depth of [70, 10_000, 1_000_000])
+      assert.equal((await send(inside('['.repeat(depth) + ']'.repeat(depth)))).status, 400, String(depth));
+    const wide = `{${Array.from({ length: 60_000 }, (_, index) => `"k${index}":0`).join(',')}}`;
+    assert.equal((await send(inside(wide))).status, 400);
+    for (const key of ['__proto__', '\\u005f_proto__', 'constructor":{"prototype'])
+      assert.equal((await send(inside(`{"${key}":{}}${key.includes('{') ? '}' : ''}`))).status, 400, key);
+    assert.ok(performance.now() - begun < 10_000);
+  });
+
+  test(`${name}: bodies are validated however their type is spelled, or refused`, async () => {
+    for (const type of ['application/json; charset=UTF-8', 'Application/JSON', 'application/json;foo=bar'])
+      assert.equal((await send(asked({ max_tokens: -1 }), { 'content-type': type })).status, 400, type);
+    for (const type of [
+      'application/jsoff',
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+    ])
+      assert.equal((await send(asked({}), { 'content-type': type })).status, 415, type);
+  });
+
+  test(`${name}: a body of the largest size is taken, one byte more is not, announced or not`, async () => {
+    const frame = asked({ x: '' });
+    const padded = (size: number): string => frame.replace('"x":""', () => `"x":"${'a'.repeat(size - frame.length)}"`);
+    assert.equal((await send(padded(32 * MB))).status, 200);
+    // Announced alone, as whoever goes on sending to a closed connection may not hear why it was closed.
+    assert.match(await told(headOf(service.key, 32 * MB + 1)), /^HTTP\/1\.1 413 /);
+    const megabyte = Buffer.alloc(MB, 0x61);
+    const chunks = [...Array.from({ length: 32 }, () => megabyte), Buffer.from('a')];
+    assert.equal((await send(ReadableStream.from(chunks) as ReadableStream)).status, 413);
+    assert.equal((await send(ReadableStream.from([Buffer.from(frame)]) as ReadableStream)).status, 200);
+  });
+
+  test(`${name}: whatever is made of a request, it is answered, and never by a failure of ours`, async () => {
+    const valid = {
+      ...question('[chunks=1]'),
+      input: 'x',
+      prompt: 'x',
+      n: 1,
+      stream: false,
+      tools: [{ type: 'function' }],
+    };
+    await fc.assert(
+      fc.asyncProperty(mutated([valid]), fc.constantFrom(...PATHS), async (body, path) => {
+        const { status, error } = await send(JSON.stringify(body) ?? '', {}, path);
+        assert.ok(status < 500, `${path} ${status} ${JSON.stringify(error)} ${JSON.stringify(body)}`);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  const headOf = (key: string, length: number): string =>
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${key}\r\n` +
+    `content-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
+  const dial = () => {
+    const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');
+    return socket.on('error', () => {}).setEncoding('latin1');
+  };
+  /** What is answered to these bytes, as soon as so many answers have come. */
+  const told = async (text: string, answers = 1): Promise<string> => {
+    const socket = dial();
+    socket.write(text);
+    let heard = '';
+    for await (const chunk of socket) {
+      heard += chunk;
+      if ((heard.match(/^HTTP\/1\.1/gm)?.length ?? 0) >= answers) break;
+    }
+    return heard;
+  };
+
+  test(`${name}: callers who leave while they send, or before they are answered, leave nothing behind`, async () => {
+    const body = asked({ stream: true });
+    const whole = headOf(service.key, body.length) + body;
+    for (let cut = 0; cut <= 40; cut++) {
+      const socket = dial();
+      socket.write(whole.slice(0, Math.ceil((whole.length * cut) / 40)));
+      await pause(cut % 5);
+      socket.destroy();
+    }
+    await pause(50);
+    assert.equal((await service.ask('[chunks=1]')).status, 200);
+  });
+
+  test(`${name}: a refusal before the body was read does not spoil the connection`, async () => {
+    const good = asked({});
+    const both = await told(
+      headOf('sk-wrong', 200_000) + 'x'.repeat(200_000) + headOf(service.key, good.length) + good,
+      2,
+    );
+    assert.deepEqual(both.match(/^HTTP\/1\.1 \d+/gm), ['HTTP/1.1 401', 'HTTP/1.1 200']);
+  });
+
+  test(`${name}: a revoked key is refused at once, what is under way goes on`, async () => {
+    const key = await service.operator.makeToken();
+    const call = (): Promise<Told> => send(asked({}), { authorization: `Bearer ${key}` });
+    assert.equal((await call()).status, 200);
+    const underWay = fetch(`${service.baseUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(question('[chunks=40] [delay=10]', { stream: true })),
+    });
+    await pause(100);
+    const { data } = await service.operator.ask<{ id: number }[]>('GET', '/api/tokens');
+    await service.operator.call('DELETE', `/api/tokens/${data[0]?.id}`);
+    const { status, error } = await call();
+    assert.deepEqual([status, error?.code], [401, 'invalid_api_key']);
+    assert.ok((await (await underWay).text()).endsWith('data: [DONE]\n\n'));
+  });
+});
