@@ -16,6 +16,12 @@ export interface Ended {
   readonly stderr: string;
 }
 
+/** What a command printed with --json: one document on one line. */
+export function toJson<T = Record<string, unknown>>({ stdout }: Ended): T {
+  if (!/^[^\n]+\n$/.test(stdout)) throw new Error(`no single line of JSON: ${stdout}`);
+  return JSON.parse(stdout) as T;
+}
+
 /** A command of the command line under way, in a process of its own without a terminal. */
 export class Command {
   readonly #child: ChildProcess;

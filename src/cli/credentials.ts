@@ -1,6 +1,7 @@
 import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import envPaths from 'env-paths';
+import { KeychainError } from './failures.ts';
 import { type Keychain, openKeychain } from './keychain.ts';
 import { withLock } from './lock.ts';
 
@@ -73,6 +74,12 @@ export class Credentials {
     return (await this.#load()).current;
   }
 
+  /** Whether there is a sign-in, though its tokens may be out of reach. */
+  async knows(baseUrl: string): Promise<boolean> {
+    return (await this.#load()).entries[baseUrl] !== undefined;
+  }
+
+  /** Throws KeychainError when the tokens are in a keychain that does not hand them out now. */
   async read(baseUrl: string): Promise<SignIn | undefined> {
     const entry = (await this.#load()).entries[baseUrl];
     if (entry === undefined) return undefined;
@@ -125,7 +132,12 @@ export class Credentials {
   }
 
   async #readKeychain(baseUrl: string): Promise<Secrets | undefined> {
-    const text = await (await this.#chain())?.get(baseUrl);
+    const chain = await this.#chain();
+    // It was there when the sign-in was stored: another session, or a machine reached from far.
+    if (chain === undefined) throw new KeychainError('the keychain');
+    const text = await chain.get(baseUrl).catch((error: unknown) => {
+      throw new KeychainError(chain.name, error);
+    });
     return text === undefined ? undefined : (JSON.parse(text) as Secrets);
   }
 

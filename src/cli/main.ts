@@ -3,4 +3,4 @@ import { program } from './program.ts';
 // The reader of a pipe may leave early: `reelgate video list | head -1`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 
-await program().parseAsync();
+await program(process.argv.includes('--json')).parseAsync();

@@ -54,12 +54,16 @@ export class Output {
   }
 
   /** Says what went wrong and what to do. */
-  failure({ message, advice, code, requestId, status }: Told): void {
+  failure({ message, advice, code, requestId, taskId, status }: Told): void {
+    // What Ctrl-C stopped needs no line that says so.
+    if (code === 'interrupted') this.clear();
     this.#endLive();
     if (this.#options.json) {
-      process.stdout.write(`${JSON.stringify({ error: { message, code, advice, request_id: requestId, status } })}\n`);
+      const error = { message, code, advice, request_id: requestId, task_id: taskId, status };
+      process.stdout.write(`${JSON.stringify({ error })}\n`);
       return;
     }
+    if (code === 'interrupted') return;
     process.stderr.write(`${toSafe(`Error: ${message}`)}\n${advice === undefined ? '' : `${advice}\n`}`);
     if (code.startsWith('http_5') || code === 'internal_error')
       process.stderr.write(requestId === undefined ? '' : `Request: ${toSafe(requestId)}\n`);

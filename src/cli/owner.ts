@@ -2,6 +2,7 @@ import { password as askPassword, text as askText, isCancel } from '@clack/promp
 import * as lines from '../contract/accounts.ts';
 import { Reelgate, ReelgateError } from '../sdk/index.ts';
 import { UsageError } from './failures.ts';
+import { Interrupted } from './interrupted.ts';
 import type { Session } from './session.ts';
 
 /** The service as the account's owner, with what each call needs to prove it. */
@@ -55,7 +56,10 @@ async function post(
   const response = await visitor.transport.send(line, { body } as never, { headers });
   const read = (await response.json()) as { success: boolean; message?: string; data: { id: number } };
   if (!read.success)
-    throw new ReelgateError(read.message ?? 'The login was refused.', { status: response.status, code: 'refused' });
+    throw new ReelgateError(read.message ?? 'The login was refused.', {
+      status: response.status,
+      code: 'wrong_password',
+    });
   const cookie = response.headers
     .getSetCookie()
     .map((each) => each.split(';', 1)[0] ?? '')
@@ -71,6 +75,6 @@ function toOwner(baseUrl: string, userId: number, cookie: string, userHeader: st
 
 async function answer(question: Promise<string | symbol>): Promise<string> {
   const given = await question;
-  if (isCancel(given) || typeof given !== 'string') throw new Error('interrupted');
+  if (isCancel(given) || typeof given !== 'string') throw new Interrupted();
   return given;
 }

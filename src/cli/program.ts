@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Command } from 'commander';
+import { Command, type CommanderError } from 'commander';
 import { addAdminCommands } from './commands/admin.ts';
 import { addDeviceCommands } from './commands/devices.ts';
 import { addLoginCommand } from './commands/login.ts';
@@ -13,6 +13,8 @@ import { addTokenCommands } from './commands/tokens.ts';
 import { addVideoCommands } from './commands/video.ts';
 import { addWhoamiCommand } from './commands/whoami.ts';
 import { EXIT } from './exit-codes.ts';
+import { tell, UsageError } from './failures.ts';
+import { Output } from './output.ts';
 import { run } from './run.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -35,8 +37,12 @@ Start with:
   $ reelgate login --url https://reelgate.example.com
   $ reelgate video create "a cat on a red sofa" --model sora-2 --out cat.mp4`;
 
-/** Every command, in the order of the help. */
-export function program(): Command {
+/**
+ * Every command, in the order of the help.
+ *
+ * @param asJson whether wrong usage is told as JSON too
+ */
+export function program(asJson: boolean): Command {
   const root = new Command('reelgate')
     .description('Videos, account and mailbox of a Reelgate service from the command line')
     .version(version)
@@ -45,7 +51,13 @@ export function program(): Command {
     .option('-q, --quiet', 'only the result')
     .showHelpAfterError('(add --help for the options)')
     .addHelpText('after', EPILOGUE)
-    .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.done : EXIT.usage));
+    .exitOverride((error) => {
+      if (error.exitCode === 0) process.exit(EXIT.done);
+      if (asJson) new Output({ json: true, quiet: false }).failure(tell(toUsageError(error)));
+      process.exit(EXIT.usage);
+    });
+  // A script that wants JSON reads standard output alone.
+  if (asJson) root.configureOutput({ writeErr: () => {}, outputError: () => {} });
   for (const add of [
     addLoginCommand,
     addLogoutCommand,
@@ -63,3 +75,7 @@ export function program(): Command {
     add(root, run);
   return root;
 }
+
+/** `commander.help`: a group was named without one of its commands. */
+const toUsageError = ({ code, message }: CommanderError): UsageError =>
+  new UsageError(code === 'commander.help' ? 'Name a command; --help lists them.' : message.replace(/^error: /, ''));

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { EXIT } from './exit-codes.ts';
 import { tell } from './failures.ts';
+import { Interrupted } from './interrupted.ts';
 import { Output } from './output.ts';
 import { type GlobalOptions, openSession, type Session } from './session.ts';
 
@@ -10,15 +10,14 @@ export type RunCommand = (command: Command, work: (session: Session) => Promise<
 export const run: RunCommand = async (command, work) => {
   const options = command.optsWithGlobals<GlobalOptions>();
   const output = new Output({ json: options.json === true, quiet: options.quiet === true });
+  let session: Session | undefined;
   try {
-    await work(await openSession(options, output));
+    session = await openSession(options, output);
+    await work(session);
   } catch (error) {
-    if (error instanceof Error && error.message === 'interrupted') {
-      output.clear();
-      process.exitCode = EXIT.interrupted;
-      return;
-    }
-    const told = tell(error);
+    // Whatever broke off because of Ctrl-C, and in whichever words.
+    const isInterrupted = session?.interrupted.aborted === true && !(error instanceof Interrupted);
+    const told = tell(isInterrupted ? new Interrupted() : error, session?.caller.proof);
     output.failure(told);
     process.exitCode = told.status;
   }

@@ -6,6 +6,8 @@ export class ReelgateError extends Error {
   readonly code: string;
   readonly retryAfterSeconds: number | undefined;
   readonly requestId: string | undefined;
+  /** The task it is about, where one was started: it is known to the service and may go on. */
+  readonly taskId: string | undefined;
 
   constructor(
     message: string,
@@ -14,6 +16,7 @@ export class ReelgateError extends Error {
       readonly code?: string;
       readonly retryAfterSeconds?: number | undefined;
       readonly requestId?: string | undefined;
+      readonly taskId?: string | undefined;
       readonly cause?: unknown;
     } = {},
   ) {
@@ -23,6 +26,7 @@ export class ReelgateError extends Error {
     this.code = details.code ?? 'unknown';
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.requestId = details.requestId;
+    this.taskId = details.taskId;
   }
 
   /** Whether the same request may succeed a little later. */

@@ -31,6 +31,12 @@ type PartsOf<E extends Endpoint> = {
   [K in 'params' | 'query' | 'body' as PartOf<E, K> extends undefined ? never : K]: PartOf<E, K>;
 };
 
+interface RequestParts {
+  readonly params?: unknown;
+  readonly query?: unknown;
+  readonly body?: unknown;
+}
+
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   readonly headers?: Readonly<Record<string, string>>;
@@ -38,6 +44,8 @@ export interface CallOptions {
   readonly form?: FormData;
 }
 
+/** One attempt to read an answer of JSON; nothing the service looks up takes this long. */
+const READ_TIMEOUT_MS = 30_000;
 /** How often a request that changes nothing, or is safe to repeat, is sent at most. */
 const TRIES = 4;
 
@@ -58,8 +66,15 @@ export class Transport {
     parts: PartsOf<E>,
     options: CallOptions = {},
   ): Promise<PartOf<E, 'answer'>> {
-    const response = await this.send(endpoint, parts, options);
-    const text = await response.text();
+    const response = await this.#send(
+      endpoint,
+      parts,
+      options,
+      endpoint.method === 'GET' ? READ_TIMEOUT_MS : undefined,
+    );
+    const text = await response.text().catch((error: unknown) => {
+      throw toNetworkError(error, options.signal, this.baseUrl);
+    });
     const body = toJson(text);
     const failure = readFailure(response.status, response.headers, body);
     if (failure !== undefined) throw failure;
@@ -72,11 +87,17 @@ export class Transport {
   }
 
   /** The raw answer, for files and streams; failures are not read. Network errors are tried again where that is safe. */
-  async send<const E extends Endpoint>(endpoint: E, parts: PartsOf<E>, options: CallOptions = {}): Promise<Response> {
+  send<const E extends Endpoint>(endpoint: E, parts: PartsOf<E>, options: CallOptions = {}): Promise<Response> {
+    return this.#send(endpoint, parts, options);
+  }
+
+  async #send(endpoint: Endpoint, parts: RequestParts, options: CallOptions, timeoutMs?: number): Promise<Response> {
     const repeatable = endpoint.method === 'GET' || options.headers?.['idempotency-key'] !== undefined;
     let renewed = false;
     for (let attempt = 1; ; attempt += 1) {
-      const response = await this.#once(endpoint, parts, options).catch((error: unknown) =>
+      const known = (await this.#options.credentials?.(purposeOf(endpoint))) ?? {};
+      const signal = both(options.signal, timeoutMs);
+      const response = await this.#once(endpoint, parts, { ...options, signal }, known).catch((error: unknown) =>
         toNetworkError(error, options.signal, this.baseUrl),
       );
       if (response instanceof Response) {
@@ -98,14 +119,9 @@ export class Transport {
     }
   }
 
-  async #once(
-    endpoint: Endpoint,
-    parts: { params?: unknown; query?: unknown; body?: unknown },
-    options: CallOptions,
-  ): Promise<Response> {
-    const { fetch = globalThis.fetch, baseUrl, credentials, language } = this.#options;
+  async #once(endpoint: Endpoint, parts: RequestParts, options: CallOptions, known: Credentials): Promise<Response> {
+    const { fetch = globalThis.fetch, baseUrl, language } = this.#options;
     const purpose = purposeOf(endpoint);
-    const known = (await credentials?.(purpose)) ?? {};
     const userHeader = known.userHeader ?? this.#options.userHeader ?? 'Service-Api-User';
     const bearer = { model: known.apiKey, account: known.accessToken, none: undefined }[purpose];
     const hasBody = parts.body !== undefined && options.form === undefined;
@@ -152,9 +168,22 @@ function toJson(text: string): unknown {
   }
 }
 
+/** Ends with the signal, or when the time is over. */
+function both(signal: AbortSignal | undefined, timeoutMs: number | undefined): AbortSignal | undefined {
+  if (timeoutMs === undefined) return signal;
+  const timeout = AbortSignal.timeout(timeoutMs);
+  return signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+}
+
+const isTimeout = (error: unknown): boolean => error instanceof DOMException && error.name === 'TimeoutError';
+
+/** Throws the signal's reason when it is the caller who stopped. */
 function toNetworkError(error: unknown, signal: AbortSignal | undefined, baseUrl: string): ReelgateError {
-  if (signal?.aborted === true) throw signal.reason;
-  return new ReelgateError(`The service at ${baseUrl} cannot be reached.`, { code: 'network', cause: error });
+  if (signal?.aborted === true && !isTimeout(signal.reason)) throw signal.reason;
+  const message = isTimeout(error)
+    ? `The service at ${baseUrl} did not answer in time.`
+    : `The service at ${baseUrl} cannot be reached.`;
+  return new ReelgateError(message, { code: 'network', cause: error });
 }
 
 /** Milliseconds: what the service asked for, else doubling with jitter. */

@@ -24,6 +24,8 @@ export interface WaitOptions {
   /** Between two looks; default by the service's advice: 10 s, up to 30 s later, 1 s on a sandbox. */
   readonly intervalMs?: number;
   readonly onProgress?: (video: Video) => void;
+  /** Called when a look got no answer; the wait goes on, since the task does. */
+  readonly onTrouble?: (error: ReelgateError) => void;
 }
 
 const FIRST_INTERVAL_MS = 10_000;
@@ -83,25 +85,30 @@ export class Videos {
   }
 
   /**
-   * Looks until the video is done. Throws ReelgateError `task_failed` with the vendor's reason, or `timeout`: the task goes on
-   * then, and can be waited for again by its id.
+   * Looks until the video is done; a service that cannot be reached meanwhile ends nothing.
+   *
+   * @throws ReelgateError `task_failed` with the vendor's reason; `timeout`, or `network` when the last look got no answer: the
+   *   task goes on then, and can be waited for again by its id
    */
   async wait(id: string, options: WaitOptions = {}): Promise<Video> {
     const deadline = Date.now() + (options.timeoutMs ?? TIMEOUT_MS);
     const first = options.intervalMs ?? (await this.#isSandbox()) ?? FIRST_INTERVAL_MS;
     for (let looks = 1; ; looks += 1) {
-      const video = await this.get(id, options.signal);
-      options.onProgress?.(video);
-      if (video.status === 'completed') return video;
-      if (video.status === 'failed')
-        throw new ReelgateError(video.error?.message ?? 'The video failed; no reason was given.', {
-          code: 'task_failed',
-          status: 200,
-        });
+      const video = await this.#look(id, options);
+      if (video instanceof ReelgateError) options.onTrouble?.(video);
+      else {
+        options.onProgress?.(video);
+        if (video.status === 'completed') return video;
+        if (video.status === 'failed')
+          throw new ReelgateError(video.error?.message ?? 'The video failed; no reason was given.', {
+            code: 'task_failed',
+            status: 200,
+            taskId: id,
+          });
+      }
       // After many looks without an end, looking less often loses nothing.
       const interval = options.intervalMs ?? Math.min(LAST_INTERVAL_MS, first * (looks > 12 ? 3 : looks > 6 ? 1.5 : 1));
-      if (Date.now() + interval > deadline)
-        throw new ReelgateError(`Still ${video.status} when the time to wait was over.`, { code: 'timeout' });
+      if (Date.now() + interval > deadline) throw toTimeout(id, video);
       await pause(interval, options.signal);
     }
   }
@@ -133,8 +140,23 @@ export class Videos {
     );
   }
 
+  /** The video, or why it could not be looked at this time; throws what another look would not mend. */
+  #look(id: string, { signal }: WaitOptions): Promise<Video | ReelgateError> {
+    return this.get(id, signal).catch((error: unknown) => {
+      if (error instanceof ReelgateError && error.isPassing) return error;
+      throw error;
+    });
+  }
+
   async #isSandbox(): Promise<number | undefined> {
     const { data } = await this.#transport.call(service.getStatus, {});
     return data.sandbox ? 1_000 : undefined;
   }
+}
+
+function toTimeout(id: string, last: Video | ReelgateError): ReelgateError {
+  if (!(last instanceof ReelgateError))
+    return new ReelgateError(`Still ${last.status} when the time to wait was over.`, { code: 'timeout', taskId: id });
+  const { message, code, status, requestId } = last;
+  return new ReelgateError(message, { code, status, requestId, taskId: id, cause: last });
 }

@@ -2,16 +2,11 @@ import assert from 'node:assert/strict';
 import { existsSync, statSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { CLI_CLIENT } from '../../src/contract/cli-client.ts';
-import { type Ended, Machine } from '../cli.ts';
+import { type Ended, Machine, toJson } from '../cli.ts';
 import { forEachDatabase } from '../databases.ts';
 import { type Running, startRunning } from '../running.ts';
 
 const MASTER_KEY = Buffer.alloc(32, 7).toString('base64');
-
-const parse = <T = Record<string, unknown>>({ stdout }: Ended): T => {
-  assert.equal(stdout.trim().split('\n').length, 1, 'one JSON document');
-  return JSON.parse(stdout) as T;
-};
 
 describe('signing in from a terminal', () => {
   forEachDatabase((_name, _open, freshUrl) => {
@@ -58,17 +53,17 @@ describe('signing in from a terminal', () => {
     it('approved: who, where the tokens are, and every command as that account', async () => {
       const mine = machine();
       const ended = await signIn(mine, '--json', '--name', 'a laptop');
-      assert.equal(parse(ended).username, 'root');
+      assert.equal(toJson(ended).username, 'root');
       assert.match(ended.stderr, /within 10 minutes/);
       assert.equal(statSync(mine.credentialsPath).mode & 0o777, 0o600);
 
       const self = await mine.run('whoami', '--json');
-      assert.equal(parse(self).username, 'root');
+      assert.equal(toJson(self).username, 'root');
       assertNoSecret(mine, self);
       assert.match((await mine.run('whoami')).stdout, /^Account +root\n/);
-      const [device] = parse<{ id: number; name: string; current: boolean }[]>(await mine.run('devices', '--json'));
+      const [device] = toJson<{ id: number; name: string; current: boolean }[]>(await mine.run('devices', '--json'));
       assert.deepEqual([device?.name, device?.current], ['a laptop', true]);
-      const models = parse<{ id: string }[]>(await mine.run('models', '--json'));
+      const models = toJson<{ id: string }[]>(await mine.run('models', '--json'));
       assert.ok(models.some(({ id }) => id === 'sora-2'));
 
       // What would outlive the sign-in it may not do, and nobody is there to give a password.
@@ -90,7 +85,7 @@ describe('signing in from a terminal', () => {
       assert.match(stopped.stderr, /Cancelled/);
       const unwatched = await inCi.run('login', '--json');
       assert.equal(unwatched.code, 2);
-      assert.match(String(parse<{ error: { message: string } }>(unwatched).error.message), /CI.*REELGATE_API_KEY/);
+      assert.match(String(toJson<{ error: { message: string } }>(unwatched).error.message), /CI.*REELGATE_API_KEY/);
       for (const each of [denied, cancelled, inCi]) assert.equal((await each.run('whoami')).code, 3);
       assert.equal(existsSync(inCi.credentialsPath), false);
     });
@@ -130,7 +125,7 @@ describe('signing in from a terminal', () => {
       await Promise.all([mine, other].map((each) => each.keepSignIn(service.operator)));
       const everywhere = await mine.run('logout', '--everywhere', '--json');
       assert.equal(everywhere.code, 0, everywhere.stderr);
-      assert.ok(Number(parse(everywhere).others_ended) >= 1);
+      assert.ok(Number(toJson(everywhere).others_ended) >= 1);
       assert.equal((await mine.run('whoami')).code, 3);
       const cut = await other.run('whoami');
       assert.equal(cut.code, 3);
@@ -143,8 +138,8 @@ describe('signing in from a terminal', () => {
 
     it('resets a password on the server, and proves the books', async () => {
       const onServer = machine({ DATABASE_URL: databaseUrl, MASTER_KEY });
-      assert.deepEqual(parse(await onServer.run('admin', 'check-books', '--json')), { ok: true, findings: [] });
-      const reset = parse<{ username: string; password: string }>(
+      assert.deepEqual(toJson(await onServer.run('admin', 'check-books', '--json')), { ok: true, findings: [] });
+      const reset = toJson<{ username: string; password: string }>(
         await onServer.run('admin', 'reset-password', 'root', '--json'),
       );
       assert.equal(await logsIn(reset.password), true);

@@ -38,14 +38,15 @@ async function endOthers({ reelgate }: Session): Promise<number> {
 /** Whether there was one. No refresh of another process comes between, or its new pair would stay alive. */
 function endThis({ reelgate, credentials, output, baseUrl }: Session, { local }: LogoutOptions): Promise<boolean> {
   return credentials.exclusively(async () => {
-    const signIn = await credentials.read(baseUrl);
-    if (signIn !== undefined && local !== true)
+    const known = await credentials.knows(baseUrl);
+    const signIn = local === true ? undefined : await credentials.read(baseUrl);
+    if (signIn !== undefined)
       await reelgate.deviceAuth.logout(signIn.accessToken).catch((error: unknown) => {
         if (!(error instanceof ReelgateError) || error.isPassing || error.status >= 500) throw toAdvice(error);
         output.say('The service had ended this sign-in before.');
       });
     await credentials.remove(baseUrl);
-    return signIn !== undefined;
+    return known;
   });
 }
 

@@ -27,8 +27,7 @@ Examples:
       run(command, async ({ reelgate, output }) => {
         const facts = await reelgate.mailbox.get();
         const { password, ...open } = facts;
-        if (!facts.has_mailbox)
-          return output.result(open, 'No mailbox yet. Apply for one with "reelgate mailbox apply".');
+        if (!facts.has_mailbox) return output.result(open, NONE);
         const own = options.reveal === true ? password : 'hidden; add --reveal';
         output.result(
           options.reveal === true ? facts : open,
@@ -83,8 +82,11 @@ function tell(output: Output, facts: AppPasswordInfo): void {
           'Good for': facts.protocols.join(', ').toUpperCase(),
           Note: facts.message,
         })
-      : `No application password yet. ${MAKE}`,
+      : facts.email === ''
+        ? NONE
+        : `No application password yet. ${MAKE}`,
   );
 }
 
+const NONE = 'No mailbox yet. Apply for one with "reelgate mailbox apply".';
 const MAKE = 'Make a new one with "reelgate mailbox app-password --regenerate".';

@@ -3,7 +3,8 @@ import { dirname } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CreateVideo, Video } from '../../sdk/index.ts';
 import { download } from '../download.ts';
-import { UsageError } from '../failures.ts';
+import { adviceToWait, UsageError } from '../failures.ts';
+import { Interrupted } from '../interrupted.ts';
 import type { RunCommand } from '../run.ts';
 import type { Session } from '../session.ts';
 import { toAge, toFacts, toSize, toTable } from '../text.ts';
@@ -18,6 +19,7 @@ interface CreateOptions {
   readonly metadata?: { [key: string]: unknown };
   readonly wait: boolean;
   readonly timeout: number;
+  readonly every?: number;
   readonly force?: boolean;
 }
 
@@ -53,6 +55,7 @@ export function addVideoCommands(program: Command, run: RunCommand): void {
     .option('--metadata <json>', "the vendor's own parameters as a JSON object", jsonObject)
     .addOption(new Option('--no-wait', 'print the task id and do not wait').conflicts('out'))
     .option('--timeout <seconds>', 'longest wait', wholeNumber, 900)
+    .option('--every <seconds>', 'between two looks; default: as the service advises, 10 to 30', wholeNumber)
     .option('-f, --force', 'replace the file if it exists')
     .description('Make a video and wait for it')
     .addHelpText(
@@ -79,6 +82,7 @@ Examples:
     .argument('<id>', 'a task id')
     .option('-o, --out <file>', 'save the finished video here')
     .option('--timeout <seconds>', 'longest wait', wholeNumber, 900)
+    .option('--every <seconds>', 'between two looks; default: as the service advises, 10 to 30', wholeNumber)
     .option('-f, --force', 'replace the file if it exists')
     .description('Wait for a task that was started before')
     .action((id: string, options: FollowOptions, command: Command) =>
@@ -167,6 +171,7 @@ Examples:
     .argument('<prompt>', 'what to change')
     .option('-o, --out <file>', 'save the finished video here')
     .option('--timeout <seconds>', 'longest wait', wholeNumber, 900)
+    .option('--every <seconds>', 'between two looks; default: as the service advises, 10 to 30', wholeNumber)
     .option('-f, --force', 'replace the file if it exists')
     .description('Make a new video from a finished one')
     .action((id: string, prompt: string, options: FollowOptions, command: Command) =>
@@ -182,6 +187,7 @@ Examples:
 interface FollowOptions {
   readonly out?: string;
   readonly timeout: number;
+  readonly every?: number;
   readonly force?: boolean;
 }
 
@@ -191,12 +197,16 @@ async function follow(session: Session, id: string, options: FollowOptions): Pro
   const waiting = reelgate.videos.wait(id, {
     signal,
     timeoutMs: options.timeout * 1000,
+    ...(options.every === undefined ? {} : { intervalMs: options.every * 1000 }),
     onProgress: (video) =>
       output.live(`${toStatus(video)} · ${Math.round((Date.now() - startedAt) / 1000)} s`, toStatus(video)),
+    onTrouble: ({ message }) => output.live(`${message} The task goes on; looking again …`),
   });
   const done = await waiting.catch((error: unknown) => {
-    if (signal.aborted) output.say(`The task goes on. Wait for it with "reelgate video wait ${id}".`);
-    throw error;
+    if (!signal.aborted) throw error;
+    output.clear();
+    output.say(adviceToWait(id));
+    throw new Interrupted(id);
   });
   output.clear();
   if (options.out === undefined) {

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Machine, toJson } from '../cli.ts';
+import { forEachDatabase } from '../databases.ts';
+import { RoughRoad } from '../rough-road.ts';
+import { type Running, startRunning } from '../running.ts';
+
+interface Failure {
+  readonly error: { code: string; message: string; status: number; task_id?: string };
+}
+const SORA = ['--model', 'sora-2', '--every', '1'];
+const hashOf = (path: string): string => createHash('sha256').update(readFileSync(path)).digest('hex');
+
+describe('videos from a terminal', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    let service: Running;
+    let road: RoughRoad;
+    let mine: Machine;
+    let key: string;
+    const file = (name: string): string => join(mine.folder, name);
+    const quota = async () => (await service.operator.quota()).quota;
+
+    before(async () => {
+      service = await startRunning(await freshUrl());
+      await service.addChannel('sora', ['sora-2']);
+      await service.operator.grant(1_000_000_000);
+      road = await RoughRoad.start(service.baseUrl);
+      key = await service.operator.makeToken();
+      mine = new Machine(road.url, { REELGATE_API_KEY: key });
+    });
+    after(async () => {
+      await road.stop();
+      await service.stop();
+      mine.remove();
+    });
+
+    it('made, followed and saved; a file is never lost by it', async () => {
+      const before = await quota();
+      const out = file('cat.mp4');
+      const made = await mine.run('video', 'create', 'a cat', ...SORA, '--out', out);
+      assert.equal(made.code, 0, made.stderr);
+      assert.match(made.stderr, /^Task video_\w+\n/);
+      assert.match(made.stderr, /completed\n/);
+      assert.match(made.stdout, /^Saved .*cat\.mp4 \(\d+ KB\)\.\n$/);
+      assert.equal(readFileSync(out).subarray(4, 8).toString(), 'ftyp');
+      const paid = await quota();
+      assert.ok(paid < before);
+
+      const again = await mine.run('video', 'create', 'a cat', ...SORA, '--out', out);
+      assert.equal(again.code, 2);
+      assert.match(again.stderr, /--force/);
+      const nowhere = await mine.run('video', 'create', 'a cat', ...SORA, '--out', '/nowhere/cat.mp4');
+      assert.equal(nowhere.code, 1);
+      assert.match(nowhere.stderr, /no such file or folder/);
+      assert.equal(await quota(), paid, 'nothing was started that could not be saved');
+    });
+
+    it('one JSON document each: started, waited for, shown, listed, fetched, deleted', async () => {
+      const { id } = toJson<{ id: string }>(
+        await mine.run('video', 'create', 'a kite', ...SORA, '--no-wait', '--json'),
+      );
+      const waited = await mine.run('video', 'wait', id, '--every', '1', '--json');
+      assert.equal(waited.stderr, '');
+      assert.deepEqual([toJson(waited).id, toJson(waited).status], [id, 'completed']);
+      assert.equal(toJson(await mine.run('video', 'get', id, '--json')).status, 'completed');
+      const rows = toJson<{ id: string }[]>(await mine.run('video', 'list', '--limit', '5', '--json'));
+      assert.equal(rows[0]?.id, id);
+      const fetched = toJson(await mine.run('video', 'download', id, '--out', file('kite.mp4'), '--json'));
+      assert.equal(fetched.bytes, statSync(file('kite.mp4')).size);
+      assert.equal(toJson(await mine.run('video', 'delete', id, '--json')).deleted, true);
+      const gone = await mine.run('video', 'get', id, '--json');
+      assert.deepEqual([gone.code, toJson<Failure>(gone).error.code], [1, 'task_not_exist']);
+    });
+
+    it('a cut download goes on where it stopped, in this run and in a later one', async () => {
+      const id = (await mine.run('video', 'create', 'a boat', ...SORA, '--no-wait')).stdout.trim();
+      assert.equal((await mine.run('video', 'wait', id, '--every', '1')).code, 0);
+      const whole = file('whole.mp4');
+      await mine.run('video', 'download', id, '--out', whole);
+      road.ranges.length = 0;
+      road.cuts.push(10_000, 7_000);
+      const cut = await mine.run('video', 'download', id, '--out', file('cut.mp4'));
+      assert.equal(cut.code, 0, cut.stderr);
+      // What had arrived when the connection broke is not fetched again; the last of it may be lost with the connection.
+      const begins = road.ranges.map((range) => Number(/\d+/.exec(range)?.[0] ?? 0));
+      assert.equal(begins.length, 3);
+      assert.ok(
+        begins.every((begin, index) => begin <= 10_000 * index),
+        String(begins),
+      );
+      assert.ok((begins.at(-1) ?? 0) > 0);
+      assert.equal(hashOf(file('cut.mp4')), hashOf(whole));
+
+      writeFileSync(file(`later.mp4.${id}.part`), readFileSync(whole).subarray(0, 5000));
+      road.ranges.length = 0;
+      await mine.run('video', 'download', id, '--out', file('later.mp4'));
+      assert.deepEqual(road.ranges, ['bytes=5000-']);
+      assert.equal(hashOf(file('later.mp4')), hashOf(whole));
+      assert.ok(!readdirSync(mine.folder).some((name) => name.endsWith('.part')));
+    });
+
+    it('an outage in the middle of the wait ends nothing', async () => {
+      const making = mine.start('video', 'create', 'a lighthouse', ...SORA);
+      await making.said(/queued|in progress/);
+      road.isDown = true;
+      await making.said(/cannot be reached\. The task goes on/);
+      road.isDown = false;
+      const ended = await making.ended;
+      assert.equal(ended.code, 0, ended.stderr);
+    });
+
+    it('Ctrl-C leaves the task and says how to come back to it', async () => {
+      for (const format of [[], ['--json']]) {
+        const making = mine.start('video', 'create', 'a [stuck] clock', ...SORA, ...format);
+        await (format.length === 0 ? making.said(/queued|in progress/) : road.passed(/^\/v1\/videos\/video_/));
+        making.interrupt();
+        const ended = await making.ended;
+        assert.equal(ended.code, 130, ended.stderr);
+        if (format.length === 0) assert.match(ended.stderr, /goes on.*reelgate video wait video_\w+/);
+        else assert.match(String(toJson<Failure>(ended).error.task_id), /^video_/);
+      }
+    });
+
+    it('tells by the exit status what happened', async () => {
+      const ends: readonly [code: number, word: string, ...args: string[]][] = [
+        [5, 'task_failed', 'video', 'create', 'it will [fail]', ...SORA],
+        [6, 'timeout', 'video', 'create', 'it is [stuck]', ...SORA, '--timeout', '1'],
+        [1, 'model_not_found', 'video', 'create', 'x', '--model', 'none-such'],
+        [1, 'task_not_exist', 'video', 'wait', 'task_none'],
+        [1, 'file', 'video', 'create', 'x', ...SORA, '--image', file('none.png')],
+        [2, 'usage', 'video', 'create', 'x'],
+        [2, 'usage', 'video'],
+        [2, 'usage', 'no-such-command'],
+        [7, 'network', 'video', 'list', '--url', 'http://127.0.0.1:9'],
+      ];
+      const all = await Promise.all(ends.map(([, , ...args]) => mine.run(...args, '--json')));
+      for (const [index, [code, word, ...args]] of ends.entries()) {
+        const ended = all[index] ?? assert.fail();
+        const { error } = toJson<Failure>(ended);
+        assert.deepEqual([ended.code, error.code, error.status], [code, word, code], args.join(' '));
+        assert.equal(ended.stderr, '');
+        assert.equal(error.task_id !== undefined, code === 5 || code === 6, args.join(' '));
+        assert.ok(!ended.stdout.includes(key));
+      }
+      const poor = await service.operator.makeToken({ quota_limit: 10 });
+      const spent = await new Machine(road.url, { REELGATE_API_KEY: poor }).run('video', 'create', 'x', ...SORA);
+      assert.equal(spent.code, 4, spent.stderr);
+      const stranger = await new Machine(road.url, { REELGATE_API_KEY: 'sk-wrong' }).run('video', 'list');
+      assert.equal(stranger.code, 3);
+      assert.match(stranger.stderr, /REELGATE_API_KEY that was sent/);
+      const nobody = await new Machine(road.url).run('video', 'list');
+      assert.equal(nobody.code, 3);
+      assert.match(nobody.stderr, /not signed in.*\n.*reelgate login/);
+      assert.equal(existsSync(file('none.png')), false);
+    });
+  });
+});

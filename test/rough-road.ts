@@ -1,0 +1,61 @@
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A network between a client and the service that breaks when it is told to. */
+export class RoughRoad {
+  readonly #server: Server;
+  readonly #awaited = new Map<RegExp, () => void>();
+  /** While set, nothing answers. */
+  isDown = false;
+  /** After how many bytes the next answers with a video are cut. */
+  readonly cuts: number[] = [];
+  /** `Range` of each request for a video, in order; empty for the whole. */
+  readonly ranges: string[] = [];
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  static async start(target: string): Promise<RoughRoad> {
+    const server = createServer();
+    const road = new RoughRoad(server);
+    server.on('request', (incoming, answer) => road.#pass(new URL(incoming.url ?? '/', target), incoming, answer));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return road;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Waits until a request for such a path goes by. */
+  passed(pattern: RegExp): Promise<void> {
+    return new Promise((resolve) => this.#awaited.set(pattern, resolve));
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #pass(url: URL, incoming: IncomingMessage, answer: ServerResponse): void {
+    if (this.isDown) return void incoming.destroy();
+    for (const [pattern, resolve] of this.#awaited) if (pattern.test(url.pathname)) resolve();
+    const isVideo = url.pathname.endsWith('/content');
+    if (isVideo) this.ranges.push(incoming.headers.range ?? '');
+    const { method, headers } = incoming;
+    const onward = request(url, { method, headers }, (reply) => {
+      answer.writeHead(reply.statusCode ?? 502, reply.headers);
+      const cut = isVideo ? this.cuts.shift() : undefined;
+      if (cut === undefined) return void reply.pipe(answer);
+      let passed = 0;
+      reply.on('data', (chunk: Buffer) => {
+        answer.write(chunk.subarray(0, cut - passed));
+        passed += chunk.length;
+        if (passed >= cut) answer.write('', () => answer.destroy());
+      });
+    });
+    onward.on('error', () => answer.destroy());
+    incoming.pipe(onward);
+  }
+}
