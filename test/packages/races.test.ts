@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { migrations } from '../../src/server/migrations.ts';
+import { type HandClock, handClock } from '../../src/server/platform/clock.ts';
+import { type Database, openDatabase } from '../../src/server/platform/db/database.ts';
+import { migrate } from '../../src/server/platform/db/migrate.ts';
+import { isAppError } from '../../src/server/platform/errors.ts';
+import { checkBooks } from '../../src/server/quota/books-store.ts';
+import type { Tables } from '../../src/server/tables.ts';
+import { forEachDatabase } from '../databases.ts';
+import { assertAllowances } from './allowance-books.ts';
+import { ACTOR, addCard, type Desk, openDesk } from './desk.ts';
+
+const DAY = 86_400_000;
+const ROUNDS = 12;
+
+/** The result, or the code it failed with. */
+const outcome = async <T>(work: Promise<T>): Promise<T | string> => {
+  try {
+    return await work;
+  } catch (error) {
+    if (isAppError(error)) return error.code;
+    throw error;
+  }
+};
+const times = <T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => work(index)));
+
+forEachDatabase((name, _open, freshUrl) => {
+  let clock: HandClock;
+  let databases: Database<Tables>[];
+  /** Two processes' worth on PostgreSQL, which is what several share. */
+  let desks: Desk[];
+  let notices: string[];
+  let count = 0;
+  before(async () => {
+    const url = await freshUrl();
+    clock = handClock(Date.UTC(2026, 10, 21, 12));
+    notices = [];
+    databases = Array.from({ length: name === 'postgres' ? 2 : 1 }, () => openDatabase<Tables>(url));
+    for (const database of databases) await migrate(database, migrations);
+    const notifier = {
+      notify: async (_trx: unknown, notice: { onceKey?: string }) => void notices.push(`${notice.onceKey}`),
+    };
+    desks = databases.map((database) => openDesk(database, clock, { notifier }));
+  });
+  after(async () => {
+    for (const database of databases) await database.close();
+  });
+
+  const desk = (index: number): Desk => desks[index % desks.length] ?? assert.fail();
+  const database = () => databases[0] ?? assert.fail();
+  const account = async (wallet = 0): Promise<number> => {
+    const id = ++count;
+    await desk(0).ledger.open(id, wallet);
+    return id;
+  };
+  const card = async (change: object = {}): Promise<string> => {
+    const package_code = `raced-${++count}`;
+    await addCard(desk(0), { package_code, duration_days: 10, daily_quota: 100, ...change });
+    return package_code;
+  };
+  const codesFor = async (packageCode: string, howMany: number) =>
+    (await desk(0).codes.make(ACTOR, { packageCode, count: howMany })).codes;
+  const booksAddUp = async () => {
+    assert.deepEqual(await checkBooks(database()), []);
+    await assertAllowances(database());
+  };
+
+  it('gives a package code to one of a hundred, whoever asks', async () => {
+    const people = await times(20, () => account());
+    const [code = ''] = await codesFor(await card(), 1);
+    const outcomes = await times(100, (i) => outcome(desk(i).redeem(people[i % 20] ?? 0, `10.0.${i}.1`, code)));
+    assert.equal(outcomes.filter((each) => typeof each === 'object').length, 1);
+    assert.equal(outcomes.filter((each) => each === 'code_used').length, 99);
+    const held = await database().kysely.selectFrom('package_holdings').select('user_id').execute();
+    const used = await database().kysely.selectFrom('redemption_codes').select('used_by').execute();
+    assert.deepEqual(
+      held.map(({ user_id }) => user_id),
+      used.map(({ used_by }) => used_by),
+    );
+  });
+
+  it('adds up the days of many codes at once', async () => {
+    const userId = await account();
+    const codes = await codesFor(await card(), 20);
+    await times(20, (i) => desk(i).redeem(userId, '10.1.0.1', codes[i] ?? ''));
+    assert.equal((await desk(0).plans.planOf(userId)).expiresAt * 1000, clock.now() + 200 * DAY);
+    const rows = await database()
+      .kysely.selectFrom('package_holdings')
+      .select(['state', 'duration_days'])
+      .where('user_id', '=', userId)
+      .execute();
+    assert.deepEqual(rows, [{ state: 'active', duration_days: 200 }]);
+  });
+
+  it('leaves the highest of many levels running, and loses none of the days below it', async () => {
+    const userId = await account();
+    const levels = [1, 2, 3, 4, 5];
+    const codes = await Promise.all(levels.map(async (level) => (await codesFor(await card({ level }), 1))[0] ?? ''));
+    const outcomes = await times(5, (i) => desk(i).redeem(userId, '10.1.0.2', codes[i] ?? ''));
+    const { running } = await desk(0).allowances.look(userId, 'UTC');
+    assert.equal(running.card.level, 5);
+    const waited = outcomes.filter((each) => each.outcome === 'waiting').length;
+    assert.deepEqual(running.timeline.waiting.length, waited);
+  });
+
+  it('either redeems or withdraws a code', async () => {
+    const userId = await account();
+    const codes = await codesFor(await card(), ROUNDS);
+    const { rows } = await desk(0).codes.list({}, { page: 1, pageSize: ROUNDS, offset: 0 });
+    const ids = rows.map(({ id }) => id).reverse();
+    const ends = await times(ROUNDS, async (i) =>
+      Promise.all([
+        outcome(desk(i).redeem(userId, '10.1.0.3', codes[i] ?? '')),
+        outcome(desk(i + 1).codes.void(ACTOR, ids[i] ?? 0)),
+      ]),
+    );
+    for (const [redeemed, withdrawn] of ends)
+      assert.ok(
+        (typeof redeemed === 'object' && withdrawn === 'code_used') ||
+          (redeemed === 'code_expired' && withdrawn === undefined),
+        JSON.stringify([redeemed, withdrawn]),
+      );
+    const days = ends.filter(([redeemed]) => typeof redeemed === 'object').length * 10;
+    const { expiresAt } = await desk(0).plans.planOf(userId);
+    assert.equal(expiresAt === 0 ? 0 : (expiresAt * 1000 - clock.now()) / DAY, days);
+  });
+
+  it('never removes a card from under somebody', async () => {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const userId = await account();
+      const code = await card();
+      const { rows } = await desk(0).cards.list({ page: 1, pageSize: 1_000, offset: 0 });
+      const id = rows.find((row) => row.package_code === code)?.id ?? 0;
+      const [given, removed] = await Promise.all([
+        outcome(desk(0).plans.activate(ACTOR, { userId, code })),
+        // The later one in every second round, so that both are first sometimes.
+        (round % 2 === 0 ? Promise.resolve() : setImmediate()).then(() => outcome(desk(1).cards.remove(ACTOR, id))),
+      ]);
+      const plan = (await desk(0).plans.planOf(userId)).code;
+      if (typeof given === 'object') assert.deepEqual([removed, plan], ['in_use', code]);
+      else assert.deepEqual([removed, plan], [undefined, 'none']);
+    }
+  });
+
+  it('takes exactly what there is, from wherever it is asked', async () => {
+    const userId = await account(95);
+    await desk(0).plans.activate(ACTOR, { userId, code: await card({ weekly_quota_limit: 60 }) });
+    const outcomes = await times(60, (i) => desk(i).ledger.reserve(`task_${userId}_${i}`, userId, 10));
+    assert.equal(outcomes.filter((each) => each === undefined).length, 15);
+    assert.equal((await desk(0).ledger.quota.wallet(userId)).balance, 5);
+    await booksAddUp();
+  });
+
+  it('keeps its books while packages come and end under reservations', async () => {
+    const people = [await account(1_000), await account(1_000)];
+    const [low, high] = [await card({ level: 1 }), await card({ level: 2, weekly_quota_limit: 150 })];
+    await times(120, async (i) => {
+      const userId = people[i % 2] ?? 0;
+      const ref = `task_${userId}_${i}`;
+      if (i % 8 === 0) await desk(i).plans.activate(ACTOR, { userId, code: i % 16 === 0 ? low : high });
+      if (i % 30 === 0) await desk(i).plans.activate(ACTOR, { userId, code: 'none' });
+      if (i % 20 === 7) clock.advance(DAY / 2);
+      const reserved: unknown = await desk(i).ledger.reserve(ref, userId, 10 + (i % 5) * 7);
+      if (reserved !== undefined) return;
+      if (i % 3 === 0) await Promise.all([desk(i).ledger.refund(ref), desk(i + 1).ledger.settle(ref, 3)]);
+      else if (i % 3 === 1) await desk(i + 1).ledger.settle(ref, i % 2 === 0 ? 100 : 5);
+    });
+    await booksAddUp();
+  });
+
+  it('tells of an end once, whoever sees it', async () => {
+    const userId = await account();
+    await desk(0).plans.activate(ACTOR, { userId, code: await card({ duration_days: 1 }) });
+    clock.advance(DAY);
+    notices.length = 0;
+    await times(6, (i) => desk(i).plans.sweep());
+    const { id } = await database()
+      .kysely.selectFrom('package_holdings')
+      .select('id')
+      .where('user_id', '=', userId)
+      .executeTakeFirstOrThrow();
+    assert.equal(notices.filter((each) => each === `package.ended:${id}`).length, 1);
+  });
+});
