@@ -132,7 +132,12 @@ describe('the official openai client', () => {
       assert.equal(refused.status, 400);
       assert.ok(refused.message.length > '400 '.length + 5 && !/no body/.test(refused.message), refused.message);
       const poor = await service.operator.makeToken({ quota_limit: 1 });
-      const noQuota = await errorOf(clientOf(poor).videos.create({ prompt: 'x' }));
+      const overLimit = await errorOf(clientOf(poor).videos.create({ prompt: 'x' }));
+      assert.deepEqual([overLimit.status, overLimit.code], [403, 'token_quota_not_enough']);
+      const { quota } = await service.operator.quota();
+      await service.operator.grant(-quota);
+      const noQuota = await errorOf(openai.videos.create({ prompt: 'x' }));
+      await service.operator.grant(quota);
       assert.ok(noQuota instanceof PermissionDeniedError);
       assert.equal(noQuota.code, 'quota_not_enough');
       const early = await openai.videos.create({ prompt: 'later [stuck]' });
