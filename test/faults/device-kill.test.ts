@@ -1,113 +1,156 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
-import { once } from 'node:events';
 import { it } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../databases.ts';
-import { CLI, type IssuedCode } from '../device-auth/service.ts';
+import type { Tokens } from '../device-auth/service.ts';
+import { DeviceProcess } from './device-process.ts';
 
-const ROUNDS = 4;
+const ROUNDS = 3;
 const CODES = 24;
-const PASSWORD = 'root-password-1';
 
-interface Server {
-  readonly process: ChildProcess;
-  readonly address: string;
+interface Books {
+  readonly used: number;
+  readonly approved: number;
 }
 
-async function start(url: string, masterKey: string): Promise<Server> {
-  const child = spawn(process.execPath, [new URL('./device-server.fixture.ts', import.meta.url).pathname], {
-    env: {
-      ...process.env,
-      PORT: '0',
-      DATABASE_URL: url,
-      MASTER_KEY: masterKey,
-      ADMIN_PASSWORD: PASSWORD,
-      LOG_LEVEL: 'silent',
-      DEVICE_CODES_PER_ADDRESS: '100000',
-    },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  assert.ok(child.stdout);
-  const [first] = (await once(child.stdout, 'data')) as [Buffer];
-  return { process: child, address: `http://127.0.0.1:${String(first).trim()}` };
-}
-
-async function kill({ process: child }: Server): Promise<void> {
-  const gone = once(child, 'exit');
-  child.kill('SIGKILL');
-  await gone;
-}
-
-async function post(server: Server, path: string, body: unknown, headers: Record<string, string> = {}) {
-  const response = await fetch(server.address + path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  });
-  const answer = (await response.json()) as { success: boolean; error?: string; data?: unknown };
-  return {
-    answer,
-    cookie: response.headers
-      .getSetCookie()
-      .map((line) => line.split(';')[0])
-      .join('; '),
-  };
-}
-
-/** Every code says the same in all tables: tokens exist where it was used, once, and nowhere else. */
-async function assertWhole(url: string): Promise<{ used: number; approved: number }> {
+/**
+ * Every sign-in says the same in all tables: tokens exist where a code was used or nowhere, each device has one
+ * llm_token and exactly one refresh_token that is still good.
+ */
+async function assertWhole(url: string): Promise<Books> {
   const database = openDatabase<Tables>(url);
-  const codes = await database.kysely.selectFrom('device_codes').select(['id', 'status']).execute();
-  const devices = await database.kysely.selectFrom('device_authorizations').select(['id', 'llm_token_id']).execute();
-  const refresh = await database.kysely.selectFrom('device_refresh_tokens').select('authorization_id').execute();
-  const llm = await database.kysely.selectFrom('tokens').select('id').where('kind', '=', 'llm').execute();
+  const { kysely } = database;
+  const codes = await kysely.selectFrom('device_codes').select(['id', 'status']).execute();
+  const devices = await kysely.selectFrom('device_authorizations').select(['id', 'llm_token_id']).execute();
+  const unused = await kysely
+    .selectFrom('device_refresh_tokens')
+    .innerJoin('device_authorizations', 'device_authorizations.id', 'device_refresh_tokens.authorization_id')
+    .select('device_authorizations.id')
+    .where('used_at', 'is', null)
+    .execute();
+  const llm = await kysely
+    .selectFrom('tokens')
+    .select('id')
+    .where('kind', '=', 'llm')
+    .where('revoked_at', 'is', null)
+    .execute();
   await database.close();
   const sorted = (ids: readonly number[]) => ids.toSorted((a, b) => a - b);
   const used = sorted(codes.filter(({ status }) => status === 'used').map(({ id }) => id));
   assert.deepEqual(sorted(devices.map(({ id }) => id)), used);
-  assert.deepEqual(sorted(refresh.map((row) => row.authorization_id)), used);
+  assert.deepEqual(sorted(unused.map(({ id }) => id)), used);
   assert.deepEqual(sorted(llm.map(({ id }) => id)), sorted(devices.map((row) => row.llm_token_id)));
-  return { used: used.length, approved: codes.filter(({ status }) => status === 'approved').length };
+  const approved = codes.filter(({ status }) => status === 'approved').length;
+  return { used: used.length, approved };
 }
 
+/** Waits until a random number of answers is there, so that the kill falls between two of them however busy the machine is. */
+function amidst(work: readonly (Promise<unknown> | undefined)[]): Promise<void> {
+  let left = randomInt(work.length);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (left === 0) resolve();
+  for (const each of work) {
+    each?.then(() => {
+      left -= 1;
+      if (left === 0) resolve();
+    }, failed);
+  }
+  return promise;
+}
+
+const failed = () => undefined;
+const times = <T>(count: number, run: (index: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => run(index)));
+
 forEachDatabase((_dialect, _open, freshUrl) => {
+  const masterKey = randomBytes(32).toString('base64');
+
   it('killed while it mints, leaves each code with all of its tokens or none', { timeout: 120_000 }, async () => {
     const url = await freshUrl();
-    const masterKey = randomBytes(32).toString('base64');
     let answered = 0;
-    let server = await start(url, masterKey);
+    let server = await DeviceProcess.start(url, masterKey);
     for (let round = 0; round < ROUNDS; round++) {
-      const login = await post(server, '/api/user/login', { username: 'root', password: PASSWORD });
-      const { id } = login.answer.data as { id: number };
-      const owner = { cookie: login.cookie, 'service-api-user': String(id) };
-      const codes = await Promise.all(
-        Array.from({ length: CODES }, async () => {
-          const { answer } = await post(server, '/api/auth/device/code', { client_id: CLI.client_id });
-          const code = answer.data as IssuedCode;
-          await post(server, '/api/auth/device/approve', { user_code: code.user_code }, owner);
-          return code;
-        }),
-      );
-      const poll = async ({ device_code }: IssuedCode) =>
-        (await post(server, '/api/auth/device/token', { device_code, ...CLI })).answer.success;
-      const polls = codes.map((code) => poll(code).catch(() => false));
-      await delay(randomInt(12));
-      await kill(server);
-      answered += (await Promise.all(polls)).filter(Boolean).length;
+      const owner = await server.logIn();
+      const codes = await times(CODES, () => server.approved(owner));
+      const polls = codes.map((code) => server.poll(code).catch(failed));
+      await amidst(polls);
+      await server.kill();
+      answered += (await Promise.all(polls)).filter((said) => said?.success).length;
       const { used, approved } = await assertWhole(url);
       assert.ok(answered <= used, 'nobody was handed tokens that were not kept');
       assert.equal(used + approved, CODES * (round + 1));
-      server = await start(url, masterKey);
+      server = await DeviceProcess.start(url, masterKey);
       // What was not collected can be, once; what was lost on the way is spent.
-      const later = await Promise.all(codes.map(poll));
-      assert.equal(later.filter(Boolean).length, approved);
+      const later = await Promise.all(codes.map((code) => server.poll(code)));
+      assert.equal(later.filter(({ success }) => success).length, approved);
       answered = CODES * (round + 1);
-      assert.deepEqual(await Promise.all(codes.map(poll)), Array(CODES).fill(false));
+      const again = await Promise.all(codes.map((code) => server.poll(code)));
+      assert.ok(again.every(({ error }) => error === 'invalid_grant'));
     }
-    await kill(server);
+    await server.kill();
+  });
+
+  it('killed while it rotates, leaves each device one pair: the old one or the new', { timeout: 120_000 }, async () => {
+    const url = await freshUrl();
+    let server = await DeviceProcess.start(url, masterKey);
+    let owner = await server.logIn();
+    for (let round = 0; round < ROUNDS; round++) {
+      const devices = await times(CODES, () => server.signIn(owner));
+      const rotations = devices.map((tokens) => server.refresh(tokens).catch(failed));
+      await amidst(rotations);
+      await server.kill();
+      const answers = await Promise.all(rotations);
+      await assertWhole(url);
+      server = await DeviceProcess.start(url, masterKey);
+      owner = await server.logIn();
+      await times(CODES, async (index) => {
+        const old = devices[index] as Tokens;
+        const fresh = answers[index]?.data;
+        const retried = await server.refresh(old);
+        // Who was answered holds the pair that counts, and the old one is spent.
+        if (fresh !== undefined) {
+          assert.equal(retried.error, 'invalid_grant');
+          assert.deepEqual(await server.opens({ ...old, ...fresh }, owner), [true, true]);
+          return;
+        }
+        // Who was not may retry: the rotation never was, or it was and the retry ends nothing.
+        if (retried.data !== undefined) {
+          assert.deepEqual(await server.opens({ ...old, ...retried.data }, owner), [true, true]);
+          return;
+        }
+        assert.deepEqual(await server.opens(old, owner), [false, true]);
+      });
+      await assertWhole(url);
+    }
+    await server.kill();
+  });
+
+  it('killed while it signs out or replaces, ends devices whole or not at all', { timeout: 120_000 }, async () => {
+    const url = await freshUrl();
+    let server = await DeviceProcess.start(url, masterKey);
+    let owner = await server.logIn();
+    for (let round = 0; round < ROUNDS; round++) {
+      const leaving = await times(CODES / 2, () => server.signIn(owner));
+      const replaced = await times(CODES / 2, (index) => server.signIn(owner, `machine-${round}-${index}`));
+      const codes = await times(CODES / 2, async (index) => (await server.code(`machine-${round}-${index}`)).data);
+      const work = [
+        ...leaving.map((tokens) => server.logOut(tokens).catch(failed)),
+        ...codes.map((code) => (code === undefined ? undefined : server.decide('approve', code, owner).catch(failed))),
+      ];
+      await amidst(work);
+      await server.kill();
+      const answers = await Promise.all(work);
+      server = await DeviceProcess.start(url, masterKey);
+      owner = await server.logIn();
+      for (const [index, tokens] of [...leaving, ...replaced].entries()) {
+        const [account, models] = await server.opens(tokens, owner);
+        assert.equal(account, models, 'all of it or none');
+        if (answers[index]?.success) assert.equal(account, false, 'what was acknowledged holds');
+      }
+      await assertWhole(url);
+    }
+    await server.kill();
   });
 });
