@@ -47,12 +47,12 @@ async function assertWhole(url: string): Promise<Books> {
 }
 
 /** Waits until a random number of answers is there, so that the kill falls between two of them however busy the machine is. */
-function amidst(work: readonly (Promise<unknown> | undefined)[]): Promise<void> {
+function amidst(work: readonly Promise<unknown>[]): Promise<void> {
   let left = randomInt(work.length);
   const { promise, resolve } = Promise.withResolvers<void>();
   if (left === 0) resolve();
   for (const each of work) {
-    each?.then(() => {
+    each.then(() => {
       left -= 1;
       if (left === 0) resolve();
     }, failed);
@@ -134,10 +134,14 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     for (let round = 0; round < ROUNDS; round++) {
       const leaving = await times(CODES / 2, () => server.signIn(owner));
       const replaced = await times(CODES / 2, (index) => server.signIn(owner, `machine-${round}-${index}`));
-      const codes = await times(CODES / 2, async (index) => (await server.code(`machine-${round}-${index}`)).data);
+      const codes = await times(CODES / 2, async (index) => {
+        const { data } = await server.code(`machine-${round}-${index}`);
+        assert.ok(data);
+        return data;
+      });
       const work = [
         ...leaving.map((tokens) => server.logOut(tokens).catch(failed)),
-        ...codes.map((code) => (code === undefined ? undefined : server.decide('approve', code, owner).catch(failed))),
+        ...codes.map((code) => server.decide('approve', code, owner).catch(failed)),
       ];
       await amidst(work);
       await server.kill();
