@@ -11,6 +11,7 @@ export interface OutputOptions {
 export class Output {
   readonly #options: OutputOptions;
   #live = false;
+  #pieces = false;
   #last = '';
   constructor(options: OutputOptions) {
     this.#options = options;
@@ -25,6 +26,21 @@ export class Output {
   result(value: unknown, text: string): void {
     this.#endLive();
     process.stdout.write(this.#options.json ? `${JSON.stringify(value)}\n` : text === '' ? '' : `${toSafe(text)}\n`);
+  }
+
+  /** A part of a result that arrives bit by bit; `endPieces` follows. Programs get the whole there. */
+  piece(text: string): void {
+    if (this.#options.json) return;
+    this.#endLive();
+    this.#pieces = true;
+    process.stdout.write(toSafe(text));
+  }
+
+  /** Ends the line of the pieces; `value` is the result for programs, left out when there is none. */
+  endPieces(value?: unknown): void {
+    if (this.#options.json && value !== undefined) process.stdout.write(`${JSON.stringify(value)}\n`);
+    if (this.#pieces) process.stdout.write('\n');
+    this.#pieces = false;
   }
 
   say(line: string): void {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, type CommanderError } from 'commander';
 import { addAdminCommands } from './commands/admin.ts';
+import { addChatCommand } from './commands/chat.ts';
 import { addDeviceCommands } from './commands/devices.ts';
 import { addLoginCommand } from './commands/login.ts';
 import { addLogoutCommand } from './commands/logout.ts';
@@ -24,7 +25,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 const EPILOGUE = `
 Environment:
   REELGATE_URL           the service
-  REELGATE_API_KEY       an sk- key for videos and models, in place of a sign-in
+  REELGATE_API_KEY       an sk- key for videos, chat and models, in place of a sign-in
   REELGATE_ACCESS_TOKEN  a user access token for account commands; with REELGATE_USER_ID
   REELGATE_CONFIG_DIR    where the sign-in is kept
   REELGATE_KEYCHAIN=0    keep tokens in a file only you can read, not in the keychain
@@ -44,7 +45,7 @@ Start with:
  */
 export function program(asJson: boolean): Command {
   const root = new Command('reelgate')
-    .description('Videos, account and mailbox of a Reelgate service from the command line')
+    .description('Videos, chat, account and mailbox of a Reelgate service from the command line')
     .version(version)
     .option('--url <address>', 'the service; else REELGATE_URL, the last sign-in, http://127.0.0.1:3000')
     .option('--json', 'one JSON document on standard output')
@@ -63,6 +64,7 @@ export function program(asJson: boolean): Command {
     addLogoutCommand,
     addWhoamiCommand,
     addVideoCommands,
+    addChatCommand,
     addModelsCommand,
     addDeviceCommands,
     addTokenCommands,

@@ -2,7 +2,7 @@
 export class ReelgateError extends Error {
   /** HTTP status; 0 when there was no answer at all. */
   readonly status: number;
-  /** The service's code, or `network`, `timeout`, `task_failed`, `not_json`. */
+  /** The service's code, or `network`, `timeout`, `task_failed`, `not_json`, `broken_off`. */
   readonly code: string;
   readonly retryAfterSeconds: number | undefined;
   readonly requestId: string | undefined;

@@ -1,5 +1,6 @@
 import { Account } from './account.ts';
 import { BetaApplications } from './beta-applications.ts';
+import { Chat } from './chat.ts';
 import { DeviceAuth, type DeviceClient } from './device-auth.ts';
 import { Mailbox } from './mailbox.ts';
 import { Notifications } from './notifications.ts';
@@ -10,6 +11,7 @@ import { Videos } from './videos.ts';
 
 export type { ApiToken, Device, NewToken, Self } from './account.ts';
 export type { BetaApplicationInfo } from './beta-applications.ts';
+export type { ChatAnswer, ChatEvent, ChatMessage, ChatRequest, ChatUsage } from './chat.ts';
 export type { DeviceClient, DeviceCode, DevicePair, DeviceTokens, PollOptions } from './device-auth.ts';
 export { DeviceAuth } from './device-auth.ts';
 export { ReelgateError } from './errors.ts';
@@ -32,6 +34,7 @@ export type { CreateVideo, Video, WaitOptions } from './videos.ts';
 export class Reelgate {
   readonly transport: Transport;
   readonly videos: Videos;
+  readonly chat: Chat;
   readonly account: Account;
   readonly mailbox: Mailbox;
   readonly packages: Packages;
@@ -51,6 +54,7 @@ export class Reelgate {
     const read = typeof credentials === 'function' ? credentials : () => credentials ?? {};
     this.transport = new Transport({ ...rest, baseUrl: options.baseUrl.replace(/\/+$/, ''), credentials: read });
     this.videos = new Videos(this.transport);
+    this.chat = new Chat(this.transport);
     this.account = new Account(this.transport);
     this.mailbox = new Mailbox(this.transport);
     this.packages = new Packages(this.transport);
