@@ -172,6 +172,25 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal((await service.settled()).length, before);
   });
 
+  test(`${name}: what was used shows by day, model and token, to its owner and to administrators`, async () => {
+    const key = await service.operator.makeToken({ name: 'counted' });
+    const { data } = await service.operator.ask<{ id: number }[]>('GET', '/api/tokens');
+    const token = data[0]?.id;
+    for (const chunks of [3, 4])
+      await model(service.baseUrl, key, 'POST', '/v1/chat/completions', question(`[chunks=${chunks}]`));
+    await service.settled();
+    const today = new Date().toISOString().slice(0, 10);
+    type Figures = { rows: Record<string, unknown>[]; total: Record<string, number> };
+    for (const path of ['/api/usage?', `/api/admin/usage?user_id=${service.operator.id}&by=day,model,token&`]) {
+      const { rows, total } = await service.operator.call<Figures>('GET', `${path}token_id=${token}`);
+      assert.equal(rows.length, 1, path);
+      const { day, model: name, token_id, requests, quota, prompt_tokens, completion_tokens } = rows[0] ?? {};
+      assert.deepEqual([day, name, token_id, requests, completion_tokens], [today, 'sandbox-chat', token, 2, 7]);
+      assert.equal(quota, Number(prompt_tokens) + 4 * 7);
+      assert.equal(total.quota, quota);
+    }
+  });
+
   test(`${name}: a request id used twice is two calls in the books`, async () => {
     for (const _ of [1, 2]) {
       const { status, headers } = await service.ask('[chunks=1]', {}, { 'x-request-id': 'my-id' });

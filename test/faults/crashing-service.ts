@@ -8,6 +8,7 @@ const FIXTURE = fileURLToPath(new URL('./server.fixture.ts', import.meta.url));
 
 export interface CrashingService {
   readonly baseUrl: string;
+  readonly pid: number;
   /** Resolves with the signal that ended the process. */
   readonly ended: Promise<NodeJS.Signals | null>;
   stop(): Promise<void>;
@@ -35,6 +36,7 @@ export async function startCrashing(
   if (port === undefined) throw new Error(`the service did not start: ${first}`);
   return {
     baseUrl: `http://127.0.0.1:${port}`,
+    pid: child.pid ?? 0,
     ended,
     async stop() {
       child.kill('SIGTERM');
