@@ -73,6 +73,10 @@ const accept = prepare<Tables, { [K in keyof Acceptance]: Acceptance[K] }>()((db
     .where('status', '=', 'NOT_START'),
 );
 
+const seqByPublicId = prepare<Tables, { id: string }>()((db, p) =>
+  db.selectFrom('tasks').select('seq').where('public_id', '=', p('id')),
+);
+
 const ownByPublicId = prepare<Tables, { id: string; token: number }>()((db, p) =>
   db
     .selectFrom('tasks')
@@ -190,11 +194,7 @@ export class TaskStore {
   }
 
   async publicIdTaken(publicId: string): Promise<boolean> {
-    const found = await this.#database.kysely
-      .selectFrom('tasks')
-      .select('seq')
-      .where('public_id', '=', publicId)
-      .executeTakeFirst();
+    const found = await seqByPublicId.first(this.#database.kysely, { id: publicId });
     return found !== undefined;
   }
 
