@@ -1,6 +1,7 @@
 import 'i18next';
 import type account from './en/account.ts';
 import type admin from './en/admin.ts';
+import type desk from './en/desk.ts';
 import type mailbox from './en/mailbox.ts';
 import type messages from './en/messages.ts';
 import type packages from './en/packages.ts';
@@ -18,6 +19,7 @@ interface Resources {
   mailbox: typeof mailbox;
   messages: typeof messages;
   admin: typeof admin;
+  desk: typeof desk;
   upstreams: typeof upstreams;
 }
 export type Namespace = keyof Resources;

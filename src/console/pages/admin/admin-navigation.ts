@@ -1,10 +1,13 @@
 import {
   IconDeviceTvOld,
+  IconFlask,
   IconGauge,
   IconHistory,
+  IconLifebuoy,
   IconListDetails,
   IconPlugConnected,
   IconReceipt2,
+  IconSpeakerphone,
   IconTags,
   IconUsers,
 } from '@tabler/icons-react';
@@ -18,6 +21,9 @@ export const ADMIN_NAVIGATION: readonly NavigationItem[] = [
   { to: '/admin/users', label: 'users', icon: IconUsers },
   { to: '/admin/tasks', label: 'tasks', icon: IconListDetails },
   { to: '/admin/ledger', label: 'ledger', icon: IconReceipt2 },
+  { to: '/admin/tickets', label: 'adminTickets', icon: IconLifebuoy },
+  { to: '/admin/beta-applications', label: 'adminBeta', icon: IconFlask },
+  { to: '/admin/announcements', label: 'announcements', icon: IconSpeakerphone },
   { to: '/admin/audit', label: 'audit', icon: IconHistory },
   { to: '/admin/device-clients', label: 'deviceClients', icon: IconDeviceTvOld },
 ];

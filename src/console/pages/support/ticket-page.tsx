@@ -9,8 +9,8 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { Page } from '../../parts/page.tsx';
+import { TicketState, TicketTurn } from '../../parts/ticket-state.tsx';
 import { ReplyForm } from './reply-form.tsx';
-import { TicketState, TicketTurn } from './ticket-state.tsx';
 
 /** One conversation with the operators; answers appear by themselves. */
 export function TicketPage() {

@@ -10,7 +10,7 @@ import { Failure } from '../../parts/failure.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Pager } from '../../parts/pager.tsx';
-import { TicketState, TicketTurn } from './ticket-state.tsx';
+import { TicketState, TicketTurn } from '../../parts/ticket-state.tsx';
 
 /** What one has asked the operators. */
 export function TicketsPage() {

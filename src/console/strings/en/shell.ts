@@ -54,6 +54,9 @@ export default {
     ledger: 'Ledger',
     audit: 'Audit log',
     deviceClients: 'Device clients',
+    adminTickets: 'Requests',
+    adminBeta: 'Beta applications',
+    announcements: 'Announcements',
   },
   notFound: {
     title: 'There is no such page',

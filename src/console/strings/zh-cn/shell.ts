@@ -52,6 +52,9 @@ export default {
     ledger: '账本',
     audit: '审计日志',
     deviceClients: '设备客户端',
+    adminTickets: '用户工单',
+    adminBeta: '内测审批',
+    announcements: '公告',
   },
   notFound: { title: '没有这个页面', text: '地址可能有误，或内容已被移除。', action: '前往工作室' },
 } satisfies Translated<typeof en>;

@@ -1,7 +1,7 @@
 import { Badge, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import type { TicketStatus } from '../../../contract/tickets.ts';
-import type { TicketRow } from '../../data/support.ts';
+import type { TicketStatus } from '../../contract/tickets.ts';
+import type { TicketRow } from '../data/support.ts';
 
 const COLOR: Readonly<Record<TicketStatus, string>> = {
   open: 'blue',

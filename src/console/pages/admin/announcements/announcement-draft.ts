@@ -1,0 +1,30 @@
+import type { adminListAnnouncements } from '../../../../contract/notifications.ts';
+import type { RowOf } from '../../../data/admin.ts';
+
+export type Announcement = RowOf<typeof adminListAnnouncements>;
+
+/** An announcement as its form holds it. */
+export interface AnnouncementDraft {
+  readonly title: string;
+  readonly content: string;
+  readonly inChinese: boolean;
+  readonly titleChinese: string;
+  readonly contentChinese: string;
+  readonly target: string;
+}
+
+export const toAnnouncementDraft = (known: Announcement | undefined): AnnouncementDraft => ({
+  title: known?.title ?? '',
+  content: known?.content ?? '',
+  inChinese: known?.zh_cn != null,
+  titleChinese: known?.zh_cn?.title ?? '',
+  contentChinese: known?.zh_cn?.content ?? '',
+  target: known?.target_url ?? '',
+});
+
+export const toAnnouncement = (draft: AnnouncementDraft) => ({
+  title: draft.title.trim(),
+  content: draft.content.trim(),
+  zh_cn: draft.inChinese ? { title: draft.titleChinese.trim(), content: draft.contentChinese.trim() } : null,
+  target_url: draft.target.trim(),
+});
