@@ -3,6 +3,7 @@ import type { GenerationBody } from '../../contract/video.ts';
 import { invalid } from '../platform/errors.ts';
 import type { UploadedFile } from '../platform/http/multipart.ts';
 import { fromUpload, readMedia } from './media.ts';
+import { refuseInsideAddresses } from './named-addresses.ts';
 import type { Json, Media, VideoRequest } from './vendor.ts';
 
 export type CallerBody = Partial<Static<typeof GenerationBody>> & { readonly [key: string]: unknown };
@@ -41,6 +42,7 @@ const COMMON = new Set([
 export function readWish(body: CallerBody, files: readonly UploadedFile[], defaultModel: string | undefined): Wish {
   const model = body.model ?? defaultModel;
   if (model === undefined) throw invalid('model is required.', 'model');
+  refuseInsideAddresses(body);
   if (body.duration !== undefined && body.seconds !== undefined && Number(body.seconds) !== body.duration) {
     throw invalid('duration and seconds contradict each other.', 'seconds');
   }

@@ -14,7 +14,7 @@ import {
   type OutboundResponse,
   type StrangerRequest,
 } from './outbound.ts';
-import { isPublicAddress } from './public-address.ts';
+import { isCloudMetadata, isPublicAddress } from './public-address.ts';
 import { configuredTarget, type StrangerTarget, strangerHeaders, strangerTarget } from './target.ts';
 import { Agent } from './undici.ts';
 
@@ -70,7 +70,7 @@ class Door implements Outbound {
       const dial = { resolve, allows: rule, timeoutMs: DIAL_TIMEOUT_MS, signal: this.#closing.signal };
       return new Agent({ connect: guardedConnector(dial), connections: sockets, allowH2: false, pipelining: 1 });
     };
-    this.#open = opened(own, () => true, sockets);
+    this.#open = opened(own, (address) => !isCloudMetadata(address), sockets);
     this.#guarded = opened(own, allows, sockets);
     this.#strangers = opened(foreign, allows, STRANGER_SOCKETS_PER_ORIGIN);
     this.#strangerPorts = new Set((options.strangerPorts ?? [80, 443]).map(String));

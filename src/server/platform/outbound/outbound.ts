@@ -106,7 +106,7 @@ export interface ExchangeHandler {
  * The one door out.
  *
  * `configured`, `json` and `stream` serve hosts from our own configuration and may carry credentials; private addresses
- * and plain http only with `private: true` on the channel; redirects are answers like any other. `stranger` serves
+ * and plain http only with `private: true` on the channel, never a cloud's metadata service; redirects are answers like any other. `stranger` serves
  * addresses a caller or an upstream named: http(s) on ports 80 and 443 to public unicast addresses only, checked on the
  * address that is dialled, redirects (at most 3) re-checked, no credentials. All fail with OutboundError and nothing else.
  */

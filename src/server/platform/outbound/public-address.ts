@@ -20,3 +20,13 @@ export function isPublicAddress(text: string): boolean {
   const address = ipaddr.IPv6.parse(text);
   return address.match(IPV6_GLOBAL_UNICAST) && address.range() === 'unicast';
 }
+
+/** Where clouds hand out the machine's own secrets: all of IPv4's link-local block, and addresses outside of it. */
+const METADATA: ReadonlySet<string> = new Set([AZURE_WIRE_SERVER, '100.100.100.200', '192.0.0.192', 'fd00:ec2::254']);
+
+/** Whether an address serves a machine's secrets to the machine itself; no upstream lives there, not even a private one. */
+export function isCloudMetadata(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false;
+  const address = ipaddr.process(text);
+  return METADATA.has(address.toString()) || (address.kind() === 'ipv4' && address.range() === 'linkLocal');
+}

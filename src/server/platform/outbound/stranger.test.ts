@@ -6,7 +6,7 @@ import type { Resolve } from './connector.ts';
 import { openOutbound } from './door.ts';
 import { HOSTILE_ADDRESSES, hostileUrls, PUBLIC_ADDRESSES } from './hostile-urls.ts';
 import { OutboundError, type StrangerRequest } from './outbound.ts';
-import { isPublicAddress } from './public-address.ts';
+import { isCloudMetadata, isPublicAddress } from './public-address.ts';
 
 /** In these tests 127.0.0.1 plays the public internet, and everything else on loopback is inside. */
 const PUBLIC = '127.0.0.1';
@@ -50,6 +50,15 @@ async function text(door: ReturnType<typeof openOutbound>, request: Partial<Stra
   const response = await door.stranger({ method: 'GET', connectTimeoutMs: 1_000, ...request });
   return { ...response, text: Buffer.concat(await response.body.toArray()).toString() };
 }
+
+describe('isCloudMetadata', () => {
+  it('knows the services of clouds by all their spellings, and nothing else', () => {
+    for (const address of ['169.254.169.254', '169.254.170.2', '::ffff:a9fe:a9fe', '168.63.129.16', 'fd00:ec2::254'])
+      assert.equal(isCloudMetadata(address), true, address);
+    for (const address of ['127.0.0.1', '10.0.0.1', '::1', 'fe80::1', '8.8.8.8', 'fd00::1', 'metadata', ''])
+      assert.equal(isCloudMetadata(address), false, address);
+  });
+});
 
 describe('isPublicAddress', () => {
   it('accepts global unicast and refuses every other address and spelling', () => {

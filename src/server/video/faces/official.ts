@@ -1,5 +1,6 @@
 import { invalid } from '../../platform/errors.ts';
 import { readMedia } from '../media.ts';
+import { refuseInsideAddresses } from '../named-addresses.ts';
 import type { Wish } from '../requests.ts';
 import type { Json } from '../vendor.ts';
 
@@ -14,6 +15,7 @@ const text = (body: Body, key: string): string | undefined => {
 
 /** Kling's own body: `model_name`, `prompt`, `image`, `duration` as a string, and so on; it reaches the vendor as it came. */
 export function klingWish(body: Body, family: 'text' | 'image'): Wish {
+  refuseInsideAddresses(body);
   const image = text(body, 'image');
   if (family === 'image' && image === undefined && text(body, 'image_tail') === undefined)
     throw invalid('image is required.', 'image');
@@ -37,6 +39,7 @@ export function klingWish(body: Body, family: 'text' | 'image'): Wish {
 export function jimengWish(body: Body): Wish {
   const model = text(body, 'req_key');
   if (model === undefined) throw invalid('req_key is required.', 'req_key');
+  refuseInsideAddresses(body);
   return {
     model,
     prompt: text(body, 'prompt') ?? '',
