@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { Note, Quota, Time } from './account-fields.ts';
+import { Note, PLAIN, Quota, Time } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
 
@@ -40,7 +40,7 @@ export const listPackageCards = endpoint({
 const Seconds = Type.Integer({ minimum: 0, maximum: 366 * 86_400 });
 const CardFields = {
   package_code: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' }),
-  name: Type.String({ minLength: 1, maxLength: 100 }),
+  name: Type.String({ minLength: 1, maxLength: 100, pattern: PLAIN }),
   description: Type.String({ maxLength: 2_000 }),
   level: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
   price_amount: Type.Number({ minimum: 0, maximum: 1e9 }),
@@ -51,7 +51,10 @@ const CardFields = {
   interval_quota: Quota,
   weekly_quota_limit: Quota,
   status: Type.Union([Type.Literal(1), Type.Literal(2)]),
-  models: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 500, uniqueItems: true }),
+  models: Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: PLAIN }), {
+    maxItems: 500,
+    uniqueItems: true,
+  }),
 };
 const { package_code, name, level, duration_days, ...optional } = CardFields;
 
