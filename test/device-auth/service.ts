@@ -6,6 +6,7 @@ import { CLI_CLIENT } from '../../src/contract/cli-client.ts';
 import { type App, makeApp } from '../../src/server/app.ts';
 import { type HandClock, handClock } from '../../src/server/platform/clock.ts';
 import { readConfig } from '../../src/server/platform/config.ts';
+import type { Log } from '../../src/server/platform/log.ts';
 import { Person } from '../accounts/person.ts';
 
 export const ROOT_PASSWORD = 'root-password-1';
@@ -124,6 +125,7 @@ export interface ServiceOptions {
   readonly env?: Record<string, string>;
   readonly clock?: HandClock;
   readonly masterKey?: string;
+  readonly log?: Log;
 }
 
 /** A port that was free a moment ago, for a service that must know its own address before it listens. */
@@ -148,7 +150,7 @@ export async function startDeviceService(url: string, options: ServiceOptions = 
     MASTER_KEY: options.masterKey ?? randomBytes(32).toString('base64'),
     ...options.env,
   });
-  const app = await makeApp(config, { clock });
+  const app = await makeApp(config, { clock, ...(options.log && { log: options.log }) });
   const { port } = await app.listen();
   return new DeviceService(app, clock, `http://127.0.0.1:${port}`);
 }
