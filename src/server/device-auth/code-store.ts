@@ -53,10 +53,9 @@ const insert = prepare<Tables, NewCode>()((db, p) =>
 export const insertCode = async (db: Executor, code: NewCode): Promise<boolean> =>
   (await insert.changes(db, code)) === 1;
 
-const dropPending = prepare<Tables, { client: string; device: string; now: number }>()((db, p) =>
+const dropPending = prepare<Tables, { device: string; now: number }>()((db, p) =>
   db
     .deleteFrom('device_codes')
-    .where('client_id', '=', p('client'))
     .where('device_id', '=', p('device'))
     // Said again because the index holds these rows only.
     .where('device_id', '!=', '')
@@ -64,9 +63,9 @@ const dropPending = prepare<Tables, { client: string; device: string; now: numbe
     .where('expires_at', '>', p('now')),
 );
 
-/** Drops what the same device of the same client waits on; what has come to an end stays as a tombstone. */
-export const dropPendingOf = (db: Executor, client: string, device: string, now: number): Promise<number> =>
-  dropPending.changes(db, { client, device, now });
+/** Drops what the same device waits on; what has come to an end stays as a tombstone. */
+export const dropPendingOf = (db: Executor, device: string, now: number): Promise<number> =>
+  dropPending.changes(db, { device, now });
 
 /** A pending code this account may still decide: the condition of claim, approve and deny. */
 const decidable = (db: Executor, code: string, userId: number, now: number) =>
@@ -110,21 +109,18 @@ export async function takeApproved(db: Executor, id: number, sweepAt: number): P
   return result.numUpdatedRows === 1n;
 }
 
-/** Approvals of an account that nobody has collected; of one device of one client where they are named. */
+/** Approvals of an account that nobody has collected; of one device where it is named. */
 export const dropApprovedOf = (
   db: Executor,
   userId: number,
-  of?: { readonly clientId: string; readonly deviceId: string; readonly butId: number },
+  of?: { readonly deviceId: string; readonly butId: number },
 ): Promise<unknown> =>
   db
     .deleteFrom('device_codes')
     .where('user_id', '=', userId)
     .where('status', '=', 'approved')
     .$if(of !== undefined, (query) =>
-      query
-        .where('client_id', '=', of?.clientId ?? '')
-        .where('device_id', '=', of?.deviceId ?? '')
-        .where('id', '!=', of?.butId ?? 0),
+      query.where('device_id', '=', of?.deviceId ?? '').where('id', '!=', of?.butId ?? 0),
     )
     .execute();
 

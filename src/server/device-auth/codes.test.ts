@@ -102,23 +102,22 @@ forEachDatabase((dialect, _open, freshUrl) => {
     assert.equal(answered, 10);
   });
 
-  it('cleans what the same device waited on, and that alone', async () => {
+  it('T14: cleans what the same device waited on, whichever client asked, and that alone', async () => {
     const root = await service.root();
     const other = await root.ok<{ client_id: string }>('POST', '/api/admin/device-clients', { name: 'Other' });
     const mine = { device_id: 'laptop' };
-    const [older, elsewhere, foreign] = [
-      await service.code(mine),
-      await service.code({ device_id: 'desktop' }),
-      await service.code({ ...mine, client_id: other.client_id }),
-    ];
+    const older = await service.code(mine);
+    const elsewhere = await service.code({ device_id: 'desktop' });
+    const foreign = await service.code({ ...mine, client_id: other.client_id });
+    assert.equal(await service.status(older.user_code), 'invalid');
     const denied = await service.code(mine);
     await ada.ok('POST', '/api/auth/device/deny', { user_code: denied.user_code });
-    assert.equal(await service.status(older.user_code), 'invalid');
+    assert.equal(await service.status(foreign.user_code), 'invalid');
     const approved = await service.code(mine);
     await ada.ok('POST', '/api/auth/device/approve', { user_code: approved.user_code });
     const fresh = await service.code(mine);
-    const states = [elsewhere, foreign, denied, approved, fresh].map((code) => service.status(code.user_code));
-    assert.deepEqual(await Promise.all(states), ['pending', 'pending', 'denied', 'approved', 'pending']);
+    const states = [elsewhere, denied, approved, fresh].map((code) => service.status(code.user_code));
+    assert.deepEqual(await Promise.all(states), ['pending', 'denied', 'approved', 'pending']);
   });
 
   it('T14: an empty device_id matches nothing; ids are cut after 100 code points', async () => {
@@ -136,7 +135,7 @@ forEachDatabase((dialect, _open, freshUrl) => {
     assert.equal(await service.status(second.user_code), 'pending', 'the hundredth differs');
   });
 
-  it('ends older sign-ins of the same device at approve, of the same account and client', async () => {
+  it('T14: ends older sign-ins of the same device at approve, of the same account', async () => {
     const body = { device_id: 'tablet' };
     const old = await service.signIn(ada, body);
     const others = await service.signIn(bob, body);

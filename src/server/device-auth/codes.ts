@@ -112,7 +112,7 @@ export function makeCodes(parts: CodeParts): Codes {
     };
     if (deviceId === '') return (await insertCode(kysely, row)) ? userCode : undefined;
     return database.transaction(async (trx) => {
-      await dropPendingOf(trx, request.clientId, deviceId, now);
+      await dropPendingOf(trx, deviceId, now);
       return (await insertCode(trx, row)) ? userCode : undefined;
     });
   };
@@ -166,12 +166,12 @@ export function makeCodes(parts: CodeParts): Codes {
     });
   };
 
-  /** The same device of the same client signs in anew: what it had before ends. Then its owner is told. */
+  /** The same device signs in anew, by whichever client: what it had before ends. Then its owner is told. */
   const replaceOlder = async (trx: Trx, code: CodeRow, userId: number): Promise<void> => {
     const { client_id, device_id, id } = code;
     if (device_id !== '') {
-      await dropApprovedOf(trx, userId, { clientId: client_id, deviceId: device_id, butId: id });
-      await endDevices(trx, { user_id: userId, client_id, device_id });
+      await dropApprovedOf(trx, userId, { deviceId: device_id, butId: id });
+      await endDevices(trx, { user_id: userId, device_id });
     }
     await notifier.notify(trx, newDeviceNotice({ ...code, user_id: userId }, await clients.nameOf(trx, client_id)));
   };

@@ -91,7 +91,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal(await service.status(code.user_code), 'pending');
     await tab.submit('approve');
     assert.match(tab.html, /Return to your device/);
-    assert.match(tab.html, /href="\/devices"/);
+    assert.match(tab.html, /href="\/account\/devices"/);
     assert.equal((await service.poll(code.device_code)).data?.username, 'ada');
   });
 

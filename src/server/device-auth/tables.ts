@@ -135,7 +135,7 @@ async function createCodes(trx: Trx, { int64, text, autoIncrement }: Dialect): P
     .execute();
   const index = (name: string) => trx.schema.createIndex(name).on('device_codes');
   // Only rows that can be matched at all are in these two, so that making a code touches few indexes.
-  await index('device_codes_by_device').columns(['client_id', 'device_id']).where('device_id', '!=', '').execute();
+  await index('device_codes_by_device').column('device_id').where('device_id', '!=', '').execute();
   await index('device_codes_by_user').column('user_id').where('user_id', 'is not', null).execute();
   await index('device_codes_by_end').column('sweep_at').execute();
 }
