@@ -47,7 +47,7 @@ try {
   const metrics = await (
     await fetch(`${service.origin}/metrics`, { headers: { authorization: 'Bearer bench' } })
   ).text();
-  const delay = Number(/nodejs_eventloop_lag_p99_seconds (\S+)/.exec(metrics)?.[1] ?? Number.NaN) * 1000;
+  const delay = Number(/^nodejs_eventloop_lag_p99_seconds (\S+)/m.exec(metrics)?.[1] ?? Number.NaN) * 1000;
   process.stdout.write(
     `${looked} of ${TASKS} tasks over ${CHANNELS} channels looked at in ${seconds.toFixed(1)} s; event-loop delay p99 ${delay.toFixed(0)} ms; memory at most ${memory} MB; ${(((cpuSeconds(service.pid) - cpuBefore) / looked) * 1e6).toFixed(0)} µs CPU a look\n`,
   );

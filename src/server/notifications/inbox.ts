@@ -50,7 +50,8 @@ export interface Inboxes {
     unreadOnly: boolean,
     page: Page,
   ): Promise<{ rows: Shown[]; total: number; unread: number; hasMore: boolean }>;
-  unread(reader: Reader): Promise<number>;
+  /** `announcedTo`: the newest announcement that is counted in. */
+  unread(reader: Reader): Promise<{ readonly unread: number; readonly announcedTo: number }>;
   markAll(reader: Reader): Promise<void>;
   /** @param id as it stands in the address @throws notification_invalid */
   markOne(reader: Reader, id: string): Promise<void>;
@@ -93,6 +94,7 @@ export function makeInboxes(
     return {
       inbox,
       since,
+      announcedTo: announced.newest,
       total: inbox.total_user + (withAdmin ? inbox.total_admin : 0) + announced.total,
       unread: inbox.unread_user + (withAdmin ? inbox.unread_admin : 0) + announced.unread,
     };
@@ -120,7 +122,7 @@ export function makeInboxes(
       });
       return { rows: await toShown(inbox, rows), total, unread, hasMore: offset + rows.length < total };
     },
-    unread: async (reader) => (await counted(reader)).unread,
+    unread: counted,
     async markAll({ userId, withAdmin }) {
       await database.transaction(async (trx) => {
         await countIn(trx, userId, 0, 0);

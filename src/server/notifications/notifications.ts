@@ -36,7 +36,7 @@ export function makeNotifications(parts: NotificationParts): Notifications {
   const { database, clock, audit, standing, log } = parts;
   const news = makeNews(parts.signals);
   const inboxes = makeInboxes(database, standing, news);
-  const streams = makeStreams({ database, inboxes, news, clock, log });
+  const streams = makeStreams({ database, inboxes, news, log });
   return {
     notifier: makeWriter(clock, news, standing),
     inboxes,

@@ -34,7 +34,7 @@ export function addNotificationRoutes(routes: Routes, parts: NotificationRoutePa
 
   routes.add(lines.countUnread, async ({ caller, query }) => ({
     success: true as const,
-    data: await inboxes.unread(readerOf(caller, query.audience)),
+    data: (await inboxes.unread(readerOf(caller, query.audience))).unread,
   }));
 
   routes.add(lines.countPending, async ({ caller }) => ({

@@ -187,13 +187,16 @@ export interface ListQuery {
   readonly limit: number;
 }
 
-/** A page, newest first: each source gives no more rows than the page can need, then they are merged by id. */
+/**
+ * A page, newest first: each source gives no more ids than the page can need, read from its index alone; they are merged,
+ * and only the rows of the page are fetched.
+ */
 export async function listPage(db: Executor, query: ListQuery): Promise<NotificationRow[]> {
   const { inbox, joinedAt, withAdmin, unreadOnly, offset, limit } = query;
   const own = (forAdmin: 0 | 1, readTo: number) =>
     db
       .selectFrom('notifications')
-      .selectAll()
+      .select('id')
       .where('user_id', '=', inbox.user_id)
       .where('for_admin', '=', forAdmin)
       .$if(unreadOnly, (rows) => rows.where('is_read', '=', 0).where('id', '>', readTo))
@@ -201,7 +204,7 @@ export async function listPage(db: Executor, query: ListQuery): Promise<Notifica
       .limit(offset + limit);
   const announced = db
     .selectFrom('notifications')
-    .selectAll()
+    .select('id')
     .where('user_id', '=', 0)
     .where('for_admin', '=', 0)
     .where('created_at', '>=', joinedAt)
@@ -210,16 +213,11 @@ export async function listPage(db: Executor, query: ListQuery): Promise<Notifica
     .limit(offset + limit);
   let merged = db
     .selectFrom(own(0, inbox.read_to_user).as('own'))
-    .selectAll()
-    .unionAll(db.selectFrom(announced.as('announced')).selectAll());
-  if (withAdmin) merged = merged.unionAll(db.selectFrom(own(1, inbox.read_to_admin).as('todo')).selectAll());
-  return db
-    .selectFrom(merged.as('merged'))
-    .selectAll()
-    .orderBy('id', 'desc')
-    .limit(limit)
-    .offset(offset)
-    .execute() as Promise<NotificationRow[]>;
+    .select('id')
+    .unionAll(db.selectFrom(announced.as('announced')).select('id'));
+  if (withAdmin) merged = merged.unionAll(db.selectFrom(own(1, inbox.read_to_admin).as('todo')).select('id'));
+  const page = db.selectFrom(merged.as('merged')).select('id').orderBy('id', 'desc').limit(limit).offset(offset);
+  return db.selectFrom('notifications').selectAll().where('id', 'in', page).orderBy('id', 'desc').execute();
 }
 
 const notReadAlone = (user: number) =>
@@ -230,6 +228,7 @@ const announcements = prepare<Tables, { user: number; joinedAt: number; announce
     .selectFrom('notifications')
     .select((row) => [
       row.fn.countAll<number>().as('total'),
+      row.fn.coalesce(row.fn.max('id'), sql<number>`0`).as('newest'),
       sql<number>`coalesce(sum(case when id > ${p('announcedTo')} and not exists (
         select 1 from announcement_reads r where r.user_id = ${p('user')} and r.notification_id = notifications.id
       ) then 1 else 0 end), 0)`.as('unread'),
@@ -238,15 +237,15 @@ const announcements = prepare<Tables, { user: number; joinedAt: number; announce
     .where('created_at', '>=', p('joinedAt')),
 );
 
-/** How many announcements an account has, and has not read. */
+/** How many announcements an account has, and has not read; `newest` is the last one counted. */
 export async function countAnnouncements(
   db: Executor,
   inbox: Inbox,
   joinedAt: number,
-): Promise<{ total: number; unread: number }> {
+): Promise<{ total: number; unread: number; newest: number }> {
   const query = { user: inbox.user_id, joinedAt, announcedTo: inbox.announced_to };
   const row = await announcements.first(db, query);
-  return { total: Number(row?.total ?? 0), unread: Number(row?.unread ?? 0) };
+  return { total: Number(row?.total ?? 0), unread: Number(row?.unread ?? 0), newest: Number(row?.newest ?? 0) };
 }
 
 /** Which of these announcements above the watermark the account has read one by one. */

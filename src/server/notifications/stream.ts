@@ -1,4 +1,4 @@
-import type { Clock } from '../platform/clock.ts';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Database } from '../platform/db/database.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
@@ -45,6 +45,10 @@ export interface Streams {
 export const BEAT_MS = 20_000;
 /** Signals are hints: every so many beats a stream looks by itself. */
 const LOOK_EVERY_BEATS = 6;
+/** Streams beat in groups, one after another, so that thousands of them never ask the database at the same moment. */
+const BEAT_GROUPS = 40;
+/** Streams that are woken without a turn of the event loop between. */
+const WAKE_AT_ONCE = 250;
 const PAGE = 100;
 const MOST_PER_ACCOUNT = 32;
 
@@ -53,10 +57,13 @@ type Wish = 'announced' | 'own' | 'all';
 interface Stream {
   readonly reader: Reader;
   readonly sink: Sink;
+  readonly group: number;
   own: number;
   announced: number;
   since: number;
   unread: number;
+  /** The newest announcement that is counted in `unread`. */
+  countedTo: number;
   /** What is to be looked at next; undefined: nothing. */
   wish: Wish | undefined;
   working: boolean;
@@ -67,7 +74,6 @@ export interface StreamParts {
   readonly database: Database<Tables>;
   readonly inboxes: Inboxes;
   readonly news: Pick<News, 'listen'>;
-  readonly clock: Clock;
   readonly log: Log;
   readonly beatMs?: number;
 }
@@ -82,15 +88,16 @@ export function makeStreams({ database, inboxes, news, log, beatMs = BEAT_MS }: 
   const byUser = new Map<number, Set<Stream>>();
   let size = 0;
   let beats = 0;
+  let opened = 0;
 
   // All streams stand at the same announcement nearly always: they share one query.
   const flights = new Map<number, Promise<NotificationRow[]>>();
   const announcedAfter = (after: number): Promise<NotificationRow[]> => {
     const known = flights.get(after);
     if (known !== undefined) return known;
-    const flight = listAfter(kysely, { user: EVERYBODY, after, withAdmin: false, limit: PAGE }).finally(() =>
-      flights.delete(after),
-    );
+    const flight = listAfter(kysely, { user: EVERYBODY, after, withAdmin: false, limit: PAGE }).finally(() => {
+      if (flights.get(after) === flight) flights.delete(after);
+    });
     flights.set(after, flight);
     return flight;
   };
@@ -130,13 +137,14 @@ export function makeStreams({ database, inboxes, news, log, beatMs = BEAT_MS }: 
         stream,
         visible.map((row) => ({ row, isRead: false })),
       );
-      stream.unread += visible.length;
+      stream.unread += visible.filter(({ id }) => id > stream.countedTo).length;
       stream.sink.unread(stream.unread, stream);
     } else {
       if (own.length + visible.length > 0) send(stream, await inboxes.show(stream.reader, [...own, ...visible]));
-      const unread = await inboxes.unread(stream.reader);
+      const { unread, announcedTo } = await inboxes.unread(stream.reader);
       if (unread !== stream.unread) stream.sink.unread(unread, stream);
       stream.unread = unread;
+      stream.countedTo = announcedTo;
     }
     await stream.sink.ready();
     return own.length === PAGE || announced.length === PAGE;
@@ -168,26 +176,35 @@ export function makeStreams({ database, inboxes, news, log, beatMs = BEAT_MS }: 
   const beat = (): void => {
     beats += 1;
     for (const stream of each()) {
+      if (stream.group !== beats % BEAT_GROUPS) continue;
       stream.sink.beat();
       stream.sink.isAllowed().then(
         (allowed) => {
           if (!allowed) drop(stream);
-          else if (beats % LOOK_EVERY_BEATS === 0) wake(stream, 'all');
+          else if (Math.floor(beats / BEAT_GROUPS) % LOOK_EVERY_BEATS === 0) wake(stream, 'all');
         },
         // The database is away: nothing could be read either.
         () => {},
       );
     }
   };
-  const timer = setInterval(beat, beatMs).unref();
+  const wakeAll = async (wish: Wish): Promise<void> => {
+    // A question on its way may have been asked before what this is about.
+    flights.clear();
+    let woken = 0;
+    for (const stream of [...each()]) {
+      if (stream.open) wake(stream, wish);
+      woken += 1;
+      if (woken % WAKE_AT_ONCE === 0) await turn();
+    }
+  };
+  const timer = setInterval(beat, beatMs / BEAT_GROUPS).unref();
   const stopListening = news.listen(
     (userId) => {
-      if (userId === EVERYBODY) for (const stream of each()) wake(stream, 'announced');
+      if (userId === EVERYBODY) void wakeAll('announced');
       else for (const stream of byUser.get(userId) ?? []) wake(stream, 'own');
     },
-    () => {
-      for (const stream of each()) wake(stream, 'all');
-    },
+    () => void wakeAll('all'),
   );
 
   return {
@@ -203,16 +220,19 @@ export function makeStreams({ database, inboxes, news, log, beatMs = BEAT_MS }: 
       const stream: Stream = {
         reader,
         sink,
+        group: opened % BEAT_GROUPS,
         own: 0,
         announced: 0,
         since: 0,
         unread: -1,
+        countedTo: 0,
         wish: undefined,
         // Woken meanwhile, it waits until it knows where to begin.
         working: true,
         open: true,
       };
       byUser.set(reader.userId, streams.add(stream));
+      opened += 1;
       size += 1;
       gone.addEventListener('abort', () => drop(stream), { once: true });
       try {

@@ -1,0 +1,130 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { startPostgres } from '../test/postgres.ts';
+import { Listening } from './listening.ts';
+import { load, memoryMb } from './load.ts';
+import { type Service, startService } from './processes.ts';
+import { type Listener, seedNotifications } from './seed-notifications.ts';
+
+/**
+ * The notification center with a crowd: `node bench/notifications.ts [--database postgres] [--accounts 1000000]
+ * [--notifications 100000] [--streams 10000] [--seconds 3]`. One announcement to every account; list and counts of an
+ * account with many notifications, one request after another over one connection; many open streams, each of an account of
+ * its own, and how long until all of them have an announcement.
+ */
+const { values } = parseArgs({
+  options: {
+    database: { type: 'string', default: 'sqlite' },
+    accounts: { type: 'string', default: '1000000' },
+    notifications: { type: 'string', default: '100000' },
+    streams: { type: 'string', default: '10000' },
+    seconds: { type: 'string', default: '3' },
+  },
+});
+const streams = Number(values.streams);
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+const quantile = (times: number[], share: number): string =>
+  (times.sort((a, b) => a - b)[Math.floor((times.length - 1) * share)] ?? Number.NaN).toFixed(2);
+
+const postgres = values.database === 'postgres' ? await startPostgres() : undefined;
+const folder = mkdtempSync(join(tmpdir(), 'reelgate-bench-'));
+const url = postgres?.url ?? `sqlite:${join(folder, 'bench.db')}`;
+const env = { DATABASE_URL: url, METRICS_TOKEN: 'bench' };
+// The first start makes the tables and the account that everything is measured with.
+await (await startService(4320, { ...env, KEEP: '1' }, folder)).stop();
+const listeners = await seedNotifications(url, {
+  accounts: Number(values.accounts),
+  listeners: streams,
+  notifications: Number(values.notifications),
+  announcements: 50,
+});
+const service = await startService(4320, env, folder);
+try {
+  print(`${values.database}: ${values.accounts} accounts, one of them with ${values.notifications} notifications`);
+  await measureAnnouncements(service);
+  await measureReading(service);
+  await measureStreams(service, listeners);
+} finally {
+  await service.stop();
+  await postgres?.stop();
+}
+
+async function announce(title: string): Promise<void> {
+  await service.operator.call('POST', '/api/admin/announcements', { title, content: 'Tonight at ten.' });
+}
+
+async function measureAnnouncements({ operator }: Service): Promise<void> {
+  const count = async () => (await operator.ask('GET', '/api/admin/announcements')).total ?? 0;
+  const before = await count();
+  const times: number[] = [];
+  for (let index = 0; index < 50; index += 1) {
+    const startedAt = performance.now();
+    await announce(`Maintenance ${index}`);
+    times.push(performance.now() - startedAt);
+  }
+  const rows = ((await count()) - before) / times.length;
+  print(`announcement: p50 ${quantile(times, 0.5)} ms, slowest ${quantile(times, 1)} ms, ${rows} row each`);
+}
+
+async function measureReading({ operator, origin }: Service): Promise<void> {
+  const { access_token } = await operator.call<{ access_token: string }>('POST', '/api/user/token');
+  const headers = { authorization: `Bearer ${access_token}`, 'service-api-user': String(operator.id) };
+  const paths = {
+    list: '/api/notifications/',
+    'list, unread': '/api/notifications/?status=unread',
+    'list, page 100': '/api/notifications/?page=100',
+    'list, page 2500': '/api/notifications/?page=2500',
+    'unread-count': '/api/notifications/unread-count',
+    'pending-count': '/api/notifications/pending-count',
+  };
+  for (const [name, path] of Object.entries(paths)) {
+    const request = () => ({ method: 'GET' as const, path, headers });
+    const result = await load({ origin, connections: 1, seconds: Number(values.seconds), request });
+    const { p50Ms, p99Ms, failures, firstFailure } = result;
+    print(`${name}: p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms${failures > 0 ? ` ${firstFailure}` : ''}`);
+  }
+}
+
+async function measureStreams({ pid, origin }: Service, from: readonly Listener[]): Promise<void> {
+  const port = Number(new URL(origin).port);
+  const before = memoryMb(pid);
+  const open: Listening[] = [];
+  const startedAt = performance.now();
+  for (let start = 0; start < from.length; start += 100) {
+    const batch = from.slice(start, start + 100).map((listener) => new Listening(port, listener));
+    open.push(...batch);
+    await Promise.all(batch.map((stream) => stream.heard('event: unread')));
+  }
+  const seconds = (performance.now() - startedAt) / 1000;
+  print(
+    `${open.length} streams opened in ${seconds.toFixed(1)} s; memory ${before} MB before, ${memoryMb(pid)} MB after`,
+  );
+  // Two rounds of beats, in which each stream is asked whether it may still read.
+  let most = 0;
+  for (let looks = 0; looks < 45; looks += 1) {
+    await pause(1_000);
+    most = Math.max(most, memoryMb(pid));
+  }
+  const told: number[] = [];
+  for (let round = 0; round < 5; round += 1) {
+    const all = Promise.all(
+      open.map(async (stream) => {
+        await stream.heard(`To all ${round}`);
+        return performance.now();
+      }),
+    );
+    const sentAt = performance.now();
+    await announce(`To all ${round}`);
+    told.push(...(await all).map((heardAt) => heardAt - sentAt));
+    most = Math.max(most, memoryMb(pid));
+  }
+  const text = await (await fetch(`${origin}/metrics`, { headers: { authorization: 'Bearer bench' } })).text();
+  const delay = Number(/^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(text)?.[1] ?? Number.NaN) * 1000;
+  print(
+    `announcement to all of them: p50 ${quantile(told, 0.5)} ms, last ${quantile(told, 1)} ms; memory at most ${most} MB; event-loop delay at most ${delay.toFixed(0)} ms`,
+  );
+  for (const { socket } of open) socket.destroy();
+}
