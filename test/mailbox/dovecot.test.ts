@@ -11,6 +11,7 @@ import { migrate } from '../../src/server/platform/db/migrate.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { ALL_IN, ALL_REFUSED, readByImap, smtpClient, tryLogins } from '../mail-clients.ts';
 import { whyNoDovecot } from './backends.ts';
+import { fromAddress } from './other-address.ts';
 import {
   APP_PASSWORD,
   APPLY,
@@ -34,7 +35,7 @@ describe('the configuration we write for Dovecot and Postfix', { skip: whyNoDove
     server = await startRealMail({
       domain: DOMAIN,
       database: { kind: 'sqlite', file },
-      webmailNetworks: ['10.9.9.9', '10.8.0.0/16'],
+      webmailNetworks: ['10.9.9.9', '127.0.0.64/26'],
       operator: `ada@${DOMAIN}`,
       slowsGuessing: true,
     });
@@ -54,9 +55,17 @@ describe('the configuration we write for Dovecot and Postfix', { skip: whyNoDove
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('lets mail programs in with the application password alone, where the webmail is named', async () => {
-    assert.deepEqual(await tryLogins(server, app), ALL_IN);
-    assert.deepEqual(await tryLogins(server, webmail), ALL_REFUSED);
+  it('takes the mailbox password from the webmail alone, the application password from everywhere', async () => {
+    const ofWebmail = await fromAddress(server, '127.0.0.100');
+    const ofNeighbour = await fromAddress(server, '127.0.0.128');
+    for (const elsewhere of [server, ofNeighbour]) {
+      assert.deepEqual(await tryLogins(elsewhere, app), ALL_IN);
+      assert.deepEqual(await tryLogins(elsewhere, webmail), ALL_REFUSED);
+    }
+    assert.deepEqual(await tryLogins(ofWebmail, webmail), ALL_IN);
+    assert.deepEqual(await tryLogins(ofWebmail, app), ALL_IN);
+    assert.deepEqual(await tryLogins(ofWebmail, { ...webmail, pass: 'wrong' }), ALL_REFUSED);
+    await Promise.all([ofWebmail, ofNeighbour].map((door) => door.stop()));
   });
 
   it('takes mail from its owner for its domain only', async () => {
