@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { it } from 'node:test';
 import { sql } from 'kysely';
 import { Client } from 'pg';
@@ -9,7 +12,7 @@ import { openDatabase } from '../../platform/db/database.ts';
 import { migrate } from '../../platform/db/migrate.ts';
 import type { Tables } from '../../tables.ts';
 import { dovecotFiles } from './dovecot-config.ts';
-import { grantStatements } from './mail-config.ts';
+import { grantStatements, writeMailConfig } from './mail-config.ts';
 import type { MailServerLayout } from './mail-server-layout.ts';
 import { postfixFiles } from './postfix-config.ts';
 
@@ -33,6 +36,23 @@ const layout: MailServerLayout = {
 it('files with secrets are for root alone', () => {
   for (const { path, mode, text } of [...dovecotFiles(layout), ...postfixFiles(layout)])
     if (text.includes('canary')) assert.equal(mode, 0o600, path);
+});
+
+it('the servers can walk to their files whatever the umask of whoever wrote them', async () => {
+  const root = join(mkdtempSync(join(tmpdir(), 'rg-layout-')), 'srv');
+  const umask = process.umask(0o077);
+  try {
+    await writeMailConfig({ ...layout, root });
+  } finally {
+    process.umask(umask);
+  }
+  const modeOf = (path: string) => statSync(join(root, path)).mode & 0o777;
+  for (const open of ['.', 'dovecot-run', 'log', 'postfix', 'postfix/conf', 'postfix/spool'])
+    assert.equal(modeOf(open), 0o755, open);
+  for (const shut of ['etc', 'mail', 'postfix/data']) assert.equal(modeOf(shut), 0o700, shut);
+  assert.equal(modeOf('postfix/conf/main.cf'), 0o644);
+  assert.equal(modeOf('etc/dovecot.conf'), 0o600);
+  rmSync(join(root, '..'), { recursive: true });
 });
 
 it('Postfix is told nothing of the database', () => {

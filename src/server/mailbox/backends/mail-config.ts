@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { dovecotFiles } from './dovecot-config.ts';
 import type { MailServerLayout } from './mail-server-layout.ts';
@@ -8,19 +8,26 @@ import { postfixFiles } from './postfix-config.ts';
 export async function writeMailConfig(layout: MailServerLayout): Promise<void> {
   const { root } = layout;
   for (const [folder, mode] of [
+    // Three users walk through it: Dovecot's, Postfix' and the service's.
+    [root, 0o755],
     [`${root}/etc`, 0o700],
     [`${root}/mail`, 0o700],
     [`${root}/log`, 0o755],
     [`${root}/dovecot-run`, 0o755],
     [`${root}/dovecot-state`, 0o755],
+    [`${root}/postfix`, 0o755],
     [`${root}/postfix/conf`, 0o755],
     [`${root}/postfix/spool`, 0o755],
     [`${root}/postfix/data`, 0o700],
-  ] as const)
+  ] as const) {
     await mkdir(folder, { recursive: true, mode });
+    // Root's umask may be narrower, also below.
+    await chmod(folder, mode);
+  }
   for (const { path, mode, text } of [...dovecotFiles(layout), ...postfixFiles(layout)]) {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text, { mode });
+    await chmod(path, mode);
   }
 }
 
