@@ -1,5 +1,5 @@
-import { AppError } from '../platform/errors.ts';
-import type { Limiter, LimitRule, Limits, LimitVerdict } from '../platform/limits/limits.ts';
+import { assertAllowed } from '../platform/limits/assert-allowed.ts';
+import type { Limiter, LimitRule, Limits } from '../platform/limits/limits.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -44,10 +44,4 @@ function toBudget(limiter: Limiter): Budget {
     giveBack: (of) => limiter.giveBack(String(of)),
     reset: (of) => limiter.reset(String(of)),
   };
-}
-
-function assertAllowed({ allowed, retryAfterMs }: LimitVerdict): void {
-  if (allowed) return;
-  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
-  throw new AppError('rate_limit_exceeded', { params: { seconds }, retryAfterSeconds: seconds });
 }

@@ -6,10 +6,10 @@ import type { Logins } from '../accounts/logins.ts';
 import { AppError } from '../platform/errors.ts';
 import type { RequestContext, Routes } from '../platform/http/routes.ts';
 import type { SessionCookies } from '../platform/http/session-cookie.ts';
+import { assertAllowed } from '../platform/limits/assert-allowed.ts';
 import type { Origin } from './codes.ts';
 import type { DeviceAuth } from './device-auth.ts';
 import type { OnPending } from './devices.ts';
-import { assertAllowed } from './limits.ts';
 import { logInForCode } from './login.ts';
 import { makePollPace } from './poll-pace.ts';
 
@@ -29,7 +29,7 @@ export function addDeviceRoutes(routes: Routes, { deviceAuth, logins, cookies, b
   /** This face only advises on speed; who floods is told to wait, with the code he knows. */
   const onPending: OnPending = async (code, now) => {
     const { retryAfterSeconds, flooding } = pace.note(code.device_code_hash, now);
-    if (flooding) assertAllowed({ allowed: false, remaining: 0, retryAfterMs: 10_000 }, 'authorization_pending');
+    if (flooding) assertAllowed({ allowed: false, retryAfterMs: 10_000 }, 'authorization_pending');
     return new AppError('authorization_pending', retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
   };
 

@@ -1,7 +1,6 @@
-import type { ErrorCode } from '../../contract/errors.ts';
 import { addressKey } from '../platform/address.ts';
-import { AppError } from '../platform/errors.ts';
-import type { Limiter, Limits, LimitVerdict } from '../platform/limits/limits.ts';
+import { assertAllowed } from '../platform/limits/assert-allowed.ts';
+import type { Limiter, Limits } from '../platform/limits/limits.ts';
 
 const WINDOW_SECONDS = 600;
 
@@ -46,15 +45,4 @@ export function makeDeviceLimits(limits: Limits, config: LimitConfig): DeviceLim
     loginSucceeded: (userCode) => logins.giveBack(userCode),
     wrongClient: async (address) => assertAllowed(await wrongClients.consume(addressKey(address)), 'invalid_client'),
   };
-}
-
-/** @param publicCode the word for clients that know only the codes of RFC 6749 and RFC 8628 */
-export function assertAllowed({ allowed, retryAfterMs }: LimitVerdict, publicCode?: ErrorCode): void {
-  if (allowed) return;
-  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
-  throw new AppError('rate_limit_exceeded', {
-    params: { seconds },
-    retryAfterSeconds: seconds,
-    ...(publicCode === undefined ? {} : { publicCode }),
-  });
 }

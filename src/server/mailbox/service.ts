@@ -1,6 +1,7 @@
 import type { Audit } from '../accounts/audit.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError, isAppError } from '../platform/errors.ts';
+import { assertAllowed } from '../platform/limits/assert-allowed.ts';
 import type { Limiter, Limits } from '../platform/limits/limits.ts';
 import type { Log } from '../platform/log.ts';
 import type { Vault } from '../platform/secrets.ts';
@@ -275,11 +276,7 @@ export function makeMailboxes(parts: MailboxParts): Mailboxes {
 
 /** Counts a call against the account, unless the mail server was the reason that nothing came of it. */
 async function limited<T>(limiter: Limiter, userId: number, work: () => Promise<T>): Promise<T> {
-  const verdict = await limiter.consume(String(userId));
-  if (!verdict.allowed) {
-    const seconds = Math.ceil(verdict.retryAfterMs / 1000);
-    throw new AppError('rate_limit_exceeded', { params: { seconds }, retryAfterSeconds: seconds });
-  }
+  assertAllowed(await limiter.consume(String(userId)));
   try {
     return await work();
   } catch (error) {

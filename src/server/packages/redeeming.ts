@@ -1,7 +1,9 @@
+import { addressKey } from '../platform/address.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError } from '../platform/errors.ts';
-import type { Limiter, LimitRule, Limits } from '../platform/limits/limits.ts';
+import { assertAllowed } from '../platform/limits/assert-allowed.ts';
+import type { LimitRule, Limits } from '../platform/limits/limits.ts';
 import { hashToken } from '../platform/secrets.ts';
 import type { Quota } from '../quota/quota.ts';
 import type { Tables } from '../tables.ts';
@@ -53,22 +55,16 @@ export function makeRedeem({ database, clock, limits, quota, plans }: RedeemPart
     });
 
   return async (userId, address, typed) => {
-    await spend(ofAccount, String(userId));
-    await spend(ofAddress, address);
+    const network = addressKey(address);
+    assertAllowed(await ofAccount.consume(String(userId)));
+    assertAllowed(await ofAddress.consume(network));
     const hash = hashToken(readCode(typed));
     const granted = (await use(userId, hash)) ?? (await refusal(hash));
     // A used or withdrawn code was known, not guessed.
     if (!(granted instanceof AppError && granted.code === 'code_invalid'))
-      await Promise.all([ofAccount.giveBack(String(userId)), ofAddress.giveBack(address)]);
+      await Promise.all([ofAccount.giveBack(String(userId)), ofAddress.giveBack(network)]);
     if (granted instanceof AppError) throw granted;
     if (granted.packageCode !== '') return granted;
     return { ...granted, expiresAt: (await plans.planOf(userId)).expiresAt * 1000 };
   };
-}
-
-async function spend(limiter: Limiter, key: string): Promise<void> {
-  const { allowed, retryAfterMs } = await limiter.consume(key);
-  if (allowed) return;
-  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
-  throw new AppError('rate_limit_exceeded', { params: { seconds }, retryAfterSeconds: seconds });
 }

@@ -1,5 +1,5 @@
 import type { Database } from '../platform/db/database.ts';
-import { AppError } from '../platform/errors.ts';
+import { assertAllowed } from '../platform/limits/assert-allowed.ts';
 import type { Limits } from '../platform/limits/limits.ts';
 import type { Tables } from '../tables.ts';
 import { countPendingApplications } from './application-store.ts';
@@ -32,10 +32,7 @@ export function makeSupport(parts: SupportParts): Support {
     applications: makeApplications(parts),
     countPending: () => countPending(parts.database),
     async admit(userId) {
-      const { allowed, retryAfterMs } = await limiter.consume(String(userId));
-      if (allowed) return;
-      const seconds = Math.ceil(retryAfterMs / 1000);
-      throw new AppError('rate_limit_exceeded', { params: { seconds }, retryAfterSeconds: seconds });
+      assertAllowed(await limiter.consume(String(userId)));
     },
   };
 }
