@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely';
+import { LRUCache } from 'lru-cache';
 import type { Database } from '../platform/db/database.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
@@ -20,6 +21,17 @@ const LARGEST_BATCH = 128;
 /** Nobody waits for an end, so it waits a moment for company: alone it would cost the next caller a second trip to the disk. */
 const END_WAIT_MS = 5;
 const RETRIES_MS = [50, 500, 5_000, 30_000];
+/** Who was refused lately is served alone for so long: his refusals would undo the work of others again and again. */
+const APART_MS = 60_000;
+const MOST_APART = 10_000;
+/** SQLite has one writer anyway, so everybody shares its queue. */
+const EVERYBODY = 0;
+
+interface Queue {
+  readonly jobs: Job[];
+  busy: boolean;
+  later: NodeJS.Timeout | undefined;
+}
 
 export interface BooksParts {
   readonly database: Database<Tables>;
@@ -30,35 +42,47 @@ export interface BooksParts {
 /**
  * The money of model calls: one reservation before anything is sent, one end afterwards, whatever happens between.
  *
- * On SQLite, which has one writer anyway, pieces of work that wait at the same time share a transaction: that spares most
- * of the cost of each. One that fails undoes them all, so all are then done again one by one. A lone piece waits for nobody.
+ * Pieces of work that wait at the same time share a transaction, which spares most of the cost of each: on SQLite all of
+ * them, on PostgreSQL those of one account, which would wait for each other at its wallet. One that fails undoes them all,
+ * so all are then done again one by one. A lone reservation waits for nobody.
  */
 export class Books {
   readonly #parts: BooksParts;
-  readonly #shares: boolean;
-  #waiting: Job[] = [];
-  #busy = false;
-  #later: NodeJS.Timeout | undefined;
+  readonly #isShared: boolean;
+  readonly #queues = new Map<number, Queue>();
+  readonly #apart = new LRUCache<number, true>({ max: MOST_APART, ttl: APART_MS });
   readonly #ends = new Set<Promise<void>>();
 
   constructor(parts: BooksParts) {
     this.#parts = parts;
-    this.#shares = parts.database.dialect === 'sqlite';
+    this.#isShared = parts.database.dialect === 'sqlite';
   }
 
   /** Durable when it resolves. @throws AppError `quota_not_enough`, `token_quota_not_enough` */
-  reserve(reservation: Reservation): Promise<void> {
-    return this.#do((trx) => this.#parts.quota.reserve(trx, reservation), 0);
+  async reserve(reservation: Reservation): Promise<void> {
+    const { userId } = reservation;
+    const work: Work = (trx) => this.#parts.quota.reserve(trx, reservation);
+    if (this.#apart.has(userId)) {
+      await this.#alone(work);
+      this.#apart.delete(userId);
+      return;
+    }
+    try {
+      await this.#together(userId, work, 0);
+    } catch (error) {
+      if (error instanceof AppError) this.#apart.set(userId, true);
+      throw error;
+    }
   }
 
-  /** Ends a reservation by its cost; never throws and is not waited for. */
-  settle(ref: string, cost: number, use: Usage): void {
-    this.#end(ref, (trx) => this.#parts.quota.settle(trx, ref, cost, use));
+  /** Ends an account's reservation by its cost; never throws and is not waited for. */
+  settle(userId: number, ref: string, cost: number, use: Usage): void {
+    this.#end(userId, ref, (trx) => this.#parts.quota.settle(trx, ref, cost, use));
   }
 
-  /** Ends a reservation by giving it back; never throws and is not waited for. */
-  refund(ref: string): void {
-    this.#end(ref, (trx) => this.#parts.quota.refund(trx, ref));
+  /** Ends an account's reservation by giving it back; never throws and is not waited for. */
+  refund(userId: number, ref: string): void {
+    this.#end(userId, ref, (trx) => this.#parts.quota.refund(trx, ref));
   }
 
   /** Keeps `idle` waiting for something that leads to an end. */
@@ -73,15 +97,15 @@ export class Books {
     while (this.#ends.size > 0) await Promise.allSettled(this.#ends);
   }
 
-  #end(ref: string, work: Work): void {
-    this.follow(this.#persist(ref, work));
+  #end(userId: number, ref: string, work: Work): void {
+    this.follow(this.#persist(userId, ref, work));
   }
 
   /** What still fails is left to the sweep. */
-  async #persist(ref: string, work: Work): Promise<void> {
+  async #persist(userId: number, ref: string, work: Work): Promise<void> {
     for (const waitMs of [...RETRIES_MS, undefined]) {
       try {
-        await this.#do(work, END_WAIT_MS);
+        await this.#together(userId, work, END_WAIT_MS);
         return;
       } catch (error) {
         if (waitMs === undefined || error instanceof AppError || error instanceof TypeError) {
@@ -93,13 +117,15 @@ export class Books {
     }
   }
 
-  #do(work: Work, waitMs: number): Promise<void> {
-    if (!this.#shares) return this.#alone(work);
+  #together(userId: number, work: Work, waitMs: number): Promise<void> {
+    const key = this.#isShared ? EVERYBODY : userId;
+    const queue = this.#queues.get(key) ?? { jobs: [], busy: false, later: undefined };
+    this.#queues.set(key, queue);
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ work, resolve, reject });
-      if (this.#busy) return;
-      if (waitMs === 0) void this.#drain();
-      else this.#later ??= setTimeout(() => void this.#drain(), waitMs);
+      queue.jobs.push({ work, resolve, reject });
+      if (queue.busy) return;
+      if (waitMs === 0) void this.#drain(key, queue);
+      else queue.later ??= setTimeout(() => void this.#drain(key, queue), waitMs);
     });
   }
 
@@ -107,14 +133,14 @@ export class Books {
     await this.#parts.database.transaction(work);
   }
 
-  async #drain(): Promise<void> {
-    clearTimeout(this.#later);
-    this.#later = undefined;
-    this.#busy = true;
+  async #drain(key: number, queue: Queue): Promise<void> {
+    clearTimeout(queue.later);
+    queue.later = undefined;
+    queue.busy = true;
     // Everything the present turn of the event loop asks for travels together.
     await new Promise(setImmediate);
-    while (this.#waiting.length > 0) {
-      const jobs = this.#waiting.splice(0, LARGEST_BATCH);
+    while (queue.jobs.length > 0) {
+      const jobs = queue.jobs.splice(0, LARGEST_BATCH);
       try {
         await this.#parts.database.transaction(async (trx) => {
           for (const { work } of jobs) await work(trx);
@@ -125,6 +151,7 @@ export class Books {
         else await Promise.all(jobs.map((job) => this.#alone(job.work).then(job.resolve, job.reject)));
       }
     }
-    this.#busy = false;
+    queue.busy = false;
+    if (!this.#isShared) this.#queues.delete(key);
   }
 }

@@ -21,6 +21,7 @@ export class Charge {
   readonly #ref: string;
   /** By tokens, or a fixed cost for what is made as a whole. */
   readonly #price: ChatPrice | number;
+  #userId = 0;
   #over = false;
 
   constructor(books: Books, ask: Ask, ref: string, price: ChatPrice | number) {
@@ -34,6 +35,7 @@ export class Charge {
     const { promptTokens, bound } = this.#ask;
     const amount =
       typeof this.#price === 'number' ? this.#price : costOf(this.#price, { promptTokens, completionTokens: bound });
+    this.#userId = caller.userId;
     await this.#books.reserve({ ref: this.#ref, userId: caller.userId, tokenId: caller.tokenId, model, amount });
   }
 
@@ -41,7 +43,7 @@ export class Charge {
   refund(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#books.refund(this.#ref);
+    this.#books.refund(this.#userId, this.#ref);
   }
 
   /**
@@ -70,6 +72,7 @@ export class Charge {
   }
 
   #pay(usage: Usage): void {
-    this.#books.settle(this.#ref, typeof this.#price === 'number' ? this.#price : costOf(this.#price, usage), usage);
+    const cost = typeof this.#price === 'number' ? this.#price : costOf(this.#price, usage);
+    this.#books.settle(this.#userId, this.#ref, cost, usage);
   }
 }
