@@ -38,6 +38,8 @@ export const dataQuery = <const Line extends Endpoint>(
 export function useRefresh(): () => Promise<void> {
   const queries = useQueryClient();
   return async () => {
-    await Promise.all(['admin', 'models', 'self'].map((key) => queries.invalidateQueries({ queryKey: [key] })));
+    await Promise.all(
+      ['admin', 'models', 'package', 'self'].map((key) => queries.invalidateQueries({ queryKey: [key] })),
+    );
   };
 }

@@ -1,4 +1,4 @@
-import { Avatar, Group, Menu, Text, UnstyledButton } from '@mantine/core';
+import { Avatar, Group, Menu, Text, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { IconLogout, IconShieldLock, IconUser } from '@tabler/icons-react';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
@@ -23,7 +23,8 @@ export function AccountMenu() {
   return (
     <Menu position="bottom-end" width={240}>
       <Menu.Target>
-        <UnstyledButton aria-label={t('accountMenu')} p={4} style={{ borderRadius: 8 }}>
+        <UnstyledButton p={4} style={{ borderRadius: 8 }}>
+          <VisuallyHidden>{t('accountMenu')}</VisuallyHidden>
           <Group gap="xs" wrap="nowrap">
             <Text size="sm" fw={600} miw={72} ta="right" visibleFrom="xs">
               {self === undefined ? '' : <Quota value={self.quota} />}

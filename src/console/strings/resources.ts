@@ -5,6 +5,7 @@ import type desk from './en/desk.ts';
 import type mailbox from './en/mailbox.ts';
 import type messages from './en/messages.ts';
 import type packages from './en/packages.ts';
+import type plans from './en/plans.ts';
 import type shell from './en/shell.ts';
 import type studio from './en/studio.ts';
 import type support from './en/support.ts';
@@ -20,6 +21,7 @@ interface Resources {
   messages: typeof messages;
   admin: typeof admin;
   desk: typeof desk;
+  plans: typeof plans;
   upstreams: typeof upstreams;
 }
 export type Namespace = keyof Resources;

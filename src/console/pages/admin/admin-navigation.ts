@@ -1,4 +1,5 @@
 import {
+  IconCreditCard,
   IconDeviceTvOld,
   IconFlask,
   IconGauge,
@@ -9,6 +10,7 @@ import {
   IconReceipt2,
   IconSpeakerphone,
   IconTags,
+  IconTicket,
   IconUsers,
 } from '@tabler/icons-react';
 import type { NavigationItem } from '../../parts/navigation.tsx';
@@ -19,6 +21,8 @@ export const ADMIN_NAVIGATION: readonly NavigationItem[] = [
   { to: '/admin/channels', label: 'channels', icon: IconPlugConnected },
   { to: '/admin/models', label: 'models', icon: IconTags },
   { to: '/admin/users', label: 'users', icon: IconUsers },
+  { to: '/admin/packages', label: 'adminPackages', icon: IconCreditCard },
+  { to: '/admin/codes', label: 'codes', icon: IconTicket },
   { to: '/admin/tasks', label: 'tasks', icon: IconListDetails },
   { to: '/admin/ledger', label: 'ledger', icon: IconReceipt2 },
   { to: '/admin/tickets', label: 'adminTickets', icon: IconLifebuoy },

@@ -8,7 +8,7 @@ export default {
     userId: 'User number',
     status: 'State',
     turn: 'Next',
-    waits: { staff: 'You answer', user: 'The user', nobody: '–' },
+    waits: { staff: 'Waits for an answer', user: 'Waits for the user', nobody: '–' },
     waiting: 'Unanswered or not',
     unanswered: 'Unanswered only',
     category: 'About',

@@ -54,6 +54,8 @@ export default {
     ledger: 'Ledger',
     audit: 'Audit log',
     deviceClients: 'Device clients',
+    adminPackages: 'Plans',
+    codes: 'Codes',
     adminTickets: 'Requests',
     adminBeta: 'Beta applications',
     announcements: 'Announcements',

@@ -52,6 +52,8 @@ export default {
     ledger: '账本',
     audit: '审计日志',
     deviceClients: '设备客户端',
+    adminPackages: '套餐管理',
+    codes: '兑换码',
     adminTickets: '用户工单',
     adminBeta: '内测审批',
     announcements: '公告',

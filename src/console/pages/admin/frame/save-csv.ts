@@ -1,3 +1,5 @@
+import { saveFile } from './save-file.ts';
+
 /** Hands a table to the browser as a download. What a spreadsheet would run as a formula is written as text. */
 export async function saveCsv(
   name: string,
@@ -9,10 +11,6 @@ export async function saveCsv(
     rows.map((row) => [...row]),
     { header: true, columns: [...columns], escape_formulas: true },
   );
-  const link = document.createElement('a');
   // The mark at the beginning tells spreadsheets that what follows is UTF-8.
-  link.href = URL.createObjectURL(new Blob(['\uFEFF', text], { type: 'text/csv;charset=utf-8' }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  saveFile(name, new Blob(['\uFEFF', text], { type: 'text/csv;charset=utf-8' }));
 }

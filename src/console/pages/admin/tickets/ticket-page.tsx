@@ -44,7 +44,10 @@ function Known({ ticket }: { readonly ticket: AdminTicket }) {
       title={ticket.title}
       lead={
         <>
-          <ToLink to="/admin/tickets">{t('tickets.all')}</ToLink> · #{ticket.id}
+          <ToLink to="/admin/tickets" underline="always">
+            {t('tickets.all')}
+          </ToLink>{' '}
+          · #{ticket.id}
           {ticket.category === '' ? '' : ` · ${ticket.category}`}
         </>
       }

@@ -15,6 +15,7 @@ import { Facts, Panel } from '../frame/facts.tsx';
 import { ToButton, ToLink } from '../frame/to-link.tsx';
 import { useId } from '../frame/use-id.ts';
 import { UsagePlot } from '../overview/usage-plot.tsx';
+import { GivePlanDialog } from '../plans/give-plan-dialog.tsx';
 import { EditUserDialog } from './edit-user-dialog.tsx';
 import { QuotaDialog } from './quota-dialog.tsx';
 import { UserDanger } from './user-danger.tsx';
@@ -46,8 +47,8 @@ export function UserPage() {
 }
 
 function Known({ user }: { readonly user: User }) {
-  const { t } = useTranslation(['admin', 'shell']);
-  const [dialog, setDialog] = useState<'edit' | 'quota'>();
+  const { t } = useTranslation(['admin', 'plans', 'shell']);
+  const [dialog, setDialog] = useState<'edit' | 'quota' | 'plan'>();
   const nowMs = useMemo(() => Math.floor(Date.now() / 60_000) * 60_000, []);
   const usage = useQuery(dataQuery(getAllUsage, { query: { user_id: String(user.id), by: 'day,model' } }));
   const of = { user_id: user.id };
@@ -64,6 +65,9 @@ function Known({ user }: { readonly user: User }) {
         <>
           <Button variant="default" onClick={() => setDialog('edit')}>
             {t('shell:edit')}
+          </Button>
+          <Button variant="default" onClick={() => setDialog('plan')}>
+            {t('plans:give.action')}
           </Button>
           <Button onClick={() => setDialog('quota')}>{t('users.changeBalance')}</Button>
         </>
@@ -114,6 +118,7 @@ function Known({ user }: { readonly user: User }) {
         <UserDanger user={user} />
       </Stack>
       {dialog === 'edit' ? <EditUserDialog user={user} onClose={() => setDialog(undefined)} /> : null}
+      {dialog === 'plan' ? <GivePlanDialog user={user} onClose={() => setDialog(undefined)} /> : null}
       {dialog === 'quota' ? <QuotaDialog user={user} onClose={() => setDialog(undefined)} /> : null}
     </Page>
   );
