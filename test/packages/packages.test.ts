@@ -457,7 +457,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       ((await person.send('GET', '/api/notifications/')).body.data as { title: string }[]).length;
     await service.app.sweep();
     assert.equal(await told(), 0);
-    await passing(DAY + 1000, [person]);
+    await passing(2 * DAY + 1000, [person]);
     await service.app.sweep();
     await service.app.sweep();
     assert.equal(await told(), 1);
@@ -471,7 +471,13 @@ forEachDatabase((_name, _open, freshUrl) => {
 
   it('limits guessing of codes', async () => {
     const person = await fresh();
-    for (let i = 0; i < 20; i++) await person.send('POST', '/api/user/redeem', { code: `WRONG${i}` });
+    const [good = ''] = await codesFor({ quota: 1, count: 1 });
+    const used = await Promise.all(
+      Array.from({ length: 150 }, () => person.send('POST', '/api/user/redeem', { code: good })),
+    );
+    assert.equal(used.filter(({ body }) => body.success).length, 1);
+    for (let i = 0; i < 100; i++)
+      assert.match(await person.fails(200, 'POST', '/api/user/redeem', { code: `WRONG${i}` }), /not valid/);
     const refused = await person.send('POST', '/api/user/redeem', { code: 'WRONG' });
     assert.equal(refused.status, 429);
     assert.ok(Number(refused.headers['retry-after']) > 0);

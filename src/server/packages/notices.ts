@@ -7,7 +7,12 @@ const HOUR_MS = 3_600_000;
 
 const told = { topic: 'package.expiring', type: 'system', targetUrl: PACKAGES_PAGE } as const;
 
-export function endingSoonNotice({ id, user_id, name, expires_at }: EndingSoon, now: number): Notice {
+/** @param next the name of the package that follows by itself */
+export function endingSoonNotice(
+  { id, user_id, name, expires_at }: EndingSoon,
+  next: string | undefined,
+  now: number,
+): Notice {
   const hours = Math.max(1, Math.round((expires_at - now) / HOUR_MS));
   const when =
     hours >= 48
@@ -18,8 +23,8 @@ export function endingSoonNotice({ id, user_id, name, expires_at }: EndingSoon, 
     userId: user_id,
     title: { en: `Your package “${name}” ends soon`, 'zh-CN': `您的套餐“${name}”即将到期` },
     content: {
-      en: `It ends ${when.en}. Redeem another code to go on with it.`,
-      'zh-CN': `套餐将在${when['zh-CN']}到期。兑换新的兑换码即可续期。`,
+      en: `It ends ${when.en}. ${next === undefined ? 'Redeem another code to go on with it.' : `“${next}” follows.`}`,
+      'zh-CN': `套餐将在${when['zh-CN']}到期。${next === undefined ? '兑换新的兑换码即可续期。' : `随后启用“${next}”。`}`,
     },
     onceKey: `package.expiring:${id}:${expires_at}`,
   };

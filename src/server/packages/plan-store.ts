@@ -205,14 +205,15 @@ export interface EndingSoon {
   readonly name: string;
 }
 
-/** Running packages that end before a time and whose owner was not told. */
-export const listEndingSoon = (db: Executor, before: number, limit: number): Promise<EndingSoon[]> =>
+/** Running packages in the second half of their time that end within `withinMs`, and whose owner was not told. */
+export const listEndingSoon = (db: Executor, now: number, withinMs: number, limit: number): Promise<EndingSoon[]> =>
   db
     .selectFrom('package_holdings as h')
     .innerJoin('package_cards as c', 'c.id', 'h.card_id')
     .select(['h.id', 'h.user_id', 'h.expires_at', 'c.name'])
     .where('h.state', '=', 'active')
-    .where('h.expires_at', '<', before)
+    .where('h.expires_at', '<', now + withinMs)
+    .where(sql<boolean>`h.expires_at - ${now} <= ${now} - h.starts_at`)
     .where('h.warned', '=', 0)
     .orderBy('h.expires_at')
     .limit(limit)

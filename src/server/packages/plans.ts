@@ -158,9 +158,11 @@ export function makePlans(parts: PlanParts): Plans {
     async sweep() {
       const now = clock.now();
       for (const userId of await usersWithEnded(database.kysely, now, BATCH)) await writeDownEnded(userId);
-      for (const soon of await listEndingSoon(database.kysely, now + WARN_MS, BATCH)) {
+      for (const soon of await listEndingSoon(database.kysely, now, WARN_MS, BATCH)) {
         await database.transaction(async (trx) => {
-          if (await markWarned(trx, soon.id, soon.expires_at)) await notifier.notify(trx, endingSoonNotice(soon, now));
+          if (!(await markWarned(trx, soon.id, soon.expires_at))) return;
+          const { waiting } = timelineAt((await findHoldings(trx, soon.user_id)).held, now);
+          await notifier.notify(trx, endingSoonNotice(soon, waiting[0]?.card.name, now));
         });
       }
       await dropOldUse(database.kysely, now - USE_KEPT_MS);

@@ -3,7 +3,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError } from '../platform/errors.ts';
 import { assertAllowed } from '../platform/limits/assert-allowed.ts';
-import type { LimitRule, Limits } from '../platform/limits/limits.ts';
+import type { Limiter, LimitRule, Limits } from '../platform/limits/limits.ts';
 import { hashToken } from '../platform/secrets.ts';
 import type { Quota } from '../quota/quota.ts';
 import type { Tables } from '../tables.ts';
@@ -27,10 +27,10 @@ export interface RedeemParts {
 export type Redeem = (userId: number, address: string, typed: string) => Promise<Granted & { readonly quota: number }>;
 
 const HOUR = 3_600;
-/** Wrong codes; right ones cost nothing. */
+/** Wrong codes; right ones cost nothing. Codes are too long to be guessed: this keeps scripts from trying. */
 const RULES = {
-  account: { name: 'redeem-account', points: 20, durationSeconds: HOUR },
-  address: { name: 'redeem-address', points: 60, durationSeconds: HOUR },
+  account: { name: 'redeem-account', points: 100, durationSeconds: HOUR },
+  address: { name: 'redeem-address', points: 300, durationSeconds: HOUR },
 } as const satisfies Record<string, LimitRule>;
 
 export function makeRedeem({ database, clock, limits, quota, plans }: RedeemParts): Redeem {
@@ -56,8 +56,8 @@ export function makeRedeem({ database, clock, limits, quota, plans }: RedeemPart
 
   return async (userId, address, typed) => {
     const network = addressKey(address);
-    assertAllowed(await ofAccount.consume(String(userId)));
-    assertAllowed(await ofAddress.consume(network));
+    await admit(ofAccount, String(userId));
+    await admit(ofAddress, network);
     const hash = hashToken(readCode(typed));
     const granted = (await use(userId, hash)) ?? (await refusal(hash));
     // A used or withdrawn code was known, not guessed.
@@ -67,4 +67,11 @@ export function makeRedeem({ database, clock, limits, quota, plans }: RedeemPart
     if (granted.packageCode !== '') return granted;
     return { ...granted, expiresAt: (await plans.planOf(userId)).expiresAt * 1000 };
   };
+}
+
+/** Tries that were refused cost nothing, so that many at once with one good code lock nobody out. */
+async function admit(limiter: Limiter, key: string): Promise<void> {
+  const verdict = await limiter.consume(key);
+  if (!verdict.allowed) await limiter.giveBack(key);
+  assertAllowed(verdict);
 }
