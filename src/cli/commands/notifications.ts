@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { NotificationInfo } from '../../sdk/index.ts';
+import { EXIT } from '../exit-codes.ts';
 import { UsageError } from '../failures.ts';
 import type { RunCommand } from '../run.ts';
 import type { Session } from '../session.ts';
@@ -78,7 +79,8 @@ async function watch({ reelgate, output, interrupted }: Session): Promise<void> 
     waiting = false;
     if (event.kind === 'notification') output.result(event.notification, toLines(event.notification));
   }
-  interrupted.throwIfAborted();
+  // Ctrl-C is how watching ends: no failure, so nothing follows the last notification.
+  if (interrupted.aborted) process.exitCode = EXIT.interrupted;
 }
 
 const toLines = ({ created_at, title, content }: NotificationInfo): string =>
