@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { type BrowserRig, type ContextOptions, openBrowserRig, settle, signIn } from '../test/browser/browser.ts';
+import { CONSOLE_PATHS } from '../test/browser/console-paths.ts';
 import { fillWithStories, ROOT } from '../test/browser/stories.ts';
 
 /** Pictures of every page of the console, light and dark, wide and narrow: `npm run screenshots [word…]` for some of them. */
@@ -17,28 +18,10 @@ interface Shot {
 }
 
 const PHONE: ContextOptions = { width: 360, height: 740 };
-const PAGES: readonly (readonly [name: string, path: string])[] = [
-  ['studio', '/studio'],
-  ['videos', '/videos'],
-  ['tokens', '/account/tokens'],
-  ['usage', '/account/overview'],
-  ['devices', '/account/devices'],
-  ['security', '/account/security'],
-  ['profile', '/account/profile'],
-  ['mailbox', '/mailbox'],
-  ['packages', '/packages'],
-  ['tickets', '/tickets'],
-  ['ticket-new', '/tickets/new'],
-  ['ticket', '/tickets/1'],
-  ['beta-applications', '/beta-applications'],
-  ['notifications', '/notifications'],
-  ['notification-settings', '/notifications/settings'],
-];
-
 const SHOTS: readonly Shot[] = [
   { name: 'sign-in', path: '/sign-in', signedOut: true },
   { name: 'sign-in-dark-zh', path: '/sign-in', signedOut: true, options: { scheme: 'dark', language: 'zh-cn' } },
-  ...PAGES.flatMap(([name, path]): Shot[] => [
+  ...Object.entries(CONSOLE_PATHS).flatMap(([name, path]): Shot[] => [
     { name, path },
     { name: `${name}-dark`, path, options: { scheme: 'dark' } },
     { name: `${name}-phone`, path, options: PHONE },

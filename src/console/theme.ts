@@ -1,5 +1,6 @@
 import {
   ActionIcon,
+  Anchor,
   Badge,
   Button,
   Card,
@@ -73,6 +74,8 @@ export const theme = createTheme({
     Modal: Modal.extend({ defaultProps: { centered: true, radius: 'lg' } }),
     // The header of a dialog is no landmark of the page.
     ModalHeader: { defaultProps: { role: 'none' } },
+    // Known as a link by more than its colour.
+    Anchor: Anchor.extend({ defaultProps: { underline: 'always' } }),
     Tooltip: Tooltip.extend({ defaultProps: { openDelay: 250, withinPortal: true } }),
   },
 });

@@ -1,21 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { type RunningApp, runApp } from '../running-app.ts';
 import { ensureConsoleIsBuilt } from './built-console.ts';
+import { startChromium } from './chromium.ts';
 import { type Phone, startPhone } from './phone.ts';
-
-const FLAGS = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
 
 /** What a page must never do; read at the end of every test. */
 export interface Offences {
@@ -54,7 +44,7 @@ export async function openBrowserRig(env: Readonly<Record<string, string>> = {})
     PHONE_HTTP_URL: phone.url,
     ...env,
   });
-  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: FLAGS });
+  const browser = await startChromium();
   const offences: Offences = { violations: [], dialogs: [], errors: [], strangers: [] };
   return {
     running,

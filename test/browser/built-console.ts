@@ -1,16 +1,44 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, statSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
 const index = join(root, 'dist/console/index.html');
+const lock = join(root, 'out/console-build.lock');
+const STALE_LOCK_MS = 180_000;
 
-/** Builds the console where its build is missing or older than what it is built from. */
+/** Builds the console where its build is missing or older than what it is built from; test files beside each other take turns. */
 export function ensureConsoleIsBuilt(): void {
+  if (isFresh()) return;
+  mkdirSync(join(root, 'out'), { recursive: true });
+  while (!takeLock()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+  try {
+    if (!isFresh()) build();
+  } finally {
+    rmdirSync(lock);
+  }
+}
+
+function isFresh(): boolean {
   const changed = globSync(['src/console/**/*', 'src/contract/**/*', 'src/sdk/**/*'], { cwd: root }).map(
     (path) => statSync(join(root, path)).mtimeMs,
   );
-  if (existsSync(index) && statSync(index).mtimeMs > Math.max(...changed)) return;
+  return existsSync(index) && statSync(index).mtimeMs > Math.max(...changed);
+}
+
+function takeLock(): boolean {
+  try {
+    mkdirSync(lock);
+    return true;
+  } catch {
+    const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    // Whoever held it was killed.
+    if (Date.now() - since > STALE_LOCK_MS) rmdirSync(lock);
+    return false;
+  }
+}
+
+function build(): void {
   const { status, stderr } = spawnSync(
     process.execPath,
     [join(root, 'node_modules/vite/bin/vite.js'), 'build', 'src/console', '--logLevel', 'warn'],

@@ -14,6 +14,7 @@ export const startChromium = (): Promise<Browser> =>
       '--no-sandbox',
       '--headless',
       '--disable-gpu',
+      '--disable-quic',
       '--no-first-run',
       '--disable-background-networking',
       '--disable-component-update',

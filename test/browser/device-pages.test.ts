@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { after, before, describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { PASSWORD } from '../accounts/person.ts';
 import { type DeviceService, startDeviceService } from '../device-auth/service.ts';
+import { assertAccessible } from './axe.ts';
 import { chromiumPath, startChromium } from './chromium.ts';
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 const LOOKS: readonly BrowserContextOptions[] = [
   { locale: 'en', colorScheme: 'light', viewport: { width: 320, height: 640 } },
@@ -42,21 +39,6 @@ describe('the authorization pages in Chromium', { skip: chromiumPath === undefin
       if (!request.url().startsWith(service.url)) complaints.push(`left for ${request.url()}`);
     });
     return page;
-  };
-
-  /** Runs axe beside the page's own policy, which lets no script in: evaluated by the browser's debugger. */
-  const assertAccessible = async (page: Page, name: string): Promise<void> => {
-    await page.evaluate(AXE);
-    const violations = await page.evaluate(async () => {
-      const { axe } = globalThis as unknown as {
-        axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-      };
-      const result = await axe.run();
-      return result.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' ')}`);
-    });
-    assert.deepEqual(violations, [], name);
-    const fits = await page.evaluate('document.documentElement.scrollWidth <= innerWidth');
-    assert.ok(fits, `${name}: wider than the window`);
   };
 
   for (const look of LOOKS) {

@@ -9,7 +9,7 @@ export function Failure({ error, retry }: { readonly error: unknown; readonly re
   if (error === null || error === undefined) return null;
   const known = error instanceof ReelgateError ? error : undefined;
   return (
-    <Alert color="red" icon={<IconAlertTriangle />} role="alert" radius="md">
+    <Alert color="red" icon={<IconAlertTriangle />} role="alert" data-failure radius="md">
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
         {toMessage(error, t('unreachable'))}
       </Text>

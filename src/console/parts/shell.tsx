@@ -47,7 +47,7 @@ export function Shell() {
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="sm" aria-label={t('menu')}>
-        <ScrollArea type="auto" offsetScrollbars="y">
+        <ScrollArea type="hover" scrollbarSize={6}>
           <Navigation />
         </ScrollArea>
       </AppShell.Navbar>

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/**
+ * Whatever axe finds wrong, and whether the page is wider than its window. Axe runs beside the page's own policy, which lets no
+ * foreign script in: evaluated by the browser's debugger.
+ */
+export async function findFaults(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const faults = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[] }> };
+    };
+    const result = await axe.run();
+    return result.violations.map(
+      ({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.html} ${node.failureSummary ?? ''}`).join(' ')}`,
+    );
+  });
+  const fits = await page.evaluate('document.documentElement.scrollWidth <= innerWidth');
+  return fits ? faults : [...faults, 'wider than the window'];
+}
+
+export async function assertAccessible(page: Page, name: string): Promise<void> {
+  assert.deepEqual(await findFaults(page), [], name);
+}

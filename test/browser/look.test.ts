@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { findFaults } from './axe.ts';
+import { type BrowserRig, type ContextOptions, openBrowserRig, settle, signIn } from './browser.ts';
+import { chromiumPath } from './chromium.ts';
+import { CONSOLE_PATHS } from './console-paths.ts';
+import { fillWithStories, ROOT } from './stories.ts';
+
+const LOOKS: readonly Required<ContextOptions>[] = [
+  { language: 'en', scheme: 'light', width: 1280, height: 860 },
+  { language: 'zh-cn', scheme: 'dark', width: 360, height: 740 },
+];
+
+describe('every page of the console in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+  let rig: BrowserRig;
+  before(async () => {
+    rig = await openBrowserRig();
+    await fillWithStories(rig);
+  });
+  after(() => rig.stop());
+
+  for (const look of LOOKS)
+    it(`has no fault for axe and fits its window, in ${look.language}, ${look.scheme}, ${look.width} px`, async () => {
+      const page = await rig.open(look);
+      const faults: string[] = [];
+      const visit = async (path: string): Promise<void> => {
+        await page.goto(path);
+        await settle(page);
+        if ((await page.locator('h1').count()) !== 1) faults.push(`${path}: not one heading`);
+        if ((await page.locator('[data-failure]').count()) > 0) faults.push(`${path}: shows a failure`);
+        faults.push(...(await findFaults(page)).map((fault) => `${path}: ${fault}`));
+      };
+      for (const path of ['/sign-in', '/register']) await visit(path);
+      await signIn(page, ROOT.username, ROOT.password);
+      for (const path of Object.values(CONSOLE_PATHS)) await visit(path);
+      assert.deepEqual(faults, []);
+      await page.context().close();
+    });
+
+  it('breaks no policy of its own, asks nobody else for anything and throws nothing', () => {
+    assert.deepEqual(rig.offences, { violations: [], dialogs: [], errors: [], strangers: [] });
+  });
+});
