@@ -25,6 +25,11 @@ export const CONSOLE_PATHS: Readonly<Record<string, string>> = {
   'admin-model-new': '/admin/models/new',
   'admin-tasks': '/admin/tasks',
   'admin-ledger': '/admin/ledger',
+  'admin-tickets': '/admin/tickets',
+  'admin-ticket': '/admin/tickets/1',
+  'admin-beta-applications': '/admin/beta-applications',
+  'admin-beta-application': '/admin/beta-applications/2',
+  'admin-announcements': '/admin/announcements',
   'admin-audit': '/admin/audit',
   'admin-device-clients': '/admin/device-clients',
 };

@@ -1,12 +1,13 @@
 import { ActionIcon, Alert, AspectRatio, Card, Group, Skeleton, Stack, Text, Tooltip } from '@mantine/core';
 import { useInViewport } from '@mantine/hooks';
 import { IconArrowBackUp, IconArrowsMaximize, IconDownload } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { toElapsed } from '../data/time.ts';
 import { type VideoRow, videoQuery } from '../data/videos.ts';
 import { Moment } from './moment.tsx';
+import { useNotices } from './notices.tsx';
 import { Player } from './player.tsx';
 import { Quota, useQuota } from './quota.tsx';
 import { StatusBadge, TaskStage } from './task-stage.tsx';
@@ -25,7 +26,7 @@ export function VideoCard({ video, onReuse }: VideoCardProps) {
       <Card.Section p="sm" pb={0}>
         {video.status === 'SUCCESS' ? <Played video={video} /> : <TaskStage video={video} />}
       </Card.Section>
-      <Stack gap={6} mt="sm">
+      <Stack gap={6} mt="sm" flex={1}>
         <Text size="sm" lineClamp={2} title={video.prompt} style={{ overflowWrap: 'anywhere' }}>
           {prompt}
         </Text>
@@ -36,7 +37,7 @@ export function VideoCard({ video, onReuse }: VideoCardProps) {
             {video.model}
           </Text>
         </Group>
-        <Group justify="space-between" wrap="nowrap" gap="xs">
+        <Group justify="space-between" wrap="nowrap" gap="xs" mt="auto">
           <Text size="xs" c="dimmed" component="div" truncate>
             <Moment at={video.submit_time} />
             {video.status === 'SUCCESS' ? (
@@ -103,12 +104,24 @@ function Played({ video }: { readonly video: VideoRow }) {
   );
 }
 
-export function Download({ id }: { readonly id: string }) {
+/** Asks for the address at the press: it lives for minutes only. */
+function Download({ id }: { readonly id: string }) {
   const { t } = useTranslation('studio');
-  const { data } = useQuery({ ...videoQuery(id), enabled: false });
+  const queries = useQueryClient();
+  const notices = useNotices();
+  const download = async (): Promise<void> => {
+    const { play_url } = await queries.fetchQuery(videoQuery(id));
+    const link = document.createElement('a');
+    link.href = play_url;
+    link.download = `${id}.mp4`;
+    link.click();
+  };
   return (
     <Tooltip label={t('download')}>
-      <ActionIcon component="a" href={data?.play_url} download={`${id}.mp4`} aria-label={t('download')}>
+      <ActionIcon
+        aria-label={t('download')}
+        onClick={() => void download().catch((error: Error) => notices.failed(error.message))}
+      >
         <IconDownload size={17} />
       </ActionIcon>
     </Tooltip>

@@ -48,7 +48,9 @@ export function TokensPage() {
                 <Table.Th>{t('tokens.expires')}</Table.Th>
                 <Table.Th>{t('tokens.models')}</Table.Th>
                 <Table.Th>{t('tokens.used')}</Table.Th>
-                <Table.Th aria-label={t('shell:edit')} />
+                <Table.Th>
+                  <span className="only-read-out">{t('shell:edit')}</span>
+                </Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>

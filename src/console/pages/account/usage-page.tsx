@@ -106,7 +106,7 @@ function Models({ rows }: { readonly rows: Parameters<typeof toModels>[0] }) {
   const { t } = useTranslation('account');
   const perUnit = useStatus().data?.quota_per_unit;
   return (
-    <Table.ScrollContainer minWidth={420}>
+    <Table.ScrollContainer minWidth={420} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
       <Table>
         <Table.Thead>
           <Table.Tr>
