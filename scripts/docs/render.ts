@@ -1,12 +1,18 @@
 import { ERRORS, type ErrorRow } from '../../src/contract/errors.ts';
 import { EN } from '../../src/contract/messages/en.ts';
 import { SETTINGS, type Setting } from '../../src/server/platform/settings.ts';
+import { renderModels } from './models.ts';
 
 const GENERATED = '<!-- Made by `npm run docs` from the code; changes here are overwritten. -->';
 
 /** Texts of the documents that are made from code, by their path in the repository. */
 export function renderDocs(): Record<string, string> {
-  return { 'docs/errors.md': renderErrors(), 'docs/config.md': renderConfig(), '.env.example': renderEnvExample() };
+  return {
+    'docs/errors.md': renderErrors(),
+    'docs/config.md': renderConfig(),
+    'docs/models.md': `${GENERATED}\n\n# Video models\n\n${renderModels()}`,
+    '.env.example': renderEnvExample(),
+  };
 }
 
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');

@@ -32,16 +32,20 @@ function prune(schema: TSchema, value: unknown): unknown {
   return kept;
 }
 
+/** Reads a caller's `metadata`; `schema` is the table it reads by. */
+export interface MetadataReader<T extends TObject> {
+  (metadata: Readonly<Record<string, unknown>>): Static<T>;
+  readonly schema: T;
+}
+
 /**
  * Makes the reader of one vendor's metadata table: a function from the caller's `metadata` to the keys the schema names.
  * Keys it does not name are dropped, at every depth, so that no host, key or address can be smuggled to a vendor; a value
  * of the wrong type is refused by its dotted name. Of a union, the first member of the value's own type counts.
  */
-export function metadataReader<T extends TObject>(
-  schema: T,
-): (metadata: Readonly<Record<string, unknown>>) => Static<T> {
+export function metadataReader<T extends TObject>(schema: T): MetadataReader<T> {
   const validator = Compile(schema);
-  return (metadata) => {
+  const read = (metadata: Readonly<Record<string, unknown>>): Static<T> => {
     const kept = prune(schema, metadata);
     if (validator.Check(kept)) return kept as Static<T>;
     const deep = (path: string): number => path.split('/').length;
@@ -51,4 +55,5 @@ export function metadataReader<T extends TObject>(
     const param = ['metadata', ...path].join('.');
     throw new VendorRefusal(`${param} ${first?.message ?? 'is not valid'}.`, param);
   };
+  return Object.assign(read, { schema });
 }

@@ -194,6 +194,8 @@ export interface VideoVendor {
   /** JSON Schema of the credentials an administrator enters. */
   readonly credentials: TSchema;
   readonly models: readonly ModelCapability[];
+  /** JSON Schema of the keys of `metadata` that reach the vendor; all others are dropped. */
+  readonly metadata: TSchema;
   /** F only: tasks are refreshed when a query arrives; the synchronizer sweeps those nobody polls. */
   readonly refreshOnQuery?: boolean;
   /** The upstream's id is the public task id and its objects pass through (H). */

@@ -139,6 +139,7 @@ export const hailuo: VideoVendor = {
   defaultBaseUrl: 'https://api.minimax.io',
   credentials: Type.Object({ api_key: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
   models: HAILUO_MODELS,
+  metadata: readMetadata.schema,
   // The current page says an hour, older ones nine; a file can be looked up again.
   addressLifeMs: 55 * 60_000,
 

@@ -221,6 +221,7 @@ export const jimeng: VideoVendor = {
     { additionalProperties: false },
   ),
   models: JIMENG_MODELS,
+  metadata: readMetadata.schema,
   // Twelve hours of them, as long as the task is known.
   addressLifeMs: 55 * 60_000,
 

@@ -228,6 +228,7 @@ export const kling: VideoVendor = {
     Type.Object({ api_key: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
   ]),
   models: KLING_MODELS,
+  metadata: readMetadata.schema,
 
   meter(request) {
     const { duration = '5', mode = 'std', sound = 'off' } = toBody(request);

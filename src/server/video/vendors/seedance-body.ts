@@ -39,6 +39,8 @@ const readMetadata = metadataReader(
   }),
 );
 
+export const METADATA = readMetadata.schema;
+
 // --- The content array ---
 
 interface Item {

@@ -20,7 +20,7 @@ import {
   unreadable,
   withoutArtifact,
 } from '../vendor-errors.ts';
-import { FRAMES_PER_SECOND, toBody } from './seedance-body.ts';
+import { FRAMES_PER_SECOND, METADATA, toBody } from './seedance-body.ts';
 import { familyOf, SEEDANCE_MODELS } from './seedance-models.ts';
 
 /** Seedance by Volcengine Ark or BytePlus ModelArk, `/api/v3/contents/generations/tasks`: one protocol, two houses. */
@@ -174,6 +174,7 @@ export const seedance: VideoVendor = {
   defaultBaseUrl: 'https://ark.cn-beijing.volces.com',
   credentials: Type.Object({ api_key: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
   models: SEEDANCE_MODELS,
+  metadata: METADATA,
   meter,
 
   async submit(request, call) {

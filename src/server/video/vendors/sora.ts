@@ -198,6 +198,8 @@ export const sora: VideoVendor = {
   defaultBaseUrl: 'https://api.openai.com',
   credentials: Type.Object({ api_key: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
   models,
+  // Its fields are native ones of the body.
+  metadata: Type.Object({}),
   passthrough: true,
 
   meter(request) {

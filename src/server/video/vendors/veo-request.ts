@@ -28,6 +28,8 @@ const vertexOnly = {
 };
 const readGemini = metadataReader(Type.Object(both));
 const readVertex = metadataReader(Type.Object({ ...both, ...vertexOnly }));
+/** The native route takes those it has in common with Vertex AI alone. */
+export const VEO_METADATA = readVertex.schema;
 
 /** A frame's longer side to the vendor's word, as large as the frame or the next below. */
 function wordOfFrame(size: string): string {

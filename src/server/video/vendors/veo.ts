@@ -3,7 +3,7 @@ import { CouldNotAsk, type Json, type VendorCall, type VideoVendor } from '../ve
 import { GEMINI_BASE_URL, gemini } from './veo-gemini.ts';
 import { VEO_MODELS } from './veo-models.ts';
 import { readHandle } from './veo-operation.ts';
-import { meterVeo, type VeoRoute } from './veo-request.ts';
+import { meterVeo, VEO_METADATA, type VeoRoute } from './veo-request.ts';
 import { vertex } from './veo-vertex.ts';
 
 /** A place or a project's id as it stands in addresses; the location is part of a host name. */
@@ -52,6 +52,7 @@ export const veo: VideoVendor = {
   defaultBaseUrl: GEMINI_BASE_URL,
   credentials: Credentials,
   models: VEO_MODELS,
+  metadata: VEO_METADATA,
   refreshOnQuery: true,
   meter: meterVeo,
   submit: (request, call) => ROUTES[routeOf(call.credentials)].submit(request, call),

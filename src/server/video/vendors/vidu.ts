@@ -211,6 +211,7 @@ export const vidu: VideoVendor = {
   defaultBaseUrl: 'https://api.vidu.cn',
   credentials: Type.Object({ api_key: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
   models: VIDU_MODELS,
+  metadata: readMetadata.schema,
   meter,
 
   async submit(request, call) {

@@ -32,6 +32,7 @@ const readMetadata = metadataReader(
     ),
   }),
 );
+export const METADATA = readMetadata.schema;
 type Metadata = ReturnType<typeof readMetadata>;
 type Input = NonNullable<Metadata['input']>;
 type Settings = NonNullable<Metadata['parameters']>;

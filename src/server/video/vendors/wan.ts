@@ -20,7 +20,7 @@ import {
   unreadable,
   withoutArtifact,
 } from '../vendor-errors.ts';
-import { classOf, toBody } from './wan-body.ts';
+import { classOf, METADATA, toBody } from './wan-body.ts';
 import { kindOf, lineOf, WAN_MODELS } from './wan-models.ts';
 
 /** Wan by Alibaba Cloud Model Studio (DashScope), `/api/v1`: submitted asynchronously, looked at by task id for a day. */
@@ -144,6 +144,7 @@ export const wan: VideoVendor = {
   defaultBaseUrl: 'https://dashscope.aliyuncs.com',
   credentials: Type.Object({ api_key: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
   models: WAN_MODELS,
+  metadata: METADATA,
   meter,
 
   async submit(request, call) {
