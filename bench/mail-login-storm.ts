@@ -1,0 +1,122 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { connect } from 'node:tls';
+import { startRealMail } from '../scripts/mail-server.ts';
+import { type LoadResult, load } from './load.ts';
+import { startService } from './processes.ts';
+
+/**
+ * Mail programs logging in one after the other at a real Dovecot that reads the service's database, while people use the
+ * service. The same logins at a Dovecot that reads a copy show what the machine's cores cost and what the shared database.
+ * As root, with Debian's Dovecot and Postfix.
+ */
+const LOGINS = Number(process.env.LOGINS ?? 500);
+const SECONDS = Number(process.env.SECONDS ?? 10);
+const PORT = 4330;
+const DOMAIN = 'mail.test';
+
+interface Login {
+  readonly email: string;
+  readonly app_password: string;
+}
+
+/** One IMAP session over TLS: greeting, LOGIN, LOGOUT (RFC 9051). */
+function logIn(port: number, ca: string, { email, app_password }: Login): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port, ca, servername: 'localhost' });
+    let text = '';
+    let isIn = false;
+    socket.setEncoding('utf8').on('error', reject);
+    socket.on('data', (chunk: string) => {
+      text += chunk;
+      if (/^a (NO|BAD)/m.test(text)) reject(new Error(text));
+      if (!isIn && text.startsWith('* OK') && !text.includes('a '))
+        socket.write(`a LOGIN ${email} ${app_password}\r\n`);
+      if (!isIn && /^a OK/m.test(text)) {
+        isIn = true;
+        socket.write('b LOGOUT\r\n');
+      }
+    });
+    socket.on('close', () => (isIn ? resolve() : reject(new Error(`closed: ${text}`))));
+  });
+}
+
+/** Logs in so often, one after the other; answers how long it took. */
+async function storm(server: { readonly ports: { readonly imap: number }; readonly ca: string }, login: Login) {
+  const startedAt = performance.now();
+  for (let count = 0; count < LOGINS; count += 1) await logIn(server.ports.imap, server.ca, login);
+  return (performance.now() - startedAt) / 1000;
+}
+
+const first = await startService(PORT, { KEEP: '1' });
+const { folder } = first;
+await first.stop();
+const file = join(folder, 'bench.db');
+const copy = join(folder, 'copy.db');
+const ours = await startRealMail({ domain: DOMAIN, database: { kind: 'sqlite', file } });
+const service = await startService(
+  PORT,
+  {
+    MAIL_BACKEND: 'dovecot',
+    MAIL_DOMAIN: DOMAIN,
+    MAIL_DOVECOT_AUTH_SOCKET: ours.auth,
+    MAIL_DOVECOT_ADMIN_URL: ours.adminUrl,
+    MAIL_DOVECOT_ADMIN_KEY: ours.adminKey,
+  },
+  folder,
+);
+const { operator } = service;
+const database = new DatabaseSync(file);
+database.exec('pragma busy_timeout = 5000');
+database
+  .prepare("insert into bindings (user_id, kind, value, created_at) values (?, 'phone', '+15550001', 0)")
+  .run(operator.id);
+await operator.call('POST', '/api/user/mailbox/apply', { local_part: 'storm' });
+const login = await operator.call<Login>('POST', '/api/user/mailbox/app-password');
+database.prepare('vacuum into ?').run(copy);
+database.close();
+const theirs = await startRealMail({ domain: DOMAIN, database: { kind: 'sqlite', file: copy } });
+const { access_token } = await operator.call<{ access_token: string }>('POST', '/api/user/token');
+
+try {
+  /** Reading one's mailbox password: decrypts it, and writes a line of the audit log durably. */
+  const use = (seconds: number): Promise<LoadResult> =>
+    load({
+      origin: service.origin,
+      connections: 4,
+      seconds,
+      request: () => ({
+        method: 'GET',
+        path: '/api/user/mailbox',
+        headers: { authorization: `Bearer ${access_token}`, 'service-api-user': String(operator.id) },
+      }),
+    });
+  await use(2);
+  await storm(ours, login);
+  const rows: string[] = [];
+  const report = (name: string, { perSecond, p50Ms, p99Ms, failures, firstFailure }: LoadResult, seconds?: number) => {
+    const took = seconds === undefined ? '' : `${seconds.toFixed(1)} s, ${Math.round(LOGINS / seconds)}/s`;
+    rows.push(`| ${name} | ${took} | ${Math.round(perSecond)} | ${p50Ms.toFixed(2)} | ${p99Ms.toFixed(1)} |`);
+    if (failures > 0) rows.push(`| | ${failures} failed: ${firstFailure} | | | |`);
+  };
+  report('nobody logs in', await use(SECONDS));
+  report(
+    'nobody uses the service',
+    { requests: 0, perSecond: 0, p50Ms: 0, p99Ms: 0, failures: 0 },
+    await storm(ours, login),
+  );
+  for (const [name, server] of [
+    ['logins at a Dovecot with a copy', theirs],
+    ['logins at our Dovecot', ours],
+  ] as const) {
+    const [used, seconds] = await Promise.all([use(SECONDS), storm(server, login)]);
+    report(name, used, seconds);
+  }
+  process.stdout.write(
+    `| ${LOGINS} logins in a row | took | requests/s | p50 ms | p99 ms |\n|---|---|---|---|---|\n${rows.join('\n')}\n`,
+  );
+} finally {
+  await service.stop();
+  await theirs.stop();
+  await ours.stop();
+}
