@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import type { Command } from 'commander';
+import { EXIT } from '../src/cli/exit-codes.ts';
+import { program } from '../src/cli/program.ts';
+
+const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
+const documents = ['README.md', 'README.zh-CN.md', 'docs/cli.md', 'docs/mail.md'];
+
+/** Every command by its words, groups too. */
+function pathsOf(command: Command, before: readonly string[] = []): string[] {
+  return command.commands.flatMap((each) => {
+    const path = [...before, each.name()];
+    return [path.join(' '), ...pathsOf(each, path)];
+  });
+}
+const paths = pathsOf(program(false));
+
+test('docs/cli.md has every command', () => {
+  const text = read('docs/cli.md');
+  const groups = paths.filter((path) => paths.some((other) => other.startsWith(`${path} `)));
+  for (const path of paths.filter((each) => !groups.includes(each))) {
+    const [group = '', verb] = path.split(' ');
+    const line = text.split('\n').find((each) => each.startsWith('|') && each.includes(`reelgate ${group}`));
+    assert.ok(line !== undefined && (verb === undefined || new RegExp(`[ \`]${verb}[ \`]`).test(text)), path);
+  }
+});
+
+test('documents name no command or option that is not there', () => {
+  for (const document of documents)
+    for (const [, words = ''] of read(document).matchAll(/(?:^|`|npx |\(|\| )reelgate ([a-z][^`\n|)#"]*)/gm)) {
+      const [group = '', verb = ''] = words.trim().split(' ');
+      const path = paths.includes(`${group} ${verb}`) ? `${group} ${verb}` : group;
+      assert.ok(paths.includes(path), `${document}: reelgate ${words}`);
+      const command = path
+        .split(' ')
+        .reduce<Command | undefined>((at, name) => at?.commands.find((each) => each.name() === name), program(false));
+      const known = [...(command?.options ?? []), ...program(false).options, ...(command?.commands[0]?.options ?? [])];
+      for (const [option] of words.matchAll(/--[a-z-]+/g))
+        assert.ok(
+          option === '--help' || known.some(({ long }) => long === option),
+          `${document}: reelgate ${words} has no ${option}`,
+        );
+    }
+});
+
+test('docs/cli.md and the help have every exit status', () => {
+  const table = [...read('docs/cli.md').matchAll(/^\| (\d+) \|/gm)].map(([, status]) => Number(status));
+  assert.deepEqual(table, Object.values(EXIT));
+});
