@@ -31,6 +31,18 @@ export interface MultipartBody {
 
 /** Reads a whole multipart body within its bounds; repeated text parts are an error, as they are for JSON keys nobody can choose between. */
 export async function readMultipart(request: FastifyRequest): Promise<MultipartBody> {
+  try {
+    return await readParts(request);
+  } catch (error) {
+    throw isParserError(error) ? invalid('The multipart form is malformed.') : error;
+  }
+}
+
+/** The parser's own errors are bare; ours and the plugin's say by a code or a status what they are. */
+const isParserError = (error: unknown): boolean =>
+  error instanceof Error && !(error instanceof AppError) && !('statusCode' in error);
+
+async function readParts(request: FastifyRequest): Promise<MultipartBody> {
   const fields: Record<string, unknown> = Object.create(null);
   const files: UploadedFile[] = [];
   for await (const part of request.parts()) {
