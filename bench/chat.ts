@@ -1,6 +1,7 @@
+import { startChatService } from './chat-service.ts';
 import { cpuSeconds, memoryMb } from './load.ts';
 import { startNginx, startNginxProxy } from './nginx.ts';
-import { type Process, startScript, startService } from './processes.ts';
+import { type Process, startScript } from './processes.ts';
 import { postBytes, type RawLoadResult, rawLoad } from './raw-load.ts';
 import { portkeyHeaders, startPortkey } from './rivals/portkey.ts';
 
@@ -38,23 +39,7 @@ interface Subject {
 const withPort = (process: Process) => ({ ...process, port: Number(new URL(process.origin).port) });
 
 const upstream = await startNginx(`location / { return 200 '${ANSWER}'; }`);
-const service = await startService(4_380);
-const { operator } = service;
-await operator.call('POST', '/api/admin/models', {
-  id: 'bench-chat',
-  vendor: 'openai',
-  kind: 'chat',
-  price: { input_per_million: 1_000_000, output_per_million: 4_000_000 },
-});
-await operator.addChannel({
-  vendor: 'openai',
-  base_url: upstream.origin,
-  credentials: { api_key: 'sk-upstream-0123456789' },
-  models: ['bench-chat'],
-});
-await operator.grant(1_000_000_000_000_000);
-const key = await operator.makeToken();
-
+const { service, key } = await startChatService(4_380, upstream.origin);
 const portkey = await startPortkey();
 const plain = postBytes(PATH, { authorization: 'Bearer sk-bench' }, QUESTION);
 const subjects: Subject[] = [
