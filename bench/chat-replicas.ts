@@ -1,0 +1,81 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startPostgres } from '../test/postgres.ts';
+import { startChatService } from './chat-service.ts';
+import { startNginx } from './nginx.ts';
+import { startService } from './processes.ts';
+import { postBytes, rawLoad } from './raw-load.ts';
+
+/**
+ * One process on PostgreSQL, then two on the same database: whether the second one helps. Sixteen accounts, as a single one
+ * is a queue at its wallet. PostgreSQL runs without fsync, so this is about our processes, not about its disk.
+ *
+ * Repeat with `node bench/chat-replicas.ts`; needs nginx, PostgreSQL, and more cores than processes to say anything.
+ */
+const SECONDS = Number(process.env.SECONDS ?? '5');
+const ACCOUNTS = 16;
+const CONNECTIONS = 64;
+const ANSWER = JSON.stringify({
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'word '.repeat(72) }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 32, completion_tokens: 72, total_tokens: 104 },
+});
+
+const postgres = await startPostgres();
+const upstream = await startNginx(`location / { return 200 '${ANSWER}'; }`);
+const folder = mkdtempSync(join(tmpdir(), 'reelgate-bench-'));
+const env = { DATABASE_URL: postgres.url };
+const { service: first } = await startChatService(4_383, upstream.origin, env);
+const second = await startService(4_384, env, folder);
+const keys = await Promise.all(Array.from({ length: ACCOUNTS }, (_, index) => keyOf(`bench-${index}`)));
+const requests = keys.map((key) =>
+  postBytes(
+    '/v1/chat/completions',
+    { authorization: `Bearer ${key}` },
+    JSON.stringify({ model: 'bench-chat', messages: [{ role: 'user', content: 'Say a few words.' }] }),
+  ),
+);
+
+try {
+  await measure([4_383], 2);
+  const one = await measure([4_383], SECONDS);
+  await measure([4_384], 2);
+  const two = await measure([4_383, 4_384], SECONDS);
+  process.stdout.write(
+    `one process ${one.toFixed(0)}/s, two ${two.toFixed(0)}/s: ${(two / one).toFixed(2)} times as many\n`,
+  );
+} finally {
+  await first.stop();
+  await second.stop();
+  await upstream.stop();
+  await postgres.stop();
+}
+
+/** Requests a second over these ports together, every account with the same number of connections. */
+async function measure(ports: readonly number[], seconds: number): Promise<number> {
+  const connections = CONNECTIONS / ACCOUNTS / ports.length;
+  const loads = ports.flatMap((port) => requests.map((request) => rawLoad({ port, connections, seconds, request })));
+  const results = await Promise.all(loads);
+  const failed = results.find(({ failures }) => failures > 0);
+  if (failed !== undefined) throw new Error(failed.firstFailure);
+  return results.reduce((sum, { perSecond }) => sum + perSecond, 0);
+}
+
+/** Makes an account with money and answers a key of it. */
+async function keyOf(username: string): Promise<string> {
+  const password = 'bench-password-1';
+  await first.operator.call('POST', '/api/admin/users', { username, password, quota: 1_000_000_000_000 });
+  const post = (path: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
+    fetch(`${first.origin}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+  const login = await post('/api/user/login', { username, password });
+  const { data } = (await login.json()) as { data: { id: number } };
+  const cookie = login.headers.get('set-cookie')?.split(';', 1)[0] ?? '';
+  const made = await post('/api/tokens', { name: 'bench' }, { cookie, 'service-api-user': String(data.id) });
+  return ((await made.json()) as { data: { key: string } }).data.key;
+}
