@@ -103,6 +103,22 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.ok(performance.now() - begun < 10_000);
   });
 
+  test(`${name}: what decides the price means the same to every reader`, async () => {
+    const rest = '"messages":[{"role":"user","content":"[chunks=1] \\"model\\": \\"x\\""}]';
+    for (const [members, named] of [
+      ['"model":"sandbox-image","model":"sandbox-chat"', 'model'],
+      ['"model":"sandbox-chat","\\u006dodel":"sandbox-image"', 'model'],
+      ['"model":"sandbox-chat","Model":"sandbox-image"', 'Model'],
+      ['"model":"sandbox-chat","max_tokens":1,"MAX_TOKENS":9', 'MAX_TOKENS'],
+      ['"model":"sandbox-chat","n":1,"n":9', 'n'],
+    ] as const) {
+      const { status, error } = await send(`{${members},${rest}}`);
+      assert.deepEqual([status, error?.param], [400, named], members);
+    }
+    for (const members of ['"metadata":{"model":"a","n":1}', '"x":["model","model"]', '"y":"\\u00e9"'])
+      assert.equal((await send(`{"model":"sandbox-chat",${members},${rest}}`)).status, 200, members);
+  });
+
   test(`${name}: bodies are validated however their type is spelled, or refused`, async () => {
     for (const type of ['application/json; charset=UTF-8', 'Application/JSON', 'application/json;foo=bar'])
       assert.equal((await send(asked({ max_tokens: -1 }), { 'content-type': type })).status, 400, type);

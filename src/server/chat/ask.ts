@@ -1,7 +1,7 @@
-import { AppError } from '../platform/errors.ts';
+import { AppError, invalid } from '../platform/errors.ts';
 import { checkOf } from '../platform/http/validation.ts';
 import type { Dialect } from './dialects.ts';
-import { setMember } from './json-members.ts';
+import { membersNamed, setMember } from './json-members.ts';
 import { asObject, type Untrusted } from './untrusted.ts';
 
 /** A model call as its caller made it. */
@@ -32,8 +32,9 @@ export function readAsk(dialect: Dialect, bytes: Buffer, value: unknown): Ask {
   const checked = checkOf(dialect.body)(value);
   if ('error' in checked) throw checked.error;
   const body = value as Untrusted & { readonly model: string };
+  assertOnce(bytes, body, ['model', 'stream', ...dialect.bounds, 'n']);
   const named = dialect.bounds.map((key) => body[key]).find((each) => typeof each === 'number');
-  const copies = typeof body.n === 'number' ? body.n : 1;
+  const copies = dialect.hasCopies && typeof body.n === 'number' ? body.n : 1;
   const usual = dialect.bounds.length === 0 ? 0 : DEFAULT_BOUND;
   return {
     dialect,
@@ -46,6 +47,26 @@ export function readAsk(dialect: Dialect, bytes: Buffer, value: unknown): Ask {
     promptTokens: estimateTokens(bytes.length, body),
   };
 }
+
+/**
+ * What decides the price must mean the same to every reader. Of a name written twice some take the first and some the last,
+ * and some (Go's encoding/json) take `Model` for `model`.
+ */
+function assertOnce(bytes: Buffer, body: Untrusted, names: readonly string[]): void {
+  for (const key of Object.keys(body)) {
+    const name = key.toLowerCase();
+    if (name !== key && names.includes(name)) throw invalid(`${key} is to be written ${name}.`, key);
+  }
+  for (const name of names) {
+    const quoted = `"${name}"`;
+    const at = bytes.indexOf(quoted);
+    const mayBeTwice = at !== bytes.lastIndexOf(quoted) || bytes.includes(ESCAPED_LETTER);
+    if (mayBeTwice && membersNamed(bytes, name).length > 1) throw invalid(`${name} is given twice.`, name);
+  }
+}
+
+/** Letters of names are U+005F to U+0078; nobody escapes them but to hide. */
+const ESCAPED_LETTER = '\\u00';
 
 function estimateTokens(size: number, body: Untrusted): number {
   if (size < SEARCHED_FROM_BYTES) return Math.ceil(size / BYTES_PER_TOKEN);

@@ -58,7 +58,8 @@ export class Charge {
       this.#pay(usage);
       return;
     }
-    this.#books.follow(this.#count(came));
+    // Where even counting fails nobody knows what to charge.
+    this.#books.follow(this.#count(came).catch(() => this.#books.refund(this.#userId, this.#ref)));
   }
 
   async #count(came: Yield): Promise<void> {

@@ -9,6 +9,8 @@ export interface Dialect {
   readonly body: TSchema;
   /** The body's keys that bound the answer's tokens, the first present one counts. Empty: nothing is generated as text. */
   readonly bounds: readonly string[];
+  /** `n` asks for several answers, each as long as the bound. */
+  readonly hasCopies: boolean;
   /** Usage of a stream must be asked for with `stream_options`, and arrives in an event of its own. */
   readonly asksForUsage: boolean;
   /** What an unbroken stream has in it; one that ends without was cut. */
@@ -57,6 +59,7 @@ export const CHAT: Dialect = {
   path: '/v1/chat/completions',
   body: lines.chatCompletions.body,
   bounds: ['max_completion_tokens', 'max_tokens'],
+  hasCopies: true,
   asksForUsage: true,
   endMarks: ['[DONE]', '"finish_reason":"', '"finish_reason": "'],
   textOfEvent: (event) => choices(event, 'delta'),
@@ -69,6 +72,7 @@ export const RESPONSES: Dialect = {
   path: '/v1/responses',
   body: lines.responses.body,
   bounds: ['max_output_tokens'],
+  hasCopies: false,
   asksForUsage: false,
   endMarks: ['response.completed', 'response.incomplete', 'response.failed'],
   textOfEvent: ({ type, delta }) => (text(type).endsWith('.delta') ? text(delta) : ''),
@@ -94,6 +98,7 @@ export const EMBEDDINGS: Dialect = {
   path: '/v1/embeddings',
   body: lines.embeddings.body,
   bounds: [],
+  hasCopies: false,
   asksForUsage: false,
   endMarks: [],
   textOfEvent: () => '',

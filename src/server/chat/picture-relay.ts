@@ -51,8 +51,8 @@ export class PictureRelay {
     const heart = ask.stream ? this.#beat(work) : undefined;
     try {
       const urls = await this.#make(request, work);
-      // Paid by the piece: these figures are not asked for.
-      charge.settle({ usage: { promptTokens: 0, completionTokens: 1 }, complete: true, text: () => '' });
+      // Paid by the piece.
+      charge.settle({ usage: { promptTokens: 0, completionTokens: 0 }, complete: true, text: () => '' });
       if (!client.gone) answer(work, urls, Math.floor(this.#parts.clock.now() / 1_000), model.id);
     } catch (error) {
       charge.refund();

@@ -15,7 +15,7 @@ import {
   toRequest,
   type UpstreamTimes,
 } from './upstreams/openai.ts';
-import { findUsage, tryParse } from './usage.ts';
+import { findUsage, readUsage, tryParse } from './usage.ts';
 
 export interface RunParts {
   readonly outbound: Outbound;
@@ -217,9 +217,7 @@ export class Run implements ExchangeHandler, Audience {
       this.#chunks.length === 1 && this.#chunks[0] !== undefined ? this.#chunks[0] : Buffer.concat(this.#chunks);
     const text = body.toString('utf8');
     const answer = body.length <= PARSED_BYTES ? asObject(tryParse(text)) : undefined;
-    const isWhole =
-      body.length > PARSED_BYTES ? text.startsWith('{') && text.trimEnd().endsWith('}') : answer !== undefined;
-    if (!isWhole) {
+    if (answer === undefined && !(body.length > PARSED_BYTES && /^\s*\{/.test(text) && text.trimEnd().endsWith('}'))) {
       this.#refused(malformed());
       return;
     }
@@ -231,7 +229,7 @@ export class Run implements ExchangeHandler, Audience {
     this.#parts.channels.report({ channelId: this.#channel.id, model: model.id, outcome: 'ok' });
     client.answer(JSON_TYPE, body);
     charge.settle({
-      usage: findUsage(text),
+      usage: readUsage(answer?.usage) ?? findUsage(text),
       complete: true,
       text: () => ask.dialect.textOfAnswer(answer ?? {}),
     });

@@ -134,8 +134,7 @@ function shown(
 export function readStreamError(channel: Channel, told: Untrusted): Refusal {
   const code = toCode(told);
   const status = typeof told.status === 'number' ? told.status : Number(/^[45]\d\d$/.exec(code)?.[0] ?? '502');
-  const refusal = toRefusal(channel, status, told, undefined);
-  return refusal;
+  return toRefusal(channel, status, told, undefined);
 }
 
 /** The same for exchanges that came to no answer. */
