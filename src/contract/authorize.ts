@@ -52,12 +52,22 @@ export const authorizeApprove = endpoint({
   ...form,
   path: '/authorize/approve',
   summary: 'Form of the page: let the device in',
-  body: Type.Object(FormFields),
+  body: Type.Object({
+    ...FormFields,
+    otp: Type.Optional(Type.String({ maxLength: 64, description: 'TOTP or backup code, where the page asks for one' })),
+  }),
 });
 
 export const authorizeDeny = endpoint({
   ...form,
   path: '/authorize/deny',
   summary: 'Form of the page: keep the device out',
+  body: Type.Object(FormFields),
+});
+
+export const authorizeReport = endpoint({
+  ...form,
+  path: '/authorize/report',
+  summary: 'Form of the page: report a denied request, which stops its origin from asking for an hour',
   body: Type.Object(FormFields),
 });

@@ -11,6 +11,7 @@ export interface SessionRow {
   readonly user_id: number;
   readonly role: Role;
   readonly status: number;
+  readonly created_at: number;
   readonly last_used_at: number;
 }
 
@@ -18,7 +19,14 @@ const byHash = prepare<Tables, { hash: string; now: number }>()((db, p) =>
   db
     .selectFrom('sessions')
     .innerJoin('accounts', 'accounts.id', 'sessions.user_id')
-    .select(['sessions.id', 'sessions.user_id', 'sessions.last_used_at', 'accounts.role', 'accounts.status'])
+    .select([
+      'sessions.id',
+      'sessions.user_id',
+      'sessions.created_at',
+      'sessions.last_used_at',
+      'accounts.role',
+      'accounts.status',
+    ])
     .where('sessions.hash', '=', p('hash'))
     .where('sessions.expires_at', '>', p('now')),
 );

@@ -46,6 +46,9 @@ export interface TwoFactors {
   /** @throws two_factor_off, wrong_code, rate_limit_exceeded */
   disable(changer: Changer, code: string): Promise<void>;
   isOn(trx: Trx, userId: number): Promise<boolean>;
+  isOnFor(userId: number): Promise<boolean>;
+  /** The second step again, by somebody logged in already. @throws wrong_code, rate_limit_exceeded */
+  confirm(userId: number, code: string): Promise<void>;
   /** Whether a TOTP or backup code is right; it never will be again. A rollback of the transaction undoes its use. */
   accept(trx: Trx, userId: number, code: string): Promise<boolean>;
 }
@@ -115,6 +118,12 @@ export function makeTwoFactors({
   return {
     accept,
     isOn: async (trx, userId) => ((await findTwoFactor(trx, userId))?.enabled_at ?? null) !== null,
+    isOnFor: async (userId) => ((await findTwoFactor(database.kysely, userId))?.enabled_at ?? null) !== null,
+    async confirm(userId, code) {
+      await budgets.codesOfAccount.spend(userId);
+      if (!(await database.transaction((trx) => accept(trx, userId, code)))) throw new AppError('wrong_code');
+      await budgets.codesOfAccount.giveBack(userId);
+    },
     async setUp(account) {
       const secret = new Secret({ size: 20 });
       const sealed = vault.seal(secret.base32, placeOf(account.id));

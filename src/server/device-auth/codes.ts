@@ -9,6 +9,7 @@ import {
 import type { Audit } from '../accounts/audit.ts';
 import type { Standing } from '../accounts/standing.ts';
 import type { Notifier } from '../notifications/notifier.ts';
+import { addressKey } from '../platform/address.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError } from '../platform/errors.ts';
@@ -74,6 +75,11 @@ export interface Codes {
   approve(typed: string, userId: number, from: Origin): Promise<void>;
   /** Keeps the device out. @throws as `approve` */
   deny(typed: string, userId: number, from: Origin): Promise<void>;
+  /**
+   * Stops the address behind a code this account denied from asking for others for a while. The reporter's own network is
+   * not stopped: whoever sits in it could shut everybody there out. @throws user_code_invalid, rate_limit_exceeded
+   */
+  report(typed: string, userId: number, from: Origin): Promise<void>;
 }
 
 export interface CodeParts {
@@ -198,5 +204,15 @@ export function makeCodes(parts: CodeParts): Codes {
     },
     approve: (typed, userId, from) => decide(typed, userId, from, 'approved'),
     deny: (typed, userId, from) => decide(typed, userId, from, 'denied'),
+    async report(typed, userId, from) {
+      const { status, code } = await look(typed, from.address);
+      if (status !== 'denied' || code?.user_id !== userId) throw new AppError('user_code_invalid');
+      const isOwnNetwork = addressKey(code.address) === addressKey(from.address);
+      if (isOwnNetwork || !(await limits.stopAsking(code.address))) return;
+      const after = { client: code.client_id, name: code.client_name, asked_from: code.address };
+      await database.transaction((trx) =>
+        audit.record(trx, { actorId: userId, action: 'device.report', target: `device:${code.id}`, after, ...from }),
+      );
+    },
   };
 }

@@ -3,6 +3,7 @@ import { assertAllowed } from '../platform/limits/assert-allowed.ts';
 import type { Limiter, Limits } from '../platform/limits/limits.ts';
 
 const WINDOW_SECONDS = 600;
+const REPORTED_SECONDS = 3_600;
 
 export interface LimitConfig {
   /** Codes one address may ask for in ten minutes. */
@@ -11,10 +12,12 @@ export interface LimitConfig {
   readonly deviceCodesPerClient: number;
 }
 
-/** What strangers may do how often. All are counted over ten minutes. */
+/** What strangers may do how often. All but reports are counted over ten minutes. */
 export interface DeviceLimits {
-  /** @throws rate_limit_exceeded */
+  /** @throws rate_limit_exceeded, for an hour after a report too */
   spendCode(address: string, clientId: string): Promise<void>;
+  /** Keeps an address from asking for codes for an hour; answers whether it was not kept from it already. */
+  stopAsking(address: string): Promise<boolean>;
   /** Books a wrong user_code. @throws rate_limit_exceeded when it was one too many to be answered */
   miss(address: string): Promise<void>;
   /** Keeps an address that guessed too often from learning of a hit; a hit itself costs nothing. @throws rate_limit_exceeded */
@@ -31,14 +34,17 @@ export function makeDeviceLimits(limits: Limits, config: LimitConfig): DeviceLim
     limits.define({ name: `device-${name}`, points, durationSeconds: WINDOW_SECONDS });
   const codesOfAddress = define('codes-address', config.deviceCodesPerAddress);
   const codesOfClient = define('codes-client', config.deviceCodesPerClient);
+  const reported = limits.define({ name: 'device-reported', points: 1, durationSeconds: REPORTED_SECONDS });
   const misses = define('misses', 10);
   const logins = define('logins', 5);
   const wrongClients = define('wrong-clients', 300);
   return {
     async spendCode(address, clientId) {
+      assertAllowed(await reported.peek(addressKey(address)));
       assertAllowed(await codesOfAddress.consume(addressKey(address)));
       assertAllowed(await codesOfClient.consume(clientId));
     },
+    stopAsking: async (address) => (await reported.consume(addressKey(address))).allowed,
     miss: async (address) => assertAllowed(await misses.consume(addressKey(address))),
     assertMayHit: async (address) => assertAllowed(await misses.peek(addressKey(address))),
     spendLogin: async (userCode) => assertAllowed(await logins.consume(userCode)),

@@ -26,7 +26,7 @@ import { readUserCode, showUserCode } from './user-code.ts';
 
 export interface PageParts {
   readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'limits' | 'clients'>;
-  readonly accounts: Pick<Accounts, 'logins' | 'sessions' | 'standing'>;
+  readonly accounts: Pick<Accounts, 'logins' | 'sessions' | 'standing' | 'twoFactors'>;
   readonly cookies: SessionCookies;
   readonly clock: Clock;
   readonly masterKey: Buffer;
@@ -39,6 +39,13 @@ const BROWSER_COOKIE = 'authorize_form';
 const HEADERS = pageHeaders(STYLE);
 /** The step of a login that waits for its second factor, in the address of the page. */
 const SECOND_STEP = 'code';
+const REPORTED = 'reported';
+/** A login older than this has to show its second step again before it lets a device in; sooner for one from elsewhere. */
+const FRESH_MS = 12 * 60 * 60_000;
+const FRESH_ELSEWHERE_MS = 10 * 60_000;
+
+/** Who is logged in, and since when (Unix milliseconds). */
+type Viewer = Account & { readonly loggedInAt: number };
 
 interface Visit {
   readonly request: RequestContext;
@@ -82,9 +89,19 @@ export function addPageRoutes(routes: Routes, parts: PageParts): void {
     return { request, reply, locale, view: { locale, texts: TEXTS[locale], code, formValue } };
   };
 
-  const viewerOf = async ({ session }: RequestContext): Promise<Account | undefined> => {
+  const viewerOf = async ({ session }: RequestContext): Promise<Viewer | undefined> => {
     const row = session === undefined ? undefined : await accounts.sessions.find(session);
-    return row && accounts.standing.find(row.user_id);
+    const account = row && (await accounts.standing.find(row.user_id));
+    return row && account && { ...account, loggedInAt: row.created_at };
+  };
+
+  const isElsewhere = (code: CodeRow, { address }: RequestContext): boolean =>
+    addressKey(code.address) !== addressKey(address);
+
+  /** A cookie alone lets no device in where the account has a second step and showed it long ago. */
+  const mustShowAgain = async (code: CodeRow, viewer: Viewer, request: RequestContext): Promise<boolean> => {
+    const fresh = isElsewhere(code, request) ? FRESH_ELSEWHERE_MS : FRESH_MS;
+    return clock.now() - viewer.loggedInAt > fresh && (await accounts.twoFactors.isOnFor(viewer.id));
   };
 
   /** Stops a post another site made this browser send. */
@@ -99,18 +116,22 @@ export function addPageRoutes(routes: Routes, parts: PageParts): void {
     claimedName: code.client_name,
   });
 
-  const consent = async (visit: Visit, code: CodeRow, viewer: Account): Promise<string> =>
-    consentView(visit.view, {
+  const consent = async (visit: Visit, code: CodeRow, viewer: Viewer, error?: string): Promise<string> => {
+    const { request } = visit;
+    const shown = {
       account:
         viewer.display_name === viewer.username ? viewer.username : `${viewer.display_name} (${viewer.username})`,
       ...(await askerOf(code)),
       address: code.address,
       program: code.user_agent,
       asked: toAskedText(code.created_at, clock.now(), visit.locale),
-      elsewhere: addressKey(code.address) !== addressKey(visit.request.address),
-    });
+      elsewhere: isElsewhere(code, request),
+      again: await mustShowAgain(code, viewer, request),
+    };
+    return consentView(visit.view, shown, { error });
+  };
 
-  const shown = async (visit: Visit, step: string | undefined): Promise<string> => {
+  const shown = async (visit: Visit, step: string | undefined, error?: string): Promise<string> => {
     const { view, request } = visit;
     const { status, code } = await codes.look(view.code, request.address);
     if (status === 'invalid' || code === undefined) throw new AppError('user_code_invalid');
@@ -118,10 +139,13 @@ export function addPageRoutes(routes: Routes, parts: PageParts): void {
     if (status === 'pending') {
       if (viewer === undefined) return step === SECOND_STEP ? secondStepView(view) : loginView(view);
       if (code.claimed_by !== null && code.claimed_by !== viewer.id) return outcomeView(view, 'done');
-      return consent(visit, code, viewer);
+      return consent(visit, code, viewer, error);
     }
     if (status === 'approved' && viewer?.id === code.user_id) {
-      return outcomeView(view, status, { ...(await askerOf(code)), link: DEVICES_PAGE });
+      return outcomeView(view, status, { device: { ...(await askerOf(code)), link: DEVICES_PAGE } });
+    }
+    if (status === 'denied' && viewer?.id === code.user_id) {
+      return step === REPORTED ? outcomeView(view, REPORTED) : outcomeView(view, status, { mayReport: true });
     }
     return outcomeView(view, status === 'approved' ? 'done' : status);
   };
@@ -183,15 +207,30 @@ export function addPageRoutes(routes: Routes, parts: PageParts): void {
     });
   });
 
-  const decisions = { approve: lines.authorizeApprove, deny: lines.authorizeDeny } as const;
-  for (const action of ['approve', 'deny'] as const) {
-    routes.add(decisions[action], async ({ body, request, reply }) => {
+  routes.add(lines.authorizeApprove, async ({ body, request, reply }) => {
+    const visit = visitOf({ request, reply }, body.code, body.lang);
+    const work = async () => {
+      assertOwnForm(visit, 'approve', body.form);
+      const viewer = await viewerOf(request);
+      if (viewer === undefined) return back(visit);
+      const code = await codes.pending(body.code, request.address);
+      if (await mustShowAgain(code, viewer, request)) await accounts.twoFactors.confirm(viewer.id, body.otp ?? '');
+      await codes.approve(body.code, viewer.id, originOf(request));
+      return back(visit);
+    };
+    return answer(visit, work, { wrong_code: (error) => shown(visit, undefined, error) });
+  });
+
+  const others = { deny: [lines.authorizeDeny], report: [lines.authorizeReport, REPORTED] } as const;
+  for (const action of ['deny', 'report'] as const) {
+    const [line, step] = others[action];
+    routes.add(line, async ({ body, request, reply }) => {
       const visit = visitOf({ request, reply }, body.code, body.lang);
       return answer(visit, async () => {
         assertOwnForm(visit, action, body.form);
         const viewer = await viewerOf(request);
         if (viewer !== undefined) await codes[action](body.code, viewer.id, originOf(request));
-        return back(visit);
+        return back(visit, step);
       });
     });
   }
@@ -208,7 +247,7 @@ const back = ({ reply, view }: Visit, step?: string): FastifyReply =>
 async function answer(
   visit: Visit,
   work: () => Promise<FastifyReply>,
-  again: Partial<Record<ErrorCode, (message: string) => string>> = {},
+  again: Partial<Record<ErrorCode, (message: string) => string | Promise<string>>> = {},
 ): Promise<FastifyReply> {
   try {
     return await work();
@@ -217,7 +256,7 @@ async function answer(
     const { params, retryAfterSeconds } = error.options;
     const message = toText(error.code, visit.locale, params);
     if (retryAfterSeconds !== undefined) visit.reply.header('retry-after', String(Math.ceil(retryAfterSeconds)));
-    const page = again[error.code]?.(message) ?? failureView(visit.view, message);
+    const page = (await again[error.code]?.(message)) ?? failureView(visit.view, message);
     return send(visit, ERRORS[error.code].status, page);
   }
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import { Secret, TOTP } from 'otpauth';
 import { PASSWORD, type Person } from '../../../test/accounts/person.ts';
 import { forEachDatabase } from '../../../test/databases.ts';
-import { type DeviceService, startDeviceService } from '../../../test/device-auth/service.ts';
+import { CLI, type DeviceService, startDeviceService } from '../../../test/device-auth/service.ts';
 
 /** A browser without scripts: follows redirects, keeps cookies, fills forms. */
 class Tab {
@@ -224,6 +225,82 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.notEqual(tab.cookies.get('session'), session);
     await tab.submit('approve');
     assert.equal((await service.poll(code.device_code)).data?.username, 'bob');
+  });
+
+  it('T03: tells the owner of every new device', async () => {
+    const cyd = await service.person('cyd');
+    const listed = async () => (await cyd.send('GET', '/api/notifications/')).body.data as Record<string, unknown>[];
+    const code = await service.code({ client_name: 'Kitchen' }, '203.0.113.9');
+    assert.deepEqual(await listed(), []);
+    await cyd.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
+    const [notice, ...others] = await listed();
+    assert.deepEqual(others, []);
+    assert.equal(notice?.type, 'system');
+    assert.equal(notice?.target_url, '/account/devices');
+    assert.match(String(notice?.content), /Reelgate CLI.*Kitchen.*203\.0\.113\.9/);
+  });
+
+  it('T03: asks an old login for its second step again, sooner where the request came from elsewhere', async () => {
+    const dee = await service.person('dee');
+    const { secret } = await dee.ok<{ secret: string }>('POST', '/api/user/2fa/setup');
+    const totp = new TOTP({ secret: Secret.fromBase32(secret) });
+    const token = () => totp.generate({ timestamp: service.clock.now() });
+    await dee.ok('POST', '/api/user/2fa/enable', { code: token() });
+    service.clock.advance(60_000);
+    const tab = await open((await service.code()).user_code);
+    await tab.logIn('dee');
+    await tab.submit('second-step', { otp: token() });
+    assert.doesNotMatch(tab.html, /name="otp"/, 'it was shown just now');
+    for (const [address, ageMs] of [
+      ['203.0.113.9', 11 * 60_000],
+      ['127.0.0.1', 12 * 60 * 60_000],
+    ] as const) {
+      service.clock.advance(ageMs);
+      const code = await service.code({}, address);
+      await tab.go('GET', `/authorize?code=${code.user_code}`);
+      assert.match(tab.html, /name="otp"/);
+      for (const otp of [undefined, '', '000000']) {
+        await tab.submit('approve', otp === undefined ? {} : { otp });
+        assert.match(tab.html, /id="error"/);
+        assert.equal(await service.status(code.user_code), 'pending');
+      }
+      await tab.submit('approve', { otp: token() });
+      assert.equal(await service.status(code.user_code), 'approved');
+    }
+    const last = await service.code({}, '203.0.113.9');
+    await tab.go('GET', `/authorize?code=${last.user_code}`);
+    await tab.submit('deny');
+    assert.equal(await service.status(last.user_code), 'denied', 'to deny nothing is asked');
+  });
+
+  it('stops whoever asked for a code that its person denied and reported', async () => {
+    const code = await service.code({}, '203.0.113.77');
+    const ask = async (address: string) =>
+      (await service.visitor(address).send('POST', '/api/auth/device/code', { client_id: CLI.client_id })).status;
+    const tab = await open(code.user_code);
+    await tab.logIn('ada');
+    const approvable = tab.fields('approve');
+    await tab.submit('deny');
+    const reportable = tab.fields('report');
+    await tab.go('POST', '/authorize/report', approvable);
+    assert.equal(tab.status, 403, 'the form of another action');
+    assert.equal(await ask('203.0.113.77'), 200);
+    const stranger = await open((await service.code()).user_code);
+    await stranger.logIn('bob');
+    await stranger.go('GET', `/authorize?code=${code.user_code}`);
+    assert.deepEqual(stranger.fields('report'), {}, 'another account has nothing to report');
+    await tab.go('POST', '/authorize/report', reportable);
+    assert.match(tab.html, /Reported/);
+    assert.equal(await ask('203.0.113.77'), 429);
+    assert.equal(await ask('203.0.113.78'), 200);
+    service.clock.advance(60 * 60_000);
+    assert.equal(await ask('203.0.113.77'), 200);
+    // The reporter's own network is not shut out.
+    const own = await service.code();
+    await tab.go('GET', `/authorize?code=${own.user_code}`);
+    await tab.submit('deny');
+    await tab.submit('report');
+    assert.equal(await ask('127.0.0.1'), 200);
   });
 
   it('T19: fresh codes buy no fresh guesses at a password, and five wrong ones close a code', async () => {

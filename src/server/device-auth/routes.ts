@@ -10,7 +10,7 @@ import { addPageRoutes } from './page-routes.ts';
 
 export interface DeviceAuthRouteParts {
   readonly deviceAuth: DeviceAuth;
-  readonly accounts: Pick<Accounts, 'logins' | 'sessions' | 'standing'>;
+  readonly accounts: Pick<Accounts, 'logins' | 'sessions' | 'standing' | 'twoFactors'>;
   readonly cookies: SessionCookies;
   readonly clock: Clock;
   readonly masterKey: Buffer;

@@ -98,9 +98,14 @@ export interface Consent extends Asker {
   readonly program: string;
   readonly asked: string;
   readonly elsewhere: boolean;
+  /** Whoever allows it has to show the second step again. */
+  readonly again: boolean;
 }
 
-export function consentView(view: View, consent: Consent): string {
+/** The field stands outside its form, so that both buttons stay alike. */
+const APPROVE_FORM = 'approve';
+
+export function consentView(view: View, consent: Consent, wrong: Wrong = {}): string {
   const { texts } = view;
   return layout(
     view,
@@ -123,17 +128,32 @@ ${consent.elsewhere ? html`<p class="warning">${texts.elsewhere}</p>` : undefine
 <h2>${texts.mayNotTitle}</h2>
 <p>${texts.mayNot}</p>
 <p class="warning">${texts.warning}</p>
+${consent.again ? againField(view, wrong) : undefined}
 <div class="choice">
 <form method="post" action="/authorize/deny">${hidden(view, 'deny')}<button>${texts.deny}</button></form>
-<form method="post" action="/authorize/approve">${hidden(view, 'approve')}<button>${texts.allow}</button></form>
+<form method="post" action="/authorize/approve" id="${APPROVE_FORM}">${hidden(view, 'approve')}<button>${texts.allow}</button></form>
 </div>`,
   );
 }
 
-/** How it ended, or why there is nothing to decide. */
-export type Outcome = 'approved' | 'denied' | 'used' | 'done' | 'expired';
+const againField = ({ texts }: View, wrong: Wrong): Markup => html`<h2>${texts.againTitle}</h2>
+${errorLine(wrong)}
+<label for="otp">${texts.otp}</label>
+<input class="code" id="otp" name="otp" form="${APPROVE_FORM}" required maxlength="64" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" ${describedBy(wrong, 'hint')}>
+<p class="note hint" id="hint">${texts.again}</p>`;
 
-export function outcomeView(view: View, outcome: Outcome, device?: Asker & { readonly link: string }): string {
+/** How it ended, or why there is nothing to decide. */
+export type Outcome = 'approved' | 'denied' | 'reported' | 'used' | 'done' | 'expired';
+
+/** What whoever decided is shown beside the outcome. */
+export interface Decided {
+  /** The device that was let in, and where devices are listed. */
+  readonly device?: Asker & { readonly link: string };
+  /** The denied request may be reported. */
+  readonly mayReport?: boolean;
+}
+
+export function outcomeView(view: View, outcome: Outcome, { device, mayReport = false }: Decided = {}): string {
   const { texts } = view;
   const heading = texts[`${outcome}Title`];
   return layout(
@@ -143,9 +163,13 @@ export function outcomeView(view: View, outcome: Outcome, device?: Asker & { rea
 ${device && asker(view, device)}
 <p>${texts[`${outcome}Text`]}</p>
 ${device && html`<p><a href="${device.link}">${texts.seeDevices}</a></p>`}
+${mayReport ? reportForm(view) : undefined}
 ${outcome === 'expired' ? html`<p><a href="${pagePath('', view.locale)}">${texts.otherCode}</a></p>` : undefined}`,
   );
 }
+
+const reportForm = (view: View): Markup => html`<p>${view.texts.reportLead}</p>
+<form method="post" action="/authorize/report">${hidden(view, 'report')}<button>${view.texts.report}</button></form>`;
 
 export function failureView(view: View, message: string): string {
   const { texts } = view;
