@@ -1,7 +1,7 @@
 import { Card, Group, Paper, SegmentedControl, SimpleGrid, Skeleton, Table, Text, Title } from '@mantine/core';
 import { IconChartBar } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { usageQuery } from '../../data/account.ts';
 import { toUnits } from '../../data/money.ts';
@@ -11,8 +11,9 @@ import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Quota } from '../../parts/quota.tsx';
-import { UsageChart } from './usage-chart.tsx';
 import { toModels } from './usage-series.ts';
+
+const UsageChart = lazy(() => import('./usage-chart.tsx').then((module) => ({ default: module.UsageChart })));
 
 const RANGES = ['7', '30', '90'] as const;
 
@@ -64,7 +65,9 @@ export function UsagePage() {
       {rows.length > 0 ? (
         <>
           <Paper withBorder p="md" mb="lg">
-            <UsageChart rows={rows} days={Number(days)} />
+            <Suspense fallback={<Skeleton h={280} />}>
+              <UsageChart rows={rows} days={Number(days)} />
+            </Suspense>
           </Paper>
           <Title order={2} mb="sm">
             {t('usage.byModel')}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { CLI_CLIENT } from '../../src/contract/cli-client.ts';
+import { type BrowserRig, openBrowserRig, settle, signIn } from './browser.ts';
+import { chromiumPath } from './chromium.ts';
+import { CONSOLE_PATHS } from './console-paths.ts';
+import { ROOT } from './stories.ts';
+
+const HOSTILE = [
+  '<img src=x onerror="window.owned=1">',
+  '"><script>window.owned=1</script>',
+  `{{constructor.constructor('window.owned=1')()}} \${window.owned=1} $t(owned)`,
+  `javascript:window.owned=1//\u202Egnp.exe`,
+];
+
+describe('hostile text in every stored field', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+  let rig: BrowserRig;
+  before(async () => {
+    rig = await openBrowserRig();
+    for (const [index, text] of HOSTILE.entries()) await store(rig, text, index);
+  });
+  after(() => rig.stop());
+
+  for (const language of ['en', 'zh-cn'] as const)
+    it(`is shown as text and runs nothing, on every page (${language})`, async () => {
+      const page = await rig.open({ language });
+      await signIn(page, ROOT.username, ROOT.password);
+      let seen = 0;
+      for (const path of Object.values(CONSOLE_PATHS)) {
+        await page.goto(path);
+        await settle(page);
+        assert.equal(await page.evaluate('window.owned'), undefined, path);
+        assert.equal(await page.locator('img[src="x"]').count(), 0, path);
+        assert.equal(await page.locator('a[href^="javascript:" i]').count(), 0, path);
+        if (((await page.locator('body').textContent()) ?? '').includes('window.owned')) seen += 1;
+      }
+      // The pages did show it: nothing was tested otherwise.
+      assert.ok(seen >= 12, `only ${seen} pages showed any of it`);
+      await page.getByRole('banner').getByRole('button').first().click();
+      await page.getByRole('dialog').waitFor();
+      assert.equal(await page.evaluate('window.owned'), undefined);
+      await page.context().close();
+    });
+
+  it('breaks no policy, opens no dialog and asks no other host', () => {
+    assert.deepEqual(rig.offences, { violations: [], dialogs: [], errors: [], strangers: [] });
+  });
+});
+
+/** Puts the text wherever the service keeps what a person or an operator wrote. */
+async function store({ running: { root } }: BrowserRig, text: string, index: number): Promise<void> {
+  // Some fields refuse such characters, which is as good.
+  await root.send('PUT', '/api/user/self', { display_name: text.slice(0, 60) });
+  await root.send('PUT', `/api/admin/users/${root.id}`, { quota_delta: 50_000_000, note: text });
+  await root.send('POST', '/api/tokens', { name: text });
+  await root.send('POST', '/api/videos', { model: 'kling-v1-6', prompt: `${text} [fail]` });
+  const ticket = await root.ok<{ id: number }>('POST', '/api/tickets', {
+    title: text,
+    content: text,
+    category: text.slice(0, 60),
+  });
+  await root.ok('POST', `/api/tickets/${ticket.id}/replies`, { content: text });
+  await root.ok('POST', `/api/admin/tickets/${ticket.id}/replies`, { content: text, internal: true });
+  const beta = await root.ok<{ id: number }>('POST', '/api/beta-applications', { feature: text, reason: text });
+  await root.ok('POST', `/api/admin/beta-applications/${beta.id}/reject`, { note: text });
+  await root.ok('POST', '/api/admin/announcements', {
+    title: text,
+    content: text,
+    zh_cn: { title: text, content: text },
+  });
+  await root.send('POST', '/api/admin/package-cards', {
+    package_code: `card-${index}`,
+    name: text,
+    description: text,
+    level: index + 1,
+    duration_days: 30,
+    daily_quota: 1_000_000,
+    purchasable: true,
+    status: 1,
+  });
+  await root.send('POST', '/api/admin/redemption-codes', { package_code: `card-${index}`, count: 1, note: text });
+  await root.send('POST', '/api/admin/channels', { name: text, vendor: 'kling', models: [], credentials: {} });
+  const device = await root.ok<Record<string, string>>(
+    'POST',
+    '/api/auth/device/code',
+    { client_id: CLI_CLIENT.id, client_name: text, device_id: `device-${index}` },
+    { 'user-agent': text.replace(/[^\x20-\x7e]/g, '') },
+  );
+  await root.ok('POST', '/api/auth/device/approve', { user_code: device.user_code });
+  await root.ok('POST', '/api/auth/device/token', {
+    device_code: device.device_code,
+    client_id: CLI_CLIENT.id,
+    client_secret: CLI_CLIENT.secret,
+  });
+}
