@@ -130,7 +130,7 @@ export const getOwnPackage = endpoint({
       expires_at: Type.Integer({ description: 'Unix seconds; 0: no end.' }),
       models: Type.Array(Type.String(), { description: 'Empty: all.' }),
       allowance_left: Type.Integer({ description: 'What the next call can take before the wallet is asked.' }),
-      windows: Type.Array(Window),
+      windows: Type.Array(Window, { description: 'What is taken fits into all of them; empty: no allowance.' }),
       wallet: Type.Integer(),
       time_zone: Type.String(),
       waiting: Type.Array(

@@ -58,7 +58,8 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual([self.current_package_code, self.package_expires_at], ['none', 0]);
     await shop.activate(person, 'low');
     assert.equal((await shop.activate(person, 'none')).outcome, 'ended');
-    assert.equal((await shop.own(person)).package_code, 'none');
+    const none = await shop.own(person);
+    assert.deepEqual([none.package_code, none.allowance_left, none.windows], ['none', 0, []]);
     await shop.root.fails(200, 'POST', '/api/user/package/activate', { user_id: 999_999, package_code: 'low' });
     await shop.root.fails(200, 'POST', '/api/user/package/activate', {
       user_id: person.id,

@@ -73,12 +73,11 @@ function toAllowance(card: PackageCardInfo): string {
 const PERIOD = { day: 'Today', interval: 'This period', week: 'This week' } as const;
 
 function tellOwn(own: OwnPackage): string {
-  const windows = own.windows.filter(({ limit }) => limit > 0);
   return toFacts({
     Package: own.name === own.package_code ? own.name : `${own.name} (${own.package_code})`,
     Until: own.expires_at === 0 ? undefined : `${toTime(own.expires_at)}, ${toAge(own.expires_at)}`,
     Models: own.models.length === 0 ? 'all' : own.models.join(', '),
-    ...Object.fromEntries(windows.map((window) => [PERIOD[window.kind], tellWindow(window)])),
+    ...Object.fromEntries(own.windows.map((window) => [PERIOD[window.kind], tellWindow(window)])),
     Wallet: `${quota(own.wallet)} quota`,
     Next: own.waiting.map(({ name, starts_at }) => `${name} from ${toTime(starts_at)}`).join(', '),
   });

@@ -71,7 +71,7 @@ export function toOwnPackage(
     expires_at: toSeconds(current?.expires_at ?? 0),
     models: modelsOf(card),
     allowance_left: Math.min(...windows.map(leftOf)),
-    windows: windows.map((window) => {
+    windows: windows.filter(hasAllowance).map((window) => {
       const pace = paceOf(window, window.used, about.now);
       return {
         kind: window.kind,
@@ -95,5 +95,8 @@ export function toOwnPackage(
     })),
   };
 }
+
+/** A card without an allowance has no windows to show. */
+const hasAllowance = ({ limit }: UsedWindow): boolean => limit > 0;
 
 const leftOf = ({ limit, used }: UsedWindow): number => Math.max(0, limit - used);
