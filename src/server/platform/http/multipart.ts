@@ -45,9 +45,9 @@ const isParserError = (error: unknown): boolean =>
 async function readParts(request: FastifyRequest): Promise<MultipartBody> {
   const fields: Record<string, unknown> = Object.create(null);
   const files: UploadedFile[] = [];
-  for await (const part of request.parts()) {
+  for await (const part of partsOf(request)) {
     if (part.type === 'file') {
-      const bytes = await part.toBuffer();
+      const bytes = await part.toBuffer().catch(refuse);
       files.push({ field: part.fieldname, filename: part.filename ?? '', mimeType: part.mimetype, bytes });
       continue;
     }
@@ -56,6 +56,20 @@ async function readParts(request: FastifyRequest): Promise<MultipartBody> {
     setField(fields, part.fieldname, part.value);
   }
   return { fields: { ...fields }, files };
+}
+
+async function* partsOf(request: FastifyRequest) {
+  try {
+    yield* request.parts();
+  } catch (error) {
+    refuse(error);
+  }
+}
+
+/** What the parser finds wrong with a body comes as bare errors; those of its limits bring a status along. */
+function refuse(error: unknown): never {
+  const isNamed = error instanceof AppError || (error as { statusCode?: unknown }).statusCode !== undefined;
+  throw isNamed ? error : invalid('The multipart body is malformed or ends too early.');
 }
 
 const NAME = /^([A-Za-z0-9_.-]{1,64})(?:\[([A-Za-z0-9_.-]{1,64})\])?$/;

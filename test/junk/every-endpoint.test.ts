@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { TSchema } from 'typebox';
+import { Create } from 'typebox/value';
+import type { Endpoint } from '../../src/contract/endpoint.ts';
+import { checkBooks } from '../../src/server/quota/books-store.ts';
+import { forEachDatabase } from '../databases.ts';
+import { ROOT } from '../operator.ts';
+import { type Running, startRunning } from '../running.ts';
+import { JUNK_BODIES, JUNK_TEXTS, JUNK_VALUES } from './values.ts';
+
+/** Answers that go on for as long as somebody listens. */
+const STREAMS = new Set(['/api/notifications/stream']);
+
+/** A failure says what is wrong, in the form of its address, and nothing of our insides. */
+function assertFailure({ envelope, method, path }: Endpoint, status: number, text: string, sent: string): void {
+  const where = `${method} ${path} after ${sent}: ${status} ${text.slice(0, 300)}`;
+  assert.ok(status < 500, where);
+  assert.doesNotMatch(
+    text,
+    /\bat .*\.(ts|js):\d+|node_modules|SQLITE_|sqlite3|syntax error at or near|TypeError/,
+    where,
+  );
+  if (status < 400 || envelope === 'page') return;
+  const body = JSON.parse(text) as Record<string, unknown>;
+  const said = {
+    api: () => body.success === false && typeof body.message === 'string' && body.message !== '',
+    device: () => body.success === false && typeof body.error === 'string',
+    oauth: () => typeof body.error === 'string',
+    video: () => typeof body.code === 'string' && typeof body.message === 'string',
+    // A task that is not there has the short form at these addresses.
+    'openai-video': () => typeof body.code === 'string' && (typeof body.error === 'object' || body.data === null),
+    model: () => typeof (body.error as { message?: unknown } | undefined)?.message === 'string',
+  }[envelope];
+  assert.ok(said(), where);
+}
+
+const propertiesOf = (schema: TSchema | undefined): string[] =>
+  Object.keys((schema as { properties?: object } | undefined)?.properties ?? {});
+
+/** A body the schema may take, or as near as it gets: patterns and formats cannot be made up. */
+function sampleOf(schema: TSchema): Record<string, unknown> {
+  try {
+    const made: unknown = Create(schema);
+    return typeof made === 'object' && made !== null ? (made as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+forEachDatabase((_name, _open, freshUrl) => {
+  describe('junk at every endpoint', () => {
+    let running: Running;
+    let cookie = '';
+    let key = '';
+
+    const signIn = async (): Promise<void> => {
+      const response = await fetch(`${running.baseUrl}/api/user/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(ROOT),
+      });
+      cookie = (response.headers.get('set-cookie') ?? '').split(';', 1)[0] ?? '';
+      assert.notEqual(cookie, '', 'the administrator can still sign in');
+    };
+
+    before(async () => {
+      running = await startRunning(await freshUrl());
+      await running.addChannel('sora', ['sora-2']);
+      key = await running.operator.makeToken();
+      await signIn();
+    });
+    after(() => running.stop());
+
+    const send = async (line: Endpoint, path: string, init: RequestInit, sent: string): Promise<void> => {
+      const credential: Record<string, string> =
+        line.policy === 'model'
+          ? { authorization: `Bearer ${key}` }
+          : { cookie, 'service-api-user': String(running.operator.id) };
+      const response = await fetch(`${running.baseUrl}${path}`, {
+        ...init,
+        method: line.method,
+        redirect: 'manual',
+        headers: { ...credential, ...(init.headers as Record<string, string> | undefined) },
+      });
+      const text = await response.text();
+      assertFailure(line, response.status, text, sent);
+      if (response.status === 401 && line.policy !== 'model' && line.policy !== 'self') await signIn();
+    };
+
+    const pathOf = ({ path }: Endpoint, value = '1') => path.replace(/:\w+/g, value);
+
+    test('in paths and queries', async () => {
+      for (const line of running.app.http.routes.endpoints) {
+        if (STREAMS.has(line.path)) continue;
+        const init = line.body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: '{}' };
+        if (line.path.includes(':'))
+          for (const text of JUNK_TEXTS) await send(line, pathOf(line, text), init, `path ${text}`);
+        for (const name of propertiesOf(line.query))
+          for (const text of JUNK_TEXTS)
+            await send(line, `${pathOf(line)}?${name}=${text}&${name}=${text}`, init, `${name}=${text}`);
+      }
+    });
+
+    test('in bodies', async () => {
+      for (const line of running.app.http.routes.endpoints) {
+        if (line.body === undefined) continue;
+        for (const { type, body } of JUNK_BODIES)
+          await send(line, pathOf(line), { headers: { 'content-type': type }, body }, `${type} ${body.slice(0, 60)}`);
+        const sample = sampleOf(line.body);
+        for (const name of propertiesOf(line.body))
+          for (const value of JUNK_VALUES) {
+            const body = JSON.stringify({ ...sample, [name]: value });
+            await send(
+              line,
+              pathOf(line),
+              { headers: { 'content-type': 'application/json' }, body },
+              body.slice(0, 200),
+            );
+          }
+      }
+    });
+
+    test('and leaves the books right, nobody richer and the service well', async () => {
+      assert.deepEqual(await checkBooks(running.app.database), []);
+      assert.equal(({} as { polluted?: boolean }).polluted, undefined);
+      assert.equal((await fetch(`${running.baseUrl}/readyz`)).status, 200);
+    });
+  });
+});
