@@ -36,6 +36,7 @@ export default {
     perWeek: 'at most {{amount}} a week',
     days_one: '{{count}} day',
     days_other: '{{count}} days',
+    builtin: 'what everybody without a plan has',
     holders: 'Changes reach those who have the plan at once.',
     emptyTitle: 'No plans yet',
     emptyText: 'Make one, then codes for it: whoever redeems a code has the plan.',

@@ -39,6 +39,7 @@ export default {
     perWeek: '每周最多 {{amount}}',
     days_one: '{{count}} 天',
     days_other: '{{count}} 天',
+    builtin: '没有套餐的用户所享有的额度',
     holders: '修改会立即对已有此套餐的用户生效。',
     emptyTitle: '还没有套餐',
     emptyText: '先添加套餐，再生成兑换码：兑换者即获得该套餐。',

@@ -51,7 +51,9 @@ export function NewCodesDialog({ onClose }: { readonly onClose: () => void }) {
       </Modal>
     );
   }
-  const plans = cards.data?.data.map((card) => ({ value: card.package_code, label: card.name }));
+  const plans = cards.data?.data
+    .filter((card) => !card.system_builtin)
+    .map((card) => ({ value: card.package_code, label: card.name }));
   return (
     <Dialog
       title={t('codes.make')}

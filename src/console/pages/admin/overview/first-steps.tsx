@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { listTasks } from '../../../../contract/admin-tasks.ts';
 import { listModelRows } from '../../../../contract/model-catalog.ts';
 import { listQuery } from '../../../data/admin.ts';
+import { useSelf } from '../../../data/queries.ts';
 import { ToButton } from '../frame/to-link.tsx';
 
 /** From nothing to the first video; goes away with it. */
@@ -12,12 +13,20 @@ export function FirstSteps({ channels }: { readonly channels: number | undefined
   const { t } = useTranslation('admin');
   const tasks = useQuery(listQuery(listTasks, { page_size: '1' }));
   const models = useQuery(listQuery(listModelRows, { page_size: '50' }));
-  if (channels === undefined || tasks.data === undefined || models.data === undefined || tasks.data.total > 0)
+  const { data: self } = useSelf();
+  if (
+    self === undefined ||
+    channels === undefined ||
+    tasks.data === undefined ||
+    models.data === undefined ||
+    tasks.data.total > 0
+  )
     return null;
   const served = models.data.data.some((model) => model.enabled && model.channels > 0);
   const steps = [
     { key: 'channel', done: channels > 0, to: '/admin/channels/new' },
     { key: 'model', done: served, to: '/admin/models' },
+    { key: 'credits', done: self.quota > 0, to: `/admin/users/${self.id}` },
     { key: 'video', done: false, to: '/studio' },
   ] as const;
   const next = steps.find(({ done }) => !done);

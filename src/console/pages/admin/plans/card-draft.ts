@@ -56,6 +56,13 @@ export function toCardDraft(card: Card, perUnit: number): CardDraft {
   };
 }
 
+/** What the card of people without a plan may have changed: its level, length and price mean nothing. */
+export function toBuiltinCard(draft: CardDraft, perUnit: number) {
+  const { name, description, refresh_interval_seconds, daily_quota, interval_quota, weekly_quota_limit, models } =
+    toCard(draft, perUnit);
+  return { name, description, refresh_interval_seconds, daily_quota, interval_quota, weekly_quota_limit, models };
+}
+
 export function toCard(draft: CardDraft, perUnit: number) {
   const quota = (credits: number | string): number => Math.round(Number(credits) * perUnit);
   const isDaily = draft.renewed === 'day';

@@ -51,7 +51,9 @@ export function GivePlanDialog({ user, onClose }: GivePlanDialogProps) {
         label={t('give.plan')}
         placeholder={t('codes.choosePlan')}
         data={[
-          ...(cards.data?.data ?? []).map((card) => ({ value: card.package_code, label: card.name })),
+          ...(cards.data?.data ?? [])
+            .filter((card) => !card.system_builtin)
+            .map((card) => ({ value: card.package_code, label: card.name })),
           { value: NO_PACKAGE, label: t('give.none') },
         ]}
         required

@@ -21,13 +21,15 @@ import type { CardDraft } from './card-draft.ts';
 interface PlanFormProps {
   readonly start: CardDraft;
   readonly isNew: boolean;
+  /** The card of people without a plan: it has no level, length or price, and is always on. */
+  readonly isBuiltin?: boolean;
   readonly action: string;
   readonly save: (draft: CardDraft) => Promise<void>;
 }
 
 type NumberName = 'level' | 'price' | 'days' | 'hours' | 'credits' | 'weekly';
 
-export function PlanForm({ start, isNew, action, save }: PlanFormProps) {
+export function PlanForm({ start, isNew, isBuiltin = false, action, save }: PlanFormProps) {
   const { t } = useTranslation(['plans', 'shell']);
   const [draft, setDraft] = useState(start);
   const set = (part: Partial<CardDraft>): void => setDraft((known) => ({ ...known, ...part }));
@@ -82,16 +84,13 @@ export function PlanForm({ start, isNew, action, save }: PlanFormProps) {
           value={draft.description}
           onChange={(event) => set({ description: event.currentTarget.value })}
         />
-        <SimpleGrid cols={{ base: 1, xs: 3 }}>
-          {number('level', t('cards.level'), { description: t('cards.levelHint'), allowDecimal: false, max: 1e6 })}
-          {number('price', t('cards.price'), { description: t('cards.priceHint'), decimalScale: 2, max: 1e9 })}
-          {number('days', t('cards.duration'), {
-            description: '\u00A0',
-            allowDecimal: false,
-            min: 1,
-            max: 36_500,
-          })}
-        </SimpleGrid>
+        {isBuiltin ? null : (
+          <SimpleGrid cols={{ base: 1, xs: 3 }} style={{ alignItems: 'end' }}>
+            {number('level', t('cards.level'), { description: t('cards.levelHint'), allowDecimal: false, max: 1e6 })}
+            {number('price', t('cards.price'), { description: t('cards.priceHint'), decimalScale: 2, max: 1e9 })}
+            {number('days', t('cards.duration'), { allowDecimal: false, min: 1, max: 36_500 })}
+          </SimpleGrid>
+        )}
         <div>
           <Text size="sm" fw={500} mb={4} id="renewed">
             {t('cards.allowance')}
@@ -106,11 +105,11 @@ export function PlanForm({ start, isNew, action, save }: PlanFormProps) {
             ]}
           />
         </div>
-        <SimpleGrid cols={{ base: 1, xs: draft.renewed === 'day' ? 2 : 3 }}>
+        <SimpleGrid cols={{ base: 1, xs: draft.renewed === 'day' ? 2 : 3 }} style={{ alignItems: 'end' }}>
           {draft.renewed === 'day'
             ? null
-            : number('hours', t('cards.hours'), { description: '\u00A0', min: 0.1, max: 8_784, decimalScale: 2 })}
-          {number('credits', t('cards.credits'), { description: '\u00A0', decimalScale: 6, max: 1e9 })}
+            : number('hours', t('cards.hours'), { min: 0.1, max: 8_784, decimalScale: 2 })}
+          {number('credits', t('cards.credits'), { decimalScale: 6, max: 1e9 })}
           {number('weekly', t('cards.weekly'), { description: t('cards.weeklyHint'), decimalScale: 6, max: 1e9 })}
         </SimpleGrid>
         <MultiSelect
@@ -123,18 +122,22 @@ export function PlanForm({ start, isNew, action, save }: PlanFormProps) {
           value={[...draft.models]}
           onChange={(next) => set({ models: next })}
         />
-        <Switch
-          label={t('cards.purchasable')}
-          description={t('cards.purchasableHint')}
-          checked={draft.purchasable}
-          onChange={(event) => set({ purchasable: event.currentTarget.checked })}
-        />
-        <Switch
-          label={t('cards.enabled')}
-          description={t('cards.enabledHint')}
-          checked={draft.enabled}
-          onChange={(event) => set({ enabled: event.currentTarget.checked })}
-        />
+        {isBuiltin ? null : (
+          <>
+            <Switch
+              label={t('cards.purchasable')}
+              description={t('cards.purchasableHint')}
+              checked={draft.purchasable}
+              onChange={(event) => set({ purchasable: event.currentTarget.checked })}
+            />
+            <Switch
+              label={t('cards.enabled')}
+              description={t('cards.enabledHint')}
+              checked={draft.enabled}
+              onChange={(event) => set({ enabled: event.currentTarget.checked })}
+            />
+          </>
+        )}
         <Failure error={sending.error} />
         <Group justify="space-between">
           <Text size="xs" c="dimmed">

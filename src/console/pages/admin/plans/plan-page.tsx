@@ -12,7 +12,7 @@ import { Page } from '../../../parts/page.tsx';
 import { PageLoader } from '../../../parts/page-loader.tsx';
 import { ToButton, ToLink } from '../frame/to-link.tsx';
 import { useId } from '../frame/use-id.ts';
-import { type Card, EMPTY_CARD, toCard, toCardDraft } from './card-draft.ts';
+import { type Card, EMPTY_CARD, toBuiltinCard, toCard, toCardDraft } from './card-draft.ts';
 import { PlanForm } from './plan-form.tsx';
 import { RemovePlan } from './remove-plan.tsx';
 
@@ -65,12 +65,21 @@ function Known({ card, perUnit }: { readonly card: Card; readonly perUnit: numbe
   return (
     <Page
       title={card.name}
-      lead={<ToLink to="/admin/packages">{t('cards.all')}</ToLink>}
+      lead={
+        <>
+          <ToLink to="/admin/packages" underline="always">
+            {t('cards.all')}
+          </ToLink>
+          {card.system_builtin ? ` · ${t('cards.builtin')}` : ''}
+        </>
+      }
       size="sm"
       actions={
-        <ToButton to="/admin/codes" search={{ package_code: card.package_code }} variant="default">
-          {t('shell:pages.codes')}
-        </ToButton>
+        card.system_builtin ? undefined : (
+          <ToButton to="/admin/codes" search={{ package_code: card.package_code }} variant="default">
+            {t('shell:pages.codes')}
+          </ToButton>
+        )
       }
     >
       <Stack>
@@ -79,9 +88,11 @@ function Known({ card, perUnit }: { readonly card: Card; readonly perUnit: numbe
             key={card.id}
             start={toCardDraft(card, perUnit)}
             isNew={false}
+            isBuiltin={card.system_builtin}
             action={t('shell:save')}
             save={async (draft) => {
-              const { package_code: _fixed, ...body } = toCard(draft, perUnit);
+              const { package_code: _fixed, ...whole } = toCard(draft, perUnit);
+              const body = card.system_builtin ? toBuiltinCard(draft, perUnit) : whole;
               await call(adminChangeCard, { params: { id: String(card.id) }, body });
               await refresh();
               notices.done(t('shell:saved'));
