@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { PASSWORD } from '../accounts/person.ts';
+import { type BrowserRig, openBrowserRig, settle, signIn } from './browser.ts';
+import { chromiumPath } from './chromium.ts';
+import { ROOT } from './stories.ts';
+import { WORDS } from './words.ts';
+
+describe('the administration in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+  let rig: BrowserRig;
+  before(async () => {
+    rig = await openBrowserRig();
+  });
+  after(() => rig.stop());
+
+  const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+  const inDialog = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name, exact: true });
+  const see = (page: Page, text: string) => page.getByText(text).first().waitFor();
+  const asRoot = async (language: keyof typeof WORDS): Promise<Page> => {
+    const page = await rig.open({ language });
+    await signIn(page, ROOT.username, ROOT.password);
+    return page;
+  };
+
+  for (const language of ['en', 'zh-cn'] as const) {
+    const { admin, desk, plans, shell, support, packages } = WORDS[language];
+    const suffix = language === 'en' ? 'en' : 'zh';
+
+    it(`carries a request from its user to an administrator and back, each in a browser of their own (${language})`, async () => {
+      await rig.running.person(`client-${suffix}`);
+      const user = await rig.open({ language });
+      await signIn(user, `client-${suffix}`, PASSWORD);
+      await user.goto('/tickets/new');
+      await user.getByLabel(support.subject).fill(`Invoice ${suffix}`);
+      await user.getByLabel(support.text).fill('For November, please.');
+      await button(user, support.send).click();
+      await user.waitForURL(/\/tickets\/\d+$/);
+
+      const staff = await asRoot(language);
+      await staff.goto('/admin/tickets?unprocessed=true');
+      await staff.getByRole('link', { name: `Invoice ${suffix}` }).click();
+      await see(staff, 'For November, please.');
+      // A note among administrators, half-written, never turns into an answer.
+      await staff.getByText(desk.tickets.note, { exact: true }).click();
+      await staff.getByLabel(desk.tickets.replyNote).fill('Pays late.');
+      await staff.getByText(desk.tickets.answer, { exact: true }).click();
+      assert.equal(await staff.getByRole('textbox', { name: desk.tickets.reply }).inputValue(), '');
+      await staff.getByText(desk.tickets.note, { exact: true }).click();
+      await button(staff, desk.tickets.keepNote).click();
+      await staff.getByRole('article').nth(1).waitFor();
+      await staff.getByText(desk.tickets.answer, { exact: true }).click();
+      await staff.getByRole('textbox', { name: desk.tickets.reply }).fill('It is in your mail.');
+      await staff.keyboard.press('Control+Enter');
+      await staff.getByRole('article').nth(2).waitFor();
+
+      // It arrives without a reload, and the note does not.
+      await user.getByRole('article', { name: support.staff }).waitFor();
+      assert.equal(await user.getByText('Pays late.').count(), 0);
+      await user.getByLabel(support.reply).fill('Thank you!');
+      await user.keyboard.press('Control+Enter');
+      await see(user, 'Thank you!');
+
+      await staff.getByText('Thank you!').waitFor({ timeout: 30_000 });
+      await staff.getByRole('combobox', { name: desk.tickets.setStatus }).click();
+      await staff.getByRole('option', { name: support.status.resolved }).click();
+      await see(staff, desk.tickets.statusSet);
+      await user.reload();
+      await user.getByText(support.status.resolved, { exact: true }).waitFor();
+      await user.context().close();
+      await staff.context().close();
+    });
+
+    it(`adds a user, gives and takes credits, makes codes once, and switches the user off (${language})`, async () => {
+      const page = await asRoot(language);
+      const name = `hand-${suffix}`;
+      await page.goto('/admin/users');
+      await button(page, admin.users.make).click();
+      await page.getByRole('dialog').getByRole('textbox', { name: admin.users.username }).fill(name);
+      await page.getByRole('dialog').locator('input[type=password]').fill(PASSWORD);
+      await inDialog(page, admin.users.make).click();
+      await page.waitForURL(/\/admin\/users\/\d+$/);
+      const id = Number(page.url().split('/').at(-1));
+
+      await button(page, admin.users.changeBalance).click();
+      await page.getByRole('textbox', { name: admin.users.credits }).fill('4');
+      await inDialog(page, admin.users.add).click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await see(page, shell.credits.replace('{{amount}}', '4.00'));
+      await button(page, admin.users.changeBalance).click();
+      await page.getByRole('dialog').getByText(admin.users.take, { exact: true }).first().click();
+      await page.getByRole('textbox', { name: admin.users.credits }).fill('5');
+      await see(page, admin.users.tooMuch);
+      assert.equal(await inDialog(page, admin.users.take).isDisabled(), true);
+      await page.keyboard.press('Escape');
+
+      await page.goto('/admin/packages/new');
+      await page.getByRole('textbox', { name: plans.cards.name }).first().fill(`Gift ${suffix}`);
+      await page.getByRole('textbox', { name: plans.cards.code }).last().fill(`gift-${suffix}`);
+      await button(page, plans.cards.make).click();
+      await page.waitForURL(/\/admin\/packages$/);
+      await page.goto('/admin/codes');
+      await button(page, plans.codes.make).first().click();
+      await page.getByRole('combobox', { name: plans.codes.planName }).click();
+      await page.getByRole('option', { name: `Gift ${suffix}` }).click();
+      await page.getByRole('textbox', { name: plans.codes.count }).fill('2');
+      await inDialog(page, plans.codes.make).click();
+      const [code = '', ...others] = (await page.getByRole('dialog').locator('pre').innerText()).trim().split('\n');
+      assert.equal(others.length, 1);
+      await inDialog(page, plans.codes.copied).click();
+      await page.reload();
+      await settle(page);
+      assert.ok(!(await page.content()).includes(code), 'a code is shown once');
+
+      const user = await rig.open({ language });
+      await signIn(user, name, PASSWORD);
+      await user.goto('/packages');
+      await user.getByRole('textbox', { name: packages.code }).fill(code.toLowerCase());
+      await button(user, packages.redeemAction).click();
+      await user.getByRole('region', { name: `Gift ${suffix}` }).waitFor();
+
+      await page.goto(`/admin/users/${id}`);
+      await button(page, shell.edit).click();
+      await page.getByRole('switch', { name: admin.users.maySignIn }).uncheck({ force: true });
+      await inDialog(page, shell.save).click();
+      await see(page, admin.users.disabled);
+      await user.goto('/packages');
+      await user.waitForURL(/sign-in/);
+      await user.context().close();
+
+      // The log names who did it, and the page of the user.
+      await page.goto(`/admin/audit?target=user:${id}`);
+      await page
+        .getByText(/^user\.update$/)
+        .first()
+        .waitFor();
+      await page.context().close();
+    });
+
+    it(`announces in two languages, decides an application, and shows a client secret once (${language})`, async () => {
+      const reader = await rig.running.person(`reader-${suffix}`);
+      await reader.ok('POST', '/api/beta-applications', { feature: `Boards ${suffix}`, reason: 'For a film.' });
+      const page = await asRoot(language);
+      await page.goto('/admin/announcements');
+      await button(page, desk.announcements.make).first().click();
+      await page.getByRole('textbox', { name: desk.announcements.title }).fill(`News ${suffix}`);
+      await page.getByRole('textbox', { name: desk.announcements.text }).fill('Something is new.');
+      await page.getByRole('switch', { name: desk.announcements.inChinese }).check({ force: true });
+      await page.getByRole('textbox', { name: desk.announcements.titleChinese }).fill(`消息 ${suffix}`);
+      await page.getByRole('textbox', { name: desk.announcements.textChinese }).fill('有新内容。');
+      await inDialog(page, desk.announcements.make).click();
+      await see(page, desk.announcements.sent);
+      const news = await reader.send('GET', '/api/notifications/', undefined, {
+        'accept-language': language === 'en' ? 'en' : 'zh-CN',
+      });
+      const titles = (news.body.data as { title: string }[]).map(({ title }) => title);
+      assert.ok(titles.includes(language === 'en' ? `News ${suffix}` : `消息 ${suffix}`), titles.join());
+
+      await page.goto('/admin/beta-applications?status=pending');
+      await button(page, desk.beta.approve).first().click();
+      await page.getByRole('textbox', { name: desk.beta.note }).fill('Have fun.');
+      await inDialog(page, desk.beta.approve).click();
+      await see(page, desk.beta.approved);
+      const [own] = await reader.ok<{ status: string; note: string }[]>('GET', '/api/beta-applications');
+      assert.deepEqual([own?.status, own?.note], ['approved', 'Have fun.']);
+
+      await page.goto('/admin/device-clients');
+      await button(page, admin.clients.make).first().click();
+      await page.getByRole('textbox', { name: admin.clients.name }).fill(`Farm ${suffix}`);
+      await inDialog(page, admin.clients.make).click();
+      const secret = (await page.getByRole('dialog').locator('code').last().textContent()) ?? '';
+      assert.ok(secret.length >= 32);
+      await inDialog(page, admin.clients.copied).click();
+      await page.reload();
+      await see(page, `Farm ${suffix}`);
+      assert.ok(!(await page.content()).includes(secret), 'a secret is shown once');
+      await page.context().close();
+    });
+  }
+
+  it('keeps filters in the address, forwards and backwards, and says what to do where nothing matches', async () => {
+    const { admin } = WORDS.en;
+    const page = await asRoot('en');
+    await page.goto('/admin/users');
+    await page.getByRole('textbox', { name: admin.users.search }).fill('nobody-of-this-name');
+    await see(page, admin.list.noMatch);
+    assert.match(page.url(), /q=nobody-of-this-name/);
+    await page.reload();
+    await see(page, admin.list.noMatch);
+    await button(page, admin.list.clear).click();
+    await page.getByRole('link', { name: ROOT.username, exact: true }).waitFor();
+    assert.match(page.url(), /\/admin\/users$/);
+    await page.context().close();
+  });
+
+  it('shows nobody else a page of the administration', async () => {
+    await rig.running.person('outsider');
+    const page = await rig.open();
+    await signIn(page, 'outsider', PASSWORD);
+    assert.equal(await page.getByText(WORDS.en.shell.sections.administration).count(), 0);
+    await page.goto('/admin/users');
+    await see(page, WORDS.en.shell.notFound.title);
+    await page.context().close();
+  });
+
+  it('breaks no policy of its own, asks nobody else for anything and throws nothing', () => {
+    assert.deepEqual(rig.offences, { violations: [], dialogs: [], errors: [], strangers: [] });
+  });
+});

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { SPEEDS } from '../../src/sandbox/jobs.ts';
+import { startSandbox } from '../../src/sandbox/kit.ts';
+import { kling } from '../../src/sandbox/vendors/kling.ts';
+import { openBrowserRig, settle, signIn } from './browser.ts';
+import { chromiumPath } from './chromium.ts';
+import { ROOT } from './stories.ts';
+import { WORDS } from './words.ts';
+
+const MODEL = 'kling-v1-6';
+const PROMPT = 'A paper boat drifts down a rainy street';
+
+describe('from nothing to a file', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+  for (const language of ['en', 'zh-cn'] as const)
+    it(`leads the first administrator by the hand: channel, credits, video, download (${language})`, async () => {
+      const { admin, shell, studio, upstreams } = WORDS[language];
+      const vendor = await startSandbox({ simulators: [kling], speed: SPEEDS.people });
+      const rig = await openBrowserRig({ SANDBOX: '' });
+      const page = await rig.open({ language });
+      const button = (name: string) => page.getByRole('button', { name, exact: true });
+      const step = async (name: string): Promise<void> => {
+        await page.goto('/admin/overview');
+        await page.getByRole('link', { name, exact: true }).click();
+      };
+      try {
+        await signIn(page, ROOT.username, ROOT.password);
+        await step(admin.firstSteps.channelAction);
+        await page.waitForURL('**/admin/channels/new');
+        await addChannel(page, language, vendor.url('kling'), vendor.credentials('kling'));
+        await page.waitForURL(/\/admin\/channels\/\d+/);
+        await page.getByText(upstreams.test.checkPrices).waitFor();
+
+        await step(admin.firstSteps.creditsAction);
+        await button(admin.users.changeBalance).click();
+        await page.getByRole('textbox', { name: admin.users.credits }).fill('10');
+        await page.getByRole('dialog').getByRole('button', { name: admin.users.add, exact: true }).click();
+        await page.getByRole('dialog').waitFor({ state: 'detached' });
+        await page.getByText(shell.credits.replace('{{amount}}', '10.00')).first().waitFor();
+
+        await step(admin.firstSteps.videoAction);
+        await page.getByRole('combobox', { name: studio.model }).fill(MODEL);
+        await page.getByRole('option').first().click();
+        await page.getByRole('textbox', { name: studio.prompt, exact: true }).fill(PROMPT);
+        await page.getByRole('button', { name: studio.run }).click();
+        await page.getByText(studio.stage.SUCCESS, { exact: true }).waitFor();
+        const [download] = await Promise.all([
+          page.waitForEvent('download'),
+          page.getByRole('button', { name: studio.download }).first().click(),
+        ]);
+        const file = readFileSync(await download.path());
+        assert.equal(file.subarray(4, 8).toString(), 'ftyp');
+        assert.match(download.suggestedFilename(), /^task_\w+\.mp4$/);
+
+        // The administrators' own page tells the same, with the channel and the money.
+        await page.goto('/admin/tasks');
+        await settle(page);
+        assert.equal(await page.getByText(admin.firstSteps.title).count(), 0);
+        await page.getByRole('link', { name: /^task_/ }).click();
+        await page.getByText(admin.tasks.events.succeeded, { exact: true }).last().waitFor();
+        await page.getByText(admin.ledger.kinds.settle, { exact: true }).waitFor();
+        assert.deepEqual(rig.offences, { violations: [], dialogs: [], errors: [], strangers: [] });
+      } finally {
+        await rig.stop();
+        await vendor.stop();
+      }
+    });
+});
+
+async function addChannel(
+  page: Page,
+  language: keyof typeof WORDS,
+  url: string,
+  keys: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { channels, credentials } = WORDS[language].upstreams;
+  for (const name of ['access_key', 'secret_key'] as const)
+    await page.getByRole('textbox', { name: credentials.fields[name] }).fill(String(keys[name]));
+  await page.getByRole('button', { name: channels.advanced }).click();
+  await page.getByLabel(channels.baseUrl).fill(url);
+  await page.getByRole('switch', { name: channels.private }).check({ force: true });
+  await page.getByRole('button', { name: channels.saveAndTest }).click();
+}
