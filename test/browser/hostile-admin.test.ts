@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { PASSWORD, type Person } from '../accounts/person.ts';
+import { type BrowserRig, openBrowserRig, settle, signIn } from './browser.ts';
+import { chromiumPath } from './chromium.ts';
+import { CONSOLE_PATHS } from './console-paths.ts';
+import { ROOT } from './stories.ts';
+
+/** Scripts in every way a page might run them, and what frameworks might expand. */
+const HOSTILE = `<img src=x onerror="alert(1)"><script>alert(2)</script></textarea></title><svg onload=alert(3)>"'{{7*7}}\${7*7}$t(save) javascript:alert(4) =1+1`;
+/** Where a name must be short. */
+const SHORT = '<img src=x onerror=alert(5)>';
+const MODEL = 'vendor/model.of:many@signs';
+/** Pages that must show it, so that what is asserted of them means something. */
+const SHOWN = [
+  'packages',
+  'notifications',
+  'admin-users',
+  'admin-channels',
+  'admin-tasks',
+  'admin-tickets',
+  'admin-ticket',
+  'admin-beta-applications',
+  'admin-announcements',
+  'admin-packages',
+  'admin-codes',
+  'admin-device-clients',
+];
+const OF_USERS = ['/videos', '/account/tokens', '/tickets', '/tickets/1', '/beta-applications', '/packages'];
+
+describe('hostile text in every stored field', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+  let rig: BrowserRig;
+  let page: Page;
+  before(async () => {
+    rig = await openBrowserRig();
+    const mallory = await rig.running.person('mallory');
+    await attack(rig.running.root, mallory);
+    page = await rig.open();
+    await signIn(page, ROOT.username, ROOT.password);
+  });
+  after(() => rig.stop());
+
+  /** Nothing of the text became a part of the page, and nothing was expanded. */
+  const assertInert = async (path: string): Promise<string> => {
+    await settle(page);
+    assert.equal(await page.locator('main img[src=x], main script, svg[onload], [onerror]').count(), 0, path);
+    const text = (await page.locator('body').textContent()) ?? '';
+    assert.ok(!/"'49/.test(text) && !/\}49/.test(text), `${path}: a template was expanded`);
+    for (const href of await page
+      .locator('a[href]')
+      .evaluateAll((links) => links.map((link) => link.getAttribute('href'))))
+      assert.match(href ?? '', /^[/#]/, `${path}: a link that leaves the console`);
+    return text;
+  };
+
+  for (const [name, path] of Object.entries(CONSOLE_PATHS))
+    it(`is only text at ${name}`, async () => {
+      await page.goto(path);
+      const text = await assertInert(path);
+      if (SHOWN.includes(name)) assert.ok(text.includes('<img src=x onerror='), 'not shown at all');
+    });
+
+  it('is only text to whoever wrote it', async () => {
+    const admin = page;
+    page = await rig.open();
+    await signIn(page, 'mallory', PASSWORD);
+    for (const path of OF_USERS) {
+      await page.goto(path);
+      assert.ok((await assertInert(path)).includes('<img src=x onerror='), `${path}: not shown at all`);
+    }
+    await page.context().close();
+    page = admin;
+  });
+
+  it('is only text where a row leads', async () => {
+    for (const list of ['users', 'channels', 'tasks', 'tickets', 'beta-applications', 'packages', 'models']) {
+      await page.goto(`/admin/${list}`);
+      await settle(page);
+      const first = page.locator(`main a[href^="/admin/${list}/"]:not([href$="/new"])`).first();
+      await first.click();
+      await page.waitForURL(new RegExp(`/admin/${list}/.+`));
+      await assertInert(page.url());
+    }
+  });
+
+  it('is only text in the answers of the service, in filters of the address and in what the audit log opens', async () => {
+    for (const list of ['users?q=', 'tasks?model=', 'audit?action=', 'codes?package_code=', 'tickets?category=']) {
+      await page.goto(`/admin/${list}${encodeURIComponent(SHORT)}`);
+      await assertInert(list);
+    }
+    await page.goto('/admin/audit');
+    await settle(page);
+    await page.locator('main table button').first().click();
+    await page.getByRole('dialog').waitFor();
+    await assertInert('the changes of a line');
+    await page.goto(`/admin/tasks/${encodeURIComponent(SHORT)}`);
+    await page.getByRole('alert').waitFor();
+    await assertInert('a task of that name');
+  });
+
+  it('ran nothing, left for nobody and broke no policy', () => {
+    assert.deepEqual(rig.offences, { violations: [], dialogs: [], errors: [], strangers: [] });
+  });
+});
+
+/** Puts the text wherever the service keeps text, as a user and as a careless administrator. */
+async function attack(root: Person, mallory: Person): Promise<void> {
+  await root.ok('PUT', `/api/admin/users/${root.id}`, { quota_delta: 50_000_000, note: HOSTILE });
+  await root.ok('PUT', `/api/admin/users/${mallory.id}`, { quota_delta: 50_000_000, display_name: SHORT });
+  await mallory.ok('POST', '/api/tokens', { name: SHORT });
+  for (const prompt of [HOSTILE, `${HOSTILE} [fail]`])
+    await mallory.ok('POST', '/api/videos', { model: 'kling-v1-6', prompt, metadata: { negative_prompt: HOSTILE } });
+  const { id } = await mallory.ok<{ id: number }>('POST', '/api/tickets', {
+    title: HOSTILE,
+    content: HOSTILE,
+    category: SHORT,
+  });
+  await mallory.ok('POST', `/api/tickets/${id}/replies`, { content: HOSTILE });
+  await root.ok('POST', `/api/admin/tickets/${id}/replies`, { content: HOSTILE, internal: true });
+  await mallory.ok('POST', '/api/beta-applications', { feature: SHORT, reason: HOSTILE });
+  await mallory.ok('POST', '/api/beta-applications', { feature: `${SHORT} too`, reason: HOSTILE });
+  await root.ok('POST', '/api/admin/announcements', {
+    title: SHORT,
+    content: HOSTILE,
+    zh_cn: { title: SHORT, content: HOSTILE },
+  });
+  await root.ok('POST', '/api/admin/models', { id: MODEL, vendor: 'kling', kind: 'video', price: { per_call: 1 } });
+  const { id: channel } = await root.ok<{ id: number }>('POST', '/api/admin/channels', {
+    name: SHORT,
+    vendor: 'kling',
+    credentials: { access_key: HOSTILE, secret_key: HOSTILE },
+    models: [MODEL],
+    base_url: 'http://127.0.0.1:9',
+    options: { private: true },
+  });
+  await root.ok('POST', `/api/admin/channels/${channel}/test`);
+  await root.ok('POST', '/api/admin/device-clients', { name: SHORT });
+  await root.ok('POST', '/api/admin/package-cards', {
+    package_code: 'trap',
+    name: SHORT,
+    description: HOSTILE,
+    level: 1,
+    duration_days: 30,
+    daily_quota: 1,
+    purchasable: true,
+  });
+  await root.ok('POST', '/api/admin/redemption-codes', { package_code: 'trap', count: 1, note: HOSTILE });
+  await root.ok('POST', '/api/user/package/activate', { user_id: root.id, package_code: 'trap' });
+}
