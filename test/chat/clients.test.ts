@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createOpenAI } from '@ai-sdk/openai';
-import { APICallError, generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai';
+import { APICallError, embedMany, generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai';
 import OpenAI, { APIError } from 'openai';
 import { type ChatService, startChat } from './service.ts';
 
@@ -85,6 +85,41 @@ test('openai: errors by class, code and reason', async () => {
   assert.match(cut.message, /failed to answer/);
 });
 
+test('openai: pictures, whole and of a model that speaks in links', async () => {
+  const { data } = await openai.images.generate({ model: 'sandbox-image', prompt: 'a heron', n: 2 });
+  assert.equal(data?.length, 2);
+  await service.addChannel('jimeng', ['jimeng_t2i_v31']);
+  const content = 'a heron on a jetty';
+  const messages = [{ role: 'user' as const, content }];
+  const whole = await openai.chat.completions.create({ model: 'jimeng_t2i_v31', messages });
+  assert.match(whole.choices[0]?.message.content ?? '', /^!\[image\]\(http/);
+  let link = '';
+  for await (const chunk of await openai.chat.completions.create({ model: 'jimeng_t2i_v31', messages, stream: true }))
+    link += chunk.choices[0]?.delta.content ?? '';
+  assert.match(link, /^!\[image\]\(http/);
+  const one = await openai.images.generate({ model: 'jimeng_t2i_v31', prompt: content });
+  assert.match(one.data?.[0]?.url ?? '', /^http/);
+  await assert.rejects(
+    openai.images.generate({ model: 'jimeng_t2i_v31', prompt: content, n: 2 }),
+    (error) => error instanceof APIError && error.status === 400 && error.param === 'n',
+  );
+});
+
+test('openai: a stream of responses that breaks tells why', async () => {
+  const events: string[] = [];
+  const listen = async () => {
+    const stream = await openai.responses.create({ model: 'sandbox-chat', input: '[chunks=9] [cut=3]', stream: true });
+    for await (const event of stream) events.push(event.type === 'error' ? event.message : event.type);
+  };
+  const failed = await listen().then(
+    () => '',
+    (error: unknown) => String(error),
+  );
+  assert.match(`${failed} ${events.at(-1)}`, /failed to answer/);
+  const [end] = await service.settled();
+  assert.ok(end?.kind === 'settle' && end.charged >= 12, JSON.stringify(end));
+});
+
 test('openai: an abort stops the upstream and pays for what came', async () => {
   const stream = await openai.chat.completions.create({ ...said('[chunks=500] [delay=5]'), stream: true });
   let words = 0;
@@ -93,6 +128,33 @@ test('openai: an abort stops the upstream and pays for what came', async () => {
   assert.equal(end?.kind, 'settle');
   assert.ok((end?.charged ?? 0) >= 19 * 4, `${end?.charged}`);
   assert.ok((end?.charged ?? 0) < 200 * 4, `${end?.charged}`);
+});
+
+test('ai sdk: tools and responses, streamed, and vectors', async () => {
+  const provider = createOpenAI({ apiKey: service.key, baseURL: `${service.baseUrl}/v1` });
+  const asked: unknown[] = [];
+  const weather = tool({
+    inputSchema: jsonSchema<{ city: string }>(WEATHER),
+    execute: async (input) => {
+      asked.push(input);
+      return 'sunny';
+    },
+  });
+  const told = streamText({
+    model: provider.chat('sandbox-chat'),
+    prompt: '[chunks=2]',
+    tools: { weather },
+    stopWhen: stepCountIs(3),
+  });
+  let text = '';
+  for await (const piece of told.textStream) text += piece;
+  assert.deepEqual([asked, text], [[{ city: 'Paris' }], 'the light']);
+  const response = streamText({ model: provider.responses('sandbox-chat'), prompt: '[chunks=3]' });
+  let said = '';
+  for await (const piece of response.textStream) said += piece;
+  assert.equal(said, 'the light of');
+  const { embeddings } = await embedMany({ model: provider.embedding('sandbox-embedding'), values: ['a', 'b', 'c'] });
+  assert.equal(embeddings.length, 3);
 });
 
 test('ai sdk: text, streams, tools, errors, abort', async () => {
