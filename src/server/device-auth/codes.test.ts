@@ -4,7 +4,7 @@ import type { Person } from '../../../test/accounts/person.ts';
 import { forEachDatabase } from '../../../test/databases.ts';
 import { CLI, type DeviceService, startDeviceService } from '../../../test/device-auth/service.ts';
 import { USER_CODE_ALPHABET } from '../../contract/device-auth.ts';
-import { sweepCodes } from './code-store.ts';
+import { claimCode, decideCode, dropPendingOf, sweepCodes } from './code-store.ts';
 import { newUserCode, readUserCode, showUserCode, toPlainLine } from './user-code.ts';
 
 describe('user codes', () => {
@@ -171,6 +171,25 @@ forEachDatabase((dialect, _open, freshUrl) => {
     assert.match(await service.visitor().fails(200, 'POST', '/api/auth/device/login', login), /expired/);
   });
 
+  it('T14 and T18: the writes that decide look at the end and at the device_id themselves', async () => {
+    const { user_code } = await service.code();
+    const { kysely } = service.app.database;
+    const plain = user_code.replace('-', '');
+    const end = service.clock.now() + 600_000;
+    const decision = {
+      status: 'denied' as const,
+      user_id: ada.id,
+      access_expires_at: null,
+      refresh_expires_at: null,
+      sweep_at: end,
+    };
+    assert.equal(await claimCode(kysely, plain, ada.id, end), false);
+    assert.equal(await decideCode(kysely, plain, { ...decision, decided_at: end }), undefined);
+    assert.equal(await dropPendingOf(kysely, '', service.clock.now()), 0);
+    assert.equal(await service.status(user_code), 'pending');
+    assert.equal((await decideCode(kysely, plain, { ...decision, decided_at: end - 1 }))?.status, 'denied');
+  });
+
   it('keeps tombstones for 24 hours, and no approval that nobody collects for longer', async () => {
     const make = () => service.code();
     const [expired, denied, used, uncollected] = [await make(), await make(), await make(), await make()];
@@ -234,9 +253,10 @@ forEachDatabase((dialect, _open, freshUrl) => {
 });
 
 describe('caps on making codes', () => {
-  it('T17: an address and a client get so many in ten minutes, and the table grows no further', async () => {
+  it('T17: an address and a client get so many in ten minutes, and the table grows no further', async (t) => {
     const env = { DEVICE_CODES_PER_ADDRESS: '20', DEVICE_CODES_PER_CLIENT: '50' };
     const service = await startDeviceService('sqlite::memory:', { env });
+    t.after(() => service.app.close());
     const ask = async (address: string) =>
       service.visitor(address).send('POST', '/api/auth/device/code', { client_id: CLI.client_id });
     for (let i = 0; i < 100; i++) {
@@ -252,6 +272,5 @@ describe('caps on making codes', () => {
     assert.equal(Number(n), 50);
     service.clock.advance(600_000);
     assert.equal((await ask('192.0.2.1')).status, 200);
-    await service.app.close();
   });
 });

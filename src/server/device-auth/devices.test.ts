@@ -134,6 +134,18 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.deepEqual(await lives(living, eve.id), [false, false]);
   });
 
+  it('T13: the account is looked at again where tokens are made, and where they are renewed', async () => {
+    const mia = await service.person('mia');
+    const living = await service.signIn(mia);
+    const code = await service.code();
+    await mia.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
+    // Past everything that cleans up behind a ban.
+    const { kysely } = service.app.database;
+    await kysely.updateTable('accounts').set({ status: 2 }).where('id', '=', mia.id).execute();
+    assert.equal((await service.poll(code.device_code)).error, 'invalid_grant');
+    assert.equal((await service.refresh(living.refresh_token)).error, 'invalid_grant');
+  });
+
   it('T34: a new password ends the device sign-ins', async () => {
     const zoe = await service.person('zoe');
     const tokens = await service.signIn(zoe);
