@@ -1,6 +1,5 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { dirname, resolve } from 'node:path';
 import { makeAccounts } from './accounts/accounts.ts';
 import { makeAudit } from './accounts/audit-store.ts';
 import { PENDING_MS } from './accounts/logins.ts';
@@ -42,7 +41,7 @@ import { taskId } from './platform/ids.ts';
 import { assertMasterKey } from './platform/key-check.ts';
 import { makeLimits } from './platform/limits/limits.ts';
 import { type Log, openLog } from './platform/log.ts';
-import { loadOrCreateMasterKey } from './platform/master-key.ts';
+import { openMasterKeys } from './platform/master-key.ts';
 import { makeMetrics } from './platform/metrics.ts';
 import { openOutbound } from './platform/outbound/door.ts';
 import type { Outbound } from './platform/outbound/outbound.ts';
@@ -96,12 +95,12 @@ const SWEEP_MS = 60_000;
 export async function makeApp(config: Config, overrides: Overrides = {}): Promise<App> {
   const log = overrides.log ?? openLog(config.logLevel);
   const stopping = new AbortController();
-  const masterKey = openMasterKey(config);
+  const { current: masterKey, previous: previousKeys } = openMasterKeys(config);
   const database = openDatabase<Tables>(config.databaseUrl, { log, poolMax: config.databasePool });
   await migrate(database, migrations);
   const databaseClock = await openDatabaseClock(database);
   const clock = overrides.clock ?? databaseClock;
-  await assertMasterKey(database, masterKey);
+  await assertMasterKey(database, masterKey, previousKeys);
   const metrics = makeMetrics();
   const outbound = overrides.outbound ?? openOutbound();
   const limits = makeLimits({
@@ -112,7 +111,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   });
   const vendors = new Vendors(ADAPTERS);
 
-  const vault = makeVault(masterKey);
+  const vault = makeVault(masterKey, previousKeys);
   const quotaStore = new QuotaStore(database);
   // The ledger stands on the allowances, and they on the account's time zone: accounts and packages are made below.
   const timeZoneIn: Settings['timeZoneIn'] = (trx, userId) => accounts.settings.timeZoneIn(trx, userId);
@@ -337,13 +336,6 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
       await database.close();
     },
   };
-}
-
-/** MASTER_KEY, or the key kept beside the SQLite database. */
-function openMasterKey(config: Config): Buffer {
-  if (config.masterKey !== undefined) return Buffer.from(config.masterKey, 'base64');
-  const path = config.databaseUrl.slice('sqlite:'.length);
-  return loadOrCreateMasterKey(resolve(dirname(path), 'master.key'));
 }
 
 interface OpenSandbox {

@@ -66,6 +66,20 @@ Examples:
         if (found.length > 0) process.exitCode = EXIT.failed;
       }),
     );
+
+  admin
+    .command('reseal')
+    .description('Encrypt anew under MASTER_KEY what a key of MASTER_KEY_PREVIOUS encrypted')
+    .action((_options: unknown, command: Command) =>
+      run(command, async ({ output }) => {
+        const { reseal } = await loadServer();
+        const count = await reseal();
+        output.result(
+          { resealed: count },
+          `${count} value${count === 1 ? '' : 's'} encrypted anew; nothing is left under another key.`,
+        );
+      }),
+    );
 }
 
 /** Standard input to its end, one closing line end apart. */

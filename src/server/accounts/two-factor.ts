@@ -8,6 +8,7 @@ import type { Tables } from '../tables.ts';
 import type { Audit, AuditEntry } from './audit.ts';
 import type { Budgets } from './budgets.ts';
 import type { EndLogins } from './ending.ts';
+import { secretPlace } from './seal-store.ts';
 import type { SecurityNotices } from './security-notices.ts';
 import { type Account, lockAccount } from './store.ts';
 import {
@@ -73,11 +74,10 @@ export function makeTwoFactors({
   notice,
 }: TwoFactorParts): TwoFactors {
   const postgres = database.dialect === 'postgres';
-  const placeOf = (userId: number) => ({ table: 'two_factors', row: userId, column: 'secret' });
 
   /** The step a code belongs to, if it is one of the steps around now. */
   const stepOf = (userId: number, sealed: string, code: string): number | undefined => {
-    const totp = new TOTP({ secret: Secret.fromBase32(vault.open(sealed, placeOf(userId))) });
+    const totp = new TOTP({ secret: Secret.fromBase32(vault.open(sealed, secretPlace(userId))) });
     const timestamp = clock.now();
     const delta = totp.validate({ token: code, timestamp, window: WINDOW });
     return delta === null ? undefined : totp.counter({ timestamp }) + delta;
@@ -126,7 +126,7 @@ export function makeTwoFactors({
     },
     async setUp(account) {
       const secret = new Secret({ size: 20 });
-      const sealed = vault.seal(secret.base32, placeOf(account.id));
+      const sealed = vault.seal(secret.base32, secretPlace(account.id));
       if (!(await putSecret(database.kysely, account.id, sealed))) throw new AppError('two_factor_on');
       const otpauthUrl = new TOTP({ issuer: ISSUER, label: account.username, secret }).toString();
       return { secret: secret.base32, otpauthUrl };

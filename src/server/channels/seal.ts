@@ -2,7 +2,7 @@ import type { Vault } from '../platform/secrets.ts';
 import type { Channel } from './channels.ts';
 
 /** Credentials can be moved to no other row: the seal is made for this one. */
-const placeOf = (id: number) => ({ table: 'channels', row: id, column: 'credentials' });
+export const placeOf = (id: number) => ({ table: 'channels', row: id, column: 'credentials' });
 
 export const sealCredentials = (vault: Vault, id: number, credentials: Channel['credentials']): string =>
   vault.seal(JSON.stringify(credentials), placeOf(id));

@@ -35,12 +35,11 @@ export class Reconciler {
 
   /** Tells the server of accounts that were disabled or enabled and of changed account passwords. */
   async publishAll(): Promise<void> {
-    const { store, backend, mailboxes } = this.#parts;
+    const { store, backend } = this.#parts;
     for (let last = 0; ; ) {
       const ids = await store.activeAfter(last, BATCH);
       for (const id of ids) {
         await this.#attempt(id, async () => {
-          await mailboxes.renewSeals(id);
           const found = await store.ofId(id);
           if (found === undefined) return;
           const access = accessOf(found);

@@ -1,13 +1,13 @@
 import type { Vault } from '../platform/secrets.ts';
-import type { AppPasswordRow, MailboxRow, MailboxStore } from './store.ts';
+import type { MailboxRow } from './store.ts';
 
 /** Places are named by refs, which are never used twice: a sealed text opens for its mailbox and its generation alone. */
-const mailboxPlace = (mailboxRef: string) => ({
+export const mailboxPlace = (mailboxRef: string) => ({
   table: 'mailboxes',
   row: mailboxRef,
   column: 'password_sealed',
 });
-const appPlace = (mailboxRef: string, appRef: string) => ({
+export const appPlace = (mailboxRef: string, appRef: string) => ({
   table: 'app_passwords',
   row: `${mailboxRef}:${appRef}`,
   column: 'sealed',
@@ -36,14 +36,5 @@ export class Sealing {
   /** @throws SealBroken */
   openApp(mailbox: MailboxRow, app: { readonly ref: string; readonly sealed: string }): string {
     return this.#vault.open(app.sealed, appPlace(mailbox.ref, app.ref));
-  }
-
-  /** Seals anew what an older master key sealed. */
-  async renew(store: MailboxStore, mailbox: MailboxRow, app: AppPasswordRow | undefined): Promise<void> {
-    if (mailbox.password_sealed !== null && this.#vault.isStale(mailbox.password_sealed))
-      await store.reseal(mailbox, this.sealMailbox(mailbox.ref, this.openMailbox(mailbox)));
-    if (app === undefined || app.ref === null || app.sealed === null || !this.#vault.isStale(app.sealed)) return;
-    const password = this.openApp(mailbox, { ref: app.ref, sealed: app.sealed });
-    await store.resealApp(app, this.sealApp(mailbox.ref, app.ref, password));
   }
 }

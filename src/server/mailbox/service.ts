@@ -93,8 +93,6 @@ export interface Mailboxes {
   adopt(userId: number, localPart: string): Promise<void>;
   /** Finishes what was left half done for a mailbox; for the reconciler. */
   finish(id: number): Promise<void>;
-  /** Seals a mailbox's passwords under the present master key. */
-  renewSeals(id: number): Promise<void>;
 }
 
 export function makeMailboxes(parts: MailboxParts): Mailboxes {
@@ -265,11 +263,6 @@ export function makeMailboxes(parts: MailboxParts): Mailboxes {
         else if (app?.next_ref != null) await publishing.finishApp(mailbox, app, {}, false);
         else if (app?.ref != null && app.sessions_due === 1) await publishing.endSessions(mailbox, app.ref);
       });
-    },
-
-    async renewSeals(id) {
-      const found = await store.ofId(id);
-      if (found !== undefined) await sealing.renew(store, found.mailbox, found.app);
     },
   };
 }

@@ -218,25 +218,6 @@ export class MailboxStore {
     return row?.id;
   }
 
-  /** Replaces sealed texts after a change of the master key, where they are still what they were. */
-  async reseal(mailbox: MailboxRow, sealed: string): Promise<void> {
-    await this.#database.kysely
-      .updateTable('mailboxes')
-      .set({ password_sealed: sealed })
-      .where('id', '=', mailbox.id)
-      .where('password_sealed', '=', mailbox.password_sealed)
-      .execute();
-  }
-
-  async resealApp(app: AppPasswordRow, sealed: string): Promise<void> {
-    await this.#database.kysely
-      .updateTable('app_passwords')
-      .set({ sealed })
-      .where('mailbox_id', '=', app.mailbox_id)
-      .where('sealed', '=', app.sealed)
-      .execute();
-  }
-
   /** What the mail server would read for a login: hashes of the application password, then of the mailbox. */
   async credentials(address: string, protocol: MailProtocol): Promise<string[]> {
     const { kysely } = this.#database;

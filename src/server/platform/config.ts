@@ -11,6 +11,7 @@ export interface Config {
   readonly databaseUrl: string;
   readonly databasePool: number;
   readonly masterKey: string | undefined;
+  readonly masterKeyPrevious: readonly string[];
   readonly adminUsername: string;
   readonly adminPassword: string | undefined;
   readonly registration: 'open' | 'closed';
@@ -153,6 +154,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   if (masterKey !== undefined && Buffer.from(masterKey, 'base64').length !== 32) {
     throw new ConfigError('MASTER_KEY', 'must be 32 bytes in base64 (make one with: openssl rand -base64 32)');
   }
+  const masterKeyPrevious = (text('MASTER_KEY_PREVIOUS') ?? '').split(',').filter((each) => each.trim() !== '');
+  if (masterKeyPrevious.some((each) => Buffer.from(each, 'base64').length !== 32)) {
+    throw new ConfigError('MASTER_KEY_PREVIOUS', 'must be keys of 32 bytes in base64, separated by commas');
+  }
   if (masterKey === undefined && !databaseUrl.startsWith('sqlite:')) {
     throw new ConfigError('MASTER_KEY', 'is required with PostgreSQL, since every replica must use the same key');
   }
@@ -177,6 +182,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     databaseUrl,
     databasePool: integer('DATABASE_POOL', 1, 500),
     masterKey,
+    masterKeyPrevious,
     adminUsername: need('ADMIN_USERNAME'),
     adminPassword: text('ADMIN_PASSWORD'),
     registration: oneOf('REGISTRATION', ['open', 'closed']),

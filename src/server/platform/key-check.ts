@@ -5,8 +5,15 @@ import { makeKeyCheck, matchesKeyCheck } from './secrets.ts';
 
 const NAME = 'master_key_check';
 
-/** Stops the start when MASTER_KEY is not the one this database was written with; the first start notes its check value. */
-export async function assertMasterKey<T extends MetaTables>(database: Database<T>, key: Buffer): Promise<void> {
+/**
+ * Stops the start when neither MASTER_KEY nor one of MASTER_KEY_PREVIOUS is what this database was written with; the first
+ * start notes the check value.
+ */
+export async function assertMasterKey<T extends MetaTables>(
+  database: Database<T>,
+  key: Buffer,
+  previous: readonly Buffer[] = [],
+): Promise<void> {
   const kysely = (database as unknown as Database<MetaTables>).kysely;
   await kysely
     .insertInto('meta')
@@ -14,6 +21,16 @@ export async function assertMasterKey<T extends MetaTables>(database: Database<T
     .onConflict((conflict) => conflict.column('name').doNothing())
     .execute();
   const { value } = await kysely.selectFrom('meta').select('value').where('name', '=', NAME).executeTakeFirstOrThrow();
-  if (!matchesKeyCheck(key, value))
+  if (![key, ...previous].some((each) => matchesKeyCheck(each, value)))
     throw new ConfigError('MASTER_KEY', 'is not the key this database was written with; nothing was changed');
+}
+
+/** From now on the database is this key's: for when nothing is left that another one sealed. */
+export async function noteMasterKey<T extends MetaTables>(database: Database<T>, key: Buffer): Promise<void> {
+  const kysely = (database as unknown as Database<MetaTables>).kysely;
+  await kysely
+    .updateTable('meta')
+    .set({ value: makeKeyCheck(key) })
+    .where('name', '=', NAME)
+    .execute();
 }

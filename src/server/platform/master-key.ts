@@ -1,12 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
+import type { Config } from './config.ts';
 import { MASTER_KEY_BYTES } from './secrets.ts';
 
 /** Reads MASTER_KEY's form: 32 bytes in base64. Undefined for anything else. */
 export function readMasterKey(text: string): Buffer | undefined {
   const key = Buffer.from(text.trim(), 'base64');
   return key.length === MASTER_KEY_BYTES ? key : undefined;
+}
+
+/** MASTER_KEY, or the key kept beside the SQLite database; and those that open only. */
+export function openMasterKeys(config: Pick<Config, 'masterKey' | 'masterKeyPrevious' | 'databaseUrl'>): {
+  readonly current: Buffer;
+  readonly previous: readonly Buffer[];
+} {
+  const previous = config.masterKeyPrevious.map((each) => Buffer.from(each, 'base64'));
+  if (config.masterKey !== undefined) return { current: Buffer.from(config.masterKey, 'base64'), previous };
+  const path = config.databaseUrl.slice('sqlite:'.length);
+  return { current: loadOrCreateMasterKey(resolve(dirname(path), 'master.key')), previous };
 }
 
 /**

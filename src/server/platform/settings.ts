@@ -21,6 +21,11 @@ export const SETTINGS = {
     meaning:
       '32 bytes in base64 that encrypt what must be shown again in clear. Made and kept beside a SQLite database when absent; required with PostgreSQL.',
   },
+  MASTER_KEY_PREVIOUS: {
+    secret: true,
+    meaning:
+      'Older or newer keys, separated by commas, that open too while MASTER_KEY is changed (docs/operations.md).',
+  },
   ADMIN_USERNAME: { default: 'root', meaning: 'Name of the first account; first start only.' },
   ADMIN_PASSWORD: {
     secret: true,
