@@ -19,6 +19,7 @@ export interface Offences {
 export interface BrowserRig {
   readonly running: RunningApp;
   readonly phone: Phone;
+  readonly databaseUrl: string;
   readonly offences: Offences;
   /** A browser of its own: cookies, storage, language. */
   open(options?: ContextOptions): Promise<Page>;
@@ -37,7 +38,8 @@ export async function openBrowserRig(env: Readonly<Record<string, string>> = {})
   ensureConsoleIsBuilt();
   const folder = mkdtempSync(join(tmpdir(), 'reelgate-browser-'));
   const phone = await startPhone();
-  const running = await runApp(`sqlite:${join(folder, 'test.db')}`, {
+  const databaseUrl = `sqlite:${join(folder, 'test.db')}`;
+  const running = await runApp(databaseUrl, {
     SANDBOX: '1',
     SYNC_PERIOD_SECONDS: '1',
     PHONE_DRIVER: 'http',
@@ -49,6 +51,7 @@ export async function openBrowserRig(env: Readonly<Record<string, string>> = {})
   return {
     running,
     phone,
+    databaseUrl,
     offences,
     async open({ language = 'en', scheme = 'light', width = 1280, height = 860 } = {}) {
       const context = await browser.newContext({

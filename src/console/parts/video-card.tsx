@@ -1,4 +1,4 @@
-import { ActionIcon, Alert, AspectRatio, Card, Group, Skeleton, Stack, Text, Tooltip } from '@mantine/core';
+import { ActionIcon, Alert, AspectRatio, Card, Center, Group, Skeleton, Stack, Text, Tooltip } from '@mantine/core';
 import { useInViewport } from '@mantine/hooks';
 import { IconArrowBackUp, IconArrowsMaximize, IconDownload } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
@@ -89,16 +89,23 @@ export function FailureReason({ video }: { readonly video: VideoRow }) {
 
 /** The player, once the card is on the screen. */
 function Played({ video }: { readonly video: VideoRow }) {
+  const { t } = useTranslation('studio');
   const { ref, inViewport } = useInViewport();
   const detail = useQuery({ ...videoQuery(video.task_id), enabled: inViewport });
   return (
     <div ref={ref}>
-      {detail.data === undefined || detail.data.play_url === '' ? (
-        <AspectRatio ratio={16 / 9}>
-          <Skeleton radius="md" />
-        </AspectRatio>
-      ) : (
+      {detail.data !== undefined && detail.data.play_url !== '' ? (
         <Player src={detail.data.play_url} title={video.prompt} />
+      ) : (
+        <AspectRatio ratio={16 / 9}>
+          {detail.isLoading ? (
+            <Skeleton radius="md" />
+          ) : (
+            <Center c="dimmed" fz="sm">
+              {detail.data === undefined ? null : t('noFile')}
+            </Center>
+          )}
+        </AspectRatio>
       )}
     </div>
   );

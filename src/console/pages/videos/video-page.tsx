@@ -1,5 +1,5 @@
 import { Button, Code, Grid, Group, Paper, ScrollArea, Skeleton, Stack, Table, Text, Title } from '@mantine/core';
-import { IconArrowBackUp, IconDownload, IconTrash } from '@tabler/icons-react';
+import { IconArrowBackUp, IconDownload, IconLifebuoy, IconTrash } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
@@ -37,7 +37,11 @@ export function VideoPage() {
         <Grid gap="lg">
           <Grid.Col span={{ base: 12, md: 8 }}>
             {video.data.play_url === '' ? (
-              <TaskStage video={video.data} />
+              video.data.status === 'SUCCESS' ? (
+                <Text c="dimmed">{t('noFile')}</Text>
+              ) : (
+                <TaskStage video={video.data} />
+              )
             ) : (
               <Player src={video.data.play_url} title={video.data.prompt} tools />
             )}
@@ -84,6 +88,13 @@ function Actions({ video }: { readonly video: VideoDetail }) {
           {t('download')}
         </Button>
       )}
+      <Button
+        variant="default"
+        leftSection={<IconLifebuoy size={16} />}
+        renderRoot={(props) => <Link to="/tickets/new" search={{ task: video.task_id }} {...props} />}
+      >
+        {t('help')}
+      </Button>
       {isTerminal(video.status) ? (
         <Confirm
           title={t('deleteTitle')}

@@ -34,7 +34,7 @@ export function VideosPage() {
   );
   return (
     <Page title={t('videosTitle')} lead={t('videosLead')} size="xl" actions={studio}>
-      <Group mb="lg" gap="sm" align="flex-end">
+      <Group mb="lg" gap="sm" align="flex-end" className="filters">
         <Select
           label={t('filterStatus')}
           w={150}

@@ -116,5 +116,7 @@ export default {
   deleteText: 'It disappears from your list. What it cost stays charged.',
   deleted: 'The video was deleted.',
   playFailed: 'The provider did not hand out this video.',
+  help: 'Ask support',
+  noFile: 'The provider keeps no file of this video.',
   noPrompt: 'No prompt',
 };

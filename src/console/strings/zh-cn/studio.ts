@@ -118,5 +118,7 @@ export default {
   deleteText: '它将从列表中消失，已产生的费用不退。',
   deleted: '视频已删除。',
   playFailed: '供应商未提供此视频。',
+  help: '联系客服',
+  noFile: '供应商未保存此视频文件。',
   noPrompt: '无提示词',
 } satisfies Translated<typeof en>;
