@@ -8,7 +8,7 @@ import { startVideoService, type VideoService } from '../flows/video-service.ts'
 import { assertBooks } from './books.ts';
 
 /** Bodies that callers get wrong, for both formats and both official ones: never our fault, and nothing reserved by a refusal. */
-const RUNS = Number(process.env.JUNK_RUNS ?? '80');
+const RUNS = Number(process.env.JUNK_RUNS ?? '40');
 const SEED = Number(process.env.JUNK_SEED ?? '20261121');
 const picture = loadMedia('picture.png').bytes.toString('base64');
 
