@@ -8,6 +8,7 @@ import { loadPg } from './pg.ts';
 import { PostgresDriver } from './postgres-driver.ts';
 import { isConflict } from './postgres-errors.ts';
 import { postgresTypes } from './postgres-values.ts';
+import { withShortcut } from './shortcut.ts';
 import { TransactionContext } from './transaction-context.ts';
 
 const ATTEMPTS = 3;
@@ -42,7 +43,10 @@ export function openPostgres<T>(url: string, options: DatabaseOptions): Database
     kysely,
     transaction: (work) =>
       runningActions(
-        (run) => repeatConflicts(() => kysely.transaction().execute((trx) => context.run(() => run(trx)))),
+        (run) =>
+          repeatConflicts(() =>
+            kysely.transaction().execute((trx) => withShortcut(trx, () => context.run(() => run(trx)))),
+          ),
         work,
       ),
     ping: async () => {

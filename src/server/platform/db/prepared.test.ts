@@ -49,6 +49,18 @@ forEachDatabase((_name, open) => {
     assert.equal(await get.first(kysely, { name: 'c' }), undefined);
   });
 
+  it('refuses a query of a transaction that is over', async () => {
+    const { transaction } = await open();
+    let late: Parameters<typeof get.first>[0] | undefined;
+    await transaction(async (trx) => {
+      late = trx;
+      await put.changes(trx, { name: 'a', value: '1' });
+    });
+    assert.ok(late);
+    const over = late;
+    await assert.rejects(() => get.first(over, { name: 'a' }), /committed|ended/);
+  });
+
   it('puts values and constants in their places, and counts the rows of a conditional write', async () => {
     const { kysely } = await open();
     for (const name of ['a', 'b', 'spared']) await put.changes(kysely, { name, value: 'old' });

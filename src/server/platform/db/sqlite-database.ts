@@ -9,7 +9,7 @@ import {
 } from 'kysely';
 import { runningActions } from './after-commit.ts';
 import type { Database, DatabaseOptions } from './database.ts';
-import { setShortcut } from './shortcut.ts';
+import { setShortcut, withShortcut } from './shortcut.ts';
 import { SqliteDriver } from './sqlite-driver.ts';
 import { TransactionContext } from './transaction-context.ts';
 
@@ -27,11 +27,7 @@ export function openSqlite<T>(path: string, options: DatabaseOptions): Database<
     return beside.executeQuery(query);
   });
   const inTransaction = <R>(run: (trx: Transaction<T>) => Promise<R>): Promise<R> =>
-    kysely.transaction().execute(async (trx) => {
-      const connection = await trx.getExecutor().provideConnection(async (own) => own);
-      setShortcut(trx, (query) => connection.executeQuery(query));
-      return context.run(() => run(trx));
-    });
+    kysely.transaction().execute((trx) => withShortcut(trx, () => context.run(() => run(trx))));
   return {
     dialect: 'sqlite',
     kysely,
