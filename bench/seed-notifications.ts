@@ -1,5 +1,6 @@
-import { sql } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { openDatabase } from '../src/server/platform/db/database.ts';
+import type { DialectName } from '../src/server/platform/db/dialect.ts';
 import { hashToken, randomToken } from '../src/server/platform/secrets.ts';
 import type { Tables } from '../src/server/tables.ts';
 
@@ -21,12 +22,23 @@ export interface Listener {
 /** Writes accounts and notifications straight into the database, as years of use would have left them. */
 export async function seedNotifications(url: string, crowd: Crowd): Promise<Listener[]> {
   const database = openDatabase<Tables>(url);
-  const { kysely } = database;
+  const listeners = await database.transaction(async (kysely) => {
+    // A million rows take longer than any request may.
+    if (database.dialect === 'postgres') await sql`set local statement_timeout = 0`.execute(kysely);
+    const made = await write(kysely, database.dialect, crowd);
+    await sql`analyze`.execute(kysely);
+    return made;
+  });
+  await database.close();
+  return listeners;
+}
+
+async function write(kysely: Transaction<Tables>, dialect: DialectName, crowd: Crowd): Promise<Listener[]> {
   const now = Date.now();
   const numbers = (count: number) =>
     sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(count)})`;
   const insert =
-    database.dialect === 'postgres'
+    dialect === 'postgres'
       ? (table: string, columns: string, values: string, count: number) =>
           sql`insert into ${sql.table(table)} (${sql.raw(columns)}) select ${sql.raw(values)} from generate_series(1, ${sql.lit(count)}) n(i)`
       : (table: string, columns: string, values: string, count: number) =>
@@ -73,7 +85,5 @@ export async function seedNotifications(url: string, crowd: Crowd): Promise<List
       .map(({ userId, token }) => ({ user_id: userId, hash: hashToken(token), created_at: now }));
     await kysely.insertInto('user_tokens').values(rows).execute();
   }
-  await sql`analyze`.execute(kysely);
-  await database.close();
   return listeners;
 }

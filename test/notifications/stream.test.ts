@@ -1,68 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createParser } from 'eventsource-parser';
 import type { Notice } from '../../src/server/notifications/notifier.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import type { Person } from '../accounts/person.ts';
 import { forEachDatabase } from '../databases.ts';
 import { type RunningApp, runApp } from '../running-app.ts';
-
-interface Seen {
-  readonly event: string;
-  readonly id: string;
-  readonly data: { readonly id?: number; readonly title?: string; readonly unread_count?: number };
-}
-
-/** One connection to the stream, as a client has it. */
-class Listening {
-  readonly seen: Seen[] = [];
-  readonly #controller = new AbortController();
-  readonly done: Promise<void>;
-  status = 0;
-  lastId = '';
-
-  constructor(url: string, person: Person, lastEventId?: string) {
-    this.done = this.#run(url, person, lastEventId).catch(() => {});
-  }
-
-  async #run(url: string, person: Person, lastEventId?: string): Promise<void> {
-    const response = await fetch(`${url}/api/notifications/stream`, {
-      headers: {
-        cookie: `session=${person.jar.get('session')}`,
-        'service-api-user': String(person.id),
-        ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
-      },
-      signal: this.#controller.signal,
-    });
-    this.status = response.status;
-    const parser = createParser({
-      onEvent: ({ event = '', id = '', data }) => {
-        this.lastId = id;
-        this.seen.push({ event, id, data: JSON.parse(data) });
-      },
-    });
-    const decoder = new TextDecoder();
-    for await (const chunk of response.body ?? []) parser.feed(decoder.decode(chunk, { stream: true }));
-  }
-
-  titles(): (string | undefined)[] {
-    return this.seen.filter(({ event }) => event === 'notification').map(({ data }) => data.title);
-  }
-  unread(): number | undefined {
-    return this.seen.findLast(({ event }) => event === 'unread')?.data.unread_count;
-  }
-
-  /** Waits, at most ten seconds. */
-  async until(holds: (listening: Listening) => boolean): Promise<void> {
-    for (let i = 0; i < 1_000 && !holds(this); i++) await delay(10);
-    assert.ok(holds(this), JSON.stringify(this.seen));
-  }
-  async stop(): Promise<void> {
-    this.#controller.abort();
-    await this.done;
-  }
-}
+import { Listening } from './listening.ts';
 
 const noticeFor = (userId: number, title: string): Notice => ({
   userId,

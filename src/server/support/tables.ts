@@ -67,11 +67,8 @@ export const supportMigrations: readonly Migration[] = [
         .execute();
       await trx.schema.createIndex('tickets_by_user').on('tickets').columns(['user_id', 'id']).execute();
       await trx.schema.createIndex('tickets_by_category').on('tickets').columns(['category', 'id']).execute();
-      await trx.schema
-        .createIndex('tickets_by_status')
-        .on('tickets')
-        .columns(['status', 'awaits_staff', 'id'])
-        .execute();
+      await trx.schema.createIndex('tickets_by_status').on('tickets').columns(['status', 'id']).execute();
+      await trx.schema.createIndex('tickets_by_turn').on('tickets').columns(['status', 'awaits_staff', 'id']).execute();
       await trx.schema
         .createTable('ticket_replies')
         .addColumn('id', int64, autoIncrement)

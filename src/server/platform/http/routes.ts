@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Endpoint, PartOf } from '../../../contract/endpoint.ts';
 import type { Locale } from '../../../contract/messages/messages.ts';
+import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Authenticator, CallerOf } from './caller.ts';
 import type { UploadedFile } from './multipart.ts';
@@ -82,6 +83,8 @@ export function makeRoutes(fastify: FastifyInstance, around: RouteSurroundings):
           request.caller = await identify(request, around.contextOf(request));
         },
         preValidation: async (request) => {
+          // PostgreSQL stores no U+0000 and compares with none; ill-formed text cannot come out of percent-encoding.
+          if (request.url.includes('%00')) throw new AppError('invalid_text');
           if (endpoint.optionalBody === true) request.body ??= {};
         },
         handler: async (request, reply) => {
