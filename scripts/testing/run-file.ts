@@ -43,7 +43,7 @@ const BATTERY = /^test\/(browser|faults|flows)\//;
 
 /** Runs one file in its own process. Never throws: a crash, a hang and a failed test are all in the result. */
 export async function runTestFile(root: string, path: string, stop: AbortSignal): Promise<FileResult> {
-  const limitMs = BATTERY.test(path) ? BATTERY_LIMIT_MS : LIMIT_MS;
+  const limitMs = (BATTERY.test(path) ? BATTERY_LIMIT_MS : LIMIT_MS) * Number(process.env.TEST_PATIENCE ?? '1');
   const timeUp = AbortSignal.timeout(limitMs);
   const events = run({ files: [`${root}/${path}`], cwd: root, signal: AbortSignal.any([stop, timeUp]) });
   const result = await readEvents(path, events);

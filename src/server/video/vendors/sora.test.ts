@@ -245,3 +245,36 @@ test('mutated replies neither crash nor end a task', async () => {
     },
   });
 });
+
+test('on Azure: the same protocol under its path, key header and version', async () => {
+  const seen: { method: string; url: string; headers: Readonly<Record<string, string>> | undefined }[] = [];
+  const answer = answeringCall({ json: { id: 'video_1', object: 'video', status: 'completed' } });
+  const azure = {
+    ...answer,
+    options: { api: 'azure', api_version: 'preview' },
+    json: async (request: Parameters<typeof answer.json>[0]) => {
+      seen.push({ method: request.method, url: request.url, headers: request.headers });
+      return answer.json(request);
+    },
+  };
+  const submitted = await sora.submit(videoRequest({ model: 'my-sora-deployment' }), azure);
+  assert.ok(submitted.kind === 'accepted');
+  await sora.query(submitted.handle, azure);
+  await sora.probe(azure);
+  const source = await sora.content(submitted.handle, null, 'thumbnail', azure);
+  assert.ok(source.kind === 'fetch');
+  const base = 'https://vendor.test/openai/v1/videos';
+  assert.deepEqual(
+    [...seen, { method: 'GET', ...source }].map(({ method, url }) => `${method} ${url}`),
+    [
+      `POST ${base}?api-version=preview`,
+      `GET ${base}/video_1?api-version=preview`,
+      `GET ${base}?limit=1&api-version=preview`,
+      `GET ${base}/video_1/content?variant=thumbnail&api-version=preview`,
+    ],
+  );
+  for (const { headers } of [...seen, source]) {
+    assert.equal(headers?.['api-key'], 'key');
+    assert.equal(headers?.authorization, undefined);
+  }
+});

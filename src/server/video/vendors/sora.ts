@@ -168,9 +168,26 @@ function readError(answer: OutboundAnswer, nowMs: number): VendorError {
 
 const handleId = (handle: Json): string => asText(asObject(handle)?.id) ?? '';
 
-const pathOf = (handle: Json, rest = ''): string => `/v1/videos/${encodeURIComponent(handleId(handle))}${rest}`;
+const pathOf = (handle: Json, rest = ''): string => `/${encodeURIComponent(handleId(handle))}${rest}`;
 
-const auth = (call: VendorCall) => ({ authorization: `Bearer ${String(call.credentials.api_key)}` });
+/**
+ * Azure OpenAI speaks the same protocol under a path, a key header and a version of its own; `options.api: "azure"` says so,
+ * and models are named as its deployments. Source: learn.microsoft.com, Azure OpenAI video generation.
+ */
+const isAzure = (call: VendorCall): boolean => call.options.api === 'azure';
+
+function auth(call: VendorCall): Record<string, string> {
+  const key = String(call.credentials.api_key);
+  return isAzure(call) ? { 'api-key': key } : { authorization: `Bearer ${key}` };
+}
+
+/** The address of `rest` (a path, or a query, or nothing) below the collection of videos. */
+function toUrl(call: VendorCall, rest = ''): string {
+  const url = new URL(`${call.baseUrl}${isAzure(call) ? '/openai' : ''}/v1/videos${rest}`);
+  const version = asText(call.options.api_version);
+  if (isAzure(call) && version !== undefined) url.searchParams.set('api-version', version);
+  return url.href;
+}
 
 function ask(
   call: VendorCall,
@@ -179,7 +196,7 @@ function ask(
   body?: VendorBody,
 ): Promise<OutboundAnswer> {
   const headers = body ? { ...auth(call), 'content-type': 'application/json' } : auth(call);
-  const url = `${call.baseUrl}${path}`;
+  const url = toUrl(call, path);
   return call.json({ method, url, headers, signal: call.signal, ...(body ? { body: JSON.stringify(body) } : {}) });
 }
 
@@ -211,10 +228,10 @@ export const sora: VideoVendor = {
   async submit(request, call) {
     const [image] = request.images;
     const body = toBody(request);
-    if (image?.kind !== 'file') return readSubmit(await ask(call, 'POST', '/v1/videos', body), call);
+    if (image?.kind !== 'file') return readSubmit(await ask(call, 'POST', '', body), call);
     const form = toMultipart(body, image);
     const headers = { ...auth(call), 'content-type': form.contentType };
-    const url = `${call.baseUrl}/v1/videos`;
+    const url = toUrl(call);
     return readSubmit(await call.json({ method: 'POST', url, headers, body: form.body, signal: call.signal }), call);
   },
 
@@ -242,7 +259,7 @@ export const sora: VideoVendor = {
     const query = variant === undefined ? '' : `?variant=${encodeURIComponent(variant)}`;
     return {
       kind: 'fetch',
-      url: `${call.baseUrl}${pathOf(handle, `/content${query}`)}`,
+      url: toUrl(call, pathOf(handle, `/content${query}`)),
       headers: auth(call),
       trusted: true,
     };
@@ -257,7 +274,7 @@ export const sora: VideoVendor = {
   },
 
   async probe(call) {
-    const answer = await ask(call, 'GET', '/v1/videos?limit=1');
+    const answer = await ask(call, 'GET', '?limit=1');
     // Imitators without a list answer 404 or 405, after they have looked at the key.
     if (answer.status < 400 || answer.status === 404 || answer.status === 405) return { ok: true };
     return { ok: false, error: readError(answer, call.now()) };
