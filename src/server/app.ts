@@ -240,7 +240,6 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
     config,
     database,
     quota,
-    allowances,
     channels,
     outbound,
     authenticator: accounts.authenticator,

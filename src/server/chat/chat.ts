@@ -6,7 +6,7 @@ import type { Authenticator } from '../platform/http/caller.ts';
 import type { Http } from '../platform/http/server.ts';
 import type { Log } from '../platform/log.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
-import type { Allowances, Quota } from '../quota/quota.ts';
+import type { Quota } from '../quota/quota.ts';
 import type { Tables } from '../tables.ts';
 import { Books } from './books.ts';
 import { type PictureParts, PictureRelay } from './picture-relay.ts';
@@ -18,7 +18,6 @@ import { PICTURE_MODELS } from './upstreams/jimeng-image.ts';
 export interface ChatParts {
   readonly database: Database<Tables>;
   readonly quota: Quota;
-  readonly allowances: Pick<Allowances, 'permittedModels'>;
   readonly channels: Channels;
   readonly outbound: Outbound;
   readonly authenticator: Authenticator;

@@ -1,7 +1,6 @@
 import type { ChatPrice, ResolvedModel, VideoPrice } from '../channels/channels.ts';
-import { AppError } from '../platform/errors.ts';
+import { AppError, modelNotAllowed } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
-import type { Allowances } from '../quota/quota.ts';
 import { type Ask, notForChat } from './ask.ts';
 import type { Books } from './books.ts';
 import { Charge } from './charge.ts';
@@ -12,7 +11,6 @@ import { isChatPrice, type PriceOf } from './pricing.ts';
 import { Run, type RunParts } from './run.ts';
 
 export interface RelayParts extends Omit<RunParts, 'over'> {
-  readonly allowances: Pick<Allowances, 'permittedModels'>;
   readonly books: Books;
   readonly priceOf: PriceOf;
   readonly pictures: PictureRelay;
@@ -64,13 +62,10 @@ export class Relay {
   }
 
   async #modelFor(caller: ModelCaller, { model: id, dialect }: Ask): Promise<ResolvedModel> {
-    const { channels, allowances } = this.#parts;
+    const { channels } = this.#parts;
     const model = await channels.model(id);
     if (model === undefined) throw new AppError('model_not_found', { params: { model: id }, param: 'model' });
-    const permitted = await allowances.permittedModels(caller.userId);
-    const allowed =
-      (caller.models.length === 0 || caller.models.includes(id)) && (permitted === undefined || permitted.has(id));
-    if (!allowed) throw new AppError('model_not_allowed', { params: { model: id }, param: 'model' });
+    if (caller.models.length > 0 && !caller.models.includes(id)) throw modelNotAllowed(id);
     const isPictures = model.vendor === 'jimeng' && model.kind === 'image' && (dialect === CHAT || dialect === IMAGES);
     const isOpenAi =
       model.vendor === 'openai' && model.kind !== 'video' && !(model.kind === 'image' && dialect === EMBEDDINGS);

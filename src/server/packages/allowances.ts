@@ -1,6 +1,7 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
+import { modelNotAllowed } from '../platform/errors.ts';
 import type { Allowances } from '../quota/quota.ts';
 import type { Tables } from '../tables.ts';
 import type { CardRow } from './card-store.ts';
@@ -76,6 +77,12 @@ export interface PlanAllowances extends Allowances {
   look(userId: number, zone: string): Promise<{ running: Running; windows: UsedWindow[] }>;
 }
 
+/** @throws AppError `model_not_allowed` */
+function assertServes(card: CardRow, model: string): void {
+  const models = modelsOf(card);
+  if (models.length > 0 && !models.includes(model)) throw modelNotAllowed(model);
+}
+
 const mayHave = (card: CardRow): boolean =>
   (card.refresh_interval_seconds > 0 ? card.interval_quota : card.daily_quota) > 0;
 
@@ -97,14 +104,14 @@ export function makeAllowances({ database, clock, timeZoneIn }: AllowanceParts):
   return {
     async take(trx, { userId, model, amount }) {
       const nothing = { taken: 0, slot: '' };
-      if (amount === 0) return nothing;
+      const { card } = runningOf(await findHoldings(trx, userId), clock.now());
+      assertServes(card, model);
       // Nearly all accounts without a package leave here, after one query and without a lock.
-      if (!mayHave(runningOf(await findHoldings(trx, userId), clock.now()).card)) return nothing;
+      if (amount === 0 || !mayHave(card)) return nothing;
       const now = clock.now();
       const rule = await dayRule(trx, userId, now);
       const running = runningOf(await findHoldings(trx, userId), now);
-      const models = modelsOf(running.card);
-      if (models.length > 0 && !models.includes(model)) return nothing;
+      assertServes(running.card, model);
       const windows = await withUse(trx, userId, running, windowsAt(now, running.card, running.activatedAt, rule));
       const taken = Math.min(amount, ...windows.map(({ limit, used }) => Math.max(0, limit - used)));
       if (taken === 0) return nothing;

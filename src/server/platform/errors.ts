@@ -34,6 +34,10 @@ export class AppError extends Error {
 export const invalid = (detail: string, param?: string): AppError =>
   new AppError('invalid_request', { params: { detail }, ...(param === undefined ? {} : { param }) });
 
+/** A model outside what a token or a plan admits. */
+export const modelNotAllowed = (model: string): AppError =>
+  new AppError('model_not_allowed', { params: { model }, param: 'model' });
+
 export const notExist = (what: string): AppError => new AppError('not_exist', { params: { what } });
 
 export const isAppError = (error: unknown, code?: ErrorCode): error is AppError =>

@@ -66,6 +66,7 @@ export type SpendWatch = (
  * amount came from and is given back with a refund or a settlement.
  */
 export interface Allowances {
+  /** @throws AppError `model_not_allowed` where the plan does not serve this model */
   take(
     trx: Trx,
     request: { readonly userId: number; readonly model: string; readonly amount: number },

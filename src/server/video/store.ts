@@ -61,7 +61,18 @@ const accept = prepare<Tables, { [K in keyof Acceptance]: Acceptance[K] }>()((db
     .set({
       status: 'SUBMITTED',
       progress: 10,
-      public_id: p('public_id'),
+      // An upstream must not be able to take over another task's name by answering with its id.
+      public_id: (eb) =>
+        eb
+          .case()
+          .when(
+            eb.exists(
+              eb.selectFrom('tasks as other').select('other.seq').where('other.public_id', '=', p('public_id')),
+            ),
+          )
+          .then(eb.ref('tasks.public_id'))
+          .else(p('public_id'))
+          .end(),
       handle: p('handle'),
       data: p('data'),
       submit_time: p('now'),
@@ -70,11 +81,8 @@ const accept = prepare<Tables, { [K in keyof Acceptance]: Acceptance[K] }>()((db
     })
     .where('id', '=', p('id'))
     .where('attempt', '=', p('attempt'))
-    .where('status', '=', 'NOT_START'),
-);
-
-const seqByPublicId = prepare<Tables, { id: string }>()((db, p) =>
-  db.selectFrom('tasks').select('seq').where('public_id', '=', p('id')),
+    .where('status', '=', 'NOT_START')
+    .returning('public_id'),
 );
 
 const ownByPublicId = prepare<Tables, { id: string; token: number }>()((db, p) =>
@@ -118,9 +126,12 @@ export class TaskStore {
     await insertTask.changes(trx, task);
   }
 
-  /** NOT_START → SUBMITTED for this attempt; false when somebody else decided first. */
-  async accept(trx: Kysely<Tables>, acceptance: Acceptance): Promise<boolean> {
-    return (await accept.changes(trx, { ...acceptance })) === 1;
+  /**
+   * NOT_START → SUBMITTED for this attempt. Answers with the task's name: the one wished for, or its own where another task
+   * has that; undefined when somebody else decided first.
+   */
+  async accept(trx: Kysely<Tables>, acceptance: Acceptance): Promise<string | undefined> {
+    return (await accept.first(trx, { ...acceptance }))?.public_id;
   }
 
   /** Moves an unanswered task on to its next channel; false when it has ended meanwhile. */
@@ -191,11 +202,6 @@ export class TaskStore {
 
   byPublicId(publicId: string): Promise<Task | undefined> {
     return this.#database.kysely.selectFrom('tasks').selectAll().where('public_id', '=', publicId).executeTakeFirst();
-  }
-
-  async publicIdTaken(publicId: string): Promise<boolean> {
-    const found = await seqByPublicId.first(this.#database.kysely, { id: publicId });
-    return found !== undefined;
   }
 
   /** Newest first (or oldest), after a task of the same token; one more than `limit`, to tell whether more follow. */

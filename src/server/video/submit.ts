@@ -3,7 +3,7 @@ import { TASK_STATUS } from '../../contract/states.ts';
 import type { Channel, Channels, ResolvedModel, VideoPrice } from '../channels/channels.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import { AppError, invalid } from '../platform/errors.ts';
+import { AppError, invalid, modelNotAllowed } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
 import type { Log } from '../platform/log.ts';
 import { OutboundError } from '../platform/outbound/outbound.ts';
@@ -141,6 +141,8 @@ export class Submitter {
   /** What the wish would cost; throws what a submit would find before it reserves. */
   async quote(caller: Asker, wish: Wish): Promise<number> {
     const model = await this.#modelFor(caller, wish.model);
+    const permitted = await this.#parts.allowances.permittedModels(caller.userId);
+    if (permitted?.has(model.id) === false) throw modelNotAllowed(model.id);
     const vendor = this.#parts.vendors.get(model.vendor);
     const extra = readArguments(model.inputSchema, wish.body);
     return this.#priceFor(model, vendor, toVideoRequest(wish, { taskId: 'quote', model: model.target, extra }));
@@ -150,10 +152,7 @@ export class Submitter {
     const model = await this.#parts.channels.model(id);
     if (model === undefined || model.kind !== 'video')
       throw new AppError('model_not_found', { params: { model: id }, param: 'model' });
-    const permitted = await this.#parts.allowances.permittedModels(caller.userId);
-    const allowed =
-      (caller.models.length === 0 || caller.models.includes(id)) && (permitted === undefined || permitted.has(id));
-    if (!allowed) throw new AppError('model_not_allowed', { params: { model: id }, param: 'model' });
+    if (caller.models.length > 0 && !caller.models.includes(id)) throw modelNotAllowed(id);
     return model;
   }
 
@@ -249,26 +248,23 @@ export class Submitter {
     }
     channels.report({ channelId: channel.id, model: model.id, outcome: 'ok' });
     const now = clock.now();
-    // An upstream must not be able to take over another task's name by answering with its id.
-    const passesThrough =
-      vendor.passthrough === true && isPublicId(outcome.upstreamId) && !(await store.publicIdTaken(outcome.upstreamId));
-    const public_id = passesThrough ? outcome.upstreamId : task.id;
-    const accepted = await store.accept(database.kysely, {
+    const passesThrough = vendor.passthrough === true && isPublicId(outcome.upstreamId);
+    const public_id = await store.accept(database.kysely, {
       id: task.id,
       attempt,
-      public_id,
+      public_id: passesThrough ? outcome.upstreamId : task.id,
       handle,
       data: JSON.stringify(cutBase64(outcome.raw)),
       now,
       next: now + syncPeriodMs,
     });
-    if (!accepted)
+    if (public_id === undefined)
       log.warn({ taskId: task.id, upstreamId: outcome.upstreamId }, 'a submit was accepted after its task had ended');
     return {
       task: {
         ...task,
-        public_id,
-        status: accepted ? TASK_STATUS.SUBMITTED : task.status,
+        public_id: public_id ?? task.id,
+        status: public_id === undefined ? task.status : TASK_STATUS.SUBMITTED,
         handle,
       },
       raw: outcome.raw,
