@@ -27,6 +27,7 @@ export default {
     calls: 'Calls in {{days}} days',
     unfinished: 'Videos being made',
     failing: 'Channels in trouble',
+    unanswered: 'Requests unanswered',
     failedToday: 'Videos failed in 24 hours',
     usage: 'Usage, {{days}} days',
     figure: 'What is plotted',

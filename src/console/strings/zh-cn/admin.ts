@@ -30,6 +30,7 @@ export default {
     calls: '{{days}} 天调用次数',
     unfinished: '生成中的视频',
     failing: '异常渠道',
+    unanswered: '未回复的工单',
     failedToday: '24 小时内失败的视频',
     usage: '{{days}} 天用量',
     figure: '图表内容',

@@ -4,6 +4,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { listTasks } from '../../../../contract/admin-tasks.ts';
 import { listChannels } from '../../../../contract/channels.ts';
+import { adminListTickets } from '../../../../contract/tickets.ts';
 import { getAllUsage } from '../../../../contract/usage.ts';
 import { dataQuery, listQuery } from '../../../data/admin.ts';
 import { Failure } from '../../../parts/failure.tsx';
@@ -36,6 +37,7 @@ export function OverviewPage() {
     ...listQuery(listTasks, { status: 'FAILURE', from: String(nowMs / 1000 - DAY_SECONDS), page_size: '1' }),
     ...live,
   });
+  const unanswered = useQuery({ ...listQuery(adminListTickets, { unprocessed: 'true', page_size: '1' }), ...live });
   const channels = useQuery({ ...listQuery(listChannels, { page_size: '50' }), ...live });
   const failing = channels.data?.data.filter(({ enabled, state }) => enabled && state !== 'healthy').length;
   const error = usage.error ?? unfinished.error ?? channels.error;
@@ -57,7 +59,7 @@ export function OverviewPage() {
       <Stack>
         <Failure error={error} retry={() => void usage.refetch()} />
         <FirstSteps channels={channels.data?.total} />
-        <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }}>
+        <SimpleGrid cols={{ base: 2, sm: 3 }}>
           <Figure
             label={t('overview.spent', { days })}
             value={usage.data && quota(usage.data.total.quota)}
@@ -83,6 +85,13 @@ export function OverviewPage() {
             of={channels.data?.total}
             bad={(failing ?? 0) > 0}
             to="/admin/channels"
+          />
+          <Figure
+            label={t('overview.unanswered')}
+            value={unanswered.data?.total}
+            bad={(unanswered.data?.total ?? 0) > 0}
+            to="/admin/tickets"
+            search={{ unprocessed: true }}
           />
         </SimpleGrid>
         <UsagePlot rows={usage.data?.rows} days={days} nowMs={nowMs} />
