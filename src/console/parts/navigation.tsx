@@ -14,7 +14,7 @@ import {
   IconUser,
 } from '@tabler/icons-react';
 import { Link, useRouterState } from '@tanstack/react-router';
-import type { ComponentType } from 'react';
+import { type ComponentType, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isAdmin, useSelf } from '../data/queries.ts';
 import { ADMIN_NAVIGATION } from '../pages/admin/admin-navigation.ts';
@@ -62,12 +62,19 @@ const SECTIONS: readonly Section[] = [
 
 export function Navigation() {
   const { data: self } = useSelf();
+  const menu = useRef<HTMLDivElement>(null);
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  // The menu of an administrator is longer than most screens: where one is must be seen in it.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page or role marks another entry
+  useEffect(() => {
+    menu.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest' });
+  }, [path, self?.role]);
   const sections =
     isAdmin(self?.role) && ADMIN_NAVIGATION.length > 0
       ? [...SECTIONS, { title: 'administration', items: ADMIN_NAVIGATION }]
       : SECTIONS;
   return (
-    <Stack gap="md">
+    <Stack gap="md" ref={menu}>
       {sections.map((section) => (
         <MenuSection key={section.title} {...section} />
       ))}

@@ -1,4 +1,4 @@
-import { Badge, Text } from '@mantine/core';
+import { Code, Text } from '@mantine/core';
 import { IconHistory } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -45,7 +45,7 @@ export function AuditPage() {
           </Empty>
         }
         columns={[
-          { label: t('audit.action'), cell: ({ action }) => <Badge color="gray">{action}</Badge> },
+          { label: t('audit.action'), cell: ({ action }) => <Code style={{ whiteSpace: 'nowrap' }}>{action}</Code> },
           { label: t('audit.target'), cell: ({ target }) => <Target target={target} /> },
           { label: t('audit.change'), cell: (entry) => <Changed entry={entry} onOpen={() => setShown(entry)} /> },
           {
@@ -54,7 +54,14 @@ export function AuditPage() {
               id === null ? t('audit.service') : <NamedLink to="users" id={id} names={users} />,
           },
           { label: t('audit.address'), cell: ({ address }) => address || '–', wide: true },
-          { label: t('ledger.time'), cell: ({ created_time: at }) => <Text size="sm">{toMoment(at)}</Text> },
+          {
+            label: t('ledger.time'),
+            cell: ({ created_time: at }) => (
+              <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
+                {toMoment(at)}
+              </Text>
+            ),
+          },
         ]}
       />
       {shown === undefined ? null : <ChangeDialog entry={shown} onClose={() => setShown(undefined)} />}

@@ -5,6 +5,7 @@ import { changedKeys, pathOfTarget } from './target.ts';
 test('targets lead to their pages, others nowhere', () => {
   assert.equal(pathOfTarget('user:12'), '/admin/users/12');
   assert.equal(pathOfTarget('model:maker/one:2'), '/admin/models/maker~one%3A2');
+  assert.equal(pathOfTarget('package-card:3'), '/admin/packages/3');
   for (const target of ['', 'mailbox:a@b', 'user', ':1']) assert.equal(pathOfTarget(target), undefined, target);
 });
 

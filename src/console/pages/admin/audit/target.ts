@@ -1,4 +1,10 @@
-const PAGES: Readonly<Record<string, string>> = { user: 'users', channel: 'channels', model: 'models' };
+const PAGES: Readonly<Record<string, string>> = {
+  user: 'users',
+  channel: 'channels',
+  model: 'models',
+  ticket: 'tickets',
+  'package-card': 'packages',
+};
 
 /** The page about what a line of the audit log names, such as `user:12`; undefined where there is none. */
 export function pathOfTarget(target: string): string | undefined {

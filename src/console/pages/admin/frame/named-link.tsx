@@ -13,7 +13,16 @@ export function NamedLink({ to, id, names, ...anchor }: NamedLinkProps) {
   return id === null ? (
     '–'
   ) : (
-    <ToLink to={`/admin/${to}/${id}`} size="sm" title={`#${id}`} style={{ overflowWrap: 'anywhere' }} {...anchor}>
+    <ToLink
+      to={`/admin/${to}/${id}`}
+      size="sm"
+      title={`#${id}`}
+      truncate
+      display="inline-block"
+      maw={160}
+      style={{ verticalAlign: 'bottom' }}
+      {...anchor}
+    >
       {names(id) ?? `#${id}`}
     </ToLink>
   );

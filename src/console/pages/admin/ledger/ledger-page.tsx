@@ -58,7 +58,14 @@ export function LedgerPage() {
           </Empty>
         }
         columns={[
-          { label: t('ledger.time'), cell: ({ created_time: at }) => <Text size="sm">{toMoment(at)}</Text> },
+          {
+            label: t('ledger.time'),
+            cell: ({ created_time: at }) => (
+              <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
+                {toMoment(at)}
+              </Text>
+            ),
+          },
           { label: t('ledger.kind'), cell: ({ kind }) => t(`ledger.kinds.${kind}` as 'ledger.kinds.reserve') },
           {
             label: t('tasks.user'),

@@ -67,7 +67,7 @@ export function ModelForm({ start, isNew, action, save }: ModelFormProps) {
             allowDeselect={false}
           />
           <div>
-            <Text size="sm" fw={500} mb={1} id="model-kind">
+            <Text size="sm" fw={600} mb={1} id="model-kind">
               {t('models.kind')}
             </Text>
             <SegmentedControl

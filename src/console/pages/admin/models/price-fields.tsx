@@ -59,7 +59,7 @@ export function PriceFields({ kind, draft, onChange }: PriceFieldsProps) {
         {amount('perSecond')}
         {amount('perCall')}
       </SimpleGrid>
-      <Text size="sm" fw={500}>
+      <Text size="sm" fw={600}>
         {t('price.multipliers')}
       </Text>
       <Text size="xs" c="dimmed" mt={-8}>

@@ -65,7 +65,6 @@ export function UsagePlot({
             series={models.map((name, index) => ({ name, label: name, color: COLORS[index] ?? 'gray.5' }))}
             valueFormatter={tell}
             tickLine="none"
-            gridAxis="y"
             xAxisProps={{ interval: 'preserveStartEnd', minTickGap: 28 }}
             yAxisProps={{ width: 56 }}
             barChartProps={{ accessibilityLayer: false }}

@@ -42,6 +42,7 @@ export function PlanForm({ start, isNew, isBuiltin = false, action, save }: Plan
       required
       withAsterisk={false}
       hideControls
+      inputWrapperOrder={['label', 'input', 'description', 'error']}
       value={draft[name]}
       onChange={(value) => set({ [name]: value })}
       {...more}
@@ -85,14 +86,14 @@ export function PlanForm({ start, isNew, isBuiltin = false, action, save }: Plan
           onChange={(event) => set({ description: event.currentTarget.value })}
         />
         {isBuiltin ? null : (
-          <SimpleGrid cols={{ base: 1, xs: 3 }} style={{ alignItems: 'end' }}>
+          <SimpleGrid cols={{ base: 1, xs: 3 }}>
             {number('level', t('cards.level'), { description: t('cards.levelHint'), allowDecimal: false, max: 1e6 })}
             {number('price', t('cards.price'), { description: t('cards.priceHint'), decimalScale: 2, max: 1e9 })}
             {number('days', t('cards.duration'), { allowDecimal: false, min: 1, max: 36_500 })}
           </SimpleGrid>
         )}
         <div>
-          <Text size="sm" fw={500} mb={4} id="renewed">
+          <Text size="sm" fw={600} mb={4} id="renewed">
             {t('cards.allowance')}
           </Text>
           <SegmentedControl
@@ -105,7 +106,7 @@ export function PlanForm({ start, isNew, isBuiltin = false, action, save }: Plan
             ]}
           />
         </div>
-        <SimpleGrid cols={{ base: 1, xs: draft.renewed === 'day' ? 2 : 3 }} style={{ alignItems: 'end' }}>
+        <SimpleGrid cols={{ base: 1, xs: draft.renewed === 'day' ? 2 : 3 }}>
           {draft.renewed === 'day'
             ? null
             : number('hours', t('cards.hours'), { min: 0.1, max: 8_784, decimalScale: 2 })}
