@@ -113,4 +113,24 @@ forEachDatabase((name, _open, freshUrl) => {
       await stream.stop();
       await second.stop();
     });
+  if (name !== 'sqlite')
+    it('loses none that arrives while another process marks all read', async () => {
+      const second = await runApp(url, { MASTER_KEY: service.masterKey }, { log: openLog('silent') });
+      const person = await service.person('marked-elsewhere');
+      const headers = { cookie: `session=${person.jar.get('session')}`, 'service-api-user': String(person.id) };
+      const markAll = async () => {
+        const answer = await fetch(`${second.url}/api/notifications/mark-read`, { method: 'POST', headers });
+        assert.equal(((await answer.json()) as { success: boolean }).success, true);
+      };
+      await Promise.all([
+        ...Array.from({ length: 40 }, (_, index) => tell(person.id, `n${index}`)),
+        ...Array.from({ length: 6 }, markAll),
+      ]);
+      const rows = await person.ok<{ is_read: boolean }[]>('GET', '/api/notifications/?page_size=50');
+      const open = rows.filter(({ is_read }) => !is_read).length;
+      assert.deepEqual([rows.length, await person.ok('GET', '/api/notifications/unread-count')], [40, open]);
+      await markAll();
+      assert.equal(await person.ok('GET', '/api/notifications/unread-count'), 0);
+      await second.stop();
+    });
 });
