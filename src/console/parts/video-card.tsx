@@ -33,17 +33,16 @@ export function VideoCard({ video, onReuse }: VideoCardProps) {
         {video.status === 'FAILURE' ? <FailureReason video={video} /> : null}
         <Group gap={8} wrap="nowrap">
           <StatusBadge status={video.status} />
-          <Text size="xs" c="dimmed" truncate>
+          <Text size="xs" c="dimmed" truncate flex={1}>
             {video.model}
           </Text>
+          {video.status === 'SUCCESS' ? <Quota value={video.quota} fz="xs" c="dimmed" /> : null}
         </Group>
         <Group justify="space-between" wrap="nowrap" gap="xs" mt="auto">
           <Text size="xs" c="dimmed" component="div" truncate>
             <Moment at={video.submit_time} />
             {video.status === 'SUCCESS' ? (
               <>
-                {' · '}
-                <Quota value={video.quota} />
                 {' · '}
                 {toElapsed(video.finish_time - video.submit_time)}
               </>
