@@ -1,4 +1,4 @@
-import { Box, Group, Indicator, Text, UnstyledButton } from '@mantine/core';
+import { Box, Group, Indicator, Text, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { IconBell, IconFlask, IconInbox, IconLifebuoy } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
@@ -35,7 +35,7 @@ export function NotificationItem({ item, short = false, onOpen }: ItemProps) {
       </Indicator>
       <Box flex={1} miw={0}>
         <Text size="sm" fw={item.is_read ? 400 : 650} style={{ overflowWrap: 'anywhere' }} lineClamp={short ? 2 : 4}>
-          {item.is_read ? null : <span className="only-read-out">{t('unread')}: </span>}
+          {item.is_read ? null : <VisuallyHidden>{t('unread')}: </VisuallyHidden>}
           {item.title}
         </Text>
         <Text

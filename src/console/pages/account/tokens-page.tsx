@@ -1,4 +1,4 @@
-import { Badge, Button, Code, Group, Table, Text } from '@mantine/core';
+import { Badge, Button, Code, Group, Table, Text, VisuallyHidden } from '@mantine/core';
 import { IconKey, IconPlus } from '@tabler/icons-react';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -49,7 +49,7 @@ export function TokensPage() {
                 <Table.Th>{t('tokens.models')}</Table.Th>
                 <Table.Th>{t('tokens.used')}</Table.Th>
                 <Table.Th>
-                  <span className="only-read-out">{t('shell:edit')}</span>
+                  <VisuallyHidden>{t('shell:edit')}</VisuallyHidden>
                 </Table.Th>
               </Table.Tr>
             </Table.Thead>
