@@ -16,7 +16,6 @@ export const DEVICE_ERRORS = [
   'invalid_grant',
   'server_error',
 ] as const;
-export type DeviceError = (typeof DEVICE_ERRORS)[number];
 
 /** Letters of a user_code: no vowels, so no words, and none that reads like a digit (RFC 8628 section 6.1). */
 export const USER_CODE_ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ';

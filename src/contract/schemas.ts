@@ -1,7 +1,5 @@
 import Type, { type TSchema } from 'typebox';
 
-/** Largest id our int64 columns hand out that JavaScript holds exactly. */
-export const MAX_ID = Number.MAX_SAFE_INTEGER;
 export const PAGE_SIZE_DEFAULT = 20;
 export const PAGE_SIZE_MAX = 50;
 
