@@ -23,6 +23,8 @@ export class SqliteDriver implements Driver {
       pragma journal_mode = wal;
       pragma synchronous = full;
       pragma temp_store = memory;
+      -- 16 MiB of log before pages are copied into the file: pages that many writes share are copied once
+      pragma wal_autocheckpoint = 4000;
       pragma journal_size_limit = 67108864;
       -- a held lock is waited for outside SQLite, where the process can go on meanwhile
       pragma busy_timeout = 0;
