@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { TASK_STATUS } from '../src/contract/states.ts';
 import { OutboundError } from '../src/server/platform/outbound/outbound.ts';
 import {
   CouldNotAsk,
@@ -37,6 +38,8 @@ export async function tryMutatedReplies(vendor: VideoVendor, given: MutationCase
   await fc.assert(
     fc.asyncProperty(from(given.replies), async ({ json, status }) => {
       const outcome = await expected<QueryOutcome>(vendor.query(given.handle, answeringCall({ json, status })));
+      if (outcome && !Object.hasOwn(TASK_STATUS, outcome.state)) throw new Error(`no state: ${String(outcome.state)}`);
+      if (outcome?.error && typeof outcome.error.reason !== 'string') throw new Error('no reason of the closed set');
       if (outcome?.state !== 'SUCCESS' && outcome?.state !== 'FAILURE') return;
       if (!given.mayEnd(outcome.state, json, status))
         throw new Error(`${outcome.state} out of ${JSON.stringify(json)}`);
@@ -51,6 +54,8 @@ export async function tryMutatedReplies(vendor: VideoVendor, given: MutationCase
       const outcome = await expected<SubmitOutcome>(vendor.submit(request, answeringCall({ json, status })));
       if (outcome?.kind === 'accepted' && status >= 300) throw new Error(`accepted with HTTP ${status}`);
       if (outcome?.kind === 'accepted' && !/^[\x21-\x7e]{1,255}$/.test(outcome.upstreamId)) throw new Error('a bad id');
+      if (outcome?.kind === 'refused' && typeof outcome.error.reason !== 'string')
+        throw new Error('no reason of the closed set');
       if (outcome?.kind === 'refused' && !outcome.error.message) throw new Error('refused without a reason');
     }),
     { numRuns: half },

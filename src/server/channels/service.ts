@@ -1,5 +1,6 @@
 import type { Clock } from '../platform/clock.ts';
 import { FreshReads } from '../platform/fresh-reads.ts';
+import { toWellFormedText } from '../platform/json.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
 import { SealBroken, type Vault } from '../platform/secrets.ts';
 import { type Catalog, EMPTY_CATALOG, type KnownChannel, type ListedModel, toCatalog, toChannel } from './catalog.ts';
@@ -81,7 +82,7 @@ export class ChannelService implements Channels {
       model: news.model ?? '',
       reason: news.outcome,
       code: (news.code ?? '').slice(0, 100),
-      message: maskSecrets((news.message ?? '').replaceAll('\u0000', '').toWellFormed()).slice(0, MAX_MESSAGE),
+      message: maskSecrets(toWellFormedText(news.message ?? '')).slice(0, MAX_MESSAGE),
       created_at: now,
     });
     this.#writer ??= setTimeout(() => void this.flush(), WRITE_ERRORS_MS).unref();

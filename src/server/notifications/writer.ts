@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely';
 import type { Standing } from '../accounts/standing.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
+import { toWellFormedText } from '../platform/json.ts';
 import type { Tables } from '../tables.ts';
 import { isWanted } from './inbox.ts';
 import type { News } from './news.ts';
@@ -17,7 +18,7 @@ const MAX_CONTENT = 2_000;
 
 /** Text of any length and origin, cut between characters and made storable. */
 function fit(text: string, most: number): string {
-  const clean = text.toWellFormed().replaceAll('\u0000', '');
+  const clean = toWellFormedText(text);
   if (clean.length <= most) return clean;
   const points = [...clean];
   return points.length <= most ? clean : `${points.slice(0, most - 1).join('')}…`;

@@ -155,6 +155,9 @@ export function isWellFormedText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\u0000');
 }
 
+/** What is well-formed of a text that others wrote, so that it can be stored. */
+export const toWellFormedText = (text: string): string => text.toWellFormed().replaceAll('\u0000', '');
+
 /** Whether every string inside a value, keys included, is well-formed text. */
 export function hasOnlyWellFormedText(root: unknown): boolean {
   if (typeof root === 'string') return isWellFormedText(root);

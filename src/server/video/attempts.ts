@@ -1,4 +1,5 @@
 import type { Clock } from '../platform/clock.ts';
+import { toWellFormedText } from '../platform/json.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
 import type { AttemptNote, TaskAdminStore } from './admin-store.ts';
 import type { TryOutcome } from './submit.ts';
@@ -38,4 +39,4 @@ export function toldOf(
   return { outcome: outcome.kind, code: '', message: outcome.kind === 'unfit' ? clean(outcome.refusal.message) : '' };
 }
 
-const clean = (text: string): string => maskSecrets(text.replaceAll('\u0000', '').toWellFormed()).slice(0, MAX_MESSAGE);
+const clean = (text: string): string => maskSecrets(toWellFormedText(text)).slice(0, MAX_MESSAGE);

@@ -2,6 +2,7 @@ import { isTerminal } from '../../contract/states.ts';
 import type { Channel, Channels } from '../channels/channels.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
+import { DatabaseUnavailable } from '../platform/db/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { OutboundError } from '../platform/outbound/outbound.ts';
 import type { Tables } from '../tables.ts';
@@ -37,19 +38,29 @@ export class Looks {
     this.#parts = parts;
   }
 
+  /** When a task ends whatever its vendor says, Unix milliseconds: one that was never confirmed soon, others late. */
+  endsBy(task: Pick<Task, 'created_at' | 'handle'>): number {
+    return task.created_at + (task.handle === null ? this.#parts.ambiguousTtlMs : this.#parts.taskTimeoutMs);
+  }
+
   async look(task: Task, signal: AbortSignal): Promise<LookResult> {
-    const { channels, endings, clock } = this.#parts;
+    const { channels, endings, clock, log } = this.#parts;
     if (isTerminal(task.status)) return 'ended';
-    const age = clock.now() - task.created_at;
+    const isLate = clock.now() >= this.endsBy(task);
     const channel = task.channel_id === null ? undefined : await channels.byId(task.channel_id);
     if (channel === undefined) {
       await endings.fail(task, 'the channel that held this task was removed', 'channel_removed');
       return 'ended';
     }
-    if (task.handle === null) return this.#resolveLost(task, channel, age, signal);
-    const result = await this.#ask(task, channel, task.handle, signal);
+    if (task.handle === null) return this.#resolveLost(task, channel, isLate, signal);
+    const result = await this.#ask(task, channel, task.handle, signal).catch((error: unknown) => {
+      // An answer that cannot be kept, now or ever, holds nobody's money beyond the deadline.
+      if (!isLate || error instanceof DatabaseUnavailable) throw error;
+      log.error({ err: error, taskId: task.id }, 'a look could not be applied');
+      return 'failed' as const;
+    });
     // The vendor has just been asked once more, so the deadline never throws away a finished video.
-    if (result !== 'ended' && age > this.#parts.taskTimeoutMs) {
+    if (result !== 'ended' && isLate) {
       await endings.fail(task, 'the task did not finish in time', 'timeout');
       return 'ended';
     }
@@ -93,7 +104,7 @@ export class Looks {
   }
 
   /** A submit whose answer was lost: looked up by our own id where the vendor can, else given up after a while. */
-  async #resolveLost(task: Task, channel: Channel, age: number, signal: AbortSignal): Promise<LookResult> {
+  async #resolveLost(task: Task, channel: Channel, isLate: boolean, signal: AbortSignal): Promise<LookResult> {
     const { vendors, calls, store, database, clock, endings, syncPeriodMs, log } = this.#parts;
     const vendor = vendors.get(task.vendor);
     let found: Json | undefined;
@@ -122,7 +133,7 @@ export class Looks {
       });
       return 'changed';
     }
-    if (age < this.#parts.ambiguousTtlMs) return asked ? 'same' : 'failed';
+    if (!isLate) return asked ? 'same' : 'failed';
     await endings.fail(task, 'the vendor never confirmed this task', 'unconfirmed');
     return 'ended';
   }

@@ -2,6 +2,7 @@ import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import type { TaskStatus } from '../../contract/states.ts';
 import type { Database } from '../platform/db/database.ts';
 import { forUpdateSkipLocked } from '../platform/db/dialect.ts';
+import { toWellFormedText } from '../platform/json.ts';
 import type { Tables } from '../tables.ts';
 import { rankOf } from './states.ts';
 import { type Acceptance, accept, insertTask, type NewTask, ownByPublicId } from './submit-store.ts';
@@ -15,6 +16,7 @@ export interface TaskChange {
   readonly data: string;
   readonly handle?: string;
   readonly artifact?: string;
+  /** In the vendor's words, of which what cannot be stored is left out. */
   readonly failReason?: string;
   readonly errorCode?: string;
 }
@@ -82,8 +84,8 @@ export class TaskStore {
         poll_failures: 0,
         ...(change.handle === undefined ? {} : { handle: change.handle }),
         ...(change.artifact === undefined ? {} : { artifact: change.artifact }),
-        ...(change.failReason === undefined ? {} : { fail_reason: change.failReason }),
-        ...(change.errorCode === undefined ? {} : { error_code: change.errorCode }),
+        ...(change.failReason === undefined ? {} : { fail_reason: toWellFormedText(change.failReason) }),
+        ...(change.errorCode === undefined ? {} : { error_code: toWellFormedText(change.errorCode) }),
         ...(change.status === 'IN_PROGRESS'
           ? { start_time: sql<number>`case when start_time = 0 then ${now} else start_time end` }
           : {}),

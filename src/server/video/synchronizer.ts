@@ -4,8 +4,8 @@ import type { Looks } from './looks.ts';
 import type { Task, TaskStore } from './store.ts';
 
 export interface SynchronizerParts {
-  readonly store: TaskStore;
-  readonly looks: Looks;
+  readonly store: Pick<TaskStore, 'claimDue' | 'schedule'>;
+  readonly looks: Pick<Looks, 'look' | 'endsBy'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly periodMs: number;
@@ -44,7 +44,7 @@ export class Synchronizer {
   readonly #underWay = new Set<number>();
   /** Results waiting to be written together. */
   #looked = new Map<number, number[]>();
-  #failed: { seqs: number[]; at: number }[] = [];
+  #rested = new Map<number, number[]>();
 
   constructor(parts: SynchronizerParts) {
     this.#parts = parts;
@@ -114,19 +114,19 @@ export class Synchronizer {
   }
 
   #drain(lane: Lane): void {
-    const { clock, perChannel = 64 } = this.#parts;
-    while (lane.running < perChannel && lane.waiting.length > 0) {
-      const now = clock.now();
-      if (lane.restsUntil > now) {
-        const seqs = lane.waiting.splice(0).map(({ seq }) => seq);
-        this.#waiting -= seqs.length;
-        for (const seq of seqs) this.#underWay.delete(seq);
-        this.#failed.push({ seqs, at: lane.restsUntil });
-        return;
-      }
+    const { clock, looks, perChannel = 64 } = this.#parts;
+    while (lane.running < perChannel) {
       const task = lane.waiting.shift();
       if (task === undefined) return;
       this.#waiting -= 1;
+      const now = clock.now();
+      // A channel's rest puts nobody's deadline off: what is set aside for the task would stay so as long.
+      const endsBy = looks.endsBy(task);
+      if (now < Math.min(lane.restsUntil, endsBy)) {
+        this.#underWay.delete(task.seq);
+        note(this.#rested, task.seq, Math.min(lane.restsUntil, endsBy));
+        continue;
+      }
       lane.running += 1;
       void this.#look(lane, task, now);
     }
@@ -146,10 +146,10 @@ export class Synchronizer {
         lane.failures = 0;
         lane.restsUntil = 0;
       }
-      if (result !== 'ended') this.#note(task.seq, startedAt + periodMs);
+      if (result !== 'ended') note(this.#looked, task.seq, startedAt + periodMs);
     } catch (error) {
       log.error({ err: error, taskId: task.id }, 'a look could not be applied');
-      this.#note(task.seq, startedAt + periodMs);
+      note(this.#looked, task.seq, startedAt + periodMs);
     } finally {
       lane.running -= 1;
       this.#underWay.delete(task.seq);
@@ -157,20 +157,20 @@ export class Synchronizer {
     }
   }
 
-  /** Next looks are rounded to a tick, so that thousands of them make few writes. */
-  #note(seq: number, at: number): void {
-    const rounded = Math.ceil(at / TICK_MS) * TICK_MS;
-    const seqs = this.#looked.get(rounded);
-    if (seqs === undefined) this.#looked.set(rounded, [seq]);
-    else seqs.push(seq);
-  }
-
   async #writeBack(): Promise<void> {
     const looked = this.#looked;
-    const failed = this.#failed;
+    const rested = this.#rested;
     this.#looked = new Map();
-    this.#failed = [];
+    this.#rested = new Map();
     for (const [at, seqs] of looked) await this.#parts.store.schedule(seqs, at, false);
-    for (const { seqs, at } of failed) await this.#parts.store.schedule(seqs, at, true);
+    for (const [at, seqs] of rested) await this.#parts.store.schedule(seqs, at, true);
   }
+}
+
+/** Next looks are rounded to a tick, so that thousands of them make few writes. */
+function note(looks: Map<number, number[]>, seq: number, at: number): void {
+  const rounded = Math.ceil(at / TICK_MS) * TICK_MS;
+  const seqs = looks.get(rounded);
+  if (seqs === undefined) looks.set(rounded, [seq]);
+  else seqs.push(seq);
 }

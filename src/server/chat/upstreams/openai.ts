@@ -1,5 +1,6 @@
 import type { Channel, ChannelNews } from '../../channels/channels.ts';
 import { AppError } from '../../platform/errors.ts';
+import { toWellFormedText } from '../../platform/json.ts';
 import { maskSecrets } from '../../platform/log.ts';
 import type { ConfiguredRequest, OutboundError } from '../../platform/outbound/outbound.ts';
 import type { ErrorReason } from '../../video/vendor.ts';
@@ -168,7 +169,7 @@ function mask(channel: Channel, text: string): string {
   let masked = maskSecrets(text);
   for (const secret of Object.values(channel.credentials))
     if (typeof secret === 'string' && secret.length >= 6) masked = masked.replaceAll(secret, '[masked]');
-  return masked.replaceAll('\u0000', '').toWellFormed();
+  return toWellFormedText(masked);
 }
 
 function readRetryAfter(text: string | undefined): number | undefined {

@@ -12,7 +12,7 @@ import {
   type VideoRequest,
   type VideoVendor,
 } from '../vendor.ts';
-import { asId, asObject, asText, asUrl, toRaw } from '../vendor-answer.ts';
+import { asId, asObject, asText, asUrl, entryOf, toRaw } from '../vendor-answer.ts';
 import { applyExtra, compact, ratioOf, readSeconds, refuse, type VendorBody } from '../vendor-body.ts';
 import {
   failedTask,
@@ -116,7 +116,7 @@ const STATES: Readonly<Record<string, TaskStatus>> = {
 
 function toOutcome(word: string, videoUrl: unknown, answer: OutboundAnswer): QueryOutcome {
   const raw = toRaw(answer);
-  const state = STATES[word] ?? 'UNKNOWN';
+  const state = entryOf(STATES, word) ?? 'UNKNOWN';
   const code = String(OK);
   if (state === 'FAILURE') {
     const message = word === 'expired' ? 'The task has expired.' : 'The upstream does not know this task any more.';

@@ -11,7 +11,7 @@ import {
   type VideoRequest,
   type VideoVendor,
 } from '../vendor.ts';
-import { asArray, asId, asObject, asText, asUrl, toRaw, type Untrusted } from '../vendor-answer.ts';
+import { asArray, asId, asObject, asText, asUrl, entryOf, toRaw, type Untrusted } from '../vendor-answer.ts';
 import { applyExtra, compact, ratioOf, readSeconds, refuse, type VendorBody } from '../vendor-body.ts';
 import { failedTask, notAnAnswer, refusedPoll, toVendorError, unreadable, withoutArtifact } from '../vendor-errors.ts';
 import { bareBase64, refuseLarge, toUrlOrBase64 } from '../vendor-media.ts';
@@ -118,7 +118,7 @@ const STATES: Readonly<Record<string, TaskStatus>> = {
 
 function toOutcome(task: Untrusted, word: string, answer: OutboundAnswer): QueryOutcome {
   const raw = toRaw(answer);
-  const state = STATES[word] ?? 'UNKNOWN';
+  const state = entryOf(STATES, word) ?? 'UNKNOWN';
   if (state === 'FAILURE') {
     const message = asText(task.task_status_msg);
     return failedTask(raw, { reason: 'other', ...(message === undefined ? {} : { message }) });

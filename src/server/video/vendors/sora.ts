@@ -12,7 +12,7 @@ import type {
   VideoRequest,
   VideoVendor,
 } from '../vendor.ts';
-import { asId, asObject, asPercent, asText, toRaw } from '../vendor-answer.ts';
+import { asId, asObject, asPercent, asText, entryOf, toRaw } from '../vendor-answer.ts';
 import { applyExtra, compact, readSeconds, refuse, type VendorBody } from '../vendor-body.ts';
 import { failedTask, notAnAnswer, refusedPoll, toVendorError, unreadable } from '../vendor-errors.ts';
 import { toUrlOrDataUrl } from '../vendor-media.ts';
@@ -160,7 +160,7 @@ function readTold(value: unknown): Told {
 
 function readError(answer: OutboundAnswer, nowMs: number): VendorError {
   const told = readTold(answer.json);
-  const reason = REASONS[told.code];
+  const reason = entryOf(REASONS, told.code);
   return toVendorError(answer, nowMs, { ...told, meaning: reason && { reason } });
 }
 
@@ -247,12 +247,12 @@ export const sora: VideoVendor = {
     const word = asText(video?.status);
     const id = asId(video?.id) ?? asId(video?.task_id);
     if (!video || word === undefined || (id !== undefined && id !== handleId(handle))) throw notAnAnswer(answer);
-    const state = STATES[word.toLowerCase()] ?? 'UNKNOWN';
+    const state = entryOf(STATES, word.toLowerCase()) ?? 'UNKNOWN';
     if (state === 'SUCCESS') return { state, artifact: { kind: 'protected' }, raw };
     const progress = asPercent(video.progress);
     if (state !== 'FAILURE') return { state, ...(progress === undefined ? {} : { progress }), raw };
     const { code, message } = readTold(asObject(video.error) ?? { message: `The upstream calls the task ${word}.` });
-    return failedTask(raw, { reason: REASONS[code] ?? 'other', code, message });
+    return failedTask(raw, { reason: entryOf(REASONS, code) ?? 'other', code, message });
   },
 
   async content(handle, _raw, variant, call) {
