@@ -2,10 +2,14 @@ import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 import type { Alongside } from './submit.ts';
 
-/** One submit's key, as it was noted. */
-export interface NotedKey {
+export interface KeyName {
   readonly tokenId: number;
   readonly key: string;
+}
+
+/** A key as one submit noted it; another submit's row of the same name is never touched. */
+export interface NotedKey extends KeyName {
+  readonly taskId: string;
 }
 
 /** Rows of idempotency_keys. */
@@ -17,7 +21,7 @@ export class IdempotencyStore {
   }
 
   /** The row of a key noted after `since` (milliseconds). */
-  find({ tokenId, key }: NotedKey, since: number) {
+  find({ tokenId, key }: KeyName, since: number) {
     return this.#database.kysely
       .selectFrom('idempotency_keys')
       .selectAll()
@@ -32,7 +36,6 @@ export class IdempotencyStore {
     trx: Parameters<Alongside>[0],
     row: NotedKey & {
       readonly bodyHash: string;
-      readonly taskId: string;
       readonly now: number;
       readonly since: number;
     },
@@ -58,20 +61,26 @@ export class IdempotencyStore {
     return numInsertedOrUpdatedRows === 1n;
   }
 
-  async keepAnswer({ tokenId, key }: NotedKey, answer: string): Promise<void> {
+  async keepAnswer({ tokenId, key, taskId }: NotedKey, answer: string): Promise<void> {
     await this.#database.kysely
       .updateTable('idempotency_keys')
       .where('token_id', '=', tokenId)
       .where('key', '=', key)
+      .where('task_id', '=', taskId)
       .set({ answer })
       .execute();
   }
 
-  async forget({ tokenId, key }: NotedKey): Promise<void> {
+  /** Lets a key go whose task has failed; one whose task may still come to something is kept. */
+  async forget({ tokenId, key, taskId }: NotedKey): Promise<void> {
     await this.#database.kysely
       .deleteFrom('idempotency_keys')
       .where('token_id', '=', tokenId)
       .where('key', '=', key)
+      .where('task_id', '=', taskId)
+      .where(({ exists, not, selectFrom }) =>
+        not(exists(selectFrom('tasks').select('seq').where('id', '=', taskId).where('status', '<>', 'FAILURE'))),
+      )
       .execute();
   }
 

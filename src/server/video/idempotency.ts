@@ -15,8 +15,9 @@ const ABANDONED_MS = 120_000;
 
 /**
  * Idempotency-Key on submits: the same key and body give the same answer for 24 hours, another body is an error. The key is
- * noted in the transaction that reserves, so that neither can exist without the other. A submit that failed leaves no key
- * behind: nothing was charged, and trying again is what the caller wants.
+ * noted in the transaction that reserves, so that neither can exist without the other. A submit whose task failed leaves no
+ * key behind: nothing was charged, and trying again is what the caller wants. Where only the answer went wrong, after the
+ * vendor had begun, the key stays: trying again must not begin and charge a second video.
  */
 export class Idempotency {
   readonly #keys: IdempotencyStore;
@@ -71,17 +72,17 @@ export class Idempotency {
     submit: (alongside: Alongside) => Promise<Json>,
   ): Promise<Json> {
     const now = this.#clock.now();
-    let noted = false;
+    let noted: string | undefined;
     try {
       const answer = await submit(async (trx, taskId) => {
         const row = { tokenId, key, bodyHash, taskId, now, since: now - LIFE_MS };
         if (!(await this.#keys.note(trx, row))) throw new AppError('idempotency_in_progress', { retryAfterSeconds: 2 });
-        noted = true;
+        noted = taskId;
       });
-      await this.#keys.keepAnswer({ tokenId, key }, JSON.stringify(answer));
+      if (noted !== undefined) await this.#keys.keepAnswer({ tokenId, key, taskId: noted }, JSON.stringify(answer));
       return answer;
     } catch (error) {
-      if (noted) await this.#keys.forget({ tokenId, key });
+      if (noted !== undefined) await this.#keys.forget({ tokenId, key, taskId: noted });
       throw error;
     }
   }
