@@ -140,6 +140,12 @@ forEachDatabase((name, _open, freshUrl) => {
     const image = await call('/v1/images/generations', { model: 'sandbox-image', prompt: 'a cat', n: 2 });
     assert.equal(image.status, 200);
     assert.equal((await service.settled())[0]?.charged, 2_000);
+    assert.equal((await service.ask('[chunks=1] three cats', { model: 'sandbox-image', n: 3 })).status, 200);
+    assert.equal(
+      (await service.settled())[0]?.charged,
+      3_000,
+      'pictures are paid by the piece however they are asked for',
+    );
     const response = await call('/v1/responses', { model: 'sandbox-chat', input: '[chunks=4] hello' });
     assert.equal(response.body.status, 'completed');
     assert.ok(((await service.settled())[0]?.charged ?? 0) >= 16);

@@ -32,8 +32,8 @@ export function readAsk(dialect: Dialect, bytes: Buffer, value: unknown): Ask {
   const checked = checkOf(dialect.body)(value);
   if ('error' in checked) throw checked.error;
   const body = value as Untrusted & { readonly model: string };
-  assertOnce(bytes, body, ['model', 'stream', ...dialect.bounds, 'n']);
-  const named = dialect.bounds.map((key) => body[key]).find((each) => typeof each === 'number');
+  assertOnce(bytes, body, ['model', 'stream', ...dialect.bounds, 'n', 'size', 'quality']);
+  const named = dialect.bounds.map((key) => body[key]).filter((each) => typeof each === 'number');
   const copies = dialect.hasCopies && typeof body.n === 'number' ? body.n : 1;
   const usual = dialect.bounds.length === 0 ? 0 : DEFAULT_BOUND;
   return {
@@ -43,7 +43,7 @@ export function readAsk(dialect: Dialect, bytes: Buffer, value: unknown): Ask {
     model: body.model,
     stream: body.stream === true,
     showsUsage: asObject(body.stream_options)?.include_usage === true,
-    bound: (typeof named === 'number' ? named : usual) * copies,
+    bound: (named.length > 0 ? Math.max(...named) : usual) * copies,
     promptTokens: estimateTokens(bytes.length, body),
   };
 }

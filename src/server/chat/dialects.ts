@@ -7,7 +7,10 @@ export interface Dialect {
   /** Ours and the upstream's, below its base address. */
   readonly path: string;
   readonly body: TSchema;
-  /** The body's keys that bound the answer's tokens, the first present one counts. Empty: nothing is generated as text. */
+  /**
+   * The body's keys that bound the answer's tokens; upstreams differ in which of them they heed, so the largest counts.
+   * Empty: nothing is generated as text.
+   */
   readonly bounds: readonly string[];
   /** `n` asks for several answers, each as long as the bound. */
   readonly hasCopies: boolean;

@@ -81,7 +81,7 @@ export class Relay {
       ...(typeof size === 'string' ? { size } : {}),
       ...(typeof quality === 'string' ? { quality } : {}),
     };
-    const count = dialect === IMAGES && typeof n === 'number' ? n : 1;
+    const count = (dialect === IMAGES || dialect.hasCopies) && typeof n === 'number' ? n : 1;
     return this.#parts.priceOf(price as VideoPrice, { seconds: 0, factors }) * count;
   }
 }

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isAppError } from '../platform/errors.ts';
+import { readAsk } from './ask.ts';
+import { CHAT, type Dialect, IMAGES } from './dialects.ts';
+
+const read = (dialect: Dialect, text: string) => readAsk(dialect, Buffer.from(text), JSON.parse(text));
+const chat = (rest: string) => read(CHAT, `{"model":"m","messages":[{}]${rest}}`);
+
+describe('what is set aside for a call', () => {
+  it('goes by the largest bound named, whichever of them the upstream heeds', () => {
+    assert.equal(chat(',"max_completion_tokens":1,"max_tokens":50000').bound, 50_000);
+    assert.equal(chat(',"max_completion_tokens":700,"max_tokens":null').bound, 700);
+    assert.equal(chat(',"max_tokens":7,"n":3').bound, 21);
+    assert.equal(chat('').bound, 4_096);
+  });
+
+  it('and by names that mean the same to every reader', () => {
+    for (const twice of ['"size":"1024x1024","Size":"4096x4096"', '"quality":"low","quality":"high"'])
+      assert.throws(
+        () => read(IMAGES, `{"model":"m","prompt":"a cat",${twice}}`),
+        (error) => isAppError(error, 'invalid_request'),
+        twice,
+      );
+  });
+});
