@@ -10,8 +10,12 @@ import type { Usage } from './usage.ts';
 type Trx = Transaction<Tables>;
 type Work = (trx: Trx) => Promise<unknown>;
 
+/** Whose money it is, and by which token it is spent. */
+export type Payer = Pick<Reservation, 'userId' | 'tokenId'>;
+
 interface Job {
   readonly work: Work;
+  readonly isEnd: boolean;
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -25,7 +29,7 @@ const RETRIES_MS = [50, 500, 5_000, 30_000];
 const APART_MS = 60_000;
 const MOST_APART = 10_000;
 /** SQLite has one writer anyway, so everybody shares its queue. */
-const EVERYBODY = 0;
+const EVERYBODY = '';
 
 interface Queue {
   readonly jobs: Job[];
@@ -43,13 +47,16 @@ export interface BooksParts {
  * The money of model calls: one reservation before anything is sent, one end afterwards, whatever happens between.
  *
  * Pieces of work that wait at the same time share a transaction, which spares most of the cost of each: on SQLite all of
- * them, on PostgreSQL those of one account, which would wait for each other at its wallet. One that fails undoes them all,
- * so all are then done again one by one. A lone reservation waits for nobody.
+ * them, on PostgreSQL those of one account and token, which would wait for each other at its wallet. One that fails undoes
+ * them all, so all are then done again one by one. A lone reservation waits for nobody.
+ *
+ * On PostgreSQL a shared transaction must take its rows in the order a lone one does (plan, token, wallet), or two processes
+ * would each hold what the other waits for. So it knows one token only, and reservations, which take the plan, go first.
  */
 export class Books {
   readonly #parts: BooksParts;
   readonly #isShared: boolean;
-  readonly #queues = new Map<number, Queue>();
+  readonly #queues = new Map<string, Queue>();
   readonly #apart = new LRUCache<number, true>({ max: MOST_APART, ttl: APART_MS });
   readonly #ends = new Set<Promise<void>>();
 
@@ -62,27 +69,25 @@ export class Books {
   async reserve(reservation: Reservation): Promise<void> {
     const { userId } = reservation;
     const work: Work = (trx) => this.#parts.quota.reserve(trx, reservation);
-    if (this.#apart.has(userId)) {
-      await this.#alone(work);
-      this.#apart.delete(userId);
-      return;
-    }
     try {
-      await this.#together(userId, work, 0);
+      if (!this.#apart.has(userId)) await this.#together(reservation, { work, isEnd: false }, 0);
+      else await this.#alone(work).then(() => this.#apart.delete(userId));
     } catch (error) {
       if (error instanceof AppError) this.#apart.set(userId, true);
+      // Nobody knows whether a commit was kept whose answer was lost; nobody will end what it set aside.
+      else this.refund(reservation, reservation.ref);
       throw error;
     }
   }
 
   /** Ends an account's reservation by its cost; never throws and is not waited for. */
-  settle(userId: number, ref: string, cost: number, use: Usage): void {
-    this.#end(userId, ref, (trx) => this.#parts.quota.settle(trx, ref, cost, use));
+  settle(payer: Payer, ref: string, cost: number, use: Usage): void {
+    this.#end(payer, ref, (trx) => this.#parts.quota.settle(trx, ref, cost, use));
   }
 
   /** Ends an account's reservation by giving it back; never throws and is not waited for. */
-  refund(userId: number, ref: string): void {
-    this.#end(userId, ref, (trx) => this.#parts.quota.refund(trx, ref));
+  refund(payer: Payer, ref: string): void {
+    this.#end(payer, ref, (trx) => this.#parts.quota.refund(trx, ref));
   }
 
   /** Keeps `idle` waiting for something that leads to an end. */
@@ -97,15 +102,15 @@ export class Books {
     while (this.#ends.size > 0) await Promise.allSettled(this.#ends);
   }
 
-  #end(userId: number, ref: string, work: Work): void {
-    this.follow(this.#persist(userId, ref, work));
+  #end(payer: Payer, ref: string, work: Work): void {
+    this.follow(this.#persist(payer, ref, work));
   }
 
   /** What still fails is left to the sweep. */
-  async #persist(userId: number, ref: string, work: Work): Promise<void> {
+  async #persist(payer: Payer, ref: string, work: Work): Promise<void> {
     for (const waitMs of [...RETRIES_MS, undefined]) {
       try {
-        await this.#together(userId, work, END_WAIT_MS);
+        await this.#together(payer, { work, isEnd: true }, END_WAIT_MS);
         return;
       } catch (error) {
         if (waitMs === undefined || error instanceof AppError || error instanceof TypeError) {
@@ -117,12 +122,12 @@ export class Books {
     }
   }
 
-  #together(userId: number, work: Work, waitMs: number): Promise<void> {
-    const key = this.#isShared ? EVERYBODY : userId;
+  #together({ userId, tokenId }: Payer, job: Pick<Job, 'work' | 'isEnd'>, waitMs: number): Promise<void> {
+    const key = this.#isShared ? EVERYBODY : `${userId} ${tokenId}`;
     const queue = this.#queues.get(key) ?? { jobs: [], busy: false, later: undefined };
     this.#queues.set(key, queue);
     return new Promise((resolve, reject) => {
-      queue.jobs.push({ work, resolve, reject });
+      queue.jobs.push({ ...job, resolve, reject });
       if (queue.busy) return;
       if (waitMs === 0) void this.#drain(key, queue);
       else queue.later ??= setTimeout(() => void this.#drain(key, queue), waitMs);
@@ -133,7 +138,7 @@ export class Books {
     await this.#parts.database.transaction(work);
   }
 
-  async #drain(key: number, queue: Queue): Promise<void> {
+  async #drain(key: string, queue: Queue): Promise<void> {
     clearTimeout(queue.later);
     queue.later = undefined;
     queue.busy = true;
@@ -141,6 +146,7 @@ export class Books {
     await new Promise(setImmediate);
     while (queue.jobs.length > 0) {
       const jobs = queue.jobs.splice(0, LARGEST_BATCH);
+      if (!this.#isShared) jobs.sort((one, other) => Number(one.isEnd) - Number(other.isEnd));
       try {
         await this.#parts.database.transaction(async (trx) => {
           for (const { work } of jobs) await work(trx);

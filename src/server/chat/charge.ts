@@ -1,6 +1,6 @@
 import type { ChatPrice } from '../channels/channels.ts';
 import { type Ask, pictureTokens, promptOf } from './ask.ts';
-import type { Books } from './books.ts';
+import type { Books, Payer } from './books.ts';
 import { costOf } from './pricing.ts';
 import { countTokens } from './tokenizer.ts';
 import type { Usage } from './usage.ts';
@@ -21,7 +21,7 @@ export class Charge {
   readonly #ref: string;
   /** By tokens, or a fixed cost for what is made as a whole. */
   readonly #price: ChatPrice | number;
-  #userId = 0;
+  #payer: Payer = { userId: 0 };
   #over = false;
 
   constructor(books: Books, ask: Ask, ref: string, price: ChatPrice | number) {
@@ -35,15 +35,15 @@ export class Charge {
     const { promptTokens, bound } = this.#ask;
     const amount =
       typeof this.#price === 'number' ? this.#price : costOf(this.#price, { promptTokens, completionTokens: bound });
-    this.#userId = caller.userId;
-    await this.#books.reserve({ ref: this.#ref, userId: caller.userId, tokenId: caller.tokenId, model, amount });
+    this.#payer = { userId: caller.userId, tokenId: caller.tokenId };
+    await this.#books.reserve({ ref: this.#ref, ...this.#payer, model, amount });
   }
 
   /** Nothing was generated, or nothing that reached anybody. */
   refund(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#books.refund(this.#userId, this.#ref);
+    this.#books.refund(this.#payer, this.#ref);
   }
 
   /**
@@ -59,7 +59,7 @@ export class Charge {
       return;
     }
     // Where even counting fails nobody knows what to charge.
-    this.#books.follow(this.#count(came).catch(() => this.#books.refund(this.#userId, this.#ref)));
+    this.#books.follow(this.#count(came).catch(() => this.#books.refund(this.#payer, this.#ref)));
   }
 
   async #count(came: Yield): Promise<void> {
@@ -74,6 +74,6 @@ export class Charge {
 
   #pay(usage: Usage): void {
     const cost = typeof this.#price === 'number' ? this.#price : costOf(this.#price, usage);
-    this.#books.settle(this.#userId, this.#ref, cost, usage);
+    this.#books.settle(this.#payer, this.#ref, cost, usage);
   }
 }
