@@ -30,7 +30,7 @@ const SECRET_KEYS = [
 
 /** Things that look like a secret inside a free text: our prefixes, bearer values, keys in addresses. */
 const SECRET_TEXT =
-  /\b(?:sk|llm|rgat|rgrt|rgut|rgs|rgcs)[-_][A-Za-z0-9_-]{12,}|Bearer\s+[A-Za-z0-9._~+/=-]{8,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_.-]+|([?&](?:key|token|code|sig|signature|x-tos-signature|access_token)=)[^&\s"]+/gi;
+  /\b(?:sk|llm|rgat|rgrt|rgut|rgs|rgcs|rgpl)[-_][A-Za-z0-9_-]{12,}|Bearer\s+[A-Za-z0-9._~+/=-]{8,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_.-]+|([?&](?:key|token|code|sig|signature|x-tos-signature|access_token)=)[^&\s"]+/gi;
 
 /** A text with everything that looks like a secret replaced. */
 export const maskSecrets = (text: string): string =>

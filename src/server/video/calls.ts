@@ -2,6 +2,7 @@ import type { Channel } from '../channels/channels.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
 import { OutboundError } from '../platform/outbound/outbound.ts';
+import { bearerIn, maskAnswer, secretsIn } from './credential-mask.ts';
 import { readMedia } from './media.ts';
 import { type VendorCall, VendorRefusal } from './vendor.ts';
 
@@ -23,12 +24,16 @@ export class VendorCalls {
 
   make(channel: Channel, signal: AbortSignal): VendorCall {
     const outbound = this.#outbound;
+    const secrets = secretsIn(channel.credentials);
     return {
       baseUrl: channel.baseUrl,
       credentials: channel.credentials,
       options: channel.options,
       now: () => this.#clock.now(),
-      json: (request) => outbound.json({ signal, ...request, private: channel.private }),
+      async json(request) {
+        const answer = await outbound.json({ signal, ...request, private: channel.private });
+        return maskAnswer(answer, [...secrets, ...bearerIn(request.headers)]);
+      },
       loadImage: (url, maxBytes) => this.#loadImage(url, maxBytes, signal),
       cached: (key, make, rejected) => this.#cached(`${channel.id}:${key}`, make, rejected),
       signal,
