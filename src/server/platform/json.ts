@@ -150,6 +150,17 @@ function* containersOf(root: unknown): Generator<object> {
   }
 }
 
+/** Whether a value that somebody else parsed nests no deeper than a document may. */
+export function isShallow(root: unknown, maxDepth = DEFAULT_MAX_DEPTH): boolean {
+  const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
+  let level = [root].filter(isContainer);
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth === maxDepth) return false;
+    level = level.flatMap((value) => Object.values(value).filter(isContainer));
+  }
+  return true;
+}
+
 /** False for U+0000, which PostgreSQL cannot store, and for lone surrogates, which have no UTF-8 form. */
 export function isWellFormedText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\u0000');

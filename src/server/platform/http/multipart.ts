@@ -1,6 +1,7 @@
 import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError, invalid } from '../errors.ts';
+import { hasOnlyWellFormedText, isShallow } from '../json.ts';
 
 export interface UploadedFile {
   readonly field: string;
@@ -53,6 +54,9 @@ async function readParts(request: FastifyRequest): Promise<MultipartBody> {
     }
     if (part.fieldnameTruncated || part.valueTruncated)
       throw new AppError('body_too_large', { params: { limit: '1 MiB per field' } });
+    // A part that calls itself JSON comes parsed, without the bounds of a body.
+    if (!isShallow(part.value)) throw new AppError('invalid_json');
+    if (!hasOnlyWellFormedText(part.value)) throw new AppError('invalid_text');
     setField(fields, part.fieldname, part.value);
   }
   return { fields: { ...fields }, files };
