@@ -119,6 +119,40 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal((await send(`{"model":"sandbox-chat",${members},${rest}}`)).status, 200, members);
   });
 
+  test(`${name}: no address inside is handed on as a medium, and words may speak of any`, async () => {
+    const said = (content: unknown) => JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content }] });
+    for (const url of [
+      'http://127.0.0.1:9/',
+      ' HTTP://0x7f.1/a.png',
+      'ht\ntp://localhost/',
+      'http://[::ffff:7f00:1]/',
+      'http://169.254.169.254/latest/meta-data/',
+      'http://metadata.google.internal/',
+      'https://10.0.0.7/',
+      'http://redis:6379/',
+      'file:///etc/passwd',
+    ]) {
+      for (const part of [
+        { type: 'image_url', image_url: { url } },
+        { type: 'image_url', image_url: url },
+        { type: 'video_url', video_url: { url } },
+        { type: 'audio_url', audio_url: { url } },
+      ])
+        assert.equal((await send(said([{ type: 'text', text: 'x' }, part]))).status, 400, JSON.stringify(part));
+      const hidden = said([{ type: 'image_url', image_url: { url } }]).replaceAll('_url"', '\\u005furl"');
+      assert.equal((await send(hidden)).status, 400, hidden);
+      const input = [{ role: 'user', content: [{ type: 'input_image', image_url: url }] }];
+      const responses = JSON.stringify({ model: 'sandbox-chat', input });
+      assert.equal((await send(responses, {}, '/v1/responses')).status, 400, responses);
+    }
+    for (const content of [
+      'http://localhost:3000 does not open',
+      [{ type: 'text', text: 'http://127.0.0.1/ [chunks=1]' }],
+      [{ type: 'image_url', image_url: { url: 'https://pictures.example/a.png' } }],
+    ])
+      assert.equal((await send(said(content))).status, 200, JSON.stringify(content));
+  });
+
   test(`${name}: bodies are validated however their type is spelled, or refused`, async () => {
     for (const type of ['application/json; charset=UTF-8', 'Application/JSON', 'application/json;foo=bar'])
       assert.equal((await send(asked({ max_tokens: -1 }), { 'content-type': type })).status, 400, type);

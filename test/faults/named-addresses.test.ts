@@ -46,7 +46,11 @@ const OWN: Readonly<Record<string, readonly Field[]>> = {
     metadata(`input.${key}`, (address) => ({ input: { [key]: address } })),
   ),
   'veo-vertex': [metadata('storageUri', (storageUri) => ({ storageUri }))],
-  sora: [['a native field', (url) => ({ video: { url } })]],
+  sora: [
+    ['a native field', (url) => ({ video: { url } })],
+    ['a native field named like prose', (url) => ({ text: { url } })],
+    ['a list named like prose', (url) => ({ negative_prompt: [url] })],
+  ],
 };
 const KLING_TEXT = '/kling/v1/videos/text2video';
 const KLING_IMAGE = '/kling/v1/videos/image2video';

@@ -1,5 +1,6 @@
 import { AppError, invalid } from '../platform/errors.ts';
 import { checkOf } from '../platform/http/validation.ts';
+import { refuseInsideMedia } from '../platform/outbound/named-addresses.ts';
 import type { Dialect } from './dialects.ts';
 import { membersNamed, setMember } from './json-members.ts';
 import { asObject, type Untrusted } from './untrusted.ts';
@@ -33,6 +34,8 @@ export function readAsk(dialect: Dialect, bytes: Buffer, value: unknown): Ask {
   if ('error' in checked) throw checked.error;
   const body = value as Untrusted & { readonly model: string };
   assertOnce(bytes, body, ['model', 'stream', ...dialect.bounds, 'n', 'size', 'quality']);
+  // Handed on, not fetched here: an upstream in our own network would reach what the caller cannot.
+  if (bytes.includes(ADDRESS_NAME) || bytes.includes(ESCAPED_LETTER)) refuseInsideMedia(body);
   const named = dialect.bounds.map((key) => body[key]).filter((each) => typeof each === 'number');
   const copies = dialect.hasCopies && typeof body.n === 'number' ? body.n : 1;
   const usual = dialect.bounds.length === 0 ? 0 : DEFAULT_BOUND;
@@ -67,6 +70,8 @@ function assertOnce(bytes: Buffer, body: Untrusted, names: readonly string[]): v
 
 /** Letters of names are U+005F to U+0078; nobody escapes them but to hide. */
 const ESCAPED_LETTER = '\\u00';
+/** How every member ends that names the address of a medium. */
+const ADDRESS_NAME = '_url"';
 
 function estimateTokens(size: number, body: Untrusted): number {
   if (size < SEARCHED_FROM_BYTES) return Math.ceil(size / BYTES_PER_TOKEN);

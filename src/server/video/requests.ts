@@ -2,8 +2,8 @@ import type { Static } from 'typebox';
 import type { GenerationBody } from '../../contract/video.ts';
 import { invalid } from '../platform/errors.ts';
 import type { UploadedFile } from '../platform/http/multipart.ts';
+import { refuseInsideAddresses } from '../platform/outbound/named-addresses.ts';
 import { fromUpload, readMedia } from './media.ts';
-import { refuseInsideAddresses } from './named-addresses.ts';
 import type { Json, Media, VideoRequest } from './vendor.ts';
 
 export type CallerBody = Partial<Static<typeof GenerationBody>> & { readonly [key: string]: unknown };

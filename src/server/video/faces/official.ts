@@ -1,6 +1,6 @@
 import { invalid } from '../../platform/errors.ts';
+import { refuseInsideAddresses } from '../../platform/outbound/named-addresses.ts';
 import { readMedia } from '../media.ts';
-import { refuseInsideAddresses } from '../named-addresses.ts';
 import type { Wish } from '../requests.ts';
 import type { Json } from '../vendor.ts';
 

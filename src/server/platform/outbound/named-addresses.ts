@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
-import { invalid } from '../platform/errors.ts';
-import { isPublicAddress } from '../platform/outbound/public-address.ts';
+import { invalid } from '../errors.ts';
+import { isPublicAddress } from './public-address.ts';
 
 /** What people write, which may well begin with an address. */
 const PROSE = new Set(['prompt', 'text', 'negative_prompt', 'negativePrompt']);
@@ -35,8 +35,29 @@ export function refuseInsideAddresses(body: unknown): void {
     if (typeof value === 'string') check(path, value);
     if (typeof value !== 'object' || value === null) continue;
     for (const [key, inner] of Object.entries(value))
-      if (!PROSE.has(key)) open.push([path === '' ? key : `${path}.${key}`, inner]);
+      if (typeof inner !== 'string' || !PROSE.has(key)) open.push([path === '' ? key : `${path}.${key}`, inner]);
   }
+}
+
+/** The members by which the formats of model calls name an address: a text, or an object that holds it as `url`. */
+const MEDIA = /^(image|video|audio|file)_url$/;
+
+/** The same where nearly everything is prose: only what is named as the address of a medium is looked at. */
+export function refuseInsideMedia(body: unknown): void {
+  const open: unknown[] = [body];
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (typeof value !== 'object' || value === null) continue;
+    for (const [key, inner] of Object.entries(value)) {
+      if (MEDIA.test(key)) checkMedium(key, inner);
+      if (typeof inner === 'object' && inner !== null) open.push(inner);
+    }
+  }
+}
+
+function checkMedium(key: string, medium: unknown): void {
+  if (typeof medium === 'string') check(key, medium);
+  const { url } = (medium ?? {}) as { readonly url?: unknown };
+  if (typeof url === 'string') check(`${key}.url`, url);
 }
 
 function check(param: string, text: string): void {
