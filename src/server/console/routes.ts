@@ -40,6 +40,7 @@ function sendPage(reply: FastifyReply, page: string): FastifyReply {
     .header('cache-control', 'no-store')
     .header('referrer-policy', 'same-origin')
     .header('cross-origin-opener-policy', 'same-origin')
+    .header('x-frame-options', 'DENY')
     .header(
       'content-security-policy',
       [

@@ -32,6 +32,7 @@ export function addReferenceRoutes(
         `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
       )
       .header('referrer-policy', 'no-referrer')
+      .header('x-frame-options', 'DENY')
       .send(page);
   });
 }

@@ -150,11 +150,17 @@ export const wishOf = (request: RequestContext, variant: string | undefined) => 
   signal: request.gone,
 });
 
+/** A reader who takes nothing for so long gives up its place at the storage host, of which there are few for all. */
+const STALL_MS = 60_000;
+
 /** HEAD gets the headers of what GET would send; vendors' signed addresses often permit GET alone. */
-export function sendContent(reply: FastifyReply, content: Content): FastifyReply {
+export function sendContent(reply: FastifyReply, content: Content, stallMs = STALL_MS): FastifyReply {
   const { status, headers, body } = content;
   void reply.status(status).headers(headers);
-  if (reply.request.method !== 'HEAD') return reply.send(body);
+  if (reply.request.method !== 'HEAD') {
+    reply.raw.setTimeout(stallMs, () => reply.raw.destroy());
+    return reply.send(body);
+  }
   body.destroy();
   // An empty stream, since an absent body would be announced as one of length 0.
   return reply.send(Readable.from([]));

@@ -20,6 +20,20 @@ export function isKnownHost(host: string | undefined, hosts: readonly string[]):
   return LOOPBACK.test(name) || hosts.includes(name);
 }
 
+/**
+ * Two `Host` lines, of which Node keeps the first and a proxy may have gone by the last (RFC 9112 section 3.2).
+ *
+ * @param rawHeaders names and values in turn
+ */
+export function namesTwoHosts(rawHeaders: readonly string[]): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts > 1;
+}
+
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**

@@ -15,7 +15,7 @@ import type { Log } from '../log.ts';
 import { OutboundError } from '../outbound/outbound.ts';
 import { acceptBodies } from './body.ts';
 import type { Authenticator, Caller } from './caller.ts';
-import { isCleanTarget, isCrossSite, isKnownHost } from './edge.ts';
+import { isCleanTarget, isCrossSite, isKnownHost, namesTwoHosts } from './edge.ts';
 import { envelopeOfPath, type RenderedFailure, toFailure } from './envelopes.ts';
 import { acceptMultipart, type UploadedFile } from './multipart.ts';
 import { requestIdFrom } from './request-id.ts';
@@ -237,7 +237,8 @@ function logFailure(log: Log, error: unknown, where: object): void {
 
 function checkEdge(request: IncomingMessage, hosts: readonly string[]): AppError | undefined {
   if (!isCleanTarget(request.url ?? '')) return new AppError('not_found');
-  if (!isKnownHost(request.headers.host, hosts)) return new AppError('misdirected');
+  if (!isKnownHost(request.headers.host, hosts) || namesTwoHosts(request.rawHeaders))
+    return new AppError('misdirected');
   return undefined;
 }
 
