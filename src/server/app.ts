@@ -34,6 +34,7 @@ import { type Database, openDatabase } from './platform/db/database.ts';
 import { openDatabaseClock } from './platform/db/database-clock.ts';
 import { openSignals } from './platform/db/listen.ts';
 import { migrate } from './platform/db/migrate.ts';
+import { metaMigrations } from './platform/db/tables.ts';
 import { type Http, makeHttp } from './platform/http/server.ts';
 import { addServiceRoutes, openMetricsPort } from './platform/http/service-routes.ts';
 import { makeSessionCookies, renewSessionCookies } from './platform/http/session-cookie.ts';
@@ -97,10 +98,12 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
   const stopping = new AbortController();
   const { current: masterKey, previous: previousKeys } = openMasterKeys(config);
   const database = openDatabase<Tables>(config.databaseUrl, { log, poolMax: config.databasePool });
+  // With a wrong key nothing is written, a newer schema included.
+  await migrate(database, metaMigrations);
+  await assertMasterKey(database, masterKey, previousKeys);
   await migrate(database, migrations);
   const databaseClock = await openDatabaseClock(database);
   const clock = overrides.clock ?? databaseClock;
-  await assertMasterKey(database, masterKey, previousKeys);
   const metrics = makeMetrics();
   const outbound = overrides.outbound ?? openOutbound();
   const limits = makeLimits({
@@ -159,7 +162,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
 
   const channelStore = new ChannelStore(database);
   const onRest = makeRestNotices({ database, notifier, clock, log });
-  const channels = new ChannelService({ store: channelStore, vault, clock, log, onRest });
+  const channels = new ChannelService({ store: channelStore, vault, clock, log, onRest, sandbox: config.sandbox });
 
   const mailbox = await makeMailbox({
     config,

@@ -89,6 +89,27 @@ describe('administration of channels and models', () => {
       assert.doesNotMatch(JSON.stringify([log, listed.body, changed]), /must-not-show/);
     });
 
+    it('T51: has stored credentials sent elsewhere by nobody below root', async () => {
+      const id = await make();
+      const admin = await service.person('mover');
+      await service.root.ok('PUT', `/api/admin/users/${admin.id}`, { role: 'admin' });
+      await admin.logIn('mover');
+      const url = `/api/admin/channels/${id}`;
+      const canary = 'https://canary.example';
+      for (const change of [
+        { base_url: canary },
+        { base_url: canary, name: 'Other' },
+        { options: { storage_base_url: canary } },
+        { base_url: 'http://127.0.0.1:9', options: { private: true } },
+        { base_url: 'https://api.vidu.cn:444' },
+      ])
+        assert.match(await admin.fails(400, 'PUT', url, change), /credentials again/, JSON.stringify(change));
+      assert.equal((await get(id)).base_url, 'https://api.vidu.cn');
+      await admin.ok('PUT', url, { base_url: 'https://api.vidu.cn/', priority: 3, options: { note: 'same place' } });
+      await admin.ok('PUT', url, { base_url: canary, credentials: { api_key: 'the-administrators-own' } });
+      await service.root.ok('PUT', url, { base_url: 'https://api.vidu.cn' });
+    });
+
     it('refuses addresses credentials must not be sent to', async () => {
       for (const base_url of [
         'http://api.vidu.cn',

@@ -112,7 +112,8 @@ export class ChannelAdmin {
     });
   }
 
-  async update(actor: Actor, id: number, change: ChannelChange): Promise<void> {
+  /** @param mayMoveKeys whether stored credentials may go to another address without being given again */
+  async update(actor: Actor, id: number, change: ChannelChange, mayMoveKeys: boolean): Promise<void> {
     const { store, vault, clock, audit } = this.#parts;
     await store.change(async (trx) => {
       const before = existing(await store.channel(id, trx));
@@ -123,6 +124,9 @@ export class ChannelAdmin {
       const options = change.options ?? (JSON.parse(before.options) as Channel['options']);
       // Taking `private` away must not leave a private address behind, nor the other way round.
       const base_url = this.#baseUrl(before.vendor, change.base_url ?? before.base_url, options);
+      const isMoved = destinationOf(base_url, options) !== destinationOf(before.base_url, JSON.parse(before.options));
+      if (isMoved && change.credentials === undefined && !mayMoveKeys)
+        throw invalid('Give the credentials again: they would go to another address.', 'credentials');
       await store.setChannel(trx, id, {
         base_url,
         options: JSON.stringify(options),
@@ -203,6 +207,10 @@ export class ChannelAdmin {
     }
   }
 }
+
+/** Where a channel's credentials are sent. */
+const destinationOf = (baseUrl: string, { storage_base_url: storage }: Channel['options']): string =>
+  JSON.stringify([baseUrl, storage ?? '']);
 
 function existing(row: ChannelRow | undefined): ChannelRow {
   if (row === undefined) throw notExist('channel');

@@ -30,7 +30,7 @@ describe('channels and models', () => {
       const clock = handClock();
       const store = new ChannelStore(database);
       const vault = makeVault(key);
-      const replica = () => new ChannelService({ store, vault, clock, log: openLog('silent') });
+      const replica = (sandbox = true) => new ChannelService({ store, vault, clock, log: openLog('silent'), sandbox });
       await seedModels(store, clock, [seed('film')]);
       const find = async (service: ChannelService, name = 'film') => {
         const model = await service.model(name);
@@ -138,6 +138,15 @@ describe('channels and models', () => {
           [rows[1]?.id, 0, 1, 'http://127.0.0.1:1'],
         ],
       );
+    });
+
+    it('lets sandbox channels serve nobody once the simulators are off', async () => {
+      const { replica, find, parts } = await setUp();
+      await ensureSandboxChannels(parts, [simulator('a')]);
+      const production = replica(false);
+      assert.deepEqual(await find(production), []);
+      assert.deepEqual(await production.listModels(), []);
+      assert.deepEqual(await find(replica()), ['a (sandbox)']);
     });
 
     it('leaves resting channels out, unless all rest, and lets one trial through', async () => {

@@ -17,6 +17,8 @@ export interface ChannelServiceParts {
   readonly log: Log;
   /** Told when a channel begins to rest; must not throw. */
   readonly onRest?: (news: ChannelNews, name: string) => Promise<void>;
+  /** Whether the simulators run; without them the channels they left in the database serve nobody. */
+  readonly sandbox?: boolean;
   /** In [0, 1); default `Math.random`. */
   readonly random?: () => number;
 }
@@ -81,7 +83,7 @@ export class ChannelService implements Channels {
       channel_id: news.channelId,
       model: news.model ?? '',
       reason: news.outcome,
-      code: (news.code ?? '').slice(0, 100),
+      code: toWellFormedText(news.code ?? '').slice(0, 100),
       message: maskSecrets(toWellFormedText(news.message ?? '')).slice(0, MAX_MESSAGE),
       created_at: now,
     });
@@ -146,7 +148,8 @@ export class ChannelService implements Channels {
       const { version, channels, models } = await this.#parts.store.all();
       const opened = new Map(channels.map((row) => [row.id, this.#open(row)]));
       this.#opened = opened;
-      const known = channels.map((row) => toKnown(row, opened.get(row.id)?.credentials));
+      const { sandbox = false } = this.#parts;
+      const known = channels.map((row) => toKnown(row, opened.get(row.id)?.credentials, sandbox));
       this.#catalog = toCatalog(version, known, models);
       return this.#catalog;
     } finally {
@@ -177,7 +180,7 @@ interface Opened {
   readonly credentials: Channel['credentials'] | undefined;
 }
 
-const toKnown = (row: ChannelRow, credentials: Channel['credentials'] | undefined): KnownChannel => ({
+const toKnown = (row: ChannelRow, credentials: Channel['credentials'] | undefined, sandbox: boolean): KnownChannel => ({
   channel: toChannel(row, credentials ?? {}),
-  enabled: row.enabled === 1 && credentials !== undefined,
+  enabled: row.enabled === 1 && credentials !== undefined && (row.sandbox === null || sandbox),
 });

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { LOCALES, type Locale } from '../../contract/messages/messages.ts';
+import { makeAddressOf } from './address.ts';
 import { SETTINGS, type Setting, type SettingName } from './settings.ts';
 
 /** All settings, read once at start, checked and typed. Names are those of the environment, in camel case. */
@@ -170,6 +171,15 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const mailDomain = need('MAIL_DOMAIN');
   if (!/^(?=.{1,190}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/.test(mailDomain))
     throw new ConfigError('MAIL_DOMAIN', 'must be a domain name in lower case');
+  const trustProxy = (text('TRUST_PROXY') ?? '')
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+  try {
+    makeAddressOf(trustProxy);
+  } catch (error) {
+    throw new ConfigError('TRUST_PROXY', (error as TypeError).message);
+  }
   const header = need('API_USER_HEADER');
   if (!/^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(header)) throw new ConfigError('API_USER_HEADER', 'must be a header name');
   const metricsPort = text('METRICS_PORT');
@@ -192,10 +202,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     valkeyUrl: url('VALKEY_URL', ['redis:', 'rediss:', 'valkey:']),
     logLevel: oneOf('LOG_LEVEL', ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']),
     defaultLocale: oneOf('DEFAULT_LOCALE', LOCALES),
-    trustProxy: (text('TRUST_PROXY') ?? '')
-      .split(',')
-      .map((each) => each.trim())
-      .filter((each) => each !== ''),
+    trustProxy,
     apiUserHeader: header.toLowerCase(),
     metricsPort: metricsPort === undefined ? undefined : integer('METRICS_PORT', 0, 65535),
     metricsToken: text('METRICS_TOKEN'),

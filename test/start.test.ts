@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { makeApp } from '../src/server/app.ts';
+import { ConfigError, readConfig } from '../src/server/platform/config.ts';
+import { openDatabase } from '../src/server/platform/db/database.ts';
+import { migrate } from '../src/server/platform/db/migrate.ts';
+import { type MetaTables, metaMigrations } from '../src/server/platform/db/tables.ts';
+import { assertMasterKey } from '../src/server/platform/key-check.ts';
+import { openLog } from '../src/server/platform/log.ts';
+import { forEachDatabase } from './databases.ts';
+
+const newKey = () => randomBytes(32);
+const isAbout = (setting: string) => (error: unknown) =>
+  error instanceof ConfigError && error.message.startsWith(`${setting}: `);
+
+describe('a start', () => {
+  it('names the setting that stops it', () => {
+    for (const [setting, values] of Object.entries({
+      TRUST_PROXY: ['nonsense', '10.0.0.0/33', '10.0.0.1,evil.example', '::1/129', '10.0.0.0/-1'],
+      SANDBOX: ['maybe', '2', 'sandbox'],
+      MASTER_KEY: ['short', Buffer.alloc(31).toString('base64')],
+    }))
+      for (const value of values) assert.throws(() => readConfig({ [setting]: value }), isAbout(setting), value);
+    assert.throws(() => readConfig({ DATABASE_URL: 'postgres://localhost/x' }), isAbout('MASTER_KEY'));
+    assert.throws(() => readConfig({ BASE_URL: 'http://video.example' }), isAbout('BASE_URL'));
+    assert.deepEqual(readConfig({ TRUST_PROXY: ' 10.0.0.0/8 , ::1 ' }).trustProxy, ['10.0.0.0/8', '::1']);
+  });
+
+  it('leaves the sandbox off unless it is asked for', () => {
+    for (const SANDBOX of ['', ' ', '0', 'false', 'no', 'off']) {
+      const config = readConfig({ SANDBOX });
+      assert.deepEqual([config.sandbox, config.mailBackend], [false, undefined], SANDBOX);
+    }
+  });
+
+  forEachDatabase((_name, _open, freshUrl) => {
+    it('with a wrong key writes nothing, not even a newer schema', async () => {
+      const url = await freshUrl();
+      const database = openDatabase<MetaTables>(url);
+      try {
+        await migrate(database, metaMigrations);
+        await assertMasterKey(database, newKey());
+        const config = readConfig({ DATABASE_URL: url, MASTER_KEY: newKey().toString('base64') });
+        await assert.rejects(makeApp(config, { log: openLog('silent') }), isAbout('MASTER_KEY'));
+        const tables = (await database.kysely.introspection.getTables()).map(({ name }) => name);
+        assert.ok(!tables.includes('accounts'), tables.join(' '));
+      } finally {
+        await database.close();
+      }
+    });
+  });
+});
