@@ -34,7 +34,7 @@ export async function assertBooks(database: Database<Tables>): Promise<void> {
   for (const [id, entries] of tasks) {
     const status = entries[0]?.status ?? '';
     const where = `task ${id} in state ${status}`;
-    assert.deepEqual(entries.map(({ kind }) => kind).sort(), ENTRIES[status] ?? ['reserve'], where);
+    assert.deepEqual(entries.map(({ kind }) => kind ?? 'none').sort(), ENTRIES[status] ?? ['reserve'], where);
     assert.equal(entries[0]?.hold != null, ENTRIES[status] === undefined, `${where}: a hold is open until the end`);
   }
   const strays = await db
