@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../platform/db/database.ts';
+import { DatabaseUnavailable } from '../platform/db/errors.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { Quota, Reservation } from '../quota/quota.ts';
@@ -153,7 +154,8 @@ export class Books {
         });
         for (const job of jobs) job.resolve();
       } catch (error) {
-        if (jobs.length === 1) jobs[0]?.reject(error);
+        // A database that is away is not asked a hundred times over: whoever must try again does so with the others.
+        if (jobs.length === 1 || error instanceof DatabaseUnavailable) for (const job of jobs) job.reject(error);
         else await Promise.all(jobs.map((job) => this.#alone(job.work).then(job.resolve, job.reject)));
       }
     }
