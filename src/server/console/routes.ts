@@ -6,8 +6,8 @@ import type { Routes } from '../platform/http/routes.ts';
 import { ASSETS_FOLDER, NONCE_PLACE, NOT_BUILT, readIndex } from './files.ts';
 
 /**
- * The console: one page for all its addresses and the files the build named by their content. Each file is a route of its own,
- * so that no address can be spelled into any other file of this machine.
+ * The console: one page for all its addresses and the files the build named by their content, in a folder that holds nothing
+ * else. They share one route: one for each of some hundred files costs ten megabytes.
  */
 export async function addConsoleRoutes(fastify: FastifyInstance, routes: Routes): Promise<void> {
   const index = readIndex();
@@ -15,7 +15,6 @@ export async function addConsoleRoutes(fastify: FastifyInstance, routes: Routes)
     await fastify.register(fastifyStatic, {
       root: ASSETS_FOLDER,
       prefix: '/assets/',
-      wildcard: false,
       index: false,
       dotfiles: 'ignore',
       preCompressed: true,
