@@ -9,7 +9,7 @@ export interface SynchronizerParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly periodMs: number;
-  /** Looks under way at once per channel; default 64. */
+  /** Looks under way at once per channel; default 96. */
   readonly perChannel?: number;
 }
 
@@ -114,7 +114,7 @@ export class Synchronizer {
   }
 
   #drain(lane: Lane): void {
-    const { clock, looks, perChannel = 64 } = this.#parts;
+    const { clock, looks, perChannel = 96 } = this.#parts;
     while (lane.running < perChannel) {
       const task = lane.waiting.shift();
       if (task === undefined) return;
