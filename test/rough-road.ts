@@ -7,8 +7,8 @@ export class RoughRoad {
   readonly #awaited = new Map<RegExp, () => void>();
   /** While set, nothing answers. */
   isDown = false;
-  /** After how many bytes the next answers with a video are cut. */
-  readonly cuts: number[] = [];
+  /** After how many bytes the next answers with a video are cut, as soon as these have arrived. */
+  readonly cuts: { readonly after: number; arrived(): Promise<void> }[] = [];
   /** `Range` of each request for a video, in order; empty for the whole. */
   readonly ranges: string[] = [];
 
@@ -50,9 +50,10 @@ export class RoughRoad {
       if (cut === undefined) return void reply.pipe(answer);
       let passed = 0;
       reply.on('data', (chunk: Buffer) => {
-        answer.write(chunk.subarray(0, cut - passed));
+        if (passed >= cut.after) return;
+        answer.write(chunk.subarray(0, cut.after - passed));
         passed += chunk.length;
-        if (passed >= cut) answer.write('', () => answer.destroy());
+        if (passed >= cut.after) void cut.arrived().finally(() => answer.destroy());
       });
     });
     onward.on('error', () => answer.destroy());

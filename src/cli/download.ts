@@ -1,7 +1,5 @@
-import { createWriteStream } from 'node:fs';
-import { rename, stat } from 'node:fs/promises';
+import { open, rename, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { pause, type Reelgate, ReelgateError } from '../sdk/index.ts';
 
 const TRIES = 6;
@@ -70,11 +68,17 @@ async function fetchRest(
   let received = appending ? have : 0;
   if (response.body === null) throw new ReelgateError('The service sent no file.', { code: 'network' });
   const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]);
-  body.on('data', (chunk: Buffer) => {
-    received += chunk.length;
-    options.onProgress?.(received, whole);
-  });
-  await pipeline(body, createWriteStream(part, { flags: appending ? 'a' : 'w' }));
+  // Each piece is in the file before the next is asked for: what had arrived when the line broke is kept.
+  const file = await open(part, appending ? 'a' : 'w');
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      await file.appendFile(chunk);
+      received += chunk.length;
+      options.onProgress?.(received, whole);
+    }
+  } finally {
+    await file.close();
+  }
   if (whole !== undefined && received !== whole)
     throw new ReelgateError('The download broke off.', { code: 'network' });
 }
