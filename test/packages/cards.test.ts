@@ -89,7 +89,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     const person = await shop.fresh();
     await shop.card({ package_code: 'narrow', level: 1, daily_quota: 10, models: ['only-this'] });
     await shop.activate(person, 'narrow');
-    await assert.rejects(shop.reserve(person, 1, 'another'), /quota_not_enough/);
+    await assert.rejects(shop.reserve(person, 1, 'another'), /model_not_allowed/);
     await shop.reserve(person, 1, 'only-this');
     const { key } = await person.ok<{ key: string }>('POST', '/api/tokens', { name: 'k' });
     const models = await person.send('GET', '/v1/models', undefined, { authorization: `Bearer ${key}` });
