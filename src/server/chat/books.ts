@@ -1,22 +1,21 @@
-import type { Transaction } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../platform/db/database.ts';
 import { DatabaseUnavailable } from '../platform/db/errors.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
-import type { Quota, Reservation } from '../quota/quota.ts';
+import type { End, Quota, Reservation } from '../quota/quota.ts';
 import type { Tables } from '../tables.ts';
 import type { Usage } from './usage.ts';
-
-type Trx = Transaction<Tables>;
-type Work = (trx: Trx) => Promise<unknown>;
 
 /** Whose money it is, and by which token it is spent. */
 export type Payer = Pick<Reservation, 'userId' | 'tokenId'>;
 
-interface Job {
-  readonly work: Work;
-  readonly isEnd: boolean;
+interface Work {
+  readonly reservation?: Reservation;
+  readonly end?: End;
+}
+
+interface Job extends Work {
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -69,10 +68,9 @@ export class Books {
   /** Durable when it resolves. @throws AppError `quota_not_enough`, `token_quota_not_enough` */
   async reserve(reservation: Reservation): Promise<void> {
     const { userId } = reservation;
-    const work: Work = (trx) => this.#parts.quota.reserve(trx, reservation);
     try {
-      if (!this.#apart.has(userId)) await this.#together(reservation, { work, isEnd: false }, 0);
-      else await this.#alone(work).then(() => this.#apart.delete(userId));
+      if (!this.#apart.has(userId)) await this.#together(reservation, { reservation }, 0);
+      else await this.#write([{ reservation }]).then(() => this.#apart.delete(userId));
     } catch (error) {
       if (error instanceof AppError) this.#apart.set(userId, true);
       // Nobody knows whether a commit was kept whose answer was lost; nobody will end what it set aside.
@@ -83,12 +81,12 @@ export class Books {
 
   /** Ends an account's reservation by its cost; never throws and is not waited for. */
   settle(payer: Payer, ref: string, cost: number, use: Usage): void {
-    this.#end(payer, ref, (trx) => this.#parts.quota.settle(trx, ref, cost, use));
+    this.follow(this.#persist(payer, { ref, cost, use }));
   }
 
   /** Ends an account's reservation by giving it back; never throws and is not waited for. */
   refund(payer: Payer, ref: string): void {
-    this.#end(payer, ref, (trx) => this.#parts.quota.refund(trx, ref));
+    this.follow(this.#persist(payer, { ref }));
   }
 
   /** Keeps `idle` waiting for something that leads to an end. */
@@ -103,19 +101,15 @@ export class Books {
     while (this.#ends.size > 0) await Promise.allSettled(this.#ends);
   }
 
-  #end(payer: Payer, ref: string, work: Work): void {
-    this.follow(this.#persist(payer, ref, work));
-  }
-
   /** What still fails is left to the sweep. */
-  async #persist(payer: Payer, ref: string, work: Work): Promise<void> {
+  async #persist(payer: Payer, end: End): Promise<void> {
     for (const waitMs of [...RETRIES_MS, undefined]) {
       try {
-        await this.#together(payer, { work, isEnd: true }, END_WAIT_MS);
+        await this.#together(payer, { end }, END_WAIT_MS);
         return;
       } catch (error) {
         if (waitMs === undefined || error instanceof AppError || error instanceof TypeError) {
-          this.#parts.log.error({ err: error, ref }, 'a model call could not be closed in the books');
+          this.#parts.log.error({ err: error, ref: end.ref }, 'a model call could not be closed in the books');
           return;
         }
         await new Promise((resolve) => setTimeout(resolve, waitMs).unref());
@@ -123,20 +117,28 @@ export class Books {
     }
   }
 
-  #together({ userId, tokenId }: Payer, job: Pick<Job, 'work' | 'isEnd'>, waitMs: number): Promise<void> {
+  #together({ userId, tokenId }: Payer, work: Work, waitMs: number): Promise<void> {
     const key = this.#isShared ? EVERYBODY : `${userId} ${tokenId}`;
     const queue = this.#queues.get(key) ?? { jobs: [], busy: false, later: undefined };
     this.#queues.set(key, queue);
     return new Promise((resolve, reject) => {
-      queue.jobs.push({ ...job, resolve, reject });
+      queue.jobs.push({ ...work, resolve, reject });
       if (queue.busy) return;
       if (waitMs === 0) void this.#drain(key, queue);
       else queue.later ??= setTimeout(() => void this.#drain(key, queue), waitMs);
     });
   }
 
-  async #alone(work: Work): Promise<void> {
-    await this.#parts.database.transaction(work);
+  async #write(all: readonly Work[]): Promise<void> {
+    const { quota, database } = this.#parts;
+    const reservations = all.flatMap(({ reservation }) => reservation ?? []);
+    const ends = all.flatMap(({ end }) => end ?? []);
+    await database.transaction(async (trx) => {
+      // Where nobody waits for a row, what comes back can be spent again at once.
+      if (this.#isShared) await quota.endAll(trx, ends);
+      await quota.reserveAll(trx, reservations);
+      if (!this.#isShared) await quota.endAll(trx, ends);
+    });
   }
 
   async #drain(key: string, queue: Queue): Promise<void> {
@@ -147,16 +149,13 @@ export class Books {
     await new Promise(setImmediate);
     while (queue.jobs.length > 0) {
       const jobs = queue.jobs.splice(0, LARGEST_BATCH);
-      if (!this.#isShared) jobs.sort((one, other) => Number(one.isEnd) - Number(other.isEnd));
       try {
-        await this.#parts.database.transaction(async (trx) => {
-          for (const { work } of jobs) await work(trx);
-        });
+        await this.#write(jobs);
         for (const job of jobs) job.resolve();
       } catch (error) {
         // A database that is away is not asked a hundred times over: whoever must try again does so with the others.
         if (jobs.length === 1 || error instanceof DatabaseUnavailable) for (const job of jobs) job.reject(error);
-        else await Promise.all(jobs.map((job) => this.#alone(job.work).then(job.resolve, job.reject)));
+        else await Promise.all(jobs.map((job) => this.#write([job]).then(job.resolve, job.reject)));
       }
     }
     queue.busy = false;

@@ -152,6 +152,109 @@ describe('the ledger', () => {
       assert.deepEqual(await checkBooks(database), []);
     });
 
+    it('does many at once as it does them one after another', async () => {
+      const database = await open();
+      const plans = new Plans();
+      const ledger = openLedger(database, plans);
+      const { quota, run } = ledger;
+      let user = 0;
+      /** Two accounts alike: what is done to the one together is done to the other step by step. */
+      const makeTwin = async (wallet: number, plan: number, limit: number | null) => {
+        const userId = ++user;
+        await ledger.open(userId, wallet);
+        plans.left.set(userId, plan);
+        if (limit !== null) await ledger.limit(userId, limit);
+        return {
+          userId,
+          reservation: (index: number, amount: number) => {
+            const ref = `task_${userId}_${index}`;
+            return {
+              ref,
+              userId,
+              model: 'film',
+              amount,
+              ...(index % 3 > 0 && { tokenId: userId }),
+            };
+          },
+          state: async () => ({
+            wallet: await quota.wallet(userId),
+            plan: plans.left.get(userId),
+            limit: (await quota.tokenLimits([userId])).get(userId),
+            entries: (
+              await database.kysely
+                .selectFrom('ledger')
+                .select(['ref', 'kind', 'amount', 'plan_amount', 'charged', 'model'])
+                .where('user_id', '=', userId)
+                .execute()
+            )
+              .map((entry) => JSON.stringify({ ...entry, ref: entry.ref.replace(String(userId), '') }))
+              .sort(),
+            usage: await database.kysely
+              .selectFrom('usage_daily')
+              .select(['model', 'requests', 'quota', 'prompt_tokens', 'completion_tokens'])
+              .where('user_id', '=', userId)
+              .orderBy('model')
+              .orderBy('token_id')
+              .execute(),
+          }),
+        };
+      };
+      const small = fc.integer({ min: 0, max: 60 });
+      await fc.assert(
+        fc.asyncProperty(
+          fc.integer({ min: 0, max: 1_500 }),
+          fc.integer({ min: 0, max: 200 }),
+          fc.option(fc.integer({ min: 0, max: 1_500 })),
+          fc.array(fc.record({ amount: small, cost: fc.option(small) }), { minLength: 1, maxLength: 45 }),
+          async (wallet, plan, limit, calls) => {
+            const together = await makeTwin(wallet, plan, limit);
+            const alone = await makeTwin(wallet, plan, limit);
+            const outcome = await run((trx) =>
+              quota.reserveAll(
+                trx,
+                calls.map(({ amount }, index) => together.reservation(index, amount)),
+              ),
+            );
+            if (outcome !== undefined) {
+              const sum = calls.reduce((total, { amount }) => total + amount, 0);
+              assert.ok(
+                sum > wallet + plan || (limit !== null && sum > limit),
+                'refused only where not all of it is there',
+              );
+              assert.equal((await quota.wallet(together.userId)).balance, wallet);
+              return;
+            }
+            for (const [index, { amount }] of calls.entries())
+              assert.equal(await run((trx) => quota.reserve(trx, alone.reservation(index, amount))), undefined);
+            assert.deepEqual(await together.state(), await alone.state());
+            const ends = calls.map(({ amount, cost }, index) => ({
+              index,
+              beyond: (cost ?? 0) > amount,
+              ...(cost === null ? {} : { cost, use: { promptTokens: index, completionTokens: cost } }),
+            }));
+            ends.sort((one, other) => Number(one.beyond) - Number(other.beyond));
+            const charged = await run((trx) =>
+              quota.endAll(
+                trx,
+                [...ends, ...ends].map((end) => ({ ...end, ref: `task_${together.userId}_${end.index}` })),
+              ),
+            );
+            const singly: unknown[] = [];
+            for (const end of ends) {
+              const [one] = await database.transaction((trx) =>
+                quota.endAll(trx, [{ ...end, ref: `task_${alone.userId}_${end.index}` }]),
+              );
+              singly.push(one);
+            }
+            assert.deepEqual(charged, [...singly, ...ends.map(() => undefined)]);
+            assert.deepEqual(await together.state(), await alone.state());
+          },
+        ),
+        { numRuns: 60 },
+      );
+      assert.deepEqual(await checkBooks(database), []);
+    });
+
     it('takes exactly as many of 200 reservations at once as the balance pays for', async () => {
       const database = await open();
       const ledger = openLedger(database);

@@ -21,6 +21,14 @@ export interface TokenUse {
   readonly completionTokens: number;
 }
 
+/** How a reservation ends. */
+export interface End {
+  readonly ref: string;
+  /** What it cost in the end; absent: all of it is given back. */
+  readonly cost?: number;
+  readonly use?: TokenUse;
+}
+
 export type LedgerKind = 'reserve' | 'settle' | 'refund' | 'grant' | 'expire';
 
 /**
@@ -28,14 +36,25 @@ export type LedgerKind = 'reserve' | 'settle' | 'refund' | 'grant' | 'expire';
  * together. One entry per cause: (ref, kind) is unique. Every balance equals the sum of its entries and never goes below 0.
  */
 export interface Quota {
-  /** Takes the amount: the plan's allowance first, then the wallet. Throws `quota_not_enough` or `token_quota_not_enough`, having changed nothing. */
-  reserve(trx: Trx, reservation: Reservation): Promise<void>;
   /**
-   * Ends a reservation by its real cost. What was reserved beyond it goes back where it came from; what is missing is taken
-   * from the wallet as far as it reaches. Answers the amount charged, or undefined when the reservation had ended already.
+   * Takes all the amounts, or throws what one of them, or all together, could not have: the transaction is to be undone then.
+   * Takes the plan's allowance first, then the wallet.
+   *
+   * @throws AppError `quota_not_enough`, `token_quota_not_enough`, `model_not_allowed`
    */
+  reserveAll(trx: Trx, reservations: readonly Reservation[]): Promise<void>;
+  /**
+   * Ends reservations by their real cost. What was reserved beyond it goes back where it came from; what is missing is taken
+   * from the wallet as far as it reaches.
+   *
+   * @returns the amounts charged in the order of `ends`, undefined for a reservation that had ended already
+   */
+  endAll(trx: Trx, ends: readonly End[]): Promise<(number | undefined)[]>;
+  /** `reserveAll` of one. */
+  reserve(trx: Trx, reservation: Reservation): Promise<void>;
+  /** `endAll` of one, by its cost. */
   settle(trx: Trx, ref: string, cost: number, use?: TokenUse): Promise<number | undefined>;
-  /** Ends a reservation by giving all of it back. Answers whether this call did it: the loser of a race gets false. */
+  /** `endAll` of one, giving all of it back. Answers whether this call did it: the loser of a race gets false. */
   refund(trx: Trx, ref: string): Promise<boolean>;
   /** Changes a wallet from outside (administrator, redemption code, gift). A negative amount takes at most what is there: else `quota_not_enough`; a `ref` that was granted before is `already_exists`. */
   grant(

@@ -27,3 +27,26 @@ const DAY_MS = 86_400_000;
 
 /** Days since 1970-01-01 UTC. */
 export const dayOf = (unixMs: number): number => Math.floor(unixMs / DAY_MS);
+
+/** Money is whole quota. A float or a negative would make some of nothing. */
+export function assertAmount(amount: number): void {
+  if (!Number.isSafeInteger(amount) || amount < 0) throw new TypeError('an amount is whole quota, not negative');
+}
+
+/** Those with the same key together, in their order; no group is empty. */
+export function groupBy<T>(all: readonly T[], keyOf: (each: T) => unknown): Iterable<readonly [T, ...T[]]> {
+  const groups = new Map<unknown, [T, ...T[]]>();
+  for (const each of all) {
+    const key = keyOf(each);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [each]);
+    else group.push(each);
+  }
+  return groups.values();
+}
+
+export function sumOf<T>(all: readonly T[], amountOf: (each: T) => number): number {
+  let sum = 0;
+  for (const each of all) sum += amountOf(each);
+  return sum;
+}

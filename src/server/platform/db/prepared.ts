@@ -1,4 +1,4 @@
-import type { Compilable, CompiledQuery, Kysely } from 'kysely';
+import type { Compilable, CompiledQuery, Kysely, QueryResult } from 'kysely';
 import { PostgresAdapter } from 'kysely';
 import type { DialectName } from './dialect.ts';
 import { shortcutOf } from './shortcut.ts';
@@ -32,10 +32,9 @@ export function prepare<T, P extends { readonly [K in keyof P]: Value }>() {
   return <O>(build: (db: Kysely<T>, p: Parameters<P>, dialect: DialectName) => Compilable<O>): Prepared<T, P, O> => {
     const templates: Partial<Record<DialectName, Template<P>>> = {};
     const execute = (executor: Kysely<T>, parameters: P) => {
-      const dialect = executor.getExecutor().adapter instanceof PostgresAdapter ? 'postgres' : 'sqlite';
+      const dialect = dialectOf(executor);
       templates[dialect] ??= toTemplate(build(executor, marker, dialect).compile());
-      const query = fill<P, O>(templates[dialect], parameters);
-      return shortcutOf(executor)?.(query) ?? executor.executeQuery(query);
+      return run(executor, fill<P, O>(templates[dialect], parameters));
     };
     return {
       all: async (executor, parameters) => (await execute(executor, parameters)).rows,
@@ -44,6 +43,49 @@ export function prepare<T, P extends { readonly [K in keyof P]: Value }>() {
     };
   };
 }
+
+/** Rows of one statement. Each size is compiled once; a longer list is cut into these, so few are ever needed. */
+const INSERT_SIZES = [32, 8, 1] as const;
+
+/**
+ * The same for inserting many rows, which share statements: a row then costs a third of what it costs alone.
+ *
+ * @param columns all that are written; each row has each of them
+ */
+export function prepareInsert<T, R extends { readonly [K in keyof R]: Value }>(
+  table: keyof T & string,
+  columns: readonly (keyof R & string)[],
+): (executor: Kysely<T>, rows: readonly R[]) => Promise<void> {
+  const templates = new Map<string, CompiledQuery>();
+  const compile = (executor: Kysely<T>, size: number): CompiledQuery => {
+    const row = Object.fromEntries(columns.map((column) => [column, marker(column)]));
+    const values = Array<object>(size).fill(row);
+    return (executor as Kysely<unknown> as Kysely<Record<string, R>>)
+      .insertInto(table)
+      .values(values as never)
+      .compile();
+  };
+  return async (executor, rows) => {
+    const dialect = dialectOf(executor);
+    let next = 0;
+    for (const size of INSERT_SIZES) {
+      const key = `${dialect} ${size}`;
+      for (; rows.length - next >= size; next += size) {
+        const compiled = templates.get(key) ?? compile(executor, size);
+        templates.set(key, compiled);
+        const parameters: unknown[] = [];
+        for (const row of rows.slice(next, next + size)) for (const column of columns) parameters.push(row[column]);
+        await run(executor, { ...compiled, parameters });
+      }
+    }
+  };
+}
+
+const dialectOf = <T>(executor: Kysely<T>): DialectName =>
+  executor.getExecutor().adapter instanceof PostgresAdapter ? 'postgres' : 'sqlite';
+
+const run = <T, O>(executor: Kysely<T>, query: CompiledQuery<O>): Promise<QueryResult<O>> =>
+  shortcutOf(executor)?.(query) ?? executor.executeQuery(query);
 
 class Marker {
   readonly name: string;
