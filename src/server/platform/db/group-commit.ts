@@ -32,6 +32,8 @@ export interface GroupCommitOptions {
   /** Longest a transaction may hold its turn while other things go on in the process. */
   readonly stallMs: number;
   readonly batchMs: number;
+  /** What was written before is seen by whoever reads after this. */
+  readonly beforeCommit: () => void;
   readonly onStall: (error: TransactionStalled) => void;
 }
 
@@ -179,6 +181,7 @@ export class GroupCommit {
   }
 
   #commitBatch(): void {
+    this.#options.beforeCommit();
     try {
       this.#sql.commit.run();
     } catch (error) {

@@ -4,17 +4,18 @@ import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
 import { GroupCommit, type GroupCommitOptions, type Turn } from './group-commit.ts';
+import { SqliteReader } from './sqlite-reader.ts';
 import { SqliteStatements } from './sqlite-statements.ts';
 
 /** One connection that writes, in batches, and one that reads, at once. */
 export class SqliteDriver implements Driver {
   readonly #writer: SqliteStatements;
-  readonly #reader: SqliteStatements;
+  readonly #reader: SqliteReader;
   readonly #commits: GroupCommit;
   readonly #temporary: string | undefined;
 
   /** `path` `:memory:` means a file that is deleted on close: two connections could not share one in memory. */
-  constructor(path: string, options: GroupCommitOptions) {
+  constructor(path: string, options: Omit<GroupCommitOptions, 'beforeCommit'>) {
     this.#temporary = path === ':memory:' ? mkdtempSync(join(tmpdir(), 'reelgate-')) : undefined;
     const file = this.#temporary ? join(this.#temporary, 'reelgate.db') : path;
     mkdirSync(dirname(file), { recursive: true });
@@ -29,9 +30,9 @@ export class SqliteDriver implements Driver {
       -- a held lock is waited for outside SQLite, where the process can go on meanwhile
       pragma busy_timeout = 0;
     `);
-    this.#reader = new SqliteStatements(file);
-    this.#reader.database.exec('pragma query_only = on; pragma temp_store = memory;');
-    this.#commits = new GroupCommit(this.#writer.database, options);
+    const reader = new SqliteReader(file);
+    this.#reader = reader;
+    this.#commits = new GroupCommit(this.#writer.database, { ...options, beforeCommit: () => reader.renew() });
   }
 
   async init(): Promise<void> {}
@@ -76,13 +77,13 @@ function asSqlite(connection: DatabaseConnection): SqliteConnection {
 
 /** What Kysely holds during one query or one transaction. */
 class SqliteConnection implements DatabaseConnection {
-  readonly #reader: SqliteStatements;
+  readonly #reader: SqliteReader;
   readonly #writer: SqliteStatements;
   readonly #commits: GroupCommit;
   #turn: Turn | undefined;
   #failed = false;
 
-  constructor(reader: SqliteStatements, writer: SqliteStatements, commits: GroupCommit) {
+  constructor(reader: SqliteReader, writer: SqliteStatements, commits: GroupCommit) {
     this.#reader = reader;
     this.#writer = writer;
     this.#commits = commits;
@@ -103,7 +104,7 @@ class SqliteConnection implements DatabaseConnection {
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     if (this.#turn) return this.#executeInTurn<R>(this.#turn, query);
-    if (isRead(query)) return this.#reader.execute<R>(query);
+    if (isRead(query)) return this.#reader.read<R>(query);
     return this.#commits.write(() => this.#writer.execute<R>(query));
   }
 

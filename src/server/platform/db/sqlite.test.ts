@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, it } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { openDatabase } from './database.ts';
 import { DatabaseUnavailable, TransactionStalled } from './errors.ts';
@@ -68,6 +68,36 @@ describe('group commit on SQLite', () => {
     other.close();
     await write;
     assert.equal((await database.kysely.selectFrom('meta').selectAll().execute()).length, 2);
+    await database.close();
+  });
+
+  it('reads one state in a turn, the newest in the next, and its own writes at once', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'rg-snapshot-'));
+    after(() => rmSync(folder, { recursive: true }));
+    const database = openDatabase<MetaTables>(`sqlite:${join(folder, 'test.db')}`);
+    await migrate(database, metaMigrations);
+    const other = new DatabaseSync(join(folder, 'test.db'));
+    const names = async () =>
+      (await database.kysely.selectFrom('meta').select('name').orderBy('name').execute()).map((row) => row.name);
+    await nextTurn();
+    assert.deepEqual(await names(), []);
+    other.exec("insert into meta values ('other', '')");
+    assert.deepEqual(await names(), [], 'the turn has not ended');
+    await nextTurn();
+    assert.deepEqual(await names(), ['other']);
+    const written = Promise.withResolvers<void>();
+    const looked = Promise.withResolvers<void>();
+    const write = database.transaction(async (trx) => {
+      await trx.insertInto('meta').values({ name: 'ours', value: '' }).execute();
+      written.resolve();
+      await looked.promise;
+    });
+    await written.promise;
+    assert.deepEqual(await names(), ['other']);
+    looked.resolve();
+    await write;
+    assert.deepEqual(await names(), ['other', 'ours'], 'whoever heard of a write sees it');
+    other.close();
     await database.close();
   });
 
