@@ -24,6 +24,9 @@ interface Job extends Work {
 const LARGEST_BATCH = 128;
 /** Nobody waits for an end, so it waits a moment for company: alone it would cost the next caller a second trip to the disk. */
 const END_WAIT_MS = 5;
+/** How long a reservation waits for company: a millisecond for so many calls under way. */
+const CALLS_PER_WAITED_MS = 200;
+const LONGEST_WAIT_MS = 5;
 const RETRIES_MS = [50, 500, 5_000, 30_000];
 /** Who was refused lately is served alone for so long: his refusals would undo the work of others again and again. */
 const APART_MS = 60_000;
@@ -59,6 +62,8 @@ export class Books {
   readonly #queues = new Map<string, Queue>();
   readonly #apart = new LRUCache<number, true>({ max: MOST_APART, ttl: APART_MS });
   readonly #ends = new Set<Promise<void>>();
+  /** Calls under way, by reference. */
+  readonly #open = new Set<string>();
 
   constructor(parts: BooksParts) {
     this.#parts = parts;
@@ -67,14 +72,16 @@ export class Books {
 
   /** Durable when it resolves. @throws AppError `quota_not_enough`, `token_quota_not_enough` */
   async reserve(reservation: Reservation): Promise<void> {
-    const { userId } = reservation;
+    const { userId, ref } = reservation;
+    this.#open.add(ref);
     try {
       if (!this.#apart.has(userId)) await this.#together(reservation, { reservation }, 0);
       else await this.#write([{ reservation }]).then(() => this.#apart.delete(userId));
     } catch (error) {
+      this.#open.delete(ref);
       if (error instanceof AppError) this.#apart.set(userId, true);
       // Nobody knows whether a commit was kept whose answer was lost; nobody will end what it set aside.
-      else this.refund(reservation, reservation.ref);
+      else this.refund(reservation, ref);
       throw error;
     }
   }
@@ -103,6 +110,7 @@ export class Books {
 
   /** What still fails is left to the sweep. */
   async #persist(payer: Payer, end: End): Promise<void> {
+    this.#open.delete(end.ref);
     for (const waitMs of [...RETRIES_MS, undefined]) {
       try {
         await this.#together(payer, { end }, END_WAIT_MS);
@@ -141,13 +149,21 @@ export class Books {
     });
   }
 
+  /**
+   * Everything the present turn of the event loop asks for travels together. The more calls are under way, the more will be
+   * asked in the next moment, and the less a moment is beside what they wait for anyway.
+   */
+  #company(): Promise<void> {
+    const waitMs = Math.min(LONGEST_WAIT_MS, Math.floor(this.#open.size / CALLS_PER_WAITED_MS));
+    return new Promise((resolve) => (waitMs > 0 ? setTimeout(resolve, waitMs) : setImmediate(resolve)));
+  }
+
   async #drain(key: string, queue: Queue): Promise<void> {
     clearTimeout(queue.later);
     queue.later = undefined;
     queue.busy = true;
-    // Everything the present turn of the event loop asks for travels together.
-    await new Promise(setImmediate);
     while (queue.jobs.length > 0) {
+      await this.#company();
       const jobs = queue.jobs.splice(0, LARGEST_BATCH);
       try {
         await this.#write(jobs);
