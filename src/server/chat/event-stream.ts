@@ -6,7 +6,7 @@ import { findUsage, readUsage, tryParse, type Usage } from './usage.ts';
 const MAX_EVENT_BYTES = 1024 * 1024;
 const MAX_STREAM_BYTES = 64 * 1024 * 1024;
 /** Raw events kept for counting; older ones are reduced to their text. */
-const KEPT_BYTES = 64 * 1024;
+const KEPT_BYTES = 4 * 1024;
 const FIRST_BYTES = 2 * 1024;
 const LF = 0x0a;
 /** Not `"usage":null`, which some write into every event once usage was asked for. */
