@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import cookie from '@fastify/cookie';
 import Fastify, {
@@ -18,6 +18,7 @@ import type { Authenticator, Caller } from './caller.ts';
 import { isCleanTarget, isCrossSite, isKnownHost, namesTwoHosts } from './edge.ts';
 import { envelopeOfPath, type RenderedFailure, toFailure } from './envelopes.ts';
 import { acceptMultipart, type UploadedFile } from './multipart.ts';
+import { createServer } from './node-http.ts';
 import { requestIdFrom } from './request-id.ts';
 import { makeRoutes, type RequestContext, type Routes } from './routes.ts';
 

@@ -1,10 +1,11 @@
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import { ok } from '../../../contract/schemas.ts';
 import * as lines from '../../../contract/service.ts';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
 import { isSameSecret } from '../secrets.ts';
+import { createServer } from './node-http.ts';
 import type { Routes } from './routes.ts';
 
 export interface ServiceRouteParts {
