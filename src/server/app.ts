@@ -184,6 +184,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
     database,
     clock,
     audit: accounts.audit,
+    standing: accounts.standing,
     notifier,
     limits,
     // Made below, with its routes.

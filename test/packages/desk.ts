@@ -26,7 +26,7 @@ export function openDesk(database: Database<Tables>, clock: Clock, instead: Inst
     quota: ledger.quota,
     notifier: { notify: async () => {} },
     audit: { record: async () => {} },
-    standing: { find: async () => ({ role: 'user', enabled: true }) as never },
+    standing: { find: async () => ({ role: 'user', enabled: true }) as never, assertManages: async () => {} },
     timeZoneIn,
     timeZone: timeZoneIn,
     ...instead,

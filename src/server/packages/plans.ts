@@ -40,7 +40,7 @@ export interface Granted {
 export interface Plans {
   /** Gives an account a package, in the transaction of what pays for it. @throws package_unavailable */
   grant(trx: Trx, userId: number, cardId: number, source: string, days?: number): Promise<Granted>;
-  /** An administrator gives or ends a package. @throws not_exist, package_unavailable */
+  /** An administrator gives or ends a package. @throws not_exist, rank_too_low, package_unavailable */
   activate(
     actor: Actor,
     wish: { readonly userId: number; readonly code: string; readonly days?: number | undefined },
@@ -56,7 +56,7 @@ export interface PlanParts {
   readonly clock: Clock;
   readonly notifier: Notifier;
   readonly audit: Audit;
-  readonly standing: Pick<Standing, 'find'>;
+  readonly standing: Pick<Standing, 'find' | 'assertManages'>;
   readonly timeZoneIn: (trx: Trx, userId: number) => Promise<string>;
 }
 
@@ -129,6 +129,7 @@ export function makePlans(parts: PlanParts): Plans {
     async activate(actor, { userId, code, days }) {
       if ((await standing.find(userId)) === undefined) throw notExist('account');
       return database.transaction(async (trx) => {
+        await standing.assertManages(trx, actor.actorId, userId);
         const card = await findCardByCode(trx, code);
         if (card === undefined) throw notExist('package card');
         const before = runningOf(await findHoldings(trx, userId), clock.now());

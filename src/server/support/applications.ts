@@ -1,5 +1,6 @@
 import type { Page } from '../../contract/schemas.ts';
 import type { Audit } from '../accounts/audit.ts';
+import type { Standing } from '../accounts/standing.ts';
 import type { AdminNotice, AdminNotifier, Notice, Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -23,9 +24,9 @@ export interface Applications {
   get(id: number): Promise<ApplicationRow>;
   /** @throws already_exists while one for the feature waits or was granted */
   apply(userId: number, application: { readonly feature: string; readonly reason: string }): Promise<number>;
-  /** @throws not_exist, application_decided */
+  /** @throws not_exist, rank_too_low, application_decided */
   decide(actor: Actor, id: number, verdict: 'approved' | 'rejected', note?: string): Promise<void>;
-  /** @throws not_exist */
+  /** @throws not_exist, rank_too_low */
   remove(actor: Actor, id: number): Promise<void>;
 }
 
@@ -34,9 +35,10 @@ export interface ApplicationParts {
   readonly clock: Clock;
   readonly audit: Audit;
   readonly notifier: Notifier & AdminNotifier;
+  readonly standing: Pick<Standing, 'assertManages'>;
 }
 
-export function makeApplications({ database, clock, audit, notifier }: ApplicationParts): Applications {
+export function makeApplications({ database, clock, audit, notifier, standing }: ApplicationParts): Applications {
   const existing = async (db: Parameters<typeof findApplication>[0], id: number): Promise<ApplicationRow> => {
     const row = await findApplication(db, id);
     if (row === undefined) throw notExist('application');
@@ -55,6 +57,8 @@ export function makeApplications({ database, clock, audit, notifier }: Applicati
       }),
     decide: (actor, id, verdict, note = '') =>
       database.transaction(async (trx) => {
+        const { user_id } = await existing(trx, id);
+        await standing.assertManages(trx, actor.actorId, user_id);
         const decision = { status: verdict, note, decided_by: actor.actorId, decided_at: clock.now() };
         const row = await decide(trx, id, decision);
         if (row === undefined) {
@@ -68,6 +72,7 @@ export function makeApplications({ database, clock, audit, notifier }: Applicati
     remove: (actor, id) =>
       database.transaction(async (trx) => {
         const before = await existing(trx, id);
+        await standing.assertManages(trx, actor.actorId, before.user_id);
         if (!(await deleteApplication(trx, id))) throw notExist('application');
         const told = { action: 'beta_application.delete', target: `beta_application:${id}` };
         await audit.record(trx, { ...actor, ...told, before });

@@ -1,6 +1,7 @@
 import type { Page } from '../../contract/schemas.ts';
 import { MOST_REPLIES, type TicketStatus } from '../../contract/tickets.ts';
 import type { Audit, AuditEntry } from '../accounts/audit.ts';
+import type { Standing } from '../accounts/standing.ts';
 import type { AdminNotifier, Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -56,11 +57,15 @@ export interface Tickets {
   reply(userId: number, id: number, reply: NewReply): Promise<number>;
   /** @throws not_exist, ticket_closed */
   close(userId: number, id: number): Promise<void>;
-  /** @throws not_exist, ticket_closed, ticket_full, ticket_moved_on */
+  /**
+   * Whoever asks wants an answer, so the rank of the asker does not matter here.
+   *
+   * @throws not_exist, ticket_closed, ticket_full, ticket_moved_on
+   */
   answer(actor: Actor, id: number, reply: NewReply & { readonly internal?: boolean | undefined }): Promise<number>;
-  /** @throws not_exist */
+  /** @throws not_exist, rank_too_low, ticket_moved_on */
   setStatus(actor: Actor, id: number, status: TicketStatus): Promise<void>;
-  /** @throws not_exist */
+  /** @throws not_exist, rank_too_low */
   remove(actor: Actor, id: number): Promise<void>;
 }
 
@@ -70,9 +75,10 @@ export interface TicketParts {
   readonly audit: Audit;
   readonly notifier: Notifier & AdminNotifier;
   readonly ownsTask: OwnsTask;
+  readonly standing: Pick<Standing, 'assertManages'>;
 }
 
-export function makeTickets({ database, clock, audit, notifier, ownsTask }: TicketParts): Tickets {
+export function makeTickets({ database, clock, audit, notifier, ownsTask, standing }: TicketParts): Tickets {
   type Trx = Parameters<typeof addTicket>[0];
 
   const existing = async (db: Parameters<typeof findTicket>[0], id: number, owner?: number): Promise<TicketRow> => {
@@ -146,6 +152,7 @@ export function makeTickets({ database, clock, audit, notifier, ownsTask }: Tick
     setStatus: (actor, id, status) =>
       database.transaction(async (trx) => {
         const ticket = await existing(trx, id);
+        await standing.assertManages(trx, actor.actorId, ticket.user_id);
         if (ticket.status === status) return;
         if (!(await changeStatus(trx, ticket, status, clock.now()))) throw new AppError('ticket_moved_on');
         const told = { action: 'ticket.update', target: `ticket:${id}` };
@@ -155,6 +162,7 @@ export function makeTickets({ database, clock, audit, notifier, ownsTask }: Tick
     remove: (actor, id) =>
       database.transaction(async (trx) => {
         const before = await existing(trx, id);
+        await standing.assertManages(trx, actor.actorId, before.user_id);
         if (!(await deleteTicket(trx, id))) throw notExist('ticket');
         await audit.record(trx, { ...actor, action: 'ticket.delete', target: `ticket:${id}`, before });
       }),
