@@ -164,7 +164,7 @@ export const endSession = endpoint({
 export const makeUserToken = endpoint({
   method: 'POST',
   path: '/api/user/token',
-  summary: 'Make the management access token, voiding the old one',
+  summary: 'Make the management access token, voiding the old one; a new password, role, status or second step ends it',
   tag: 'accounts',
   policy: 'owner',
   envelope: 'api',

@@ -17,6 +17,7 @@ export class Person {
   readonly address: string;
   readonly jar = new Map<string, string>();
   id = 0;
+  #authorization: string | undefined;
 
   constructor(fastify: FastifyInstance, address: string) {
     this.#fastify = fastify;
@@ -36,6 +37,7 @@ export class Person {
       remoteAddress: this.address,
       headers: {
         ...(cookie === '' ? {} : { cookie }),
+        ...(this.#authorization === undefined ? {} : { authorization: this.#authorization }),
         ...(this.id === 0 ? {} : { 'service-api-user': String(this.id) }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
@@ -81,5 +83,14 @@ export class Person {
     const data = await this.ok('POST', '/api/user/login', { username, password });
     if (typeof data.id === 'number') this.id = data.id;
     return data;
+  }
+
+  /** Makes the management access token and answers what sends with it, without the session. */
+  async program(): Promise<Person> {
+    const { access_token } = await this.ok('POST', '/api/user/token');
+    const program = new Person(this.#fastify, this.address);
+    program.id = this.id;
+    program.#authorization = `Bearer ${access_token}`;
+    return program;
   }
 }

@@ -115,11 +115,17 @@ forEachDatabase((_name, open) => {
       const person = await staff('user');
       ended.length = 0;
       await root.ok('PUT', `/api/admin/users/${person.id}`, { display_name: 'Same', status: 1, role: 'user' });
+      const program = await person.program();
+      await root.ok('PUT', `/api/admin/users/${person.id}`, { display_name: 'Same again', status: 1, role: 'user' });
       await person.ok('GET', '/api/user/self');
+      await program.ok('GET', '/api/user/self');
       assert.deepEqual(ended, []);
       await root.ok('PUT', `/api/admin/users/${person.id}`, change);
       await person.fails(401, 'GET', '/api/user/self');
+      await program.fails(401, 'GET', '/api/user/self');
       assert.deepEqual(ended, [person.id]);
+      await root.ok('PUT', `/api/admin/users/${person.id}`, { status: 1 });
+      await program.fails(401, 'GET', '/api/user/self');
     }
   });
 

@@ -51,8 +51,10 @@ export function makeAuthenticator(parts: AuthenticatorParts): Authenticator {
       return { caller: { kind: 'session', userId, role, sessionId: row.id, renewed }, status };
     }
     if (token.startsWith(PREFIX.userToken)) {
-      const row = await findUserToken(database.kysely, hashToken(token));
-      return row && { caller: { kind: 'user-token', userId: row.user_id, role: row.role }, status: row.status };
+      const tokenHash = hashToken(token);
+      const row = await findUserToken(database.kysely, tokenHash);
+      if (row === undefined) return undefined;
+      return { caller: { kind: 'user-token', userId: row.user_id, role: row.role, tokenHash }, status: row.status };
     }
     if (token.startsWith(PREFIX.device)) {
       const row = await parts.deviceTokens?.find(hashToken(token));

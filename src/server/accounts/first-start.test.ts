@@ -50,6 +50,7 @@ forEachDatabase((_name, open, freshUrl) => {
     const database = await open();
     const service = await startService(database);
     const person = await service.person('forgetful');
+    const program = await person.program();
     const ended: number[] = [];
     const { password } = await resetPassword(database, 'forgetful', {
       clock: service.clock,
@@ -57,6 +58,7 @@ forEachDatabase((_name, open, freshUrl) => {
     });
     assert.deepEqual(ended, [person.id]);
     await person.fails(401, 'GET', '/api/user/self');
+    await program.fails(401, 'GET', '/api/user/self');
     await person.fails(200, 'POST', '/api/user/login', { username: 'forgetful', password: 'correct horse battery' });
     await person.logIn('forgetful', password);
     await assert.rejects(resetPassword(database, 'nobody'), { code: 'not_exist' });

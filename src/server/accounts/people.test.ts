@@ -126,19 +126,22 @@ forEachDatabase((_name, open) => {
     assert.deepEqual(await rowOf(person), before);
   });
 
-  it('ends the other sessions, half logins and device sign-ins with a new password', async () => {
+  it('ends the other sessions, half logins, device sign-ins and the management token with a new password', async () => {
     const here = await service.person('careful');
     const thief = service.visitor();
     await thief.logIn('careful');
+    const program = await thief.program();
     const wrong = { password: NEW_PASSWORD, original_password: 'not it at all', display_name: 'Nope' };
     await here.fails(200, 'PUT', '/api/user/self', wrong);
     assert.equal((await thief.ok('GET', '/api/user/self')).display_name, 'careful');
+    await program.ok('GET', '/api/user/self');
     ended.length = 0;
     await here.ok('PUT', '/api/user/self', { password: NEW_PASSWORD, original_password: PASSWORD });
     await here.ok('GET', '/api/user/self');
     await thief.fails(401, 'GET', '/api/user/self');
+    await program.fails(401, 'GET', '/api/user/self');
     assert.deepEqual(ended, [here.id]);
-    assert.deepEqual(told, [`${here.id} Your password was changed`]);
+    assert.deepEqual(told, [`${here.id} A management access token was made`, `${here.id} Your password was changed`]);
     await thief.fails(200, 'POST', '/api/user/login', { username: 'careful', password: PASSWORD });
     await service.visitor().logIn('careful', NEW_PASSWORD);
   });

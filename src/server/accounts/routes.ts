@@ -89,7 +89,7 @@ export function addAccountRoutes(routes: Routes, { accounts, cookies }: AccountR
   });
 
   routes.add(lines.makeUserToken, async ({ caller, request }) =>
-    ok({ access_token: await userTokens.renew(caller.userId, traceOf(request)) }),
+    ok({ access_token: await userTokens.renew(caller, traceOf(request)) }),
   );
 
   routes.add(lines.setUpTwoFactor, async ({ caller }) => {

@@ -7,8 +7,8 @@ const TEXTS = {
   password: {
     title: { en: 'Your password was changed', 'zh-CN': '您的密码已更改' },
     content: {
-      en: 'All other sessions and devices were signed out. If this was not you, ask the administrator to reset it.',
-      'zh-CN': '其他会话和设备均已退出登录。如果不是您本人操作，请联系管理员重置密码。',
+      en: 'All other sessions and devices were signed out, and your management access token has ended. If this was not you, ask the administrator to reset it.',
+      'zh-CN': '其他会话和设备均已退出登录，管理访问令牌已失效。如果不是您本人操作，请联系管理员重置密码。',
     },
   },
   'two-factor-on': {

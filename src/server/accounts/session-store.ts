@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Page } from '../../contract/schemas.ts';
 import { prepare } from '../platform/db/prepared.ts';
-import type { Role } from '../platform/http/caller.ts';
+import type { AccountCaller, Role } from '../platform/http/caller.ts';
 import type { Tables } from '../tables.ts';
 
 type Executor = Kysely<Tables>;
@@ -107,6 +107,21 @@ export const putUserToken = (db: Executor, userId: number, hash: string, now: nu
     .values({ user_id: userId, hash, created_at: now })
     .onConflict((conflict) => conflict.column('user_id').doUpdateSet({ hash, created_at: now }))
     .execute();
+
+export const deleteUserToken = (db: Executor, userId: number): Promise<unknown> =>
+  db.deleteFrom('user_tokens').where('user_id', '=', userId).execute();
+
+/** Whether a session or a management access token was not ended since it was read. */
+export async function stillOpens(
+  db: Executor,
+  caller: Extract<AccountCaller, { kind: 'session' | 'user-token' }>,
+): Promise<boolean> {
+  const found =
+    caller.kind === 'session'
+      ? db.selectFrom('sessions').select('user_id').where('id', '=', caller.sessionId)
+      : db.selectFrom('user_tokens').select('user_id').where('hash', '=', caller.tokenHash);
+  return (await found.executeTakeFirst())?.user_id === caller.userId;
+}
 
 const standing = prepare<Tables, { id: number }>()((db, p) =>
   db.selectFrom('accounts').select(['role', 'status']).where('id', '=', p('id')),

@@ -171,7 +171,7 @@ forEachDatabase((_name, open) => {
     }
   });
 
-  it('ends the other sessions and device sign-ins when two-step is turned on or off', async () => {
+  it('ends the other sessions, device sign-ins and the management token when two-step is turned on or off', async () => {
     const username = `watched-${count++}`;
     const ended: number[] = [];
     const watched = await startService(service.database, {
@@ -180,20 +180,25 @@ forEachDatabase((_name, open) => {
     });
     const [here, there] = [await watched.person(username), watched.visitor()];
     await there.logIn(username);
+    const program = await there.program();
     const { secret } = await here.ok<{ secret: string }>('POST', '/api/user/2fa/setup');
     await there.ok('GET', '/api/user/self');
     const totp = new TOTP({ secret: Secret.fromBase32(secret) });
     const code = () => totp.generate({ timestamp: service.clock.now() });
     await here.fails(200, 'POST', '/api/user/2fa/enable', { code: '000000' });
     await there.ok('GET', '/api/user/self');
+    await program.ok('GET', '/api/user/self');
     const enabled = await Promise.all([1, 2, 3].map(() => here.send('POST', '/api/user/2fa/enable', { code: code() })));
     assert.equal(enabled.filter((answer) => answer.body.success).length, 1);
     await here.ok('GET', '/api/user/self');
     await there.fails(401, 'GET', '/api/user/self');
+    await program.fails(401, 'GET', '/api/user/self');
     assert.deepEqual(ended, [here.id]);
     await here.fails(200, 'POST', '/api/user/2fa/setup');
+    const another = await here.program();
     service.clock.advance(2 * STEP_MS);
     await here.ok('POST', '/api/user/2fa/disable', { code: code() });
+    await another.fails(401, 'GET', '/api/user/self');
     assert.deepEqual(ended, [here.id, here.id]);
     assert.deepEqual(Object.keys(await watched.visitor().logIn(username)).length, 4);
     await watched.fastify.close();

@@ -129,11 +129,12 @@ export default {
   security: {
     title: 'Security',
     password: 'Password',
-    passwordText: 'Changing it signs out your other sessions and devices.',
+    passwordText: 'Changing it signs out your other sessions and devices and ends your management access token.',
     original: 'Present password',
     next: 'New password',
     change: 'Change password',
-    changed: 'The password was changed. Other sessions and devices were signed out.',
+    changed:
+      'The password was changed. Other sessions and devices were signed out, and the management access token has ended.',
     twoStep: 'Two-step verification',
     on: 'on',
     off: 'off',
@@ -157,7 +158,8 @@ export default {
     endSession: 'End',
     ended: 'The session was ended.',
     access: 'Management access token',
-    accessText: 'For scripts that call the management API in your name. A new one voids the old one.',
+    accessText:
+      'For scripts that call the management API in your name. A new one voids the old one; a change of your password or two-step verification ends it.',
     makeAccess: 'Make a token',
     accessTitle: 'Your management access token',
     accessOnce: 'It is not shown again. Send it as “Authorization: Bearer …” with the header {{header}}: {{id}}.',

@@ -13,7 +13,7 @@ export type AccountCaller =
       /** The session's end has just been moved: the cookie's should move with it. */
       readonly renewed?: boolean;
     }
-  | { readonly kind: 'user-token'; readonly userId: number; readonly role: Role }
+  | { readonly kind: 'user-token'; readonly userId: number; readonly role: Role; readonly tokenHash: string }
   | { readonly kind: 'device'; readonly userId: number; readonly role: Role; readonly authorizationId: number };
 
 /** A program, by an `sk-` token or the llm_token of a device sign-in: both are rows of `tokens`. */
