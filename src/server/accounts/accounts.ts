@@ -105,6 +105,7 @@ export function makeAccounts(parts: AccountsParts): Accounts {
     database,
     clock,
     passwords,
+    budgets,
     logins,
     quota,
     audit,

@@ -5,11 +5,16 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Every budget of guesses, and of messages that cost money. Windows begin with their first use. */
+/** Every budget of guesses, of what strangers may make, and of messages that cost money. Windows begin with their first use. */
 const RULES = {
   /** Wrong passwords, by account (whatever name it was called by) and by address, over every way to log in. */
   passwordsOfAccount: { name: 'password-account', points: 10, durationSeconds: 15 * MINUTE },
   passwordsOfAddress: { name: 'password-address', points: 30, durationSeconds: 15 * MINUTE },
+  /**
+   * Registrations, by address, the refused ones too: each costs a hash and a row, or tells whether a name is taken. An
+   * office or a class behind one address registers within it; whoever needs more at once has the administrator.
+   */
+  registrationsOfAddress: { name: 'registration-address', points: 100, durationSeconds: HOUR },
   /** Wrong second steps, over all pending logins and settings of an account. */
   codesOfAccount: { name: 'second-step-account', points: 10, durationSeconds: HOUR },
   phoneSendsOfAccount: { name: 'phone-account', points: 3, durationSeconds: HOUR },

@@ -164,6 +164,27 @@ forEachDatabase((_name, open) => {
     service.clock.advance(QUARTER_MS);
   });
 
+  it('lets an address register a hundred times an hour, whatever comes of it', async () => {
+    const address = '10.98.0.1';
+    const accounts = async () => (await service.database.kysely.selectFrom('accounts').select('id').execute()).length;
+    const register = (username: string, from = address) =>
+      service.visitor(from).send('POST', '/api/user/register', { username, password: PASSWORD });
+    const names = ['first-here', ...Array.from({ length: 105 }, () => 'ada')];
+    const answers = await Promise.all(names.map((name) => register(name)));
+    assert.equal(answers.filter((answer) => answer.status === 200).length, 100);
+    const made = await accounts();
+    const refused = await register('one-too-many');
+    assert.equal(refused.status, 429);
+    assert.deepEqual(Object.keys(refused.body).sort(), ['message', 'success']);
+    assert.equal(refused.body.success, false);
+    const seconds = Number(refused.headers['retry-after']);
+    assert.ok(seconds > 3500 && seconds <= 3600, String(seconds));
+    assert.equal(await accounts(), made);
+    assert.equal((await register('from-elsewhere', '10.98.0.2')).body.success, true);
+    service.clock.advance(seconds * 1000);
+    assert.equal((await register('one-too-many')).body.success, true);
+  });
+
   it('keeps a /64 of IPv6 to one budget', async () => {
     let evaluated = 0;
     for (let round = 0; round < 34; round++) {

@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { Page } from '../../contract/schemas.ts';
+import { addressKey } from '../platform/address.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { isUniqueViolation } from '../platform/db/dialect.ts';
@@ -9,6 +10,7 @@ import type { Quota } from '../quota/quota.ts';
 import type { Tables } from '../tables.ts';
 import type { Audit, AuditEntry } from './audit.ts';
 import { findBindings } from './binding-store.ts';
+import type { Budgets } from './budgets.ts';
 import type { EndLogins } from './ending.ts';
 import type { Logins } from './logins.ts';
 import type { Passwords } from './passwords.ts';
@@ -62,8 +64,16 @@ export interface SelfChange {
 }
 
 export interface People {
-  /** @throws registration_closed, username_taken, email_taken, unavailable */
-  register(person: Omit<NewPerson, 'role' | 'quota' | 'displayName'>): Promise<{ id: number; username: string }>;
+  /**
+   * For anybody who asks.
+   *
+   * @param address of the client, whose budget it spends
+   * @throws registration_closed, username_taken, email_taken, rate_limit_exceeded, unavailable
+   */
+  register(
+    person: Omit<NewPerson, 'role' | 'quota' | 'displayName'>,
+    address: string,
+  ): Promise<{ id: number; username: string }>;
   /** Makes an account; `also` runs in the same transaction. @throws username_taken, email_taken */
   make(person: NewPerson, also?: (trx: Trx, id: number) => Promise<void>): Promise<number>;
   /** @throws not_exist */
@@ -77,6 +87,7 @@ export interface PeopleParts {
   readonly database: Database<Tables>;
   readonly clock: Clock;
   readonly passwords: Passwords;
+  readonly budgets: Budgets;
   readonly logins: Logins;
   readonly quota: Quota;
   readonly audit: Audit;
@@ -183,8 +194,9 @@ export function makePeople(parts: PeopleParts): People {
 
   return {
     make,
-    async register({ username, password, email }) {
+    async register({ username, password, email }, address) {
       if (parts.registration === 'closed') throw new AppError('registration_closed');
+      await parts.budgets.registrationsOfAddress.spend(addressKey(address));
       const id = await make({ username, password, email, role: 'user', quota: parts.newUserQuota });
       return { id, username };
     },

@@ -72,4 +72,18 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal((await two.visitor('10.3.0.1').send('POST', '/api/user/login', right)).status, 429);
     await close();
   });
+
+  it('shares one budget of registrations', async () => {
+    const { one, two, close } = await startTwo();
+    await one.visitor().register('taken-name');
+    const body = { username: 'taken-name', password: PASSWORD };
+    const answers = await Promise.all(
+      Array.from({ length: 120 }, (_, index) =>
+        (index % 2 === 0 ? one : two).visitor('10.4.0.1').send('POST', '/api/user/register', body),
+      ),
+    );
+    assert.equal(answers.filter((answer) => answer.status === 200).length, 100);
+    await two.visitor('10.4.0.1').fails(429, 'POST', '/api/user/register', { ...body, username: 'free-name' });
+    await close();
+  });
 });

@@ -23,9 +23,9 @@ export function addAccountRoutes(routes: Routes, { accounts, cookies }: AccountR
   addSettingsRoutes(routes, accounts);
   const { people, logins, sessions, tokens, twoFactors, userTokens } = accounts;
 
-  routes.add(lines.register, async ({ body }) => {
+  routes.add(lines.register, async ({ body, request }) => {
     const { username, password, email } = body;
-    return ok(await people.register({ username, password, email }));
+    return ok(await people.register({ username, password, email }, request.address));
   });
 
   routes.add(lines.login, async ({ body, request, reply }) => {
