@@ -1,10 +1,11 @@
-import type { Readable } from 'node:stream';
+import { finished, type Readable } from 'node:stream';
 import type { Channel, Channels } from '../channels/channels.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { type Outbound, OutboundError, type OutboundResponse } from '../platform/outbound/outbound.ts';
 import { fromBytes, isSingleRange } from './byte-range.ts';
 import type { VendorCalls } from './calls.ts';
+import type { Downloads } from './downloads.ts';
 import { artifactOf } from './faces/unified.ts';
 import type { InlineFiles } from './inline-files.ts';
 import type { Renewals } from './renewals.ts';
@@ -49,6 +50,7 @@ export interface ContentParts {
   readonly calls: VendorCalls;
   readonly renewals: Renewals;
   readonly inlineFiles: InlineFiles;
+  readonly downloads: Downloads;
   readonly log: Log;
 }
 
@@ -59,9 +61,26 @@ export class Contents {
     this.#parts = parts;
   }
 
-  /** Throws `task_not_completed`, `content_not_found` or `content_unavailable`. */
+  /**
+   * Holds one of the owner's places until the body has ended, whoever reads it.
+   *
+   * Throws `task_not_completed`, `content_not_found`, `content_unavailable` or `rate_limit_exceeded`.
+   */
   async open(task: Task, wish: ContentWish): Promise<Content> {
     if (task.status !== 'SUCCESS') throw new AppError('task_not_completed', { params: { status: task.status } });
+    const leave = this.#parts.downloads.enter(task.user_id);
+    try {
+      const content = await this.#find(task, wish);
+      // Fires too where the body has broken before it got here.
+      finished(content.body, leave);
+      return content;
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  async #find(task: Task, wish: ContentWish): Promise<Content> {
     const channel = task.channel_id === null ? undefined : await this.#parts.channels.byId(task.channel_id);
     if (channel === undefined || task.handle === null) throw new AppError('content_not_found');
     const answer = await this.#fetch(task, channel, wish);

@@ -12,6 +12,7 @@ import { TaskAdminStore } from './admin-store.ts';
 import { Attempts } from './attempts.ts';
 import { VendorCalls } from './calls.ts';
 import { Contents } from './content.ts';
+import { Downloads } from './downloads.ts';
 import { Endings } from './endings.ts';
 import { Idempotency } from './idempotency.ts';
 import { InlineFiles } from './inline-files.ts';
@@ -70,7 +71,8 @@ export function makeVideo(routes: Routes, parts: VideoParts): Video {
   const renewals = new Renewals({ store, channels, vendors, calls, clock, log, stopping });
   const reader = new TaskReader({ store, looks, renewals, vendors, clock, stopping });
   const inlineFiles = new InlineFiles({ vendors, calls, stopping });
-  const contents = new Contents({ outbound, channels, vendors, calls, renewals, inlineFiles, log });
+  const downloads = new Downloads();
+  const contents = new Contents({ outbound, channels, vendors, calls, renewals, inlineFiles, downloads, log });
   const adminStore = new TaskAdminStore(database);
   const attempts = new Attempts(adminStore, clock, log);
   const submitter = new Submitter({ ...parts, store, calls, endings, attempts });
