@@ -30,16 +30,16 @@ export const insertRefresh = (db: Executor, row: Omit<RefreshRow, 'used_at'>): P
     .values({ ...row, used_at: null })
     .execute();
 
-/** A refresh_token with the account behind it; `user_id` is null where the device was ended. */
+/** A refresh_token with the account behind it and when that approved; both are null where the device was ended. */
 export const findRefresh = (
   db: Executor,
   hash: string,
-): Promise<(RefreshRow & { readonly user_id: number | null }) | undefined> =>
+): Promise<(RefreshRow & { readonly user_id: number | null; readonly approved_at: number | null }) | undefined> =>
   db
     .selectFrom('device_refresh_tokens')
     .leftJoin('device_authorizations', 'device_authorizations.id', 'device_refresh_tokens.authorization_id')
     .selectAll('device_refresh_tokens')
-    .select('device_authorizations.user_id')
+    .select(['device_authorizations.user_id', 'device_authorizations.created_at as approved_at'])
     .where('hash', '=', hash)
     .executeTakeFirst();
 

@@ -27,7 +27,7 @@ import type { EndDevices } from './ending.ts';
 import type { DeviceLimits } from './limits.ts';
 import { reuseNotice } from './notices.ts';
 import { codeOf, findPoll } from './poll-store.ts';
-import { TOMBSTONE_MS } from './states.ts';
+import { AUTHORIZATION_MS, TOMBSTONE_MS } from './states.ts';
 import { type ApprovedCode, isComplete, judgePoll } from './token-checks.ts';
 
 type Trx = Transaction<Tables>;
@@ -124,7 +124,7 @@ export function makeDevices(parts: DeviceParts): Devices {
       user_agent: code.user_agent,
       ...access,
       llm_token_id: llm.id,
-      created_at: now,
+      created_at: code.decided_at,
       last_used_at: now,
       last_address: from.address,
     });
@@ -151,6 +151,13 @@ export function makeDevices(parts: DeviceParts): Devices {
         await notifier.notify(trx, reuseNotice({ id, userId, clientName, registeredName }));
         await auditEnd(trx, ended, 'device.refresh-reuse', from);
       }
+    });
+
+  /** The year is over: whoever holds the tokens has to be approved anew. */
+  const endForGood = (authorizationId: number, from: Origin): Promise<void> =>
+    database.transaction(async (trx) => {
+      for (const ended of await endDevices(trx, { id: authorizationId }))
+        await auditEnd(trx, ended, 'device.year-over', from);
     });
 
   const whose = async (token: string): Promise<Which | undefined> => {
@@ -185,20 +192,26 @@ export function makeDevices(parts: DeviceParts): Devices {
       const row = await findRefresh(kysely, hash);
       const now = clock.now();
       if (row === undefined || row.client_id !== client.id) throw new AppError('refresh_token_invalid');
-      const { user_id: userId, authorization_id: id } = row;
-      if (userId === null) throw new AppError('refresh_token_spent');
+      const { user_id: userId, approved_at: approvedAt, authorization_id: id } = row;
+      if (userId === null || approvedAt === null) {
+        // Whoever asks again after the year hears the same again.
+        const ranOut = row.used_at === null && row.expires_at <= now;
+        throw new AppError(ranOut ? 'refresh_token_expired' : 'refresh_token_spent');
+      }
       if (row.used_at !== null) {
         if (now - row.used_at > parts.reuseWindowMs) await endChain(id, from);
         throw new AppError('refresh_token_spent');
       }
-      if (row.expires_at <= now) throw new AppError('refresh_token_expired');
+      const lastsUntil = approvedAt + AUTHORIZATION_MS;
+      if (lastsUntil <= now) await endForGood(id, from);
+      if (Math.min(row.expires_at, lastsUntil) <= now) throw new AppError('refresh_token_expired');
       return database.transaction(async (trx) => {
         if ((await standing.hold(trx, userId)) === undefined) throw new AppError('refresh_token_spent');
         if (!(await takeRefresh(trx, hash, now))) throw new AppError('refresh_token_spent');
         const { pair, access, refresh } = newPair(
           now,
-          now + ACCESS_TOKEN_SECONDS * 1000,
-          now + REFRESH_TOKEN_SECONDS * 1000,
+          Math.min(now + ACCESS_TOKEN_SECONDS * 1000, lastsUntil),
+          Math.min(now + REFRESH_TOKEN_SECONDS * 1000, lastsUntil),
         );
         const use = { last_used_at: now, last_address: from.address };
         if (!(await renewAuthorization(trx, id, { ...access, ...use }))) throw new AppError('refresh_token_spent');

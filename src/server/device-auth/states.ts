@@ -5,6 +5,12 @@ import type { CodeRow } from './code-store.ts';
 /** How long a code that came to an end, or an approval nobody collected, still tells what happened. */
 export const TOMBSTONE_MS = 24 * 60 * 60_000;
 
+/**
+ * How long a sign-in may be renewed, from its approval on (OWASP ASVS 5.0, 10.4.8): a stolen chain of refresh_tokens has an
+ * end too.
+ */
+export const AUTHORIZATION_MS = 365 * 24 * 60 * 60_000;
+
 /** The state of a record now; the one place where `expired` is decided. */
 export function stateOf(code: Pick<CodeRow, 'status' | 'expires_at'> | undefined, now: number): DeviceStatus {
   if (code === undefined) return 'invalid';

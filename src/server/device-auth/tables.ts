@@ -52,6 +52,7 @@ export interface DeviceAuthTables {
     access_expires_at: number;
     refresh_expires_at: number;
     llm_token_id: number;
+    /** When the person approved; what the end of it all counts from. */
     created_at: number;
     last_used_at: number;
     last_address: string;

@@ -41,9 +41,13 @@ export const judgePoll = (poll: Poll): ErrorCode | undefined =>
 
 export type ApprovedCode = CodeRow & {
   readonly user_id: number;
+  readonly decided_at: number;
   readonly access_expires_at: number;
   readonly refresh_expires_at: number;
 };
 
 export const isComplete = (code: CodeRow): code is ApprovedCode =>
-  code.user_id !== null && code.access_expires_at !== null && code.refresh_expires_at !== null;
+  code.user_id !== null &&
+  code.decided_at !== null &&
+  code.access_expires_at !== null &&
+  code.refresh_expires_at !== null;
