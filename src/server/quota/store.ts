@@ -69,8 +69,14 @@ const addEntries = prepareInsert<Tables, Entry>('ledger', [
   'note',
   'created_at',
 ]);
-const limitOf = prepare<Tables, { token: number }>()((db, p) =>
-  db.selectFrom('token_limits').select('quota_limit').where('token_id', '=', p('token')),
+/** A limit is set alone and heeded together: between this and the commit nobody sets the limit of that token. */
+const limitOf = prepare<Tables, { token: number }>()((db, p, dialect) =>
+  dialect === 'sqlite'
+    ? db.selectFrom('token_limits').select('quota_limit').where('token_id', '=', p('token'))
+    : db.selectNoFrom(sql<number | null>`token_limit_in_turn(${p('token')}, false)`.as('quota_limit')),
+);
+const setAlone = prepare<Tables, { token: number }>()((db, p) =>
+  db.selectNoFrom(sql<number | null>`token_limit_in_turn(${p('token')}, true)`.as('quota_limit')),
 );
 const takeFromToken = prepare<Tables, { token: number; amount: number }>()((db, p) =>
   db
@@ -208,15 +214,23 @@ export class QuotaStore {
 
   /** True when the token has no limit, or room for the amount, which is then taken. */
   async takeFromToken(trx: Trx, token: number, amount: number): Promise<boolean> {
-    if ((await limitOf.first(trx, { token })) === undefined) return true;
+    if (!(await this.#isLimited(trx, token))) return true;
     return (await takeFromToken.changes(trx, { token, amount })) === 1;
   }
 
   async changeTokenUse(trx: Trx, token: number, amount: number): Promise<void> {
+    // An update alone would overlook a limit being set, which counts the reservation that is ending as open.
+    if (this.#database.dialect === 'postgres' && !(await this.#isLimited(trx, token))) return;
     await changeTokenUse.changes(trx, { token, amount });
   }
 
+  async #isLimited(trx: Trx, token: number): Promise<boolean> {
+    return ((await limitOf.first(trx, { token }))?.quota_limit ?? null) !== null;
+  }
+
   async limitToken(trx: Trx, token: number, limit: number | undefined): Promise<void> {
+    // Whoever reserved or ended without regard to this limit is done before the open reservations are counted.
+    if (this.#database.dialect === 'postgres') await setAlone.first(trx, { token });
     if (limit === undefined) {
       await trx.deleteFrom('token_limits').where('token_id', '=', token).execute();
       return;

@@ -114,4 +114,26 @@ export const quotaMigrations: readonly Migration[] = [
       await trx.schema.createIndex('holds_by_token').on('holds').column('token_id').execute();
     },
   },
+  {
+    id: '0012-token-limit-turns',
+    async up(trx, { name }) {
+      // SQLite has one writer at a time, and with it all turns there are.
+      if (name === 'sqlite') return;
+      // One call instead of two statements. Each query of a volatile function has a snapshot of its own ("Function
+      // Volatility Categories" in PostgreSQL's manual): what it reads is what there is once it has the lock. Among
+      // locks of two numbers 1 stands for token limits; tokens that share a second number only wait for each other.
+      await sql`
+        create function token_limit_in_turn(token bigint, alone boolean) returns bigint
+        language plpgsql volatile as $$
+        begin
+          if alone then
+            perform pg_advisory_xact_lock(1, (token % 2147483648)::integer);
+          else
+            perform pg_advisory_xact_lock_shared(1, (token % 2147483648)::integer);
+          end if;
+          return (select quota_limit from token_limits where token_id = token);
+        end
+        $$`.execute(trx);
+    },
+  },
 ];
