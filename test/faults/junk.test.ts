@@ -130,6 +130,8 @@ describe('junk in submits', () => {
     let service: VideoService;
     before(async () => {
       service = await startVideoService(await freshUrl(), { sandbox: { keepRequests: 0 } });
+      // What Kling takes where a body, in its own format, names no model.
+      await service.addChannel('kling', ['kling-v1']);
     });
     after(() => service.stop());
 
