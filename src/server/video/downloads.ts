@@ -1,10 +1,10 @@
 import { AppError } from '../platform/errors.ts';
 
 /**
- * Downloads of one account under way at once, in one process. The door out has places for 256 foreign hosts' answers in
- * all, so eight accounts would have to conspire to fill it; a browser asks for six files at once, a script seldom for more.
+ * Downloads of one account under way at once, in one process. A script that fetches a day's work takes fifty at a time; the
+ * door out has places for 256 foreign hosts' answers, so that four accounts would have to conspire to fill it.
  */
-export const DOWNLOADS_AT_ONCE = 32;
+export const DOWNLOADS_AT_ONCE = 64;
 
 /** A place comes free when any of the downloads ends, which may be at once or, for one that stands still, in a minute. */
 const RETRY_SECONDS = 10;
