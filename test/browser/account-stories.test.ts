@@ -4,7 +4,7 @@ import { Secret, TOTP } from 'otpauth';
 import type { Page } from 'playwright-core';
 import { CLI_CLIENT } from '../../src/contract/cli-client.ts';
 import { PASSWORD } from '../accounts/person.ts';
-import { type BrowserRig, openBrowserRig, settle, signIn } from './browser.ts';
+import { type BrowserRig, holds, openBrowserRig, settle, signIn } from './browser.ts';
 import { chromiumPath } from './chromium.ts';
 import { WORDS } from './words.ts';
 
@@ -151,7 +151,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
         .getByRole('link', { name: /Colours/ })
         .click();
       await page.waitForURL(new RegExp(`/tickets/${id}$`));
-      await page.waitForFunction(`!document.title.startsWith('(')`);
+      await holds(page, `!document.title.startsWith('(')`);
       await page.context().close();
     });
 

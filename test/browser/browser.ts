@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -103,4 +104,16 @@ export async function signIn(page: Page, username: string, password: string): Pr
   await page.locator('input[autocomplete=current-password]').fill(password);
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/studio/);
+}
+
+/**
+ * Waits until an expression is true in the page. Playwright's own wait evaluates it from within the page when it has to look
+ * again, which the page's content security policy forbids.
+ */
+export async function holds(page: Page, expression: string): Promise<void> {
+  const endsAt = Date.now() + 30_000;
+  while ((await page.evaluate(expression)) !== true) {
+    assert.ok(Date.now() < endsAt, `never true: ${expression}`);
+    await page.waitForTimeout(50);
+  }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { PASSWORD } from '../accounts/person.ts';
-import { type BrowserRig, openBrowserRig, settle, signIn } from './browser.ts';
+import { type BrowserRig, holds, openBrowserRig, settle, signIn } from './browser.ts';
 import { chromiumPath } from './chromium.ts';
 import { WORDS } from './words.ts';
 
@@ -60,12 +60,12 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
       // Seeking works: the file is served in ranges.
       const video = page.locator('video');
       await video.waitFor();
-      await page.waitForFunction(`document.querySelector('video').readyState >= 1`);
+      await holds(page, `document.querySelector('video')?.readyState >= 1`);
       await page.evaluate(`document.querySelector('video').currentTime = 2`);
-      await page.waitForFunction(`document.querySelector('video').currentTime >= 1.9`);
+      await holds(page, `document.querySelector('video')?.currentTime >= 1.9`);
       await page.getByRole('link', { name: studio.reuse }).click();
       await page.waitForURL(/\/studio/);
-      await page.waitForFunction(`document.querySelector('textarea').value === 'A paper boat in the rain'`);
+      await holds(page, `document.querySelector('textarea')?.value === 'A paper boat in the rain'`);
       await page.context().close();
     });
 
