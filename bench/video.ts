@@ -1,4 +1,4 @@
-import { cpuSeconds, load, memoryMb } from './load.ts';
+import { cpuSeconds, type LoadResult, load, memoryMb } from './load.ts';
 import { startScript, startService } from './processes.ts';
 import { postBytes, type RawLoadResult, rawLoad } from './raw-load.ts';
 
@@ -46,20 +46,11 @@ try {
   await upstream.stop();
 }
 
-interface Figures {
-  readonly requests: number;
-  readonly perSecond: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly failures: number;
-  readonly firstFailure?: string;
-}
-
-function inMs(result: RawLoadResult): Figures {
+function inMs(result: RawLoadResult): LoadResult {
   return { ...result, p50Ms: result.p50Us / 1_000, p99Ms: result.p99Us / 1_000 };
 }
 
-async function measured(name: string, pid: number, run: () => Promise<Figures>): Promise<void> {
+async function measured(name: string, pid: number, run: () => Promise<LoadResult>): Promise<void> {
   const before = cpuSeconds(pid);
   const result = await run();
   const cpu = ((cpuSeconds(pid) - before) / result.requests) * 1e6;
