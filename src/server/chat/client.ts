@@ -115,10 +115,11 @@ export class Client {
  * event anew, which takes longer than everything else that is done with an event.
  */
 function toChunk(data: Buffer | string): Buffer {
-  const size = Buffer.byteLength(data).toString(16);
-  const head = size.length + 2;
-  const chunk = Buffer.allocUnsafe(head + Buffer.byteLength(data) + 2);
-  chunk.write(`${size}\r\n`, 'latin1');
+  const length = Buffer.byteLength(data);
+  const size = `${length.toString(16)}\r\n`;
+  const head = size.length;
+  const chunk = Buffer.allocUnsafe(head + length + 2);
+  chunk.write(size, 'latin1');
   if (typeof data === 'string') chunk.write(data, head);
   else chunk.set(data, head);
   chunk.write('\r\n', chunk.length - 2, 'latin1');

@@ -34,16 +34,8 @@ export function assertAmount(amount: number): void {
 }
 
 /** Those with the same key together, in their order; no group is empty. */
-export function groupBy<T>(all: readonly T[], keyOf: (each: T) => unknown): Iterable<readonly [T, ...T[]]> {
-  const groups = new Map<unknown, [T, ...T[]]>();
-  for (const each of all) {
-    const key = keyOf(each);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [each]);
-    else group.push(each);
-  }
-  return groups.values();
-}
+export const groupBy = <T>(all: readonly T[], keyOf: (each: T) => unknown): Iterable<readonly [T, ...T[]]> =>
+  Map.groupBy(all, keyOf).values() as Iterable<[T, ...T[]]>;
 
 export function sumOf<T>(all: readonly T[], amountOf: (each: T) => number): number {
   let sum = 0;

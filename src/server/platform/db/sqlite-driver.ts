@@ -30,9 +30,8 @@ export class SqliteDriver implements Driver {
       -- a held lock is waited for outside SQLite, where the process can go on meanwhile
       pragma busy_timeout = 0;
     `);
-    const reader = new SqliteReader(file);
-    this.#reader = reader;
-    this.#commits = new GroupCommit(this.#writer.database, { ...options, beforeCommit: () => reader.renew() });
+    this.#reader = new SqliteReader(file);
+    this.#commits = new GroupCommit(this.#writer.database, { ...options, beforeCommit: this.#reader.renew });
   }
 
   async init(): Promise<void> {}
