@@ -8,7 +8,7 @@ const UserRow = Type.Object({
   username: Type.String(),
   display_name: Type.String(),
   email: Type.String(),
-  role: Type.String(),
+  role: RoleName,
   status: Type.Integer(),
   quota: Type.Integer(),
   used_quota: Type.Integer(),

@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { ROLES } from './roles.ts';
 
 /** Text people read beside other people's: no control characters, no line or direction overrides. */
 export const PLAIN = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*$';
@@ -9,7 +10,7 @@ export const DisplayName = Type.String({ minLength: 1, maxLength: 60, pattern: P
 const EMAIL = '[^@\\s\\u0000-\\u001f\\u007f]{1,64}@[^@\\s\\u0000-\\u001f\\u007f]{1,190}';
 /** Empty takes the address away. */
 export const EmailOrNone = Type.String({ maxLength: 254, pattern: `^(?:${EMAIL})?$` });
-export const RoleName = Type.Union([Type.Literal('user'), Type.Literal('admin'), Type.Literal('root')]);
+export const RoleName = Type.Enum([...ROLES]);
 /** 1 enabled, 2 disabled. */
 export const Status = Type.Union([Type.Literal(1), Type.Literal(2)]);
 export const Code = Type.String({ minLength: 1, maxLength: 64, description: 'a TOTP code or a backup code' });

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { Code, DisplayName, EmailOrNone, Password, Phone, PLAIN, Time, Username } from './account-fields.ts';
+import { Code, DisplayName, EmailOrNone, Password, Phone, PLAIN, RoleName, Time, Username } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
 
@@ -8,7 +8,7 @@ const LoggedIn = Type.Object({
   id: Type.Integer(),
   username: Type.String(),
   display_name: Type.String(),
-  role: Type.String(),
+  role: RoleName,
 });
 const SecondStep = Type.Object({ require_2fa: Type.Literal(true) });
 
@@ -73,7 +73,7 @@ export const getSelf = endpoint({
       username: Type.String(),
       display_name: Type.String(),
       email: Type.String({ description: 'empty: none' }),
-      role: Type.String(),
+      role: RoleName,
       status: Type.Integer({ description: '1 enabled, 2 disabled' }),
       quota: Type.Integer({ description: 'the wallet now, reservations already taken' }),
       used_quota: Type.Integer({ description: 'settled' }),

@@ -1,7 +1,9 @@
+import type { Role } from '../../contract/roles.ts';
+import { mayManage } from '../../contract/roles.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError, invalid, notExist } from '../platform/errors.ts';
-import type { AccountCaller, Role } from '../platform/http/caller.ts';
+import type { AccountCaller } from '../platform/http/caller.ts';
 import { randomText } from '../platform/secrets.ts';
 import type { Quota } from '../quota/quota.ts';
 import type { Tables } from '../tables.ts';
@@ -9,7 +11,6 @@ import type { Audit } from './audit.ts';
 import type { EndLogins } from './ending.ts';
 import type { Passwords } from './passwords.ts';
 import { type NewPerson, type People, type Trace, toEmail, unlessTaken } from './people.ts';
-import { mayManage } from './rank.ts';
 import type { SecurityNotices } from './security-notices.ts';
 import {
   type Account,

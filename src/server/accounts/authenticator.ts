@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { outranks } from '../../contract/roles.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError } from '../platform/errors.ts';
@@ -6,7 +7,6 @@ import type { AccountCaller, Authenticator, Credentials, ModelCaller } from '../
 import { hashToken } from '../platform/secrets.ts';
 import type { Tables } from '../tables.ts';
 import type { LastUse } from './last-use.ts';
-import { outranks } from './rank.ts';
 import { findStanding, findUserToken } from './session-store.ts';
 import type { Sessions } from './sessions.ts';
 import { ENABLED } from './store.ts';

@@ -1,11 +1,12 @@
 import type { Transaction } from 'kysely';
+import type { Role } from '../../contract/roles.ts';
 import type { Page } from '../../contract/schemas.ts';
 import { addressKey } from '../platform/address.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { isUniqueViolation } from '../platform/db/dialect.ts';
 import { AppError, invalid, notExist } from '../platform/errors.ts';
-import type { AccountCaller, Role } from '../platform/http/caller.ts';
+import type { AccountCaller } from '../platform/http/caller.ts';
 import type { Quota } from '../quota/quota.ts';
 import type { Tables } from '../tables.ts';
 import type { Audit, AuditEntry } from './audit.ts';

@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely';
+import type { Role } from '../../contract/roles.ts';
 import type { Page } from '../../contract/schemas.ts';
 import { prepare } from '../platform/db/prepared.ts';
-import type { AccountCaller, Role } from '../platform/http/caller.ts';
+import type { AccountCaller } from '../platform/http/caller.ts';
 import type { Tables } from '../tables.ts';
 
 type Executor = Kysely<Tables>;

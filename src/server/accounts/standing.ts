@@ -1,8 +1,8 @@
 import type { Transaction } from 'kysely';
+import { mayManage } from '../../contract/roles.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Tables } from '../tables.ts';
-import { mayManage } from './rank.ts';
 import { type Account, ENABLED, findAccount, listAdministrators, lockAccount } from './store.ts';
 
 /** Whether an account may act, and on whom, asked by other capabilities. Accounts that are disabled or gone are not answered. */

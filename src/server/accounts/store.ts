@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
+import type { Role } from '../../contract/roles.ts';
 import type { Page } from '../../contract/schemas.ts';
-import type { Role } from '../platform/http/caller.ts';
 import type { Tables } from '../tables.ts';
 
 type Executor = Kysely<Tables>;

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { TOPICS, type Topic, type TopicRule } from '../../contract/notifications.ts';
+import type { Role } from '../../contract/roles.ts';
 import type { Page } from '../../contract/schemas.ts';
 import type { Standing } from '../accounts/standing.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError, invalid } from '../platform/errors.ts';
-import type { Role } from '../platform/http/caller.ts';
 import type { Tables } from '../tables.ts';
 import type { News } from './news.ts';
 import {

@@ -101,6 +101,8 @@ export default {
     removeTitle: 'Remove {{name}}?',
     removeAction: 'Remove {{name}}',
     removed: '{{name}} was removed.',
+    outOfRank:
+      'An administrator like you or above: only root changes this account. What you change of your own is under Account.',
   },
   tasks: {
     lead: "Everybody's videos, newest first.",

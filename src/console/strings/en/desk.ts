@@ -37,6 +37,9 @@ export default {
     removeTitle: 'Remove request #{{id}}?',
     removed: 'The request was removed.',
     closed: 'This request is closed. Set another state to answer it.',
+    closedOnly: 'This request is closed.',
+    outOfRank:
+      'Its user is an administrator like you or above: only root sets its state or removes it. Answering is open to all.',
   },
   beta: {
     lead: 'Who wants to try what is not for everybody yet.',
@@ -65,6 +68,7 @@ export default {
     removeText: 'It disappears for its applicant too. The features of an account do not change by it.',
     removeTitle: 'Remove application #{{id}}?',
     removed: 'The application was removed.',
+    outOfRank: 'Its user is an administrator like you or above: only root decides or removes it.',
   },
   announcements: {
     lead: 'Told to every account at its bell, those to come included.',

@@ -103,6 +103,7 @@ export default {
     removeTitle: '移除 {{name}}？',
     removeAction: '移除 {{name}}',
     removed: '已移除 {{name}}。',
+    outOfRank: '该账号的角色与您相同或更高：只有超级管理员可以更改。您自己的资料请在“账号”中修改。',
   },
   tasks: {
     lead: '所有人的视频，最新在前。',

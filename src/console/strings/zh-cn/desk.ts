@@ -40,6 +40,8 @@ export default {
     removeTitle: '移除工单 #{{id}}？',
     removed: '工单已移除。',
     closed: '此工单已关闭。如需回复，请先更改状态。',
+    closedOnly: '此工单已关闭。',
+    outOfRank: '该用户的角色与您相同或更高：只有超级管理员可以更改状态或移除此工单。所有管理员均可回复。',
   },
   beta: {
     lead: '谁想试用尚未全面开放的功能。',
@@ -68,6 +70,7 @@ export default {
     removeText: '申请人也无法再看到。账号已有的功能不受影响。',
     removeTitle: '移除申请 #{{id}}？',
     removed: '申请已移除。',
+    outOfRank: '该用户的角色与您相同或更高：只有超级管理员可以审批或移除此申请。',
   },
   announcements: {
     lead: '通知所有账号，包括以后注册的账号。',

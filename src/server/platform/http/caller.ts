@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Policy } from '../../../contract/endpoint.ts';
-
-export type Role = 'user' | 'admin' | 'root';
+import type { Role } from '../../../contract/roles.ts';
 
 /** A person, by a management credential. Device access tokens carry the authorization they came from. */
 export type AccountCaller =

@@ -3,13 +3,14 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { adminGetBetaApplication } from '../../../../contract/beta-applications.ts';
 import { type DataOf, dataQuery } from '../../../data/admin.ts';
-import { useUserNames } from '../../../data/names.ts';
+import { useManaged, useUserNames } from '../../../data/names.ts';
 import { Failure } from '../../../parts/failure.tsx';
 import { Moment } from '../../../parts/moment.tsx';
 import { Page } from '../../../parts/page.tsx';
 import { PageLoader } from '../../../parts/page-loader.tsx';
 import { Facts, Panel } from '../frame/facts.tsx';
 import { NamedLink } from '../frame/named-link.tsx';
+import { OutOfRank } from '../frame/out-of-rank.tsx';
 import { ToLink } from '../frame/to-link.tsx';
 import { useId } from '../frame/use-id.ts';
 import { Decide } from './decide.tsx';
@@ -34,13 +35,14 @@ function Known({ application }: { readonly application: DataOf<typeof adminGetBe
   const { t } = useTranslation('desk');
   const { id, feature, user_id: userId, decided_by: decidedBy, decided_time: decided } = application;
   const names = useUserNames(decidedBy === null ? [userId] : [userId, decidedBy]);
+  const managed = useManaged([userId])(userId);
   return (
     <Page
       title={feature}
       lead={<ToLink to="/admin/beta-applications">{t('beta.all')}</ToLink>}
       size="md"
       actions={
-        application.status === 'pending' ? (
+        application.status === 'pending' && managed ? (
           <Decide id={id} feature={feature} name={names(userId) ?? `#${userId}`} />
         ) : (
           <Decision status={application.status} />
@@ -60,9 +62,13 @@ function Known({ application }: { readonly application: DataOf<typeof adminGetBe
           <Told title={t('beta.reason')} text={application.reason} />
           {application.note === '' ? null : <Told title={t('beta.note')} text={application.note} />}
         </Panel>
-        <Group justify="flex-end">
-          <RemoveApplication id={id} />
-        </Group>
+        {managed ? (
+          <Group justify="flex-end">
+            <RemoveApplication id={id} />
+          </Group>
+        ) : (
+          <OutOfRank>{t('beta.outOfRank')}</OutOfRank>
+        )}
       </Stack>
     </Page>
   );

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { APPLICATION_STATUS, adminListBetaApplications } from '../../../../contract/beta-applications.ts';
 import { listQuery } from '../../../data/admin.ts';
-import { useUserNames } from '../../../data/names.ts';
+import { useManaged, useUserNames } from '../../../data/names.ts';
 import { Empty } from '../../../parts/empty.tsx';
 import { Moment } from '../../../parts/moment.tsx';
 import { Page } from '../../../parts/page.tsx';
@@ -21,7 +21,9 @@ export function AdminBetaPage() {
   const { t } = useTranslation(['desk', 'shell']);
   const filters = useFilters(['status', 'feature', 'user_id']);
   const applications = useQuery(listQuery(adminListBetaApplications, filters.query));
-  const users = useUserNames(applications.data?.data.map(({ user_id: id }) => id));
+  const askers = applications.data?.data.map(({ user_id: id }) => id);
+  const users = useUserNames(askers);
+  const managed = useManaged(askers);
   return (
     <Page title={t('shell:pages.adminBeta')} lead={t('beta.lead')} size="xl">
       <FilterBar filters={filters}>
@@ -63,7 +65,7 @@ export function AdminBetaPage() {
           {
             label: t('beta.status'),
             cell: ({ id, feature, status, user_id: userId }) =>
-              status === 'pending' ? (
+              status === 'pending' && managed(userId) ? (
                 <Group gap="xs" justify="flex-start">
                   <Decide id={id} feature={feature} name={users(userId) ?? `#${userId}`} />
                 </Group>

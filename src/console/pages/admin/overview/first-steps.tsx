@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { listTasks } from '../../../../contract/admin-tasks.ts';
 import { listModelRows } from '../../../../contract/model-catalog.ts';
+import { mayManage } from '../../../../contract/roles.ts';
 import { listQuery } from '../../../data/admin.ts';
 import { useSelf } from '../../../data/queries.ts';
 import { ToButton } from '../frame/to-link.tsx';
@@ -23,10 +24,12 @@ export function FirstSteps({ channels }: { readonly channels: number | undefined
   )
     return null;
   const served = models.data.data.some((model) => model.enabled && model.channels > 0);
+  const may = mayManage(self.role, self.role);
   const steps = [
     { key: 'channel', done: channels > 0, to: '/admin/channels/new' },
     { key: 'model', done: served, to: '/admin/models' },
-    { key: 'credits', done: self.quota > 0, to: `/admin/users/${self.id}` },
+    // Below root nobody gives to himself.
+    ...(may ? [{ key: 'credits', done: self.quota > 0, to: `/admin/users/${self.id}` } as const] : []),
     { key: 'video', done: false, to: '/studio' },
   ] as const;
   const next = steps.find(({ done }) => !done);

@@ -5,6 +5,7 @@ import { adminGetUser } from '../../../../contract/account-admin.ts';
 import { adminChangeTicket, adminGetTicket, TICKET_STATUS, type TicketStatus } from '../../../../contract/tickets.ts';
 import { type DataOf, dataQuery, useRefresh } from '../../../data/admin.ts';
 import { call } from '../../../data/client.ts';
+import { useManaged } from '../../../data/names.ts';
 import { Failure, toMessage } from '../../../parts/failure.tsx';
 import { Moment } from '../../../parts/moment.tsx';
 import { useNotices } from '../../../parts/notices.tsx';
@@ -13,6 +14,7 @@ import { PageLoader } from '../../../parts/page-loader.tsx';
 import { Quota } from '../../../parts/quota.tsx';
 import { TicketState } from '../../../parts/ticket-state.tsx';
 import { Facts, Panel } from '../frame/facts.tsx';
+import { OutOfRank } from '../frame/out-of-rank.tsx';
 import { ToLink } from '../frame/to-link.tsx';
 import { useId } from '../frame/use-id.ts';
 import { AnswerForm } from './answer-form.tsx';
@@ -39,6 +41,7 @@ export function AdminTicketPage() {
 
 function Known({ ticket }: { readonly ticket: AdminTicket }) {
   const { t } = useTranslation('desk');
+  const managed = useManaged([ticket.user_id])(ticket.user_id);
   return (
     <Page
       title={ticket.title}
@@ -64,15 +67,19 @@ function Known({ ticket }: { readonly ticket: AdminTicket }) {
         <Conversation ticket={ticket} />
         {ticket.status === 'closed' ? (
           <Text size="sm" c="dimmed">
-            {t('tickets.closed')}
+            {t(managed ? 'tickets.closed' : 'tickets.closedOnly')}
           </Text>
         ) : (
           <AnswerForm key={ticket.id} ticket={ticket} />
         )}
-        <Group justify="space-between" align="flex-end" mt="md">
-          <Status ticket={ticket} />
-          <RemoveTicket id={ticket.id} />
-        </Group>
+        {managed ? (
+          <Group justify="space-between" align="flex-end" mt="md">
+            <Status ticket={ticket} />
+            <RemoveTicket id={ticket.id} />
+          </Group>
+        ) : (
+          <OutOfRank>{t('tickets.outOfRank')}</OutOfRank>
+        )}
       </Stack>
     </Page>
   );

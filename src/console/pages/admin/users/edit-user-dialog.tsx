@@ -3,11 +3,12 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminChangeUser } from '../../../../contract/account-admin.ts';
+import { ROLES, type Role } from '../../../../contract/roles.ts';
 import { useRefresh } from '../../../data/admin.ts';
 import { call } from '../../../data/client.ts';
+import { useMayManage } from '../../../data/names.ts';
 import { useNotices } from '../../../parts/notices.tsx';
 import { Dialog } from '../frame/dialog.tsx';
-import { ROLES, type Role } from './roles.ts';
 import type { User } from './user-page.tsx';
 
 /** Sends only what was changed, so that two administrators do not undo each other's work. */
@@ -15,7 +16,8 @@ export function EditUserDialog({ user, onClose }: { readonly user: User; readonl
   const { t } = useTranslation(['admin', 'shell']);
   const refresh = useRefresh();
   const notices = useNotices();
-  const old = { display_name: user.display_name, email: user.email, role: user.role as Role, status: user.status };
+  const mayGive = useMayManage();
+  const old = { display_name: user.display_name, email: user.email, role: user.role, status: user.status };
   const [form, setForm] = useState({ ...old, password: '' });
   const set = (part: Partial<typeof form>): void => setForm((known) => ({ ...known, ...part }));
   const save = useMutation({
@@ -61,7 +63,7 @@ export function EditUserDialog({ user, onClose }: { readonly user: User; readonl
       <Select
         label={t('users.role')}
         description={t(`roleHints.${form.role}`)}
-        data={ROLES.map((value) => ({ value, label: t(`roles.${value}`) }))}
+        data={ROLES.filter(mayGive).map((value) => ({ value, label: t(`roles.${value}`) }))}
         value={form.role}
         onChange={(role) => set({ role: (role ?? form.role) as Role })}
         allowDeselect={false}

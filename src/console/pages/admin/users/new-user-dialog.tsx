@@ -4,18 +4,20 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminMakeUser } from '../../../../contract/account-admin.ts';
+import { ROLES, type Role } from '../../../../contract/roles.ts';
 import { useRefresh } from '../../../data/admin.ts';
 import { call } from '../../../data/client.ts';
 import { toQuota } from '../../../data/money.ts';
+import { useMayManage } from '../../../data/names.ts';
 import { useStatus } from '../../../data/queries.ts';
 import { Dialog } from '../frame/dialog.tsx';
-import { ROLES, type Role } from './roles.ts';
 
 /** An account made for somebody; its page opens afterwards. */
 export function NewUserDialog({ onClose }: { readonly onClose: () => void }) {
   const { t } = useTranslation(['admin', 'shell']);
   const perUnit = useStatus().data?.quota_per_unit;
   const refresh = useRefresh();
+  const mayGive = useMayManage();
   const navigate = useNavigate();
   const [form, setForm] = useState({
     username: '',
@@ -81,7 +83,7 @@ export function NewUserDialog({ onClose }: { readonly onClose: () => void }) {
       <Select
         label={t('users.role')}
         description={t(`roleHints.${form.role}`)}
-        data={ROLES.map((value) => ({ value, label: t(`roles.${value}`) }))}
+        data={ROLES.filter(mayGive).map((value) => ({ value, label: t(`roles.${value}`) }))}
         value={form.role}
         onChange={(role) => set({ role: (role ?? 'user') as Role })}
         allowDeselect={false}

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { adminGetUser } from '../../../../contract/account-admin.ts';
 import { getAllUsage } from '../../../../contract/usage.ts';
 import { type DataOf, dataQuery } from '../../../data/admin.ts';
+import { useMayManage } from '../../../data/names.ts';
 import { toDay } from '../../../data/time.ts';
 import { Failure } from '../../../parts/failure.tsx';
 import { Moment } from '../../../parts/moment.tsx';
@@ -12,6 +13,7 @@ import { Page } from '../../../parts/page.tsx';
 import { PageLoader } from '../../../parts/page-loader.tsx';
 import { Quota } from '../../../parts/quota.tsx';
 import { Facts, Panel } from '../frame/facts.tsx';
+import { OutOfRank } from '../frame/out-of-rank.tsx';
 import { ToButton, ToLink } from '../frame/to-link.tsx';
 import { useId } from '../frame/use-id.ts';
 import { UsagePlot } from '../overview/usage-plot.tsx';
@@ -52,6 +54,7 @@ function Known({ user }: { readonly user: User }) {
   const nowMs = useMemo(() => Math.floor(Date.now() / 60_000) * 60_000, []);
   const usage = useQuery(dataQuery(getAllUsage, { query: { user_id: String(user.id), by: 'day,model' } }));
   const of = { user_id: user.id };
+  const managed = useMayManage()(user.role);
   return (
     <Page
       title={user.username}
@@ -62,23 +65,26 @@ function Known({ user }: { readonly user: User }) {
       }
       size="xl"
       actions={
-        <>
-          <Button variant="default" onClick={() => setDialog('edit')}>
-            {t('shell:edit')}
-          </Button>
-          <Button variant="default" onClick={() => setDialog('plan')}>
-            {t('plans:give.action')}
-          </Button>
-          <Button onClick={() => setDialog('quota')}>{t('users.changeBalance')}</Button>
-        </>
+        managed ? (
+          <>
+            <Button variant="default" onClick={() => setDialog('edit')}>
+              {t('shell:edit')}
+            </Button>
+            <Button variant="default" onClick={() => setDialog('plan')}>
+              {t('plans:give.action')}
+            </Button>
+            <Button onClick={() => setDialog('quota')}>{t('users.changeBalance')}</Button>
+          </>
+        ) : null
       }
     >
       <Stack>
+        {managed ? null : <OutOfRank>{t('users.outOfRank')}</OutOfRank>}
         <Panel
           title={t('users.account')}
           actions={
             <Group gap={6}>
-              <Badge color={user.role === 'user' ? 'gray' : 'ember'}>{t(`roles.${user.role}` as 'roles.admin')}</Badge>
+              <Badge color={user.role === 'user' ? 'gray' : 'ember'}>{t(`roles.${user.role}`)}</Badge>
               <Badge color={user.status === 1 ? 'teal' : 'red'}>
                 {user.status === 1 ? t('users.enabled') : t('users.disabled')}
               </Badge>
@@ -115,7 +121,7 @@ function Known({ user }: { readonly user: User }) {
           </Group>
         </Panel>
         <UsagePlot rows={usage.data?.rows} days={DAYS} nowMs={nowMs} />
-        <UserDanger user={user} />
+        {managed ? <UserDanger user={user} /> : null}
       </Stack>
       {dialog === 'edit' ? <EditUserDialog user={user} onClose={() => setDialog(undefined)} /> : null}
       {dialog === 'plan' ? <GivePlanDialog user={user} onClose={() => setDialog(undefined)} /> : null}

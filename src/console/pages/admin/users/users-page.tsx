@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminListUsers } from '../../../../contract/account-admin.ts';
+import { ROLES } from '../../../../contract/roles.ts';
 import { listQuery, type RowOf } from '../../../data/admin.ts';
 import { Empty } from '../../../parts/empty.tsx';
 import { Moment } from '../../../parts/moment.tsx';
@@ -14,7 +15,6 @@ import { useFilters } from '../frame/filters.ts';
 import { RecordList } from '../frame/record-list.tsx';
 import { ToLink } from '../frame/to-link.tsx';
 import { NewUserDialog } from './new-user-dialog.tsx';
-import { ROLES } from './roles.ts';
 
 export type UserRow = RowOf<typeof adminListUsers>;
 export const DISABLED = 2;
@@ -85,7 +85,7 @@ function Name({ user }: { readonly user: UserRow }) {
           {user.display_name === '' || user.display_name === user.username ? `#${user.id}` : user.display_name}
         </Text>
       </div>
-      {user.role === 'user' ? null : <Badge color="ember">{t(`roles.${user.role}` as 'roles.admin')}</Badge>}
+      {user.role === 'user' ? null : <Badge color="ember">{t(`roles.${user.role}`)}</Badge>}
       {user.status === DISABLED ? <Badge color="red">{t('users.disabled')}</Badge> : null}
     </Group>
   );
