@@ -61,9 +61,11 @@ export class Books {
   readonly #isShared: boolean;
   readonly #queues = new Map<string, Queue>();
   readonly #apart = new LRUCache<number, true>({ max: MOST_APART, ttl: APART_MS });
-  readonly #ends = new Set<Promise<void>>();
-  /** Calls under way, by reference. */
-  readonly #open = new Set<string>();
+  /** Calls under way. */
+  #open = 0;
+  /** Ends under way, and who waits for there to be none. */
+  #ending = 0;
+  readonly #idle: (() => void)[] = [];
 
   constructor(parts: BooksParts) {
     this.#parts = parts;
@@ -73,13 +75,15 @@ export class Books {
   /** Durable when it resolves. @throws AppError `quota_not_enough`, `token_quota_not_enough` */
   async reserve(reservation: Reservation): Promise<void> {
     const { userId, ref } = reservation;
-    this.#open.add(ref);
+    this.#open++;
     try {
       if (!this.#apart.has(userId)) await this.#together(reservation, { reservation }, 0);
       else await this.#write([{ reservation }]).then(() => this.#apart.delete(userId));
     } catch (error) {
-      this.#open.delete(ref);
-      if (error instanceof AppError) this.#apart.set(userId, true);
+      if (error instanceof AppError) {
+        this.#open--;
+        this.#apart.set(userId, true);
+      }
       // Nobody knows whether a commit was kept whose answer was lost; nobody will end what it set aside.
       else this.refund(reservation, ref);
       throw error;
@@ -98,19 +102,22 @@ export class Books {
 
   /** Keeps `idle` waiting for something that leads to an end. */
   follow(work: Promise<void>): void {
-    this.#ends.add(work);
-    const done = () => void this.#ends.delete(work);
+    this.#ending++;
+    const done = (): void => {
+      this.#ending--;
+      if (this.#ending === 0) for (const tell of this.#idle.splice(0)) tell();
+    };
     work.then(done, done);
   }
 
   /** Resolves when every end asked for is on the disk, or was given up. */
   async idle(): Promise<void> {
-    while (this.#ends.size > 0) await Promise.allSettled(this.#ends);
+    while (this.#ending > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
   /** What still fails is left to the sweep. */
   async #persist(payer: Payer, end: End): Promise<void> {
-    this.#open.delete(end.ref);
+    this.#open--;
     for (const waitMs of [...RETRIES_MS, undefined]) {
       try {
         await this.#together(payer, { end }, END_WAIT_MS);
@@ -154,7 +161,7 @@ export class Books {
    * asked in the next moment, and the less a moment is beside what they wait for anyway.
    */
   #company(): Promise<void> {
-    const waitMs = Math.min(LONGEST_WAIT_MS, Math.floor(this.#open.size / CALLS_PER_WAITED_MS));
+    const waitMs = Math.min(LONGEST_WAIT_MS, Math.floor(this.#open / CALLS_PER_WAITED_MS));
     return new Promise((resolve) => (waitMs > 0 ? setTimeout(resolve, waitMs) : setImmediate(resolve)));
   }
 

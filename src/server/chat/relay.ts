@@ -8,6 +8,7 @@ import type { Client } from './client.ts';
 import { CHAT, EMBEDDINGS, IMAGES } from './dialects.ts';
 import type { PictureRelay } from './picture-relay.ts';
 import { isChatPrice, type PriceOf } from './pricing.ts';
+import { Roll } from './roll.ts';
 import { Run, type RunParts } from './run.ts';
 
 export interface RelayParts extends Omit<RunParts, 'over'> {
@@ -22,12 +23,12 @@ const TICK_MS = 1_000;
 export class Relay {
   readonly #parts: RelayParts;
   readonly #runParts: RunParts;
-  readonly #runs = new Set<Run>();
+  readonly #runs = new Roll<Run>();
   readonly #ticker: NodeJS.Timeout;
 
   constructor(parts: RelayParts) {
     this.#parts = parts;
-    this.#runParts = { ...parts, over: (run) => void this.#runs.delete(run) };
+    this.#runParts = { ...parts, over: (run) => this.#runs.remove(run) };
     this.#ticker = setInterval(
       () => {
         const now = performance.now();

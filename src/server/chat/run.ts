@@ -6,6 +6,7 @@ import { cutShort, malformed, tooLong } from './broken-answers.ts';
 import type { Charge } from './charge.ts';
 import type { Audience, Client } from './client.ts';
 import { EventStream } from './event-stream.ts';
+import type { Enrolled } from './roll.ts';
 import { asObject } from './untrusted.ts';
 import {
   type Refusal,
@@ -53,7 +54,8 @@ const JSON_TYPE = 'application/json; charset=utf-8';
  */
 type Phase = 'asking' | 'refused' | 'whole' | 'streaming' | 'over';
 
-export class Run implements ExchangeHandler, Audience {
+export class Run implements ExchangeHandler, Audience, Enrolled {
+  place = -1;
   readonly #parts: RunParts;
   readonly #work: RunWork;
   #phase: Phase = 'asking';
