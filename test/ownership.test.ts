@@ -81,6 +81,7 @@ describe('what belongs to somebody', () => {
       const body = { model: 'sora-2', prompt: word('prompt') };
       task = String((await model(service.baseUrl, adaKey, 'POST', '/v1/videos', body)).body.id);
       secrets.set('task', task);
+      await ada.ok('PUT', `/api/videos/${task}/favourite`);
       const ticket = { title: word('ticket'), content: word('ticket text'), task_id: task };
       const { id } = await ada.ok<{ id: number }>('POST', '/api/tickets', ticket);
       await operator.call('POST', `/api/admin/tickets/${id}/replies`, { content: word('answer') });
@@ -107,6 +108,7 @@ describe('what belongs to somebody', () => {
         '/api/user/package',
         '/api/videos',
         `/api/videos/${task}`,
+        '/api/videos/favourites',
         '/api/tickets',
         '/api/tickets/1',
         '/api/beta-applications',

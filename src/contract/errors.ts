@@ -132,6 +132,7 @@ export const ERRORS = {
   task_not_exist: business(400),
   task_not_completed: business(400),
   content_not_found: business(404),
+  favourites_full: business(409),
   content_unavailable: { status: 502, api: 200, type: 'upstream_error', retry: true },
   remix_unsupported: business(400),
   idempotency_in_progress: edge(409, 'invalid_request_error', true),

@@ -207,6 +207,13 @@ export const listOwnVideos = endpoint({
     model: Type.Optional(Type.String({ maxLength: 200 })),
     from: Type.Optional(Type.String({ maxLength: 20 })),
     to: Type.Optional(Type.String({ maxLength: 20 })),
+    q: Type.Optional(
+      Type.String({
+        maxLength: 200,
+        description: 'words of the prompt, all of them; looks at the newest 5,000 videos',
+      }),
+    ),
+    favourite: Type.Optional(Type.Enum(['', 'true'])),
   }),
   answer: Type.Object({ success: Type.Literal(true), data: Type.Array(VideoRow), total: Type.Integer() }),
 });

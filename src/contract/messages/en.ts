@@ -121,6 +121,7 @@ export const EN = {
   task_not_exist: 'task_not_exist',
   task_not_completed: 'The video is not ready: the task is {status}.',
   content_not_found: 'There is no such task, or it has no video.',
+  favourites_full: 'You have {most} favourites, which is as many as are kept. Take a star away first.',
   content_unavailable: 'The provider of this video did not hand it out. Try again later.',
   remix_unsupported: 'Only completed Sora-style tasks can be remixed.',
   idempotency_in_progress: 'A request with this Idempotency-Key is under way.',

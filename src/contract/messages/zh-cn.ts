@@ -120,6 +120,7 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   task_not_exist: 'task_not_exist',
   task_not_completed: '视频尚未就绪：任务状态为 {status}。',
   content_not_found: '任务不存在，或没有视频。',
+  favourites_full: '收藏已达 {most} 个上限，请先取消一些收藏。',
   content_unavailable: '视频供应方未能提供该文件，请稍后重试。',
   remix_unsupported: '只有已完成的 Sora 类任务才能再创作。',
   idempotency_in_progress: '使用该 Idempotency-Key 的请求正在处理中。',

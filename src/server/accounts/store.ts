@@ -1,6 +1,7 @@
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { Role } from '../../contract/roles.ts';
 import type { Page } from '../../contract/schemas.ts';
+import { containing } from '../platform/db/containing.ts';
 import type { Tables } from '../tables.ts';
 
 type Executor = Kysely<Tables>;
@@ -169,21 +170,14 @@ export async function listAccounts(
   page: Page,
 ): Promise<{ rows: Account[]; total: number }> {
   const { q, ids, role, status } = filter;
-  const pattern = q === undefined ? undefined : `%${q.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
   const matching = db
     .selectFrom('accounts')
     .where('removed_at', 'is', null)
     .$if(ids !== undefined, (query) => query.where('id', 'in', ids ?? []))
     .$if(role !== undefined, (query) => query.where('role', '=', role as Role))
     .$if(status !== undefined, (query) => query.where('status', '=', status as number))
-    .$if(pattern !== undefined, (query) =>
-      query.where((row) =>
-        row.or(
-          (['username', 'email', 'display_name'] as const).map(
-            (column) => sql<boolean>`lower(${sql.ref(column)}) like ${pattern} escape '\\'`,
-          ),
-        ),
-      ),
+    .$if(q !== undefined, (query) =>
+      query.where((row) => row.or(['username', 'email', 'display_name'].map((column) => containing(column, q ?? '')))),
     );
   const [rows, count] = await Promise.all([
     matching

@@ -73,17 +73,31 @@ function toTaskFilter(query: {
   readonly model?: string;
   readonly from?: string;
   readonly to?: string;
+  readonly q?: string;
+  readonly favourite?: string;
 }): TaskFilter {
   const status = toStatus(query.status);
   const from = toTime(query.from, 'from');
   const to = toTime(query.to, 'to');
+  const words = toWords(query.q ?? '');
   return {
     ...(status === undefined ? {} : { status }),
     ...(query.model === undefined || query.model === '' ? {} : { model: query.model }),
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
+    ...(words.length === 0 ? {} : { words }),
+    ...(query.favourite === 'true' ? { favourite: true } : {}),
   };
 }
+
+/** Words beyond these narrow a search no further. */
+const MOST_WORDS = 8;
+
+const toWords = (text: string): string[] =>
+  text
+    .split(/\s+/)
+    .filter((word) => word !== '')
+    .slice(0, MOST_WORDS);
 
 function toStatus(text: string | undefined): TaskStatus | undefined {
   if (text === undefined || text === '') return undefined;

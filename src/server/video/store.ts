@@ -1,5 +1,6 @@
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import type { TaskStatus } from '../../contract/states.ts';
+import { containing } from '../platform/db/containing.ts';
 import type { Database } from '../platform/db/database.ts';
 import { forUpdateSkipLocked } from '../platform/db/dialect.ts';
 import { toWellFormedText } from '../platform/json.ts';
@@ -27,9 +28,16 @@ export interface TaskFilter {
   readonly from?: number;
   readonly to?: number;
   readonly userId?: number;
+  /** With `userId`: all of these are in the prompt, of which only the newest {@link MOST_SEARCHED} are looked at. */
+  readonly words?: readonly string[];
+  /** With `userId`: only those given a star. */
+  readonly favourite?: boolean;
   readonly channelId?: number;
   readonly unfinished?: boolean;
 }
+
+/** Prompts one search reads: no index holds them, and a search must not cost a walk over all of them. */
+export const MOST_SEARCHED = 5_000;
 
 /** SQL of video tasks. */
 export class TaskStore {
@@ -141,12 +149,34 @@ export class TaskStore {
     if (filter.model !== undefined) query = query.where('model', '=', filter.model);
     if (filter.from !== undefined) query = query.where('created_at', '>=', filter.from);
     if (filter.to !== undefined) query = query.where('created_at', '<', filter.to);
+    if (filter.userId !== undefined && filter.words !== undefined) {
+      query = query.where('seq', '>=', await this.#oldestSearched(filter.userId));
+      for (const word of filter.words) query = query.where(containing('prompt', word));
+    }
+    if (filter.userId !== undefined && filter.favourite === true) {
+      const { userId } = filter;
+      query = query.where('seq', 'in', (from) =>
+        from.selectFrom('favourite_videos').select('task_seq').where('user_id', '=', userId),
+      );
+    }
     if (filter.unfinished === true) query = query.where('next_poll_at', 'is not', null);
     const [rows, count] = await Promise.all([
       query.selectAll().orderBy('seq', 'desc').offset(offset).limit(limit).execute(),
       query.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
     ]);
     return { rows, total: Number(count.total) };
+  }
+
+  async #oldestSearched(userId: number): Promise<number> {
+    const row = await this.#database.kysely
+      .selectFrom('tasks')
+      .select('seq')
+      .where('user_id', '=', userId)
+      .orderBy('seq', 'desc')
+      .offset(MOST_SEARCHED - 1)
+      .limit(1)
+      .executeTakeFirst();
+    return row?.seq ?? 0;
   }
 
   /**

@@ -1,9 +1,11 @@
 import { done, ok } from '../../contract/schemas.ts';
 import * as lines from '../../contract/studio.ts';
+import type { Clock } from '../platform/clock.ts';
 import { AppError, notExist } from '../platform/errors.ts';
 import type { AccountCaller } from '../platform/http/caller.ts';
 import type { RequestContext, Routes } from '../platform/http/routes.ts';
 import type { Idempotency } from './idempotency.ts';
+import type { Removals } from './removals.ts';
 import { type CallerBody, readWish, type Wish } from './requests.ts';
 import type { TaskStore } from './store.ts';
 import type { Alongside, Submitter } from './submit.ts';
@@ -13,10 +15,15 @@ export interface StudioRouteParts {
   readonly store: TaskStore;
   readonly submitter: Submitter;
   readonly idempotency: Idempotency;
+  readonly removals: Removals;
+  readonly clock: Clock;
 }
 
 /** Videos that a person starts in the console: on the account itself, with no token and no token's limits between. */
-export function addStudioRoutes(routes: Routes, { store, submitter, idempotency }: StudioRouteParts): void {
+export function addStudioRoutes(
+  routes: Routes,
+  { store, submitter, idempotency, removals, clock }: StudioRouteParts,
+): void {
   const submit = async (caller: AccountCaller, wish: Wish, request: RequestContext): Promise<string> => {
     const run = async (alongside?: Alongside): Promise<Json> => {
       const { task } = await submitter.submit(
@@ -48,8 +55,9 @@ export function addStudioRoutes(routes: Routes, { store, submitter, idempotency 
   routes.add(lines.deleteOwnVideo, async ({ params, caller }) => {
     const task = await store.ofUser(params.task_id, caller.userId);
     if (task === undefined) throw notExist('task');
-    if (!(await store.markDeleted(task.id, Date.now())))
+    if (!(await store.markDeleted(task.id, clock.now())))
       throw new AppError('task_not_completed', { params: { status: task.status } });
+    removals.begin(task);
     return done();
   });
 }

@@ -63,6 +63,11 @@ export interface VideoTables {
     message: string;
     created_at: number;
   };
+  /** Videos their owners gave a star. */
+  favourite_videos: {
+    user_id: number;
+    task_seq: number;
+  };
   idempotency_keys: {
     token_id: number;
     key: string;
@@ -154,6 +159,17 @@ export const videoMigrations: readonly Migration[] = [
         .on('tasks')
         .column('seq')
         .where(sql.ref('status'), '=', 'FAILURE')
+        .execute();
+    },
+  },
+  {
+    id: '0032-favourites',
+    async up(trx, { int64 }) {
+      await trx.schema
+        .createTable('favourite_videos')
+        .addColumn('user_id', int64, (column) => column.notNull())
+        .addColumn('task_seq', int64, (column) => column.notNull())
+        .addPrimaryKeyConstraint('favourite_videos_key', ['user_id', 'task_seq'])
         .execute();
     },
   },

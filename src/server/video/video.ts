@@ -14,6 +14,8 @@ import { VendorCalls } from './calls.ts';
 import { Contents } from './content.ts';
 import { Downloads } from './downloads.ts';
 import { Endings } from './endings.ts';
+import { addFavouriteRoutes } from './favourite-routes.ts';
+import { FavouriteStore } from './favourite-store.ts';
 import { Idempotency } from './idempotency.ts';
 import { InlineFiles } from './inline-files.ts';
 import { Looks } from './looks.ts';
@@ -79,7 +81,8 @@ export function makeVideo(routes: Routes, parts: VideoParts): Video {
   const idempotency = new Idempotency(database, store, clock);
   const removals = new Removals({ ...parts, calls });
   addVideoRoutes(routes, { ...parts, submitter, idempotency, reader, contents, store, removals });
-  addStudioRoutes(routes, { store, submitter, idempotency });
+  addStudioRoutes(routes, { store, submitter, idempotency, removals, clock });
+  addFavouriteRoutes(routes, { store, favourites: new FavouriteStore(database) });
   addOwnerVideoRoutes(routes, { store, reader, contents, addresses: new PlayAddresses(parts.masterKey), clock });
   addTaskAdminRoutes(routes, { store: adminStore, channels, money: parts.money });
   return {

@@ -211,7 +211,7 @@ export default {
     enabled: '启用',
     enabledOf: '启用 {{name}}',
     emptyTitle: '还没有设备客户端',
-    emptyText: '命令行工具已内置一个。请为你自己的每个需要登录设备的程序各添加一个。',
+    emptyText: '命令行工具已内置一个。请为您自己的每个需要登录设备的程序各添加一个。',
     secretOf: '{{name}} 的密钥',
     once: '请立即复制：之后不再显示。',
     copied: '我已复制',

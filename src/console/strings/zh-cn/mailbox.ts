@@ -3,7 +3,7 @@ import type { Translated } from '../resources.ts';
 
 export default {
   title: '邮箱',
-  lead: '本服务上属于你的邮箱地址，可用任何邮件程序收发。',
+  lead: '本服务上属于您的邮箱地址，可用任何邮件程序收发。',
   applyTitle: '申请邮箱地址',
   applyText: '填写 @ 前的部分；留空则根据用户名生成。',
   localPart: '名称',

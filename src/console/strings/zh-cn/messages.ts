@@ -3,7 +3,7 @@ import type { Translated } from '../resources.ts';
 
 export default {
   title: '通知',
-  lead: '你离开期间发生的事，以及正在发生的事。',
+  lead: '您离开期间发生的事，以及正在发生的事。',
   readAll: '全部标为已读',
   settings: '通知设置',
   all: '查看全部通知',
@@ -20,7 +20,7 @@ export default {
   topicsLead: '与账号安全有关的内容始终会通知。',
   always: '始终开启',
   topics: {
-    'device.new': { name: '新设备', text: '有程序或设备获准登录你的账号。' },
+    'device.new': { name: '新设备', text: '有程序或设备获准登录您的账号。' },
     security: { name: '安全', text: '密码、两步验证或访问令牌发生变更。' },
     system: { name: '公告', text: '来自服务运营方的消息。' },
     'task.failed': { name: '视频失败', text: '视频未能生成及其原因。' },

@@ -27,7 +27,7 @@ export default {
     extended: '套餐“{{name}}”已延长，有效期至 {{day}}。',
     waiting: '“{{name}}”将在当前套餐结束后生效。',
     credited: '已向余额充入 {{amount}}。',
-    ended: '你的套餐已结束。',
+    ended: '您的套餐已结束。',
   },
   cards: '可选套餐',
   cardsLead: '如需某个套餐，请向服务运营方获取兑换码。',
