@@ -101,6 +101,60 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
     });
   }
 
+  it('finds videos by their words, keeps favourites, and takes and deletes several at once', async () => {
+    const { studio } = WORDS.en;
+    const person = await customer('collector');
+    for (const prompt of ['A red fox in the snow', 'A grey owl in the snow', 'A boat [fail]'])
+      await person.ok('POST', '/api/videos', { model: 'kling-v1-6', prompt });
+    const page = await rig.open();
+    await signIn(page, 'collector', PASSWORD);
+    await page.goto('/videos');
+    const card = (prompt: string) => page.getByRole('article', { name: prompt });
+    const many = (text: string, count: number) => text.replace('{{count}}', String(count));
+    const button = (name: string) => page.getByRole('button', { name, exact: true });
+    for (const prompt of ['A red fox', 'A grey owl']) await card(prompt).locator('video').waitFor();
+    await card('A boat')
+      .getByText(studio.refunded.split('{{')[0] ?? '')
+      .waitFor();
+
+    await page.getByRole('searchbox', { name: studio.prompt }).fill('snow FOX');
+    await card('A grey owl').waitFor({ state: 'detached' });
+    assert.equal(await page.getByRole('article').count(), 1);
+    await card('A red fox').getByRole('button', { name: studio.favourite }).click();
+    await button(studio.clearFilters).click();
+    await card('A grey owl').waitFor();
+    await button(studio.favourites).click();
+    await card('A grey owl').waitFor({ state: 'detached' });
+    await page.reload();
+    await card('A red fox').getByRole('button', { name: studio.favourite, pressed: true }).click();
+    await page.getByText(studio.noFavourites).waitFor();
+    await button(studio.favourites).click();
+
+    await button(studio.select).click();
+    await button(studio.choosePage).click();
+    await page.getByText(many(studio.chosen_other, 3)).waitFor();
+    const downloads: string[] = [];
+    page.on('download', (download) => downloads.push(download.suggestedFilename()));
+    await button(many(studio.downloadMany, 2)).click();
+    for (let looks = 0; looks < 100 && downloads.length < 2; looks += 1) await page.waitForTimeout(100);
+    assert.equal(new Set(downloads).size, 2);
+    await card('A red fox').getByRole('checkbox').uncheck();
+    await button(many(studio.deleteMany, 2)).click();
+    await page.getByText(many(studio.deleteManyTitle_other, 2)).waitFor();
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: many(studio.deleteMany, 2) })
+      .click();
+    await page.getByText(many(studio.deletedMany_other, 2)).waitFor();
+    await card('A grey owl').waitFor({ state: 'detached' });
+    const left = await person.ok<{ prompt: string }[]>('GET', '/api/videos');
+    assert.deepEqual(
+      left.map(({ prompt }) => prompt),
+      ['A red fox in the snow'],
+    );
+    await page.context().close();
+  });
+
   it('breaks no policy of its own, asks nobody else for anything and throws nothing', () => {
     assert.deepEqual(rig.offences, { violations: [], dialogs: [], errors: [], strangers: [] });
   });

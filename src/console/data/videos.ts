@@ -14,6 +14,8 @@ export interface VideoFilter {
   readonly model?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+  readonly q?: string | undefined;
+  readonly favourite?: string | undefined;
 }
 
 /** How often unfinished videos are looked at: the list costs the service next to nothing. */

@@ -1,11 +1,25 @@
-import { ActionIcon, Alert, AspectRatio, Card, Center, Group, Skeleton, Stack, Text, Tooltip } from '@mantine/core';
+import {
+  ActionIcon,
+  Alert,
+  AspectRatio,
+  Card,
+  Center,
+  Checkbox,
+  Group,
+  Skeleton,
+  Stack,
+  Text,
+  Tooltip,
+} from '@mantine/core';
 import { useInViewport } from '@mantine/hooks';
 import { IconArrowBackUp, IconArrowsMaximize, IconDownload } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { saveVideo } from '../data/downloads.ts';
 import { toElapsed } from '../data/time.ts';
 import { type VideoRow, videoQuery } from '../data/videos.ts';
+import { FavouriteStar } from './favourite-star.tsx';
 import { Moment } from './moment.tsx';
 import { useNotices } from './notices.tsx';
 import { Player } from './player.tsx';
@@ -15,18 +29,24 @@ import { StatusBadge, TaskStage } from './task-stage.tsx';
 interface VideoCardProps {
   readonly video: VideoRow;
   readonly onReuse: (video: VideoRow) => void;
+  /** Where videos are chosen to be dealt with together. */
+  readonly chosen?: boolean;
+  readonly onChoose?: () => void;
 }
 
 /** One video of one's own, from being sent to being played; of a failure why, and whether it cost anything. */
-export function VideoCard({ video, onReuse }: VideoCardProps) {
+export function VideoCard({ video, onReuse, chosen = false, onChoose }: VideoCardProps) {
   const { t } = useTranslation('studio');
   const prompt = video.prompt === '' ? t('noPrompt') : video.prompt;
   return (
-    <Card p="sm" component="article" aria-label={prompt}>
+    <Card p="sm" component="article" aria-label={prompt} className={chosen ? 'chosen' : ''}>
       <Card.Section p="sm" pb={0}>
         {video.status === 'SUCCESS' ? <Played video={video} /> : <TaskStage video={video} />}
       </Card.Section>
       <Stack gap={6} mt="sm" flex={1}>
+        {onChoose === undefined ? null : (
+          <Checkbox label={t('choose')} aria-label={`${t('choose')}: ${prompt}`} checked={chosen} onChange={onChoose} />
+        )}
         <Text size="sm" lineClamp={2} title={video.prompt} style={{ overflowWrap: 'anywhere' }}>
           {prompt}
         </Text>
@@ -49,6 +69,7 @@ export function VideoCard({ video, onReuse }: VideoCardProps) {
             ) : null}
           </Text>
           <Group gap={2} wrap="nowrap">
+            <FavouriteStar id={video.task_id} />
             <Tooltip label={t('reuseHint')}>
               <ActionIcon aria-label={t('reuse')} onClick={() => onReuse(video)}>
                 <IconArrowBackUp size={17} />
@@ -110,23 +131,15 @@ function Played({ video }: { readonly video: VideoRow }) {
   );
 }
 
-/** Asks for the address at the press: it lives for minutes only. */
 function Download({ id }: { readonly id: string }) {
   const { t } = useTranslation('studio');
   const queries = useQueryClient();
   const notices = useNotices();
-  const download = async (): Promise<void> => {
-    const { play_url } = await queries.fetchQuery(videoQuery(id));
-    const link = document.createElement('a');
-    link.href = play_url;
-    link.download = `${id}.mp4`;
-    link.click();
-  };
   return (
     <Tooltip label={t('download')}>
       <ActionIcon
         aria-label={t('download')}
-        onClick={() => void download().catch((error: Error) => notices.failed(error.message))}
+        onClick={() => void saveVideo(queries, id).catch((error: Error) => notices.failed(error.message))}
       >
         <IconDownload size={17} />
       </ActionIcon>

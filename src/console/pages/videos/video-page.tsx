@@ -10,6 +10,7 @@ import { deleteVideo, type VideoDetail, videoQuery } from '../../data/videos.ts'
 import { Confirm } from '../../parts/confirm.tsx';
 import { Copy } from '../../parts/copy.tsx';
 import { Failure } from '../../parts/failure.tsx';
+import { FavouriteStar } from '../../parts/favourite-star.tsx';
 import { useNotices } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Player } from '../../parts/player.tsx';
@@ -71,6 +72,7 @@ function Actions({ video }: { readonly video: VideoDetail }) {
   };
   return (
     <>
+      <FavouriteStar id={video.task_id} />
       <Button
         variant="default"
         leftSection={<IconArrowBackUp size={16} />}

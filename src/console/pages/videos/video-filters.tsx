@@ -1,0 +1,108 @@
+import { Button, Group, Select, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { IconSearch, IconStar, IconStarFilled } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { TASK_STATUS } from '../../../contract/states.ts';
+import { modelsQuery } from '../../data/models.ts';
+import { isNarrowed, type VideosSearch } from './videos-search.ts';
+
+const CHOICES = [TASK_STATUS.SUCCESS, TASK_STATUS.IN_PROGRESS, TASK_STATUS.QUEUED, TASK_STATUS.FAILURE] as const;
+
+interface VideoFiltersProps {
+  readonly search: VideosSearch;
+  readonly set: (part: VideosSearch) => void;
+}
+
+/** What narrows the list of own videos. */
+export function VideoFilters({ search, set }: VideoFiltersProps) {
+  const { t } = useTranslation('studio');
+  const { status, model, from, to, favourite } = search;
+  const models = useQuery(modelsQuery);
+  return (
+    <Group mb="lg" gap="sm" align="flex-end" className="filters" role="search">
+      <Words value={search.q ?? ''} onChange={(q) => set({ q: q === '' ? undefined : q })} />
+      <Select
+        label={t('filterStatus')}
+        w={150}
+        placeholder={t('anyStatus')}
+        clearable
+        data={CHOICES.map((value) => ({ value, label: t(`stage.${value}`) }))}
+        value={status ?? null}
+        onChange={(value) => set({ status: value ?? undefined })}
+      />
+      <Select
+        label={t('filterModel')}
+        w={220}
+        placeholder={t('anyModel')}
+        clearable
+        searchable
+        data={(models.data ?? []).filter(({ kind }) => kind === 'video').map(({ id }) => id)}
+        value={model ?? null}
+        onChange={(value) => set({ model: value ?? undefined })}
+      />
+      <TextInput
+        type="date"
+        label={t('filterFrom')}
+        value={from ?? ''}
+        onChange={(event) => set({ from: event.currentTarget.value || undefined })}
+      />
+      <TextInput
+        type="date"
+        label={t('filterTo')}
+        value={to ?? ''}
+        onChange={(event) => set({ to: event.currentTarget.value || undefined })}
+      />
+      <Button
+        variant={favourite ? 'light' : 'default'}
+        aria-pressed={favourite === true}
+        leftSection={favourite ? <IconStarFilled size={15} /> : <IconStar size={15} />}
+        onClick={() => set({ favourite: favourite ? undefined : true })}
+      >
+        {t('favourites')}
+      </Button>
+      {isNarrowed(search) ? (
+        <Button
+          variant="subtle"
+          color="gray"
+          onClick={() =>
+            set({
+              q: undefined,
+              status: undefined,
+              model: undefined,
+              from: undefined,
+              to: undefined,
+              favourite: undefined,
+            })
+          }
+        >
+          {t('clearFilters')}
+        </Button>
+      ) : null}
+    </Group>
+  );
+}
+
+/** Looks after a short pause, not at every key. */
+function Words({ value, onChange }: { readonly value: string; readonly onChange: (words: string) => void }) {
+  const { t } = useTranslation('studio');
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  const apply = useDebouncedCallback((next: string) => onChange(next.trim()), 300);
+  return (
+    <TextInput
+      label={t('prompt')}
+      type="search"
+      w={220}
+      maxLength={200}
+      placeholder={t('searchPlaceholder')}
+      leftSection={<IconSearch size={15} />}
+      value={text}
+      onChange={({ currentTarget: { value: next } }) => {
+        setText(next);
+        apply(next);
+      }}
+    />
+  );
+}
