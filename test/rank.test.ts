@@ -10,6 +10,7 @@ interface Belongings {
   readonly id: number;
   readonly ticket: number;
   readonly application: number;
+  readonly session: number;
 }
 type Call = readonly ['POST' | 'PUT' | 'DELETE', string, object?];
 interface Row {
@@ -55,6 +56,11 @@ const THEIRS: readonly Row[] = [
     line: `DELETE ${ticket}`,
     what: 'removes a ticket',
     call: (whose) => ['DELETE', `/api/admin/tickets/${whose.ticket}`],
+  },
+  {
+    line: `DELETE ${user}/sessions/:session`,
+    what: 'ends a session',
+    call: (whose) => ['DELETE', `/api/admin/users/${whose.id}/sessions/${whose.session}`],
   },
   decide('approve'),
   decide('reject'),
@@ -122,7 +128,9 @@ describe('an administrator, who is not root', () => {
       const asked = await person.ok<{ id: number }>('POST', '/api/tickets', { title: 'Stuck', content: 'It hangs.' });
       const wish = { feature: `beta-${count++}`, reason: 'Films.' };
       const applied = await person.ok<{ id: number }>('POST', '/api/beta-applications', wish);
-      return { id: person.id, ticket: asked.id, application: applied.id };
+      const [session] = await person.ok<{ id: number }[]>('GET', '/api/user/sessions');
+      assert.ok(session);
+      return { id: person.id, ticket: asked.id, application: applied.id, session: session.id };
     }
 
     const paths = ['/api/user/self', '/api/user/package', '/api/tickets', '/api/beta-applications', '/api/tokens'];

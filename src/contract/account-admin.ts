@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { DisplayName, EmailOrNone, Note, Password, Quota, RoleName, Status, Time, Username } from './account-fields.ts';
+import { Session } from './accounts.ts';
 import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
 
@@ -99,6 +100,29 @@ export const adminDeleteUser = endpoint({
   policy: 'admin',
   envelope: 'api',
   params: IdParam,
+  answer: Done,
+});
+
+export const adminListSessions = endpoint({
+  method: 'GET',
+  path: '/api/admin/users/:id/sessions',
+  summary: 'Where an account is logged in, newest first',
+  tag: 'admin',
+  policy: 'admin',
+  envelope: 'api',
+  params: IdParam,
+  query: Type.Object(PageQuery),
+  answer: ListOf(Session),
+});
+
+export const adminEndSession = endpoint({
+  method: 'DELETE',
+  path: '/api/admin/users/:id/sessions/:session',
+  summary: 'End one session of an account',
+  tag: 'admin',
+  policy: 'admin',
+  envelope: 'api',
+  params: Type.Object({ ...IdParam.properties, session: IdParam.properties.id }),
   answer: Done,
 });
 

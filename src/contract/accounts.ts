@@ -10,6 +10,16 @@ const LoggedIn = Type.Object({
   display_name: Type.String(),
   role: RoleName,
 });
+/** A browser somebody is logged in with. `current`: the one that asks. */
+export const Session = Type.Object({
+  id: Type.Integer(),
+  current: Type.Boolean(),
+  address: Type.String(),
+  user_agent: Type.String(),
+  created_time: Time,
+  last_used_time: Time,
+  expires_at: Time,
+});
 const SecondStep = Type.Object({ require_2fa: Type.Literal(true) });
 
 export const register = endpoint({
@@ -137,17 +147,7 @@ export const listSessions = endpoint({
   policy: 'owner',
   envelope: 'api',
   query: Type.Object(PageQuery),
-  answer: ListOf(
-    Type.Object({
-      id: Type.Integer(),
-      current: Type.Boolean(),
-      address: Type.String(),
-      user_agent: Type.String(),
-      created_time: Time,
-      last_used_time: Time,
-      expires_at: Time,
-    }),
-  ),
+  answer: ListOf(Session),
 });
 
 export const endSession = endpoint({

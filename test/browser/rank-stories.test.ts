@@ -7,7 +7,7 @@ import { type BrowserRig, openBrowserRig, settle, signIn } from './browser.ts';
 import { chromiumPath } from './chromium.ts';
 import { WORDS } from './words.ts';
 
-const { admin, desk, plans, shell } = WORDS.en;
+const { account, admin, desk, plans, shell } = WORDS.en;
 
 /** What an administrator may press on the pages of somebody's belongings. */
 const PRESSED = {
@@ -66,6 +66,23 @@ describe('an administrator who is not root, in Chromium', {
       await page.goto(pages[kind]);
       for (const name of PRESSED[kind]) await button(name).waitFor();
     }
+  });
+
+  it('ends one session of a user, and no other', async () => {
+    const client = await rig.running.person('client');
+    const own = await rig.open();
+    await signIn(own, 'client', PASSWORD);
+    await page.goto(`/admin/users/${client.id}`);
+    const sessions = page
+      .locator('section')
+      .filter({ has: page.getByRole('heading', { name: account.security.sessions }) });
+    await sessions.getByText('Chrome, Linux').waitFor();
+    await sessions.getByRole('button', { name: account.security.endSession }).first().click();
+    await sessions.getByText('Chrome, Linux').waitFor({ state: 'detached' });
+    await client.ok('GET', '/api/user/self');
+    await own.goto('/videos');
+    await own.waitForURL(/sign-in/);
+    await own.context().close();
   });
 
   it('is offered no role he cannot give', async () => {

@@ -17,10 +17,10 @@ export type RowOf<Line extends Endpoint> =
 export type DataOf<Line extends Endpoint> = PartOf<Line, 'answer'> extends { readonly data: infer Data } ? Data : never;
 
 /** One page of a list line; the page before stays on the screen while the next one is fetched. */
-export const listQuery = <const Line extends Endpoint>(line: Line, query: Query) =>
+export const listQuery = <const Line extends Endpoint>(line: Line, query: Query, params: Query = {}) =>
   queryOptions({
-    queryKey: ['admin', line.path, query],
-    queryFn: ({ signal }) => call(line, { query } as never, { signal }) as Promise<Listed<RowOf<Line>>>,
+    queryKey: ['admin', line.path, query, params],
+    queryFn: ({ signal }) => call(line, { query, params } as never, { signal }) as Promise<Listed<RowOf<Line>>>,
     placeholderData: keepPreviousData,
   });
 

@@ -98,6 +98,7 @@ export function makeAccounts(parts: AccountsParts): Accounts {
   const sessions = makeSessions(database, clock);
   const lastUse = makeLastUse(database, clock, log);
   const notice = makeSecurityNotices(parts.notifier);
+  const standing = makeStanding(database);
   const endLogins = makeEndLogins(sessions, parts.endsWithAccount ?? []);
   const twoFactors = makeTwoFactors({ database, clock, vault, budgets, audit, endLogins, notice });
   const logins = makeLogins({ database, clock, passwords, budgets, sessions, twoFactors });
@@ -145,11 +146,22 @@ export function makeAccounts(parts: AccountsParts): Accounts {
       messaging: httpMessagingVerifier(outbound, config.messagingVerifyUrl),
     }),
     settings: makeSettings(database),
-    administration: makeAdministration({ database, clock, people, passwords, quota, audit, endLogins, notice }),
+    administration: makeAdministration({
+      database,
+      clock,
+      people,
+      passwords,
+      quota,
+      audit,
+      endLogins,
+      notice,
+      sessions,
+      standing,
+    }),
     auditLog: (filter, page) => listAudit(database.kysely, filter, page),
     passwords,
     endLogins,
-    standing: makeStanding(database),
+    standing,
     start: (show) =>
       makeFirstAdministrator({
         database,

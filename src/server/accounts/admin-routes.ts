@@ -2,7 +2,7 @@ import * as lines from '../../contract/account-admin.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Accounts } from './accounts.ts';
-import { toSeconds, toUserRow, traceOf } from './presenter.ts';
+import { toSeconds, toSessionRow, toUserRow, traceOf } from './presenter.ts';
 
 /** What administrators do with accounts, and what anybody did. */
 export function addAccountAdminRoutes(
@@ -36,6 +36,19 @@ export function addAccountAdminRoutes(
 
   routes.add(lines.adminDeleteUser, async ({ caller, params, request }) => {
     await administration.remove(caller, Number(params.id), traceOf(request));
+    return done();
+  });
+
+  routes.add(lines.adminListSessions, async ({ caller, params, query }) => {
+    const { rows, total } = await administration.sessions(caller, Number(params.id), toPage(query));
+    return list(
+      rows.map((row) => toSessionRow(row, caller)),
+      total,
+    );
+  });
+
+  routes.add(lines.adminEndSession, async ({ caller, params, request }) => {
+    await administration.endSession(caller, Number(params.id), Number(params.session), traceOf(request));
     return done();
   });
 

@@ -129,6 +129,39 @@ forEachDatabase((_name, open) => {
     }
   });
 
+  it('ends one session of somebody below, and says so in the audit log', async () => {
+    const user = await staff('user');
+    const phone = service.visitor();
+    await phone.logIn(`user-${count - 1}`);
+    const path = `/api/admin/users/${user.id}/sessions`;
+    const [newer, older] = await admin.ok<{ id: number; current: boolean }[]>('GET', path);
+    assert.ok(newer !== undefined && older !== undefined && newer.id > older.id);
+    assert.deepEqual([newer.current, older.current], [false, false]);
+    // Not under the name of another account.
+    await admin.fails(200, 'DELETE', `/api/admin/users/${(await staff('user')).id}/sessions/${newer.id}`);
+    await admin.ok('DELETE', `${path}/${newer.id}`);
+    assert.equal((await phone.send('GET', '/api/user/self')).status, 401);
+    await user.ok('GET', '/api/user/self');
+    await admin.fails(200, 'DELETE', `${path}/${newer.id}`);
+    assert.deepEqual(
+      (await admin.ok<{ id: number }[]>('GET', path)).map(({ id }) => id),
+      [older.id],
+    );
+    const log = await root.ok<Rows>('GET', `/api/admin/audit?target=user:${user.id}&action=user.session_end`);
+    assert.deepEqual(
+      log.map(({ actor_id, before }) => [actor_id, (before as { session: number }).session]),
+      [[admin.id, newer.id]],
+    );
+  });
+
+  it('shows an administrator from where those below are logged in, and nobody else', async () => {
+    for (const { id } of [admin, root, await staff('admin')])
+      await admin.fails(403, 'GET', `/api/admin/users/${id}/sessions`);
+    await root.ok('GET', `/api/admin/users/${admin.id}/sessions`);
+    await admin.fails(200, 'GET', '/api/admin/users/999999/sessions');
+    await (await staff('user')).fails(403, 'GET', `/api/admin/users/${admin.id}/sessions`);
+  });
+
   it('lists with filters and shows no secret', async () => {
     const person = await service.person('to-be-found');
     const { access_token } = await person.ok('POST', '/api/user/token');

@@ -1,5 +1,6 @@
 import type { Role } from '../../contract/roles.ts';
 import { mayManage } from '../../contract/roles.ts';
+import type { Page } from '../../contract/schemas.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError, invalid, notExist } from '../platform/errors.ts';
@@ -12,11 +13,15 @@ import type { EndLogins } from './ending.ts';
 import type { Passwords } from './passwords.ts';
 import { type NewPerson, type People, type Trace, toEmail, unlessTaken } from './people.ts';
 import type { SecurityNotices } from './security-notices.ts';
+import { takeSession } from './session-store.ts';
+import type { Sessions } from './sessions.ts';
+import type { Standing } from './standing.ts';
 import {
   type Account,
   DISABLED,
   ENABLED,
   emailInUse,
+  findAccount,
   findByLogin,
   lockAccount,
   lockRoots,
@@ -50,6 +55,10 @@ export interface Administration {
   change(actor: AccountCaller, id: number, change: AccountChange, trace: Trace): Promise<void>;
   /** @throws not_exist, rank_too_low, last_root */
   remove(actor: AccountCaller, id: number, trace: Trace): Promise<void>;
+  /** Where somebody is logged in concerns whoever stands above alone. @throws not_exist, rank_too_low */
+  sessions(actor: AccountCaller, id: number, page: Page): ReturnType<Sessions['list']>;
+  /** @throws not_exist (also of another account), rank_too_low */
+  endSession(actor: AccountCaller, id: number, sessionId: number, trace: Trace): Promise<void>;
 }
 
 export interface AdministrationParts {
@@ -61,10 +70,12 @@ export interface AdministrationParts {
   readonly audit: Audit;
   readonly endLogins: EndLogins;
   readonly notice: SecurityNotices;
+  readonly sessions: Pick<Sessions, 'list'>;
+  readonly standing: Pick<Standing, 'assertManages'>;
 }
 
 export function makeAdministration(parts: AdministrationParts): Administration {
-  const { database, clock, people, passwords, quota, audit, endLogins, notice } = parts;
+  const { database, clock, people, passwords, quota, audit, endLogins, notice, sessions, standing } = parts;
   const postgres = database.dialect === 'postgres';
 
   /** The account, locked, if the actor stands above it. Roots are locked first and always, in one order. */
@@ -148,6 +159,26 @@ export function makeAdministration(parts: AdministrationParts): Administration {
         await audit.record(trx, {
           actorId: actor.userId,
           action: 'user.delete',
+          target: `user:${id}`,
+          before,
+          ...trace,
+        });
+      }),
+    async sessions(actor, id, page) {
+      const account = await findAccount(database.kysely, id);
+      if (account === undefined) throw notExist('account');
+      if (!mayManage(actor.role, account.role)) throw new AppError('rank_too_low');
+      return sessions.list(id, page);
+    },
+    endSession: (actor, id, sessionId, trace) =>
+      database.transaction(async (trx) => {
+        await standing.assertManages(trx, actor.userId, id);
+        const ended = await takeSession(trx, id, sessionId);
+        if (ended === undefined) throw notExist('session');
+        const before = { session: sessionId, ...ended };
+        await audit.record(trx, {
+          actorId: actor.userId,
+          action: 'user.session_end',
           target: `user:${id}`,
           before,
           ...trace,

@@ -1,6 +1,9 @@
+import type { Static } from 'typebox';
+import type { Session } from '../../contract/accounts.ts';
+import type { AccountCaller } from '../platform/http/caller.ts';
 import type { RequestContext } from '../platform/http/routes.ts';
 import type { Profile, Trace } from './people.ts';
-import type { Visitor } from './sessions.ts';
+import type { Sessions, Visitor } from './sessions.ts';
 import type { Account } from './store.ts';
 
 export const visitorOf = ({ address, headers }: RequestContext): Visitor => ({
@@ -17,6 +20,18 @@ export const toLoggedIn = ({ id, username, display_name, role }: Account) => ({ 
 
 export const toSeconds = (unixMs: number): number => Math.floor(unixMs / 1000);
 export const toSecondsOrNull = (unixMs: number | null): number | null => (unixMs === null ? null : toSeconds(unixMs));
+
+type ListedSession = Awaited<ReturnType<Sessions['list']>>['rows'][number];
+
+export const toSessionRow = (row: ListedSession, caller: AccountCaller): Static<typeof Session> => ({
+  id: row.id,
+  current: caller.kind === 'session' && caller.sessionId === row.id,
+  address: row.address,
+  user_agent: row.user_agent,
+  created_time: toSeconds(row.created_at),
+  last_used_time: toSeconds(row.last_used_at),
+  expires_at: toSeconds(row.expires_at),
+});
 
 /** An account in an answer, to its owner and to administrators alike. */
 export const toUserRow = ({ account, wallet, plan, hasTwoFactor, phoneBound, messagingBound }: Profile) => ({

@@ -8,7 +8,7 @@ import type { SessionCookies } from '../platform/http/session-cookie.ts';
 import type { Accounts } from './accounts.ts';
 import { addAccountAdminRoutes } from './admin-routes.ts';
 import { addBindingRoutes } from './binding-routes.ts';
-import { toLoggedIn, toSeconds, toSecondsOrNull, toUserRow, traceOf, visitorOf } from './presenter.ts';
+import { toLoggedIn, toSeconds, toSecondsOrNull, toSessionRow, toUserRow, traceOf, visitorOf } from './presenter.ts';
 import { addSettingsRoutes } from './settings-routes.ts';
 
 export interface AccountRouteParts {
@@ -71,16 +71,10 @@ export function addAccountRoutes(routes: Routes, { accounts, cookies }: AccountR
 
   routes.add(lines.listSessions, async ({ caller, query }) => {
     const { rows, total } = await sessions.list(caller.userId, toPage(query));
-    const shown = rows.map((row) => ({
-      id: row.id,
-      current: caller.kind === 'session' && caller.sessionId === row.id,
-      address: row.address,
-      user_agent: row.user_agent,
-      created_time: toSeconds(row.created_at),
-      last_used_time: toSeconds(row.last_used_at),
-      expires_at: toSeconds(row.expires_at),
-    }));
-    return list(shown, total);
+    return list(
+      rows.map((row) => toSessionRow(row, caller)),
+      total,
+    );
   });
 
   routes.add(lines.endSession, async ({ caller, params }) => {

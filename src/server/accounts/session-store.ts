@@ -61,11 +61,18 @@ export const prolongSession = (db: Executor, id: number, now: number, expiresAt:
 export const deleteSessionByHash = (db: Executor, hash: string): Promise<unknown> =>
   db.deleteFrom('sessions').where('hash', '=', hash).execute();
 
-/** Answers whether there was such a session of that account. */
-export async function deleteSession(db: Executor, userId: number, id: number): Promise<boolean> {
-  const result = await db.deleteFrom('sessions').where('id', '=', id).where('user_id', '=', userId).executeTakeFirst();
-  return result.numDeletedRows === 1n;
-}
+/** Deletes a session of that account and answers from where it was used; undefined where there was none. */
+export const takeSession = (
+  db: Executor,
+  userId: number,
+  id: number,
+): Promise<{ address: string; user_agent: string } | undefined> =>
+  db
+    .deleteFrom('sessions')
+    .where('id', '=', id)
+    .where('user_id', '=', userId)
+    .returning(['address', 'user_agent'])
+    .executeTakeFirst();
 
 /** All sessions of an account but the one kept, if any. */
 export const deleteSessionsOf = (db: Executor, userId: number, keepId = 0): Promise<unknown> =>

@@ -6,7 +6,6 @@ import { hashToken, randomToken } from '../platform/secrets.ts';
 import type { Tables } from '../tables.ts';
 import {
   deleteExpiredSessions,
-  deleteSession,
   deleteSessionByHash,
   deleteSessionsOf,
   findSession,
@@ -14,6 +13,7 @@ import {
   listSessions,
   prolongSession,
   type SessionRow,
+  takeSession,
 } from './session-store.ts';
 
 export const SESSION_MS = 7 * 24 * 60 * 60_000;
@@ -66,7 +66,7 @@ export function makeSessions(database: Database<Tables>, clock: Clock): Sessions
     },
     endByToken: async (trx, token) => void (await deleteSessionByHash(trx, hashToken(token))),
     endAll: async (trx, userId, keepId) => void (await deleteSessionsOf(trx, userId, keepId)),
-    end: (userId, id) => deleteSession(kysely, userId, id),
+    end: async (userId, id) => (await takeSession(kysely, userId, id)) !== undefined,
     list: (userId, page) => listSessions(kysely, userId, clock.now(), page),
     removeExpired: async () => void (await deleteExpiredSessions(kysely, clock.now())),
   };

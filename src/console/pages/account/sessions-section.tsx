@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Stack, Text } from '@mantine/core';
+import { Button, Stack } from '@mantine/core';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -6,10 +6,10 @@ import { endSession } from '../../../contract/accounts.ts';
 import { PAGE_SIZE, sessionsQuery } from '../../data/account.ts';
 import { call } from '../../data/client.ts';
 import { Failure } from '../../parts/failure.tsx';
-import { Moment } from '../../parts/moment.tsx';
 import { useNotices } from '../../parts/notices.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { Section } from '../../parts/section.tsx';
+import { SessionRow } from '../../parts/session-row.tsx';
 
 export function SessionsSection() {
   const { t } = useTranslation('account');
@@ -29,50 +29,16 @@ export function SessionsSection() {
       <Failure error={sessions.error ?? end.error} />
       <Stack gap="sm">
         {(sessions.data?.data ?? []).map((session) => (
-          <Group key={session.id} justify="space-between" wrap="nowrap">
-            <div style={{ minWidth: 0 }}>
-              <Group gap="xs">
-                <Text size="sm" fw={600}>
-                  {toBrowser(session.user_agent)}
-                </Text>
-                {session.current ? <Badge>{t('security.thisSession')}</Badge> : null}
-              </Group>
-              <Text size="xs" c="dimmed" truncate title={session.user_agent}>
-                {session.address} · {t('security.lastUsed')} <Moment at={session.last_used_time} />
-              </Text>
-            </div>
+          <SessionRow key={session.id} session={session}>
             {session.current ? null : (
               <Button size="compact-sm" variant="subtle" color="red" onClick={() => end.mutate(session.id)}>
                 {t('security.endSession')}
               </Button>
             )}
-          </Group>
+          </SessionRow>
         ))}
       </Stack>
       <Pager page={page} total={sessions.data?.total ?? 0} pageSize={PAGE_SIZE} onChange={setPage} />
     </Section>
   );
-}
-
-const BROWSERS = [
-  [/Edg\//, 'Edge'],
-  [/OPR\//, 'Opera'],
-  [/Firefox\//, 'Firefox'],
-  [/Chrome\//, 'Chrome'],
-  [/Safari\//, 'Safari'],
-] as const;
-const SYSTEMS = [
-  [/iPhone|iPad/, 'iOS'],
-  [/Android/, 'Android'],
-  [/Windows/, 'Windows'],
-  [/Mac OS X/, 'macOS'],
-  [/Linux/, 'Linux'],
-] as const;
-
-/** "Firefox, Linux": what people know it by; the whole line is there on hover. */
-function toBrowser(userAgent: string): string {
-  const find = (names: readonly (readonly [RegExp, string])[]) =>
-    names.find(([pattern]) => pattern.test(userAgent))?.[1];
-  const known = [find(BROWSERS), find(SYSTEMS)].filter((each) => each !== undefined);
-  return known.length === 0 ? userAgent.slice(0, 40) || '–' : known.join(', ');
 }

@@ -74,6 +74,7 @@ export default {
     passwordOnly: 'Password only',
     seeTasks: 'Videos',
     seeLedger: 'Ledger',
+    noSessions: 'Signed in nowhere.',
     seeAudit: 'Changes',
     username: 'User name',
     usernameHint: '3 to 30 of a–z, 0–9, _ and -',

@@ -77,6 +77,7 @@ export default {
     passwordOnly: '仅密码',
     seeTasks: '视频',
     seeLedger: '账本',
+    noSessions: '未在任何浏览器中登录。',
     seeAudit: '变更记录',
     username: '用户名',
     usernameHint: '3 到 30 个字符：a–z、0–9、_ 和 -',

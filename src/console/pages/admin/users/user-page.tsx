@@ -21,6 +21,7 @@ import { GivePlanDialog } from '../plans/give-plan-dialog.tsx';
 import { EditUserDialog } from './edit-user-dialog.tsx';
 import { QuotaDialog } from './quota-dialog.tsx';
 import { UserDanger } from './user-danger.tsx';
+import { UserSessions } from './user-sessions.tsx';
 
 export type User = DataOf<typeof adminGetUser>;
 const DAYS = 30;
@@ -121,7 +122,12 @@ function Known({ user }: { readonly user: User }) {
           </Group>
         </Panel>
         <UsagePlot rows={usage.data?.rows} days={DAYS} nowMs={nowMs} />
-        {managed ? <UserDanger user={user} /> : null}
+        {managed ? (
+          <>
+            <UserSessions user={user} />
+            <UserDanger user={user} />
+          </>
+        ) : null}
       </Stack>
       {dialog === 'edit' ? <EditUserDialog user={user} onClose={() => setDialog(undefined)} /> : null}
       {dialog === 'plan' ? <GivePlanDialog user={user} onClose={() => setDialog(undefined)} /> : null}
