@@ -101,6 +101,7 @@ export const ERRORS = {
   upstream_refused: business(400),
   upstream_error: { status: 502, api: 200, type: 'upstream_error', retry: true },
   upstream_unavailable: { status: 503, api: 200, type: 'upstream_error', retry: true },
+  answer_broken_off: { status: 502, api: 200, type: 'upstream_error', retry: true },
   upstream_timeout: { status: 504, api: 200, type: 'upstream_error', retry: true },
 
   // Mailbox.

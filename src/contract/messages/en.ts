@@ -80,6 +80,7 @@ export const EN = {
   upstream_refused: '{detail}',
   upstream_error: 'The model provider failed to answer properly. Nothing was charged.',
   upstream_unavailable: 'No provider for this model is available right now. Nothing was charged.',
+  answer_broken_off: 'The model provider broke off its answer. What had come of it is charged.',
   upstream_timeout: 'The model provider did not answer in time.',
 
   invalid_local_part:

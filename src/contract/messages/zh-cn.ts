@@ -81,6 +81,7 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   upstream_refused: '{detail}',
   upstream_error: '模型供应方未能正确应答，未产生扣费。',
   upstream_unavailable: '该模型暂时没有可用的供应方，未产生扣费。',
+  answer_broken_off: '模型供应方中断了应答，已输出的部分照常计费。',
   upstream_timeout: '模型供应方未在时限内应答。',
 
   invalid_local_part:

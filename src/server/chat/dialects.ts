@@ -16,8 +16,10 @@ export interface Dialect {
   readonly hasCopies: boolean;
   /** Usage of a stream must be asked for with `stream_options`, and arrives in an event of its own. */
   readonly asksForUsage: boolean;
-  /** What an unbroken stream has in it; one that ends without was cut. */
-  readonly endMarks: readonly string[];
+  /** The member every whole answer has; one without is no answer. */
+  readonly yields: string;
+  /** Whether an event ends the stream, besides `[DONE]`; a stream without either was cut. */
+  isEnd(event: Untrusted): boolean;
   /** The generated text of one event of a stream, tool calls and reasoning included. */
   textOfEvent(event: Untrusted): string;
   /** The generated text of a whole answer. */
@@ -37,6 +39,7 @@ function textOfMessage(message: unknown): string {
     reasoning: thought,
     refusal,
     tool_calls: calls,
+    function_call: call,
   } = asObject(message) ?? {};
   const spoken =
     typeof content === 'string'
@@ -44,10 +47,12 @@ function textOfMessage(message: unknown): string {
       : list(content)
           .map((part) => text(asObject(part)?.text))
           .join('');
-  const called = list(calls).map((call) => {
-    const { name, arguments: args } = asObject(asObject(call)?.function) ?? {};
-    return text(name) + text(args);
-  });
+  const called = [...list(calls).map((each) => asObject(each)?.function ?? asObject(each)?.custom), call].map(
+    (each) => {
+      const { name, arguments: args, input } = asObject(each) ?? {};
+      return text(name) + text(args) + text(input);
+    },
+  );
   return (text(reasoning) || text(thought)) + spoken + text(refusal) + called.join('');
 }
 
@@ -64,7 +69,8 @@ export const CHAT: Dialect = {
   bounds: ['max_completion_tokens', 'max_tokens'],
   hasCopies: true,
   asksForUsage: true,
-  endMarks: ['[DONE]', '"finish_reason":"', '"finish_reason": "'],
+  yields: 'choices',
+  isEnd: ({ choices }) => list(choices).some((choice) => text(asObject(choice)?.finish_reason) !== ''),
   textOfEvent: (event) => choices(event, 'delta'),
   textOfAnswer: (answer) => choices(answer, 'message'),
   errorEvent: plainError,
@@ -77,18 +83,15 @@ export const RESPONSES: Dialect = {
   bounds: ['max_output_tokens'],
   hasCopies: false,
   asksForUsage: false,
-  endMarks: ['response.completed', 'response.incomplete', 'response.failed'],
+  yields: 'output',
+  isEnd: ({ type }) => /^response\.(completed|incomplete|failed)$/.test(text(type)),
   textOfEvent: ({ type, delta }) => (text(type).endsWith('.delta') ? text(delta) : ''),
   textOfAnswer: ({ output }) =>
     list(output)
       .map((item) => {
-        const { content, arguments: args } = asObject(item) ?? {};
-        return (
-          text(args) +
-          list(content)
-            .map((part) => text(asObject(part)?.text))
-            .join('')
-        );
+        const { content, summary, arguments: args, input } = asObject(item) ?? {};
+        const parts = [...list(content), ...list(summary)].map(asObject);
+        return text(args) + text(input) + parts.map((part) => text(part?.text) + text(part?.refusal)).join('');
       })
       .join(''),
   errorEvent(body) {
@@ -103,7 +106,8 @@ export const EMBEDDINGS: Dialect = {
   bounds: [],
   hasCopies: false,
   asksForUsage: false,
-  endMarks: [],
+  yields: 'data',
+  isEnd: () => false,
   textOfEvent: () => '',
   textOfAnswer: () => '',
   errorEvent: plainError,
@@ -113,5 +117,5 @@ export const IMAGES: Dialect = {
   ...EMBEDDINGS,
   path: '/v1/images/generations',
   body: lines.imageGenerations.body,
-  endMarks: ['image_generation.completed'],
+  isEnd: ({ type }) => type === 'image_generation.completed',
 };

@@ -1,6 +1,7 @@
 import type { Dialect } from './dialects.ts';
+import { setMember } from './json-members.ts';
 import { asObject, type Untrusted } from './untrusted.ts';
-import { findUsage, readUsage, tryParse, type Usage } from './usage.ts';
+import { tryParse, type Usage, usageOf } from './usage.ts';
 
 /** Longest event and longest stream; no upstream's is near them. */
 const MAX_EVENT_BYTES = 1024 * 1024;
@@ -11,7 +12,8 @@ const FIRST_BYTES = 2 * 1024;
 const LF = 0x0a;
 /** Not `"usage":null`, which some write into every event once usage was asked for. */
 const USAGE = ['"usage":{', '"usage": {'] as const;
-const ERROR = '"error"';
+/** Of the member, of `event: error` and of `"object":"error"`. */
+const ERROR = 'error';
 
 /**
  * Looks at an upstream's event stream as it passes. Whole events go on as they came, in the very same buffer wherever
@@ -72,8 +74,9 @@ export class EventStream {
     return this.#marked || this.#hasEndMark();
   }
 
+  /** The newest, as some upstreams count while they speak. */
   get usage(): Usage | undefined {
-    return this.#usage ?? findUsage(this.#kept.toString('utf8', 0, this.#length));
+    return lastUsageIn(this.#kept.toString('utf8', 0, this.#length)) ?? this.#usage;
   }
 
   /** The generated text so far, without errors. */
@@ -100,7 +103,7 @@ export class EventStream {
   #beforeError(events: Buffer): Buffer | undefined {
     const before: string[] = [];
     for (const event of eventsIn(events.toString('utf8'))) {
-      const error = toError(tryParse(dataOf(event)));
+      const error = errorIn(event);
       if (error !== undefined) {
         this.error = error;
         return before.length === 0 ? undefined : Buffer.from(before.join(''));
@@ -110,19 +113,18 @@ export class EventStream {
     return events;
   }
 
-  /** Drops the event that exists for usage alone: it has no choices. */
+  /** Drops the event that exists for usage alone: it has no choices. Where it has some, the figures are taken out. */
   #withoutUsage(events: Buffer): Buffer | undefined {
     const shown: string[] = [];
-    let hidden = false;
     for (const event of eventsIn(events.toString('utf8'))) {
       const value = USAGE.some((mark) => event.includes(mark)) ? asObject(tryParse(dataOf(event))) : undefined;
-      const usage = readUsage(value?.usage);
-      if (usage !== undefined) this.#usage = usage;
-      if (asObject(value?.usage) !== undefined && Array.isArray(value?.choices) && value.choices.length === 0)
-        hidden = true;
-      else shown.push(event);
+      if (value === undefined || asObject(value.usage) === undefined) {
+        shown.push(event);
+        continue;
+      }
+      this.#usage = usageOf(value) ?? this.#usage;
+      if (Array.isArray(value.choices) && value.choices.length > 0) shown.push(withoutFigures(event));
     }
-    if (!hidden) return events;
     return shown.length === 0 ? undefined : Buffer.from(shown.join(''));
   }
 
@@ -141,7 +143,7 @@ export class EventStream {
     if (this.#length === 0) return;
     const kept = this.#kept.toString('utf8', 0, this.#length);
     this.#marked ||= this.#hasEndMark();
-    this.#usage = findUsage(kept) ?? this.#usage;
+    this.#usage = lastUsageIn(kept) ?? this.#usage;
     for (const event of eventsIn(kept)) {
       const value = asObject(tryParse(dataOf(event)));
       if (value !== undefined) this.#text.push(this.#dialect.textOfEvent(value));
@@ -150,44 +152,82 @@ export class EventStream {
   }
 
   #hasEndMark(): boolean {
-    const kept = this.#kept.subarray(0, this.#length);
-    return this.#dialect.endMarks.some((mark) => kept.includes(mark));
+    // Nearly always the last event is the mark.
+    const end = eventsIn(this.#kept.toString('utf8', 0, this.#length)).findLast((event) => {
+      const data = dataOf(event);
+      return data === END || this.#dialect.isEnd(asObject(tryParse(data)) ?? {});
+    });
+    return end !== undefined;
   }
 }
 
 /** Index behind the last blank line (HTML standard, 9.2.6: lines end in LF or CR LF; a lone CR is used by nobody). */
-function behindLastEvent(data: Buffer): number {
+function behindLastEvent(data: Buffer | string): number {
   const { length } = data;
-  if (length > 1 && data[length - 1] === LF && data[length - 2] === LF) return length;
+  if (typeof data !== 'string' && length > 1 && data[length - 1] === LF && data[length - 2] === LF) return length;
   return Math.max(behind(data, '\n\n'), behind(data, '\r\n\r\n'));
 }
 
-function behind(data: Buffer, mark: string): number {
+function behind(data: Buffer | string, mark: string): number {
   const at = data.lastIndexOf(mark);
   return at === -1 ? 0 : at + mark.length;
 }
 
-/** Events with the blank line behind each. */
+/** Ends streams of chat; the others end with an event of their own. */
+const END = '[DONE]';
+const BOM = /^\ufeff/;
+
+/** Events with the blank line behind each; a byte order mark at the start is none of the first one's (HTML standard, 9.2.5). */
 const eventsIn = (text: string): string[] =>
-  text.match(/[\s\S]*?(?:\r?\n\r?\n|$)/g)?.filter((event) => event !== '') ?? [];
+  text
+    .replace(BOM, '')
+    .match(/[\s\S]*?(?:\r?\n\r?\n|$)/g)
+    ?.filter((event) => event !== '') ?? [];
 
 /** The data lines of one event, joined. */
 function dataOf(event: string): string {
   if (event.startsWith('data: ') && event.indexOf('\n', 6) >= event.trimEnd().length) return event.slice(6).trimEnd();
-  return event
-    .split(/\r?\n/)
+  return linesOf(event)
     .filter((line) => line.startsWith('data:'))
     .map((line) => line.slice(5).trimStart())
     .join('\n');
 }
 
-const isWhole = (event: string): boolean => dataOf(event) === '[DONE]' || tryParse(dataOf(event)) !== undefined;
+const linesOf = (event: string): string[] => event.split(/\r?\n/).filter((line) => line !== '');
 
-/** `{error: {…}}` of chat, `{type: "error", …}` of responses. */
-function toError(value: unknown): Untrusted | undefined {
-  const event = asObject(value);
-  if (event === undefined) return undefined;
-  if (event.type === 'error') return asObject(event.error) ?? event;
-  if (typeof event.error === 'string') return { message: event.error };
-  return asObject(event.error);
+const isWhole = (event: string): boolean => dataOf(event) === END || tryParse(dataOf(event)) !== undefined;
+
+/** The newest figures told in whole events; looks from the end, where they nearly always are. */
+function lastUsageIn(events: string): Usage | undefined {
+  for (let text = events; ; ) {
+    const at = Math.max(...USAGE.map((mark) => text.lastIndexOf(mark)));
+    if (at === -1) return undefined;
+    const start = behindLastEvent(text.slice(0, at));
+    const usage = usageOf(tryParse(dataOf(eventsIn(text.slice(start))[0] ?? '')));
+    if (usage !== undefined) return usage;
+    text = text.slice(0, start);
+  }
+}
+
+/** The event with its usage set to null, as if nobody had asked for it; every other byte of its data stays. */
+function withoutFigures(event: string): string {
+  const data = setMember(Buffer.from(dataOf(event)), 'usage', 'null').toString('utf8');
+  const others = linesOf(event).filter((line) => !line.startsWith('data:'));
+  return `${[...others, ...data.split('\n').map((line) => `data: ${line}`)].join('\n')}\n\n`;
+}
+
+const NAMED_ERROR = /^event: ?error\r?$/m;
+
+/**
+ * What an event tells of a failure: `{error: …}` of chat, `{type: "error", …}` and `{response: {error: …}}` of responses,
+ * `{object: "error", …}` of vLLM, or whatever stands under `event: error`.
+ */
+function errorIn(event: string): Untrusted | undefined {
+  if (!event.includes(ERROR)) return undefined;
+  const value = asObject(tryParse(dataOf(event)));
+  const isNamed = NAMED_ERROR.test(event);
+  if (value === undefined) return isNamed ? { message: dataOf(event) } : undefined;
+  if (typeof value.error === 'string' && value.error !== '') return { message: value.error };
+  const told = asObject(value.error) ?? asObject(asObject(value.response)?.error);
+  return told ?? (isNamed || value.type === 'error' || value.object === 'error' ? value : undefined);
 }

@@ -2,12 +2,11 @@ import type { Channel, Channels, ResolvedModel } from '../channels/channels.ts';
 import type { Log } from '../platform/log.ts';
 import type { ExchangeControl, ExchangeHandler, Outbound, OutboundError } from '../platform/outbound/outbound.ts';
 import { type Ask, toUpstreamBody } from './ask.ts';
-import { cutShort, malformed, tooLong } from './broken-answers.ts';
+import { asBrokenOff, cutShort, malformed, tooLong } from './broken-answers.ts';
 import type { Charge } from './charge.ts';
 import type { Audience, Client } from './client.ts';
 import { EventStream } from './event-stream.ts';
 import type { Enrolled } from './roll.ts';
-import { asObject } from './untrusted.ts';
 import {
   type Refusal,
   readLoss,
@@ -15,8 +14,9 @@ import {
   readStreamError,
   toRequest,
   type UpstreamTimes,
+  withoutKeyIn,
 } from './upstreams/openai.ts';
-import { findUsage, readUsage, tryParse } from './usage.ts';
+import { readWhole } from './whole-answer.ts';
 
 export interface RunParts {
   readonly outbound: Outbound;
@@ -41,8 +41,6 @@ export interface RunWork {
 const MAX_TRIES = 3;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_REFUSAL_BYTES = 64 * 1024;
-/** Longer answers (vectors, pictures) are not parsed as a whole, only searched for their usage. */
-const PARSED_BYTES = 1024 * 1024;
 /** A caller who does not read for this long has gone, whatever the connection says. */
 const STALL_MS = 60_000;
 const COMMENT = ': keep-alive\n\n';
@@ -86,7 +84,7 @@ export class Run implements ExchangeHandler, Audience, Enrolled {
     this.#status = status;
     this.#headers = headers;
     if (status < 200 || status > 299) this.#phase = 'refused';
-    else if (headers['content-type']?.startsWith('text/event-stream')) {
+    else if (headers['content-type']?.toLowerCase().startsWith('text/event-stream')) {
       this.#phase = 'streaming';
       this.#wroteAt = performance.now();
       const { ask } = this.#work;
@@ -177,7 +175,7 @@ export class Run implements ExchangeHandler, Audience, Enrolled {
     const stream = this.#stream;
     if (stream === undefined) return;
     const events = stream.take(bytes);
-    if (events !== undefined && !this.#write(events) && this.#pausedAt === 0) {
+    if (events !== undefined && !this.#write(withoutKeyIn(this.#channel, events)) && this.#pausedAt === 0) {
       this.#pausedAt = performance.now();
       control.pause();
     }
@@ -197,7 +195,7 @@ export class Run implements ExchangeHandler, Audience, Enrolled {
     const stream = this.#stream;
     if (stream === undefined) return;
     const rest = stream.finish();
-    if (rest !== undefined) this.#write(rest);
+    if (rest !== undefined) this.#write(withoutKeyIn(this.#channel, rest));
     if (stream.error !== undefined) {
       this.#breakOff(readStreamError(this.#channel, stream.error));
       return;
@@ -217,24 +215,15 @@ export class Run implements ExchangeHandler, Audience, Enrolled {
     const { client, charge, ask, model } = this.#work;
     const body =
       this.#chunks.length === 1 && this.#chunks[0] !== undefined ? this.#chunks[0] : Buffer.concat(this.#chunks);
-    const text = body.toString('utf8');
-    const answer = body.length <= PARSED_BYTES ? asObject(tryParse(text)) : undefined;
-    if (answer === undefined && !(body.length > PARSED_BYTES && /^\s*\{/.test(text) && text.trimEnd().endsWith('}'))) {
-      this.#refused(malformed());
-      return;
-    }
-    if (answer?.error !== undefined && answer.error !== null) {
-      this.#refused(this.#readRefusal());
+    const came = readWhole(body, ask.dialect);
+    if (came === 'malformed' || came === 'failure') {
+      this.#refused(came === 'malformed' ? malformed() : this.#readRefusal());
       return;
     }
     this.#done();
     this.#parts.channels.report({ channelId: this.#channel.id, model: model.id, outcome: 'ok' });
-    client.answer(JSON_TYPE, body);
-    charge.settle({
-      usage: readUsage(answer?.usage) ?? findUsage(text),
-      complete: true,
-      text: () => ask.dialect.textOfAnswer(answer ?? {}),
-    });
+    client.answer(JSON_TYPE, withoutKeyIn(this.#channel, body));
+    charge.settle(came);
   }
 
   #readRefusal(): Refusal {
@@ -264,12 +253,17 @@ export class Run implements ExchangeHandler, Audience, Enrolled {
   #breakOff(refusal: Refusal, control?: ExchangeControl): void {
     const { client, charge, ask } = this.#work;
     const stream = this.#stream;
+    if (!client.streaming) {
+      this.#refused(refusal, control);
+      return;
+    }
     this.#tell(refusal);
     this.#done();
     control?.abort();
-    if (stream === undefined || stream.text() === '') charge.refund();
-    else charge.settle(stream);
-    client.fail(refusal.error, ask.dialect);
+    const isCharged = stream !== undefined && stream.text() !== '';
+    if (isCharged) charge.settle(stream);
+    else charge.refund();
+    client.fail(isCharged ? asBrokenOff(refusal.error) : refusal.error, ask.dialect);
   }
 
   /** The caller left: what came until then is paid, the question too once it was sent. */

@@ -25,6 +25,16 @@ export function readUsage(value: unknown): Usage | undefined {
   return isCount(promptTokens) && isCount(completionTokens) ? { promptTokens, completionTokens } : undefined;
 }
 
+/**
+ * The usage told by an answer or an event: at its top, in a response told of by an event, or in a choice. Nowhere else:
+ * what answers repeat of their question (schemas of tools) is the caller's to write.
+ */
+export function usageOf(answer: unknown): Usage | undefined {
+  const told = asObject(answer);
+  const [choice] = Array.isArray(told?.choices) ? told.choices : [];
+  return readUsage(told?.usage) ?? readUsage(asObject(told?.response)?.usage) ?? readUsage(asObject(choice)?.usage);
+}
+
 const KEY = '"usage"';
 
 /** The last usage object written in a text of JSON, without parsing the rest. Inside strings the key's quotes are escaped. */

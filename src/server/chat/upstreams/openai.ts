@@ -30,7 +30,7 @@ export function toRequest(
     headers: {
       'accept-encoding': 'identity',
       'content-type': 'application/json',
-      authorization: `Bearer ${String(channel.credentials.api_key)}`,
+      authorization: `Bearer ${keyOf(channel)}`,
       ...headers,
     },
     body,
@@ -56,6 +56,7 @@ const BY_STATUS: Readonly<Record<number, ErrorReason>> = {
   402: 'billing',
   403: 'auth',
   404: 'model',
+  405: 'model',
   408: 'capacity',
   409: 'capacity',
   429: 'rate',
@@ -97,7 +98,8 @@ function toRefusal(channel: Channel, status: number, told: Untrusted, retryAfter
   const reason =
     (Object.hasOwn(BY_CODE, code) ? BY_CODE[code] : undefined) ??
     BY_STATUS[status] ??
-    (status >= 500 ? 'capacity' : 'user');
+    // Redirects are not followed: it is the channel's address that is wrong.
+    (status >= 500 || status < 400 ? 'capacity' : 'user');
   const message = mask(channel, typeof told.message === 'string' ? told.message : '').slice(0, MAX_MESSAGE);
   const param = typeof told.param === 'string' ? mask(channel, told.param).slice(0, 200) : undefined;
   return {
@@ -165,11 +167,23 @@ const toCode = ({ code, type }: Untrusted): string => {
 };
 
 /** Some upstreams quote the key they were sent. */
-function mask(channel: Channel, text: string): string {
-  let masked = maskSecrets(text);
-  for (const secret of Object.values(channel.credentials))
-    if (typeof secret === 'string' && secret.length >= 6) masked = masked.replaceAll(secret, '[masked]');
-  return toWellFormedText(masked);
+const mask = (channel: Channel, text: string): string => toWellFormedText(withoutKey(channel, maskSecrets(text)));
+
+function withoutKey(channel: Channel, text: string): string {
+  const key = keyOf(channel);
+  return key.length < SHORTEST_KEY ? text : text.replaceAll(key, '[masked]');
+}
+
+const keyOf = ({ credentials }: Channel): string => String(credentials.api_key);
+
+/** A shorter one would be found in any text. */
+const SHORTEST_KEY = 6;
+
+/** What an upstream said as it may go on: the very same bytes, unless they quote the channel's key. */
+export function withoutKeyIn(channel: Channel, bytes: Buffer): Buffer {
+  const key = keyOf(channel);
+  if (key.length < SHORTEST_KEY || !bytes.includes(key)) return bytes;
+  return Buffer.from(withoutKey(channel, bytes.toString('utf8')));
 }
 
 function readRetryAfter(text: string | undefined): number | undefined {

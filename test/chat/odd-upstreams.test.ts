@@ -1,0 +1,297 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { assertBooks } from '../faults/books.ts';
+import { model } from '../operator.ts';
+import { type ScriptedUpstream, startScripted } from './scripted-upstream.ts';
+import { type ChatService, eventsOf, type LedgerRow, PRICE, startChat } from './service.ts';
+
+const KEY = 'sk-scripted-0123456789abcdef';
+const CHAT = '/v1/chat/completions';
+const RESPONSES = '/v1/responses';
+const USAGE = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
+/** What `USAGE` costs. */
+const COST = 7 + 4 * 3;
+const MANY_WORDS = 'word '.repeat(3_000);
+
+const chunk = (content: string, more: object = {}): string =>
+  JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content }, finish_reason: null }], ...more });
+const last = (more: object = {}): string =>
+  JSON.stringify({ id: 'x', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], ...more });
+const data = (...all: string[]): string => all.map((each) => `data: ${each}\n\n`).join('');
+const named = (type: string, more: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+
+/** Upstreams whose bytes are sound in themselves, but not what most would write. */
+describe('upstreams with ways of their own', { concurrency: false }, () => {
+  let service: ChatService;
+  let upstream: ScriptedUpstream;
+  let channelId: number;
+  before(async () => {
+    service = await startChat('sqlite::memory:');
+    upstream = await startScripted();
+    const { operator } = service;
+    await operator.call('POST', '/api/admin/models', { id: 'odd', vendor: 'openai', kind: 'chat', price: PRICE });
+    channelId = await operator.addChannel({
+      vendor: 'openai',
+      base_url: upstream.url,
+      credentials: { api_key: KEY },
+      models: ['odd'],
+      priority: 50,
+    });
+  });
+  afterEach(async () => {
+    await service.settled();
+    await assertBooks(service.app.database);
+    // Whatever rest it was sent to is over.
+    await service.operator.call('PUT', `/api/admin/channels/${channelId}`, { weight: 1 + upstream.requests.length });
+  });
+  after(async () => {
+    await service.stop();
+    await upstream.stop();
+  });
+
+  const says = (body: string, status = 200, contentType = 'application/json'): void =>
+    upstream.play((response) => response.writeHead(status, { 'content-type': contentType }).end(body));
+  const streams = (body: string, contentType = 'text/event-stream'): void => says(body, 200, contentType);
+
+  interface Heard {
+    readonly status: number;
+    readonly text: string;
+    readonly end: LedgerRow | undefined;
+  }
+  const call = async (path: string, body: object): Promise<Heard> => {
+    const response = await fetch(`${service.baseUrl}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'odd', ...body }),
+    });
+    const text = await response.text();
+    assert.ok(!text.includes(KEY), `no word of the key: ${text}`);
+    return { status: response.status, text, end: (await service.settled())[0] };
+  };
+  const messages = [{ role: 'user', content: 'hi there' }];
+  const ask = (more: object = {}): Promise<Heard> => call(CHAT, { messages, ...more });
+  const listen = (more: object = {}): Promise<Heard> => ask({ stream: true, ...more });
+
+  test('lines that end in CR LF, have no blank before the data or no end are read all the same', async () => {
+    const usage = JSON.stringify({ choices: [], usage: USAGE });
+    const plain = data(chunk('one'), last(), usage, '[DONE]');
+    for (const body of [
+      plain,
+      plain.replaceAll('\n', '\r\n'),
+      plain.replaceAll('data: ', 'data:'),
+      plain.trimEnd(),
+      `\ufeff${plain}`,
+      `: hello\n\nretry: 5\n\n${plain}`,
+      plain.replace('{"id"', '{\ndata: "id"'),
+    ]) {
+      streams(body);
+      const { status, text, end } = await listen();
+      assert.equal(status, 200, body);
+      assert.ok(text.includes('"one"') && text.trimEnd().endsWith('[DONE]') && !text.includes('prompt_tokens'), text);
+      assert.deepEqual([end?.kind, end?.charged], ['settle', COST], body);
+    }
+    streams(plain, 'Text/Event-Stream;charset=UTF-8');
+    assert.equal((await listen()).end?.charged, COST);
+  });
+
+  test('usage is hidden from who did not ask for it, in whatever event it comes, and shown to who did', async () => {
+    const withUsage = { stream_options: { include_usage: true } };
+    for (const body of [
+      data(chunk('one'), last(), JSON.stringify({ usage: USAGE }), '[DONE]'),
+      data(chunk('one'), last(), JSON.stringify({ choices: null, usage: USAGE }), '[DONE]'),
+      data(chunk('one', { usage: null }), last({ usage: USAGE }), '[DONE]'),
+    ]) {
+      streams(body);
+      const hidden = await listen();
+      assert.ok(!hidden.text.includes('prompt_tokens'), hidden.text);
+      assert.ok(hidden.text.includes('"finish_reason":"stop"'), hidden.text);
+      for (const event of eventsOf(hidden.text).slice(0, -1)) assert.equal(JSON.parse(event).choices.length, 1);
+      assert.equal(hidden.end?.charged, COST);
+      const shown = await listen(withUsage);
+      assert.equal(shown.text, body);
+      assert.equal(shown.end?.charged, COST);
+    }
+  });
+
+  test('of usage told all along the newest counts', async () => {
+    const counted = (tokens: number): object => ({ usage: { prompt_tokens: 7, completion_tokens: tokens } });
+    const many = Array.from({ length: 100 }, (_, index) => chunk(`word${index}`, counted(index)));
+    upstream.play(async (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const each of [...many, last(counted(300)), '[DONE]']) {
+        response.write(data(each));
+        await pause(1);
+      }
+      response.end();
+    });
+    for (const more of [{}, { stream_options: { include_usage: true } }])
+      assert.equal((await listen(more)).end?.charged, 7 + 4 * 300);
+  });
+
+  test('figures a caller wrote into its question are not taken for usage where the answer repeats them', async () => {
+    const tools = [{ type: 'function', name: 'f', parameters: { usage: { input_tokens: 0, output_tokens: 1 } } }];
+    streams(
+      named('response.created', { response: { id: 'r', error: null, tools, usage: null } }) +
+        named('response.output_text.delta', { delta: 'one two' }),
+    );
+    const asked = { input: MANY_WORDS, tools };
+    const cut = await call(RESPONSES, { ...asked, stream: true });
+    assert.ok((cut.end?.charged ?? 0) >= 3_000, String(cut.end?.charged));
+    const output = [{ type: 'message', content: [{ type: 'output_text', text: 'one two three' }] }];
+    says(JSON.stringify({ id: 'r', output, tools }));
+    const whole = await call(RESPONSES, asked);
+    assert.ok((whole.end?.charged ?? 0) >= 3_000, String(whole.end?.charged));
+  });
+
+  test('errors are told in every way there is, and never passed on as they are', async () => {
+    const message = `no ${KEY}`;
+    const events = [
+      data(JSON.stringify({ error: { message } })),
+      `\ufeff${data(JSON.stringify({ error: { message } }))}`,
+      `data: {"error":\ndata: {"message":"${message}"}}\n\n`,
+      `event: error\n${data(JSON.stringify({ message, code: 'x' }))}`,
+      `event:error\r\ndata:${message}\r\n\r\n`,
+      data(JSON.stringify({ object: 'error', message, code: 500 })),
+    ];
+    for (const event of events) {
+      streams(event);
+      const first = await listen();
+      assert.equal(first.status, 502, event);
+      assert.equal(first.end?.kind, 'refund', event);
+      streams(data(chunk('one')) + event);
+      const { status, text, end } = await listen();
+      assert.equal(status, 200);
+      const { error } = JSON.parse(eventsOf(text).at(-1) ?? '');
+      assert.equal(error.code, 'upstream_error', event);
+      assert.ok(!error.message.includes('Nothing was charged'), error.message);
+      assert.deepEqual([end?.kind, (end?.charged ?? 0) > 0], ['settle', true]);
+    }
+    streams(
+      named('response.created', { response: { id: 'r', error: null } }) +
+        named('response.failed', { response: { id: 'r', error: { code: 'server_error', message }, usage: null } }),
+    );
+    const failed = await call(RESPONSES, { input: 'hi', stream: true });
+    assert.match(failed.text, /event: error\n/);
+    assert.equal(failed.end?.kind, 'refund');
+  });
+
+  test('HTTP 200 around no answer is a failure that costs nothing', async () => {
+    const message = `no ${KEY}`;
+    for (const body of [
+      { error: { message } },
+      { error: message },
+      { object: 'error', message, code: 400 },
+      { code: 401, message },
+      { base_resp: { status_code: 1004, status_msg: message } },
+      {},
+    ])
+      for (const [path, asked] of [
+        [CHAT, { messages }],
+        [RESPONSES, { input: 'hi' }],
+        ['/v1/embeddings', { input: 'hi' }],
+        ['/v1/images/generations', { prompt: 'hi' }],
+      ] as const) {
+        says(JSON.stringify(body));
+        const { status, end } = await call(path, asked);
+        assert.deepEqual([status, end?.kind], [502, 'refund'], `${path} ${JSON.stringify(body)}`);
+      }
+    says(JSON.stringify({ choices: [{ message: { content: 'one' } }], error: '' }));
+    assert.equal((await ask()).status, 200, 'an empty error is none');
+  });
+
+  test('an answer that quotes our key passes without it', async () => {
+    says(JSON.stringify({ choices: [{ message: { content: `it is ${KEY}` } }], usage: USAGE }));
+    const whole = await ask();
+    assert.deepEqual([whole.status, whole.text.includes('[masked]')], [200, true]);
+    streams(data(chunk(`it is ${KEY}`), last(), '[DONE]'));
+    assert.match((await listen()).text, /it is \[masked\]/);
+  });
+
+  test('redirects and addresses that are none are the channel’s fault, not the caller’s', async () => {
+    for (const status of [301, 302, 307, 308, 405]) {
+      says('', status);
+      const { status: got, end } = await ask();
+      assert.deepEqual([got, end?.kind], [502, 'refund'], String(status));
+      await service.operator.call('PUT', `/api/admin/channels/${channelId}`, { weight: status });
+    }
+  });
+
+  test('a stream that speaks of its end mark and breaks off has broken off', async () => {
+    streams(data(chunk('data: [DONE] is how streams end, "finish_reason":"stop" before it')));
+    const { text, end } = await listen();
+    assert.equal(JSON.parse(eventsOf(text).at(-1) ?? '').error.code, 'upstream_error');
+    assert.equal(end?.kind, 'settle');
+  });
+
+  test('calls of functions, old and new, are paid like words', async () => {
+    const args = '{"city":"Paris is a big city in the north of France"}';
+    for (const piece of [
+      { function_call: { name: 'weather', arguments: args } },
+      { tool_calls: [{ index: 0, function: { name: 'weather', arguments: args } }] },
+      { tool_calls: [{ index: 0, type: 'custom', custom: { name: 'weather', input: args } }] },
+    ]) {
+      streams(data(JSON.stringify({ choices: [{ index: 0, delta: piece }] })));
+      assert.ok(((await listen()).end?.charged ?? 0) > 40, JSON.stringify(piece));
+      says(JSON.stringify({ choices: [{ index: 0, message: piece }] }));
+      assert.ok(((await ask()).end?.charged ?? 0) > 40, JSON.stringify(piece));
+    }
+  });
+
+  test('a long answer without usage is counted to its end', async () => {
+    const message = { content: 'word '.repeat(30_000) };
+    says(JSON.stringify({ choices: Array.from({ length: 10 }, () => ({ message })) }));
+    const { status, end } = await ask({ n: 10 });
+    assert.equal(status, 200);
+    assert.ok((end?.charged ?? 0) > 1_000_000, String(end?.charged));
+  });
+
+  test('an error before the first word goes on to the next channel, one behind it does not', async (t) => {
+    const { operator } = service;
+    const next = await startScripted();
+    t.after(() => next.stop());
+    next.play((response) =>
+      response
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .end(data(chunk('from the next'), last(), JSON.stringify({ choices: [], usage: USAGE }), '[DONE]')),
+    );
+    const id = await operator.addChannel({
+      vendor: 'openai',
+      base_url: next.url,
+      credentials: { api_key: KEY },
+      models: ['odd'],
+    });
+    const error = data(JSON.stringify({ error: { message: 'slow down', code: 'rate_limit_exceeded' } }));
+    streams(error);
+    const { status, text, end } = await listen();
+    assert.equal(status, 200, text);
+    assert.match(text, /from the next/);
+    assert.equal(end?.charged, COST);
+    streams(data(chunk('one')) + error);
+    const later = await listen();
+    assert.ok(!later.text.includes('from the next'));
+    assert.equal(next.requests.length, 1);
+    await operator.call('DELETE', `/api/admin/channels/${id}`);
+  });
+
+  test('no header of the caller reaches an upstream, and none of an upstream the caller', async () => {
+    upstream.play((response) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json', 'set-cookie': 'a=b', server: 'up', 'x-up': '1' })
+        .end(JSON.stringify({ choices: [{ message: { content: 'one' } }], usage: USAGE })),
+    );
+    const { headers } = await model(
+      service.baseUrl,
+      service.key,
+      'POST',
+      CHAT,
+      { model: 'odd', messages },
+      { cookie: 'session=x', 'x-forwarded-for': '192.0.2.1', 'openai-organization': 'org', 'x-own': '1' },
+    );
+    for (const name of ['set-cookie', 'server', 'x-up']) assert.equal(headers.get(name), null, name);
+    const sent = upstream.requests.at(-1)?.headers ?? {};
+    assert.equal(sent.authorization, `Bearer ${KEY}`);
+    for (const name of ['cookie', 'x-forwarded-for', 'openai-organization', 'x-own', 'x-request-id'])
+      assert.equal(sent[name], undefined, name);
+  });
+});
