@@ -132,6 +132,7 @@ describe('what belongs to somebody', () => {
         [/^\/jimeng/, { req_key: 'jimeng_v30', task_id: task }],
         [/^\/api\/tokens\/:id$/, { name: 'mine now' }],
         [/redeem$/, { code }],
+        [/devices\/:id$/, { name: 'mine now' }],
         [/^\/api\/user\/self$/, { display_name: 'Eve' }],
       ];
       return bodies.find(([pattern]) => pattern.test(path))?.[1] ?? {};

@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { NAME_LENGTH_MAX } from './device-auth.ts';
 import { endpoint } from './endpoint.ts';
 
 /** What every form of the authorization pages carries. */
@@ -56,6 +57,13 @@ export const authorizeApprove = endpoint({
     ...FormFields,
     otp: Type.Optional(Type.String({ maxLength: 64, description: 'TOTP or backup code, where the page asks for one' })),
   }),
+});
+
+export const authorizeName = endpoint({
+  ...form,
+  path: '/authorize/name',
+  summary: 'Form of the page: call the device that was let in by a name',
+  body: Type.Object({ ...FormFields, name: Type.String({ maxLength: NAME_LENGTH_MAX }) }),
 });
 
 export const authorizeDeny = endpoint({

@@ -187,7 +187,7 @@ export const listDevices = endpoint({
     Type.Object({
       id: Type.Integer(),
       client: Type.String({ description: 'registered name of the client' }),
-      name: Type.String({ description: 'what the client called itself; unverified' }),
+      name: Type.String({ description: 'what its owner calls it, else what the client called itself' }),
       device_id: Type.String(),
       address: Type.String({ description: 'where the sign-in was asked for' }),
       user_agent: Type.String(),
@@ -198,6 +198,18 @@ export const listDevices = endpoint({
       current: Type.Boolean({ description: 'it is the one this request came with' }),
     }),
   ),
+});
+
+export const nameDevice = endpoint({
+  method: 'PUT',
+  path: '/api/user/devices/:id',
+  summary: 'Call one of the own devices by a name; an empty one leaves the name of its client',
+  tag: 'device',
+  policy: 'owner',
+  envelope: 'api',
+  params: IdParam,
+  body: Type.Object({ name: Type.String({ maxLength: NAME_LENGTH_MAX }) }),
+  answer: Done,
 });
 
 export const endDevice = endpoint({

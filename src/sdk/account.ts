@@ -1,5 +1,5 @@
 import * as lines from '../contract/accounts.ts';
-import { endDevice, listDevices } from '../contract/device-auth.ts';
+import { endDevice, listDevices, nameDevice } from '../contract/device-auth.ts';
 import type { PartOf } from '../contract/endpoint.ts';
 import * as tokenLines from '../contract/tokens.ts';
 import { allPages } from './pages.ts';
@@ -28,6 +28,11 @@ export class Account {
   /** Where the account is signed in by device authorization, newest first. */
   devices(): Promise<Device[]> {
     return allPages((query) => this.#transport.call(listDevices, { query }));
+  }
+
+  /** Calls a device by a name; needs a session or a user access token. */
+  async nameDevice(id: number, name: string): Promise<void> {
+    await this.#transport.call(nameDevice, { params: { id: String(id) }, body: { name } });
   }
 
   /** Ends a device's sign-in; its tokens stop at once. */

@@ -71,6 +71,10 @@ describe('the authorization pages in Chromium', { skip: chromiumPath === undefin
       assert.equal(await service.status(code.user_code), 'pending');
       await page.click('form[action="/authorize/approve"] button');
       await assertAccessible(page, 'approved');
+      await page.fill('#name', 'Laptop');
+      await page.click('form[action="/authorize/name"] button');
+      await assertAccessible(page, 'named');
+      assert.equal(await page.locator('#name').inputValue(), 'Laptop');
       assert.equal(await service.status(code.user_code), 'approved');
       const unwanted = await service.code({}, '203.0.113.9');
       await page.goto(`${service.url}/authorize?code=${unwanted.user_code}`);

@@ -86,6 +86,17 @@ export function deleteAuthorizations(db: Executor, which: Which): Promise<Ended[
   return query.execute();
 }
 
+/** Answers whether that account has such a device. */
+export async function nameAuthorization(db: Executor, id: number, userId: number, name: string): Promise<boolean> {
+  const result = await db
+    .updateTable('device_authorizations')
+    .set({ client_name: name })
+    .where('id', '=', id)
+    .where('user_id', '=', userId)
+    .executeTakeFirst();
+  return result.numUpdatedRows === 1n;
+}
+
 /** Newest first, with the registered name of the client. */
 export async function listAuthorizations(db: Executor, userId: number, page: Page) {
   const own = db.selectFrom('device_authorizations').where('user_id', '=', userId);

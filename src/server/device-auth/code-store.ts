@@ -98,13 +98,28 @@ export const decideCode = (db: Executor, code: string, decision: Decision): Prom
     .returningAll()
     .executeTakeFirst();
 
-/** Collects an approval, once; answers whether this call did. */
-export async function takeApproved(db: Executor, id: number, sweepAt: number): Promise<boolean> {
-  const result = await db
+/** Collects an approval, once; answers how the device is called by now, or undefined to whoever came too late. */
+export const takeApproved = (
+  db: Executor,
+  id: number,
+  sweepAt: number,
+): Promise<Pick<CodeRow, 'client_name'> | undefined> =>
+  db
     .updateTable('device_codes')
     .set({ status: 'used', sweep_at: sweepAt })
     .where('id', '=', id)
     .where('status', '=', 'approved')
+    .returning('client_name')
+    .executeTakeFirst();
+
+/** Names the device of a code that this account approved; answers whether there is one. */
+export async function nameDecided(db: Executor, id: number, userId: number, name: string): Promise<boolean> {
+  const result = await db
+    .updateTable('device_codes')
+    .set({ client_name: name })
+    .where('id', '=', id)
+    .where('user_id', '=', userId)
+    .where('status', 'in', ['approved', 'used'])
     .executeTakeFirst();
   return result.numUpdatedRows === 1n;
 }

@@ -16,6 +16,7 @@ import { type Devices, makeDevices, type OnPending } from './devices.ts';
 import { type EndDevices, makeEndDevices } from './ending.ts';
 import { makeDeviceUse } from './last-use.ts';
 import { type DeviceLimits, type LimitConfig, makeDeviceLimits } from './limits.ts';
+import { makeNameDevice, type NameDevice } from './naming.ts';
 
 export interface DeviceAuthConfig extends LimitConfig {
   readonly deviceCodeTtlSeconds: number;
@@ -39,6 +40,7 @@ export interface DeviceAuth extends DeviceTokens, EndsWithAccount {
   readonly clients: Clients;
   readonly limits: DeviceLimits;
   readonly endDevices: EndDevices;
+  readonly nameDevice: NameDevice;
   /** Paces clients of the standard face: who polls early is told to slow down, and for good (RFC 8628 section 3.5). */
   readonly paceByStandard: OnPending;
   /** Removes what has had its time. */
@@ -73,6 +75,7 @@ export function makeDeviceAuth(parts: DeviceAuthParts): DeviceAuth {
     clients,
     limits,
     endDevices,
+    nameDevice: makeNameDevice(database, accounts.audit),
     devices: makeDevices({ ...shared, reuseWindowMs: config.refreshReuseWindowSeconds * 1000 }),
     async paceByStandard(code, now) {
       if (await keepPace(kysely, code.id, now)) return new AppError('authorization_pending');

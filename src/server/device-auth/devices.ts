@@ -111,14 +111,15 @@ export function makeDevices(parts: DeviceParts): Devices {
     const account = await standing.hold(trx, code.user_id);
     if (account === undefined) throw new AppError('device_code_invalid');
     const now = clock.now();
-    if (!(await takeApproved(trx, code.id, now + TOMBSTONE_MS))) throw new AppError('device_code_used');
+    const taken = await takeApproved(trx, code.id, now + TOMBSTONE_MS);
+    if (taken === undefined) throw new AppError('device_code_used');
     const { pair, access, refresh } = newPair(now, code.access_expires_at, code.refresh_expires_at);
-    const llm = await tokens.issueLlm(trx, account.id, code.client_name || client.name);
+    const llm = await tokens.issueLlm(trx, account.id, taken.client_name || client.name);
     await insertAuthorization(trx, {
       id: code.id,
       user_id: account.id,
       client_id: client.id,
-      client_name: code.client_name,
+      client_name: taken.client_name,
       device_id: code.device_id,
       address: code.address,
       user_agent: code.user_agent,

@@ -14,7 +14,7 @@ import { logInForCode } from './login.ts';
 import { makePollPace } from './poll-pace.ts';
 
 export interface DeviceRouteParts {
-  readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'devices' | 'limits'>;
+  readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'devices' | 'limits' | 'nameDevice'>;
   readonly logins: Pick<Logins, 'logIn'>;
   readonly cookies: SessionCookies;
   /** Every link is made from it. */
@@ -128,6 +128,11 @@ export function addDeviceRoutes(routes: Routes, { deviceAuth, logins, cookies, b
       current: caller.kind === 'device' && caller.authorizationId === row.id,
     }));
     return list(shown, total);
+  });
+
+  routes.add(lines.nameDevice, async ({ caller, params, body, request }) => {
+    await deviceAuth.nameDevice(caller.userId, Number(params.id), body.name, originOf(request));
+    return done();
   });
 
   routes.add(lines.endDevice, async ({ caller, params, request }) => {

@@ -25,7 +25,7 @@ import { consentView, enterCodeView, failureView, loginView, outcomeView, second
 import { readUserCode, showUserCode } from './user-code.ts';
 
 export interface PageParts {
-  readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'limits' | 'clients'>;
+  readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'limits' | 'clients' | 'nameDevice'>;
   readonly accounts: Pick<Accounts, 'logins' | 'sessions' | 'standing' | 'twoFactors'>;
   readonly cookies: SessionCookies;
   readonly clock: Clock;
@@ -40,6 +40,7 @@ const HEADERS = pageHeaders(STYLE);
 /** The step of a login that waits for its second factor, in the address of the page. */
 const SECOND_STEP = 'code';
 const REPORTED = 'reported';
+const NAMED = 'named';
 /** A login older than this has to show its second step again before it lets a device in; sooner for one from elsewhere. */
 const FRESH_MS = 12 * 60 * 60_000;
 const FRESH_ELSEWHERE_MS = 10 * 60_000;
@@ -141,8 +142,9 @@ export function addPageRoutes(routes: Routes, parts: PageParts): void {
       if (code.claimed_by !== null && code.claimed_by !== viewer.id) return outcomeView(view, 'done');
       return consent(visit, code, viewer, error);
     }
-    if (status === 'approved' && viewer?.id === code.user_id) {
-      return outcomeView(view, status, { device: { ...(await askerOf(code)), link: DEVICES_PAGE } });
+    if ((status === 'approved' || status === 'used') && viewer?.id === code.user_id) {
+      const device = { ...(await askerOf(code)), link: DEVICES_PAGE, named: step === NAMED };
+      return outcomeView(view, status, { device });
     }
     if (status === 'denied' && viewer?.id === code.user_id) {
       return step === REPORTED ? outcomeView(view, REPORTED) : outcomeView(view, status, { mayReport: true });
@@ -219,6 +221,18 @@ export function addPageRoutes(routes: Routes, parts: PageParts): void {
       return back(visit);
     };
     return answer(visit, work, { wrong_code: (error) => shown(visit, undefined, error) });
+  });
+
+  routes.add(lines.authorizeName, async ({ body, request, reply }) => {
+    const visit = visitOf({ request, reply }, body.code, body.lang);
+    return answer(visit, async () => {
+      assertOwnForm(visit, 'name', body.form);
+      const viewer = await viewerOf(request);
+      const { code } = await codes.look(body.code, request.address);
+      if (viewer === undefined || code === undefined) return back(visit);
+      await deviceAuth.nameDevice(viewer.id, code.id, body.name, originOf(request));
+      return back(visit, NAMED);
+    });
   });
 
   const others = { deny: [lines.authorizeDeny], report: [lines.authorizeReport, REPORTED] } as const;

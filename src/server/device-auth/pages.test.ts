@@ -211,6 +211,34 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.match((await open(expired.user_code)).html, /expired/);
   });
 
+  it('names the device that was let in, before and after it collects its tokens', async () => {
+    const code = await service.code({ client_name: 'host-7f3a' });
+    const tab = await open(code.user_code);
+    await tab.logIn('ada');
+    await tab.submit('approve');
+    assert.match(tab.html, /name="name"[^>]*value="host-7f3a"/);
+    await tab.submit('name', { name: "Ada's <b>laptop</b>" });
+    assert.match(tab.html, /role="status"/);
+    assert.match(tab.html, /value="Ada&#39;s &#60;b&#62;laptop&#60;\/b&#62;"/);
+    await service.poll(code.device_code);
+    await tab.submit('name', { name: 'Laptop' });
+    assert.match(tab.html, /has signed in/);
+    assert.match(tab.html, /value="Laptop"/);
+    const ada = service.visitor();
+    await ada.logIn('ada');
+    const [device] = await ada.ok<{ name: string }[]>('GET', '/api/user/devices');
+    assert.equal(device?.name, 'Laptop');
+    // Whoever else opens the page names nothing.
+    const form = tab.fields('name');
+    const stranger = await open(code.user_code);
+    assert.doesNotMatch(stranger.html, /Laptop|name="name"/);
+    await stranger.go('POST', '/authorize/name', { ...form, name: 'Mine' });
+    assert.equal(stranger.status, 403);
+    await tab.go('POST', '/authorize/name', { ...form, form: 'x', name: 'Mine' });
+    assert.equal(tab.status, 403);
+    assert.equal((await ada.ok<{ name: string }[]>('GET', '/api/user/devices'))[0]?.name, 'Laptop');
+  });
+
   it('lets somebody else log in by "Not you?"', async () => {
     const code = await service.code();
     const other = await service.code();

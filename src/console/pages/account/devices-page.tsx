@@ -14,6 +14,7 @@ import { Moment } from '../../parts/moment.tsx';
 import { useNotices } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Pager } from '../../parts/pager.tsx';
+import { RenameDevice } from './rename-device.tsx';
 
 /** Where the account is signed in by a code. */
 export function DevicesPage() {
@@ -62,6 +63,7 @@ function Device({ device }: { readonly device: DeviceRow }) {
             <Title order={2} style={{ overflowWrap: 'anywhere' }}>
               {name}
             </Title>
+            <RenameDevice device={device} />
             {device.current ? <Badge>{t('devices.current')}</Badge> : null}
           </Group>
           <Text size="sm" c="dimmed">

@@ -98,6 +98,9 @@ export default {
     endTitle: 'End “{{name}}”?',
     endText: 'It is signed out at once and must ask for a new code to come back.',
     ended: 'The device was signed out.',
+    rename: 'Rename device',
+    name: 'Name',
+    nameHint: 'Empty: {{client}}',
     open: 'Confirm a code',
   },
   profile: {

@@ -100,6 +100,9 @@ export default {
     endTitle: '结束“{{name}}”？',
     endText: '该设备会立即退出，需要新的验证码才能再次登录。',
     ended: '设备已退出。',
+    rename: '重命名设备',
+    name: '名称',
+    nameHint: '留空则显示：{{client}}',
     open: '确认验证码',
   },
   profile: {

@@ -21,6 +21,7 @@ input{width:100%;font:inherit;color:inherit;background:var(--card);border:1px so
 input.code{text-transform:uppercase;font-size:1.25rem}
 output.code{display:block;text-align:center;font-size:clamp(1.5rem,9vw,2.25rem);font-weight:700;border:1px solid var(--line);border-radius:.5rem;padding:.5rem;margin:.25rem 0 .5rem;background:var(--ground);white-space:nowrap}
 button,.button{display:inline-block;width:100%;font:inherit;font-weight:600;text-align:center;text-decoration:none;border-radius:.5rem;padding:.625rem 1rem;min-height:2.75rem;cursor:pointer;border:2px solid var(--accent);background:var(--accent);color:var(--onaccent);margin-top:1.25rem}
+.plain{background:none;color:var(--accent);margin-top:.75rem}
 .choice{display:grid;grid-template-columns:repeat(auto-fit,minmax(6rem,1fr));gap:.75rem;margin-top:1.25rem}
 .choice button{margin:0}
 .quiet button{display:inline;width:auto;min-height:0;border:0;background:none;color:var(--accent);text-decoration:underline;padding:.25rem;margin:0;font-weight:400}
@@ -33,6 +34,8 @@ dt{color:var(--soft)}
 dd{margin:0}
 .note{color:var(--soft);font-size:.9375rem}
 .hint{margin:.375rem 0 0}
+form>.good{margin-top:.75rem}
+form+p{margin-top:1.25rem}
 section>:last-child,form>:last-child{margin-bottom:0}
 .warning{background:var(--warnground);border:1px solid var(--warnline);border-radius:.5rem;padding:.625rem .75rem}
 .error{color:var(--bad);font-weight:600}

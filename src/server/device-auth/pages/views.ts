@@ -1,3 +1,4 @@
+import { NAME_LENGTH_MAX } from '../../../contract/device-auth.ts';
 import { html, type Markup } from '../../platform/html.ts';
 import { hidden, layout, pagePath, type View } from './layout.ts';
 
@@ -148,7 +149,7 @@ export type Outcome = 'approved' | 'denied' | 'reported' | 'used' | 'done' | 'ex
 /** What whoever decided is shown beside the outcome. */
 export interface Decided {
   /** The device that was let in, and where devices are listed. */
-  readonly device?: Asker & { readonly link: string };
+  readonly device?: Asker & { readonly link: string; readonly named: boolean };
   /** The denied request may be reported. */
   readonly mayReport?: boolean;
 }
@@ -160,13 +161,27 @@ export function outcomeView(view: View, outcome: Outcome, { device, mayReport = 
     view,
     heading,
     html`<h1${outcome === 'approved' ? html` class="good"` : undefined}>${heading}</h1>
-${device && asker(view, device)}
+${device && html`<p class="asker">${device.client}</p>`}
 <p>${texts[`${outcome}Text`]}</p>
+${device && nameForm(view, device)}
 ${device && html`<p><a href="${device.link}">${texts.seeDevices}</a></p>`}
 ${mayReport ? reportForm(view) : undefined}
 ${outcome === 'expired' ? html`<p><a href="${pagePath('', view.locale)}">${texts.otherCode}</a></p>` : undefined}`,
   );
 }
+
+/** Optional, and after the news: nobody has to name anything to be let go. */
+const nameForm = (view: View, { client, claimedName, named }: Asker & { readonly named: boolean }): Markup => {
+  const { texts } = view;
+  return html`<form method="post" action="/authorize/name">
+${hidden(view, 'name')}
+<label for="name">${texts.name}</label>
+<input id="name" name="name" maxlength="${NAME_LENGTH_MAX}" autocomplete="off" value="${claimedName}" placeholder="${client}" aria-describedby="hint">
+<p class="note hint" id="hint">${texts.nameHint}</p>
+<button class="plain">${texts.saveName}</button>
+${named ? html`<p class="good" role="status">${texts.named}</p>` : undefined}
+</form>`;
+};
 
 const reportForm = (view: View): Markup => html`<p>${view.texts.reportLead}</p>
 <form method="post" action="/authorize/report">${hidden(view, 'report')}<button>${view.texts.report}</button></form>`;

@@ -5,8 +5,8 @@ import { useTranslation } from 'react-i18next';
 import { adminChangeAnnouncement, adminMakeAnnouncement } from '../../../../contract/notifications.ts';
 import { useRefresh } from '../../../data/admin.ts';
 import { call } from '../../../data/client.ts';
+import { Dialog } from '../../../parts/dialog.tsx';
 import { useNotices } from '../../../parts/notices.tsx';
-import { Dialog } from '../frame/dialog.tsx';
 import { type Announcement, toAnnouncement, toAnnouncementDraft } from './announcement-draft.ts';
 
 interface AnnouncementDialogProps {

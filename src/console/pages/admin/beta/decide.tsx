@@ -5,8 +5,8 @@ import { useTranslation } from 'react-i18next';
 import { adminApproveBeta, adminRejectBeta } from '../../../../contract/beta-applications.ts';
 import { useRefresh } from '../../../data/admin.ts';
 import { call } from '../../../data/client.ts';
+import { Dialog } from '../../../parts/dialog.tsx';
 import { useNotices } from '../../../parts/notices.tsx';
-import { Dialog } from '../frame/dialog.tsx';
 
 interface DecideProps {
   readonly id: number;

@@ -7,8 +7,8 @@ import { useRefresh } from '../../../data/admin.ts';
 import { call } from '../../../data/client.ts';
 import { toDayField, toEndOfDay } from '../../../data/days.ts';
 import { Confirm } from '../../../parts/confirm.tsx';
+import { Dialog } from '../../../parts/dialog.tsx';
 import { useNotices } from '../../../parts/notices.tsx';
-import { Dialog } from '../frame/dialog.tsx';
 import type { CodeRow } from './codes-page.tsx';
 
 /** What can still be done with a code: an expired one may be given more time, an unused one withdrawn. */

@@ -8,7 +8,7 @@ import { call } from '../../../data/client.ts';
 import { toEndOfDay } from '../../../data/days.ts';
 import { toQuota } from '../../../data/money.ts';
 import { useStatus } from '../../../data/queries.ts';
-import { Dialog } from '../frame/dialog.tsx';
+import { Dialog } from '../../../parts/dialog.tsx';
 import { MadeCodes } from './made-codes.tsx';
 
 const START = {

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { adminCreateDeviceClient } from '../../../../contract/device-clients.ts';
 import { useRefresh } from '../../../data/admin.ts';
 import { call } from '../../../data/client.ts';
-import { Dialog } from '../frame/dialog.tsx';
+import { Dialog } from '../../../parts/dialog.tsx';
 import { ShownOnce } from './shown-once.tsx';
 
 export function ClientDialog({ onClose }: { readonly onClose: () => void }) {

@@ -5,8 +5,8 @@ import { useTranslation } from 'react-i18next';
 import { activatePackage, adminListCards, NO_PACKAGE } from '../../../../contract/packages.ts';
 import { listQuery, useRefresh } from '../../../data/admin.ts';
 import { call } from '../../../data/client.ts';
+import { Dialog } from '../../../parts/dialog.tsx';
 import { useNotices } from '../../../parts/notices.tsx';
-import { Dialog } from '../frame/dialog.tsx';
 
 interface GivePlanDialogProps {
   readonly user: { readonly id: number; readonly username: string };

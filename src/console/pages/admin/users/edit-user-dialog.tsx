@@ -7,8 +7,8 @@ import { ROLES, type Role } from '../../../../contract/roles.ts';
 import { useRefresh } from '../../../data/admin.ts';
 import { call } from '../../../data/client.ts';
 import { useMayManage } from '../../../data/names.ts';
+import { Dialog } from '../../../parts/dialog.tsx';
 import { useNotices } from '../../../parts/notices.tsx';
-import { Dialog } from '../frame/dialog.tsx';
 import type { User } from './user-page.tsx';
 
 /** Sends only what was changed, so that two administrators do not undo each other's work. */

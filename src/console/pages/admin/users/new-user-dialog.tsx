@@ -10,7 +10,7 @@ import { call } from '../../../data/client.ts';
 import { toQuota } from '../../../data/money.ts';
 import { useMayManage } from '../../../data/names.ts';
 import { useStatus } from '../../../data/queries.ts';
-import { Dialog } from '../frame/dialog.tsx';
+import { Dialog } from '../../../parts/dialog.tsx';
 
 /** An account made for somebody; its page opens afterwards. */
 export function NewUserDialog({ onClose }: { readonly onClose: () => void }) {

@@ -7,9 +7,9 @@ import { useRefresh } from '../../../data/admin.ts';
 import { call } from '../../../data/client.ts';
 import { toQuota } from '../../../data/money.ts';
 import { useStatus } from '../../../data/queries.ts';
+import { Dialog } from '../../../parts/dialog.tsx';
 import { useNotices } from '../../../parts/notices.tsx';
 import { useQuota } from '../../../parts/quota.tsx';
-import { Dialog } from '../frame/dialog.tsx';
 import type { User } from './user-page.tsx';
 
 /** Adds to or takes from a wallet; never sets it, as a video may be paid from it at this very moment. */

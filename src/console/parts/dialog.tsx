@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Failure } from '../../../parts/failure.tsx';
+import { Failure } from './failure.tsx';
 
 interface DialogProps {
   readonly title: string;
