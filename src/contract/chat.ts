@@ -8,6 +8,8 @@ const Model = Type.String({ minLength: 1, maxLength: 200 });
 const Flag = Type.Optional(Type.Union([Type.Boolean(), Type.Null()]));
 /** Whole numbers that decide what is set aside; null stands for absent, as OpenAI's own clients send it. */
 const Count = Type.Optional(Type.Union([Type.Integer({ minimum: 0, maximum: 100_000_000 }), Type.Null()]));
+/** What goes on behind the answer could neither be fetched here nor be paid. */
+const Foreground = Type.Optional(Type.Union([Type.Literal(false), Type.Null()]));
 const Copies = Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 128 }), Type.Null()]));
 
 /**
@@ -36,7 +38,7 @@ export const responses = endpoint({
   ...line,
   path: '/v1/responses',
   summary: "Response in the form of OpenAI's Responses API, streamed or not",
-  body: Type.Object({ model: Model, stream: Flag, max_output_tokens: Count }),
+  body: Type.Object({ model: Model, stream: Flag, max_output_tokens: Count, background: Foreground }),
 });
 
 export const embeddings = endpoint({

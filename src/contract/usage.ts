@@ -37,7 +37,7 @@ export const listLedger = endpoint({
 const figures = { requests: Count, quota: Count, prompt_tokens: Count, completion_tokens: Count };
 const usageQuery = {
   from: Type.Optional(
-    Type.String({ pattern: '^[0-9]{1,12}$', description: 'Unix seconds; default 29 days before `to`.' }),
+    Type.String({ pattern: '^[0-9]{1,12}$', description: 'Unix seconds; default 29 days before `to`, at most 365.' }),
   ),
   to: Type.Optional(
     Type.String({ pattern: '^[0-9]{1,12}$', description: 'Unix seconds, that day included; default now.' }),

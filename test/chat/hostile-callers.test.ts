@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, afterEach, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { forEachDatabase } from '../databases.ts';
 import { assertBooks } from '../faults/books.ts';
@@ -193,6 +194,36 @@ forEachDatabase((name, _open, freshUrl) => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  test(`${name}: packed bodies are refused as what they are, and a byte order mark is taken off`, async () => {
+    for (const [coding, body] of [
+      ['gzip', gzipSync(asked({}))],
+      ['br', asked({})],
+      ['gzip, gzip', asked({})],
+    ] as const) {
+      const { status, error } = await send(body, { 'content-encoding': coding });
+      assert.deepEqual([status, error?.code], [415, 'unsupported_media_type'], coding);
+      assert.match(error?.message ?? '', /Content-Encoding/);
+    }
+    assert.equal((await send(asked({}), { 'content-encoding': 'identity' })).status, 200);
+    for (const headers of [{}, { 'content-type': 'application/json;charset=UTF-8' }])
+      assert.equal((await send(`\ufeff${asked({ stream: true })}`, headers)).status, 200);
+  });
+
+  test(`${name}: what would go on behind its answer, unpaid, is not begun`, async () => {
+    const respond = (members: string) =>
+      send(`{"model":"sandbox-chat","input":"[chunks=1]",${members}}`, {}, '/v1/responses');
+    for (const members of [
+      '"background":true',
+      '"background":"true"',
+      '"background":1',
+      '"background":true,"background":false',
+      '"Background":true',
+    ])
+      assert.equal((await respond(members)).status, 400, members);
+    for (const members of ['"background":false', '"background":null'])
+      assert.equal((await respond(members)).status, 200, members);
   });
 
   const headOf = (key: string, length: number): string =>

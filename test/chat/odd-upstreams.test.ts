@@ -246,6 +246,26 @@ describe('upstreams with ways of their own', { concurrency: false }, () => {
     assert.ok((end?.charged ?? 0) > 1_000_000, String(end?.charged));
   });
 
+  test('questions nobody counted are counted by what they are: text, tokens or pictures', async () => {
+    const answers = { choices: [{ message: { content: 'one' } }], output: [], data: [{ embedding: [1] }] };
+    says(JSON.stringify(answers));
+    const said = (content: unknown): object => ({ messages: [{ role: 'user', content }] });
+    const picture = (url: string): object => said([{ type: 'image_url', image_url: { url } }]);
+    for (const [what, path, asked, least, most] of [
+      ['words that begin like an address of data', CHAT, said('data: what is it?'), 5, 30],
+      ['letters without a blank', CHAT, said('abcdefgh'.repeat(10_000)), 5_000, 100_000],
+      ['a picture by its address', CHAT, picture('https://media.example.test/a.png'), 1_500, 1_530],
+      ['a picture inline', CHAT, picture(`data:image/png;base64,${'A'.repeat(50_000)}`), 1_500, 1_530],
+      ['tokens', '/v1/embeddings', { input: [101, 102, 103, 104] }, 4, 4],
+      ['lists of tokens', '/v1/embeddings', { input: [Array.from({ length: 40 }, () => 7), [1, 2]] }, 42, 42],
+    ] as const) {
+      const { status, end } = await call(path, asked);
+      const charged = end?.charged ?? 0;
+      assert.equal(status, 200, what);
+      assert.ok(charged >= least && charged <= most, `${what}: ${charged}`);
+    }
+  });
+
   test('an error before the first word goes on to the next channel, one behind it does not', async (t) => {
     const { operator } = service;
     const next = await startScripted();

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { forEachDatabase } from '../databases.ts';
 import { assertBooks } from '../faults/books.ts';
+import { model } from '../operator.ts';
+import { startScripted } from './scripted-upstream.ts';
 import { type ChatService, eventsOf, spokenIn, startChat } from './service.ts';
 
 const LINK = /^!\[image\]\(http:\/\/127\.0\.0\.1:\d+\/jimeng\/[^ ()]+\)$/;
@@ -42,6 +44,45 @@ forEachDatabase((name, _open, freshUrl) => {
     ];
     const { status } = await service.ask('', { model: 'jimeng_i2i_v30', messages: [{ role: 'user', content }] });
     assert.equal(status, 200);
+  });
+
+  test(`${name}: pictures that come several at once are paid each, and no more are asked for than one`, async () => {
+    const upstream = await startScripted();
+    const { operator } = service;
+    const id = await operator.addChannel({
+      vendor: 'jimeng',
+      base_url: upstream.url,
+      credentials: { access_key: 'a', secret_key: 'b' },
+      models: ['jimeng_t2i_v40'],
+    });
+    const image_urls = [1, 2, 3].map((index) => `https://media.example.test/${index}.png`);
+    upstream.play((response, { path }) => {
+      const data = path.includes('SubmitTask') ? { task_id: '7' } : { status: 'done', image_urls };
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ code: 10_000, data }));
+    });
+    const { body } = await service.ask('three cats', { model: 'jimeng_t2i_v40' });
+    const [choice] = body.choices as unknown as { message: { content: string } }[];
+    assert.equal(choice?.message.content.match(/!\[image\]/g)?.length, 3);
+    assert.equal((await service.settled())[0]?.charged, 3 * 14_000);
+    assert.equal(JSON.parse(upstream.requests[0]?.body ?? '').force_single, true);
+    await operator.call('DELETE', `/api/admin/channels/${id}`);
+    await upstream.stop();
+  });
+
+  test(`${name}: at the address of pictures they come as OpenAI's do, never as a stream`, async () => {
+    const make = (more: object) =>
+      model(service.baseUrl, service.key, 'POST', '/v1/images/generations', {
+        model: 'jimeng_t2i_v30',
+        prompt: 'a lantern [slow]',
+        ...more,
+      });
+    const { status, body } = await make({});
+    assert.equal(status, 200);
+    assert.match((body.data as unknown as { url: string }[])[0]?.url ?? '', /^http:/);
+    const entries = (await service.settled()).length;
+    const streamed = await make({ stream: true });
+    assert.deepEqual([streamed.status, (streamed.body.error as unknown as { param: string }).param], [400, 'stream']);
+    assert.equal((await service.settled()).length, entries);
   });
 
   test(`${name}: refused and failed pictures say why and are given back`, async () => {

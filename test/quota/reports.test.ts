@@ -106,6 +106,8 @@ describe('the books as people see them', () => {
         early.rows.map(({ day }) => day),
         ['2026-11-20'],
       );
+      const ever = await user.ok<{ total: Figures }>('GET', '/api/usage?from=0&to=999999999999');
+      assert.equal(ever.total.quota, 85, 'a far end hides nothing');
       const never = await user.ok<{ rows: Figures[]; total: Figures }>('GET', '/api/usage?from=0&to=0');
       assert.deepEqual([never.rows, never.total.quota], [[], 0]);
       for (const junk of ['by=user', 'by=', 'by=day;drop', 'from=-1', 'to=x', 'token_id=-1', 'from=1e9'])

@@ -15,6 +15,15 @@ describe('what is set aside for a call', () => {
     assert.equal(chat('').bound, 4_096);
   });
 
+  it('and by what a question is made of', () => {
+    const said = (content: unknown) => chat(`,"x":${JSON.stringify(content)}`).promptTokens;
+    const picture = (url: string) => said([{ type: 'image_url', image_url: { url } }]);
+    assert.ok(said(`data: ${'word '.repeat(30_000)}`) > 40_000, 'text is text, however it begins');
+    assert.ok(said('f'.repeat(90_000)) >= 30_000);
+    assert.ok(picture(`data:image/png;base64,${'A'.repeat(90_000)}`) < 2_000);
+    assert.ok(picture('https://media.example.test/a.png') > 1_500, 'a picture costs as much by its address');
+  });
+
   it('and by names that mean the same to every reader', () => {
     for (const twice of ['"size":"1024x1024","Size":"4096x4096"', '"quality":"low","quality":"high"'])
       assert.throws(

@@ -8,7 +8,7 @@ import { asObject, type Untrusted } from './untrusted.ts';
 /** A model call as its caller made it. */
 export interface Ask {
   readonly dialect: Dialect;
-  /** As it came. */
+  /** As it came, but for a byte order mark, which few readers forgive. */
   readonly bytes: Buffer;
   readonly body: Untrusted;
   readonly model: string;
@@ -33,21 +33,22 @@ export function readAsk(dialect: Dialect, bytes: Buffer, value: unknown): Ask {
   const checked = checkOf(dialect.body)(value);
   if ('error' in checked) throw checked.error;
   const body = value as Untrusted & { readonly model: string };
-  assertOnce(bytes, body, ['model', 'stream', ...dialect.bounds, 'n', 'size', 'quality']);
+  assertOnce(bytes, body, ['model', 'stream', ...dialect.bounds, 'n', 'size', 'quality', 'background']);
+  const namesMedia = bytes.includes(ADDRESS_NAME) || bytes.includes(ESCAPED_LETTER);
   // Handed on, not fetched here: an upstream in our own network would reach what the caller cannot.
-  if (bytes.includes(ADDRESS_NAME) || bytes.includes(ESCAPED_LETTER)) refuseInsideMedia(body);
+  if (namesMedia) refuseInsideMedia(body);
   const named = dialect.bounds.map((key) => body[key]).filter((each) => typeof each === 'number');
   const copies = dialect.hasCopies && typeof body.n === 'number' ? body.n : 1;
   const usual = dialect.bounds.length === 0 ? 0 : DEFAULT_BOUND;
   return {
     dialect,
-    bytes,
+    bytes: bytes.subarray(hasByteOrderMark(bytes) ? 3 : 0),
     body,
     model: body.model,
     stream: body.stream === true,
     showsUsage: asObject(body.stream_options)?.include_usage === true,
     bound: (named.length > 0 ? Math.max(...named) : usual) * copies,
-    promptTokens: estimateTokens(bytes.length, body),
+    promptTokens: estimateTokens(bytes.length, body, namesMedia),
   };
 }
 
@@ -73,46 +74,72 @@ const ESCAPED_LETTER = '\\u00';
 /** How every member ends that names the address of a medium. */
 const ADDRESS_NAME = '_url"';
 
-function estimateTokens(size: number, body: Untrusted): number {
-  if (size < SEARCHED_FROM_BYTES) return Math.ceil(size / BYTES_PER_TOKEN);
+const hasByteOrderMark = (bytes: Buffer): boolean => bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+
+function estimateTokens(size: number, body: Untrusted, namesMedia: boolean): number {
+  if (size < SEARCHED_FROM_BYTES && !namesMedia) return Math.ceil(size / BYTES_PER_TOKEN);
   let text = size;
   let pictures = 0;
-  for (const data of stringsIn(body)) {
-    if (!isMedia(data)) continue;
-    text -= data.length;
+  for (const said of stringsIn(body)) {
+    if (!isMedia(said)) continue;
+    text -= said.text.length;
     pictures++;
   }
   return Math.ceil(Math.max(0, text) / BYTES_PER_TOKEN) + pictures * TOKENS_PER_PICTURE;
 }
 
-/** A data URL, or Base64 without a blank in it. */
-const isMedia = (text: string): boolean =>
-  text.startsWith('data:') || (text.length > 1_024 && /^[A-Za-z0-9+/]{1024}/.test(text));
+/** A string and the member it stands in; `url` of an object goes by the name of that object. */
+interface Said {
+  readonly key: string;
+  readonly text: string;
+}
+
+/** Where media stand; the same letters anywhere else are text to a model. */
+const MEDIA = /^((image|video|audio|file)_url|file_data|data|image|images|video|audio|b64_json)$/;
+const SEEN = /^(image|video)_url$/;
+
+/** A data URL, Base64 without a blank in it, or the address of something to look at. */
+const isMedia = ({ key, text }: Said): boolean =>
+  (SEEN.test(key) && /^https?:/i.test(text)) ||
+  (MEDIA.test(key) && (/^data:/i.test(text) || (text.length > 1_024 && /^[A-Za-z0-9+/]{1024}/.test(text))));
 
 /** What of a body is not said by the caller but names how it is said. */
 const NOT_TEXT = new Set(['model', 'role', 'type', 'detail', 'format', 'id', 'tool_call_id', 'call_id']);
 
-function* stringsIn(root: Untrusted): Generator<string> {
-  const waiting: unknown[] = [root];
-  while (waiting.length > 0) {
-    const value = waiting.pop();
-    if (typeof value === 'string') yield value;
-    else if (Array.isArray(value)) for (let i = value.length - 1; i >= 0; i--) waiting.push(value[i]);
+function* stringsIn(root: Untrusted): Generator<Said> {
+  const waiting: (readonly [key: string, value: unknown])[] = [['', root]];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const [key, value] = next;
+    if (typeof value === 'string') yield { key, text: value };
+    else if (Array.isArray(value)) for (let i = value.length - 1; i >= 0; i--) waiting.push([key, value[i]]);
     else if (typeof value === 'object' && value !== null) {
       const members = Object.entries(value);
       for (let i = members.length - 1; i >= 0; i--) {
-        const [key, inner] = members[i] ?? ['', undefined];
-        if (!NOT_TEXT.has(key)) waiting.push(inner);
+        const [name, inner] = members[i] ?? ['', undefined];
+        if (!NOT_TEXT.has(name)) waiting.push([name === 'url' ? key : name, inner]);
       }
     }
   }
 }
 
-/** Everything a model reads of a body, without its pictures; and how many those are. */
-export function promptOf(body: Untrusted): { readonly text: string; readonly pictures: number } {
-  const texts = [...stringsIn(body)];
-  const said = texts.filter((text) => !isMedia(text));
-  return { text: said.join('\n'), pictures: texts.length - said.length };
+/** What a model reads of a body. */
+export interface Prompt {
+  /** Without its pictures. */
+  readonly text: string;
+  readonly pictures: number;
+  /** Texts that come as tokens already, as embeddings take them. */
+  readonly tokens: number;
+}
+
+export function promptOf(body: Untrusted): Prompt {
+  const all = [...stringsIn(body)];
+  const said = all.filter((each) => !isMedia(each));
+  const input = Array.isArray(body.input) ? body.input.flat() : [];
+  return {
+    text: said.map(({ text }) => text).join('\n'),
+    pictures: all.length - said.length,
+    tokens: input.filter((each) => typeof each === 'number').length,
+  };
 }
 
 export const pictureTokens = (pictures: number): number => pictures * TOKENS_PER_PICTURE;

@@ -12,6 +12,8 @@ export interface Yield {
   text(): string;
   /** Whether the answer came to its end: what an upstream says about a part of one is checked against the part. */
   readonly complete: boolean;
+  /** Of what is paid by the piece, how many came; default those asked for. */
+  readonly pieces?: number;
 }
 
 /** The money of one call: set aside once, ended once. */
@@ -54,8 +56,9 @@ export class Charge {
     if (this.#over) return;
     this.#over = true;
     const { usage } = came;
-    if (usage !== undefined && came.complete && (usage.completionTokens > 0 || this.#ask.dialect.bounds.length === 0)) {
-      this.#pay(usage);
+    const makesNoText = typeof this.#price === 'number' || this.#ask.dialect.bounds.length === 0;
+    if (usage !== undefined && came.complete && (usage.completionTokens > 0 || makesNoText)) {
+      this.#pay(usage, came.pieces);
       return;
     }
     // Where even counting fails nobody knows what to charge.
@@ -67,13 +70,14 @@ export class Charge {
     const { usage, complete } = came;
     const counted = await countTokens(came.text());
     this.#pay({
-      promptTokens: usage?.promptTokens ?? (await countTokens(prompt.text)) + pictureTokens(prompt.pictures),
+      promptTokens:
+        usage?.promptTokens ?? (await countTokens(prompt.text)) + pictureTokens(prompt.pictures) + prompt.tokens,
       completionTokens: complete ? usage?.completionTokens || counted : Math.max(counted, usage?.completionTokens ?? 0),
     });
   }
 
-  #pay(usage: Usage): void {
-    const cost = typeof this.#price === 'number' ? this.#price : costOf(this.#price, usage);
+  #pay(usage: Usage, pieces = 1): void {
+    const cost = typeof this.#price === 'number' ? this.#price * pieces : costOf(this.#price, usage);
     this.#books.settle(this.#payer, this.#ref, cost, usage);
   }
 }

@@ -51,8 +51,9 @@ export class PictureRelay {
     const heart = ask.stream ? this.#beat(work) : undefined;
     try {
       const urls = await this.#make(request, work);
-      // Paid by the piece.
-      charge.settle({ usage: { promptTokens: 0, completionTokens: 0 }, complete: true, text: () => '' });
+      const usage = { promptTokens: 0, completionTokens: 0 };
+      // The vendor bills each; some models make several where the words ask for them.
+      charge.settle({ usage, complete: true, pieces: urls.length, text: () => '' });
       if (!client.gone) answer(work, urls, Math.floor(this.#parts.clock.now() / 1_000), model.id);
     } catch (error) {
       charge.refund();
@@ -133,6 +134,7 @@ export class PictureRelay {
 function readPictureRequest({ body, dialect }: Ask, model: string): PictureRequest {
   // Charged for, they would not come.
   if (typeof body.n === 'number' && body.n > 1) throw invalid('This model makes one picture a call.', 'n');
+  if (dialect !== CHAT && body.stream === true) throw invalid('This model does not stream at this address.', 'stream');
   if (body.response_format === 'b64_json') throw invalid('This model answers with addresses.', 'response_format');
   const { width, height } = readSize(body.size);
   const shape = {

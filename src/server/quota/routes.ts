@@ -100,7 +100,8 @@ function toFilter(
   query: { readonly from?: string; readonly to?: string; readonly model?: string; readonly token_id?: string },
   now: number,
 ): UsageFilter {
-  const toDay = query.to === undefined ? dayOf(now) : dayOf(Number(query.to) * 1000);
+  // Nothing was used tomorrow; a far end would push the year that is shown past today.
+  const toDay = Math.min(dayOf(now), query.to === undefined ? dayOf(now) : dayOf(Number(query.to) * 1000));
   const fromDay = query.from === undefined ? toDay - DEFAULT_DAYS + 1 : dayOf(Number(query.from) * 1000);
   return {
     fromDay: Math.max(fromDay, toDay - MOST_DAYS + 1),

@@ -40,6 +40,9 @@ export const PICTURE_MODELS: readonly { readonly id: string; readonly title: str
   { id: 'jimeng_seedream46_cvtob', title: 'Seedream 4.6', perCall: 16_000 },
 ];
 
+/** Keys that make as many pictures as the words ask for, each of them billed, unless told not to. */
+const MAY_MAKE_SEVERAL: ReadonlySet<string> = new Set(['jimeng_t2i_v40']);
+
 const OK = 10_000;
 const ACTIONS = { submit: 'CVSync2AsyncSubmitTask', query: 'CVSync2AsyncGetResult' } as const;
 
@@ -102,6 +105,7 @@ export async function submitPicture(
     ...(inline.length > 0 ? { binary_data_base64: inline } : {}),
     ...(width === undefined || height === undefined ? {} : { width, height }),
     ...(seed === undefined ? {} : { seed }),
+    ...(MAY_MAKE_SEVERAL.has(model) ? { force_single: true } : {}),
   });
   const envelope = asObject(answer.json);
   const id = envelope?.code === OK ? asObject(envelope.data)?.task_id : undefined;

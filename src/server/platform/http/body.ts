@@ -36,6 +36,13 @@ export function acceptBodies(fastify: FastifyInstance): void {
       done(form instanceof AppError ? form : null, form);
     },
   );
+  fastify.addHook('preParsing', async (request) => {
+    const coding = request.headers['content-encoding'];
+    if (coding !== undefined && coding.toLowerCase() !== 'identity')
+      throw new AppError('unsupported_media_type', {
+        params: { expected: `${EXPECTED[acceptsOf(request)]} without Content-Encoding` },
+      });
+  });
   fastify.addHook('preValidation', async (request) => {
     if (!request.isMultipart()) return;
     if (acceptsOf(request) !== 'json-or-multipart') throw refusal(request);
