@@ -129,6 +129,21 @@ describe('upstreams with ways of their own', { concurrency: false }, () => {
       assert.equal((await listen(more)).end?.charged, 7 + 4 * 300);
   });
 
+  test('what a model thought is paid where the total alone tells of it', async () => {
+    const choices = [{ index: 0, message: { content: 'one' } }];
+    for (const [usage, charged] of [
+      [{ prompt_tokens: 7, completion_tokens: 3, total_tokens: 110 }, 7 + 4 * 103],
+      [{ prompt_tokens: 7, completion_tokens: 3 }, COST],
+      [{ ...USAGE, total_tokens: 3 }, COST],
+      [{ ...USAGE, total_tokens: -1 }, COST],
+      [{ ...USAGE, total_tokens: 1e300 }, COST],
+      [{ input_tokens: 7, output_tokens: 3, total_tokens: 10 }, COST],
+    ] as const) {
+      says(JSON.stringify({ choices, usage }));
+      assert.equal((await ask()).end?.charged, charged, JSON.stringify(usage));
+    }
+  });
+
   test('figures a caller wrote into its question are not taken for usage where the answer repeats them', async () => {
     const tools = [{ type: 'function', name: 'f', parameters: { usage: { input_tokens: 0, output_tokens: 1 } } }];
     streams(

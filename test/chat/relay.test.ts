@@ -151,6 +151,53 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.ok(((await service.settled())[0]?.charged ?? 0) >= 16);
   });
 
+  test(`${name}: a size has one price however it is written`, async () => {
+    const price = { per_call: 100, per_second: 0, multipliers: { size: { '2048x2048': 3 }, quality: { high: 2 } } };
+    await service.operator.call('PUT', '/api/admin/models/sandbox-image', { price });
+    for (const [size, charged] of [
+      ['2048x2048', 300],
+      ['2048X2048', 300],
+      ['2048*2048', 300],
+      ['02048x2048', 300],
+      ['1024x1024', 100],
+    ] as const) {
+      const body = { model: 'sandbox-image', prompt: 'a cat', size };
+      assert.equal(
+        (await model(service.baseUrl, service.key, 'POST', '/v1/images/generations', body)).status,
+        200,
+        size,
+      );
+      assert.equal((await service.settled())[0]?.charged, charged, size);
+    }
+    await service.operator.call('PUT', '/api/admin/models/sandbox-image', {
+      price: { per_call: 1_000, per_second: 0 },
+    });
+  });
+
+  test(`${name}: of calls that race for the last of a wallet or of a token as many go through as it pays for`, async () => {
+    const { operator } = service;
+    const each = 4_000;
+    const asked = question('[chunks=1] [wait=300]', { max_tokens: each / 4 });
+    const race = async (key: string): Promise<number[]> => {
+      const calls = Array.from({ length: 8 }, () => model(service.baseUrl, key, 'POST', '/v1/chat/completions', asked));
+      return (await Promise.all(calls)).map(({ status }) => status).sort((one, other) => one - other);
+    };
+    const limited = await operator.makeToken({ quota_limit: 2 * each + 200 });
+    assert.deepEqual(await race(limited), [200, 200, 403, 403, 403, 403, 403, 403]);
+    await service.settled();
+    const { quota } = await operator.quota();
+    await operator.grant(each + 100 - quota);
+    assert.deepEqual(await race(service.key), [200, 403, 403, 403, 403, 403, 403, 403]);
+    await service.settled();
+    await operator.grant(-(await operator.quota()).quota);
+    assert.equal((await service.ask('[chunks=1]')).status, 403);
+    const free = { id: 'free-chat', vendor: 'openai', kind: 'chat', price: { input_per_million: 0 } };
+    await operator.call('POST', '/api/admin/models', free);
+    await operator.call('PUT', '/api/admin/models/free-chat', { alias_of: 'sandbox-chat' });
+    assert.equal((await service.ask('[chunks=1]', { model: 'free-chat' })).status, 200, 'what is free needs no funds');
+    await operator.grant(quota);
+  });
+
   test(`${name}: refusals have OpenAI's shape and take nothing`, async () => {
     const url = service.baseUrl;
     const path = '/v1/chat/completions';

@@ -13,6 +13,9 @@ describe('what is set aside for a call', () => {
     assert.equal(chat(',"max_completion_tokens":700,"max_tokens":null').bound, 700);
     assert.equal(chat(',"max_tokens":7,"n":3').bound, 21);
     assert.equal(chat('').bound, 4_096);
+    assert.equal(chat(',"max_tokens":0').bound, 4_096, 'upstreams take 0 as no bound');
+    assert.equal(chat(',"max_tokens":0,"max_completion_tokens":5').bound, 5);
+    assert.equal(read(IMAGES, '{"model":"m","prompt":"a cat","n":2}').bound, 8_192, 'pictures may be paid by tokens');
   });
 
   it('and by what a question is made of', () => {

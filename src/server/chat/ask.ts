@@ -21,7 +21,6 @@ export interface Ask {
   readonly promptTokens: number;
 }
 
-const DEFAULT_BOUND = 4_096;
 /** A short body is all text; only longer ones are searched for pictures. */
 const SEARCHED_FROM_BYTES = 16_384;
 /** Text has three to four bytes to a token in most languages. */
@@ -37,9 +36,11 @@ export function readAsk(dialect: Dialect, bytes: Buffer, value: unknown): Ask {
   const namesMedia = bytes.includes(ADDRESS_NAME) || bytes.includes(ESCAPED_LETTER);
   // Handed on, not fetched here: an upstream in our own network would reach what the caller cannot.
   if (namesMedia) refuseInsideMedia(body);
-  const named = dialect.bounds.map((key) => body[key]).filter((each) => typeof each === 'number');
+  // Nobody asks for nothing: upstreams take 0 as no bound.
+  const named = dialect.bounds
+    .map((key) => body[key])
+    .filter((each): each is number => typeof each === 'number' && each > 0);
   const copies = dialect.hasCopies && typeof body.n === 'number' ? body.n : 1;
-  const usual = dialect.bounds.length === 0 ? 0 : DEFAULT_BOUND;
   return {
     dialect,
     bytes: bytes.subarray(hasByteOrderMark(bytes) ? 3 : 0),
@@ -47,7 +48,7 @@ export function readAsk(dialect: Dialect, bytes: Buffer, value: unknown): Ask {
     model: body.model,
     stream: body.stream === true,
     showsUsage: asObject(body.stream_options)?.include_usage === true,
-    bound: (named.length > 0 ? Math.max(...named) : usual) * copies,
+    bound: (named.length > 0 ? Math.max(...named) : dialect.usualBound) * copies,
     promptTokens: estimateTokens(bytes.length, body, namesMedia),
   };
 }

@@ -12,6 +12,8 @@ export interface Dialect {
    * Empty: nothing is generated as text.
    */
   readonly bounds: readonly string[];
+  /** What is set aside for where the body names no bound. */
+  readonly usualBound: number;
   /** `n` asks for several answers, each as long as the bound. */
   readonly hasCopies: boolean;
   /** Usage of a stream must be asked for with `stream_options`, and arrives in an event of its own. */
@@ -67,6 +69,7 @@ export const CHAT: Dialect = {
   path: '/v1/chat/completions',
   body: lines.chatCompletions.body,
   bounds: ['max_completion_tokens', 'max_tokens'],
+  usualBound: 4_096,
   hasCopies: true,
   asksForUsage: true,
   yields: 'choices',
@@ -81,6 +84,7 @@ export const RESPONSES: Dialect = {
   path: '/v1/responses',
   body: lines.responses.body,
   bounds: ['max_output_tokens'],
+  usualBound: 4_096,
   hasCopies: false,
   asksForUsage: false,
   yields: 'output',
@@ -104,6 +108,7 @@ export const EMBEDDINGS: Dialect = {
   path: '/v1/embeddings',
   body: lines.embeddings.body,
   bounds: [],
+  usualBound: 0,
   hasCopies: false,
   asksForUsage: false,
   yields: 'data',
@@ -117,5 +122,8 @@ export const IMAGES: Dialect = {
   ...EMBEDDINGS,
   path: '/v1/images/generations',
   body: lines.imageGenerations.body,
+  // A large picture of the models that are paid by tokens.
+  usualBound: 4_096,
+  hasCopies: true,
   isEnd: ({ type }) => type === 'image_generation.completed',
 };

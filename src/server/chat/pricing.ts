@@ -22,3 +22,16 @@ export type PriceOf = (
   price: VideoPrice,
   meter: { readonly seconds: number; readonly factors: { readonly [factor: string]: string } },
 ) => number;
+
+/** One spelling for the many that upstreams read alike: `1024X1024`, `1024*1024`, `01024x1024`. */
+function plainSize(size: string): string {
+  const [, width, height] = /^\s*0*(\d+)\s*[x*×]\s*0*(\d+)\s*$/i.exec(size) ?? [];
+  return width === undefined || height === undefined ? size : `${width}x${height}`;
+}
+
+/** A picture's size as the price names it, in whatever spelling the caller has it: no other one is cheaper. */
+export function pricedSize({ multipliers }: VideoPrice, size: unknown): string | undefined {
+  if (typeof size !== 'string') return undefined;
+  const plain = plainSize(size);
+  return Object.keys(multipliers?.size ?? {}).find((named) => plainSize(named) === plain) ?? size;
+}

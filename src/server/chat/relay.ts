@@ -1,4 +1,4 @@
-import type { ChatPrice, ResolvedModel, VideoPrice } from '../channels/channels.ts';
+import type { ChatPrice, ResolvedModel } from '../channels/channels.ts';
 import { AppError, modelNotAllowed } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
 import { type Ask, notForChat } from './ask.ts';
@@ -7,7 +7,7 @@ import { Charge } from './charge.ts';
 import type { Client } from './client.ts';
 import { CHAT, EMBEDDINGS, IMAGES } from './dialects.ts';
 import type { PictureRelay } from './picture-relay.ts';
-import { isChatPrice, type PriceOf } from './pricing.ts';
+import { isChatPrice, type PriceOf, pricedSize } from './pricing.ts';
 import { Roll } from './roll.ts';
 import { Run, type RunParts } from './run.ts';
 
@@ -77,12 +77,13 @@ export class Relay {
   /** Models with a price by tokens are paid by them, pictures by the piece. */
   #priceOf({ price }: ResolvedModel, { body, dialect }: Ask): ChatPrice | number {
     if (isChatPrice(price)) return price;
-    const { size, quality, n } = body;
+    const { quality, n } = body;
+    const size = pricedSize(price, body.size);
     const factors = {
-      ...(typeof size === 'string' ? { size } : {}),
+      ...(size === undefined ? {} : { size }),
       ...(typeof quality === 'string' ? { quality } : {}),
     };
-    const count = (dialect === IMAGES || dialect.hasCopies) && typeof n === 'number' ? n : 1;
-    return this.#parts.priceOf(price as VideoPrice, { seconds: 0, factors }) * count;
+    const count = dialect.hasCopies && typeof n === 'number' ? n : 1;
+    return Math.min(this.#parts.priceOf(price, { seconds: 0, factors }) * count, Number.MAX_SAFE_INTEGER);
   }
 }

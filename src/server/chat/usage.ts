@@ -15,14 +15,17 @@ const isCount = (value: unknown): value is number =>
 
 /**
  * The upstream's usage, in the words of chat (`prompt_tokens`) or of responses and images (`input_tokens`). Undefined when
- * a figure is absent, negative, broken or absurd: the tokens are counted here then.
+ * a figure is absent, negative, broken or absurd: the tokens are counted here then. Gemini and xAI leave what a model
+ * thought out of `completion_tokens` but bill it as output: it is in the total alone.
  */
 export function readUsage(value: unknown): Usage | undefined {
   const usage = asObject(value);
   if (usage === undefined) return undefined;
   const promptTokens = usage.prompt_tokens ?? usage.input_tokens;
   const completionTokens = usage.completion_tokens ?? usage.output_tokens ?? 0;
-  return isCount(promptTokens) && isCount(completionTokens) ? { promptTokens, completionTokens } : undefined;
+  if (!isCount(promptTokens) || !isCount(completionTokens)) return undefined;
+  const beyond = isCount(usage.total_tokens) ? usage.total_tokens - promptTokens : 0;
+  return { promptTokens, completionTokens: Math.max(completionTokens, beyond) };
 }
 
 /**

@@ -118,7 +118,7 @@ function shown(
   told: { message: string; code: string; param: string | undefined; retryAfterMs: number | undefined },
 ): AppError {
   if (reason === 'rate') {
-    const seconds = Math.ceil((told.retryAfterMs ?? 1_000) / 1_000);
+    const seconds = Math.max(1, Math.ceil((told.retryAfterMs ?? 1_000) / 1_000));
     return new AppError('rate_limit_exceeded', { params: { seconds }, retryAfterSeconds: seconds });
   }
   if (reason === 'user' || reason === 'policy') {
