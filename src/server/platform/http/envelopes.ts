@@ -1,6 +1,7 @@
 import type { EnvelopeKind } from '../../../contract/endpoint.ts';
 import { ERRORS, type ErrorCode, type ErrorRow } from '../../../contract/errors.ts';
 import { type Locale, toText } from '../../../contract/messages/messages.ts';
+import { DatabaseUnavailable } from '../db/errors.ts';
 import { AppError } from '../errors.ts';
 import { escapeHtml, pageHeaders } from '../html.ts';
 
@@ -11,9 +12,19 @@ export interface RenderedFailure {
   readonly body: string;
 }
 
+/** Seconds; what a database that restarts or fails over takes. */
+const RETRY_DATABASE_AFTER = 2;
+
+function toAppError(error: unknown, requestId: string): AppError {
+  if (error instanceof AppError) return error;
+  return error instanceof DatabaseUnavailable
+    ? new AppError('unavailable', { retryAfterSeconds: RETRY_DATABASE_AFTER })
+    : new AppError('internal_error', { params: { requestId } });
+}
+
 /** One failure in one envelope. Pure: anything that is not an AppError is our fault and says nothing of itself. */
 export function toFailure(error: unknown, envelope: EnvelopeKind, locale: Locale, requestId: string): RenderedFailure {
-  const known = error instanceof AppError ? error : new AppError('internal_error', { params: { requestId } });
+  const known = toAppError(error, requestId);
   const row: ErrorRow = ERRORS[known.code];
   const { params, retryAfterSeconds, param, publicCode } = known.options;
   const message = known.options.message ?? toText(known.code, locale, params);
