@@ -11,21 +11,33 @@ export interface CrashingService {
   readonly pid: number;
   /** Resolves with the signal that ended the process. */
   readonly ended: Promise<NodeJS.Signals | null>;
+  /** Resolves when the process has stopped itself at its point. */
+  readonly frozen: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts the service in its own process; with `killAt` it dies by SIGKILL when it reaches that point. */
+/** What the process does to itself when it reaches a named point of the money path for the `count`-th time. */
+export interface Blow {
+  readonly at: string;
+  readonly count: number;
+  /** SIGKILL by default; SIGSTOP leaves it standing, with all it holds, until somebody sends SIGCONT. */
+  readonly signal?: 'SIGKILL' | 'SIGSTOP';
+}
+
+/** Starts the service in its own process. */
 export async function startCrashing(
   databaseUrl: string,
   env: Readonly<Record<string, string>>,
-  kill?: { readonly at: string; readonly count: number },
+  blow?: Blow,
 ): Promise<CrashingService> {
   const child: ChildProcess = spawn(process.execPath, [FIXTURE], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       PATH: process.env.PATH,
       ...testEnvironment(databaseUrl, env),
-      ...(kill === undefined ? {} : { KILL_AT: kill.at, KILL_COUNT: String(kill.count) }),
+      ...(blow === undefined
+        ? {}
+        : { BLOW_AT: blow.at, BLOW_COUNT: String(blow.count), BLOW_SIGNAL: blow.signal ?? 'SIGKILL' }),
     },
   });
   const ended = once(child, 'exit').then(([, signal]) => signal as NodeJS.Signals | null);
@@ -34,11 +46,17 @@ export async function startCrashing(
   const first = await Promise.race([once(lines, 'line').then(([line]) => String(line)), ended.then(() => 'ended')]);
   const port = /^listening (\d+)$/.exec(first)?.[1];
   if (port === undefined) throw new Error(`the service did not start: ${first}`);
+  const frozen = Promise.withResolvers<void>();
+  lines.on('line', (line) => {
+    if (line === 'freezing') frozen.resolve();
+  });
   return {
     baseUrl: `http://127.0.0.1:${port}`,
     pid: child.pid ?? 0,
     ended,
+    frozen: frozen.promise,
     async stop() {
+      child.kill('SIGCONT');
       child.kill('SIGTERM');
       const timer = setTimeout(() => child.kill('SIGKILL'), 8_000);
       await ended;

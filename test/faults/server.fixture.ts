@@ -1,15 +1,19 @@
+import { writeSync } from 'node:fs';
 import { makeApp } from '../../src/server/app.ts';
 import { readConfig } from '../../src/server/platform/config.ts';
 
-/** The service in a process of its own, which kills itself the n-th time it reaches a named point of the money path. */
-const point = process.env.KILL_AT;
-let left = Number(process.env.KILL_COUNT ?? '1');
+/** The service in a process of its own, which kills or stops itself the n-th time it reaches a named point of the money path. */
+const point = process.env.BLOW_AT;
+const signal = process.env.BLOW_SIGNAL === 'SIGSTOP' ? 'SIGSTOP' : 'SIGKILL';
+let left = Number(process.env.BLOW_COUNT ?? '1');
 
 const app = await makeApp(readConfig(process.env), {
   at: (reached) => {
     if (reached !== point) return;
     left -= 1;
-    if (left === 0) process.kill(process.pid, 'SIGKILL');
+    if (left !== 0) return;
+    if (signal === 'SIGSTOP') writeSync(1, 'freezing\n');
+    process.kill(process.pid, signal);
   },
 });
 const { port } = await app.listen();

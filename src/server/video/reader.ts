@@ -60,9 +60,7 @@ export class TaskReader {
     const now = this.#clock.now();
     const last = this.#refreshes.get(task.id);
     if (last !== undefined && now - last.startedAt < REFRESH_MS) return last.done;
-    const done = this.#looks
-      .look(task, this.#stopping)
-      .then(() => this.#store.schedule([task.seq], now + SWEEP_MS, false));
+    const done = this.#looks.look(task, this.#stopping).then(() => this.#store.postpone(task.seq, now + SWEEP_MS));
     this.#refreshes.set(task.id, { startedAt: now, done });
     if (this.#refreshes.size > 10_000) this.#forgetOld(now);
     return done;

@@ -39,6 +39,15 @@ export interface TaskFilter {
 /** Prompts one search reads: no index holds them, and a search must not cost a walk over all of them. */
 export const MOST_SEARCHED = 5_000;
 
+/** When claimed tasks are looked at next, Unix milliseconds. */
+export interface NextLook {
+  readonly at: number;
+  /** Until when they were claimed: the claim is told by it. */
+  readonly lease: number;
+  /** They were not looked at, since their channel rests. */
+  readonly rested: boolean;
+}
+
 /** SQL of video tasks. */
 export class TaskStore {
   readonly #database: Database<Tables>;
@@ -181,7 +190,7 @@ export class TaskStore {
 
   /**
    * Takes due tasks for this process by moving their next look one lease ahead; a row is taken by exactly one process. A
-   * process that dies with them loses nothing: they are due again when the lease ends.
+   * process that dies with them loses nothing: they are due again when the lease ends, which is their `next_poll_at`.
    */
   async claimDue(now: number, leaseMs: number, limit: number): Promise<Task[]> {
     const { dialect } = this.#database;
@@ -202,16 +211,29 @@ export class TaskStore {
     });
   }
 
-  /** Sets the next look of tasks that are still running, many in one write. */
-  async schedule(seqs: readonly number[], at: number, failed: boolean): Promise<void> {
+  /**
+   * Sets the next look of tasks claimed until `lease`, many in one write. A task whose lease has ended meanwhile is somebody
+   * else's: its next look stays as it is.
+   */
+  async schedule(seqs: readonly number[], { at, lease, rested }: NextLook): Promise<void> {
     for (let start = 0; start < seqs.length; start += 500) {
       await this.#database.kysely
         .updateTable('tasks')
-        .set({ next_poll_at: at, ...(failed ? { poll_failures: sql<number>`poll_failures + 1` } : {}) })
+        .set({ next_poll_at: at, ...(rested ? { poll_failures: sql<number>`poll_failures + 1` } : {}) })
         .where('seq', 'in', seqs.slice(start, start + 500))
-        .where('next_poll_at', 'is not', null)
+        .where('next_poll_at', '=', lease)
         .execute();
     }
+  }
+
+  /** Puts the next look at an unfinished task off, never forward. */
+  async postpone(seq: number, until: number): Promise<void> {
+    await this.#database.kysely
+      .updateTable('tasks')
+      .set({ next_poll_at: until })
+      .where('seq', '=', seq)
+      .where('next_poll_at', '<', until)
+      .execute();
   }
 
   /** Where a finished video is by now; its state, its times and its money stay as they are. */

@@ -42,6 +42,8 @@ export interface SubmitParts {
   readonly log: Log;
   readonly newTaskId: () => string;
   readonly syncPeriodMs: number;
+  /** How long after it was made a task may still be without its vendor's confirmation. */
+  readonly ambiguousTtlMs: number;
   /** Ends when the service stops. */
   readonly stopping: AbortSignal;
   /** Named points of the money path; tests stop the process there. */
@@ -209,9 +211,11 @@ export class Submitter {
 
   /** One exchange with one channel; every way it can end is named. */
   async #try({ task, request, vendor, model, remixOf }: Job, channel: Channel): Promise<TryOutcome> {
-    const { calls, channels, stopping, log, at } = this.#parts;
+    const { calls, channels, clock, stopping, log, at, ambiguousTtlMs } = this.#parts;
     const call = calls.make(channel, stopping);
     at('before-send');
+    // A process that stood still must not begin what another has given up and refunded meanwhile.
+    if (clock.now() >= task.created_at + ambiguousTtlMs) return { kind: 'unreachable' };
     try {
       const outcome =
         remixOf?.handle == null || vendor.remix === undefined
@@ -239,7 +243,7 @@ export class Submitter {
     channel: Channel,
     outcome: Accepted,
   ): Promise<Submitted> {
-    const { store, database, clock, channels, log, at, syncPeriodMs } = this.#parts;
+    const { store, database, clock, channels, attempts, log, at, syncPeriodMs } = this.#parts;
     at('after-answer');
     const handle = JSON.stringify(outcome.handle);
     if (this.#isAnotherTasks(channel, handle)) {
@@ -258,8 +262,12 @@ export class Submitter {
       now,
       next: now + syncPeriodMs,
     });
-    if (public_id === undefined)
+    if (public_id === undefined) {
       log.warn({ taskId: task.id, upstreamId: outcome.upstreamId }, 'a submit was accepted after its task had ended');
+      // It may be on the vendor's bill and on nobody's here.
+      const message = `accepted as ${outcome.upstreamId} when the task had gone on without it`;
+      await attempts.note({ taskId: task.id, attempt, channelId: channel.id, outcome: 'late', code: '', message });
+    }
     return {
       task: {
         ...task,

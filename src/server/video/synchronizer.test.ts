@@ -24,9 +24,9 @@ describe('a channel that rests', () => {
         async claimDue(now, leaseMs) {
           const due = tasks.filter(({ next }) => next <= now);
           for (const task of due) task.next = now + leaseMs;
-          return due as unknown as Task[];
+          return due.map((task) => ({ ...task, next_poll_at: task.next })) as unknown as Task[];
         },
-        async schedule(seqs, at) {
+        async schedule(seqs, { at }) {
           for (const task of tasks) if (seqs.includes(task.seq)) task.next = at;
         },
       },

@@ -1,7 +1,7 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { Looks } from './looks.ts';
-import type { Task, TaskStore } from './store.ts';
+import type { NextLook, Task, TaskStore } from './store.ts';
 
 export interface SynchronizerParts {
   readonly store: Pick<TaskStore, 'claimDue' | 'schedule'>;
@@ -40,11 +40,10 @@ export class Synchronizer {
   #timer: NodeJS.Timeout | undefined;
   #claiming = false;
   #waiting = 0;
-  /** Claimed here and not finished, by `seq`. */
-  readonly #underWay = new Set<number>();
+  /** Claimed here and not finished: until when, by `seq`. */
+  readonly #leases = new Map<number, number>();
   /** Results waiting to be written together. */
-  #looked = new Map<number, number[]>();
-  #rested = new Map<number, number[]>();
+  #results = new NextLooks();
 
   constructor(parts: SynchronizerParts) {
     this.#parts = parts;
@@ -86,18 +85,15 @@ export class Synchronizer {
     // What was claimed and not looked at is due again at once for whoever comes next.
     const unseen = [...this.#lanes.values()].flatMap((lane) => lane.waiting.splice(0));
     this.#waiting = 0;
-    await this.#parts.store.schedule(
-      unseen.map(({ seq }) => seq),
-      this.#parts.clock.now(),
-      false,
-    );
+    for (const { seq } of unseen) this.#finish(seq, { at: this.#parts.clock.now(), rested: false });
     await this.idle();
   }
 
   #enqueue(task: Task): void {
-    // A look that outlasts its lease is due again while it still runs.
-    if (this.#underWay.has(task.seq)) return;
-    this.#underWay.add(task.seq);
+    // What outlasts its lease is due again while it still waits or runs; claimed again, it goes on under the new lease.
+    const isUnderWay = this.#leases.has(task.seq);
+    this.#leases.set(task.seq, task.next_poll_at ?? 0);
+    if (isUnderWay) return;
     const lane = this.#laneOf(task);
     lane.waiting.push(task);
     this.#waiting += 1;
@@ -120,11 +116,15 @@ export class Synchronizer {
       if (task === undefined) return;
       this.#waiting -= 1;
       const now = clock.now();
+      // A process that stood still must not look at what others have taken over meanwhile.
+      if (now >= (this.#leases.get(task.seq) ?? 0)) {
+        this.#leases.delete(task.seq);
+        continue;
+      }
       // A channel's rest puts nobody's deadline off: what is set aside for the task would stay so as long.
       const endsBy = looks.endsBy(task);
       if (now < Math.min(lane.restsUntil, endsBy)) {
-        this.#underWay.delete(task.seq);
-        note(this.#rested, task.seq, Math.min(lane.restsUntil, endsBy));
+        this.#finish(task.seq, { at: Math.min(lane.restsUntil, endsBy), rested: true });
         continue;
       }
       lane.running += 1;
@@ -134,6 +134,7 @@ export class Synchronizer {
 
   async #look(lane: Lane, task: Task, startedAt: number): Promise<void> {
     const { looks, log, periodMs, clock } = this.#parts;
+    const next = { at: startedAt + periodMs, rested: false };
     try {
       const result = await looks.look(task, this.#stopping.signal);
       if (result === 'failed') {
@@ -146,31 +147,43 @@ export class Synchronizer {
         lane.failures = 0;
         lane.restsUntil = 0;
       }
-      if (result !== 'ended') note(this.#looked, task.seq, startedAt + periodMs);
+      if (result === 'ended') this.#leases.delete(task.seq);
+      else this.#finish(task.seq, next);
     } catch (error) {
       log.error({ err: error, taskId: task.id }, 'a look could not be applied');
-      note(this.#looked, task.seq, startedAt + periodMs);
+      this.#finish(task.seq, next);
     } finally {
       lane.running -= 1;
-      this.#underWay.delete(task.seq);
       this.#drain(lane);
     }
   }
 
+  #finish(seq: number, next: { readonly at: number; readonly rested: boolean }): void {
+    const lease = this.#leases.get(seq);
+    this.#leases.delete(seq);
+    if (lease !== undefined) this.#results.add(seq, { ...next, lease });
+  }
+
   async #writeBack(): Promise<void> {
-    const looked = this.#looked;
-    const rested = this.#rested;
-    this.#looked = new Map();
-    this.#rested = new Map();
-    for (const [at, seqs] of looked) await this.#parts.store.schedule(seqs, at, false);
-    for (const [at, seqs] of rested) await this.#parts.store.schedule(seqs, at, true);
+    const results = this.#results;
+    this.#results = new NextLooks();
+    for (const [next, seqs] of results.all()) await this.#parts.store.schedule(seqs, next);
   }
 }
 
-/** Next looks are rounded to a tick, so that thousands of them make few writes. */
-function note(looks: Map<number, number[]>, seq: number, at: number): void {
-  const rounded = Math.ceil(at / TICK_MS) * TICK_MS;
-  const seqs = looks.get(rounded);
-  if (seqs === undefined) looks.set(rounded, [seq]);
-  else seqs.push(seq);
+/** Next looks are rounded to a tick and kept by what they have in common, so that thousands of them make few writes. */
+class NextLooks {
+  readonly #byNext = new Map<string, readonly [NextLook, number[]]>();
+
+  add(seq: number, { at, lease, rested }: NextLook): void {
+    const next = { at: Math.ceil(at / TICK_MS) * TICK_MS, lease, rested };
+    const key = `${next.at} ${lease} ${rested}`;
+    const known = this.#byNext.get(key);
+    if (known === undefined) this.#byNext.set(key, [next, [seq]]);
+    else known[1].push(seq);
+  }
+
+  all(): Iterable<readonly [NextLook, readonly number[]]> {
+    return this.#byNext.values();
+  }
 }
