@@ -194,6 +194,11 @@ export async function exchange(station: Station, incoming: IncomingMessage, resp
   const operation = matched?.route.operation;
   const contains = (text: string) => (incoming.url ?? '').includes(text) || bare.body.includes(text);
   let fault = station.faults.take(simulator.name, operation ?? 'other', contains);
+  if (!fault && operation) {
+    const text = () => `${incoming.url} ${bare.body}`;
+    const kind = station.faults.weather?.(simulator.name, operation, text);
+    if (kind) fault = { kind };
+  }
   if (!fault && operation === 'submit') {
     const kind = readMarker(bare.body);
     if (kind) fault = { kind };

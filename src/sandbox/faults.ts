@@ -91,6 +91,9 @@ export interface FaultHandle {
   remove(): void;
 }
 
+/** Chooses what befalls a request that no waiting fault does. `text`: its path, query and body. */
+export type Weather = (vendor: string, operation: Operation, text: () => string) => FaultKind | undefined;
+
 interface Entry {
   readonly fault: Fault;
   left: number;
@@ -101,6 +104,7 @@ interface Entry {
 /** The faults that are waiting; the one added first befalls first. */
 export class FaultBook {
   readonly #entries = new Set<Entry>();
+  weather: Weather | undefined;
 
   add(fault: Fault): FaultHandle {
     const entry: Entry = { fault, left: fault.times ?? 1, wait: fault.after ?? 0, used: 0 };

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { artifactHost } from './artifact-host.ts';
 import { realClock, type SandboxClock } from './clock.ts';
 import { exchange, type Station } from './exchange.ts';
-import { type Fault, FaultBook, type FaultHandle } from './faults.ts';
+import { type Fault, FaultBook, type FaultHandle, type Weather } from './faults.ts';
 import { type Job, JobStore, SPEEDS, type Speed } from './jobs.ts';
 import { type LoggedRequest, RequestLog } from './request-log.ts';
 import type { Operation, Simulator } from './simulator.ts';
@@ -28,6 +28,8 @@ export interface SandboxControl {
   readonly clock: SandboxClock;
   fault(fault: Fault): FaultHandle;
   clearFaults(): void;
+  /** What befalls requests from now on that no fault of the above does; undefined for calm. */
+  weather(choose: Weather | undefined): void;
   /** The newest requests, oldest first. */
   requests(where?: { readonly vendor?: string; readonly operation?: Operation }): readonly LoggedRequest[];
   clearRequests(): void;
@@ -102,6 +104,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       clock,
       fault: (fault) => faults.add(fault),
       clearFaults: () => faults.clear(),
+      weather: (choose) => {
+        faults.weather = choose;
+      },
       requests: (where = {}) => log.find(where),
       clearRequests: () => log.clear(),
       jobs: (name) => named(name).jobs.all(),

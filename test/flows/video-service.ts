@@ -43,7 +43,10 @@ export class Viewer {
   }
 
   /** The answer as it is, for files. */
-  raw(path: string, init: { method?: string; headers?: Record<string, string> } = {}): Promise<Response> {
+  raw(
+    path: string,
+    init: { method?: string; headers?: Record<string, string>; body?: string } = {},
+  ): Promise<Response> {
     return fetch(`${this.baseUrl}${path}`, {
       ...init,
       headers: { authorization: `Bearer ${this.key}`, ...init.headers },

@@ -76,8 +76,10 @@ export type Alongside = (trx: Parameters<Quota['reserve']>[0], taskId: string) =
 /** Starts videos: checks, reserves, sends, and fails over, so that money and tasks survive a stop at any line. */
 export class Submitter {
   readonly #parts: SubmitParts;
-  /** Of the newest accepted submits. */
-  readonly #handles = new LRUCache<string, true>({ max: 10_000 });
+  /** Of the newest accepted submits: whose they are and when that was known, Unix milliseconds. */
+  readonly #handles = new LRUCache<string, { readonly id: string; readonly attempt: number; readonly at: number }>({
+    max: 10_000,
+  });
   constructor(parts: SubmitParts) {
     this.#parts = parts;
   }
@@ -182,8 +184,9 @@ export class Submitter {
     for (const [index, channel] of candidates.slice(0, MAX_TRIES).entries()) {
       const attempt = index + 1;
       if (index > 0 && !(await store.nextAttempt(task.id, index, channel.id, task.hint, clock.now()))) break;
+      const sentAt = clock.now();
       const outcome = await this.#try(job, channel);
-      if (outcome.kind === 'accepted') return this.#accept(job, attempt, channel, outcome);
+      if (outcome.kind === 'accepted') return this.#accept(job, { attempt, channel, sentAt }, outcome);
       await attempts.note({ taskId: task.id, attempt, channelId: channel.id, ...toldOf(outcome) });
       if (outcome.kind === 'unknown') return { task, raw: undefined };
       at('after-answer');
@@ -239,14 +242,17 @@ export class Submitter {
 
   async #accept(
     { task, vendor, model }: Job,
-    attempt: number,
-    channel: Channel,
+    { attempt, channel, sentAt }: { readonly attempt: number; readonly channel: Channel; readonly sentAt: number },
     outcome: Accepted,
   ): Promise<Submitted> {
-    const { store, database, clock, channels, attempts, log, at, syncPeriodMs } = this.#parts;
+    const { store, database, clock, channels, attempts, endings, log, at, syncPeriodMs } = this.#parts;
     at('after-answer');
     const handle = JSON.stringify(outcome.handle);
-    if (this.#isAnotherTasks(channel, handle)) {
+    const holder = this.#holderOf(`${channel.id} ${handle}`, { id: task.id, attempt, at: clock.now() });
+    if (holder !== undefined) {
+      // Both were under way at once, so it may be this task's job as well as that one's: nobody gets a stranger's video.
+      if (holder.at >= sentAt)
+        await endings.fail(holder, 'the provider answered two requests with one job', 'unconfirmed');
       log.warn({ taskId: task.id, upstreamId: outcome.upstreamId }, "a submit was answered with another task's id");
       return { task, raw: undefined };
     }
@@ -280,11 +286,10 @@ export class Submitter {
   }
 
   /** A cache on the way may give an earlier answer again; the job begun now, if any, is then as good as unanswered. */
-  #isAnotherTasks(channel: Channel, handle: string): boolean {
-    const key = `${channel.id} ${handle}`;
-    if (this.#handles.has(key)) return true;
-    this.#handles.set(key, true);
-    return false;
+  #holderOf(key: string, task: { readonly id: string; readonly attempt: number; readonly at: number }) {
+    const holder = this.#handles.get(key);
+    if (holder === undefined) this.#handles.set(key, task);
+    return holder;
   }
 }
 
