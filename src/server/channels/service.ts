@@ -37,6 +37,8 @@ export class ChannelService implements Channels {
   readonly #versions: FreshReads<number>;
   #opened: ReadonlyMap<number, Opened> = new Map();
   #catalog: Catalog = EMPTY_CATALOG;
+  /** The state of the database in which the catalogue was last found to be new enough. */
+  #checkedIn: object | undefined;
   #loading: Promise<Catalog> | undefined;
   #errors: Omit<ChannelErrorRow, 'id'>[] = [];
   #writer: NodeJS.Timeout | undefined;
@@ -134,12 +136,15 @@ export class ChannelService implements Channels {
   }
 
   async #fresh(): Promise<Catalog> {
+    const { snapshot } = this.#parts.store;
+    if (snapshot !== undefined && snapshot === this.#checkedIn) return this.#catalog;
     const version = await this.#versions.ask();
     // Whoever read a version waits for rows at least as new.
     while (this.#catalog.version < version) {
       this.#loading ??= this.#load();
       await this.#loading;
     }
+    this.#checkedIn = snapshot;
     return this.#catalog;
   }
 

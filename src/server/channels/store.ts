@@ -20,6 +20,11 @@ export class ChannelStore {
     this.#database = database;
   }
 
+  /** As long as it is the same object, so is the version; undefined when that is not known. */
+  get snapshot(): object | undefined {
+    return this.#database.snapshot;
+  }
+
   /** Moves with every change; one cheap read, asked at every request. */
   async version(): Promise<number> {
     return (await version.first(this.#database.kysely, {}))?.version ?? 0;

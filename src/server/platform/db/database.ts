@@ -33,6 +33,11 @@ export interface Database<T> {
    */
   readonly kysely: Kysely<T>;
   /**
+   * Names the state that reads see just now: as long as it is the same object, a read answers the same. Undefined where
+   * that is not known, as always on PostgreSQL.
+   */
+  readonly snapshot: object | undefined;
+  /**
    * Everything that must happen together. Resolves when it is on the disk; any throw undoes it and comes out, and
    * after a failed statement nothing else works in it, even when the error was caught. The callback
    * uses only the transaction it is given, does no network call, and may run more than once: PostgreSQL repeats it up to

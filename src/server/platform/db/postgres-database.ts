@@ -41,6 +41,7 @@ export function openPostgres<T>(url: string, options: DatabaseOptions): Database
   return {
     dialect: 'postgres',
     kysely,
+    snapshot: undefined,
     transaction: (work) =>
       runningActions(
         (run) =>

@@ -31,6 +31,9 @@ export function openSqlite<T>(path: string, options: DatabaseOptions): Database<
   return {
     dialect: 'sqlite',
     kysely,
+    get snapshot() {
+      return driver.snapshot;
+    },
     transaction: (work) => runningActions(inTransaction, work),
     ping: async () => {},
     close: () => driver.destroy(),

@@ -34,6 +34,10 @@ export class SqliteDriver implements Driver {
     this.#commits = new GroupCommit(this.#writer.database, { ...options, beforeCommit: this.#reader.renew });
   }
 
+  get snapshot(): object | undefined {
+    return this.#reader.snapshot;
+  }
+
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<SqliteConnection> {

@@ -10,7 +10,7 @@ export class SqliteReader {
   readonly #statements: SqliteStatements;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
-  #isOpen = false;
+  #snapshot: object | undefined;
 
   constructor(path: string) {
     this.#statements = new SqliteStatements(path);
@@ -20,10 +20,15 @@ export class SqliteReader {
     this.#commit = database.prepare('commit');
   }
 
+  /** Names the snapshot that is open: the same object, the same state. */
+  get snapshot(): object | undefined {
+    return this.#snapshot;
+  }
+
   read<R>(query: CompiledQuery): QueryResult<R> {
-    if (!this.#isOpen) {
+    if (this.#snapshot === undefined) {
       this.#begin.run();
-      this.#isOpen = true;
+      this.#snapshot = {};
       setImmediate(this.renew);
     }
     return this.#statements.execute<R>(query);
@@ -31,8 +36,8 @@ export class SqliteReader {
 
   /** Ends the snapshot: whoever reads next sees all that is committed by then. */
   readonly renew = (): void => {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
+    if (this.#snapshot === undefined) return;
+    this.#snapshot = undefined;
     // A failed read may have ended it already.
     if (this.#statements.database.isTransaction) this.#commit.run();
   };
