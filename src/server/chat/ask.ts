@@ -63,6 +63,7 @@ function assertOnce(bytes: Buffer, body: Untrusted, names: readonly string[]): v
     if (name !== key && names.includes(name)) throw invalid(`${key} is to be written ${name}.`, key);
   }
   for (const name of names) {
+    if (!Object.hasOwn(body, name)) continue;
     const quoted = `"${name}"`;
     const at = bytes.indexOf(quoted);
     const mayBeTwice = at !== bytes.lastIndexOf(quoted) || bytes.includes(ESCAPED_LETTER);

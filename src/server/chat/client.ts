@@ -39,8 +39,7 @@ export class Client {
     this.#response = response;
     this.#tools = tools;
     this.id = id;
-    const own = tools.newId();
-    this.ref = `req_${request.headers['x-request-id'] === id ? `${id}.${own}` : id}`;
+    this.ref = `req_${request.headers['x-request-id'] === id ? `${id}.${tools.newId()}` : id}`;
     response.once('close', () => {
       this.#closed = true;
       this.#socket?.off('drain', this.#onDrain);
