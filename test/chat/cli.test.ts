@@ -55,7 +55,7 @@ describe('reelgate chat', () => {
     assert.match(unknown.stderr, /nothing.*\n.*reelgate models/);
     const cut = await ask('[chunks=9] [cut=2]');
     assert.deepEqual([cut.code, cut.stdout], [1, 'the light\n']);
-    assert.match(cut.stderr, /^Error: .+broke off its answer/);
+    assert.match(cut.stderr, /^Error: .+broke off/);
     const stranger = new Machine(service.baseUrl);
     assert.equal((await stranger.run('chat', '-m', 'sandbox-chat', 'hi')).code, 3);
     stranger.remove();
@@ -90,7 +90,7 @@ describe('reelgate chat', () => {
       async () => {
         for await (const _ of broken);
       },
-      (error) => error instanceof ReelgateError && error.code === 'upstream_error',
+      (error) => error instanceof ReelgateError && error.code === 'answer_broken_off',
     );
   });
 });

@@ -178,7 +178,7 @@ describe('upstreams with ways of their own', { concurrency: false }, () => {
       const { status, text, end } = await listen();
       assert.equal(status, 200);
       const { error } = JSON.parse(eventsOf(text).at(-1) ?? '');
-      assert.equal(error.code, 'upstream_error', event);
+      assert.deepEqual([error.code, error.type], ['answer_broken_off', 'upstream_error'], event);
       assert.ok(!error.message.includes('Nothing was charged'), error.message);
       assert.deepEqual([end?.kind, (end?.charged ?? 0) > 0], ['settle', true]);
     }
@@ -235,7 +235,7 @@ describe('upstreams with ways of their own', { concurrency: false }, () => {
   test('a stream that speaks of its end mark and breaks off has broken off', async () => {
     streams(data(chunk('data: [DONE] is how streams end, "finish_reason":"stop" before it')));
     const { text, end } = await listen();
-    assert.equal(JSON.parse(eventsOf(text).at(-1) ?? '').error.code, 'upstream_error');
+    assert.equal(JSON.parse(eventsOf(text).at(-1) ?? '').error.code, 'answer_broken_off');
     assert.equal(end?.kind, 'settle');
   });
 

@@ -125,7 +125,7 @@ forEachDatabase((name, _open, freshUrl) => {
       const events = eventsOf(text);
       assert.equal(spokenIn(text).split(' ').length, 7, fault);
       assert.ok(!events.includes('[DONE]'), fault);
-      assert.equal(JSON.parse(events.at(-1) ?? '').error.code, 'upstream_error', fault);
+      assert.equal(JSON.parse(events.at(-1) ?? '').error.code, 'answer_broken_off', fault);
       assert.ok(!text.includes('sandbox-openai'), 'no word of the key');
       const [end] = await service.settled();
       assert.equal(end?.kind, 'settle');

@@ -17,4 +17,4 @@ const SAYS_FREE: ReadonlySet<string> = new Set(['upstream_error', 'upstream_unav
 
 /** Of an answer that is paid as far as it came nobody is told that it cost nothing. */
 export const asBrokenOff = (error: AppError): AppError =>
-  SAYS_FREE.has(error.code) ? new AppError('answer_broken_off', { publicCode: error.code }) : error;
+  SAYS_FREE.has(error.code) ? new AppError('answer_broken_off') : error;
