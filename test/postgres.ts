@@ -10,6 +10,8 @@ import { Client } from 'pg';
 export interface PostgresServer {
   /** Names its `postgres` database; for others replace the path of the url. */
   readonly url: string;
+  /** Ends the server (SIGQUIT: at once; SIGKILL: as a crash) and starts it again after a while; resolves when it answers. */
+  restart(signal: 'SIGQUIT' | 'SIGKILL', downMs: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -52,10 +54,12 @@ export async function startPostgres(): Promise<PostgresServer> {
     'shared_buffers=64MB',
     'logging_collector=off',
   ];
-  const server = spawn(join(bin, 'postgres'), ['-D', data, ...settings.flatMap((setting) => ['-c', setting])], {
-    ...options,
-    stdio: 'ignore',
-  });
+  const boot = () =>
+    spawn(join(bin, 'postgres'), ['-D', data, ...settings.flatMap((setting) => ['-c', setting])], {
+      ...options,
+      stdio: 'ignore',
+    });
+  let server = boot();
   const abandon = () => {
     server.kill('SIGQUIT');
     rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
@@ -67,6 +71,24 @@ export async function startPostgres(): Promise<PostgresServer> {
   server.unref();
   return {
     url,
+    restart: async (signal, downMs) => {
+      const gone = once(server, 'exit');
+      server.ref();
+      server.kill(signal);
+      await gone;
+      await delay(downMs);
+      // After a crash the new server refuses to start until the last process of the old one has noticed.
+      for (let tries = 0; tries < 50; tries++) {
+        server = boot();
+        const isUp = await untilReady(url, server).then(
+          () => true,
+          () => false,
+        );
+        if (isUp) break;
+        await delay(100);
+      }
+      server.unref();
+    },
     stop: async () => {
       process.off('exit', abandon);
       if (server.exitCode === null && server.signalCode === null) {

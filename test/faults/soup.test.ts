@@ -191,7 +191,9 @@ describe(`R4, R7: a soup of faults (seed ${SEED})`, () => {
       assert.fail(`unfinished: ${JSON.stringify(await open())}`);
     }
 
-    it('ends every task, charges what was made, and gives back the rest', { timeout: 300_000 }, async () => {
+    it('ends every task, charges what was made, and gives back the rest', {
+      timeout: 300_000 + 1_000 * TASKS,
+    }, async () => {
       const calm = begin();
       const answers = new Map<string, string>();
       const submits = each(wishes, async (wish) => {

@@ -9,7 +9,8 @@ import { type DeviceService, startDeviceService } from '../../../test/device-aut
 const race = <T>(times: number, run: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: times }, (_, index) => run(index)));
 
-const ROUNDS = 8;
+/** The script that hammers for releases sets more. */
+const ROUNDS = Number(process.env.RACE_ROUNDS ?? '8');
 
 forEachDatabase((dialect, _open, freshUrl) => {
   /** Two processes' worth of the service on PostgreSQL; SQLite has one process. */

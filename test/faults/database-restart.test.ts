@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { PRICE, question } from '../chat/service.ts';
+import { forEachDatabase } from '../databases.ts';
+import { idOf, startVideoService, type VideoService } from '../flows/video-service.ts';
+import { type PostgresServer, startPostgres } from '../postgres.ts';
+import { assertBooks, lookInto } from './books.ts';
+import { untilAllEnded } from './money-path.ts';
+
+/** The script that hammers for releases sets more. */
+const ROUNDS = Number(process.env.RESTART_ROUNDS ?? '2');
+const DOWN_MS = 700;
+/** A database that is back is used again within so long. */
+const RECOVERY_MS = 5_000;
+const CALLERS = 6;
+const DOORS = [
+  { name: 'kling', letter: 'A', model: 'kling-v1-6' },
+  { name: 'sora', letter: 'H', model: 'sora-2' },
+] as const;
+
+forEachDatabase((name) => {
+  // SQLite is part of the process.
+  if (name === 'sqlite') return;
+
+  describe('R6: a database that goes away under work and comes back', () => {
+    let server: PostgresServer;
+    let service: VideoService;
+    before(async () => {
+      server = await startPostgres();
+      service = await startVideoService(server.url, { env: { AMBIGUOUS_SUBMIT_TTL_SECONDS: '3' } }, DOORS);
+      const { operator } = service;
+      await operator.call('POST', '/api/admin/models', {
+        id: 'sandbox-chat',
+        vendor: 'openai',
+        kind: 'chat',
+        price: PRICE,
+      });
+      await service.addChannel('openai', ['sandbox-chat']);
+    });
+    after(async () => {
+      await service?.stop();
+      await server?.stop();
+    });
+
+    /** One request of each kind after the other, until told to stop; what came of them. */
+    async function work(caller: string, isOver: () => boolean) {
+      const done = { ids: [] as string[], refused: 0, calls: 0 };
+      for (let n = 0; !isOver(); n += 1) {
+        const { model } = DOORS[n % DOORS.length] ?? DOORS[0];
+        const prompt = `${caller} video ${n} ${n % 3 === 2 ? '[fail]' : ''}`;
+        const asked = [
+          ['POST', '/v1/videos', { model, prompt }],
+          ['GET', `/v1/videos/${done.ids.at(-1) ?? 'none'}`],
+          ['POST', '/v1/chat/completions', question(`${caller} call ${n}`)],
+        ] as const;
+        for (const [method, path, body] of asked) {
+          const answer = await service.viewer.ask(method, path, body);
+          const said = `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`;
+          assert.match(String(answer.status), /^(200|400|503)$/, said);
+          if (answer.status === 503) {
+            done.refused += 1;
+            assert.ok(Number(answer.headers.get('retry-after')) > 0, said);
+            assert.match(JSON.stringify(answer.body), /"code":"unavailable"/);
+          }
+          if (answer.status === 200 && path === '/v1/videos') done.ids.push(idOf(answer.body));
+          if (answer.status === 200 && path === '/v1/chat/completions') done.calls += 1;
+        }
+        await pause(20);
+      }
+      return done;
+    }
+
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const signal = round % 2 === 0 ? 'SIGQUIT' : 'SIGKILL';
+      it(`${round + 1}, ${signal}: 503 meanwhile, back at once, nothing lost or doubled`, {
+        timeout: 60_000,
+      }, async () => {
+        let isOver = false;
+        const working = Promise.all(
+          Array.from({ length: CALLERS }, (_, n) => work(`round ${round} caller ${n}`, () => isOver)),
+        );
+        await pause(700);
+        await server.restart(signal, DOWN_MS);
+        const backAt = performance.now();
+        const served = async () => (await service.viewer.ask('GET', '/v1/videos')).status === 200;
+        while (!(await served())) {
+          assert.ok(performance.now() - backAt < RECOVERY_MS, 'it serves again');
+          await pause(50);
+        }
+        await pause(700);
+        isOver = true;
+        const done = await working;
+        const refused = done.reduce((sum, each) => sum + each.refused, 0);
+        assert.ok(refused >= CALLERS, `${refused} requests met the outage`);
+
+        const database = lookInto(server.url);
+        try {
+          await untilAllEnded(database, 25);
+          const rows = await database.kysely.selectFrom('tasks').select(['public_id', 'prompt']).execute();
+          const known = new Set(rows.map(({ public_id }) => public_id));
+          for (const id of done.flatMap(({ ids }) => ids)) assert.ok(known.has(id), `${id} was answered and is there`);
+          assert.equal(new Set(rows.map(({ prompt }) => prompt)).size, rows.length);
+          for (let looks = 0; looks < 50 && (await openCalls(database)) > 0; looks += 1) await pause(100);
+          await assertBooks(database);
+        } finally {
+          await database.close();
+        }
+      });
+    }
+  });
+});
+
+const openCalls = async ({ kysely }: ReturnType<typeof lookInto>): Promise<number> =>
+  (await kysely.selectFrom('holds').select('ref').where('ref', 'like', 'req_%').execute()).length;
