@@ -191,6 +191,24 @@ describe('the edge', () => {
     );
   });
 
+  it('says what is wrong with a field in the language of whoever asks', async () => {
+    const told: [number, 'GET' | 'POST' | 'PUT', string, object | undefined, string, string][] = [
+      [400, 'POST', '/api/tickets', { title: 'x' }, 'content is required.', 'content 不能为空。'],
+      [400, 'POST', '/api/tickets', { title: '', content: 'x' }, 'fewer than 1', 'title 不得少于 1 个字符。'],
+      [400, 'GET', '/api/tickets?status=odd', undefined, 'must be one of open, in_progress', '须为以下之一：open、'],
+      [400, 'POST', '/api/tokens', { name: 'x', expires_at: 1 }, 'in the future', 'expires_at 须为将来的时间。'],
+      [200, 'GET', '/api/tickets/99', undefined, 'No such ticket.', '工单不存在。'],
+    ];
+    for (const [status, method, path, body, english, chinese] of told)
+      for (const [language, words] of [
+        ['en', english],
+        ['zh-CN', chinese],
+      ] as const) {
+        const message = await user.fails(status, method, path, body, { 'accept-language': language });
+        assert.ok(message.includes(words), message);
+      }
+  });
+
   it('T61: long heads are refused', async () => {
     assert.equal(statusOf(await get('/livez', [`Host: ${HOST}`, `X: ${'a'.repeat(12_000)}`])), 200);
     assert.equal(statusOf(await get('/livez', [`Host: ${HOST}`, `X: ${'a'.repeat(17_000)}`])), 431);

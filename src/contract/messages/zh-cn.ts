@@ -34,9 +34,9 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   phone_unavailable: '验证码发送失败，请稍后重试。',
   rank_too_low: '您的角色不足以修改该账号。',
   last_root: '不能删除、停用或降级最后一个 root 账号。',
-  not_exist: '{what} 不存在。',
-  in_use: '{what} 正在使用，无法删除。',
-  already_exists: '{what} 已存在。',
+  not_exist: '{what}不存在。',
+  in_use: '{what}正在使用，无法删除。',
+  already_exists: '{what}已存在。',
 
   client_unknown: '未知的客户端，或该客户端已停用。',
   invalid_client: 'client_id 或 client_secret 有误，或该客户端已停用。',
@@ -126,4 +126,24 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   remix_unsupported: '只有已完成的 Sora 类任务才能再创作。',
   idempotency_in_progress: '使用该 Idempotency-Key 的请求正在处理中。',
   idempotency_mismatch: '该 Idempotency-Key 已用于另一个请求。',
+};
+
+/** What `{what}` names. */
+export const THINGS: Readonly<Record<string, string>> = {
+  account: '账号',
+  announcement: '公告',
+  application: '申请',
+  batch: '批次',
+  channel: '渠道',
+  client: '客户端',
+  device: '设备',
+  grant: '发放记录',
+  model: '模型',
+  'package card': '套餐',
+  'redemption code': '兑换码',
+  secret: '密钥',
+  session: '会话',
+  task: '任务',
+  ticket: '工单',
+  token: '令牌',
 };

@@ -1,6 +1,8 @@
 import { Compile } from 'typebox/compile';
+import type { Localized } from '../../contract/messages/messages.ts';
 import { ChatPrice, type ModelKind, VideoPrice } from '../../contract/models.ts';
 import { invalid } from '../platform/errors.ts';
+import { toWords } from '../platform/http/validation.ts';
 import type { ChatPrice as Chat, VideoPrice as Video } from './channels.ts';
 
 const video = Compile(VideoPrice);
@@ -11,6 +13,7 @@ const BY_KIND = {
   chat: { validator: chat, whole: { input_per_million: 0, output_per_million: 0 } },
 } as const;
 
+const WRONG: Localized = { en: 'is wrong', 'zh-CN': '有误' };
 /** Multipliers are read as decimals of at most this many places, so none may have more. */
 const MAX_DECIMALS = 9;
 
@@ -24,8 +27,13 @@ export function readPrice(price: unknown, kind: ModelKind): Video | Chat {
   if (!validator.Check(price)) {
     const [first] = validator.Errors(price);
     const path = ['price', ...(first?.instancePath.split('/').slice(1) ?? [])].join('.');
+    const fault = first === undefined ? WRONG : toWords(first);
+    const keys = Object.keys(whole);
     throw invalid(
-      `${path} ${first?.message ?? 'is wrong'}. A ${kind} model is priced by ${Object.keys(whole).join(' and ')}.`,
+      {
+        en: `${path} ${fault.en}. A ${kind} model is priced by ${keys.join(' and ')}.`,
+        'zh-CN': `${path} ${fault['zh-CN']}。${kind} 模型按 ${keys.join('、')} 计价。`,
+      },
       'price',
     );
   }

@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode } from '../../contract/errors.ts';
-import type { MessageParams } from '../../contract/messages/messages.ts';
+import type { Localized, MessageParams } from '../../contract/messages/messages.ts';
 
 /** What a coded failure carries: what the caller may hear and, apart, what only the log may know. */
 export interface AppErrorOptions {
@@ -31,7 +31,7 @@ export class AppError extends Error {
 }
 
 /** A failure of fields: HTTP 400 in every envelope. */
-export const invalid = (detail: string, param?: string): AppError =>
+export const invalid = (detail: string | Localized, param?: string): AppError =>
   new AppError('invalid_request', { params: { detail }, ...(param === undefined ? {} : { param }) });
 
 /** A model outside what a token or a plan admits. */

@@ -1,6 +1,18 @@
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
+import type { TLocalizedValidationError } from 'typebox/error';
+import { Locale } from 'typebox/system';
+import type { Localized } from '../../../contract/messages/messages.ts';
 import { invalid } from '../errors.ts';
+
+const REQUIRED: Localized = { en: 'is required', 'zh-CN': '不能为空' };
+
+/** What is wrong with a value, without its name. Where only some values are allowed, which. */
+export function toWords(error: TLocalizedValidationError): Localized {
+  if (error.keyword !== 'enum') return { en: error.message, 'zh-CN': Locale.zh_Hans(error) };
+  const values = error.params.allowedValues.map(String);
+  return { en: `must be one of ${values.join(', ')}`, 'zh-CN': `须为以下之一：${values.join('、')}` };
+}
 
 type Check = (value: unknown) => { value: unknown } | { error: Error };
 
@@ -17,10 +29,9 @@ export function checkOf(schema: TSchema): Check {
     if (first === undefined) return { error: invalid('The request does not have the expected form.') };
     const missing = (first.params as { requiredProperties?: string[] }).requiredProperties?.[0];
     const path = [...first.instancePath.split('/').slice(1), ...(missing === undefined ? [] : [missing])].join('.');
-    const detail = missing === undefined ? first.message : 'is required';
-    return {
-      error: invalid(path === '' ? `The body ${detail}.` : `${path} ${detail}.`, path === '' ? undefined : path),
-    };
+    const said = missing === undefined ? toWords(first) : REQUIRED;
+    const detail = { en: `${path || 'The body'} ${said.en}.`, 'zh-CN': `${path || '请求体'} ${said['zh-CN']}。` };
+    return { error: invalid(detail, path === '' ? undefined : path) };
   };
   compiled.set(schema, check);
   return check;
