@@ -1,4 +1,4 @@
-import { Box, Group, Paper, Skeleton, Stack, Table, Text } from '@mantine/core';
+import { Box, Group, Paper, Skeleton, Stack, Table, Text, VisuallyHidden } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 
@@ -6,6 +6,8 @@ export interface Column<Row> {
   readonly label: string;
   readonly cell: (row: Row) => ReactNode;
   readonly align?: 'right';
+  /** Said to screen readers alone: what stands under it explains itself. */
+  readonly quiet?: boolean;
   /** Left out on a phone, where the row's own page tells it. */
   readonly wide?: boolean;
 }
@@ -43,7 +45,7 @@ function Wide<Row>({ label, columns, rows, keyOf }: RecordTableProps<Row>) {
           <Table.Tr>
             {columns.map((column) => (
               <Table.Th key={column.label} ta={column.align ?? 'left'} style={{ whiteSpace: 'nowrap' }}>
-                {column.label}
+                <Label column={column} />
               </Table.Th>
             ))}
           </Table.Tr>
@@ -75,6 +77,9 @@ function Wide<Row>({ label, columns, rows, keyOf }: RecordTableProps<Row>) {
   );
 }
 
+const Label = ({ column: { label, quiet } }: { readonly column: Pick<Column<never>, 'label' | 'quiet'> }) =>
+  quiet === true ? <VisuallyHidden>{label}</VisuallyHidden> : label;
+
 function Cards<Row>({ label, columns, rows, keyOf }: RecordTableProps<Row>) {
   const [head, ...rest] = columns;
   if (rows === undefined || head === undefined) {
@@ -97,7 +102,7 @@ function Cards<Row>({ label, columns, rows, keyOf }: RecordTableProps<Row>) {
             .map((column) => (
               <Group key={column.label} justify="space-between" wrap="nowrap" gap="md" py={2} align="flex-start">
                 <Text size="xs" c="dimmed" style={{ flexShrink: 0 }}>
-                  {column.label}
+                  <Label column={column} />
                 </Text>
                 <Text size="sm" component="div" ta="right" miw={0} style={{ overflowWrap: 'anywhere' }}>
                   {column.cell(row)}

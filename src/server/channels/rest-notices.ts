@@ -9,9 +9,9 @@ const DAY_MS = 86_400_000;
 
 /** Rests that end only when an administrator does something; overload passes by itself. */
 const NEEDS_SOMEBODY: Partial<Record<ChannelNews['outcome'], Bilingual>> = {
-  auth: { en: 'The vendor refuses its credentials', 'zh-CN': '厂商拒绝其凭证' },
-  billing: { en: 'The account at the vendor has nothing left to spend', 'zh-CN': '厂商账户余额不足' },
-  model: { en: 'The vendor does not serve this model to it', 'zh-CN': '厂商未向其提供该模型' },
+  auth: { en: 'The vendor refuses its credentials', 'zh-CN': '供应商拒绝其凭证' },
+  billing: { en: 'The account at the vendor has nothing left to spend', 'zh-CN': '供应商账户余额不足' },
+  model: { en: 'The vendor does not serve this model to it', 'zh-CN': '供应商未向其提供该模型' },
 };
 
 export interface RestNoticeParts {

@@ -1,4 +1,4 @@
-import { Badge, Button, Code, Group, Table, Text, VisuallyHidden } from '@mantine/core';
+import { Badge, Button, Code, Group, Text } from '@mantine/core';
 import { IconKey, IconPlus } from '@tabler/icons-react';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -16,6 +16,7 @@ import { Page } from '../../parts/page.tsx';
 import { PageLoader } from '../../parts/page-loader.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { useQuota } from '../../parts/quota.tsx';
+import { RecordTable } from '../../parts/record-table.tsx';
 import { TokenDialog } from './token-dialog.tsx';
 
 export function TokensPage() {
@@ -38,28 +39,42 @@ export function TokensPage() {
         </Empty>
       ) : null}
       {tokens.data !== undefined && tokens.data.total > 0 ? (
-        <Table.ScrollContainer minWidth={720}>
-          <Table>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>{t('tokens.name')}</Table.Th>
-                <Table.Th>{t('tokens.key')}</Table.Th>
-                <Table.Th>{t('tokens.limit')}</Table.Th>
-                <Table.Th>{t('tokens.expires')}</Table.Th>
-                <Table.Th>{t('tokens.models')}</Table.Th>
-                <Table.Th>{t('tokens.used')}</Table.Th>
-                <Table.Th>
-                  <VisuallyHidden>{t('shell:edit')}</VisuallyHidden>
-                </Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {tokens.data.data.map((token) => (
-                <Row key={token.id} token={token} onEdit={() => setDialog(token)} />
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
+        <RecordTable
+          label={t('tokens.title')}
+          rows={tokens.data.data}
+          keyOf={({ id }) => id}
+          columns={[
+            {
+              label: t('tokens.name'),
+              cell: ({ name }) => (
+                <Text size="sm" fw={600} maw={220} truncate title={name}>
+                  {name}
+                </Text>
+              ),
+            },
+            { label: t('tokens.key'), cell: ({ key_hint: hint }) => <Code>{hint}…</Code> },
+            { label: t('tokens.limit'), cell: (token) => <Limit token={token} /> },
+            { label: t('tokens.expires'), cell: (token) => <End token={token} /> },
+            {
+              label: t('tokens.models'),
+              cell: ({ models }) => (
+                <Text size="sm" maw={200} truncate title={models.join(', ')}>
+                  {models.length === 0 ? t('tokens.allModels') : models.join(', ')}
+                </Text>
+              ),
+            },
+            {
+              label: t('tokens.used'),
+              cell: ({ last_used_time: at }) => <Moment at={at} never={t('tokens.notUsed')} size="sm" />,
+            },
+            {
+              label: t('shell:edit'),
+              quiet: true,
+              align: 'right',
+              cell: (token) => <Actions token={token} onEdit={() => setDialog(token)} />,
+            },
+          ]}
+        />
       ) : null}
       <Pager page={page} total={tokens.data?.total ?? 0} pageSize={PAGE_SIZE} onChange={setPage} />
       {dialog === undefined ? null : <TokenDialog token={dialog} onClose={() => setDialog(undefined)} />}
@@ -67,63 +82,48 @@ export function TokensPage() {
   );
 }
 
-function Row({ token, onEdit }: { readonly token: TokenRow; readonly onEdit: () => void }) {
-  const { t } = useTranslation(['account', 'shell']);
+function Limit({ token: { quota_limit: limit, quota_used: used } }: { readonly token: TokenRow }) {
+  const { t } = useTranslation('account');
   const quota = useQuota();
+  return limit === null ? t('tokens.noLimit') : t('tokens.ofLimit', { used: quota(used), limit: quota(limit) });
+}
+
+function End({ token: { expires_at: at } }: { readonly token: TokenRow }) {
+  const { t } = useTranslation('account');
+  if (at === null) return t('tokens.never');
+  return (
+    <>
+      {toDay(at)} {at * 1000 < Date.now() ? <Badge color="red">{t('tokens.expired')}</Badge> : null}
+    </>
+  );
+}
+
+function Actions({ token, onEdit }: { readonly token: TokenRow; readonly onEdit: () => void }) {
+  const { t } = useTranslation(['account', 'shell']);
   const queries = useQueryClient();
   const notices = useNotices();
-  const expired = token.expires_at !== null && token.expires_at * 1000 < Date.now();
   const revoke = async (): Promise<void> => {
     await call(revokeToken, { params: { id: String(token.id) } });
     await queries.invalidateQueries({ queryKey: ['tokens'] });
-    notices.done(t('account:tokens.revoked'));
+    notices.done(t('tokens.revoked'));
   };
   return (
-    <Table.Tr>
-      <Table.Td>
-        <Text size="sm" fw={600} maw={220} truncate title={token.name}>
-          {token.name}
-        </Text>
-      </Table.Td>
-      <Table.Td>
-        <Code>{token.key_hint}…</Code>
-      </Table.Td>
-      <Table.Td>
-        {token.quota_limit === null
-          ? t('account:tokens.noLimit')
-          : t('account:tokens.ofLimit', { used: quota(token.quota_used), limit: quota(token.quota_limit) })}
-      </Table.Td>
-      <Table.Td>
-        {token.expires_at === null ? t('account:tokens.never') : toDay(token.expires_at)}{' '}
-        {expired ? <Badge color="red">{t('account:tokens.expired')}</Badge> : null}
-      </Table.Td>
-      <Table.Td>
-        <Text size="sm" maw={200} truncate title={token.models.join(', ')}>
-          {token.models.length === 0 ? t('account:tokens.allModels') : token.models.join(', ')}
-        </Text>
-      </Table.Td>
-      <Table.Td>
-        <Moment at={token.last_used_time} never={t('account:tokens.notUsed')} size="sm" />
-      </Table.Td>
-      <Table.Td>
-        <Group gap={4} wrap="nowrap" justify="flex-end">
-          <Button size="compact-sm" variant="subtle" color="gray" onClick={onEdit}>
-            {t('shell:edit')}
+    <Group gap={4} wrap="nowrap" justify="flex-end">
+      <Button size="compact-sm" variant="subtle" color="gray" onClick={onEdit}>
+        {t('shell:edit')}
+      </Button>
+      <Confirm
+        title={t('tokens.revokeTitle', { name: token.name })}
+        action={t('tokens.revoke')}
+        onConfirm={revoke}
+        trigger={(open) => (
+          <Button size="compact-sm" variant="subtle" color="red" onClick={open}>
+            {t('tokens.revoke')}
           </Button>
-          <Confirm
-            title={t('account:tokens.revokeTitle', { name: token.name })}
-            action={t('account:tokens.revoke')}
-            onConfirm={revoke}
-            trigger={(open) => (
-              <Button size="compact-sm" variant="subtle" color="red" onClick={open}>
-                {t('account:tokens.revoke')}
-              </Button>
-            )}
-          >
-            {t('account:tokens.revokeText')}
-          </Confirm>
-        </Group>
-      </Table.Td>
-    </Table.Tr>
+        )}
+      >
+        {t('tokens.revokeText')}
+      </Confirm>
+    </Group>
   );
 }

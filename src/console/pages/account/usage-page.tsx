@@ -1,7 +1,7 @@
-import { Card, Group, Paper, SegmentedControl, SimpleGrid, Skeleton, Table, Text, Title } from '@mantine/core';
+import { Card, Group, Paper, SegmentedControl, SimpleGrid, Skeleton, Text, Title } from '@mantine/core';
 import { IconChartBar } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { usageQuery } from '../../data/account.ts';
 import { toUnits } from '../../data/money.ts';
@@ -11,9 +11,9 @@ import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Quota } from '../../parts/quota.tsx';
-import { toModels } from './usage-series.ts';
-
-const UsageChart = lazy(() => import('./usage-chart.tsx').then((module) => ({ default: module.UsageChart })));
+import { RecordTable } from '../../parts/record-table.tsx';
+import { UsageBars } from '../../parts/usage-bars.tsx';
+import { toModels } from './model-use.ts';
 
 const RANGES = ['7', '30', '90'] as const;
 
@@ -65,9 +65,7 @@ export function UsagePage() {
       {rows.length > 0 ? (
         <>
           <Paper withBorder p="md" mb="lg">
-            <Suspense fallback={<Skeleton h={280} />}>
-              <UsageChart rows={rows} days={Number(days)} />
-            </Suspense>
+            <UsageBars rows={rows} figure="quota" days={Number(days)} nowMs={Date.now()} />
           </Paper>
           <Title order={2} mb="sm">
             {t('usage.byModel')}
@@ -109,27 +107,20 @@ function Models({ rows }: { readonly rows: Parameters<typeof toModels>[0] }) {
   const { t } = useTranslation('account');
   const perUnit = useStatus().data?.quota_per_unit;
   return (
-    <Table.ScrollContainer minWidth={420} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
-      <Table>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{t('usage.model')}</Table.Th>
-            <Table.Th ta="right">{t('usage.requests')}</Table.Th>
-            <Table.Th ta="right">{t('usage.tokens')}</Table.Th>
-            <Table.Th ta="right">{t('usage.cost')}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {toModels(rows).map(({ model, requests, tokens, quota }) => (
-            <Table.Tr key={model}>
-              <Table.Td>{model}</Table.Td>
-              <Table.Td ta="right">{requests.toLocaleString()}</Table.Td>
-              <Table.Td ta="right">{tokens === 0 ? '–' : tokens.toLocaleString()}</Table.Td>
-              <Table.Td ta="right">{toUnits(quota, perUnit)}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <RecordTable
+      label={t('usage.byModel')}
+      rows={toModels(rows)}
+      keyOf={({ model }) => model}
+      columns={[
+        { label: t('usage.model'), cell: ({ model }) => model },
+        { label: t('usage.requests'), align: 'right', cell: ({ requests }) => requests.toLocaleString() },
+        {
+          label: t('usage.tokens'),
+          align: 'right',
+          cell: ({ tokens }) => (tokens === 0 ? '–' : tokens.toLocaleString()),
+        },
+        { label: t('usage.cost'), align: 'right', cell: ({ quota }) => toUnits(quota, perUnit) },
+      ]}
+    />
   );
 }

@@ -83,7 +83,9 @@ function Apply() {
           {bound ? null : (
             <Alert color="yellow">
               {t('needsBinding')}{' '}
-              <Anchor renderRoot={(props) => <Link to="/account/profile" {...props} />}>{t('bind')}</Anchor>
+              <Anchor size="sm" renderRoot={(props) => <Link to="/account/profile" {...props} />}>
+                {t('bind')}
+              </Anchor>
             </Alert>
           )}
           <TextInput

@@ -53,7 +53,7 @@ export function SelectionBar({ selection, chosen, shown }: SelectionBarProps) {
       <Group gap="xs">
         <Button
           variant="default"
-          size="sm"
+          size="xs"
           leftSection={<IconDownload size={16} />}
           disabled={made.length === 0}
           loading={save.isPending}
@@ -68,7 +68,7 @@ export function SelectionBar({ selection, chosen, shown }: SelectionBarProps) {
           trigger={(open) => (
             <Button
               variant="default"
-              size="sm"
+              size="xs"
               leftSection={<IconTrash size={16} />}
               disabled={finished.length === 0}
               onClick={open}
@@ -80,7 +80,7 @@ export function SelectionBar({ selection, chosen, shown }: SelectionBarProps) {
           {t('deleteManyText')}
           {finished.length < chosen.length ? ` ${t('unfinishedStay', { count: chosen.length - finished.length })}` : ''}
         </Confirm>
-        <Button size="sm" onClick={selection.end}>
+        <Button size="xs" onClick={selection.end}>
           {t('selectDone')}
         </Button>
       </Group>

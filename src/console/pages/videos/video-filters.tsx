@@ -25,7 +25,7 @@ export function VideoFilters({ search, set }: VideoFiltersProps) {
       <Words value={search.q ?? ''} onChange={(q) => set({ q: q === '' ? undefined : q })} />
       <Select
         label={t('filterStatus')}
-        w={150}
+        w={130}
         placeholder={t('anyStatus')}
         clearable
         data={CHOICES.map((value) => ({ value, label: t(`stage.${value}`) }))}
@@ -34,7 +34,7 @@ export function VideoFilters({ search, set }: VideoFiltersProps) {
       />
       <Select
         label={t('filterModel')}
-        w={220}
+        w={160}
         placeholder={t('anyModel')}
         clearable
         searchable
@@ -94,7 +94,7 @@ function Words({ value, onChange }: { readonly value: string; readonly onChange:
     <TextInput
       label={t('prompt')}
       type="search"
-      w={220}
+      w={180}
       maxLength={200}
       placeholder={t('searchPlaceholder')}
       leftSection={<IconSearch size={15} />}

@@ -55,7 +55,7 @@ export function VideosPage() {
         </>
       }
     >
-      <VideoFilters search={search} set={set} />
+      {videos.data?.total === 0 && !isNarrowed(search) ? null : <VideoFilters search={search} set={set} />}
       <Failure error={videos.error} retry={() => void videos.refetch()} />
       {videos.data === undefined && videos.error === null ? <Skeleton h={320} radius="lg" /> : null}
       {videos.data?.total === 0 ? <Nothing search={search} action={studio} /> : null}

@@ -78,7 +78,7 @@ export default {
     cost: 'Cost',
     tokens: 'Text tokens',
     others: 'Others',
-    chart: 'Credits spent on each day, by model',
+    plotLabel: 'Usage by day over {{days}} days, by model: {{models}}',
     emptyTitle: 'Nothing used in this period',
     emptyText: 'As soon as a video is made or a model is called, its cost appears here.',
   },

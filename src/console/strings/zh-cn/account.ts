@@ -80,7 +80,7 @@ export default {
     cost: '费用',
     tokens: '文本 token',
     others: '其他',
-    chart: '每日按模型统计的消费额度',
+    plotLabel: '{{days}} 天内按天、按模型的用量：{{models}}',
     emptyTitle: '此期间没有用量',
     emptyText: '生成视频或调用模型后，费用会显示在这里。',
   },

@@ -29,6 +29,6 @@ export default {
     'quota.low': { name: '余额不足', text: '余额即将用尽。' },
     ticket: { name: '工单', text: '工单的回复与状态变化。' },
     beta: { name: '内测申请', text: '内测申请的审核结果。' },
-    'channel.resting': { name: '渠道', text: '厂商拒绝了某个渠道，需要有人处理。' },
+    'channel.resting': { name: '渠道', text: '供应商拒绝了某个渠道，需要有人处理。' },
   },
 } satisfies Translated<typeof en>;

@@ -28,6 +28,7 @@ button,.button{display:inline-block;width:100%;font:inherit;font-weight:600;text
 :focus-visible{outline:3px solid var(--accent);outline-offset:2px}
 .account{display:flex;flex-wrap:wrap;justify-content:space-between;align-items:center;gap:.25rem .75rem;border-bottom:1px solid var(--line);padding-bottom:.75rem;margin-bottom:1rem}
 .asker{font-size:1.25rem;font-weight:700;margin:0}
+.asker+p{margin-top:.5rem}
 .claimed{color:var(--soft);font-size:.875rem;max-height:4.5em;overflow:hidden;margin:0 0 .75rem}
 dl{display:grid;grid-template-columns:auto 1fr;gap:.25rem 1rem;margin:.75rem 0}
 dt{color:var(--soft)}

@@ -3,6 +3,7 @@ const PAGES: Readonly<Record<string, string>> = {
   channel: 'channels',
   model: 'models',
   ticket: 'tickets',
+  beta_application: 'beta-applications',
   'package-card': 'packages',
 };
 

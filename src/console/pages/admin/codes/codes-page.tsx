@@ -89,7 +89,7 @@ export function CodesPage() {
             label: t('codes.usedBy'),
             cell: ({ used_by: id }) => <NamedLink to="users" id={id === 0 ? null : id} names={users} />,
           },
-          { label: t('shell:edit'), align: 'right', cell: (code) => <CodeActions code={code} /> },
+          { label: t('shell:edit'), quiet: true, align: 'right', cell: (code) => <CodeActions code={code} /> },
         ]}
       />
       {making ? <NewCodesDialog onClose={() => setMaking(false)} /> : null}

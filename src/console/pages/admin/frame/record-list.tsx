@@ -7,8 +7,8 @@ import { ADMIN_PAGE_SIZE } from '../../../data/admin.ts';
 import { Empty } from '../../../parts/empty.tsx';
 import { Failure } from '../../../parts/failure.tsx';
 import { Pager } from '../../../parts/pager.tsx';
+import { type Column, RecordTable } from '../../../parts/record-table.tsx';
 import type { Filters } from './filters.ts';
-import { type Column, RecordTable } from './record-table.tsx';
 
 interface RecordListProps<Row> {
   readonly label: string;
