@@ -32,8 +32,12 @@ it('says in Chinese what the server says of a field', () => {
   assert.ok(all.length > 120, `${all.length} sentences were found`);
   for (const { path, sentence } of all) {
     const chinese = toChineseDetail(sentence);
-    assert.match(chinese, /\p{Script=Han}.*。$/u, `${path}: ${sentence}`);
-    assert.doesNotMatch(chinese, /\b(must|cannot|is|are|not|than)\b/, `${path}: ${sentence}`);
+    assert.match(chinese, /\p{Script=Han}.*。$/u, `${path} says "${sentence}": say it in details-zh-cn.ts too`);
+    assert.doesNotMatch(
+      chinese,
+      /\b(must|cannot|is|are|not|than)\b/,
+      `${path} says "${sentence}": say it in details-zh-cn.ts too`,
+    );
   }
 });
 

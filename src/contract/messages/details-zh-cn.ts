@@ -88,6 +88,7 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['# and # contradict each other', '# 与 # 不一致'],
   ['This model makes one picture a call', '此模型每次只生成一张图片'],
   ['This model answers with addresses', '此模型以图片地址作答'],
+  ['This model does not stream at this address', '此模型在此接口不支持流式输出'],
   ['# must end with a text of the user that describes the picture', '# 须以用户描述图片的文字结尾'],
   ['# must be whole seconds, as a string', '# 须为整秒数，以字符串表示'],
   ['# and a second picture both name the last frame', '# 与第二张图片都指定了尾帧'],
