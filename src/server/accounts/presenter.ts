@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { Session } from '../../contract/accounts.ts';
 import type { AccountCaller } from '../platform/http/caller.ts';
-import type { RequestContext } from '../platform/http/routes.ts';
+import type { RequestContext } from '../platform/http/request-context.ts';
 import type { Profile, Trace } from './people.ts';
 import type { Sessions, Visitor } from './sessions.ts';
 import type { Account } from './store.ts';

@@ -1,7 +1,8 @@
 import * as lines from '../../contract/device-clients.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
 import type { AccountCaller } from '../platform/http/caller.ts';
-import type { RequestContext, Routes } from '../platform/http/routes.ts';
+import type { RequestContext } from '../platform/http/request-context.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import type { Actor, ShownClient } from './clients.ts';
 import { dropCodesOfClient } from './code-store.ts';
 import type { DeviceAuth } from './device-auth.ts';

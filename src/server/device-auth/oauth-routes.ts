@@ -1,7 +1,8 @@
 import { LOCALES } from '../../contract/messages/messages.ts';
 import * as lines from '../../contract/oauth.ts';
 import { AppError, invalid } from '../platform/errors.ts';
-import type { RequestContext, Routes } from '../platform/http/routes.ts';
+import type { RequestContext } from '../platform/http/request-context.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import type { DeviceAuth } from './device-auth.ts';
 import type { ClientCredentials } from './devices.ts';
 import { originOf, toVerificationLinks } from './json-routes.ts';

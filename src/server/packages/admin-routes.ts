@@ -1,7 +1,8 @@
 import * as lines from '../../contract/packages.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
 import type { AccountCaller } from '../platform/http/caller.ts';
-import type { RequestContext, Routes } from '../platform/http/routes.ts';
+import type { RequestContext } from '../platform/http/request-context.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import type { CodeFilter } from './code-store.ts';
 import type { Packages } from './packages.ts';
 import type { Actor } from './plans.ts';

@@ -1,34 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Endpoint, PartOf } from '../../../contract/endpoint.ts';
-import type { Locale } from '../../../contract/messages/messages.ts';
 import { AppError } from '../errors.ts';
-import type { Log } from '../log.ts';
 import type { Authenticator, CallerOf } from './caller.ts';
-import type { UploadedFile } from './multipart.ts';
+import type { RequestContext } from './request-context.ts';
 import { checkOf, namedOnly } from './validation.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     readonly endpoint?: Endpoint;
   }
-}
-
-/** What a handler may know of the request beyond its checked parts. */
-export interface RequestContext {
-  readonly id: string;
-  /** The client's address, proxies of TRUST_PROXY looked through. */
-  readonly address: string;
-  readonly locale: Locale;
-  readonly log: Log;
-  readonly headers: FastifyRequest['headers'];
-  /** Value of the cookie `session`. */
-  readonly session: string | undefined;
-  /** File parts of a multipart body. */
-  readonly files: readonly UploadedFile[];
-  /** The body as it came, where a rule needs the very bytes (idempotency). */
-  readonly rawBody: Buffer | undefined;
-  /** Ends when the client goes away before the answer is complete. */
-  readonly gone: AbortSignal;
 }
 
 export interface Input<E extends Endpoint> {

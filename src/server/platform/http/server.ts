@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import cookie from '@fastify/cookie';
 import Fastify, {
   type FastifyBaseLogger,
@@ -19,8 +19,9 @@ import { isCleanTarget, isCrossSite, isKnownHost, namesTwoHosts } from './edge.t
 import { envelopeOfPath, type RenderedFailure, toFailure } from './envelopes.ts';
 import { acceptMultipart, type UploadedFile } from './multipart.ts';
 import { createServer } from './node-http.ts';
+import { RequestContext } from './request-context.ts';
 import { requestIdFrom } from './request-id.ts';
-import { makeRoutes, type RequestContext, type Routes } from './routes.ts';
+import { makeRoutes, type Routes } from './routes.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -194,23 +195,11 @@ export async function makeHttp(options: HttpOptions): Promise<Http> {
   });
 
   const contextOf = (request: FastifyRequest): RequestContext =>
-    (request.context ??= {
-      id: request.id,
+    (request.context ??= new RequestContext(request, {
       address: options.addressOf(request.raw),
       locale: pickLocale(request.headers['accept-language'], options.defaultLocale),
       log: options.log,
-      headers: request.headers,
-      session: request.cookies.session,
-      get files() {
-        return request.uploads ?? [];
-      },
-      get rawBody() {
-        return request.rawBytes;
-      },
-      get gone() {
-        return goneSignal(request);
-      },
-    });
+    }));
 
   return {
     fastify,
@@ -241,19 +230,6 @@ function checkEdge(request: IncomingMessage, hosts: readonly string[]): AppError
   if (!isKnownHost(request.headers.host, hosts) || namesTwoHosts(request.rawHeaders))
     return new AppError('misdirected');
   return undefined;
-}
-
-/** One signal per connection: a listener per request would pile up on those that are kept alive. */
-const gone = new WeakMap<Socket, AbortSignal>();
-
-function goneSignal({ raw: { socket } }: FastifyRequest): AbortSignal {
-  const known = gone.get(socket);
-  if (known !== undefined) return known;
-  const controller = new AbortController();
-  socket.once('close', () => controller.abort());
-  if (socket.destroyed) controller.abort();
-  gone.set(socket, controller.signal);
-  return controller.signal;
 }
 
 const FRAMEWORK_CODES: Readonly<Record<string, () => AppError>> = {
