@@ -196,19 +196,22 @@ describe(`R4, R7: a soup of faults (seed ${SEED})`, () => {
     }, async () => {
       const calm = begin();
       const answers = new Map<string, string>();
-      const submits = each(wishes, async (wish) => {
-        const id = await submit(wish);
-        if (id !== undefined) answers.set(wish.prompt, id);
-      });
-      await Promise.all([
-        submits,
-        each(
-          Array.from({ length: CALLS }, (_, n) => n),
-          call,
-        ),
-      ]);
-      await untilAllHaveEnded();
-      await calm();
+      try {
+        const submits = each(wishes, async (wish) => {
+          const id = await submit(wish);
+          if (id !== undefined) answers.set(wish.prompt, id);
+        });
+        await Promise.all([
+          submits,
+          each(
+            Array.from({ length: CALLS }, (_, n) => n),
+            call,
+          ),
+        ]);
+        await untilAllHaveEnded();
+      } finally {
+        await calm();
+      }
 
       const { control } = service.sandbox;
       const calls = [...control.requests({ operation: 'submit' }), ...control.requests({ operation: 'query' })];
