@@ -112,6 +112,9 @@ forEachDatabase((name, _open, freshUrl) => {
       ['"model":"sandbox-chat","Model":"sandbox-image"', 'Model'],
       ['"model":"sandbox-chat","max_tokens":1,"MAX_TOKENS":9', 'MAX_TOKENS'],
       ['"model":"sandbox-chat","n":1,"n":9', 'n'],
+      ['"model":"sandbox-chat","\u017fize":"4096x4096"', '\u017fize'],
+      ['"model":"sandbox-chat","models":["sandbox-image"]', 'models'],
+      ['"model":"sandbox-chat","fallbacks":["sandbox-image"]', 'fallbacks'],
     ] as const) {
       const { status, error } = await send(`{${members},${rest}}`);
       assert.deepEqual([status, error?.param], [400, named], members);

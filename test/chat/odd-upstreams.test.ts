@@ -239,6 +239,23 @@ describe('upstreams with ways of their own', { concurrency: false }, () => {
     assert.equal(end?.kind, 'settle');
   });
 
+  test('of several answers each must have ended, with or without a mark behind them', async () => {
+    const ended = (index: number): string => JSON.stringify({ choices: [{ index, delta: {}, finish_reason: 'stop' }] });
+    for (const [events, isWhole] of [
+      [[ended(0)], false],
+      [[ended(0), chunk('x'.repeat(9_000)), chunk('two')], false],
+      [[ended(0), ended(1)], true],
+      [[ended(1), chunk('x'.repeat(9_000)), ended(0)], true],
+      [[ended(0), '[DONE]'], true],
+    ] as const) {
+      streams(data(chunk('one'), ...events));
+      const { text } = await listen({ n: 2 });
+      assert.equal(text.includes('answer_broken_off'), !isWhole, JSON.stringify(events).slice(0, 200));
+    }
+    streams(`${data(chunk('one'), '[DONE]')}: bye\n\n`);
+    assert.ok(!(await listen()).text.includes('answer_broken_off'));
+  });
+
   test('calls of functions, old and new, are paid like words', async () => {
     const args = '{"city":"Paris is a big city in the north of France"}';
     for (const piece of [

@@ -15,6 +15,8 @@ export interface Ask {
   readonly stream: boolean;
   /** The caller asked for the usage event of a stream. */
   readonly showsUsage: boolean;
+  /** Answers asked for at once. */
+  readonly copies: number;
   /** Most tokens the answer may have, all copies together; the default where the caller names no bound. */
   readonly bound: number;
   /** Tokens of the question, roughly and rather too many. */
@@ -33,6 +35,8 @@ export function readAsk(dialect: Dialect, bytes: Buffer, value: unknown): Ask {
   if ('error' in checked) throw checked.error;
   const body = value as Untrusted & { readonly model: string };
   assertOnce(bytes, body, ['model', 'stream', ...dialect.bounds, 'n', 'size', 'quality', 'background']);
+  for (const key of OTHER_MODELS)
+    if (body[key] !== undefined) throw invalid(`${key} would ask for other models than the one that is paid.`, key);
   const namesMedia = bytes.includes(ADDRESS_NAME) || bytes.includes(ESCAPED_LETTER);
   // Handed on, not fetched here: an upstream in our own network would reach what the caller cannot.
   if (namesMedia) refuseInsideMedia(body);
@@ -48,6 +52,7 @@ export function readAsk(dialect: Dialect, bytes: Buffer, value: unknown): Ask {
     model: body.model,
     stream: body.stream === true,
     showsUsage: asObject(body.stream_options)?.include_usage === true,
+    copies,
     bound: (named.length > 0 ? Math.max(...named) : dialect.usualBound) * copies,
     promptTokens: estimateTokens(bytes.length, body, namesMedia),
   };
@@ -59,7 +64,8 @@ export function readAsk(dialect: Dialect, bytes: Buffer, value: unknown): Ask {
  */
 function assertOnce(bytes: Buffer, body: Untrusted, names: readonly string[]): void {
   for (const key of Object.keys(body)) {
-    const name = key.toLowerCase();
+    // By way of capitals, as to some readers the long s is one too.
+    const name = key.toUpperCase().toLowerCase();
     if (name !== key && names.includes(name)) throw invalid(`${key} is to be written ${name}.`, key);
   }
   for (const name of names) {
@@ -70,6 +76,9 @@ function assertOnce(bytes: Buffer, body: Untrusted, names: readonly string[]): v
     if (mayBeTwice && membersNamed(bytes, name).length > 1) throw invalid(`${name} is given twice.`, name);
   }
 }
+
+/** By these some upstreams (OpenRouter, LiteLLM) take a model of the caller's in place of the one named. */
+const OTHER_MODELS = ['models', 'fallbacks'] as const;
 
 /** Letters of names are U+005F to U+0078; nobody escapes them but to hide. */
 const ESCAPED_LETTER = '\\u00';

@@ -20,8 +20,8 @@ export interface Dialect {
   readonly asksForUsage: boolean;
   /** The member every whole answer has; one without is no answer. */
   readonly yields: string;
-  /** Whether an event ends the stream, besides `[DONE]`; a stream without either was cut. */
-  isEnd(event: Untrusted): boolean;
+  /** How many answers an event ends; a stream that ends fewer than were asked for, and has no `[DONE]`, was cut. */
+  endsIn(event: Untrusted): number;
   /** The generated text of one event of a stream, tool calls and reasoning included. */
   textOfEvent(event: Untrusted): string;
   /** The generated text of a whole answer. */
@@ -73,7 +73,7 @@ export const CHAT: Dialect = {
   hasCopies: true,
   asksForUsage: true,
   yields: 'choices',
-  isEnd: ({ choices }) => list(choices).some((choice) => text(asObject(choice)?.finish_reason) !== ''),
+  endsIn: ({ choices }) => list(choices).filter((choice) => text(asObject(choice)?.finish_reason) !== '').length,
   textOfEvent: (event) => choices(event, 'delta'),
   textOfAnswer: (answer) => choices(answer, 'message'),
   errorEvent: plainError,
@@ -88,7 +88,7 @@ export const RESPONSES: Dialect = {
   hasCopies: false,
   asksForUsage: false,
   yields: 'output',
-  isEnd: ({ type }) => /^response\.(completed|incomplete|failed)$/.test(text(type)),
+  endsIn: ({ type }) => Number(/^response\.(completed|incomplete|failed)$/.test(text(type))),
   textOfEvent: ({ type, delta }) => (text(type).endsWith('.delta') ? text(delta) : ''),
   textOfAnswer: ({ output }) =>
     list(output)
@@ -112,7 +112,7 @@ export const EMBEDDINGS: Dialect = {
   hasCopies: false,
   asksForUsage: false,
   yields: 'data',
-  isEnd: () => false,
+  endsIn: () => 0,
   textOfEvent: () => '',
   textOfAnswer: () => '',
   errorEvent: plainError,
@@ -125,5 +125,5 @@ export const IMAGES: Dialect = {
   // A large picture of the models that are paid by tokens.
   usualBound: 4_096,
   hasCopies: true,
-  isEnd: ({ type }) => type === 'image_generation.completed',
+  endsIn: ({ type }) => Number(type === 'image_generation.completed'),
 };

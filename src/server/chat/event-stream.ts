@@ -31,7 +31,9 @@ export class EventStream {
   #length = 0;
   #text: string[] = [];
   #usage: Usage | undefined;
-  #marked = false;
+  /** Answers that have come to their end; all of them once the stream has said so. */
+  #ended = 0;
+  readonly #copies: number;
   /** Whether any event has come. */
   begun = false;
   /** An error the upstream told inside its stream; nothing passes after it. */
@@ -39,8 +41,9 @@ export class EventStream {
   /** An event or the whole outgrew its bound; nothing passes after it. */
   overlong = false;
 
-  constructor(dialect: Dialect, hidesUsage: boolean) {
+  constructor(dialect: Dialect, hidesUsage: boolean, copies = 1) {
     this.#dialect = dialect;
+    this.#copies = copies;
     this.#hidesUsage = hidesUsage;
   }
 
@@ -71,7 +74,9 @@ export class EventStream {
 
   /** Whether the stream said that it is complete, which a connection that just closes does not. */
   get complete(): boolean {
-    return this.#marked || this.#hasEndMark();
+    if (this.#endsInMark()) return true;
+    this.#reduce();
+    return this.#ended >= this.#copies;
   }
 
   /** The newest, as some upstreams count while they speak. */
@@ -142,22 +147,22 @@ export class EventStream {
   #reduce(): void {
     if (this.#length === 0) return;
     const kept = this.#kept.toString('utf8', 0, this.#length);
-    this.#marked ||= this.#hasEndMark();
     this.#usage = lastUsageIn(kept) ?? this.#usage;
     for (const event of eventsIn(kept)) {
-      const value = asObject(tryParse(dataOf(event)));
-      if (value !== undefined) this.#text.push(this.#dialect.textOfEvent(value));
+      const data = dataOf(event);
+      if (data === END) this.#ended = Number.POSITIVE_INFINITY;
+      const value = asObject(tryParse(data));
+      if (value === undefined) continue;
+      this.#text.push(this.#dialect.textOfEvent(value));
+      this.#ended += this.#dialect.endsIn(value);
     }
     this.#length = 0;
   }
 
-  #hasEndMark(): boolean {
-    // Nearly always the last event is the mark.
-    const end = eventsIn(this.#kept.toString('utf8', 0, this.#length)).findLast((event) => {
-      const data = dataOf(event);
-      return data === END || this.#dialect.isEnd(asObject(tryParse(data)) ?? {});
-    });
-    return end !== undefined;
+  /** Nearly every stream does, and then nothing of it is parsed. */
+  #endsInMark(): boolean {
+    const tail = this.#kept.toString('latin1', Math.max(0, this.#length - LONGEST_MARK), this.#length);
+    return /(^|\n)data: ?\[DONE\]\s*$/.test(tail);
   }
 }
 
@@ -175,6 +180,8 @@ function behind(data: Buffer | string, mark: string): number {
 
 /** Ends streams of chat; the others end with an event of their own. */
 const END = '[DONE]';
+/** Its line with the blank one behind it, and the end of the line before. */
+const LONGEST_MARK = 20;
 const BOM = /^\ufeff/;
 
 /** Events with the blank line behind each; a byte order mark at the start is none of the first one's (HTML standard, 9.2.5). */

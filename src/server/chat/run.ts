@@ -88,7 +88,7 @@ export class Run implements ExchangeHandler, Audience, Enrolled {
       this.#phase = 'streaming';
       this.#wroteAt = performance.now();
       const { ask } = this.#work;
-      this.#stream = new EventStream(ask.dialect, ask.dialect.asksForUsage && !ask.showsUsage);
+      this.#stream = new EventStream(ask.dialect, ask.dialect.asksForUsage && !ask.showsUsage, ask.copies);
     } else this.#phase = 'whole';
   }
 
