@@ -236,6 +236,15 @@ export class TaskStore {
       .execute();
   }
 
+  /** Makes due what would be looked at after `latest`: later than anything is put off, so the clock has been set back. */
+  async hasten(now: number, latest: number): Promise<void> {
+    await this.#database.kysely
+      .updateTable('tasks')
+      .set({ next_poll_at: now })
+      .where('next_poll_at', '>', latest)
+      .execute();
+  }
+
   /** Where a finished video is by now; its state, its times and its money stay as they are. */
   async renew(id: string, fresh: { artifact: string; data: string; handle: string }): Promise<void> {
     await this.#database.kysely

@@ -26,6 +26,7 @@ describe('a channel that rests', () => {
           for (const task of due) task.next = now + leaseMs;
           return due.map((task) => ({ ...task, next_poll_at: task.next })) as unknown as Task[];
         },
+        async hasten() {},
         async schedule(seqs, { at }) {
           for (const task of tasks) if (seqs.includes(task.seq)) task.next = at;
         },

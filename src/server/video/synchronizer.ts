@@ -4,7 +4,7 @@ import type { Looks } from './looks.ts';
 import type { NextLook, Task, TaskStore } from './store.ts';
 
 export interface SynchronizerParts {
-  readonly store: Pick<TaskStore, 'claimDue' | 'schedule'>;
+  readonly store: Pick<TaskStore, 'claimDue' | 'schedule' | 'hasten'>;
   readonly looks: Pick<Looks, 'look' | 'endsBy'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -28,6 +28,8 @@ const TICK_MS = 250;
 /** A process that died with claimed tasks holds them up for two periods, and never for less than this. */
 const LEAST_LEASE_MS = 5_000;
 const MAX_REST_MS = 5 * 60_000;
+/** Nothing is put off for longer than this and a few periods. */
+const LONGEST_WAIT_MS = 2 * MAX_REST_MS;
 
 /**
  * Looks at unfinished tasks about once a period each. Due tasks are claimed in batches, spread over one lane per channel
@@ -70,6 +72,13 @@ export class Synchronizer {
     } finally {
       this.#claiming = false;
     }
+  }
+
+  /** Finds tasks that wait for a time far away, as after a clock was set back; called now and then. */
+  async sweep(): Promise<void> {
+    const { store, clock, periodMs } = this.#parts;
+    const now = clock.now();
+    await store.hasten(now, now + LONGEST_WAIT_MS + 4 * periodMs);
   }
 
   /** Resolves when nothing is waiting or under way; for tests and an orderly stop. */

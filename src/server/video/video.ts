@@ -59,7 +59,7 @@ export interface Video {
   readonly adminStore: TaskAdminStore;
   readonly calls: VendorCalls;
   readonly synchronizer: Synchronizer;
-  /** Removes what has outlived its use; called now and then. */
+  /** Removes what has outlived its use, and finds what waits too long; called now and then. */
   sweep(): Promise<void>;
 }
 
@@ -85,11 +85,14 @@ export function makeVideo(routes: Routes, parts: VideoParts): Video {
   addFavouriteRoutes(routes, { store, favourites: new FavouriteStore(database) });
   addOwnerVideoRoutes(routes, { store, reader, contents, addresses: new PlayAddresses(parts.masterKey), clock });
   addTaskAdminRoutes(routes, { store: adminStore, channels, money: parts.money });
+  const synchronizer = new Synchronizer({ store, looks, clock, log, periodMs: syncPeriodMs });
   return {
     store,
     adminStore,
     calls,
-    synchronizer: new Synchronizer({ store, looks, clock, log, periodMs: syncPeriodMs }),
-    sweep: () => idempotency.sweep(),
+    synchronizer,
+    sweep: async () => {
+      await Promise.all([idempotency.sweep(), synchronizer.sweep()]);
+    },
   };
 }
