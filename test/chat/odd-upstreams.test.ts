@@ -232,6 +232,30 @@ describe('upstreams with ways of their own', { concurrency: false }, () => {
     }
   });
 
+  test('what one caller asks for in vain puts nobody’s channel to rest', async () => {
+    const view = () =>
+      service.operator.call<{ health: { state: string }[] }>('GET', `/api/admin/channels/${channelId}`);
+    const refusals = [
+      [404, { detail: 'Not Found' }],
+      [404, { error: { message: 'Unknown request URL', code: 'unknown_url' } }],
+      [405, { detail: 'Method Not Allowed' }],
+      [403, { error: { message: 'not allowed to make vectors from this model', type: 'invalid_request_error' } }],
+    ] as const;
+    for (let round = 0; round < 3; round++)
+      for (const [status, body] of refusals) {
+        says(JSON.stringify(body), status);
+        const { status: got, end } = await call('/v1/embeddings', { input: 'hi' });
+        assert.deepEqual([got, end?.kind], [502, 'refund'], JSON.stringify(body));
+      }
+    assert.deepEqual(
+      (await view()).health.map(({ state }) => state).filter((state) => state !== 'healthy'),
+      [],
+    );
+    says(JSON.stringify({ error: { message: 'no such model', code: 'model_not_found' } }), 404);
+    assert.equal((await ask()).status, 502);
+    assert.ok((await view()).health.some(({ state }) => state === 'resting'));
+  });
+
   test('a stream that speaks of its end mark and breaks off has broken off', async () => {
     streams(data(chunk('data: [DONE] is how streams end, "finish_reason":"stop" before it')));
     const { text, end } = await listen();

@@ -230,7 +230,7 @@ export class Run implements ExchangeHandler, Audience, Enrolled {
     const body = Buffer.concat(this.#chunks).toString('utf8');
     // HTTP 200 around an error is some gateways' way.
     const status = this.#status < 300 ? 502 : this.#status;
-    return readRefusal(this.#channel, status, this.#headers, body);
+    return readRefusal(this.#channel, this.#work.ask.dialect.path, status, this.#headers, body);
   }
 
   /** No answer has begun: the next channel is asked where that makes sense, else the caller hears why not. */

@@ -55,8 +55,8 @@ const BY_STATUS: Readonly<Record<number, ErrorReason>> = {
   401: 'auth',
   402: 'billing',
   403: 'auth',
-  404: 'model',
-  405: 'model',
+  404: 'capacity',
+  405: 'capacity',
   408: 'capacity',
   409: 'capacity',
   429: 'rate',
@@ -69,6 +69,7 @@ const BY_CODE: Readonly<Record<string, ErrorReason>> = {
   billing_not_active: 'billing',
   account_deactivated: 'auth',
   invalid_api_key: 'auth',
+  unsupported_country_region_territory: 'auth',
   model_not_found: 'model',
   rate_limit_exceeded: 'rate',
   content_policy_violation: 'policy',
@@ -85,13 +86,29 @@ const MAX_RETRY_AFTER_S = 3_600;
 /** Reads an answer that is no success. Never quotes the channel's key, whatever the upstream wrote. */
 export function readRefusal(
   channel: Channel,
+  path: string,
   status: number,
   headers: Readonly<Record<string, string>>,
   body: string,
 ): Refusal {
-  const told = asObject(tryParse(body));
-  return toRefusal(channel, status, asObject(told?.error) ?? told ?? {}, readRetryAfter(headers['retry-after']));
+  const parsed = asObject(tryParse(body));
+  const told = asObject(parsed?.error) ?? parsed ?? {};
+  const refusal = toRefusal(channel, status, told, readRetryAfter(headers['retry-after']));
+  return lacks(path, status, told) ? { ...refusal, outcome: 'missing' } : refusal;
 }
+
+/**
+ * Whether this asked for something the channel does not have: an address besides chat, or vectors of a model that speaks
+ * (OpenAI's 403 without a code). It says nothing of the calls of others, so the channel does not rest for it.
+ */
+function lacks(path: string, status: number, told: Untrusted): boolean {
+  if (Object.hasOwn(BY_CODE, toCode(told))) return false;
+  if (status === 404 || status === 405) return path !== CHAT_PATH;
+  return status === 403 && told.type === 'invalid_request_error';
+}
+
+/** Every upstream of this kind has it. */
+const CHAT_PATH = '/v1/chat/completions';
 
 function toRefusal(channel: Channel, status: number, told: Untrusted, retryAfterMs: number | undefined): Refusal {
   const code = toCode(told);
