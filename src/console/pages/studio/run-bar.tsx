@@ -1,7 +1,8 @@
-import { Button, Group, Kbd, Stack, Text } from '@mantine/core';
+import { Alert, Anchor, Button, Group, Kbd, Stack, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { IconPlayerPlayFilled } from '@tabler/icons-react';
+import { IconAlertTriangle, IconPlayerPlayFilled } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useSelf } from '../../data/queries.ts';
 import { quote, type VideoBody } from '../../data/videos.ts';
@@ -34,6 +35,7 @@ export function RunBar({ body, missing, busy, error, onRun }: RunBarProps) {
   });
   const cost = body === undefined ? null : (price.data ?? null);
   const left = self === undefined || cost === null ? undefined : self.quota - cost;
+  const short = left !== undefined && left < 0;
   // Where a plan pays, a small wallet is no reason to stop: the service decides then.
   const hint =
     missing ??
@@ -44,7 +46,14 @@ export function RunBar({ body, missing, busy, error, onRun }: RunBarProps) {
         : t('balanceAfter', { balance: money(left) }));
   return (
     <Stack gap="xs">
-      <Failure error={error ?? (body === undefined ? undefined : price.error)} />
+      {short && error !== null && cost !== null && self !== undefined ? (
+        // The service counts in quota; here everything is told in what is shown.
+        <Alert color="red" icon={<IconAlertTriangle />} role="alert">
+          {t('notEnough', { price: money(cost), balance: money(self.quota) })}
+        </Alert>
+      ) : (
+        <Failure error={error ?? (body === undefined ? undefined : price.error)} />
+      )}
       <Button
         size="md"
         fullWidth
@@ -56,8 +65,13 @@ export function RunBar({ body, missing, busy, error, onRun }: RunBarProps) {
         {cost === null ? t('run') : t('runPrice', { price: money(cost) })}
       </Button>
       <Group justify="space-between" mih={24} wrap="nowrap">
-        <Text size="xs" c={left !== undefined && left < 0 ? 'var(--mantine-color-error)' : 'dimmed'}>
-          {hint}
+        <Text size="xs" c={short ? 'var(--mantine-color-error)' : 'dimmed'}>
+          {hint}{' '}
+          {short && missing === undefined ? (
+            <Anchor size="xs" renderRoot={(props) => <Link to="/packages" {...props} />}>
+              {t('getCredits')}
+            </Anchor>
+          ) : null}
         </Text>
         <Kbd size="xs" visibleFrom="sm">
           {t('shortcut')}

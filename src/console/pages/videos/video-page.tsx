@@ -1,4 +1,17 @@
-import { Button, Code, Grid, Group, Paper, ScrollArea, Skeleton, Stack, Table, Text, Title } from '@mantine/core';
+import {
+  Anchor,
+  Button,
+  Code,
+  Grid,
+  Group,
+  Paper,
+  ScrollArea,
+  Skeleton,
+  Stack,
+  Table,
+  Text,
+  Title,
+} from '@mantine/core';
 import { IconArrowBackUp, IconDownload, IconLifebuoy, IconTrash } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
@@ -26,6 +39,11 @@ export function VideoPage() {
   return (
     <Page
       title={t('videosTitle')}
+      lead={
+        <Anchor size="sm" renderRoot={(props) => <Link to="/videos" {...props} />}>
+          {t('seeAll')}
+        </Anchor>
+      }
       size="lg"
       actions={video.data === undefined ? undefined : <Actions video={video.data} />}
     >

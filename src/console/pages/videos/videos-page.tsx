@@ -46,11 +46,16 @@ export function VideosPage() {
       size="xl"
       actions={
         <>
-          {selection.chosen === undefined && shown.length > 0 ? (
-            <Button variant="default" leftSection={<IconSquareCheck size={16} />} onClick={selection.begin}>
-              {t('select')}
+          {selection.chosen === undefined && shown.length === 0 ? null : (
+            // One button for both ways, so that the focus stays where it was.
+            <Button
+              variant="default"
+              leftSection={<IconSquareCheck size={16} />}
+              onClick={selection.chosen === undefined ? selection.begin : selection.end}
+            >
+              {t(selection.chosen === undefined ? 'select' : 'selectDone')}
             </Button>
-          ) : null}
+          )}
           {studio}
         </>
       }

@@ -64,6 +64,8 @@ export default {
   runPrice: 'Make video · {{price}}',
   balanceAfter: '{{balance}} left afterwards',
   missing: '{{amount}} more needed',
+  getCredits: 'Get credits',
+  notEnough: 'This video costs {{price}}; your balance is {{balance}}.',
   shortcut: 'Ctrl + Enter',
   code: 'Code',
   codeTitle: 'The same by program',

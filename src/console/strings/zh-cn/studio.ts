@@ -67,6 +67,8 @@ export default {
   runPrice: '生成视频 · {{price}}',
   balanceAfter: '完成后剩余 {{balance}}',
   missing: '还差 {{amount}}',
+  getCredits: '获取额度',
+  notEnough: '此视频需要 {{price}}，当前余额 {{balance}}。',
   shortcut: 'Ctrl + Enter',
   code: '代码',
   codeTitle: '用程序做同样的事',

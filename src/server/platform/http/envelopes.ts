@@ -94,7 +94,7 @@ const BODIES: Readonly<Record<EnvelopeKind, (parts: Parts) => string>> = {
   device: ({ code, message, ours }) => JSON.stringify({ success: false, error: OAUTH_CODES[ours] ?? code, message }),
   oauth: ({ code, message, ours }) => JSON.stringify({ error: OAUTH_CODES[ours] ?? code, error_description: message }),
   page: ({ message, locale }) =>
-    `<!doctype html><html lang="${locale}"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Reelgate</title><p>${escapeHtml(message)}</p></html>`,
+    `<!doctype html><html lang="${locale}"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>Reelgate</title><p>${escapeHtml(message)}</p><p><a href="/">Reelgate</a></p></html>`,
 };
 
 /** The envelope of an address that matched no route. */

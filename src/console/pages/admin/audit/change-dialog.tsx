@@ -1,5 +1,6 @@
-import { Code, Modal, Table, Text } from '@mantine/core';
+import { Code, Modal, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { RecordTable } from '../../../parts/record-table.tsx';
 import type { AuditRow } from './audit-page.tsx';
 import { changedKeys } from './target.ts';
 
@@ -16,26 +17,23 @@ export function ChangeDialog({ entry, onClose }: { readonly entry: AuditRow; rea
       size="xl"
       closeButtonProps={{ 'aria-label': t('shell:close') }}
     >
-      <Table layout="fixed" verticalSpacing="xs" aria-label={t('audit.change')}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th w="24%">{t('audit.field')}</Table.Th>
-            <Table.Th>{t('audit.before')}</Table.Th>
-            <Table.Th>{t('audit.after')}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {changedKeys(entry.before, entry.after).map((key) => (
-            <Table.Tr key={key}>
-              <Table.Th scope="row" fw={500} style={{ overflowWrap: 'anywhere' }}>
+      <RecordTable
+        label={t('audit.change')}
+        rows={changedKeys(entry.before, entry.after)}
+        keyOf={(key) => key}
+        columns={[
+          {
+            label: t('audit.field'),
+            cell: (key) => (
+              <Text size="sm" fw={600} maw={220} style={{ overflowWrap: 'anywhere' }}>
                 {key}
-              </Table.Th>
-              <Value value={side(entry.before)[key]} />
-              <Value value={side(entry.after)[key]} />
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
+              </Text>
+            ),
+          },
+          { label: t('audit.before'), cell: (key) => <Value value={side(entry.before)[key]} /> },
+          { label: t('audit.after'), cell: (key) => <Value value={side(entry.after)[key]} /> },
+        ]}
+      />
       <Text size="xs" c="dimmed" mt="md">
         {t('audit.request')} <Code>{entry.request_id || '–'}</Code>
       </Text>
@@ -46,8 +44,8 @@ export function ChangeDialog({ entry, onClose }: { readonly entry: AuditRow; rea
 function Value({ value }: { readonly value: unknown }) {
   const text = value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value, null, 1);
   return (
-    <Table.Td style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap', verticalAlign: 'top' }} fz="sm">
+    <Text size="sm" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
       {text}
-    </Table.Td>
+    </Text>
   );
 }
