@@ -141,6 +141,9 @@ forEachDatabase((name, _open, freshUrl) => {
         { type: 'image_url', image_url: url },
         { type: 'video_url', video_url: { url } },
         { type: 'audio_url', audio_url: { url } },
+        { type: 'image_url', Image_URL: { URL: url } },
+        { type: 'image_url', image_url: { Url: url } },
+        { type: 'image_url', IMAGE_uRL: url },
       ])
         assert.equal((await send(said([{ type: 'text', text: 'x' }, part]))).status, 400, JSON.stringify(part));
       const hidden = said([{ type: 'image_url', image_url: { url } }]).replaceAll('_url"', '\\u005furl"');

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { assertBooks } from '../faults/books.ts';
@@ -112,6 +113,36 @@ describe('upstreams with ways of their own', { concurrency: false }, () => {
       assert.equal(shown.text, body);
       assert.equal(shown.end?.charged, COST);
     }
+  });
+
+  test('who leaves at the last word pays by the figures behind it, for which nobody waits long', async () => {
+    let closed = Promise.resolve(0);
+    const speak = (after: (response: ServerResponse) => void): void =>
+      upstream.play((response) => {
+        closed = new Promise((resolve) => response.once('close', () => resolve(performance.now())));
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(data(chunk('one'), last()));
+        after(response);
+      });
+    const leaveAtTheEnd = async (): Promise<number> => {
+      const controller = new AbortController();
+      const response = await service.stream('hi', { model: 'odd' }, controller.signal);
+      let text = '';
+      for await (const piece of response.body ?? []) {
+        text += Buffer.from(piece).toString();
+        if (text.includes('"stop"')) break;
+      }
+      controller.abort();
+      return performance.now();
+    };
+    const figures = JSON.stringify({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 500 } });
+    speak((response) => void pause(100).then(() => response.end(data(figures, '[DONE]'))));
+    await leaveAtTheEnd();
+    assert.equal((await service.settled())[0]?.charged, 7 + 4 * 500);
+    speak(() => {});
+    const left = await leaveAtTheEnd();
+    assert.ok((await closed) - left < 1_500, 'the upstream is let go');
+    const [end] = await service.settled();
+    assert.ok(end?.kind === 'settle' && end.charged > 0 && end.charged < 30, JSON.stringify(end));
   });
 
   test('of usage told all along the newest counts', async () => {

@@ -37,7 +37,7 @@ export function readAsk(dialect: Dialect, bytes: Buffer, value: unknown): Ask {
   assertOnce(bytes, body, ['model', 'stream', ...dialect.bounds, 'n', 'size', 'quality', 'background']);
   for (const key of OTHER_MODELS)
     if (body[key] !== undefined) throw invalid(`${key} would ask for other models than the one that is paid.`, key);
-  const namesMedia = bytes.includes(ADDRESS_NAME) || bytes.includes(ESCAPED_LETTER);
+  const namesMedia = ADDRESS_ENDS.some((end) => bytes.includes(end)) || bytes.includes(ESCAPED_LETTER);
   // Handed on, not fetched here: an upstream in our own network would reach what the caller cannot.
   if (namesMedia) refuseInsideMedia(body);
   // Nobody asks for nothing: upstreams take 0 as no bound.
@@ -82,8 +82,8 @@ const OTHER_MODELS = ['models', 'fallbacks'] as const;
 
 /** Letters of names are U+005F to U+0078; nobody escapes them but to hide. */
 const ESCAPED_LETTER = '\\u00';
-/** How every member ends that names the address of a medium. */
-const ADDRESS_NAME = '_url"';
+/** How every member ends that names the address of a medium, in whatever letters. */
+const ADDRESS_ENDS = ['rl"', 'RL"', 'Rl"', 'rL"'] as const;
 
 const hasByteOrderMark = (bytes: Buffer): boolean => bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 

@@ -43,6 +43,8 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 /** A caller who does not read for this long has gone, whatever the connection says. */
 const STALL_MS = 60_000;
+/** Who leaves at the last word leaves before the figures, which alone tell of thinking that was not shown. */
+const FIGURES_MS = 500;
 const COMMENT = ': keep-alive\n\n';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -126,12 +128,15 @@ export class Run implements ExchangeHandler, Audience, Enrolled {
     this.#refused(readLoss(error));
   }
 
-  /** The caller went away: the upstream is stopped at once. */
+  /** The caller went away: the upstream is stopped at once, or when it has told what a complete answer cost. */
   left(): void {
     if (this.#phase === 'over') return;
     this.#gone = true;
-    if (this.#control === undefined) this.#abandon(false);
-    else this.#control.abort();
+    this.drained();
+    const control = this.#control;
+    if (control === undefined) this.#abandon(false);
+    else if (this.#stream?.complete === true) setTimeout(() => control.abort(), FIGURES_MS).unref();
+    else control.abort();
   }
 
   drained(): void {
@@ -185,6 +190,7 @@ export class Run implements ExchangeHandler, Audience, Enrolled {
 
   #write(data: Buffer | string): boolean {
     const { client } = this.#work;
+    if (this.#gone) return true;
     if (!client.streaming) client.openStream();
     this.#wroteAt = performance.now();
     return client.write(data);

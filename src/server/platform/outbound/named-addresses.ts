@@ -39,8 +39,11 @@ export function refuseInsideAddresses(body: unknown): void {
   }
 }
 
-/** The members by which the formats of model calls name an address: a text, or an object that holds it as `url`. */
-const MEDIA = /^(image|video|audio|file)_url$/;
+/**
+ * The members by which the formats of model calls name an address: a text, or an object that holds it as `url`. In capitals
+ * too: some readers (Go's encoding/json) do not tell them apart.
+ */
+const MEDIA = /^(image|video|audio|file)_url$/i;
 
 /** The same where nearly everything is prose: only what is named as the address of a medium is looked at. */
 export function refuseInsideMedia(body: unknown): void {
@@ -56,8 +59,9 @@ export function refuseInsideMedia(body: unknown): void {
 
 function checkMedium(key: string, medium: unknown): void {
   if (typeof medium === 'string') check(key, medium);
-  const { url } = (medium ?? {}) as { readonly url?: unknown };
-  if (typeof url === 'string') check(`${key}.url`, url);
+  if (typeof medium !== 'object' || medium === null) return;
+  for (const [name, url] of Object.entries(medium))
+    if (typeof url === 'string' && name.toLowerCase() === 'url') check(`${key}.${name}`, url);
 }
 
 function check(param: string, text: string): void {
