@@ -23,6 +23,8 @@ const { values } = parseArgs({
     soup: { type: 'string', default: '600' },
     /** Rounds of each race. */
     races: { type: 'string', default: '200' },
+    /** Orders in which a task's news arrives. */
+    histories: { type: 'string', default: '5000' },
     /** Streams cut. */
     cuts: { type: 'string', default: '5000' },
     /** Mutated bodies for each kind of submit. */
@@ -40,6 +42,7 @@ const strength = {
   SOUP_SEED: values.seed,
   RACE_ROUNDS: values.races,
   CUTS: values.cuts,
+  HISTORIES: values.histories,
   JUNK_RUNS: values.junk,
   JUNK_SEED: values.seed,
   TEST_PATIENCE: '100',
@@ -49,7 +52,7 @@ console.log(
     .map(([name, value]) => `${name}=${value}`)
     .join(' '),
 );
-const child = spawn(process.execPath, [join(import.meta.dirname, 'test.ts'), 'faults/', 'races', 'cuts'], {
+const child = spawn(process.execPath, [join(import.meta.dirname, 'test.ts'), 'faults/', 'races', 'cuts', 'histories'], {
   stdio: 'inherit',
   env: { ...process.env, ...strength },
 });

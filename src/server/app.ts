@@ -96,6 +96,8 @@ const SWEEP_MS = 60_000;
 export async function makeApp(config: Config, overrides: Overrides = {}): Promise<App> {
   const log = overrides.log ?? openLog(config.logLevel);
   const stopping = new AbortController();
+  /** The grace of a stop is over. */
+  const cutting = new AbortController();
   const { current: masterKey, previous: previousKeys } = openMasterKeys(config);
   const database = openDatabase<Tables>(config.databaseUrl, { log, poolMax: config.databasePool });
   // With a wrong key nothing is written, a newer schema included.
@@ -237,7 +239,8 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
     syncPeriodMs: config.syncPeriodSeconds * 1000,
     ambiguousTtlMs: config.ambiguousSubmitTtlSeconds * 1000,
     taskTimeoutMs: config.taskTimeoutHours * 3600_000,
-    stopping: stopping.signal,
+    // Callers are answered within the grace; a submit cut off before would be one nobody knows the end of.
+    stopping: cutting.signal,
     at: overrides.at ?? (() => {}),
   });
   const chat = makeChat(http, {
@@ -325,6 +328,7 @@ export async function makeApp(config: Config, overrides: Overrides = {}): Promis
       metricsServer?.close();
       notifications.close();
       await http.close(graceMs);
+      cutting.abort();
       await chat.close();
       await video.synchronizer.stop();
       await mailbox.stop();

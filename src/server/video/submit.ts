@@ -229,12 +229,13 @@ export class Submitter {
     } catch (error) {
       if (error instanceof VendorRefusal) return { kind: 'unfit', refusal: error };
       if (error instanceof OutboundError) {
-        channels.report({ channelId: channel.id, model: model.id, outcome: 'unreachable', message: error.message });
+        if (error.phase !== 'aborted')
+          channels.report({ channelId: channel.id, model: model.id, outcome: 'unreachable', message: error.message });
         log.warn(
           { err: error, taskId: task.id, channelId: channel.id },
           error.mayHaveArrived ? 'the answer to a submit was lost' : 'a channel could not be reached',
         );
-        return { kind: error.mayHaveArrived || error.phase === 'aborted' ? 'unknown' : 'unreachable' };
+        return { kind: error.mayHaveArrived ? 'unknown' : 'unreachable' };
       }
       throw error;
     }

@@ -54,6 +54,21 @@ describe('group commit on SQLite', () => {
     await database.close();
   });
 
+  it('asks the disk for every commit: what was acknowledged survives the loss of power', async () => {
+    const database = await open();
+    const settings = await Promise.all(
+      ['synchronous', 'journal_mode'].map((name) =>
+        sql<Record<string, unknown>>`pragma ${sql.raw(name)}`.execute(database.kysely),
+      ),
+    );
+    // 2 is FULL; NORMAL would keep a crash of this process out, and no more.
+    assert.deepEqual(
+      settings.map(({ rows }) => rows[0]),
+      [{ synchronous: 2 }, { journal_mode: 'wal' }],
+    );
+    await database.close();
+  });
+
   it('waits for another process to let go of the write lock, and reads meanwhile', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rg-lock-'));
     after(() => rmSync(folder, { recursive: true }));
