@@ -16,8 +16,9 @@ export class Roll<T extends Enrolled> implements Iterable<T> {
     this.#all.push(item);
   }
 
-  /** Removes what was added before and not yet removed. */
+  /** Does nothing where it is not on the roll. */
   remove(item: T): void {
+    if (this.#all[item.place] !== item) return;
     const last = this.#all.pop();
     if (last === undefined || last === item) return;
     this.#all[item.place] = last;
