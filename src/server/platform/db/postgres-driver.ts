@@ -1,7 +1,8 @@
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
-import type { Pool, PoolClient } from 'pg';
-import { isConnectionLost, toDatabaseError } from './postgres-errors.ts';
+import type { QueryResult as PgResult, Pool, PoolClient } from 'pg';
+import { isConnectionLost, isStalePlan, toDatabaseError } from './postgres-errors.ts';
 import { toPostgresValue } from './postgres-values.ts';
+import type { NamedQuery } from './prepared.ts';
 
 /** Kysely over a pool of `pg`, with our reading of its errors. */
 export class PostgresDriver implements Driver {
@@ -55,13 +56,15 @@ function asPostgres(connection: DatabaseConnection): PostgresConnection {
 class PostgresConnection implements DatabaseConnection {
   readonly #client: PoolClient;
   #lost = false;
+  #inTransaction = false;
 
   constructor(client: PoolClient) {
     this.#client = client;
   }
 
-  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    const { command, rowCount, rows } = await this.#query(query.sql, query.parameters.map(toPostgresValue));
+  /** A query that has a name is planned once a connection: to plan it costs the server more than to run it. */
+  async executeQuery<R>({ sql, parameters, statement }: NamedQuery): Promise<QueryResult<R>> {
+    const { command, rowCount, rows } = await this.#query(sql, parameters.map(toPostgresValue), statement);
     return command === 'SELECT' ? { rows } : { rows, numAffectedRows: BigInt(rowCount ?? 0) };
   }
 
@@ -72,6 +75,7 @@ class PostgresConnection implements DatabaseConnection {
 
   /** Runs `begin` or `commit` and answers with what the server says it did. */
   async command(sql: string): Promise<string> {
+    this.#inTransaction = true;
     return (await this.#query(sql, [])).command;
   }
 
@@ -88,11 +92,13 @@ class PostgresConnection implements DatabaseConnection {
     this.#client.release(this.#lost);
   }
 
-  async #query(text: string, values: unknown[]) {
+  async #query(text: string, values: unknown[], name?: string): Promise<PgResult> {
     try {
-      return await this.#client.query(text, values);
+      return await this.#client.query(name === undefined ? { text, values } : { name, text, values });
     } catch (error) {
-      this.#lost ||= isConnectionLost(error);
+      this.#lost ||= isConnectionLost(error) || isStalePlan(error);
+      // Another release has changed a table meanwhile. A transaction is repeated as a whole, on another connection.
+      if (isStalePlan(error) && !this.#inTransaction) return this.#query(text, values);
       throw toDatabaseError(error);
     }
   }

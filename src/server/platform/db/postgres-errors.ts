@@ -19,7 +19,12 @@ function codeOf(error: unknown): string {
 }
 
 export function isConflict(error: unknown): boolean {
-  return CONFLICT.has(codeOf(error));
+  return CONFLICT.has(codeOf(error)) || isStalePlan(error);
+}
+
+/** The plan kept under a name answers with columns that have changed since; only this connection knows it. */
+export function isStalePlan(error: unknown): boolean {
+  return codeOf(error) === '0A000' && (error as { routine?: unknown }).routine === 'RevalidateCachedQuery';
 }
 
 /** True when the connection that answered so must not be used again. */

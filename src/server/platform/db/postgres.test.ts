@@ -5,6 +5,7 @@ import { forEachDatabase } from '../../../../test/databases.ts';
 import type { Tables } from '../../tables.ts';
 import { openDatabase } from './database.ts';
 import { DatabaseUnavailable } from './errors.ts';
+import { prepare } from './prepared.ts';
 
 forEachDatabase((name, open) => {
   if (name !== 'postgres') return;
@@ -29,6 +30,24 @@ forEachDatabase((name, open) => {
     assert.equal(runs, 3);
     const rows = await database.kysely.selectFrom('meta').select('value').execute();
     assert.deepEqual(rows, [{ value: 'xx' }, { value: 'xx' }]);
+  });
+
+  it('plans a named query anew when its table has changed, in a transaction and outside', async () => {
+    const database = await open({ poolMax: 1 });
+    const all = prepare<Tables, Record<never, never>>()((db) => db.selectFrom('meta').selectAll());
+    await database.kysely.insertInto('meta').values({ name: 'a', value: 'x' }).execute();
+    const ask = () => all.all(database.kysely, {});
+    const askInside = () => database.transaction((trx) => all.all(trx, {}));
+    for (const [column, look] of [
+      ['one', ask],
+      ['two', askInside],
+    ] as const) {
+      await look();
+      const before = await sql<{ name: string }>`select name from pg_prepared_statements`.execute(database.kysely);
+      assert.equal(before.rows.filter(({ name }) => name.startsWith('rg_')).length, 1);
+      await sql`alter table meta add column ${sql.ref(column)} text`.execute(database.kysely);
+      assert.deepEqual(Object.keys((await look())[0] ?? {}).at(-1), column);
+    }
   });
 
   it('gives up with DatabaseUnavailable after three attempts', async () => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Compilable, CompiledQuery, Kysely, QueryResult } from 'kysely';
 import { PostgresAdapter } from 'kysely';
 import type { DialectName } from './dialect.ts';
@@ -5,6 +6,16 @@ import { shortcutOf } from './shortcut.ts';
 
 /** What a parameter can be. For `in (…)` a list of changing length needs a query built anew. */
 export type Value = string | number | null | Uint8Array;
+
+/** A query whose SQL is always the same, so that a server may keep its plan under a name. */
+export interface NamedQuery<O = unknown> extends CompiledQuery<O> {
+  readonly statement?: string;
+}
+
+const named = <O>(query: CompiledQuery<O>): NamedQuery<O> => ({
+  ...query,
+  statement: `rg_${createHash('sha256').update(query.sql).digest('base64url').slice(0, 24)}`,
+});
 
 /** Stands for the parameter `name` where it can be compared, inserted or assigned; nowhere else. */
 export type Parameters<P> = <K extends keyof P & string>(name: K) => P[K];
@@ -33,8 +44,8 @@ export function prepare<T, P extends { readonly [K in keyof P]: Value }>() {
     const templates: Partial<Record<DialectName, Template<P>>> = {};
     const execute = (executor: Kysely<T>, parameters: P) => {
       const dialect = dialectOf(executor);
-      templates[dialect] ??= toTemplate(build(executor, marker, dialect).compile());
-      return run(executor, fill<P, O>(templates[dialect], parameters));
+      templates[dialect] ??= toTemplate(named(build(executor, marker, dialect).compile()));
+      return run<T, O>(executor, fill<P, O>(templates[dialect], parameters));
     };
     return {
       all: async (executor, parameters) => (await execute(executor, parameters)).rows,
@@ -56,14 +67,12 @@ export function prepareInsert<T, R extends { readonly [K in keyof R]: Value }>(
   table: keyof T & string,
   columns: readonly (keyof R & string)[],
 ): (executor: Kysely<T>, rows: readonly R[]) => Promise<void> {
-  const templates = new Map<string, CompiledQuery>();
-  const compile = (executor: Kysely<T>, size: number): CompiledQuery => {
+  const templates = new Map<string, NamedQuery>();
+  const compile = (executor: Kysely<T>, size: number): NamedQuery => {
     const row = Object.fromEntries(columns.map((column) => [column, marker(column)]));
     const values = Array<object>(size).fill(row);
-    return (executor as Kysely<unknown> as Kysely<Record<string, R>>)
-      .insertInto(table)
-      .values(values as never)
-      .compile();
+    const insert = (executor as Kysely<unknown> as Kysely<Record<string, R>>).insertInto(table);
+    return named(insert.values(values as never).compile());
   };
   return async (executor, rows) => {
     const dialect = dialectOf(executor);
@@ -104,20 +113,19 @@ function marker(name: string): never {
 }
 
 interface Template<P> {
-  readonly compiled: CompiledQuery;
+  readonly compiled: NamedQuery;
   /** What stands at each place of the SQL: the parameter to put in, or a constant. */
   readonly slots: readonly { readonly name?: keyof P; readonly constant?: unknown }[];
 }
 
-function toTemplate<P>(compiled: CompiledQuery): Template<P> {
+function toTemplate<P>(compiled: NamedQuery): Template<P> {
   const slots = compiled.parameters.map((value) =>
     value instanceof Marker ? { name: value.name as keyof P } : { constant: value },
   );
   return { compiled, slots };
 }
 
-function fill<P, O>({ compiled, slots }: Template<P>, values: P): CompiledQuery<O> {
+function fill<P, O>({ compiled, slots }: Template<P>, values: P): NamedQuery<O> {
   const parameters = slots.map((slot) => (slot.name === undefined ? slot.constant : values[slot.name]));
-  const { query, queryId, sql } = compiled;
-  return { query, queryId, sql, parameters };
+  return { ...compiled, parameters } as NamedQuery<O>;
 }
