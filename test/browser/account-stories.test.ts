@@ -155,7 +155,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       await page.context().close();
     });
 
-    it(`lists a device that was let in, and ends it (${language})`, async () => {
+    it(`names a device that was let in, lists it, and ends it (${language})`, async () => {
       const keeper = await rig.running.person(`keeper-${suffix}`);
       const issued = await keeper.ok<Record<string, string>>('POST', '/api/auth/device/code', {
         client_id: CLI_CLIENT.id,
@@ -167,6 +167,10 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       // The person is signed in here already: the page of the code asks for consent only.
       await page.goto(`/authorize?code=${issued.user_code}`);
       await page.click('form[action="/authorize/approve"] button');
+      assert.equal(await page.inputValue('#name'), 'Edit suite');
+      await page.fill('#name', 'Laptop');
+      await page.click('form[action="/authorize/name"] button');
+      await page.getByRole('status').waitFor();
       const { access_token } = await keeper.ok<Record<string, string>>('POST', '/api/auth/device/token', {
         device_code: issued.device_code,
         client_id: CLI_CLIENT.id,
@@ -178,7 +182,11 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
         });
       assert.equal((await asDevice()).status, 200);
       await page.goto('/account/devices');
-      await see(page, 'Edit suite');
+      await see(page, 'Laptop');
+      await button(page, words.account.devices.rename).click();
+      await page.getByRole('dialog').getByLabel(words.account.devices.name).fill('Cutting room');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Cutting room' }).waitFor();
       await button(page, words.account.devices.end).click();
       await page.getByRole('dialog').getByRole('button', { name: words.account.devices.end, exact: true }).click();
       await see(page, words.account.devices.emptyTitle);

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { Person } from '../accounts/person.ts';
 import { PASSWORD } from '../accounts/person.ts';
+import { assertAccessible } from './axe.ts';
 import { type BrowserRig, openBrowserRig, settle, signIn } from './browser.ts';
 import { chromiumPath } from './chromium.ts';
 import { WORDS } from './words.ts';
@@ -50,6 +51,8 @@ describe('an administrator who is not root, in Chromium', {
       await page.goto(pages[kind]);
       await page.getByText(reasons[kind]).waitFor();
       for (const name of PRESSED[kind]) assert.equal(await button(name).count(), 0, `${kind}: ${name}`);
+      await settle(page);
+      await assertAccessible(page, kind);
     }
     await page.goto(pages.ticket);
     await page.getByText(desk.tickets.outOfRank).waitFor();
@@ -91,5 +94,9 @@ describe('an administrator who is not root, in Chromium', {
     await button(admin.users.make).click();
     await page.getByRole('dialog').getByRole('combobox', { name: admin.users.role }).click();
     assert.deepEqual(await page.getByRole('option').allTextContents(), [admin.roles.user]);
+  });
+
+  it('breaks no policy of its own, asks nobody else for anything and throws nothing', () => {
+    assert.deepEqual(rig.offences, { violations: [], dialogs: [], errors: [], strangers: [] });
   });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { PASSWORD } from '../accounts/person.ts';
+import { assertAccessible } from './axe.ts';
 import { type BrowserRig, holds, openBrowserRig, settle, signIn } from './browser.ts';
 import { chromiumPath } from './chromium.ts';
 import { WORDS } from './words.ts';
@@ -128,11 +129,13 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
     await page.reload();
     await card('A red fox').getByRole('button', { name: studio.favourite, pressed: true }).click();
     await page.getByText(studio.noFavourites).waitFor();
+    await assertAccessible(page, 'no favourites');
     await button(studio.favourites).click();
 
     await button(studio.select).click();
     await button(studio.choosePage).click();
     await page.getByText(many(studio.chosen_other, 3)).waitFor();
+    await assertAccessible(page, 'videos chosen');
     const downloads: string[] = [];
     page.on('download', (download) => downloads.push(download.suggestedFilename()));
     await button(many(studio.downloadMany, 2)).click();
