@@ -83,7 +83,7 @@ function Apply() {
           {bound ? null : (
             <Alert color="yellow">
               {t('needsBinding')}{' '}
-              <Anchor size="sm" renderRoot={(props) => <Link to="/account/profile" {...props} />}>
+              <Anchor size="sm" c="inherit" renderRoot={(props) => <Link to="/account/profile" {...props} />}>
                 {t('bind')}
               </Anchor>
             </Alert>
