@@ -311,6 +311,26 @@ describe('upstreams with ways of their own', { concurrency: false }, () => {
     assert.ok(!(await listen()).text.includes('answer_broken_off'));
   });
 
+  test('pictures that come inside a stream pass, however large', async () => {
+    const b64_json = 'iVBORw0K'.repeat(400_000);
+    const usage = { input_tokens: 10, output_tokens: 1_000, total_tokens: 1_010 };
+    streams(
+      named('image_generation.partial_image', { b64_json, partial_image_index: 0 }) +
+        named('image_generation.completed', { b64_json, usage }),
+    );
+    const image = await call('/v1/images/generations', { prompt: 'a cat', stream: true });
+    assert.ok(image.text.length > 6_400_000 && !image.text.includes('"error"'), image.text.slice(-300));
+    assert.equal(image.end?.charged, 10 + 4 * 1_000);
+    const item = { type: 'image_generation_call', result: b64_json };
+    streams(
+      named('response.image_generation_call.partial_image', { partial_image_b64: b64_json }) +
+        named('response.completed', { response: { id: 'r', output: [item], usage } }),
+    );
+    const response = await call(RESPONSES, { input: 'a cat', stream: true });
+    assert.ok(!response.text.includes('"error"'), response.text.slice(-300));
+    assert.equal(response.end?.charged, 10 + 4 * 1_000);
+  });
+
   test('calls of functions, old and new, are paid like words', async () => {
     const args = '{"city":"Paris is a big city in the north of France"}';
     for (const piece of [

@@ -22,6 +22,8 @@ export interface Dialect {
   readonly yields: string;
   /** How many answers an event ends; a stream that ends fewer than were asked for, and has no `[DONE]`, was cut. */
   endsIn(event: Untrusted): number;
+  /** Bytes; an event that outgrows it ends the stream. */
+  readonly longestEvent: number;
   /** The generated text of one event of a stream, tool calls and reasoning included. */
   textOfEvent(event: Untrusted): string;
   /** The generated text of a whole answer. */
@@ -63,6 +65,10 @@ const choices = (answer: Untrusted, key: 'delta' | 'message'): string =>
     .map((choice) => textOfMessage(asObject(choice)?.[key]))
     .join('');
 
+const LONGEST_TEXT = 1024 * 1024;
+/** Base64 of the largest pictures there are. */
+export const LONGEST_PICTURE = 16 * 1024 * 1024;
+
 const plainError = (body: string): string => `data: ${body}\n\n`;
 
 export const CHAT: Dialect = {
@@ -74,6 +80,7 @@ export const CHAT: Dialect = {
   asksForUsage: true,
   yields: 'choices',
   endsIn: ({ choices }) => list(choices).filter((choice) => text(asObject(choice)?.finish_reason) !== '').length,
+  longestEvent: LONGEST_TEXT,
   textOfEvent: (event) => choices(event, 'delta'),
   textOfAnswer: (answer) => choices(answer, 'message'),
   errorEvent: plainError,
@@ -89,6 +96,7 @@ export const RESPONSES: Dialect = {
   asksForUsage: false,
   yields: 'output',
   endsIn: ({ type }) => Number(/^response\.(completed|incomplete|failed)$/.test(text(type))),
+  longestEvent: LONGEST_PICTURE,
   textOfEvent: ({ type, delta }) => (text(type).endsWith('.delta') ? text(delta) : ''),
   textOfAnswer: ({ output }) =>
     list(output)
@@ -113,6 +121,7 @@ export const EMBEDDINGS: Dialect = {
   asksForUsage: false,
   yields: 'data',
   endsIn: () => 0,
+  longestEvent: LONGEST_TEXT,
   textOfEvent: () => '',
   textOfAnswer: () => '',
   errorEvent: plainError,
@@ -125,5 +134,6 @@ export const IMAGES: Dialect = {
   // A large picture of the models that are paid by tokens.
   usualBound: 4_096,
   hasCopies: true,
+  longestEvent: LONGEST_PICTURE,
   endsIn: ({ type }) => Number(type === 'image_generation.completed'),
 };

@@ -1,10 +1,11 @@
-import type { Dialect } from './dialects.ts';
+import type { ModelKind } from '../../contract/models.ts';
+import type { Ask } from './ask.ts';
+import { type Dialect, LONGEST_PICTURE } from './dialects.ts';
 import { setMember } from './json-members.ts';
 import { asObject, type Untrusted } from './untrusted.ts';
 import { tryParse, type Usage, usageOf } from './usage.ts';
 
-/** Longest event and longest stream; no upstream's is near them. */
-const MAX_EVENT_BYTES = 1024 * 1024;
+/** No upstream's stream is near it. */
 const MAX_STREAM_BYTES = 64 * 1024 * 1024;
 /** Raw events kept for counting; older ones are reduced to their text. */
 const KEPT_BYTES = 4 * 1024;
@@ -34,6 +35,7 @@ export class EventStream {
   /** Answers that have come to their end; all of them once the stream has said so. */
   #ended = 0;
   readonly #copies: number;
+  readonly #longestEvent: number;
   /** Whether any event has come. */
   begun = false;
   /** An error the upstream told inside its stream; nothing passes after it. */
@@ -41,9 +43,10 @@ export class EventStream {
   /** An event or the whole outgrew its bound; nothing passes after it. */
   overlong = false;
 
-  constructor(dialect: Dialect, hidesUsage: boolean, copies = 1) {
+  constructor(dialect: Dialect, hidesUsage: boolean, copies = 1, longestEvent = dialect.longestEvent) {
     this.#dialect = dialect;
     this.#copies = copies;
+    this.#longestEvent = longestEvent;
     this.#hidesUsage = hidesUsage;
   }
 
@@ -93,7 +96,7 @@ export class EventStream {
   #wait(bytes: Buffer): void {
     this.#rest.push(bytes);
     this.#restLength += bytes.length;
-    if (this.#restLength > MAX_EVENT_BYTES) this.overlong = true;
+    if (this.#restLength > this.#longestEvent) this.overlong = true;
   }
 
   #pass(events: Buffer): Buffer | undefined {
@@ -164,6 +167,12 @@ export class EventStream {
     const tail = this.#kept.toString('latin1', Math.max(0, this.#length - LONGEST_MARK), this.#length);
     return /(^|\n)data: ?\[DONE\]\s*$/.test(tail);
   }
+}
+
+/** For the answer to a call of a model of this kind. */
+export function streamFor({ dialect, showsUsage, copies }: Ask, kind: ModelKind): EventStream {
+  const longest = kind === 'image' ? LONGEST_PICTURE : dialect.longestEvent;
+  return new EventStream(dialect, dialect.asksForUsage && !showsUsage, copies, longest);
 }
 
 /** Index behind the last blank line (HTML standard, 9.2.6: lines end in LF or CR LF; a lone CR is used by nobody). */

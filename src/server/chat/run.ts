@@ -5,7 +5,7 @@ import { type Ask, toUpstreamBody } from './ask.ts';
 import { asBrokenOff, cutShort, malformed, tooLong } from './broken-answers.ts';
 import type { Charge } from './charge.ts';
 import type { Audience, Client } from './client.ts';
-import { EventStream } from './event-stream.ts';
+import { type EventStream, streamFor } from './event-stream.ts';
 import type { Enrolled } from './roll.ts';
 import {
   type Refusal,
@@ -89,8 +89,7 @@ export class Run implements ExchangeHandler, Audience, Enrolled {
     else if (headers['content-type']?.toLowerCase().startsWith('text/event-stream')) {
       this.#phase = 'streaming';
       this.#wroteAt = performance.now();
-      const { ask } = this.#work;
-      this.#stream = new EventStream(ask.dialect, ask.dialect.asksForUsage && !ask.showsUsage, ask.copies);
+      this.#stream = streamFor(this.#work.ask, this.#work.model.kind);
     } else this.#phase = 'whole';
   }
 
