@@ -55,8 +55,8 @@ export function prepare<T, P extends { readonly [K in keyof P]: Value }>() {
   };
 }
 
-/** Rows of one statement. Each size is compiled once; a longer list is cut into these, so few are ever needed. */
-const INSERT_SIZES = [32, 8, 1] as const;
+/** Most rows of one statement. Each number of rows up to it is compiled once. */
+const MOST_ROWS = 32;
 
 /**
  * The same for inserting many rows, which share statements: a row then costs a third of what it costs alone.
@@ -76,16 +76,14 @@ export function prepareInsert<T, R extends { readonly [K in keyof R]: Value }>(
   };
   return async (executor, rows) => {
     const dialect = dialectOf(executor);
-    let next = 0;
-    for (const size of INSERT_SIZES) {
-      const key = `${dialect} ${size}`;
-      for (; rows.length - next >= size; next += size) {
-        const compiled = templates.get(key) ?? compile(executor, size);
-        templates.set(key, compiled);
-        const parameters: unknown[] = [];
-        for (const row of rows.slice(next, next + size)) for (const column of columns) parameters.push(row[column]);
-        await run(executor, { ...compiled, parameters });
-      }
+    for (let start = 0; start < rows.length; start += MOST_ROWS) {
+      const piece = rows.slice(start, start + MOST_ROWS);
+      const key = `${dialect} ${piece.length}`;
+      const compiled = templates.get(key) ?? compile(executor, piece.length);
+      templates.set(key, compiled);
+      const parameters: unknown[] = [];
+      for (const row of piece) for (const column of columns) parameters.push(row[column]);
+      await run(executor, { ...compiled, parameters });
     }
   };
 }
