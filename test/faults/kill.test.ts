@@ -27,10 +27,8 @@ forEachDatabase((name, _open, freshUrl) => {
       const count = 1 + (Math.floor(round / POINTS.length) % most);
       test(`round ${round + 1}: at ${point}, time ${count}`, async () => {
         const url = await freshUrl();
-        const first = await startCrashing(url, ENV);
-        const key = await prepare(first.baseUrl, sandbox);
-        await first.stop();
         const crashing = await startCrashing(url, ENV, { at: point, count });
+        const key = await prepare(crashing.baseUrl, sandbox);
         const answers = await submitAll(crashing.baseUrl, key, `round ${round}`);
         assert.equal(await Promise.race([crashing.ended, pause(20_000, 'not killed', { ref: false })]), 'SIGKILL');
 
