@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { assertBooks } from '../faults/books.ts';
+import { assertBooks, lookInto } from '../faults/books.ts';
 import { model } from '../operator.ts';
 import { type ScriptedUpstream, startScripted } from './scripted-upstream.ts';
 import { type ChatService, eventsOf, type LedgerRow, PRICE, startChat } from './service.ts';
@@ -21,6 +24,38 @@ const last = (more: object = {}): string =>
   JSON.stringify({ id: 'x', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], ...more });
 const data = (...all: string[]): string => all.map((each) => `data: ${each}\n\n`).join('');
 const named = (type: string, more: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+
+test('a stop in the half second after the last word loses nobody’s bill', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'reelgate-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const url = `sqlite:${join(directory, 'a.db')}`;
+  const service = await startChat(url);
+  const upstream = await startScripted();
+  t.after(() => upstream.stop());
+  const { operator } = service;
+  await operator.call('POST', '/api/admin/models', { id: 'odd', vendor: 'openai', kind: 'chat', price: PRICE });
+  await operator.addChannel({
+    vendor: 'openai',
+    base_url: upstream.url,
+    credentials: { api_key: KEY },
+    models: ['odd'],
+  });
+  upstream.play((response) =>
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(data(chunk('one'), last())),
+  );
+  const controller = new AbortController();
+  const response = await service.stream('hi', { model: 'odd' }, controller.signal);
+  for await (const piece of response.body ?? []) if (Buffer.from(piece).includes('"stop"')) break;
+  controller.abort();
+  await service.stop();
+  const database = lookInto(url);
+  t.after(() => database.close());
+  const kinds = await database.kysely.selectFrom('ledger').select('kind').where('ref', 'like', 'req_%').execute();
+  assert.deepEqual(
+    kinds.map(({ kind }) => kind),
+    ['reserve', 'settle'],
+  );
+});
 
 /** Upstreams whose bytes are sound in themselves, but not what most would write. */
 describe('upstreams with ways of their own', { concurrency: false }, () => {

@@ -58,8 +58,10 @@ export class Relay {
     run.begin();
   }
 
+  /** Every caller is gone by now; what waits for an upstream's last figures does so no longer. */
   close(): void {
     clearInterval(this.#ticker);
+    for (const run of this.#runs) run.left(false);
   }
 
   async #modelFor(caller: ModelCaller, { model: id, dialect }: Ask): Promise<ResolvedModel> {

@@ -128,13 +128,13 @@ export class Run implements ExchangeHandler, Audience, Enrolled {
   }
 
   /** The caller went away: the upstream is stopped at once, or when it has told what a complete answer cost. */
-  left(): void {
+  left(mayWait = true): void {
     if (this.#phase === 'over') return;
     this.#gone = true;
     this.drained();
     const control = this.#control;
     if (control === undefined) this.#abandon(false);
-    else if (this.#stream?.complete === true) setTimeout(() => control.abort(), FIGURES_MS).unref();
+    else if (mayWait && this.#stream?.complete === true) setTimeout(() => this.left(false), FIGURES_MS).unref();
     else control.abort();
   }
 
