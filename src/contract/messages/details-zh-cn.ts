@@ -86,6 +86,7 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   // What a model of video, pictures or words takes.
   ['# is no model of this vendor; ask for it in another format', '# 不属于此供应商，请使用其他格式的接口'],
   ['# and # contradict each other', '# 与 # 不一致'],
+  ['# would ask for other models than the one that is paid', '# 会改用其他模型，与计费的模型不符'],
   ['This model makes one picture a call', '此模型每次只生成一张图片'],
   ['This model answers with addresses', '此模型以图片地址作答'],
   ['This model does not stream at this address', '此模型在此接口不支持流式输出'],
