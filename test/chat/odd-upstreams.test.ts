@@ -353,7 +353,7 @@ describe('upstreams with ways of their own', { concurrency: false }, () => {
       named('image_generation.partial_image', { b64_json, partial_image_index: 0 }) +
         named('image_generation.completed', { b64_json, usage }),
     );
-    const image = await call('/v1/images/generations', { prompt: 'a cat', stream: true });
+    const image = await call('/v1/images/generations', { prompt: 'a cat', stream: true, n: 2 });
     assert.ok(image.text.length > 6_400_000 && !image.text.includes('"error"'), image.text.slice(-300));
     assert.equal(image.end?.charged, 10 + 4 * 1_000);
     const item = { type: 'image_generation_call', result: b64_json };

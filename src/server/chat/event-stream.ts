@@ -172,7 +172,9 @@ export class EventStream {
 /** For the answer to a call of a model of this kind. */
 export function streamFor({ dialect, showsUsage, copies }: Ask, kind: ModelKind): EventStream {
   const longest = kind === 'image' ? LONGEST_PICTURE : dialect.longestEvent;
-  return new EventStream(dialect, dialect.asksForUsage && !showsUsage, copies, longest);
+  // Of pictures only one is streamed, whatever was asked for.
+  const ends = dialect.bounds.length > 0 ? copies : 1;
+  return new EventStream(dialect, dialect.asksForUsage && !showsUsage, ends, longest);
 }
 
 /** Index behind the last blank line (HTML standard, 9.2.6: lines end in LF or CR LF; a lone CR is used by nobody). */
