@@ -113,6 +113,8 @@ forEachDatabase((name, _open, freshUrl) => {
       ['"model":"sandbox-chat","max_tokens":1,"MAX_TOKENS":9', 'MAX_TOKENS'],
       ['"model":"sandbox-chat","n":1,"n":9', 'n'],
       ['"model":"sandbox-chat","\u017fize":"4096x4096"', '\u017fize'],
+      ['"model":"sandbox-chat","messages":[{"role":"user","content":"what is not looked at"}]', 'messages'],
+      ['"model":"sandbox-chat","Messages":[{"role":"user","content":"what is not looked at"}]', 'Messages'],
       ['"model":"sandbox-chat","models":["sandbox-image"]', 'models'],
       ['"model":"sandbox-chat","fallbacks":["sandbox-image"]', 'fallbacks'],
     ] as const) {

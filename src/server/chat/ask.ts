@@ -34,7 +34,16 @@ export function readAsk(dialect: Dialect, bytes: Buffer, value: unknown): Ask {
   const checked = checkOf(dialect.body)(value);
   if ('error' in checked) throw checked.error;
   const body = value as Untrusted & { readonly model: string };
-  assertOnce(bytes, body, ['model', 'stream', ...dialect.bounds, 'n', 'size', 'quality', 'background']);
+  assertOnce(bytes, body, [
+    dialect.question,
+    'model',
+    'stream',
+    ...dialect.bounds,
+    'n',
+    'size',
+    'quality',
+    'background',
+  ]);
   for (const key of OTHER_MODELS)
     if (body[key] !== undefined) throw invalid(`${key} would ask for other models than the one that is paid.`, key);
   const namesMedia = ADDRESS_ENDS.some((end) => bytes.includes(end)) || bytes.includes(ESCAPED_LETTER);

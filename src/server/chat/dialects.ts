@@ -18,6 +18,8 @@ export interface Dialect {
   readonly hasCopies: boolean;
   /** Usage of a stream must be asked for with `stream_options`, and arrives in an event of its own. */
   readonly asksForUsage: boolean;
+  /** The member that holds the question. */
+  readonly question: string;
   /** The member every whole answer has; one without is no answer. */
   readonly yields: string;
   /** How many answers an event ends; a stream that ends fewer than were asked for, and has no `[DONE]`, was cut. */
@@ -78,6 +80,7 @@ export const CHAT: Dialect = {
   usualBound: 4_096,
   hasCopies: true,
   asksForUsage: true,
+  question: 'messages',
   yields: 'choices',
   endsIn: ({ choices }) => list(choices).filter((choice) => text(asObject(choice)?.finish_reason) !== '').length,
   longestEvent: LONGEST_TEXT,
@@ -94,6 +97,7 @@ export const RESPONSES: Dialect = {
   usualBound: 4_096,
   hasCopies: false,
   asksForUsage: false,
+  question: 'input',
   yields: 'output',
   endsIn: ({ type }) => Number(/^response\.(completed|incomplete|failed)$/.test(text(type))),
   longestEvent: LONGEST_PICTURE,
@@ -119,6 +123,7 @@ export const EMBEDDINGS: Dialect = {
   usualBound: 0,
   hasCopies: false,
   asksForUsage: false,
+  question: 'input',
   yields: 'data',
   endsIn: () => 0,
   longestEvent: LONGEST_TEXT,
@@ -131,6 +136,7 @@ export const IMAGES: Dialect = {
   ...EMBEDDINGS,
   path: '/v1/images/generations',
   body: lines.imageGenerations.body,
+  question: 'prompt',
   // A large picture of the models that are paid by tokens.
   usualBound: 4_096,
   hasCopies: true,
