@@ -29,6 +29,8 @@ const { values } = parseArgs({
     cuts: { type: 'string', default: '5000' },
     /** Mutated bodies for each kind of submit. */
     junk: { type: 'string', default: '2000' },
+    /** Requests made up for each endpoint. */
+    fuzz: { type: 'string', default: '1000' },
     /** Another seed makes other junk and another soup; a failing one is told by the test. */
     seed: { type: 'string', default: String(Date.now()) },
   },
@@ -44,6 +46,7 @@ const strength = {
   CUTS: values.cuts,
   HISTORIES: values.histories,
   JUNK_RUNS: values.junk,
+  FUZZ_RUNS: values.fuzz,
   JUNK_SEED: values.seed,
   TEST_PATIENCE: '100',
 };

@@ -28,6 +28,10 @@ export class Operator {
     return this.#id;
   }
 
+  get headers(): Record<string, string> {
+    return { cookie: this.#cookie, 'service-api-user': String(this.#id) };
+  }
+
   /** Calls a management address and answers its `data`; a failure fails the test. */
   async call<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
     const answer = await this.ask<T>(method, path, body);
@@ -43,8 +47,7 @@ export class Operator {
     const response = await fetch(`${this.baseUrl}${path}`, {
       method,
       headers: {
-        cookie: this.#cookie,
-        'service-api-user': String(this.#id),
+        ...this.headers,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -7,33 +7,11 @@ import { checkBooks } from '../../src/server/quota/books-store.ts';
 import { forEachDatabase } from '../databases.ts';
 import { ROOT } from '../operator.ts';
 import { type Running, startRunning } from '../running.ts';
+import { assertFailure } from './assert-failure.ts';
 import { JUNK_BODIES, JUNK_TEXTS, JUNK_VALUES } from './values.ts';
 
 /** Answers that go on for as long as somebody listens. */
 const STREAMS = new Set(['/api/notifications/stream']);
-
-/** A failure says what is wrong, in the form of its address, and nothing of our insides. */
-function assertFailure({ envelope, method, path }: Endpoint, status: number, text: string, sent: string): void {
-  const where = `${method} ${path} after ${sent}: ${status} ${text.slice(0, 300)}`;
-  assert.ok(status < 500, where);
-  assert.doesNotMatch(
-    text,
-    /\bat .*\.(ts|js):\d+|node_modules|SQLITE_|sqlite3|syntax error at or near|TypeError/,
-    where,
-  );
-  if (status < 400 || envelope === 'page') return;
-  const body = JSON.parse(text) as Record<string, unknown>;
-  const said = {
-    api: () => body.success === false && typeof body.message === 'string' && body.message !== '',
-    device: () => body.success === false && typeof body.error === 'string',
-    oauth: () => typeof body.error === 'string',
-    video: () => typeof body.code === 'string' && typeof body.message === 'string',
-    // A task that is not there has the short form at these addresses.
-    'openai-video': () => typeof body.code === 'string' && (typeof body.error === 'object' || body.data === null),
-    model: () => typeof (body.error as { message?: unknown } | undefined)?.message === 'string',
-  }[envelope];
-  assert.ok(said(), where);
-}
 
 const propertiesOf = (schema: TSchema | undefined): string[] =>
   Object.keys((schema as { properties?: object } | undefined)?.properties ?? {});
