@@ -241,6 +241,13 @@ export const playVideo = endpoint({
   }),
 });
 
+const Model = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('model'),
+  created: Type.Integer(),
+  owned_by: Type.String(),
+});
+
 export const listModels = endpoint({
   method: 'GET',
   tag: 'models',
@@ -248,15 +255,15 @@ export const listModels = endpoint({
   path: '/v1/models',
   summary: 'Models this token may call',
   envelope: 'model',
-  answer: Type.Object({
-    object: Type.Literal('list'),
-    data: Type.Array(
-      Type.Object({
-        id: Type.String(),
-        object: Type.Literal('model'),
-        created: Type.Integer(),
-        owned_by: Type.String(),
-      }),
-    ),
-  }),
+  answer: Type.Object({ object: Type.Literal('list'), data: Type.Array(Model) }),
+});
+export const getModel = endpoint({
+  method: 'GET',
+  tag: 'models',
+  policy: 'model',
+  path: '/v1/models/:model',
+  summary: 'One model this token may call',
+  envelope: 'model',
+  params: Type.Object({ model: Type.String({ minLength: 1, maxLength: 200 }) }),
+  answer: Model,
 });

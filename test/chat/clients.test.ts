@@ -30,14 +30,16 @@ test('openai: whole, streamed, models, embeddings, responses', async () => {
   for await (const chunk of await openai.chat.completions.create({ ...said('[chunks=4]'), stream: true }))
     text += chunk.choices[0]?.delta.content ?? '';
   assert.equal(text, 'the light of day');
-  const names = (await openai.models.list()).data.map(({ id }) => id);
-  assert.ok(names.includes('sandbox-chat'));
+  const listed = (await openai.models.list()).data.find(({ id }) => id === 'sandbox-chat');
+  assert.ok(listed !== undefined);
   const vectors = await openai.embeddings.create({
     model: 'sandbox-embedding',
     input: ['a', 'b'],
     encoding_format: 'float',
   });
   assert.equal(vectors.data.length, 2);
+  assert.deepEqual(await openai.models.retrieve('sandbox-chat'), listed);
+  await assert.rejects(openai.models.retrieve('no-such-model'), { status: 404, code: 'model_not_found' });
   const response = await openai.responses.create({ model: 'sandbox-chat', input: '[chunks=2]' });
   assert.equal(response.output_text, 'the light');
   let heard = '';

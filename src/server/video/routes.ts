@@ -120,24 +120,26 @@ export function addVideoRoutes(routes: Routes, parts: VideoRouteParts): void {
     return unified(await own(caller, body.task_id));
   });
 
-  routes.add(lines.listModels, async ({ caller }) => {
+  const callable = async (caller: ModelCaller) => {
     const permitted = await parts.allowances.permittedModels(caller.userId);
     const models = await parts.channels.listModels();
-    return {
-      object: 'list' as const,
-      data: models
-        .filter(
-          ({ id }) =>
-            (caller.models.length === 0 || caller.models.includes(id)) &&
-            (permitted === undefined || permitted.has(id)),
-        )
-        .map(({ id, vendor, createdAt }) => ({
-          id,
-          object: 'model' as const,
-          created: Math.floor(createdAt / 1000),
-          owned_by: vendor,
-        })),
-    };
+    return models
+      .filter(
+        ({ id }) =>
+          (caller.models.length === 0 || caller.models.includes(id)) && (permitted === undefined || permitted.has(id)),
+      )
+      .map(({ id, vendor, createdAt }) => ({
+        id,
+        object: 'model' as const,
+        created: Math.floor(createdAt / 1000),
+        owned_by: vendor,
+      }));
+  };
+  routes.add(lines.listModels, async ({ caller }) => ({ object: 'list' as const, data: await callable(caller) }));
+  routes.add(lines.getModel, async ({ caller, params }) => {
+    const found = (await callable(caller)).find(({ id }) => id === params.model);
+    if (found === undefined) throw new AppError('model_not_found', { params: { model: params.model }, param: 'model' });
+    return found;
   });
 }
 
