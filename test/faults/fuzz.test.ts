@@ -87,7 +87,8 @@ describe(`R12: requests made up from every endpoint's own schemas (seed ${SEED})
             assertFailure(line, response.status, text, `${search} ${JSON.stringify(body)?.slice(0, 600)}`);
         }
       }
-      assert.ok(taken > running.app.http.routes.endpoints.length, `${taken} were taken`);
+      const sent = RUNS * running.app.http.routes.endpoints.length;
+      assert.ok(taken > sent / 8, `${taken} of ${sent} were taken`);
     });
 
     it('and leave the books right and the service well', async () => {
