@@ -8,8 +8,7 @@ import { tryParse, type Usage, usageOf } from './usage.ts';
 /** No upstream's stream is near it. */
 const MAX_STREAM_BYTES = 64 * 1024 * 1024;
 /** Raw events kept for counting; older ones are reduced to their text. */
-const KEPT_BYTES = 4 * 1024;
-const FIRST_BYTES = 2 * 1024;
+const KEPT_BYTES = 2 * 1024;
 const LF = 0x0a;
 /** Not `"usage":null`, which some write into every event once usage was asked for. */
 const USAGE = ['"usage":{', '"usage": {'] as const;
@@ -28,7 +27,7 @@ export class EventStream {
   #rest: Buffer[] = [];
   #restLength = 0;
   #total = 0;
-  #kept = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  #kept = Buffer.allocUnsafeSlow(KEPT_BYTES);
   #length = 0;
   #text: string[] = [];
   #usage: Usage | undefined;
