@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Sandbox, startSandbox } from '../../src/sandbox/kit.ts';
 import { SIMULATORS } from '../../src/sandbox/simulators.ts';
+import { LOOKS_AT_ONCE } from '../../src/server/video/synchronizer.ts';
 import { forEachDatabase } from '../databases.ts';
 import { model } from '../operator.ts';
 import { assertBooks, lookInto } from './books.ts';
@@ -145,8 +146,9 @@ forEachDatabase((name, _open, freshUrl) => {
         await until(() => looks().size === CROWD, 'the other has looked at all of them');
         process.kill(sleeper.pid, 'SIGCONT');
         await pause(3_000);
+        // What was on its way to the vendor when the process stopped cannot be called back; all others waited for their turn.
         const often = [...looks()].filter(([, { length }]) => length > 1);
-        assert.equal(often.length, 0, `${often.length} of ${CROWD} were looked at again`);
+        assert.ok(often.length <= LOOKS_AT_ONCE, `${often.length} of ${CROWD} were looked at again`);
       } finally {
         await stop();
       }

@@ -9,7 +9,7 @@ export interface SynchronizerParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly periodMs: number;
-  /** Looks under way at once per channel; default 96. */
+  /** Looks under way at once per channel; default `LOOKS_AT_ONCE`. */
   readonly perChannel?: number;
 }
 
@@ -21,6 +21,8 @@ interface Lane {
   restsUntil: number;
 }
 
+/** Per channel; the others wait for their turn. */
+export const LOOKS_AT_ONCE = 96;
 const CLAIM = 500;
 /** Claimed and not yet looked at; more is not claimed, so that other processes can. */
 const MAX_WAITING = 2_000;
@@ -119,7 +121,7 @@ export class Synchronizer {
   }
 
   #drain(lane: Lane): void {
-    const { clock, looks, perChannel = 96 } = this.#parts;
+    const { clock, looks, perChannel = LOOKS_AT_ONCE } = this.#parts;
     while (lane.running < perChannel) {
       const task = lane.waiting.shift();
       if (task === undefined) return;
