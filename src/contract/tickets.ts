@@ -21,6 +21,7 @@ const Category = Type.String({ maxLength: 64, description: 'Any word; empty: non
 const TaskId = Type.String({ maxLength: 200, description: 'A video of the account it is about; empty: none.' });
 const SeenReplies = Type.Integer({
   minimum: 0,
+  maximum: MOST_REPLIES,
   description: '`reply_count` as last read: refused when somebody has replied since.',
 });
 

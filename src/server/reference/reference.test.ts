@@ -29,6 +29,13 @@ describe('the API reference', () => {
     assert.ok(document.paths['/v1/videos/{task_id}/content']);
   });
 
+  test('bounds every number a request may hold: a database takes no 1e308', () => {
+    const unbounded = running.app.http.routes.endpoints.flatMap(({ method, path, body, query }) =>
+      [body, query].flatMap((schema) => numbersIn(schema)).map((at) => `${method} ${path} ${at}`),
+    );
+    assert.deepEqual(unbounded, []);
+  });
+
   test('is a page that loads nothing from anywhere and runs no script', async () => {
     const { headers, text } = await read('/docs');
     assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/);
@@ -41,3 +48,12 @@ describe('the API reference', () => {
     assert.match((await read('/llms.txt')).text, /docs\.md/);
   });
 });
+
+/** Members of a schema that take numbers of any size; a constant is no such number. */
+function numbersIn(schema: unknown, at = ''): string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const { type, maximum, const: constant } = schema as Record<string, unknown>;
+  const isNumber = type === 'integer' || type === 'number';
+  const own = isNumber && maximum === undefined && constant === undefined ? [at] : [];
+  return [...own, ...Object.entries(schema).flatMap(([name, inner]) => numbersIn(inner, `${at}/${name}`))];
+}
