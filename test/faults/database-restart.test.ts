@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { PRICE, question } from '../chat/service.ts';
+import { question } from '../chat/service.ts';
 import { forEachDatabase } from '../databases.ts';
 import { idOf, startVideoService, type VideoService } from '../flows/video-service.ts';
 import { type PostgresServer, startPostgres } from '../postgres.ts';
 import { assertBooks, lookInto } from './books.ts';
-import { untilAllEnded } from './money-path.ts';
+import { addChat, untilAllEnded } from './money-path.ts';
 
 /** The script that hammers for releases sets more. */
 const ROUNDS = Number(process.env.RESTART_ROUNDS ?? '2');
@@ -29,14 +29,7 @@ forEachDatabase((name) => {
     before(async () => {
       server = await startPostgres();
       service = await startVideoService(server.url, { env: { AMBIGUOUS_SUBMIT_TTL_SECONDS: '3' } }, DOORS);
-      const { operator } = service;
-      await operator.call('POST', '/api/admin/models', {
-        id: 'sandbox-chat',
-        vendor: 'openai',
-        kind: 'chat',
-        price: PRICE,
-      });
-      await service.addChannel('openai', ['sandbox-chat']);
+      await addChat(service);
     });
     after(async () => {
       await service?.stop();

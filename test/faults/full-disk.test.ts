@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { sql } from 'kysely';
-import { PRICE, question } from '../chat/service.ts';
+import { question } from '../chat/service.ts';
 import { forEachDatabase } from '../databases.ts';
 import { idOf, startVideoService, type VideoService } from '../flows/video-service.ts';
 import { assertBooks } from './books.ts';
-import { untilAllEnded } from './money-path.ts';
+import { addChat, untilAllEnded } from './money-path.ts';
 
 const MODEL = 'kling-v1-6';
 
@@ -18,14 +18,7 @@ forEachDatabase((name, _open, freshUrl) => {
     before(async () => {
       const options = { env: { AMBIGUOUS_SUBMIT_TTL_SECONDS: '2' } };
       service = await startVideoService(await freshUrl(), options, [{ name: 'kling', letter: 'A', model: MODEL }]);
-      const { operator } = service;
-      await operator.call('POST', '/api/admin/models', {
-        id: 'sandbox-chat',
-        vendor: 'openai',
-        kind: 'chat',
-        price: PRICE,
-      });
-      await service.addChannel('openai', ['sandbox-chat']);
+      await addChat(service);
     });
     after(() => service.stop());
 

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Sandbox } from '../../src/sandbox/kit.ts';
 import type { FaultPoint } from '../../src/server/video/submit.ts';
+import { PRICE } from '../chat/service.ts';
 import { model, Operator } from '../operator.ts';
+import type { Running } from '../running.ts';
 import type { lookInto } from './books.ts';
 
 /** Every named point of the money path. */
@@ -89,4 +91,11 @@ export function assertOneJobEach(sandbox: Sandbox, label: string): string[] {
     assert.equal(new Set(prompts).size, prompts.length, `${vendor} was asked once for each task`);
     return prompts;
   });
+}
+
+/** Puts the simulated chat model beside the videos of a service. */
+export async function addChat({ operator, addChannel }: Pick<Running, 'operator' | 'addChannel'>): Promise<void> {
+  const model = { id: 'sandbox-chat', vendor: 'openai', kind: 'chat', price: PRICE };
+  await operator.call('POST', '/api/admin/models', model);
+  await addChannel('openai', ['sandbox-chat']);
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { PRICE, question } from '../chat/service.ts';
+import { question } from '../chat/service.ts';
 import { forEachDatabase } from '../databases.ts';
 import { CLI } from '../device-auth/service.ts';
 import { startVideoService, type VideoService } from '../flows/video-service.ts';
 import { assertBooks } from './books.ts';
-import { untilAllEnded, VIDEO_MODELS } from './money-path.ts';
+import { addChat, untilAllEnded, VIDEO_MODELS } from './money-path.ts';
 
 const EACH = 25;
 const DOORS = [{ name: 'kling', letter: 'A', model: VIDEO_MODELS.kling }] as const;
@@ -16,14 +16,7 @@ forEachDatabase((name, _open, freshUrl) => {
   let service: VideoService;
   before(async () => {
     service = await startVideoService(await freshUrl(), { env: { DATABASE_POOL: '1' } }, DOORS);
-    const { operator } = service;
-    await operator.call('POST', '/api/admin/models', {
-      id: 'sandbox-chat',
-      vendor: 'openai',
-      kind: 'chat',
-      price: PRICE,
-    });
-    await service.addChannel('openai', ['sandbox-chat']);
+    await addChat(service);
   });
   after(() => service.stop());
 
