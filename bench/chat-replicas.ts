@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startPostgres } from '../test/postgres.ts';
 import { startChatService } from './chat-service.ts';
+import { startService } from './child-processes.ts';
 import { startNginx } from './nginx.ts';
-import { startService } from './processes.ts';
-import { postBytes, rawLoad } from './raw-load.ts';
+import { postBytes, rawLoad } from './raw-socket-load.ts';
 
 /**
  * One process on PostgreSQL, then two on the same database: whether the second one helps. Sixteen accounts, as a single one
@@ -63,10 +63,10 @@ async function measure(ports: readonly number[], seconds: number): Promise<numbe
   return results.reduce((sum, { perSecond }) => sum + perSecond, 0);
 }
 
-/** Makes an account with money and answers a key of it. */
+/** Creates an account with a balance and returns an API key of it. */
 async function keyOf(username: string): Promise<string> {
   const password = 'bench-password-1';
-  await first.operator.call('POST', '/api/admin/users', { username, password, quota: 1_000_000_000_000 });
+  await first.operator.requestData('POST', '/api/admin/users', { username, password, quota: 1_000_000_000_000 });
   const post = (path: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
     fetch(`${first.origin}${path}`, {
       method: 'POST',

@@ -1,10 +1,10 @@
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startChatService } from './chat-service.ts';
-import { cpuSeconds, memoryMb } from './load.ts';
+import { type Process, startScript } from './child-processes.ts';
+import { cpuSeconds, memoryMb } from './http-load.ts';
 import { startNginxProxy } from './nginx.ts';
-import { type Process, startScript } from './processes.ts';
-import { postBytes } from './raw-load.ts';
+import { postBytes } from './raw-socket-load.ts';
 import { portkeyHeaders, startPortkey } from './rivals/portkey.ts';
 
 /**
@@ -76,7 +76,7 @@ try {
   await Promise.all(subjects.map(({ process }) => process.stop()));
 }
 
-/** Opens so many streams, evenly over a time, and hears them all to their end. */
+/** Opens this many streams, evenly over a time, and reads them all to their end. */
 async function listen(port: number, bytes: Buffer, streams: number, rampMs: number) {
   const firstMs: number[] = [];
   let wrong = 0;

@@ -1,14 +1,14 @@
 import { startChatService } from './chat-service.ts';
-import { cpuSeconds, memoryMb } from './load.ts';
+import { type Process, startScript } from './child-processes.ts';
+import { cpuSeconds, memoryMb } from './http-load.ts';
 import { startNginx, startNginxProxy } from './nginx.ts';
-import { type Process, startScript } from './processes.ts';
-import { postBytes, type RawLoadResult, rawLoad } from './raw-load.ts';
+import { postBytes, type RawLoadResult, rawLoad } from './raw-socket-load.ts';
 import { portkeyHeaders, startPortkey } from './rivals/portkey.ts';
 
 /**
  * A chat completion of about 600 bytes through us and through others, side by side in one run: key check, durable
  * reservation, settlement and usage record with us (SQLite, synchronous=FULL), nothing of it with the others. The upstream is
- * nginx, which answers at once.
+ * nginx, which responds at once.
  *
  * Repeat with `cd bench && npm ci && cd .. && node bench/chat.ts`; needs nginx. `SECONDS` and `ROUNDS` change the length.
  */

@@ -2,16 +2,16 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CLI_CLIENT } from '../src/contract/cli-client.ts';
 import { newUserCode } from '../src/server/device-auth/user-code.ts';
-import { openDatabase } from '../src/server/platform/db/database.ts';
+import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { hashToken, randomText } from '../src/server/platform/secrets.ts';
 import type { Tables } from '../src/server/tables.ts';
-import { cpuSeconds, type LoadResult, load } from './load.ts';
-import { type Process, startScript, startService } from './processes.ts';
+import { type Process, startScript, startService } from './child-processes.ts';
+import { cpuSeconds, type LoadResult, load } from './http-load.ts';
 
 /**
  * Device codes and polls of pending ones, beside npm oidc-provider (memory adapter) and better-auth's device plugin on
  * SQLite: `cd bench && npm ci && cd .. && node bench/device-auth.ts [--seconds 5] [--connections 64]`. Ours is on SQLite
- * with synchronous=FULL, each code durable before it is answered. One process each, one after another.
+ * with synchronous=FULL, each code durable before the response is sent. One process each, one after another.
  */
 const { values } = parseArgs({
   options: { seconds: { type: 'string', default: '5' }, connections: { type: 'string', default: '64' } },
@@ -57,7 +57,12 @@ const script = (name: string) => () => startScript(new URL(`rivals/${name}.ts`, 
 const rivals: readonly Rival[] = [
   {
     name: 'reelgate',
-    start: () => startService(3917, { DEVICE_CODES_PER_ADDRESS: '1000000000', DEVICE_CODES_PER_CLIENT: '1000000000' }),
+    start: () =>
+      startService(3917, {
+        DEVICE_CODES_PER_ADDRESS: '1000000000',
+        DEVICE_LIVE_CODES_PER_ADDRESS: '1000000000',
+        DEVICE_CODES_PER_CLIENT: '1000000000',
+      }),
     code: () => json('/api/auth/device/code', { client_id: client.client_id }),
     poll: (device_code) => json('/api/auth/device/token', { device_code, ...client }),
   },
@@ -123,6 +128,7 @@ async function addPending(folder: string): Promise<void> {
       client_name: 'Bench',
       device_id: randomText(20),
       address: '192.0.2.1',
+      network: '192.0.2.1',
       user_agent: 'bench',
       status: 'pending' as const,
       created_at: now,

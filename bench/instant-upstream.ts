@@ -1,17 +1,17 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A Sora-style upstream that accepts everything at once and finishes nothing; `LATENCY_MS` delays every answer. */
+/** A Sora-style upstream that accepts everything at once and finishes nothing; `LATENCY_MS` delays every response. */
 const latencyMs = Number(process.env.LATENCY_MS ?? '0');
 const FILE = Buffer.alloc(Number(process.env.FILE_BYTES ?? '0'), 1);
 let count = 0;
-let looks = 0;
+let polls = 0;
 
 const server = createServer((request, response) => {
   request.resume();
   request.once('end', () => {
     if (request.url === '/count') {
-      response.end(String(looks));
+      response.end(String(polls));
       return;
     }
     if (request.url?.endsWith('/content') === true) {
@@ -20,7 +20,7 @@ const server = createServer((request, response) => {
       return;
     }
     if (request.method === 'POST') count += 1;
-    else looks += 1;
+    else polls += 1;
     const made = `video_${process.pid}_${count.toString(36)}`;
     const id = request.method === 'POST' ? made : (request.url?.split('/').at(-1) ?? '');
     const done = process.env.DONE === '1' && request.method === 'GET';

@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { connect } from 'node:tls';
 import { startRealMail } from '../scripts/mail-server.ts';
-import { type LoadResult, load } from './load.ts';
-import { startService } from './processes.ts';
+import { startService } from './child-processes.ts';
+import { type LoadResult, load } from './http-load.ts';
 
 /**
- * Mail programs logging in one after the other at a real Dovecot that reads the service's database, while people use the
+ * Mail programs logging in one after the other at a real Dovecot that reads the service's database, while users call the
  * service. The same logins at a Dovecot that reads a copy show what the machine's cores cost and what the shared database.
  * As root, with Debian's Dovecot and Postfix.
  */
@@ -41,7 +41,7 @@ function logIn(port: number, ca: string, { email, app_password }: Login): Promis
   });
 }
 
-/** Logs in so often, one after the other; answers how long it took. */
+/** Logs in `LOGINS` times, one after the other; returns how long it took. */
 async function storm(server: { readonly ports: { readonly imap: number }; readonly ca: string }, login: Login) {
   const startedAt = performance.now();
   for (let count = 0; count < LOGINS; count += 1) await logIn(server.ports.imap, server.ca, login);
@@ -71,12 +71,12 @@ database.exec('pragma busy_timeout = 5000');
 database
   .prepare("insert into bindings (user_id, kind, value, created_at) values (?, 'phone', '+15550001', 0)")
   .run(operator.id);
-await operator.call('POST', '/api/user/mailbox/apply', { local_part: 'storm' });
-const login = await operator.call<Login>('POST', '/api/user/mailbox/app-password');
+await operator.requestData('POST', '/api/user/mailbox/apply', { local_part: 'storm' });
+const login = await operator.requestData<Login>('POST', '/api/user/mailbox/app-password');
 database.prepare('vacuum into ?').run(copy);
 database.close();
 const theirs = await startRealMail({ domain: DOMAIN, database: { kind: 'sqlite', file: copy } });
-const { access_token } = await operator.call<{ access_token: string }>('POST', '/api/user/token');
+const { access_token } = await operator.requestData<{ access_token: string }>('POST', '/api/user/token');
 
 try {
   /** Reading one's mailbox password: decrypts it, and writes a line of the audit log durably. */

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Process } from './processes.ts';
+import type { Process } from './child-processes.ts';
 
 export const hasNginx = (): boolean => spawnSync('nginx', ['-v']).status === 0;
 

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../test/postgres.ts';
-import { Listening } from './listening.ts';
-import { load, memoryMb } from './load.ts';
-import { type Service, startService } from './processes.ts';
+import { type Service, startService } from './child-processes.ts';
+import { load, memoryMb } from './http-load.ts';
 import { type Listener, seedNotifications } from './seed-notifications.ts';
+import { StreamListener } from './stream-listener.ts';
 
 /**
  * The notification center with a crowd: `node bench/notifications.ts [--database postgres] [--accounts 1000000]
@@ -53,11 +53,11 @@ try {
 }
 
 async function announce(title: string): Promise<void> {
-  await service.operator.call('POST', '/api/admin/announcements', { title, content: 'Tonight at ten.' });
+  await service.operator.requestData('POST', '/api/admin/announcements', { title, content: 'Tonight at ten.' });
 }
 
 async function measureAnnouncements({ operator }: Service): Promise<void> {
-  const count = async () => (await operator.ask('GET', '/api/admin/announcements')).total ?? 0;
+  const count = async () => (await operator.request('GET', '/api/admin/announcements')).total ?? 0;
   const before = await count();
   const times: number[] = [];
   for (let index = 0; index < 50; index += 1) {
@@ -70,7 +70,7 @@ async function measureAnnouncements({ operator }: Service): Promise<void> {
 }
 
 async function measureReading({ operator, origin }: Service): Promise<void> {
-  const { access_token } = await operator.call<{ access_token: string }>('POST', '/api/user/token');
+  const { access_token } = await operator.requestData<{ access_token: string }>('POST', '/api/user/token');
   const headers = { authorization: `Bearer ${access_token}`, 'service-api-user': String(operator.id) };
   const paths = {
     list: '/api/notifications/',
@@ -91,20 +91,20 @@ async function measureReading({ operator, origin }: Service): Promise<void> {
 async function measureStreams({ pid, origin }: Service, from: readonly Listener[]): Promise<void> {
   const port = Number(new URL(origin).port);
   const before = memoryMb(pid);
-  const open: Listening[] = [];
+  const open: StreamListener[] = [];
   const startedAt = performance.now();
   for (let start = 0; start < from.length; start += 100) {
-    const batch = from.slice(start, start + 100).map((listener) => new Listening(port, listener));
+    const batch = from.slice(start, start + 100).map((listener) => new StreamListener(port, listener));
     open.push(...batch);
-    await Promise.all(batch.map((stream) => stream.heard('event: unread')));
+    await Promise.all(batch.map((stream) => stream.received('event: unread')));
   }
   const seconds = (performance.now() - startedAt) / 1000;
   print(
     `${open.length} streams opened in ${seconds.toFixed(1)} s; memory ${before} MB before, ${memoryMb(pid)} MB after`,
   );
-  // Two rounds of beats, in which each stream is asked whether it may still read.
+  // Two rounds of beats, in which the authorization of each stream is checked again.
   let most = 0;
-  for (let looks = 0; looks < 45; looks += 1) {
+  for (let attempts = 0; attempts < 45; attempts += 1) {
     await pause(1_000);
     most = Math.max(most, memoryMb(pid));
   }
@@ -112,7 +112,7 @@ async function measureStreams({ pid, origin }: Service, from: readonly Listener[
   for (let round = 0; round < 5; round += 1) {
     const all = Promise.all(
       open.map(async (stream) => {
-        await stream.heard(`To all ${round}`);
+        await stream.received(`To all ${round}`);
         return performance.now();
       }),
     );

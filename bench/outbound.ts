@@ -1,5 +1,5 @@
 /**
- * What the door out costs over undici's bare dispatch: CPU time of the calling process per request of about 600 bytes,
+ * What the outbound client costs over undici's bare dispatch: CPU time of the calling process per request of about 600 bytes,
  * 64 at a time, against a server in a process of its own on loopback. Repeat with `node bench/outbound.ts [requests]`.
  */
 import { fork } from 'node:child_process';
@@ -8,7 +8,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import process, { argv, cpuUsage } from 'node:process';
 import { Agent, request } from 'undici';
-import { openOutbound } from '../src/server/platform/outbound/door.ts';
+import { openOutbound } from '../src/server/platform/outbound/client.ts';
 
 const ANSWER = JSON.stringify({
   id: 'chatcmpl-1',
@@ -37,7 +37,7 @@ async function measure(requests: number): Promise<void> {
   const origin = `http://127.0.0.1:${port}`;
   const url = `${origin}/v1/chat/completions`;
   const agent = new Agent({ pipelining: 1 });
-  const door = openOutbound();
+  const client = openOutbound();
   const order = { method: 'POST', url, headers: HEADERS, body: BODY, private: true } as const;
 
   const subjects: { readonly [name: string]: () => Promise<unknown> } = {
@@ -55,11 +55,11 @@ async function measure(requests: number): Promise<void> {
           },
         );
       }),
-    'door.json': () => door.json(order),
-    'door.stream': () =>
+    'client.json': () => client.requestJson(order),
+    'client.stream': () =>
       new Promise((resolve, reject) => {
         let size = 0;
-        door.stream(order, {
+        client.stream(order, {
           head() {},
           chunk(bytes) {
             size += bytes.length;
@@ -68,7 +68,7 @@ async function measure(requests: number): Promise<void> {
           fail: reject,
         });
       }),
-    'door.configured': async () => (await door.configured(order)).body.resume().toArray(),
+    'client.configured': async () => (await client.request(order)).body.resume().toArray(),
     'undici.request + json()': async () =>
       (await request(url, { dispatcher: agent, method: 'POST', headers: HEADERS, body: BODY })).body.json(),
   };
@@ -84,7 +84,7 @@ async function measure(requests: number): Promise<void> {
     const sorted = values.toSorted((a, b) => a - b);
     console.log(`${name.padEnd(28)} ${sorted[Math.floor(sorted.length / 2)]?.toFixed(1)} µs CPU a request`);
   }
-  await door.close();
+  await client.close();
   await agent.close();
   server.kill();
 }

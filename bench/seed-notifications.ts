@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
-import { openDatabase } from '../src/server/platform/db/database.ts';
 import type { DialectName } from '../src/server/platform/db/dialect.ts';
+import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { hashToken, randomToken } from '../src/server/platform/secrets.ts';
 import type { Tables } from '../src/server/tables.ts';
 

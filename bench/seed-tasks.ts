@@ -1,4 +1,4 @@
-import { openDatabase } from '../src/server/platform/db/database.ts';
+import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { Tables } from '../src/server/tables.ts';
 
 export interface SeedTasks {

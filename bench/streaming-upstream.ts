@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Speaks a chat completion in `CHUNKS` numbered events of about 150 bytes, `GAP_MS` apart. Prints `listening PORT`. */
+/** Streams a chat completion in `CHUNKS` numbered events of about 150 bytes, `GAP_MS` apart. Prints `listening PORT`. */
 const chunks = Number(process.env.CHUNKS ?? '50');
 const gapMs = Number(process.env.GAP_MS ?? '100');
 const event = (choices: readonly unknown[], more: object = {}): string =>

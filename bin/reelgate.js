@@ -17,8 +17,15 @@ const PINNED = {
 const [major, minor] = process.versions.node.split('.').map(Number);
 const isNewEnough = major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1]);
 
+/** Commands that are programs of their own; every other one belongs to the command line. */
+const PROGRAMS = {
+  serve: () => import('./server.js'),
+  quickstart: () => import('../scripts/quickstart.ts'),
+};
+
 if (isNewEnough) {
-  await import('../src/cli/main.ts');
+  const program = Object.hasOwn(PROGRAMS, process.argv[2] ?? '') ? PROGRAMS[process.argv[2]] : undefined;
+  await (program ?? (() => import('../src/cli/main.ts')))();
 } else {
   const pinned = findPinned();
   if (pinned === undefined) {

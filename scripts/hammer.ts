@@ -2,15 +2,17 @@
  * `npm run hammer`: the tests of faults at the strength a release wants. `npm run hammer -- --rounds 1000` kills more often.
  *
  * - kills: the service in a process of its own is ended by SIGKILL at a named point of the money path and started again;
- *   device sign-ins likewise, amid their answers; at each point a process is stopped until another has taken its work over
- * - restarts: PostgreSQL goes away under work and comes back
- * - soup: every third call to an upstream fails in a way of its own, and the database with it
+ *   device sign-ins likewise, while responding; at each point a process is also paused until another has taken over its work
+ * - restarts: PostgreSQL is stopped under load and started again; two processes behind HAProxy and nginx are restarted in
+ *   turn until so many requests were sent, of which none may fail; databases freeze, fall silent and fail over
+ * - soup: every third call to an upstream fails, in different ways, and database calls fail as well
  * - races: many at once, over one process and over two
  * - junk and cuts: bodies that callers get wrong, streams that break off anywhere
+ * - image: the container image is built and run read-only (scripts/try-image.ts), where buildah and mmdebstrap are installed
  *
  * After each, what is in the database is counted: no task and no refund lost, none doubled.
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -19,19 +21,23 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '200' },
     restarts: { type: 'string', default: '30' },
-    /** Videos in the soup, on each database. */
+    /** Requests sent while processes are restarted behind load balancers. */
+    rolling: { type: 'string', default: '20000' },
+    /** Kills of a process that reports and delivers events, on each database. */
+    events: { type: 'string', default: '1500' },
+    /** Videos of the `soup` test (random upstream and database failures), on each database. */
     soup: { type: 'string', default: '600' },
     /** Rounds of each race. */
     races: { type: 'string', default: '200' },
-    /** Orders in which a task's news arrives. */
+    /** Orders in which the events of a task arrive. */
     histories: { type: 'string', default: '5000' },
     /** Streams cut. */
     cuts: { type: 'string', default: '5000' },
     /** Mutated bodies for each kind of submit. */
     junk: { type: 'string', default: '2000' },
-    /** Requests made up for each endpoint. */
-    fuzz: { type: 'string', default: '1000' },
-    /** Another seed makes other junk and another soup; a failing one is told by the test. */
+    /** Made-up requests over all endpoints, on each database; `npm run fuzz` sends millions. */
+    fuzz: { type: 'string', default: '100000' },
+    /** Seed of the random data for `junk` and `soup`; a failing test prints its seed. */
     seed: { type: 'string', default: String(Date.now()) },
   },
 });
@@ -39,15 +45,19 @@ const strength = {
   KILL_ROUNDS: values.rounds,
   DEVICE_KILL_ROUNDS: String(Math.ceil(Number(values.rounds) / 10)),
   FREEZE_ALL: '1',
+  EVENT_KILLS: values.events,
   RESTART_ROUNDS: values.restarts,
-  SOUP_TASKS: values.soup,
-  SOUP_SEED: values.seed,
+  ROLLING_REQUESTS: values.rolling,
+  OUTAGES_ALL: '1',
+  RANDOM_FAULT_TASKS: values.soup,
+  RANDOM_FAULT_SEED: values.seed,
   RACE_ROUNDS: values.races,
   CUTS: values.cuts,
   HISTORIES: values.histories,
-  JUNK_RUNS: values.junk,
-  FUZZ_RUNS: values.fuzz,
-  JUNK_SEED: values.seed,
+  INVALID_SUBMIT_RUNS: values.junk,
+  FUZZ_REQUESTS: values.fuzz,
+  FUZZ_SEED: values.seed,
+  INVALID_SUBMIT_SEED: values.seed,
   TEST_PATIENCE: '100',
 };
 console.log(
@@ -55,9 +65,29 @@ console.log(
     .map(([name, value]) => `${name}=${value}`)
     .join(' '),
 );
-const child = spawn(process.execPath, [join(import.meta.dirname, 'test.ts'), 'faults/', 'races', 'cuts', 'histories'], {
-  stdio: 'inherit',
-  env: { ...process.env, ...strength },
-});
+const child = spawn(
+  process.execPath,
+  [
+    join(import.meta.dirname, 'test.ts'),
+    'faults/',
+    'fuzz/',
+    'operations/database-outages',
+    'operations/drain',
+    'races',
+    'cuts',
+    'histories',
+  ],
+  {
+    stdio: 'inherit',
+    env: { ...process.env, ...strength },
+  },
+);
 const [code] = (await once(child, 'exit')) as [number | null];
 process.exitCode = code ?? 1;
+if (
+  spawnSync('buildah', ['--version']).error === undefined &&
+  spawnSync('mmdebstrap', ['--version']).error === undefined
+) {
+  const image = spawnSync(process.execPath, [join(import.meta.dirname, 'try-image.ts')], { stdio: 'inherit' });
+  if (image.status !== 0) process.exitCode = 1;
+}

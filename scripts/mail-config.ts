@@ -1,6 +1,6 @@
 /**
  * Writes the configuration of Dovecot 2.3 and Postfix 3.7 for this service into one folder and says what to do next.
- * docs/mail.md walks through it. Changes nothing outside the folder.
+ * docs/mail-dovecot.md walks through it. Changes nothing outside the folder.
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -13,7 +13,8 @@ import {
   type MailServerLayout,
   socketPaths,
 } from '../src/server/mailbox/backends/mail-server-layout.ts';
-import { ConfigError, loadConfig } from '../src/server/platform/config.ts';
+import { loadConfig } from '../src/server/platform/config.ts';
+import { ConfigError } from '../src/server/platform/setting-readers.ts';
 
 const USAGE = `usage: npm run mail-config -- --root FOLDER --cert FILE --key FILE --auth-group GROUP [options]
   --root FOLDER            where everything of both servers lives, such as /srv/reelgate-mail
@@ -26,6 +27,9 @@ const USAGE = `usage: npm run mail-config -- --root FOLDER --cert FILE --key FIL
   --inside-only            refuse recipients outside MAIL_DOMAIN
 MAIL_DOMAIN, MAIL_HOST, the ports and DATABASE_URL come from the environment and .env, as for the service.`;
 
+/** Debian packages of both servers; docs/mail-dovecot.md names the same. */
+const PACKAGES = 'dovecot-core dovecot-imapd dovecot-pop3d dovecot-lmtpd dovecot-sqlite dovecot-pgsql postfix';
+
 function fail(line: string): never {
   console.error(line);
   process.exit(2);
@@ -34,8 +38,7 @@ function fail(line: string): never {
 /** Dovecot 2.4 has another configuration language. */
 function assertDovecot23(): void {
   const version = dovecotVersion();
-  if (version === undefined)
-    fail('Dovecot is not installed: apt-get install dovecot-core dovecot-imapd dovecot-pop3d dovecot-lmtpd');
+  if (version === undefined) fail(`Dovecot is not installed: apt-get install ${PACKAGES}`);
   if (!version.startsWith('2.3.'))
     fail(`This writes configuration for Dovecot 2.3 and the installed one is ${version}`);
 }

@@ -1,6 +1,6 @@
 /**
  * Runs a real Dovecot and Postfix from one folder on high loopback ports, configured by the same code as production.
- * Needs root and Debian's packages (docs/mail.md). By hand: `node scripts/mail-server.ts /path/to/reelgate.db`.
+ * Needs root and Debian's packages (docs/mail-dovecot.md). By hand: `node scripts/mail-server.ts /path/to/reelgate.db`.
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -30,6 +30,8 @@ import {
 
 export interface RealMailServer {
   readonly ports: { readonly imap: number; readonly pop3: number; readonly smtp: number };
+  /** Where Postfix takes mail for the domain from anybody, as from other servers: SMTP with STARTTLS, no login. */
+  readonly mx: number;
   /** The certificate clients are to trust. */
   readonly ca: string;
   /** MAIL_DOVECOT_AUTH_SOCKET, MAIL_DOVECOT_ADMIN_URL and MAIL_DOVECOT_ADMIN_KEY for this server. */
@@ -133,6 +135,7 @@ export async function startRealMail(options: RealMailOptions): Promise<RealMailS
   await startDovecot();
   return {
     ports: { imap: imaps, pop3: pop3s, smtp: smtps },
+    mx,
     ca: certificate.cert,
     auth,
     adminUrl: `http://127.0.0.1:${doveadm}`,

@@ -1,6 +1,6 @@
 /**
  * Makes the sandbox's clips and pictures with ffmpeg: `node scripts/make-media.ts`. Run it only to change them; what it
- * makes is kept in the repository, so that nobody needs ffmpeg to use the sandbox.
+ * makes is kept in the repository, so that the sandbox can be used without ffmpeg.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, statSync } from 'node:fs';

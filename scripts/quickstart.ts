@@ -3,153 +3,205 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 import { download } from '../src/cli/download.ts';
 import * as accountAdmin from '../src/contract/account-admin.ts';
 import * as accounts from '../src/contract/accounts.ts';
 import { getStatus } from '../src/contract/service.ts';
 import * as tokens from '../src/contract/tokens.ts';
+import { listModels } from '../src/contract/video.ts';
 import { Reelgate } from '../src/sdk/index.ts';
 
 /**
  * The first minute with the service: starts it with its embedded database and simulated vendors, makes a video through the
- * real API, and says what to do next. `-- --exit` stops after the video.
+ * API, and prints what to do next. `-- --exit` stops after the video. Everything is kept in `data/` of the working
+ * directory, so that a later start continues with the same account and key.
  */
 const FOLDER = 'data';
-const KNOWN = join(FOLDER, 'quickstart.json');
+const STATE_FILE = join(FOLDER, 'quickstart.json');
+const DATABASE_URL = `sqlite:./${FOLDER}/quickstart.db`;
 const MODEL = 'kling-v1-6';
-const UNITS = 1_000;
+const CREDITS = 1_000;
+const SERVER = join(import.meta.dirname, '..', 'bin', 'server.js');
 
-interface Known {
+interface State {
   readonly username: string;
+  /** Of the first start; it may have been changed since. */
   readonly password: string;
+  /** Made by the first start: with it later ones need no password. */
+  readonly apiKey?: string;
 }
 
-const say = (line = ''): void => void process.stdout.write(`${line}\n`);
+const print = (line = ''): void => void process.stdout.write(`${line}\n`);
 
 async function main(): Promise<void> {
-  const stayUp = !process.argv.includes('--exit');
+  const exits = process.argv.includes('--exit');
   mkdirSync(FOLDER, { recursive: true });
-  const known = readKnown();
-  const port = await freePort(Number(process.env.PORT ?? 3000));
+  const state = readState();
+  const port = await findFreePort(Number(process.env.PORT ?? 3000));
   const baseUrl = `http://127.0.0.1:${port}`;
-  say(`Starting Reelgate at ${baseUrl} with simulated vendors …`);
-  const server = startServer(port, known);
+  print(`Starting Reelgate at ${baseUrl} with simulated vendors …`);
+  const server = startServer(port, state);
   try {
     await waitUntilReady(baseUrl, server);
-    const { apiKey, quotaPerUnit } = await prepare(baseUrl, known);
-    await makeVideo(baseUrl, apiKey, quotaPerUnit);
-    tellNext(baseUrl, known, apiKey);
-    if (!stayUp) return;
-    say('The service stays up. Ctrl-C stops it.');
+    const apiKey = await obtainApiKey(baseUrl, state);
+    await makeVideo(baseUrl, apiKey);
+    printNextSteps(baseUrl, state, apiKey);
+    if (exits) return;
+    print('The service is running. Ctrl-C stops it.');
     await new Promise<void>((resolve) => server.once('exit', () => resolve()));
   } finally {
     await stopServer(server);
   }
 }
 
-function readKnown(): Known {
-  if (existsSync(KNOWN)) return JSON.parse(readFileSync(KNOWN, 'utf8')) as Known;
-  const known = { username: 'root', password: randomBytes(9).toString('base64url') };
-  writeFileSync(KNOWN, `${JSON.stringify(known)}\n`, { mode: 0o600 });
-  return known;
+function readState(): State {
+  if (existsSync(STATE_FILE)) return JSON.parse(readFileSync(STATE_FILE, 'utf8')) as State;
+  const state = { username: 'root', password: randomBytes(9).toString('base64url') };
+  writeState(state);
+  return state;
 }
 
-function startServer(port: number, known: Known): ChildProcess {
-  const server = spawn(process.execPath, ['bin/server.js'], {
-    stdio: ['ignore', 'ignore', 'inherit'],
+const writeState = (state: State): void => writeFileSync(STATE_FILE, `${JSON.stringify(state)}\n`, { mode: 0o600 });
+
+function startServer(port: number, state: State): ChildProcess {
+  const server = spawn(process.execPath, [SERVER], {
+    stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       ...process.env,
       SANDBOX: '1',
       PORT: String(port),
       SYNC_PERIOD_SECONDS: process.env.SYNC_PERIOD_SECONDS ?? '1',
-      LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn',
-      DATABASE_URL: `sqlite:./${FOLDER}/quickstart.db`,
-      ADMIN_USERNAME: known.username,
-      ADMIN_PASSWORD: known.password,
+      LOG_LEVEL: 'info',
+      DATABASE_URL,
+      ADMIN_USERNAME: state.username,
+      ADMIN_PASSWORD: state.password,
     },
   });
-  // Ctrl-C reaches the server too; this process waits for it to stop in order.
+  createInterface({ input: server.stdout }).on('line', printLogLine);
+  // Ctrl-C reaches the server too; this process waits until it has stopped.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.kill('SIGTERM'));
   return server;
+}
+
+interface LogLine {
+  readonly level?: number;
+  readonly msg?: string;
+  readonly phone?: string;
+}
+const WARN = 40;
+
+/** Of the server's log only problems and the codes that a real installation sends to a phone. */
+function printLogLine(line: string): void {
+  const { level = WARN, msg = line, phone } = parseLogLine(line);
+  const code = phone === undefined ? undefined : /code for this phone is (\d+)/.exec(msg)?.[1];
+  if (code !== undefined) print(`Text message to ${phone}: your code is ${code}`);
+  else if (level >= WARN) print(line);
+}
+
+function parseLogLine(line: string): LogLine {
+  try {
+    return JSON.parse(line) as LogLine;
+  } catch {
+    return {};
+  }
 }
 
 async function stopServer(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
   const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()));
-  server.kill('SIGTERM');
-  await Promise.race([ended, pause(35_000, undefined, { ref: false }).then(() => server.kill('SIGKILL'))]);
+  // No load balancer stands in front that would have to notice.
+  server.kill('SIGINT');
+  await Promise.race([ended, delay(35_000, undefined, { ref: false }).then(() => server.kill('SIGKILL'))]);
 }
 
 async function waitUntilReady(baseUrl: string, server: ChildProcess): Promise<void> {
-  for (let tries = 0; tries < 600; tries += 1) {
-    if (server.exitCode !== null) throw new Error('the service did not start; its message stands above');
-    const ready = await fetch(`${baseUrl}/readyz`).then(
+  for (let attempt = 0; attempt < 600; attempt += 1) {
+    if (server.exitCode !== null) throw new Error('the service did not start; its message is above');
+    const isReady = await fetch(`${baseUrl}/readyz`).then(
       ({ ok }) => ok,
       () => false,
     );
-    if (ready) return;
-    await pause(50);
+    if (isReady) return;
+    await delay(50);
   }
   throw new Error('the service did not become ready within 30 seconds');
 }
 
-/** Signs in as the administrator, tops up his own wallet where it ran low, and makes a token: all by the public API. */
-async function prepare(baseUrl: string, known: Known): Promise<{ apiKey: string; quotaPerUnit: number }> {
-  const anonymous = new Reelgate({ baseUrl });
-  const { data: status } = await anonymous.transport.call(getStatus, {});
-  const response = await anonymous.transport.send(accounts.login, { body: known });
-  const { data } = (await response.json()) as { data?: { id?: number } };
-  if (data?.id === undefined)
-    throw new Error(`signing in as ${known.username} failed; remove the folder ${FOLDER} to start afresh`);
-  const cookie = (response.headers.get('set-cookie') ?? '').split(';', 1)[0] ?? '';
-  const owner = new Reelgate({ baseUrl, credentials: { userId: data.id } });
-  const headers = { cookie };
-  const self = await owner.transport.call(accounts.getSelf, {}, { headers });
-  if (self.data.quota < UNITS * status.quota_per_unit) {
-    const body = { quota_delta: UNITS * status.quota_per_unit, note: 'quickstart' };
-    await owner.transport.call(accountAdmin.adminChangeUser, { params: { id: String(data.id) }, body }, { headers });
+/** The key of an earlier start while it works, else a new one, made as the administrator. */
+async function obtainApiKey(baseUrl: string, state: State): Promise<string> {
+  if (state.apiKey !== undefined) {
+    const { transport } = new Reelgate({ baseUrl, credentials: { apiKey: state.apiKey } });
+    const works = await transport.call(listModels, {}).then(
+      () => true,
+      () => false,
+    );
+    if (works) return state.apiKey;
   }
-  const made = await owner.transport.call(tokens.makeToken, { body: { name: 'quickstart' } }, { headers });
-  return { apiKey: made.data.key, quotaPerUnit: status.quota_per_unit };
+  const apiKey = await createApiKey(baseUrl, state);
+  writeState({ ...state, apiKey });
+  return apiKey;
 }
 
-async function makeVideo(baseUrl: string, apiKey: string, quotaPerUnit: number): Promise<void> {
+/** Signs in as the administrator, tops up the wallet and creates a key, all through the public API. */
+async function createApiKey(baseUrl: string, { username, password }: State): Promise<string> {
+  const anonymous = new Reelgate({ baseUrl });
+  const { data: status } = await anonymous.transport.call(getStatus, {});
+  const response = await anonymous.transport.send(accounts.login, { body: { username, password } });
+  const { data } = (await response.json()) as { data?: { id?: number } };
+  if (data?.id === undefined)
+    throw new Error(
+      `the password of ${username} was changed and there is no key of an earlier start. Put the password into ${STATE_FILE}, ` +
+        `or set a new one: DATABASE_URL=${DATABASE_URL} npx reelgate admin reset-password ${username}`,
+    );
+  const cookie = (response.headers.get('set-cookie') ?? '').split(';', 1)[0] ?? '';
+  const administrator = new Reelgate({ baseUrl, credentials: { userId: data.id } });
+  const headers = { cookie };
+  const body = { quota_delta: CREDITS * status.quota_per_unit, note: 'quickstart' };
+  const params = { id: String(data.id) };
+  await administrator.transport.call(accountAdmin.adminUpdateUser, { params, body }, { headers });
+  const token = await administrator.transport.call(tokens.createToken, { body: { name: 'quickstart' } }, { headers });
+  return token.data.key;
+}
+
+async function makeVideo(baseUrl: string, apiKey: string): Promise<void> {
   const reelgate = new Reelgate({ baseUrl, credentials: { apiKey } });
   const prompt = 'a paper boat drifts down a rainy street';
-  say(`Making a first video with ${MODEL}: "${prompt}"`);
+  print(`Making a first video with ${MODEL}: "${prompt}"`);
   const { id } = await reelgate.videos.create({ model: MODEL, prompt });
   let last = '';
   await reelgate.videos.wait(id, {
     onProgress: ({ status, progress }) => {
       const line = `  ${status.replace('_', ' ')} ${progress}%`;
-      if (line !== last) say(line);
+      if (line !== last) print(line);
       last = line;
     },
   });
   const file = join(FOLDER, 'first-video.mp4');
   const bytes = await download(reelgate, id, file);
-  say(`Saved ${file} (${Math.ceil(bytes / 1024)} KB). 1 unit of money = ${quotaPerUnit.toLocaleString('en')} quota.`);
+  print(`Saved ${file} (${Math.ceil(bytes / 1024)} KB).`);
 }
 
-function tellNext(baseUrl: string, known: Known, apiKey: string): void {
-  say();
-  say(`Console     ${baseUrl}`);
-  say(`Sign in     ${known.username} / ${known.password}`);
-  say(`Reference   ${baseUrl}/docs`);
-  say();
-  say('With curl:');
-  say(`  curl ${baseUrl}/v1/videos -H "Authorization: Bearer ${apiKey}" \\`);
-  say(`       -H "Content-Type: application/json" -d '{"model":"sora-2","prompt":"a cat"}'`);
-  say('With the command line:');
-  say(`  export REELGATE_URL=${baseUrl} REELGATE_API_KEY=${apiKey}`);
-  say('  npx reelgate video create "a cat" --model sora-2 --out cat.mp4');
-  say();
+function printNextSteps(baseUrl: string, { username, password }: State, apiKey: string): void {
+  print();
+  print(`Console     ${baseUrl}`);
+  print(`Sign in     ${username} / ${password}   (or the password you have set since)`);
+  print(`Reference   ${baseUrl}/docs`);
+  print('Mailbox     in the console: link any phone number under Profile (its code appears here), then open Mailbox');
+  print();
+  print('With curl:');
+  print(`  curl ${baseUrl}/v1/videos -H "Authorization: Bearer ${apiKey}" \\`);
+  print(`       -H "Content-Type: application/json" -d '{"model":"sora-2","prompt":"a cat"}'`);
+  print('With the command line:');
+  print(`  export REELGATE_URL=${baseUrl} REELGATE_API_KEY=${apiKey}`);
+  print('  npx reelgate video create "a cat" --model sora-2 --out cat.mp4');
+  print();
 }
 
-/** The wished port, or the next one that is free. */
-async function freePort(wished: number): Promise<number> {
-  for (let port = wished; port < wished + 50; port += 1) {
+/** The preferred port, or the next free one. */
+async function findFreePort(preferred: number): Promise<number> {
+  for (let port = preferred; port < preferred + 50; port += 1) {
     const isFree = await new Promise<boolean>((resolve) => {
       const probe = createServer()
         .once('error', () => resolve(false))
@@ -157,7 +209,7 @@ async function freePort(wished: number): Promise<number> {
     });
     if (isFree) return port;
   }
-  throw new Error(`no free port from ${wished} on; name one with PORT`);
+  throw new Error(`no free port from ${preferred} on; name one with PORT`);
 }
 
 main().catch((error: unknown) => {

@@ -1,15 +1,21 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { type BrowserRig, type ContextOptions, openBrowserRig, settle, signIn } from '../test/browser/browser.ts';
+import {
+  type BrowserFixture,
+  type ContextOptions,
+  openBrowserFixture,
+  signIn,
+  waitForContent,
+} from '../test/browser/browser-fixture.ts';
 import { CONSOLE_PATHS } from '../test/browser/console-paths.ts';
-import { fillWithStories, ROOT } from '../test/browser/stories.ts';
+import { fillWithDemoData, ROOT } from '../test/browser/demo-data.ts';
 
 /** Pictures of every page of the console, wide and narrow, in both languages: `npm run screenshots [word…]` for some of them. */
-const OUT = process.env.SCREENSHOTS ?? join(import.meta.dirname, '../docs/screenshots');
+const OUTPUT_FOLDER = process.env.SCREENSHOTS ?? join(import.meta.dirname, '../docs/screenshots');
 const QUALITY = 0.8;
 
-const LOOKS: readonly (readonly [suffix: string, options: ContextOptions])[] = [
+const VARIANTS: readonly (readonly [suffix: string, options: ContextOptions])[] = [
   ['', {}],
   ['-dark-zh-phone', { scheme: 'dark', language: 'zh-cn', width: 360, height: 740 }],
 ];
@@ -18,39 +24,40 @@ const SIGNED_OUT: Readonly<Record<string, string>> = { 'sign-in': '/sign-in', re
 async function main(): Promise<void> {
   const words = process.argv.slice(2);
   const isWanted = (name: string): boolean => words.length === 0 || words.some((word) => name.includes(word));
-  mkdirSync(OUT, { recursive: true });
-  const rig = await openBrowserRig();
+  mkdirSync(OUTPUT_FOLDER, { recursive: true });
+  const rig = await openBrowserFixture();
   try {
-    await fillWithStories(rig);
-    const press = await rig.open();
-    for (const [suffix, options] of LOOKS) {
+    await fillWithDemoData(rig);
+    const encoderPage = await rig.open();
+    for (const [suffix, options] of VARIANTS) {
       const page = await rig.open(options);
-      const take = async ([name, path]: readonly [string, string]): Promise<void> => {
-        if (isWanted(`${name}${suffix}`)) await shoot(page, path, join(OUT, `${name}${suffix}.webp`), press);
+      const capture = async ([name, path]: readonly [string, string]): Promise<void> => {
+        if (isWanted(`${name}${suffix}`))
+          await captureScreenshot(page, path, join(OUTPUT_FOLDER, `${name}${suffix}.webp`), encoderPage);
       };
-      for (const each of Object.entries(SIGNED_OUT)) await take(each);
+      for (const each of Object.entries(SIGNED_OUT)) await capture(each);
       await signIn(page, ROOT.username, ROOT.password);
-      for (const each of Object.entries(CONSOLE_PATHS)) await take(each);
+      for (const each of Object.entries(CONSOLE_PATHS)) await capture(each);
       await page.context().close();
     }
-    tell(rig);
+    printProblems(rig);
   } finally {
     await rig.stop();
   }
-  writeFileSync(join(OUT, 'README.md'), toIndex(readdirSync(OUT)));
+  writeFileSync(join(OUTPUT_FOLDER, 'README.md'), toIndex(readdirSync(OUTPUT_FOLDER)));
 }
 
-async function shoot(page: Page, path: string, file: string, press: Page): Promise<void> {
+async function captureScreenshot(page: Page, path: string, file: string, encoderPage: Page): Promise<void> {
   await page.goto(path);
-  await settle(page);
+  await waitForContent(page);
   await page.waitForTimeout(400);
-  writeFileSync(file, await toWebp(await page.screenshot(), press));
+  writeFileSync(file, await toWebp(await page.screenshot(), encoderPage));
   process.stdout.write(`${path}\n`);
 }
 
 /** A tenth of the PNG's size: the browser itself is the encoder. */
-async function toWebp(png: Buffer, press: Page): Promise<Buffer> {
-  const base64 = await press.evaluate(`(async () => {
+async function toWebp(png: Buffer, encoderPage: Page): Promise<Buffer> {
+  const base64 = await encoderPage.evaluate(`(async () => {
     const bytes = Uint8Array.fromBase64('${png.toString('base64')}');
     const picture = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
     const canvas = new OffscreenCanvas(picture.width, picture.height);
@@ -61,8 +68,8 @@ async function toWebp(png: Buffer, press: Page): Promise<Buffer> {
   return Buffer.from(String(base64), 'base64');
 }
 
-function tell({ offences }: BrowserRig): void {
-  for (const [kind, found] of Object.entries(offences))
+function printProblems({ problems }: BrowserFixture): void {
+  for (const [kind, found] of Object.entries(problems))
     for (const each of found as string[]) process.stderr.write(`${kind}: ${each}\n`);
 }
 

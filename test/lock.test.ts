@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { completeLock, type Lock, missingEntries } from '../scripts/lock/complete.ts';
+import { completeLock, type Lock, missingEntries } from '../scripts/package-lock/platform-packages.ts';
 
 const root = join(import.meta.dirname, '..');
 const text = readFileSync(join(root, 'package-lock.json'), 'utf8');
 
-test('the lock holds the packages of every platform', () => {
+test('T92: the lock holds the packages of every platform', () => {
   assert.deepEqual(Object.keys(missingEntries(JSON.parse(text) as Lock)), [], 'run "npm run lock"');
 });
 

@@ -5,7 +5,7 @@ import { createTransport } from 'nodemailer';
 import SmtpConnection from 'nodemailer/lib/smtp-connection';
 
 /** Where a mail server listens on this machine, and the certificate to trust. */
-export interface MailDoor {
+export interface MailServerEndpoint {
   readonly ports: { readonly imap: number; readonly pop3: number; readonly smtp: number };
   readonly ca: string;
 }
@@ -15,37 +15,46 @@ export interface MailLogin {
   readonly pass: string;
 }
 
-export type Outcome = 'in' | 'refused' | 'later';
+export type LoginOutcome = 'in' | 'refused' | 'later';
 
 const host = '127.0.0.1';
 
-export function imapClient(door: MailDoor, auth: MailLogin): ImapFlow {
-  const client = new ImapFlow({ host, port: door.ports.imap, secure: true, auth, logger: false, tls: { ca: door.ca } });
+export function imapClient(server: MailServerEndpoint, auth: MailLogin): ImapFlow {
+  const client = new ImapFlow({
+    host,
+    port: server.ports.imap,
+    secure: true,
+    auth,
+    logger: false,
+    tls: { ca: server.ca },
+  });
   client.on('error', () => undefined);
   return client;
 }
 
-export function smtpClient(door: MailDoor, auth: MailLogin) {
-  return createTransport({ host, port: door.ports.smtp, secure: true, auth, tls: { ca: door.ca } });
+export function smtpClient(server: MailServerEndpoint, auth: MailLogin) {
+  return createTransport({ host, port: server.ports.smtp, secure: true, auth, tls: { ca: server.ca } });
 }
 
-export function pop3Client(door: MailDoor, { user, pass }: MailLogin): Pop3Command {
+export function pop3Client(server: MailServerEndpoint, { user, pass }: MailLogin): Pop3Command {
   return new Pop3Command({
     user,
     password: pass,
     host,
-    port: door.ports.pop3,
+    port: server.ports.pop3,
     tls: true,
-    tlsOptions: { ca: door.ca },
+    tlsOptions: { ca: server.ca },
     servername: 'localhost',
     timeout: 20_000,
   });
 }
 
-/** Logs in over one protocol with the program people use for it. */
-const LOGINS: Readonly<Record<'imap' | 'pop3' | 'smtp', (door: MailDoor, auth: MailLogin) => Promise<unknown>>> = {
-  imap: async (door, auth) => {
-    const client = imapClient(door, auth);
+/** Logs in over one protocol with a widely used client library. */
+const LOGINS: Readonly<
+  Record<'imap' | 'pop3' | 'smtp', (server: MailServerEndpoint, auth: MailLogin) => Promise<unknown>>
+> = {
+  imap: async (server, auth) => {
+    const client = imapClient(server, auth);
     try {
       await client.connect();
       await client.logout();
@@ -54,17 +63,17 @@ const LOGINS: Readonly<Record<'imap' | 'pop3' | 'smtp', (door: MailDoor, auth: M
       client.close();
     }
   },
-  pop3: async (door, auth) => {
-    const client = pop3Client(door, auth);
+  pop3: async (server, auth) => {
+    const client = pop3Client(server, auth);
     try {
       await client.STAT();
     } finally {
       await client.QUIT();
     }
   },
-  smtp: (door, auth) =>
+  smtp: (server, auth) =>
     new Promise<void>((resolve, reject) => {
-      const client = new SmtpConnection({ host, port: door.ports.smtp, secure: true, tls: { ca: door.ca } });
+      const client = new SmtpConnection({ host, port: server.ports.smtp, secure: true, tls: { ca: server.ca } });
       // A transport would keep the connection of a refused login open.
       const end = (error?: Error | null) => {
         client.close();
@@ -76,11 +85,14 @@ const LOGINS: Readonly<Record<'imap' | 'pop3' | 'smtp', (door: MailDoor, auth: M
     }),
 };
 
-/** Tries all three; a temporary refusal is told apart from a wrong password. */
-export async function tryLogins(door: MailDoor, auth: MailLogin): Promise<Record<'imap' | 'pop3' | 'smtp', Outcome>> {
-  const attempt = async (protocol: 'imap' | 'pop3' | 'smtp'): Promise<Outcome> => {
+/** Tries all three protocols; distinguishes a temporary refusal from a wrong password. */
+export async function tryLogins(
+  server: MailServerEndpoint,
+  auth: MailLogin,
+): Promise<Record<'imap' | 'pop3' | 'smtp', LoginOutcome>> {
+  const attempt = async (protocol: 'imap' | 'pop3' | 'smtp'): Promise<LoginOutcome> => {
     try {
-      await LOGINS[protocol](door, auth);
+      await LOGINS[protocol](server, auth);
       return 'in';
     } catch (error) {
       return toOutcome(error);
@@ -90,7 +102,7 @@ export async function tryLogins(door: MailDoor, auth: MailLogin): Promise<Record
   return { imap, pop3, smtp };
 }
 
-function toOutcome(error: unknown): Outcome {
+function toOutcome(error: unknown): LoginOutcome {
   const { message, responseCode, serverResponseCode, authenticationFailed } = error as {
     message: string;
     responseCode?: number;
@@ -105,9 +117,9 @@ function toOutcome(error: unknown): Outcome {
 export const ALL_IN = { imap: 'in', pop3: 'in', smtp: 'in' } as const;
 export const ALL_REFUSED = { imap: 'refused', pop3: 'refused', smtp: 'refused' } as const;
 
-/** Sends a message to oneself over SMTP and reads it over IMAP and over POP3; answers with the two texts. */
-export async function sendAndRead(door: MailDoor, auth: MailLogin, subject: string, text: string) {
-  const sender = smtpClient(door, auth);
+/** Sends a message to the account's own mailbox over SMTP and reads it over IMAP and POP3; returns the two texts. */
+export async function sendAndRead(server: MailServerEndpoint, auth: MailLogin, subject: string, text: string) {
+  const sender = smtpClient(server, auth);
   await sender.sendMail({
     from: auth.user,
     to: auth.user,
@@ -116,11 +128,11 @@ export async function sendAndRead(door: MailDoor, auth: MailLogin, subject: stri
     attachments: [{ filename: 'note.txt', content: 'x' }],
   });
   sender.close();
-  return { imap: await readByImap(door, auth, subject), pop3: await readByPop3(door, auth, subject) };
+  return { imap: await readByImap(server, auth, subject), pop3: await readByPop3(server, auth, subject) };
 }
 
-export async function readByImap(door: MailDoor, auth: MailLogin, subject: string): Promise<string> {
-  const client = imapClient(door, auth);
+export async function readByImap(server: MailServerEndpoint, auth: MailLogin, subject: string): Promise<string> {
+  const client = imapClient(server, auth);
   await client.connect();
   try {
     const lock = await client.getMailboxLock('INBOX');
@@ -146,8 +158,8 @@ export async function readByImap(door: MailDoor, auth: MailLogin, subject: strin
   }
 }
 
-async function readByPop3(door: MailDoor, auth: MailLogin, subject: string): Promise<string> {
-  const client = pop3Client(door, auth);
+async function readByPop3(server: MailServerEndpoint, auth: MailLogin, subject: string): Promise<string> {
+  const client = pop3Client(server, auth);
   try {
     const list = await client.UIDL();
     for (const [number] of list) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** What stands in an upstream's JSON when it goes wrong: other types, other words, numbers JSON can hold and money cannot. */
+/** Values in the JSON of a faulty upstream: other types, other words, numbers JSON can hold and money cannot. */
 const junk: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(null, true, false, '', 0, -1, 1e308, Number.MAX_SAFE_INTEGER, [], {}, [[]], [null], {
     status: {},
@@ -21,7 +21,7 @@ const junk: fc.Arbitrary<unknown> = fc.oneof(
 type Container = Record<string, unknown> | unknown[];
 const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null;
 
-/** Every place of a value, as the container that holds it and its key there. */
+/** Every position of a value, as its container and its key there. */
 function placesOf(root: unknown): (readonly [Container, string])[] {
   if (!isContainer(root)) return [];
   return Object.keys(root).flatMap((key) => [[root, key] as const, ...placesOf(Reflect.get(root, key))]);

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, globSync, mkdtempSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,8 +10,10 @@ import { Client } from 'pg';
 export interface PostgresServer {
   /** Names its `postgres` database; for others replace the path of the url. */
   readonly url: string;
-  /** Ends the server (SIGQUIT: at once; SIGKILL: as a crash) and starts it again after a while; resolves when it answers. */
+  /** Ends the server (SIGQUIT: at once; SIGKILL: as a crash) and starts it again after a while; resolves when it accepts connections. */
   restart(signal: 'SIGQUIT' | 'SIGKILL', downMs: number): Promise<void>;
+  /** Stops the server and all its processes where they are (`SIGSTOP`), or lets them go on (`SIGCONT`). */
+  signalAll(signal: 'SIGSTOP' | 'SIGCONT'): void;
   stop(): Promise<void>;
 }
 
@@ -89,6 +91,7 @@ export async function startPostgres(): Promise<PostgresServer> {
       }
       server.unref();
     },
+    signalAll: (signal) => signalWithChildren(server.pid ?? 0, signal),
     stop: async () => {
       process.off('exit', abandon);
       if (server.exitCode === null && server.signalCode === null) {
@@ -102,14 +105,21 @@ export async function startPostgres(): Promise<PostgresServer> {
   };
 }
 
+/** The processes PostgreSQL starts have process groups of their own. */
+export function signalWithChildren(pid: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  process.kill(pid, signal);
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  for (const child of children.split(' ').filter((each) => each !== '')) process.kill(Number(child), signal);
+}
+
 /** PostgreSQL refuses to run as root. */
-function unprivilegedUser(): { uid: number; gid: number } | undefined {
+export function unprivilegedUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };
 }
 
-async function untilReady(url: string, server: ChildProcess): Promise<void> {
+export async function untilReady(url: string, server: ChildProcess): Promise<void> {
   for (let attempt = 0; attempt < 300; attempt++) {
     const client = new Client({ connectionString: url });
     client.on('error', () => {});

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** npm oidc-provider with its memory adapter and the device flow on. Prints `listening PORT`. */
-// Named at run time: it is installed in bench/ only, so the type checker does not look for it.
+// Named at run time: it is installed in bench/ only, so the type checker must not resolve it.
 const { Provider } = (await import('oidc-provider' as string)) as {
   Provider: new (issuer: string, options: object) => { callback(): Parameters<typeof createServer>[1] };
 };

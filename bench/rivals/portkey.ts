@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Process } from '../processes.ts';
+import type { Process } from '../child-processes.ts';
 
 const SCRIPT = join(import.meta.dirname, '../node_modules/@portkey-ai/gateway/build/start-server.js');
 const PORT = 4_390;
@@ -30,7 +30,7 @@ export async function startPortkey(): Promise<(Process & { readonly port: number
   return { pid, port: PORT, origin, stop: async () => void child.kill('SIGKILL') };
 }
 
-/** How it is told where to go. */
+/** Headers that select the upstream. */
 export const portkeyHeaders = (upstream: string): Record<string, string> => ({
   'x-portkey-provider': 'openai',
   'x-portkey-custom-host': `${upstream}/v1`,

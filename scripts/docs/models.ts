@@ -1,36 +1,53 @@
-import { ADAPTERS } from '../../src/server/video/adapters.ts';
-import type { ModelCapability, VideoVendor } from '../../src/server/video/vendor.ts';
-import { MODEL_EXAMPLES } from './model-examples.ts';
+import type { ModelCapability, VendorAdapter } from '../../src/server/vendors/adapter.ts';
+import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 
-/** The chapters of docs/models.md, one for each vendor: what its models can do, what they cost first, how to ask. */
-export function renderModels(): string {
-  return `Which models there are, what they can make and how to ask for it. Models are rows an administrator changes: prices below are
-those a row begins with, in quota (500,000 are one unit of display currency), and a vendor's model that is missing here can be
-added by its name. A price is \`per call + per second × seconds\`, times the factors that apply; it is fixed when a video is
-submitted.
+/** docs/models.md: what holds for every vendor, and the list of the vendors' pages. */
+export function renderModelIndex(): string {
+  const vendors = VENDOR_ADAPTERS.map(({ name, title, models }) => {
+    const audio = models.filter((model) => model.audio).length;
+    return [
+      `[${title}](models/${name}.md)`,
+      String(models.length),
+      secondsRange(models),
+      audio === 0 ? '–' : String(audio),
+    ];
+  });
+  return `# Video models
 
-Common fields are \`model\`, \`prompt\`, \`image\`, \`images\`, \`duration\` (or \`seconds\`), \`size\` and \`mode\`. What else a vendor
-offers goes into \`metadata\`, by the keys of its table; other keys are dropped. A common field that a model has no place for is
-refused with HTTP 400 instead of being left out.
+Each vendor has a page with its models, what they can do, their initial prices and a call to copy:
 
-${ADAPTERS.map(renderVendor).join('\n\n')}
+${table(['Vendor', 'Models', 'Seconds', 'With sound'], vendors)}
+
+Models are rows that an administrator can change. The pages show the values a row starts with, prices in quota (500,000
+quota are one unit of the display currency). A model of a vendor that is not listed can be added by its name.
+
+A price is \`per call + per second × seconds\`, times the multipliers that apply. It is fixed when a video is submitted.
+
+Common fields are \`model\`, \`prompt\`, \`image\`, \`images\`, \`duration\` (or \`seconds\`), \`size\` and \`mode\`. Vendor-specific
+parameters go into \`metadata\`, under the keys its page lists; other keys are dropped. A common field that a model does not
+support is rejected with HTTP 400, never ignored.
+
+In the calls, \`REELGATE\` is the service's base URL (\`http://127.0.0.1:3000\`) and \`KEY\` an API key.
 `;
 }
 
-function renderVendor(vendor: VideoVendor): string {
+/** The page of one vendor, docs/models/NAME.md. */
+export function renderVendorPage(vendor: VendorAdapter): string {
   const keys = keysOf(vendor.metadata as Schema);
-  const example = JSON.stringify(MODEL_EXAMPLES[vendor.name], null, 2).replaceAll("'", "'\\''");
-  return `## ${vendor.title}
+  const example = JSON.stringify(vendor.example, null, 2).replaceAll("'", "'\\''");
+  return `# ${vendor.title}
+
+What the columns and fields mean: [models.md](../models.md).
 
 ${table(
-  ['Model', 'Seconds', 'Frame', 'Modes', 'Sound', 'Pictures', 'First price'],
+  ['Model', 'Seconds', 'Frame', 'Modes', 'Sound', 'Images', 'Initial price'],
   vendor.models.map((model) => [
     `\`${model.id}\``,
     secondsOf(model),
     frameOf(model),
     model.modes.join(', ') || '–',
     model.audio ? 'yes' : 'no',
-    picturesOf(model),
+    imagesOf(model),
     priceOf(model),
   ]),
 )}
@@ -43,7 +60,15 @@ ${
 
 \`\`\`sh
 curl "$REELGATE/v1/video/generations" -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '${example}'
-\`\`\``;
+\`\`\`
+`;
+}
+
+/** The shortest and the longest video of a vendor. */
+function secondsRange(models: readonly ModelCapability[]): string {
+  const all = models.flatMap(({ seconds }) => ('values' in seconds ? seconds.values : [seconds.min, seconds.max]));
+  const [min, max] = [Math.min(...all), Math.max(...all)];
+  return min === max ? String(min) : `${min} to ${max}`;
 }
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
@@ -63,19 +88,20 @@ const frameOf = ({ sizes, resolutions, ratios }: ModelCapability): string =>
 
 const ROLES = { first_frame: 'first frame', last_frame: 'last frame', reference: 'references' } as const;
 
-function picturesOf({ images: { min, max, roles } }: ModelCapability): string {
+function imagesOf({ images: { min, max, roles } }: ModelCapability): string {
   if (max === 0) return 'none';
   return `${min === max ? min : `${min} to ${max}`}: ${roles.map((role) => ROLES[role]).join(', ')}`;
 }
 
-function priceOf({ price: { per_call, per_second, multipliers = {} } }: ModelCapability): string {
+function priceOf({ price }: ModelCapability): string {
   const number = (value: number) => value.toLocaleString('en-US');
-  const base = [
-    ...(per_call === 0 ? [] : [`${number(per_call)} a call`]),
-    ...(per_second === 0 ? [] : [`${number(per_second)} a second`]),
-  ];
-  const factors = Object.entries(multipliers).flatMap(([factor, values]) =>
-    Object.entries(values).map(([value, times]) => `${factor} ${value} × ${times}`),
+  const rates = [
+    ['a call', price.per_call ?? 0],
+    ['a second', price.per_second ?? 0],
+  ] as const;
+  const base = rates.filter(([, quota]) => quota > 0).map(([unit, quota]) => `${number(quota)} ${unit}`);
+  const factors = Object.entries(price.multipliers ?? {}).flatMap(([factor, values]) =>
+    Object.entries(values).map(([value, by]) => `${factor} ${value} × ${by}`),
   );
   return [...base, ...factors].join('; ');
 }

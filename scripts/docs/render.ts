@@ -1,7 +1,11 @@
-import { ERRORS, type ErrorRow } from '../../src/contract/errors.ts';
+import { join } from 'node:path';
+import { ERRORS, type ErrorDefinition } from '../../src/contract/errors.ts';
 import { EN } from '../../src/contract/messages/en.ts';
-import { SETTINGS, type Setting } from '../../src/server/platform/settings.ts';
-import { renderModels } from './models.ts';
+import type { Setting } from '../../src/server/platform/setting-readers.ts';
+import { SETTINGS } from '../../src/server/platform/settings.ts';
+import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
+import { renderModelIndex, renderVendorPage } from './models.ts';
+import { renderThreats } from './threats.ts';
 
 const GENERATED = '<!-- Made by `npm run docs` from the code; changes here are overwritten. -->';
 
@@ -10,7 +14,11 @@ export function renderDocs(): Record<string, string> {
   return {
     'docs/errors.md': renderErrors(),
     'docs/config.md': renderConfig(),
-    'docs/models.md': `${GENERATED}\n\n# Video models\n\n${renderModels()}`,
+    'docs/models.md': `${GENERATED}\n\n${renderModelIndex()}`,
+    ...Object.fromEntries(
+      VENDOR_ADAPTERS.map((vendor) => [`docs/models/${vendor.name}.md`, `${GENERATED}\n\n${renderVendorPage(vendor)}`]),
+    ),
+    'docs/security-threats.md': `${GENERATED}\n\n${renderThreats(join(import.meta.dirname, '..', '..'))}`,
     '.env.example': renderEnvExample(),
   };
 }
@@ -20,27 +28,27 @@ const row = (...cells: string[]) => `| ${cells.map(cell).join(' | ')} |`;
 
 function renderErrors(): string {
   const texts: Readonly<Record<string, string>> = EN;
-  const rows = Object.entries<ErrorRow>(ERRORS).map(([code, { status, api, type, retry }]) =>
-    row(`\`${code}\``, `${api}`, `${status}`, `\`${type}\``, retry ? 'yes' : 'no', texts[code] ?? ''),
+  const rows = Object.entries<ErrorDefinition>(ERRORS).map(([code, { status, apiStatus, type, retryable }]) =>
+    row(`\`${code}\``, `${apiStatus}`, `${status}`, `\`${type}\``, retryable ? 'yes' : 'no', texts[code] ?? ''),
   );
   return `${GENERATED}
 
 # Errors
 
-How an error looks depends on the address that answers it:
+The format of an error depends on the path of the request:
 
-- \`/api/*\`: \`{"success": false, "message": "…"}\`. Documented business failures keep HTTP status 200; look at
-  \`success\`, not at the status.
-- Video addresses: \`{"code": "…", "message": "…", "data": null}\`. Those in OpenAI's format carry
+- \`/api/*\`: \`{"success": false, "message": "…"}\`. Documented business failures have HTTP status 200: check
+  \`success\`, not the status.
+- Video endpoints: \`{"code": "…", "message": "…", "data": null}\`. Those in OpenAI's format have
   \`"error": {"message", "type", "param", "code"}\` in the same object.
 - Chat and other model calls: \`{"error": {"message", "type", "param", "code"}}\`.
 - Device token and refresh: \`{"success": false, "error": "…", "message": "…"}\` with status 200; \`/oauth/*\`:
-  \`{"error": "…", "error_description": "…"}\`. There \`error\` is one of the words of RFC 6749 and RFC 8628: the
+  \`{"error": "…", "error_description": "…"}\`. There \`error\` is a code of RFC 6749 or RFC 8628: the
   \`device_code_*\` and \`refresh_token_*\` below are \`invalid_grant\`, \`record_incomplete\` is \`server_error\`.
 
-Every answer has an \`X-Request-Id\` header; the log of the server has the same id. Answers with status 429 and 503 say in
-\`Retry-After\` how many seconds to wait. "Retry" tells whether the same request may succeed later without being changed.
-Words in braces are filled in. Messages come in the language of \`Accept-Language\` (\`en\`, \`zh-CN\`).
+Every response has an \`X-Request-Id\` header; the server's log has the same id. Responses with status 429 and 503 say in
+\`Retry-After\` how many seconds to wait. "Retry" tells whether the same request can succeed later without being changed.
+Names in braces are replaced by values. Messages are in the language of \`Accept-Language\` (\`en\`, \`zh-CN\`).
 
 | Code | Status on \`/api\` | Status elsewhere | Type | Retry | Message |
 |---|---|---|---|---|---|
@@ -57,7 +65,7 @@ function renderConfig(): string {
 # Settings
 
 The service is configured by environment variables alone. A file \`.env\` in the working directory is read too; the
-environment wins over it. All settings are checked at the start: a bad value ends the start with one line that names the
+environment takes precedence. All settings are checked at the start: an invalid value stops the start with one line that names the
 setting. [.env.example](../.env.example) lists them all, ready to copy.
 
 | Setting | Default | Meaning |
@@ -66,7 +74,7 @@ ${rows.join('\n')}
 `;
 }
 
-const describe = (setting: Setting) => `${setting.meaning}${setting.secret ? ' Secret: never shown in logs.' : ''}`;
+const describe = (setting: Setting) => `${setting.description}${setting.secret ? ' Secret: never shown in logs.' : ''}`;
 
 function renderEnvExample(): string {
   const entries = Object.entries<Setting>(SETTINGS).map(

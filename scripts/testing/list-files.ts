@@ -1,17 +1,27 @@
 import { globSync } from 'node:fs';
 
-/** Batteries that take long start first, so that no core idles at the end. */
-const SLOW_FIRST = ['test/browser/', 'test/faults/', 'test/flows/', 'test/'];
+/** Where no earlier run is known: folders whose files take long come first. */
+const SLOW_FOLDERS = ['test/browser/', 'test/faults/', 'test/flows/', 'test/'];
 
-const rank = (path: string) => {
-  const index = SLOW_FIRST.findIndex((prefix) => path.startsWith(prefix));
-  return index === -1 ? SLOW_FIRST.length : index;
+const folderRank = (path: string): number => {
+  const index = SLOW_FOLDERS.findIndex((prefix) => path.startsWith(prefix));
+  return index === -1 ? SLOW_FOLDERS.length : index;
 };
 
-/** Test files relative to `root`, slow batteries first; with words only those whose path holds one of them. */
-export function listTestFiles(root: string, words: readonly string[]): string[] {
+/**
+ * Test files relative to `root`; with words only those whose path contains one of them. The slowest come first, so that no
+ * core idles at the end while one long file is still running.
+ *
+ * @param durationsMs of an earlier run, by path
+ */
+export function listTestFiles(
+  root: string,
+  words: readonly string[],
+  durationsMs: Readonly<Record<string, number>> = {},
+): string[] {
+  const known = (path: string): number => durationsMs[path] ?? 0;
   return globSync(['src/**/*.test.{ts,tsx}', 'test/**/*.test.{ts,tsx}'], { cwd: root })
     .map((path) => path.replaceAll('\\', '/'))
     .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
-    .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
+    .sort((a, b) => known(b) - known(a) || folderRank(a) - folderRank(b) || a.localeCompare(b));
 }

@@ -33,20 +33,27 @@ export interface Summary {
   results: readonly FileResult[];
   counts: Counts;
   /** Commands of processes that had to be ended after the run. */
-  leftovers: readonly string[];
+  orphans: readonly string[];
   /** Files that were not reached because the run was stopped. */
   notRun: readonly string[];
   durationMs: number;
 }
 
-const SLOW_MS = 10_000;
+/** How many files and tests are listed as the slowest. */
+const SLOWEST = 10;
 
 /** The whole run. The last lines are those of node's own runner, which tools read. */
-export function printSummary({ results, counts, leftovers, notRun, durationMs }: Summary): void {
-  const slow = results.filter((result) => result.durationMs > SLOW_MS).sort((a, b) => b.durationMs - a.durationMs);
+export function printSummary({ results, counts, orphans, notRun, durationMs }: Summary): void {
+  const bySlowness = results.toSorted((a, b) => b.durationMs - a.durationMs);
   printList(
     'Slowest files',
-    slow.slice(0, 10).map((result) => `${seconds(result.durationMs)}  ${result.path}`),
+    bySlowness.slice(0, SLOWEST).map((result) => `${seconds(result.durationMs)}  ${result.path}`),
+  );
+  const tests = results.flatMap(({ path, slowest }) => slowest.map((test) => ({ path, ...test })));
+  tests.sort((a, b) => b.durationMs - a.durationMs);
+  printList(
+    'Slowest tests',
+    tests.slice(0, SLOWEST).map(({ path, name, durationMs }) => `${seconds(durationMs)}  ${path}  ${name}`),
   );
   printList(
     'Skipped',
@@ -56,7 +63,7 @@ export function printSummary({ results, counts, leftovers, notRun, durationMs }:
     'Failed',
     results.flatMap((result) => result.failures.map((failure) => `${result.path}  ${failure.name}`)),
   );
-  printList('Left running and ended now', leftovers);
+  printList('Left running and ended now', orphans);
   printList('Not run', notRun);
   console.log();
   console.log(`ℹ files ${results.length}`);

@@ -32,13 +32,15 @@ export interface FileResult {
   /** Names are the path of a test inside its file: `refund › runs once`. */
   failures: { name: string; error: unknown }[];
   skips: { name: string; reason: string }[];
+  /** Its tests that took longest, suites left out. */
+  slowest: { name: string; durationMs: number }[];
   /** What the file wrote; shown where it failed. */
   output: string;
 }
 
-/** A file that neither ends nor fails is ended after this long; batteries may take longer than the rest. */
-const LIMIT_MS = 120_000;
-const BATTERY_LIMIT_MS = 420_000;
+/** A test file that has not finished after this time is killed: several times what a slow machine needs. */
+const LIMIT_MS = 300_000;
+const BATTERY_LIMIT_MS = 900_000;
 const BATTERY = /^test\/(browser|faults|flows)\//;
 
 /** Runs one file in its own process. Never throws: a crash, a hang and a failed test are all in the result. */
@@ -57,7 +59,16 @@ export async function runTestFile(root: string, path: string, stop: AbortSignal)
 }
 
 async function readEvents(path: string, events: TestsStream): Promise<FileResult> {
-  const result: FileResult = { path, counts: NO_COUNTS, durationMs: 0, failures: [], skips: [], output: '' };
+  const result: FileResult = {
+    path,
+    counts: NO_COUNTS,
+    durationMs: 0,
+    failures: [],
+    skips: [],
+    slowest: [],
+    output: '',
+  };
+  const slowest: FileResult['slowest'] = [];
   const trail: string[] = [];
   const nameAt = (nesting: number) => trail.slice(0, nesting + 1).join(' › ');
   const noteSkip = (nesting: number, mark: string | boolean | undefined, word: string) => {
@@ -72,6 +83,8 @@ async function readEvents(path: string, events: TestsStream): Promise<FileResult
       trail[data.nesting] = data.name;
       trail.length = data.nesting + 1;
     } else if (type === 'test:pass') {
+      if (data.details.type !== 'suite')
+        slowest.push({ name: nameAt(data.nesting), durationMs: data.details.duration_ms });
       noteSkip(data.nesting, data.skip, 'skipped');
       noteSkip(data.nesting, data.todo, 'todo');
     } else if (type === 'test:fail') {
@@ -85,10 +98,11 @@ async function readEvents(path: string, events: TestsStream): Promise<FileResult
       result.durationMs = data.duration_ms;
     }
   }
+  result.slowest = slowest.sort((a, b) => b.durationMs - a.durationMs).slice(0, 10);
   return result;
 }
 
-/** What went wrong; undefined where another failure tells: a parent of a failed test, a file that was ended. */
+/** The cause of a failure; undefined where another entry reports it: the parent of a failed test, or a file that was killed. */
 function readFailure(error: Error & { failureType?: string }): unknown {
   return error.failureType === 'subtestsFailed' || error.failureType === 'testAborted'
     ? undefined

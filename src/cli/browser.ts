@@ -1,6 +1,6 @@
 import open from 'open';
 
-/** Whether a browser on this machine would be in front of whoever types here. */
+/** Whether a browser opened on this machine is visible to the user: not over SSH and not without a display. */
 export function hasBrowser(env: NodeJS.ProcessEnv = process.env, platform: string = process.platform): boolean {
   if (env.SSH_CONNECTION || env.SSH_TTY) return false;
   if (platform === 'darwin' || platform === 'win32') return true;
@@ -8,14 +8,14 @@ export function hasBrowser(env: NodeJS.ProcessEnv = process.env, platform: strin
 }
 
 /**
- * Tries; whether it worked nobody can tell, so the link is always shown too. A service names the address, and the desktop
- * would start a program for a file or for a scheme of its own, so only pages are opened.
+ * Tries to open a page; whether it worked is unknown, so the link is always printed too. The URL comes from the service,
+ * and the desktop would start a program for a file or another scheme, so only http and https are opened.
  *
  * @param start for tests
  */
-export async function openBrowser(address: string, start: typeof open = open): Promise<void> {
-  const { protocol } = URL.parse(address) ?? {};
+export async function openBrowser(url: string, start: typeof open = open): Promise<void> {
+  const { protocol } = URL.parse(url) ?? {};
   if (protocol !== 'https:' && protocol !== 'http:') return;
-  const child = await start(address).catch(() => undefined);
+  const child = await start(url).catch(() => undefined);
   child?.on('error', () => {});
 }

@@ -1,4 +1,4 @@
-/** What a script can tell from our exit status. */
+/** Exit statuses, so that scripts can distinguish outcomes. */
 export const EXIT = {
   done: 0,
   failed: 1,

@@ -1,8 +1,8 @@
 import type { AsyncEntry } from '@napi-rs/keyring';
 
-/** One secret text per service address, kept by the operating system. */
+/** The operating system's store for secrets: one text per service URL. */
 export interface Keychain {
-  /** What people call it: "the keychain". */
+  /** For messages: "the macOS keychain". */
   readonly name: string;
   get(account: string): Promise<string | undefined>;
   set(account: string, secret: string): Promise<void>;
@@ -10,7 +10,7 @@ export interface Keychain {
 }
 
 const SERVICE = 'reelgate';
-/** A keychain that asks its owner for something he does not answer is no place to wait at. */
+/** The keychain may ask the user for a password; without a reaction the command must not hang. */
 const TIMEOUT_MS = 20_000;
 const NAMES: Readonly<Record<string, string>> = {
   darwin: 'the macOS keychain',
@@ -18,8 +18,8 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The keychain of this machine, or undefined where there is none: no desktop session, or the optional module is not
- * installed. Linux's kernel keyring is not used, since it forgets everything at the next start.
+ * Opens the keychain of this machine; undefined where there is none: no desktop session, or the optional module is not
+ * installed. Linux's kernel keyring is not used, because its content is lost at a reboot.
  */
 export async function openKeychain(): Promise<Keychain | undefined> {
   const entryOf = await loadEntry();

@@ -1,6 +1,6 @@
-import { program } from './program.ts';
+import { createProgram } from './program.ts';
 
-// The reader of a pipe may leave early: `reelgate video list | head -1`.
+// The reader of a pipe may close it early: `reelgate video list | head -1`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 
-await program(process.argv.includes('--json')).parseAsync();
+await createProgram(process.argv.includes('--json')).parseAsync();

@@ -1,5 +1,5 @@
-import type { Told } from './failures.ts';
-import { toSafe } from './text.ts';
+import type { ErrorReport } from './error-report.ts';
+import { replaceControlCharacters } from './format.ts';
 
 export interface OutputOptions {
   /** One JSON document on standard output and nothing else. */
@@ -7,7 +7,7 @@ export interface OutputOptions {
   readonly quiet: boolean;
 }
 
-/** Results go to standard output, everything said on the way to standard error, so that pipes stay clean. */
+/** Results go to standard output, progress and errors to standard error, so that output can be piped. */
 export class Output {
   readonly #options: OutputOptions;
   #live = false;
@@ -17,75 +17,79 @@ export class Output {
     this.#options = options;
   }
 
-  /** Whether somebody may be looking at what is said on the way. */
-  get isWatched(): boolean {
+  /** Whether standard error is a terminal. */
+  get isInteractive(): boolean {
     return process.stderr.isTTY === true;
   }
 
-  /** The result: `text` for people, `value` for programs. */
+  /** The result: `text` for users, `value` for programs. */
   result(value: unknown, text: string): void {
-    this.#endLive();
-    process.stdout.write(this.#options.json ? `${JSON.stringify(value)}\n` : text === '' ? '' : `${toSafe(text)}\n`);
+    this.#endStatusLine();
+    process.stdout.write(
+      this.#options.json ? `${JSON.stringify(value)}\n` : text === '' ? '' : `${replaceControlCharacters(text)}\n`,
+    );
   }
 
-  /** A part of a result that arrives bit by bit; `endPieces` follows. Programs get the whole there. */
-  piece(text: string): void {
+  /** A part of a result that is streamed; `endChunks` follows. With --json the complete result is printed there. */
+  writeChunk(text: string): void {
     if (this.#options.json) return;
-    this.#endLive();
+    this.#endStatusLine();
     this.#pieces = true;
-    process.stdout.write(toSafe(text));
+    process.stdout.write(replaceControlCharacters(text));
   }
 
-  /** Ends the line of the pieces; `value` is the result for programs, left out when there is none. */
-  endPieces(value?: unknown): void {
+  /** Ends the streamed result; `value` is the result for programs, omitted when there is none. */
+  endChunks(value?: unknown): void {
     if (this.#options.json && value !== undefined) process.stdout.write(`${JSON.stringify(value)}\n`);
     if (this.#pieces) process.stdout.write('\n');
     this.#pieces = false;
   }
 
-  say(line: string): void {
-    if (!this.#options.quiet && !this.#options.json) this.ask(line);
+  info(line: string): void {
+    if (!this.#options.quiet && !this.#options.json) this.notice(line);
   }
 
-  /** As `say`, even where only the result is wanted: without it nothing goes on. */
-  ask(line: string): void {
-    this.#endLive();
-    process.stderr.write(`${toSafe(line)}\n`);
+  /** Like `info`, but printed with --quiet and --json too: the user must see it to continue. */
+  notice(line: string): void {
+    this.#endStatusLine();
+    process.stderr.write(`${replaceControlCharacters(line)}\n`);
   }
 
-  /** A line that is written over by the next one on a terminal; elsewhere only changes are worth a line. */
-  live(line: string, plain = line): void {
+  /** A status line, overwritten by the next one on a terminal; elsewhere only changes of `plain` are printed. */
+  status(line: string, plain = line): void {
     if (this.#options.quiet || this.#options.json) return;
-    if (this.isWatched) {
-      process.stderr.write(`\r\u001b[2K${toSafe(line)}`);
+    if (this.isInteractive) {
+      process.stderr.write(`\r\u001b[2K${replaceControlCharacters(line)}`);
       this.#live = true;
-    } else if (plain !== this.#last) process.stderr.write(`${toSafe(plain)}\n`);
+    } else if (plain !== this.#last) process.stderr.write(`${replaceControlCharacters(plain)}\n`);
     this.#last = plain;
   }
 
-  /** Takes the live line away. */
-  clear(): void {
+  /** Erases the status line. */
+  clearStatus(): void {
     if (this.#live) process.stderr.write('\r\u001b[2K');
     this.#live = false;
   }
 
-  /** Says what went wrong and what to do. */
-  failure({ message, advice, code, requestId, taskId, status }: Told): void {
-    // What Ctrl-C stopped needs no line that says so.
-    if (code === 'interrupted') this.clear();
-    this.#endLive();
+  /** Prints what went wrong and what to do. */
+  error({ message, advice, code, requestId, taskId, exitCode }: ErrorReport): void {
+    // After Ctrl-C the user knows why the command ended.
+    if (code === 'interrupted') this.clearStatus();
+    this.#endStatusLine();
     if (this.#options.json) {
-      const error = { message, code, advice, request_id: requestId, task_id: taskId, status };
+      const error = { message, code, advice, request_id: requestId, task_id: taskId, status: exitCode };
       process.stdout.write(`${JSON.stringify({ error })}\n`);
       return;
     }
     if (code === 'interrupted') return;
-    process.stderr.write(`${toSafe(`Error: ${message}`)}\n${advice === undefined ? '' : `${advice}\n`}`);
+    process.stderr.write(
+      `${replaceControlCharacters(`Error: ${message}`)}\n${advice === undefined ? '' : `${advice}\n`}`,
+    );
     if (code.startsWith('http_5') || code === 'internal_error')
-      process.stderr.write(requestId === undefined ? '' : `Request: ${toSafe(requestId)}\n`);
+      process.stderr.write(requestId === undefined ? '' : `Request: ${replaceControlCharacters(requestId)}\n`);
   }
 
-  #endLive(): void {
+  #endStatusLine(): void {
     if (this.#live) process.stderr.write('\n');
     this.#live = false;
   }

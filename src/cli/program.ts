@@ -1,22 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { Command, type CommanderError } from 'commander';
-import { addAdminCommands } from './commands/admin.ts';
 import { addChatCommand } from './commands/chat.ts';
 import { addDeviceCommands } from './commands/devices.ts';
+import { addListenCommand } from './commands/listen.ts';
 import { addLoginCommand } from './commands/login.ts';
 import { addLogoutCommand } from './commands/logout.ts';
-import { addMailboxCommands } from './commands/mailbox.ts';
+import { addMailAccountCommands } from './commands/mail-account.ts';
+import { addMaintenanceCommands } from './commands/maintenance.ts';
 import { addModelsCommand } from './commands/models.ts';
 import { addNotificationCommands } from './commands/notifications.ts';
-import { addPackageCommands } from './commands/packages.ts';
+import { addPlanCommands } from './commands/plans.ts';
 import { addTicketCommands } from './commands/tickets.ts';
 import { addTokenCommands } from './commands/tokens.ts';
 import { addVideoCommands } from './commands/video.ts';
+import { addWebhookCommands } from './commands/webhooks.ts';
 import { addWhoamiCommand } from './commands/whoami.ts';
+import { toErrorReport } from './error-report.ts';
+import { UsageError } from './errors.ts';
 import { EXIT } from './exit-codes.ts';
-import { tell, UsageError } from './failures.ts';
 import { Output } from './output.ts';
-import { run } from './run.ts';
+import { runCommand } from './run-command.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -32,18 +35,22 @@ Environment:
 
 Exit status:
   0 done   1 failed   2 wrong usage   3 sign in first   4 not enough quota   5 the video failed
-  6 still running when the time was over   7 the service cannot be reached   130 interrupted
+  6 still running at the time-out   7 the service cannot be reached   130 interrupted
+
+On a server:
+  $ reelgate serve         starts the service, configured by the environment
+  $ reelgate quickstart    starts it with simulated vendors and makes a first video
 
 Start with:
   $ reelgate login --url https://reelgate.example.com
   $ reelgate video create "a cat on a red sofa" --model sora-2 --out cat.mp4`;
 
 /**
- * Every command, in the order of the help.
+ * All commands, in the order of the help.
  *
- * @param asJson whether wrong usage is told as JSON too
+ * @param asJson whether usage errors are printed as JSON too
  */
-export function program(asJson: boolean): Command {
+export function createProgram(asJson: boolean): Command {
   const root = new Command('reelgate')
     .description('Videos, chat, account and mailbox of a Reelgate service from the command line')
     .version(version)
@@ -54,10 +61,10 @@ export function program(asJson: boolean): Command {
     .addHelpText('after', EPILOGUE)
     .exitOverride((error) => {
       if (error.exitCode === 0) process.exit(EXIT.done);
-      if (asJson) new Output({ json: true, quiet: false }).failure(tell(toUsageError(error)));
+      if (asJson) new Output({ json: true, quiet: false }).error(toErrorReport(toUsageError(error)));
       process.exit(EXIT.usage);
     });
-  // A script that wants JSON reads standard output alone.
+  // A script that asks for JSON reads standard output only.
   if (asJson) root.configureOutput({ writeErr: () => {}, outputError: () => {} });
   for (const add of [
     addLoginCommand,
@@ -68,16 +75,18 @@ export function program(asJson: boolean): Command {
     addModelsCommand,
     addDeviceCommands,
     addTokenCommands,
-    addMailboxCommands,
-    addPackageCommands,
+    addMailAccountCommands,
+    addPlanCommands,
     addNotificationCommands,
     addTicketCommands,
-    addAdminCommands,
+    addWebhookCommands,
+    addListenCommand,
+    addMaintenanceCommands,
   ])
-    add(root, run);
+    add(root, runCommand);
   return root;
 }
 
-/** `commander.help`: a group was named without one of its commands. */
+/** `commander.help`: a command group was given without one of its commands. */
 const toUsageError = ({ code, message }: CommanderError): UsageError =>
   new UsageError(code === 'commander.help' ? 'Name a command; --help lists them.' : message.replace(/^error: /, ''));

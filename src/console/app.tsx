@@ -1,28 +1,28 @@
-import './nonce.ts';
+import './csp-nonce.ts';
 import { MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { Suspense } from 'react';
-import { queryClient } from './data/queries.ts';
-import { styleNonce } from './nonce.ts';
-import { Notices } from './parts/notices.tsx';
-import { PageLoader } from './parts/page-loader.tsx';
+import { PageLoader } from './components/page-loader.tsx';
+import { ToastProvider } from './components/toasts.tsx';
+import { styleNonce } from './csp-nonce.ts';
+import { queryClient } from './data/query-client.ts';
 import { router } from './router.tsx';
-import { cssVariables, theme } from './theme.ts';
+import { resolveCssVariables, theme } from './theme.ts';
 
 export function App() {
   return (
     <MantineProvider
       theme={theme}
-      cssVariablesResolver={cssVariables}
+      cssVariablesResolver={resolveCssVariables}
       defaultColorScheme="auto"
       getStyleNonce={() => styleNonce}
     >
       <QueryClientProvider client={queryClient}>
         <Suspense fallback={<PageLoader />}>
-          <Notices>
+          <ToastProvider>
             <RouterProvider router={router} />
-          </Notices>
+          </ToastProvider>
         </Suspense>
       </QueryClientProvider>
     </MantineProvider>

@@ -1,21 +1,21 @@
-import { createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { createRoute, createRouter, redirect } from '@tanstack/react-router';
 import { TICKET_STATUS, type TicketStatus } from '../contract/tickets.ts';
-import { appRoute, rootRoute } from './app-route.tsx';
-import { queryClient, whenSignedOut } from './data/queries.ts';
-import { forgetUser, safePath } from './data/session.ts';
+import { PageError } from './components/page-error.tsx';
+import { PageLoader } from './components/page-loader.tsx';
+import { queryClient, setSignedOutListener } from './data/query-client.ts';
+import { clearUserId, toSafePath } from './data/stored-user.ts';
 import { adminRoutes } from './pages/admin/admin-routes.tsx';
-import { toVideosSearch } from './pages/videos/videos-search.ts';
-import { PageFailure } from './parts/page-failure.tsx';
-import { PageLoader } from './parts/page-loader.tsx';
+import { parseVideosSearchParams } from './pages/videos/videos-search-params.ts';
+import { appRoute, lazyPage, rootRoute } from './root-routes.tsx';
 
 /** `back`: the page to return to; whatever is no path of this console is dropped. */
-const signedOutSearch = (search: Record<string, unknown>): { back?: string } =>
-  typeof search.back === 'string' ? { back: safePath(search.back) } : {};
+const parseSignInSearch = (search: Record<string, unknown>): { back?: string } =>
+  typeof search.back === 'string' ? { back: toSafePath(search.back) } : {};
 
-/** What an address says of a list's page and of a text that fills a form; anything else is dropped. */
-const toPage = (page: unknown): { page?: number } =>
+/** Parse the page number of a list and a text that prefills a form from the URL; invalid values are dropped. */
+const parsePage = (page: unknown): { page?: number } =>
   Number.isSafeInteger(page) && Number(page) > 1 ? { page: Number(page) } : {};
-const toText = <Name extends string>(name: Name, value: unknown, longest: number): { [Key in Name]?: string } =>
+const parseText = <Name extends string>(name: Name, value: unknown, longest: number): { [Key in Name]?: string } =>
   (typeof value === 'string' || typeof value === 'number') && String(value).length <= longest
     ? ({ [name]: String(value) } as { [Key in Name]?: string })
     : {};
@@ -24,21 +24,37 @@ const homeRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/',
   beforeLoad: () => {
-    redirect({ to: '/studio' as string, throw: true });
+    redirect({ to: '/studio', throw: true });
   },
 });
 
 const signInRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/sign-in',
-  validateSearch: signedOutSearch,
-  component: lazyRouteComponent(() => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage'),
+  validateSearch: parseSignInSearch,
+  component: lazyPage(async () => (await import('./pages/sign-in/sign-in-page.tsx')).SignInPage),
 });
 const registerRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/register',
-  validateSearch: signedOutSearch,
-  component: lazyRouteComponent(() => import('./pages/sign-in/register-page.tsx'), 'RegisterPage'),
+  validateSearch: parseSignInSearch,
+  component: lazyPage(async () => (await import('./pages/sign-in/register-page.tsx')).RegisterPage),
+});
+
+const forgotPasswordRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/forgot-password',
+  component: lazyPage(async () => (await import('./pages/sign-in/forgot-password-page.tsx')).ForgotPasswordPage),
+});
+const resetPasswordRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/reset-password',
+  component: lazyPage(async () => (await import('./pages/sign-in/reset-password-page.tsx')).ResetPasswordPage),
+});
+const confirmEmailRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/confirm-email',
+  component: lazyPage(async () => (await import('./pages/sign-in/confirm-email-page.tsx')).ConfirmEmailPage),
 });
 
 const studioRoute = createRoute({
@@ -47,104 +63,116 @@ const studioRoute = createRoute({
   /** `again`: a task whose parameters fill the form. */
   validateSearch: ({ again }: Record<string, unknown>): { again?: string } =>
     typeof again === 'string' ? { again } : {},
-  component: lazyRouteComponent(() => import('./pages/studio/studio-page.tsx'), 'StudioPage'),
+  component: lazyPage(async () => (await import('./pages/studio/studio-page.tsx')).StudioPage),
 });
 const videosRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/videos',
-  validateSearch: toVideosSearch,
-  component: lazyRouteComponent(() => import('./pages/videos/videos-page.tsx'), 'VideosPage'),
+  validateSearch: parseVideosSearchParams,
+  component: lazyPage(async () => (await import('./pages/videos/videos-page.tsx')).VideosPage),
 });
 const videoRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/videos/$taskId',
-  component: lazyRouteComponent(() => import('./pages/videos/video-page.tsx'), 'VideoPage'),
+  component: lazyPage(async () => (await import('./pages/videos/video-page.tsx')).VideoPage),
 });
 const tokensRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/account/tokens',
-  component: lazyRouteComponent(() => import('./pages/account/tokens-page.tsx'), 'TokensPage'),
+  component: lazyPage(async () => (await import('./pages/account/api-keys-page.tsx')).TokensPage),
 });
 
+const webhooksRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/account/webhooks',
+  component: lazyPage(async () => (await import('./pages/account/webhooks-page.tsx')).WebhooksPage),
+});
+const webhookRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/account/webhooks/$id',
+  component: lazyPage(async () => (await import('./pages/account/webhook-page.tsx')).WebhookPage),
+});
 const usageRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/account/overview',
-  component: lazyRouteComponent(() => import('./pages/account/usage-page.tsx'), 'UsagePage'),
+  component: lazyPage(async () => (await import('./pages/account/usage-page.tsx')).UsagePage),
 });
 const devicesRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/account/devices',
-  component: lazyRouteComponent(() => import('./pages/account/devices-page.tsx'), 'DevicesPage'),
+  component: lazyPage(async () => (await import('./pages/account/devices-page.tsx')).DevicesPage),
 });
 const securityRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/account/security',
-  component: lazyRouteComponent(() => import('./pages/account/security-page.tsx'), 'SecurityPage'),
+  component: lazyPage(async () => (await import('./pages/account/security-page.tsx')).SecurityPage),
 });
 const profileRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/account/profile',
-  component: lazyRouteComponent(() => import('./pages/account/profile-page.tsx'), 'ProfilePage'),
+  component: lazyPage(async () => (await import('./pages/account/profile-page.tsx')).ProfilePage),
 });
 const mailboxRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/mailbox',
-  component: lazyRouteComponent(() => import('./pages/mailbox/mailbox-page.tsx'), 'MailboxPage'),
+  component: lazyPage(async () => (await import('./pages/mailbox/mailbox-page.tsx')).MailboxPage),
 });
 
 const notificationsRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/notifications',
   validateSearch: ({ page, unread }: Record<string, unknown>): { page?: number; unread?: true } => ({
-    ...toPage(page),
-    ...(unread === true ? { unread } : {}),
+    ...parsePage(page),
+    unread: unread === true ? true : undefined,
   }),
-  component: lazyRouteComponent(() => import('./pages/messages/notifications-page.tsx'), 'NotificationsPage'),
+  component: lazyPage(async () => (await import('./pages/notifications/notifications-page.tsx')).NotificationsPage),
 });
 const notificationSettingsRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/notifications/settings',
-  component: lazyRouteComponent(() => import('./pages/messages/preferences-page.tsx'), 'PreferencesPage'),
+  component: lazyPage(
+    async () => (await import('./pages/notifications/notification-settings-page.tsx')).PreferencesPage,
+  ),
 });
 
 const packagesRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/packages',
-  validateSearch: ({ code }: Record<string, unknown>): { code?: string } => toText('code', code, 200),
-  component: lazyRouteComponent(() => import('./pages/packages/packages-page.tsx'), 'PackagesPage'),
+  validateSearch: ({ code }: Record<string, unknown>): { code?: string } => parseText('code', code, 200),
+  component: lazyPage(async () => (await import('./pages/plan/plan-page.tsx')).PackagesPage),
 });
 const ticketsRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/tickets',
   validateSearch: ({ page, status }: Record<string, unknown>): { page?: number; status?: TicketStatus } => ({
-    ...toPage(page),
-    ...(TICKET_STATUS.some((each) => each === status) ? { status: status as TicketStatus } : {}),
+    ...parsePage(page),
+    status: TICKET_STATUS.find((each) => each === status),
   }),
-  component: lazyRouteComponent(() => import('./pages/support/tickets-page.tsx'), 'TicketsPage'),
+  component: lazyPage(async () => (await import('./pages/support/tickets-page.tsx')).TicketsPage),
 });
 const newTicketRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/tickets/new',
-  validateSearch: ({ task }: Record<string, unknown>): { task?: string } => toText('task', task, 200),
-  component: lazyRouteComponent(() => import('./pages/support/new-ticket-page.tsx'), 'NewTicketPage'),
+  validateSearch: ({ task }: Record<string, unknown>): { task?: string } => parseText('task', task, 200),
+  component: lazyPage(async () => (await import('./pages/support/new-ticket-page.tsx')).NewTicketPage),
 });
 const ticketRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/tickets/$id',
-  component: lazyRouteComponent(() => import('./pages/support/ticket-page.tsx'), 'TicketPage'),
+  component: lazyPage(async () => (await import('./pages/support/ticket-page.tsx')).TicketPage),
 });
 const betaRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/beta-applications',
-  validateSearch: ({ feature }: Record<string, unknown>): { feature?: string } => toText('feature', feature, 100),
-  component: lazyRouteComponent(() => import('./pages/support/beta-page.tsx'), 'BetaPage'),
+  validateSearch: ({ feature }: Record<string, unknown>): { feature?: string } => parseText('feature', feature, 100),
+  component: lazyPage(async () => (await import('./pages/support/beta-applications-page.tsx')).BetaPage),
 });
 /** `/account` alone, as older links have it. */
 const accountRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/account',
   beforeLoad: () => {
-    redirect({ to: '/account/overview' as string, throw: true });
+    redirect({ to: '/account/overview', throw: true });
   },
 });
 
@@ -153,6 +181,8 @@ const appRoutes = [
   videosRoute,
   videoRoute,
   tokensRoute,
+  webhooksRoute,
+  webhookRoute,
   usageRoute,
   devicesRoute,
   securityRoute,
@@ -166,19 +196,27 @@ const appRoutes = [
   ticketRoute,
   betaRoute,
   accountRoute,
-  ...adminRoutes,
+  adminRoutes,
 ] as const;
 
 export const router = createRouter({
-  routeTree: rootRoute.addChildren([homeRoute, signInRoute, registerRoute, appRoute.addChildren(appRoutes)]),
+  routeTree: rootRoute.addChildren([
+    homeRoute,
+    signInRoute,
+    registerRoute,
+    forgotPasswordRoute,
+    resetPasswordRoute,
+    confirmEmailRoute,
+    appRoute.addChildren(appRoutes),
+  ]),
   defaultPreload: 'intent',
   defaultPendingComponent: PageLoader,
-  defaultErrorComponent: PageFailure,
+  defaultErrorComponent: PageError,
   scrollRestoration: true,
 });
 
-whenSignedOut(() => {
-  forgetUser();
+setSignedOutListener(() => {
+  clearUserId();
   queryClient.clear();
   void router.navigate({ to: '/sign-in', search: { back: router.state.location.href } });
 });

@@ -12,7 +12,7 @@ import {
   Tooltip,
 } from '@mantine/core';
 
-/** The house's look: warm greys like a cutting room, one ember colour for what matters, nothing fetched from elsewhere. */
+/** The visual theme: warm greys, one accent colour for important elements. Nothing is loaded from other hosts. */
 export const theme = createTheme({
   primaryColor: 'ember',
   primaryShade: { light: 7, dark: 7 },
@@ -80,8 +80,8 @@ export const theme = createTheme({
   },
 });
 
-/** Words on a light tint must stand out from it by 4.5 to 1; Mantine's own greens and yellows do not. */
-export const cssVariables: CSSVariablesResolver = () => ({
+/** Text on a light tint needs a contrast of 4.5 to 1; Mantine's own greens and yellows do not reach it. */
+export const resolveCssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {
     '--mantine-color-teal-light-color': '#06664a',

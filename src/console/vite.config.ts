@@ -31,7 +31,7 @@ export default defineConfig({
   publicDir: false,
   cacheDir: join(import.meta.dirname, '../../out/vite'),
   plugins: [react(), precompress()],
-  // The contract's lines are objects with a path; what they say of shapes is for the server and the type checker.
+  // The console needs only the paths of endpoints; their schemas are for the server and the type checker.
   resolve: { alias: { typebox: join(import.meta.dirname, 'data/schema-stub.ts') } },
   html: { cspNonce: '__NONCE__' },
   build: {

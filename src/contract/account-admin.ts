@@ -38,10 +38,10 @@ export const adminListUsers = endpoint({
     role: Type.Optional(RoleName),
     status: Type.Optional(Type.Union([Type.Literal('1'), Type.Literal('2')])),
   }),
-  answer: ListOf(UserRow),
+  response: ListOf(UserRow),
 });
 
-export const adminMakeUser = endpoint({
+export const adminCreateUser = endpoint({
   method: 'POST',
   path: '/api/admin/users',
   summary: 'Make an account',
@@ -56,7 +56,7 @@ export const adminMakeUser = endpoint({
     display_name: Type.Optional(DisplayName),
     email: Type.Optional(EmailOrNone),
   }),
-  answer: Ok(Type.Object({ id: Type.Integer() })),
+  response: Ok(Type.Object({ id: Type.Integer() })),
 });
 
 export const adminGetUser = endpoint({
@@ -67,10 +67,10 @@ export const adminGetUser = endpoint({
   policy: 'admin',
   envelope: 'api',
   params: IdParam,
-  answer: Ok(UserRow),
+  response: Ok(UserRow),
 });
 
-export const adminChangeUser = endpoint({
+export const adminUpdateUser = endpoint({
   method: 'PUT',
   path: '/api/admin/users/:id',
   summary: 'Change an account; only the named keys change',
@@ -89,7 +89,7 @@ export const adminChangeUser = endpoint({
     display_name: Type.Optional(DisplayName),
     email: Type.Optional(EmailOrNone),
   }),
-  answer: Done,
+  response: Done,
 });
 
 export const adminDeleteUser = endpoint({
@@ -100,7 +100,7 @@ export const adminDeleteUser = endpoint({
   policy: 'admin',
   envelope: 'api',
   params: IdParam,
-  answer: Done,
+  response: Done,
 });
 
 export const adminListSessions = endpoint({
@@ -112,7 +112,7 @@ export const adminListSessions = endpoint({
   envelope: 'api',
   params: IdParam,
   query: Type.Object(PageQuery),
-  answer: ListOf(Session),
+  response: ListOf(Session),
 });
 
 export const adminEndSession = endpoint({
@@ -123,7 +123,7 @@ export const adminEndSession = endpoint({
   policy: 'admin',
   envelope: 'api',
   params: Type.Object({ ...IdParam.properties, session: IdParam.properties.id }),
-  answer: Done,
+  response: Done,
 });
 
 export const adminListAudit = endpoint({
@@ -139,7 +139,7 @@ export const adminListAudit = endpoint({
     action: Type.Optional(Type.String({ maxLength: 100, description: 'exact, such as user.update' })),
     target: Type.Optional(Type.String({ maxLength: 200, description: 'exact, such as user:12' })),
   }),
-  answer: ListOf(
+  response: ListOf(
     Type.Object({
       id: Type.Integer(),
       actor_id: Type.Union([Type.Integer(), Type.Null()]),

@@ -1,21 +1,28 @@
 import Type from 'typebox';
 import { ROLES } from './roles.ts';
 
-/** Text people read beside other people's: no control characters, no line or direction overrides. */
-export const PLAIN = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*$';
+/** Text shown next to the text of other users: no control characters, line breaks or direction overrides, which could disguise it. */
+export const PLAIN_TEXT_PATTERN = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*$';
 
 export const Username = Type.String({ pattern: '^[a-z0-9_-]{3,30}$', description: '3 to 30 of a-z 0-9 _ -' });
-export const Password = Type.String({ minLength: 8, maxLength: 128, description: '8 to 128 characters' });
-export const DisplayName = Type.String({ minLength: 1, maxLength: 60, pattern: PLAIN });
+/** Characters of a password, in code points. */
+export const PASSWORD_LENGTH = { min: 8, max: 128 } as const;
+export const Password = Type.String({
+  minLength: PASSWORD_LENGTH.min,
+  maxLength: PASSWORD_LENGTH.max,
+  description: '8 to 128 characters',
+});
+export const DisplayName = Type.String({ minLength: 1, maxLength: 60, pattern: PLAIN_TEXT_PATTERN });
 const EMAIL = '[^@\\s\\u0000-\\u001f\\u007f]{1,64}@[^@\\s\\u0000-\\u001f\\u007f]{1,190}';
-/** Empty takes the address away. */
+export const Email = Type.String({ maxLength: 254, pattern: `^${EMAIL}$` });
+/** An empty value removes the e-mail. */
 export const EmailOrNone = Type.String({ maxLength: 254, pattern: `^(?:${EMAIL})?$` });
 export const RoleName = Type.Enum([...ROLES]);
 /** 1 enabled, 2 disabled. */
 export const Status = Type.Union([Type.Literal(1), Type.Literal(2)]);
 export const Code = Type.String({ minLength: 1, maxLength: 64, description: 'a TOTP code or a backup code' });
 export const Quota = Type.Integer({ minimum: 0, maximum: 1e15 });
-export const Note = Type.String({ maxLength: 500, pattern: PLAIN });
+export const Note = Type.String({ maxLength: 500, pattern: PLAIN_TEXT_PATTERN });
 export const Phone = Type.String({ pattern: '^\\+[1-9][0-9]{6,14}$', description: 'E.164, such as +4915112345678' });
 /** Unix seconds. */
 export const Time = Type.Integer();

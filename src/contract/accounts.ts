@@ -1,16 +1,26 @@
 import Type from 'typebox';
-import { Code, DisplayName, EmailOrNone, Password, Phone, PLAIN, RoleName, Time, Username } from './account-fields.ts';
+import {
+  Code,
+  DisplayName,
+  EmailOrNone,
+  Password,
+  Phone,
+  PLAIN_TEXT_PATTERN,
+  RoleName,
+  Time,
+  Username,
+} from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
 
-/** What a login answers: the account, or the wish for the second step. */
+/** Data of a login: the account, or that the second step is required. */
 const LoggedIn = Type.Object({
   id: Type.Integer(),
   username: Type.String(),
   display_name: Type.String(),
   role: RoleName,
 });
-/** A browser somebody is logged in with. `current`: the one that asks. */
+/** A login session of a browser. `current`: the session that sent this request. */
 export const Session = Type.Object({
   id: Type.Integer(),
   current: Type.Boolean(),
@@ -30,7 +40,7 @@ export const register = endpoint({
   policy: 'public',
   envelope: 'api',
   body: Type.Object({ username: Username, password: Password, email: Type.Optional(EmailOrNone) }),
-  answer: Ok(Type.Object({ id: Type.Integer(), username: Type.String() })),
+  response: Ok(Type.Object({ id: Type.Integer(), username: Type.String() })),
 });
 
 export const login = endpoint({
@@ -45,7 +55,7 @@ export const login = endpoint({
     username: Type.String({ minLength: 1, maxLength: 254, description: 'user name or e-mail' }),
     password: Type.String({ minLength: 1, maxLength: 128 }),
   }),
-  answer: Ok(Type.Union([LoggedIn, SecondStep])),
+  response: Ok(Type.Union([LoggedIn, SecondStep])),
 });
 
 export const loginSecondStep = endpoint({
@@ -57,7 +67,7 @@ export const loginSecondStep = endpoint({
   envelope: 'api',
   secret: true,
   body: Type.Object({ code: Code }),
-  answer: Ok(LoggedIn),
+  response: Ok(LoggedIn),
 });
 
 export const logout = endpoint({
@@ -67,7 +77,7 @@ export const logout = endpoint({
   tag: 'accounts',
   policy: 'owner',
   envelope: 'api',
-  answer: Done,
+  response: Done,
 });
 
 export const getSelf = endpoint({
@@ -77,7 +87,7 @@ export const getSelf = endpoint({
   tag: 'accounts',
   policy: 'account',
   envelope: 'api',
-  answer: Ok(
+  response: Ok(
     Type.Object({
       id: Type.Integer(),
       username: Type.String(),
@@ -111,7 +121,7 @@ export const putSelf = endpoint({
     password: Type.Optional(Password),
     original_password: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
   }),
-  answer: Done,
+  response: Done,
 });
 
 const Settings = {
@@ -125,7 +135,7 @@ export const getSettings = endpoint({
   tag: 'accounts',
   policy: 'account',
   envelope: 'api',
-  answer: Ok(Type.Object(Settings)),
+  response: Ok(Type.Object(Settings)),
 });
 
 export const putSettings = endpoint({
@@ -136,7 +146,7 @@ export const putSettings = endpoint({
   policy: 'owner',
   envelope: 'api',
   body: Type.Partial(Type.Object(Settings)),
-  answer: Done,
+  response: Done,
 });
 
 export const listSessions = endpoint({
@@ -147,7 +157,7 @@ export const listSessions = endpoint({
   policy: 'owner',
   envelope: 'api',
   query: Type.Object(PageQuery),
-  answer: ListOf(Session),
+  response: ListOf(Session),
 });
 
 export const endSession = endpoint({
@@ -158,10 +168,10 @@ export const endSession = endpoint({
   policy: 'owner',
   envelope: 'api',
   params: IdParam,
-  answer: Done,
+  response: Done,
 });
 
-export const makeUserToken = endpoint({
+export const createManagementToken = endpoint({
   method: 'POST',
   path: '/api/user/token',
   summary: 'Make the management access token, voiding the old one; a new password, role, status or second step ends it',
@@ -169,7 +179,7 @@ export const makeUserToken = endpoint({
   policy: 'owner',
   envelope: 'api',
   secret: true,
-  answer: Ok(Type.Object({ access_token: Type.String() })),
+  response: Ok(Type.Object({ access_token: Type.String() })),
 });
 
 export const setUpTwoFactor = endpoint({
@@ -180,7 +190,7 @@ export const setUpTwoFactor = endpoint({
   policy: 'owner',
   envelope: 'api',
   secret: true,
-  answer: Ok(Type.Object({ secret: Type.String(), otpauth_url: Type.String() })),
+  response: Ok(Type.Object({ secret: Type.String(), otpauth_url: Type.String() })),
 });
 
 export const enableTwoFactor = endpoint({
@@ -192,7 +202,7 @@ export const enableTwoFactor = endpoint({
   envelope: 'api',
   secret: true,
   body: Type.Object({ code: Code }),
-  answer: Ok(Type.Object({ backup_codes: Type.Array(Type.String()) })),
+  response: Ok(Type.Object({ backup_codes: Type.Array(Type.String()) })),
 });
 
 export const disableTwoFactor = endpoint({
@@ -203,7 +213,7 @@ export const disableTwoFactor = endpoint({
   policy: 'owner',
   envelope: 'api',
   body: Type.Object({ code: Code }),
-  answer: Done,
+  response: Done,
 });
 
 export const sendPhoneCode = endpoint({
@@ -214,7 +224,7 @@ export const sendPhoneCode = endpoint({
   policy: 'owner',
   envelope: 'api',
   body: Type.Object({ phone: Phone }),
-  answer: Done,
+  response: Done,
 });
 
 export const bindPhone = endpoint({
@@ -225,7 +235,7 @@ export const bindPhone = endpoint({
   policy: 'owner',
   envelope: 'api',
   body: Type.Object({ phone: Phone, code: Type.String({ minLength: 1, maxLength: 16 }) }),
-  answer: Done,
+  response: Done,
 });
 
 export const bindMessaging = endpoint({
@@ -235,6 +245,6 @@ export const bindMessaging = endpoint({
   tag: 'accounts',
   policy: 'owner',
   envelope: 'api',
-  body: Type.Object({ code: Type.String({ minLength: 1, maxLength: 256, pattern: PLAIN }) }),
-  answer: Done,
+  body: Type.Object({ code: Type.String({ minLength: 1, maxLength: 256, pattern: PLAIN_TEXT_PATTERN }) }),
+  response: Done,
 });

@@ -72,7 +72,7 @@ export const listTasks = endpoint({
     from: Type.Optional(Seconds),
     to: Type.Optional(Seconds),
   }),
-  answer: ListOf(AdminTaskRow),
+  response: ListOf(AdminTaskRow),
 });
 
 export const getTask = endpoint({
@@ -80,5 +80,5 @@ export const getTask = endpoint({
   path: '/api/admin/tasks/:id',
   summary: 'One video: where it has been, what it cost, what the vendor said',
   params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 200 }) }),
-  answer: Ok(AdminTask),
+  response: Ok(AdminTask),
 });

@@ -2,14 +2,14 @@ import Type from 'typebox';
 import { NAME_LENGTH_MAX } from './device-auth.ts';
 import { endpoint } from './endpoint.ts';
 
-/** What every form of the authorization pages carries. */
+/** Fields that every form of the authorization pages contains. */
 const FormFields = {
   code: Type.String({ maxLength: 64, description: 'the user_code' }),
   form: Type.String({ maxLength: 200, description: 'anti-forgery value of this form in this browser' }),
   lang: Type.Optional(Type.String({ maxLength: 16 })),
 };
 
-const page = { tag: 'device', policy: 'self', envelope: 'page' } as const;
+const page = { tag: 'device', policy: 'self', envelope: 'page', responseStatuses: [200, 303] } as const;
 const form = { ...page, method: 'POST', accepts: 'form', bodyLimit: 4 * 1024 } as const;
 
 export const authorizePage = endpoint({
@@ -52,7 +52,7 @@ export const authorizeSwitch = endpoint({
 export const authorizeApprove = endpoint({
   ...form,
   path: '/authorize/approve',
-  summary: 'Form of the page: let the device in',
+  summary: 'Form of the page: let the device sign in',
   body: Type.Object({
     ...FormFields,
     otp: Type.Optional(Type.String({ maxLength: 64, description: 'TOTP or backup code, where the page asks for one' })),
@@ -62,14 +62,14 @@ export const authorizeApprove = endpoint({
 export const authorizeName = endpoint({
   ...form,
   path: '/authorize/name',
-  summary: 'Form of the page: call the device that was let in by a name',
+  summary: 'Form of the page: give the approved device a name',
   body: Type.Object({ ...FormFields, name: Type.String({ maxLength: NAME_LENGTH_MAX }) }),
 });
 
 export const authorizeDeny = endpoint({
   ...form,
   path: '/authorize/deny',
-  summary: 'Form of the page: keep the device out',
+  summary: 'Form of the page: refuse the device',
   body: Type.Object(FormFields),
 });
 

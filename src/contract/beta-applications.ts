@@ -30,7 +30,7 @@ export const applyForBeta = endpoint({
     feature: Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' }),
     reason: Type.String({ minLength: 1, maxLength: 2_000, pattern: '\\S' }),
   }),
-  answer: Ok(Type.Object({ id: Id })),
+  response: Ok(Type.Object({ id: Id })),
 });
 export const listBetaApplications = endpoint({
   ...line,
@@ -38,7 +38,7 @@ export const listBetaApplications = endpoint({
   path: '/api/beta-applications',
   summary: 'Own applications, newest first',
   query: Type.Object({ ...PageQuery, status: Status }),
-  answer: ListOf(BetaApplication),
+  response: ListOf(BetaApplication),
 });
 
 const admin = { tag: 'beta-applications', policy: 'admin', envelope: 'api' } as const;
@@ -61,7 +61,7 @@ export const adminListBetaApplications = endpoint({
     feature: Type.Optional(Type.String({ maxLength: 100 })),
     user_id: Type.Optional(IdParam.properties.id),
   }),
-  answer: ListOf(AdminBetaApplication),
+  response: ListOf(AdminBetaApplication),
 });
 export const adminGetBetaApplication = endpoint({
   ...admin,
@@ -69,9 +69,9 @@ export const adminGetBetaApplication = endpoint({
   path: '/api/admin/beta-applications/:id',
   summary: 'One application',
   params: IdParam,
-  answer: Ok(AdminBetaApplication),
+  response: Ok(AdminBetaApplication),
 });
-export const adminApproveBeta = endpoint({
+export const adminApproveBetaApplication = endpoint({
   ...admin,
   method: 'POST',
   path: '/api/admin/beta-applications/:id/approve',
@@ -79,9 +79,9 @@ export const adminApproveBeta = endpoint({
   params: IdParam,
   body: Note,
   optionalBody: true,
-  answer: Done,
+  response: Done,
 });
-export const adminRejectBeta = endpoint({
+export const adminRejectBetaApplication = endpoint({
   ...admin,
   method: 'POST',
   path: '/api/admin/beta-applications/:id/reject',
@@ -89,7 +89,7 @@ export const adminRejectBeta = endpoint({
   params: IdParam,
   body: Note,
   optionalBody: true,
-  answer: Done,
+  response: Done,
 });
 export const adminDeleteBetaApplication = endpoint({
   ...admin,
@@ -97,5 +97,5 @@ export const adminDeleteBetaApplication = endpoint({
   path: '/api/admin/beta-applications/:id',
   summary: 'Remove an application',
   params: IdParam,
-  answer: Done,
+  response: Done,
 });

@@ -1,18 +1,18 @@
 import Type from 'typebox';
-import { PLAIN } from './account-fields.ts';
+import { PLAIN_TEXT_PATTERN } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { ModelId } from './models.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
 import { VENDORS } from './states.ts';
 
-/** Who a channel can be of: a maker of videos, or anything that speaks OpenAI's chat protocol. */
+/** Vendor of a channel: a video vendor, or any upstream with OpenAI's chat protocol. */
 export const CHANNEL_VENDORS = [...VENDORS, 'openai'] as const;
 
 export const Vendor = Type.Enum([...CHANNEL_VENDORS]);
 const Flag = Type.Optional(Type.Union([Type.Literal('true'), Type.Literal('false')]));
 
 const fields = {
-  name: Type.String({ minLength: 1, maxLength: 100, pattern: PLAIN }),
+  name: Type.String({ minLength: 1, maxLength: 100, pattern: PLAIN_TEXT_PATTERN }),
   base_url: Type.String({
     maxLength: 300,
     description: "Without a path; empty or left out: the vendor's own. Private and loopback ones need options.private.",
@@ -37,6 +37,13 @@ const fields = {
 
 const HealthState = Type.Union([Type.Literal('healthy'), Type.Literal('resting'), Type.Literal('trying')]);
 
+/**
+ * Condition of a channel by its calls: `untested` before the first one, `failing` while the newest call to it or to one of
+ * its models failed. `resting` (the circuit is open) and `trying` (half open) as in its health state.
+ */
+export const CHANNEL_CONDITIONS = ['untested', 'working', 'failing', 'resting', 'trying'] as const;
+export type ChannelCondition = (typeof CHANNEL_CONDITIONS)[number];
+
 const row = {
   id: Type.Integer(),
   name: Type.String(),
@@ -52,6 +59,7 @@ const row = {
   enabled: Type.Boolean(),
   options: Type.Record(Type.String(), Type.Unknown()),
   state: HealthState,
+  condition: Type.Enum([...CHANNEL_CONDITIONS], { description: 'As the process that answers has learned it.' }),
   unfinished_tasks: Type.Integer(),
   created_time: Type.Integer(),
   updated_time: Type.Integer(),
@@ -103,7 +111,7 @@ export const listChannels = endpoint({
     model: Type.Optional(Type.String({ maxLength: 200 })),
     enabled: Flag,
   }),
-  answer: ListOf(ChannelRow),
+  response: ListOf(ChannelRow),
 });
 
 export const makeChannel = endpoint({
@@ -122,14 +130,14 @@ export const makeChannel = endpoint({
     enabled: Type.Optional(fields.enabled),
     options: Type.Optional(fields.options),
   }),
-  answer: Ok(Type.Object({ id: Type.Integer() })),
+  response: Ok(Type.Object({ id: Type.Integer() })),
 });
 
 export const getChannel = endpoint({
   ...one,
   method: 'GET',
   summary: 'One upstream account with its health, last errors and unfinished tasks',
-  answer: Ok(ChannelDetail),
+  response: Ok(ChannelDetail),
 });
 
 export const changeChannel = endpoint({
@@ -137,14 +145,14 @@ export const changeChannel = endpoint({
   method: 'PUT',
   summary: 'Change an upstream account; only the named keys change',
   body: Type.Partial(Type.Object({ ...fields, vendor: Vendor })),
-  answer: Done,
+  response: Done,
 });
 
 export const removeChannel = endpoint({
   ...one,
   method: 'DELETE',
   summary: 'Remove an upstream account that has no unfinished tasks',
-  answer: Done,
+  response: Done,
 });
 
 export const testChannel = endpoint({
@@ -153,5 +161,5 @@ export const testChannel = endpoint({
   path: '/api/admin/channels/:id/test',
   params: IdParam,
   summary: 'Ask the upstream whether its credentials work',
-  answer: Ok(ProbeResult),
+  response: Ok(ProbeResult),
 });

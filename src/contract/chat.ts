@@ -4,16 +4,19 @@ import { endpoint } from './endpoint.ts';
 /** Model calls take pictures inside JSON, so their bodies may be as large as those of video. */
 export const CHAT_BODY_LIMIT = 32 * 1024 * 1024;
 
+/** Texts come as tokens too: 300,000 of them in one call, by the limit of OpenAI's API. */
+const EMBEDDING_MAX_VALUES = 350_000;
+
 const Model = Type.String({ minLength: 1, maxLength: 200 });
 const Flag = Type.Optional(Type.Union([Type.Boolean(), Type.Null()]));
-/** Whole numbers that decide what is set aside; null stands for absent, as OpenAI's own clients send it. */
+/** Integers that determine the reserved quota; null means absent, as OpenAI's own clients send it. */
 const Count = Type.Optional(Type.Union([Type.Integer({ minimum: 0, maximum: 100_000_000 }), Type.Null()]));
-/** What goes on behind the answer could neither be fetched here nor be paid. */
+/** Background work that continues after the response could be neither retrieved through this service nor charged. */
 const Foreground = Type.Optional(Type.Union([Type.Literal(false), Type.Null()]));
 const Copies = Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 128 }), Type.Null()]));
 
 /**
- * Only what this service reads itself; everything else travels to the upstream as it came, and is the upstream's to judge.
+ * Only the fields this service reads itself; all others are forwarded unchanged, and the upstream validates them.
  * Source: platform.openai.com/docs/api-reference, chat, responses, embeddings and images.
  */
 const ChatBody = Type.Object({
@@ -28,28 +31,38 @@ const ChatBody = Type.Object({
   n: Copies,
 });
 
-const line = { method: 'POST', policy: 'model', envelope: 'model', tag: 'chat', bodyLimit: CHAT_BODY_LIMIT } as const;
-const chat = { ...line, summary: 'Chat completion, streamed or not', body: ChatBody } as const;
+const modelCall = {
+  method: 'POST',
+  policy: 'model',
+  envelope: 'model',
+  tag: 'chat',
+  bodyLimit: CHAT_BODY_LIMIT,
+} as const;
+const streamed = { responseTypes: ['application/json', 'text/event-stream'] } as const;
+const chat = { ...modelCall, ...streamed, summary: 'Chat completion, streamed or not', body: ChatBody } as const;
 
 export const chatCompletions = endpoint({ ...chat, path: '/v1/chat/completions' });
 export const chatCompletionsV2 = endpoint({ ...chat, path: '/v2/chat/completions' });
 
 export const responses = endpoint({
-  ...line,
+  ...modelCall,
+  ...streamed,
   path: '/v1/responses',
   summary: "Response in the form of OpenAI's Responses API, streamed or not",
   body: Type.Object({ model: Model, stream: Flag, max_output_tokens: Count, background: Foreground }),
 });
 
 export const embeddings = endpoint({
-  ...line,
+  ...modelCall,
   path: '/v1/embeddings',
+  maxBodyValues: EMBEDDING_MAX_VALUES,
   summary: 'Embedding vectors of texts',
   body: Type.Object({ model: Model, input: Type.Unknown() }),
 });
 
 export const imageGenerations = endpoint({
-  ...line,
+  ...modelCall,
+  ...streamed,
   path: '/v1/images/generations',
   summary: 'Pictures from a text',
   body: Type.Object({ model: Model, prompt: Type.String({ minLength: 1 }), n: Copies, stream: Flag }),

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, PageQuery } from './schemas.ts';
 
-/** States of a device authorization as verify tells them; `invalid`: there is no such code. */
+/** States of a device authorization as verify reports them; `invalid`: there is no such code. */
 export const DEVICE_STATUSES = ['pending', 'approved', 'denied', 'used', 'expired', 'invalid'] as const;
 export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
 
@@ -17,13 +17,13 @@ export const DEVICE_ERRORS = [
   'server_error',
 ] as const;
 
-/** Letters of a user_code: no vowels, so no words, and none that reads like a digit (RFC 8628 section 6.1). */
+/** Letters of a user_code: no vowels, so that no words occur, and none that resembles a digit (RFC 8628 section 6.1). */
 export const USER_CODE_ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ';
-/** Seconds between two polls, as told to clients. */
+/** Seconds between two polls that clients are asked to keep. */
 export const POLL_INTERVAL_SECONDS = 5;
 export const ACCESS_TOKEN_SECONDS = 30 * 86_400;
 export const REFRESH_TOKEN_SECONDS = 90 * 86_400;
-/** Code points that are kept of client_name and device_id. */
+/** Maximum number of code points stored of client_name and device_id. */
 export const NAME_LENGTH_MAX = 100;
 
 /** As typed: case, dash and spaces do not matter. */
@@ -35,7 +35,7 @@ const UserCode = Type.String({
 const ClientId = Type.String({ minLength: 1, maxLength: 200 });
 const ClientSecret = Type.String({ minLength: 1, maxLength: 200 });
 const Token = Type.String({ minLength: 1, maxLength: 200 });
-/** Longer than what is kept, since it is cut and not refused. */
+/** Longer than what is stored, because a longer value is truncated and not rejected. */
 const Cut = Type.String({ maxLength: 10_000, description: 'cut after 100 characters' });
 
 export const createDeviceCode = endpoint({
@@ -47,7 +47,7 @@ export const createDeviceCode = endpoint({
   envelope: 'api',
   secret: true,
   body: Type.Object({ client_id: ClientId, client_name: Type.Optional(Cut), device_id: Type.Optional(Cut) }),
-  answer: Type.Object({
+  response: Type.Object({
     success: Type.Literal(true),
     data: Type.Object({
       device_code: Type.String(),
@@ -73,7 +73,7 @@ export const deviceLogin = endpoint({
     username: Type.String({ minLength: 1, maxLength: 254, description: 'user name or e-mail' }),
     password: Type.String({ minLength: 1, maxLength: 128 }),
   }),
-  answer: Type.Object({
+  response: Type.Object({
     success: Type.Literal(true),
     message: Type.Optional(Type.String()),
     data: Type.Union([
@@ -92,7 +92,7 @@ export const verifyUserCode = endpoint({
   envelope: 'api',
   secret: true,
   query: Type.Object({ user_code: UserCode }),
-  answer: Type.Object({
+  response: Type.Object({
     success: Type.Boolean(),
     status: Type.Enum(DEVICE_STATUSES),
     message: Type.String(),
@@ -106,8 +106,17 @@ export const approveDevice = endpoint({
   tag: 'device',
   policy: 'owner',
   envelope: 'api',
-  body: Type.Object({ user_code: UserCode }),
-  answer: Done,
+  body: Type.Object({
+    user_code: UserCode,
+    code: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: 'TOTP or backup code, required where two-step verification is on and the login is some time ago',
+      }),
+    ),
+  }),
+  response: Done,
 });
 
 export const denyDevice = endpoint({
@@ -118,7 +127,7 @@ export const denyDevice = endpoint({
   policy: 'owner',
   envelope: 'api',
   body: Type.Object({ user_code: UserCode }),
-  answer: Done,
+  response: Done,
 });
 
 export const pollDeviceToken = endpoint({
@@ -130,7 +139,7 @@ export const pollDeviceToken = endpoint({
   envelope: 'device',
   secret: true,
   body: Type.Object({ device_code: Token, client_id: ClientId, client_secret: ClientSecret }),
-  answer: Type.Object({
+  response: Type.Object({
     success: Type.Literal(true),
     data: Type.Object({
       access_token: Type.String(),
@@ -154,7 +163,7 @@ export const refreshDevice = endpoint({
   envelope: 'device',
   secret: true,
   body: Type.Object({ refresh_token: Token, client_id: ClientId, client_secret: ClientSecret }),
-  answer: Type.Object({
+  response: Type.Object({
     success: Type.Literal(true),
     data: Type.Object({
       access_token: Type.String(),
@@ -172,7 +181,7 @@ export const logoutDevice = endpoint({
   tag: 'device',
   policy: 'self',
   envelope: 'api',
-  answer: Done,
+  response: Done,
 });
 
 export const listDevices = endpoint({
@@ -183,7 +192,7 @@ export const listDevices = endpoint({
   policy: 'account',
   envelope: 'api',
   query: Type.Object(PageQuery),
-  answer: ListOf(
+  response: ListOf(
     Type.Object({
       id: Type.Integer(),
       client: Type.String({ description: 'registered name of the client' }),
@@ -200,7 +209,7 @@ export const listDevices = endpoint({
   ),
 });
 
-export const nameDevice = endpoint({
+export const renameDevice = endpoint({
   method: 'PUT',
   path: '/api/user/devices/:id',
   summary: 'Call one of the own devices by a name; an empty one leaves the name of its client',
@@ -209,7 +218,7 @@ export const nameDevice = endpoint({
   envelope: 'api',
   params: IdParam,
   body: Type.Object({ name: Type.String({ maxLength: NAME_LENGTH_MAX }) }),
-  answer: Done,
+  response: Done,
 });
 
 export const endDevice = endpoint({
@@ -220,5 +229,5 @@ export const endDevice = endpoint({
   policy: 'account',
   envelope: 'api',
   params: IdParam,
-  answer: Done,
+  response: Done,
 });

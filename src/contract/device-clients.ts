@@ -23,7 +23,7 @@ export const adminListDeviceClients = endpoint({
   policy: 'admin',
   envelope: 'api',
   query: Type.Object(PageQuery),
-  answer: ListOf(Client),
+  response: ListOf(Client),
 });
 
 export const adminCreateDeviceClient = endpoint({
@@ -38,7 +38,7 @@ export const adminCreateDeviceClient = endpoint({
     client_id: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9._-]{3,64}$' })),
     name: ClientName,
   }),
-  answer: Ok(Type.Object({ id: Type.String(), client_id: Type.String(), client_secret: Type.String() })),
+  response: Ok(Type.Object({ id: Type.String(), client_id: Type.String(), client_secret: Type.String() })),
 });
 
 export const adminGetDeviceClient = endpoint({
@@ -49,7 +49,7 @@ export const adminGetDeviceClient = endpoint({
   policy: 'admin',
   envelope: 'api',
   params: ClientIdParam,
-  answer: Ok(Client),
+  response: Ok(Client),
 });
 
 export const adminUpdateDeviceClient = endpoint({
@@ -61,7 +61,7 @@ export const adminUpdateDeviceClient = endpoint({
   envelope: 'api',
   params: ClientIdParam,
   body: Type.Object({ name: Type.Optional(ClientName), enabled: Type.Optional(Type.Boolean()) }),
-  answer: Done,
+  response: Done,
 });
 
 export const adminDeleteDeviceClient = endpoint({
@@ -72,7 +72,7 @@ export const adminDeleteDeviceClient = endpoint({
   policy: 'admin',
   envelope: 'api',
   params: ClientIdParam,
-  answer: Done,
+  response: Done,
 });
 
 export const adminAddDeviceClientSecret = endpoint({
@@ -84,7 +84,7 @@ export const adminAddDeviceClientSecret = endpoint({
   envelope: 'api',
   secret: true,
   params: ClientIdParam,
-  answer: Ok(Type.Object({ id: Type.Integer(), client_secret: Type.String() })),
+  response: Ok(Type.Object({ id: Type.Integer(), client_secret: Type.String() })),
 });
 
 export const adminDeleteDeviceClientSecret = endpoint({
@@ -98,5 +98,5 @@ export const adminDeleteDeviceClientSecret = endpoint({
     id: Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$' }),
     secret: Type.String({ pattern: '^[1-9][0-9]{0,15}$' }),
   }),
-  answer: Done,
+  response: Done,
 });

@@ -2,12 +2,12 @@ import type { Static, TSchema } from 'typebox';
 
 /**
  * Who may call. Every endpoint declares one; a route without does not register.
- * - `public`: nobody is asked who they are
+ * - `public`: no authentication
  * - `account`: session, user access token or device access token, with the user-id header
  * - `owner`: session or user access token only: what could outlive a device sign-in or change the account
  * - `admin`, `root`: as `owner`, with that role or a higher one
  * - `model`: an `sk-` token or an llm_token
- * - `self`: the handler reads its credential itself (device logout, signed addresses, OAuth client authentication)
+ * - `self`: the handler reads its credential itself (device logout, signed URLs, OAuth client authentication)
  */
 export type Policy = 'public' | 'account' | 'owner' | 'admin' | 'root' | 'model' | 'self';
 
@@ -19,13 +19,23 @@ export type Policy = 'public' | 'account' | 'owner' | 'admin' | 'root' | 'model'
  * - `model`: `{error: {message, type, param, code}}`
  * - `device`: `{success: false, error, message}`, HTTP 200 for every documented failure, missing fields included
  * - `oauth`: `{error, error_description}` (RFC 6749 section 5.2)
+ * - `kling`, `jimeng`: in that vendor's own format, statuses and codes
  * - `page`: an HTML page
  */
-export type EnvelopeKind = 'api' | 'video' | 'openai-video' | 'model' | 'device' | 'oauth' | 'page';
+export type EnvelopeKind =
+  | 'api'
+  | 'video'
+  | 'openai-video'
+  | 'model'
+  | 'device'
+  | 'oauth'
+  | 'kling'
+  | 'jimeng'
+  | 'page';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
-/** One line of the contract: server, SDK, CLI, console and OpenAPI follow from it. */
+/** One endpoint of the contract: server, SDK, CLI, console and OpenAPI follow from it. */
 export interface Endpoint {
   readonly method: Method;
   /** Fastify's form: `/api/tokens/:id`. */
@@ -40,24 +50,49 @@ export interface Endpoint {
   /** All query values arrive as strings. */
   readonly query?: TSchema;
   readonly body?: TSchema;
-  /** The body may be left out; the handler is given `{}` then. */
+  /** The body may be omitted; the handler then receives `{}`. */
   readonly optionalBody?: boolean;
-  /** The whole success body; keys it does not name are not sent. Undefined: streams, pages, empty answers. */
-  readonly answer?: TSchema;
+  /** The complete JSON body of a success; keys it does not name are not sent. Undefined: streams, files, pages. */
+  readonly response?: TSchema;
+  /** For the OpenAPI document only, where `response` leaves a value open because it is passed through as it is. */
+  readonly documentedResponse?: TSchema;
+  /** Media types of a success; default `application/json`. */
+  readonly responseTypes?: readonly string[];
+  /** Statuses with this body; default 200. */
+  readonly responseStatuses?: readonly (200 | 201 | 202 | 204 | 206 | 302 | 303 | 304 | 416 | 503)[];
+  /** Files of a multipart body, by field. */
+  readonly files?: readonly string[];
   /** Bytes; default 64 KiB. */
   readonly bodyLimit?: number;
-  /** What a body may be; default `json`. */
+  /** Bytes of a JSON body where it may be smaller than a multipart one; default `bodyLimit`. */
+  readonly jsonBodyLimit?: number;
+  /** Most values of a JSON body, elements and members all together; default 50 000. */
+  readonly maxBodyValues?: number;
+  /** Accepted body formats; default `json`. */
   readonly accepts?: 'json' | 'form' | 'json-or-multipart';
-  /** The answer holds tokens, passwords or keys: sent with `Cache-Control: no-store`. */
+  /** The response holds tokens, passwords or keys: sent with `Cache-Control: no-store`. */
   readonly secret?: boolean;
 }
 
 /** Declares an endpoint with its types kept. */
-export const endpoint = <const Line extends Endpoint>(line: Line): Line => line;
+export const endpoint = <const E extends Endpoint>(declaration: E): E => declaration;
 
 /** The static type of one part of an endpoint; `undefined` where it has none. */
-export type PartOf<Line extends Endpoint, Part extends 'params' | 'query' | 'body' | 'answer'> = Line extends {
+export type EndpointPart<E extends Endpoint, Part extends 'params' | 'query' | 'body' | 'response'> = E extends {
   readonly [K in Part]: infer Schema extends TSchema;
 }
   ? Static<Schema>
   : undefined;
+
+/** The envelope of a path that matched no route. */
+export function envelopeOfPath(url: string): EnvelopeKind {
+  const path = `${url.split('?', 1)[0]}/`;
+  if (path.startsWith('/api/')) return 'api';
+  if (path.startsWith('/v1/video')) return 'openai-video';
+  if (path.startsWith('/kling/native/')) return 'kling';
+  if (path.startsWith('/jimeng/native')) return 'jimeng';
+  if (path.startsWith('/kling/') || path.startsWith('/jimeng/')) return 'video';
+  if (/^\/v\d(?:beta)?\//.test(path)) return 'model';
+  if (path.startsWith('/oauth/')) return 'oauth';
+  return 'page';
+}

@@ -2,8 +2,8 @@ import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { Done, Ok } from './schemas.ts';
 
-/** As many an account may keep: all their names fit into one answer. */
-export const MOST_FAVOURITES = 1_000;
+/** Maximum number per account, so that all of them fit into one response. */
+export const MAX_FAVOURITES = 1_000;
 
 const favourites = { tag: 'video', policy: 'account', envelope: 'api' } as const;
 const TaskParam = Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 200 }) });
@@ -13,7 +13,7 @@ export const listFavourites = endpoint({
   method: 'GET',
   path: '/api/videos/favourites',
   summary: 'Task ids of the own favourites, newest video first; GET /api/videos?favourite=true has the videos',
-  answer: Ok(Type.Array(Type.String())),
+  response: Ok(Type.Array(Type.String())),
 });
 
 export const addFavourite = endpoint({
@@ -22,7 +22,7 @@ export const addFavourite = endpoint({
   path: '/api/videos/:task_id/favourite',
   summary: 'Make an own video a favourite; one that is stays one',
   params: TaskParam,
-  answer: Done,
+  response: Done,
 });
 
 export const removeFavourite = endpoint({
@@ -31,5 +31,5 @@ export const removeFavourite = endpoint({
   path: '/api/videos/:task_id/favourite',
   summary: 'A video is no favourite any more; one that is not stays none',
   params: TaskParam,
-  answer: Done,
+  response: Done,
 });

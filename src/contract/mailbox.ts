@@ -2,7 +2,7 @@ import Type, { type TSchema } from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { Ok } from './schemas.ts';
 
-/** Success bodies without `message` beside `data`, as the mailbox look-ups have them: theirs is inside. */
+/** Success bodies of mailbox queries: they have no `message` next to `data`, because it is inside `data`. */
 const Data = <S extends TSchema>(data: S) => Type.Object({ success: Type.Literal(true), data });
 
 const Source = Type.Enum(['mailbox', 'account'], {
@@ -40,7 +40,7 @@ export const getMailbox = endpoint({
   policy: 'account',
   envelope: 'api',
   secret: true,
-  answer: Data(Mailbox),
+  response: Data(Mailbox),
 });
 
 export const applyForMailbox = endpoint({
@@ -51,16 +51,18 @@ export const applyForMailbox = endpoint({
   policy: 'account',
   envelope: 'api',
   secret: true,
-  body: Type.Object({
-    local_part: Type.Optional(
-      Type.String({
+  // Any body is accepted: an account that has a mailbox gets its existing e-mail address whatever it requests; otherwise the handler
+  // checks local_part.
+  body: Type.Unsafe<{ readonly local_part?: string }>({
+    properties: {
+      local_part: {
         description:
-          'The part before the @: 3 to 30 of a-z 0-9 . _ - that does not start or end with a dot or a hyphen. Made from the user name when left out.',
-      }),
-    ),
+          'The part before the @, a string: 3 to 30 of a-z 0-9 . _ - that does not start or end with a dot or a hyphen and has no two dots in a row. Made from the user name when left out.',
+      },
+    },
   }),
   optionalBody: true,
-  answer: Ok(
+  response: Ok(
     Type.Object({
       email: Type.String(),
       password: Type.Optional(Type.String({ description: 'With a new mailbox only.' })),
@@ -77,17 +79,17 @@ export const getAppPassword = endpoint({
   policy: 'account',
   envelope: 'api',
   secret: true,
-  answer: Data(AppPassword),
+  response: Data(AppPassword),
 });
 
-// It outlives a device sign-in and changes a credential, so a device's token is not enough.
+// A device may do this too; when its sign-in ends, the owner is notified, because the password remains valid.
 export const regenerateAppPassword = endpoint({
   method: 'POST',
   path: '/api/user/mailbox/app-password',
   summary: 'Replace the application password; the old one stops working',
   tag: 'mailbox',
-  policy: 'owner',
+  policy: 'account',
   envelope: 'api',
   secret: true,
-  answer: Data(AppPassword),
+  response: Data(AppPassword),
 });

@@ -1,7 +1,8 @@
 import Type from 'typebox';
 import { Vendor } from './channels.ts';
 import { endpoint } from './endpoint.ts';
-import { Kind, ModelId, Price } from './models.ts';
+import { Kind, ModelId } from './models.ts';
+import { Price } from './pricing.ts';
 import { Done, ListOf, Ok, PageQuery } from './schemas.ts';
 
 const Text = Type.String();
@@ -9,8 +10,11 @@ const TextOrNull = Type.Union([Type.String(), Type.Null()]);
 
 /** A price as it is sent: checked against `VideoPrice` or `ChatPrice` by the model's kind. */
 const PriceBody = Type.Record(Type.String({ maxLength: 64 }), Type.Unknown(), {
-  maxProperties: 10,
-  description: 'Video and image: {per_call, per_second, multipliers?}. Chat: {input_per_million, output_per_million}.',
+  maxProperties: 12,
+  description:
+    'Video and image: {per_call, per_second, multipliers?}. Chat: {input_per_million, output_per_million}, and as needed ' +
+    'per_call, cached_input_per_million, cache_write_per_million, cache_write_1h_per_million, audio_input_per_million, ' +
+    'image_input_per_million, audio_output_per_million, tiers: [{above_input_tokens, …}].',
 });
 const SchemaBody = Type.Record(Type.String({ maxLength: 200 }), Type.Unknown(), {
   description: 'Media schema: a JSON Schema (draft 2020-12) of the body. `x-upstream` names where an argument goes.',
@@ -53,7 +57,7 @@ export const listModelRows = endpoint({
     kind: Type.Optional(Kind),
     q: Type.Optional(Type.String({ maxLength: 200, description: 'part of the name' })),
   }),
-  answer: ListOf(ModelRow),
+  response: ListOf(ModelRow),
 });
 
 export const makeModel = endpoint({
@@ -71,10 +75,10 @@ export const makeModel = endpoint({
     input_schema: Type.Optional(Type.Union([SchemaBody, Type.Null()])),
     enabled: Type.Optional(Type.Boolean()),
   }),
-  answer: Ok(Type.Object({ id: Type.String() })),
+  response: Ok(Type.Object({ id: Type.String() })),
 });
 
-export const getModelRow = endpoint({ ...one, method: 'GET', summary: 'One model', answer: Ok(ModelRow) });
+export const getModelRow = endpoint({ ...one, method: 'GET', summary: 'One model', response: Ok(ModelRow) });
 
 export const changeModel = endpoint({
   ...one,
@@ -90,17 +94,17 @@ export const changeModel = endpoint({
     input_schema: Type.Optional(Type.Union([SchemaBody, Type.Null()])),
     enabled: Type.Optional(Type.Boolean()),
   }),
-  answer: Done,
+  response: Done,
 });
 
 export const removeModel = endpoint({
   ...one,
   method: 'DELETE',
   summary: 'Remove a model that no channel and no alias names',
-  answer: Done,
+  response: Done,
 });
 
-/** What a model can do, from its vendor's adapter; forms are drawn from it. */
+/** Capabilities of a model, from its vendor's adapter; forms are generated from it. */
 export const Capability = Type.Object({
   title: Text,
   seconds: Type.Unknown({ description: '{values, default} or {min, max, default}.' }),
@@ -122,7 +126,7 @@ export const listUsableModels = endpoint({
   policy: 'account',
   envelope: 'api',
   query: Type.Object({ kind: Type.Optional(Kind) }),
-  answer: Ok(
+  response: Ok(
     Type.Array(
       Type.Object({
         id: Text,
@@ -132,6 +136,10 @@ export const listUsableModels = endpoint({
         price: Price,
         input_schema: Type.Unknown(),
         capability: Type.Union([Capability, Type.Null()]),
+        fields: Type.Record(Text, Text, {
+          description:
+            'Where each field of a form goes in the request, as a dotted path: seconds, size, mode, ratio, resolution, audio, seed, negative_prompt. What the vendor has no field for is missing.',
+        }),
         permitted: Type.Boolean({ description: "Whether the account's plan covers it." }),
       }),
     ),

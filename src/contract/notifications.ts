@@ -10,10 +10,10 @@ export const ADMIN_NOTIFICATION_TYPES = ['admin_ticket', 'admin_beta'] as const;
 export type AdminNotificationType = (typeof ADMIN_NOTIFICATION_TYPES)[number];
 
 export interface TopicRule {
-  /** Always arrives. */
+  /** Cannot be switched off. */
   readonly locked: boolean;
-  /** Nobody else hears of it. */
-  readonly administrators?: true;
+  /** Only sent to administrators. */
+  readonly administratorsOnly?: true;
 }
 
 /** What a preference can switch. */
@@ -27,7 +27,8 @@ export const TOPICS = {
   'quota.low': { locked: false },
   ticket: { locked: false },
   beta: { locked: false },
-  'channel.resting': { locked: false, administrators: true },
+  webhook: { locked: true },
+  'channel.resting': { locked: false, administratorsOnly: true },
 } as const satisfies Record<string, TopicRule>;
 export type Topic = keyof typeof TOPICS;
 
@@ -45,15 +46,15 @@ export const Notification = Type.Object({
   created_at: Type.Integer({ description: 'Unix seconds.' }),
 });
 
-const line = { tag: 'notifications', policy: 'account', envelope: 'api' } as const;
+const accountEndpoint = { tag: 'notifications', policy: 'account', envelope: 'api' } as const;
 
-/** Values without a meaning count as left out, as the page parameters do. */
+/** Invalid values are treated as absent, as with the page parameters. */
 const Audience = Type.Optional(
   Type.String({ maxLength: 64, description: '`user`: the four user-facing types only; default: all you may see.' }),
 );
 
 const listing = {
-  ...line,
+  ...accountEndpoint,
   method: 'GET',
   summary: 'Own notifications, newest first',
   query: Type.Object({
@@ -61,7 +62,7 @@ const listing = {
     status: Type.Optional(Type.String({ maxLength: 64, description: '`unread`: only unread ones; default: all.' })),
     audience: Audience,
   }),
-  answer: Type.Object({
+  response: Type.Object({
     success: Type.Literal(true),
     data: Type.Array(Notification),
     total: Type.Integer(),
@@ -72,49 +73,50 @@ const listing = {
 
 export const listNotifications = endpoint({ ...listing, path: '/api/notifications/' });
 /** The same without the slash at the end. */
-export const listNotificationsBare = endpoint({ ...listing, path: '/api/notifications' });
+export const listNotificationsWithoutSlash = endpoint({ ...listing, path: '/api/notifications' });
 
 const Count = Type.Object({ success: Type.Literal(true), data: Type.Integer() });
 
 export const countUnread = endpoint({
-  ...line,
+  ...accountEndpoint,
   method: 'GET',
   path: '/api/notifications/unread-count',
   summary: 'How many are unread',
   query: Type.Object({ audience: Audience }),
-  answer: Count,
+  response: Count,
 });
 
 export const countPending = endpoint({
-  ...line,
+  ...accountEndpoint,
   method: 'GET',
   path: '/api/notifications/pending-count',
   summary: 'Unprocessed tickets and beta applications, for administrators; 0 for everybody else',
-  answer: Count,
+  response: Count,
 });
 
 export const markAllRead = endpoint({
-  ...line,
+  ...accountEndpoint,
   method: 'POST',
   path: '/api/notifications/mark-read',
   summary: 'Mark all (or one audience) read',
   query: Type.Object({ audience: Audience }),
-  answer: Done,
+  response: Done,
 });
 
 export const markRead = endpoint({
-  ...line,
+  ...accountEndpoint,
   method: 'POST',
   path: '/api/notifications/:id/read',
   summary: 'Mark one read',
-  // Whatever is no id of an own notification is told in the contract's own way, so anything comes through here.
+  // Accepts any string: an id that is not one of the caller's notifications is rejected by the handler with `notification_invalid`.
   params: Type.Object({ id: Type.String() }),
-  answer: Done,
+  response: Done,
 });
 
 export const streamNotifications = endpoint({
-  ...line,
+  ...accountEndpoint,
   method: 'GET',
+  responseTypes: ['text/event-stream'],
   path: '/api/notifications/stream',
   summary:
     'New notifications as server-sent events: `notification` with one, `unread` with {unread_count}. Last-Event-ID resumes without loss',
@@ -133,15 +135,15 @@ const Preference = Type.Object({
 });
 
 export const getPreferences = endpoint({
-  ...line,
+  ...accountEndpoint,
   method: 'GET',
   path: '/api/notifications/preferences',
   summary: 'What this account is told of',
-  answer: Ok(Type.Array(Preference)),
+  response: Ok(Type.Array(Preference)),
 });
 
 export const putPreferences = endpoint({
-  ...line,
+  ...accountEndpoint,
   method: 'PUT',
   path: '/api/notifications/preferences',
   summary: 'Switch topics on or off; only the named ones change',
@@ -151,7 +153,7 @@ export const putPreferences = endpoint({
       description: `${Object.keys(TOPICS).join(', ')}`,
     }),
   }),
-  answer: Ok(Type.Array(Preference)),
+  response: Ok(Type.Array(Preference)),
 });
 
 const Title = Type.String({ minLength: 1, maxLength: 200 });
@@ -186,15 +188,15 @@ export const adminListAnnouncements = endpoint({
   path: '/api/admin/announcements',
   summary: 'Announcements, newest first',
   query: Type.Object(PageQuery),
-  answer: ListOf(AnnouncementRow),
+  response: ListOf(AnnouncementRow),
 });
-export const adminMakeAnnouncement = endpoint({
+export const adminCreateAnnouncement = endpoint({
   ...admin,
   method: 'POST',
   path: '/api/admin/announcements',
   summary: 'Tell every account something',
   body: Type.Object(Announcement),
-  answer: Ok(Type.Object({ id: Type.Integer() })),
+  response: Ok(Type.Object({ id: Type.Integer() })),
 });
 export const adminGetAnnouncement = endpoint({
   ...admin,
@@ -202,16 +204,16 @@ export const adminGetAnnouncement = endpoint({
   path: '/api/admin/announcements/:id',
   summary: 'One announcement',
   params: IdParam,
-  answer: Ok(AnnouncementRow),
+  response: Ok(AnnouncementRow),
 });
-export const adminChangeAnnouncement = endpoint({
+export const adminUpdateAnnouncement = endpoint({
   ...admin,
   method: 'PUT',
   path: '/api/admin/announcements/:id',
   summary: 'Correct an announcement; only the named keys change, and it does not become unread again',
   params: IdParam,
   body: Type.Partial(Type.Object(Announcement)),
-  answer: Done,
+  response: Done,
 });
 export const adminDeleteAnnouncement = endpoint({
   ...admin,
@@ -219,5 +221,5 @@ export const adminDeleteAnnouncement = endpoint({
   path: '/api/admin/announcements/:id',
   summary: 'Take an announcement back from every account',
   params: IdParam,
-  answer: Done,
+  response: Done,
 });

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
-/** What every device sign-in gets, whatever it asked for: the management paths, and model calls. */
+/** The scopes every device sign-in gets, whatever it requested: the management paths, and model calls. */
 export const DEVICE_SCOPE = 'api.device llm';
 
 const Parameter = Type.Optional(Type.String({ maxLength: 1_000 }));
@@ -11,14 +11,12 @@ const ClientFields = { client_id: Parameter, client_secret: Parameter };
 
 const form = { method: 'POST', tag: 'oauth', envelope: 'oauth', accepts: 'form', secret: true } as const;
 
-export const oauthMetadata = endpoint({
+const metadata = {
   method: 'GET',
-  path: '/.well-known/oauth-authorization-server',
-  summary: 'Authorization server metadata (RFC 8414)',
   tag: 'oauth',
   policy: 'public',
   envelope: 'oauth',
-  answer: Type.Object({
+  response: Type.Object({
     issuer: Type.String(),
     device_authorization_endpoint: Type.String(),
     token_endpoint: Type.String(),
@@ -31,15 +29,27 @@ export const oauthMetadata = endpoint({
     service_documentation: Type.String(),
     ui_locales_supported: Type.Array(Type.String()),
   }),
+} as const;
+
+export const oauthMetadata = endpoint({
+  ...metadata,
+  path: '/.well-known/oauth-authorization-server',
+  summary: 'Authorization server metadata (RFC 8414)',
+});
+
+export const openidConfiguration = endpoint({
+  ...metadata,
+  path: '/.well-known/openid-configuration',
+  summary: 'The same metadata where clients of OpenID Connect look for it; no id_token is issued',
 });
 
 export const oauthDeviceAuthorization = endpoint({
   ...form,
   path: '/oauth/device_authorization',
-  summary: 'Begin a device sign-in (RFC 8628 section 3.1); client_name and device_id as on the JSON face',
+  summary: 'Begin a device sign-in (RFC 8628 section 3.1); client_name and device_id as on the JSON endpoint',
   policy: 'self',
   body: Type.Object({ ...ClientFields, scope: Parameter, client_name: Parameter, device_id: Parameter }),
-  answer: Type.Object({
+  response: Type.Object({
     device_code: Type.String(),
     user_code: Type.String(),
     verification_uri: Type.String(),
@@ -61,7 +71,7 @@ export const oauthToken = endpoint({
     refresh_token: Parameter,
     scope: Parameter,
   }),
-  answer: Type.Object({
+  response: Type.Object({
     access_token: Type.String(),
     token_type: Type.Literal('Bearer'),
     expires_in: Type.Integer(),
@@ -82,5 +92,5 @@ export const oauthRevoke = endpoint({
   summary: 'End the device sign-in of any of its tokens (RFC 7009); an unknown token is answered alike',
   policy: 'self',
   body: Type.Object({ ...ClientFields, token: Parameter, token_type_hint: Parameter }),
-  answer: Type.Object({}),
+  response: Type.Object({}),
 });

@@ -1,13 +1,13 @@
 import Type from 'typebox';
-import { Note, PLAIN, Quota, Time } from './account-fields.ts';
+import { Note, PLAIN_TEXT_PATTERN, Quota, Time } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
 
-/** The card of accounts without a package; made by the service, never listed, never removed. */
+/** The built-in package of accounts without one; created by the service, never listed, never removed. */
 export const NO_PACKAGE = 'none';
 
 /** The contract's keys, in its order. */
-const CARD = {
+const PACKAGE_CARD = {
   id: Type.Integer(),
   package_code: Type.String(),
   name: Type.String(),
@@ -24,8 +24,11 @@ const CARD = {
   status: Type.Integer({ description: '1 enabled, 2 disabled' }),
   created_time: Time,
 };
-export const PackageCard = Type.Object(CARD);
-const AdminCard = Type.Object({ ...CARD, models: Type.Array(Type.String(), { description: 'Empty: all.' }) });
+export const PackageCard = Type.Object(PACKAGE_CARD);
+const AdminPackageCard = Type.Object({
+  ...PACKAGE_CARD,
+  models: Type.Array(Type.String(), { description: 'Empty: all.' }),
+});
 
 export const listPackageCards = endpoint({
   method: 'GET',
@@ -34,13 +37,13 @@ export const listPackageCards = endpoint({
   tag: 'packages',
   policy: 'public',
   envelope: 'api',
-  answer: Ok(Type.Array(PackageCard)),
+  response: Ok(Type.Array(PackageCard)),
 });
 
 const Seconds = Type.Integer({ minimum: 0, maximum: 366 * 86_400 });
-const CardFields = {
+const PackageCardFields = {
   package_code: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' }),
-  name: Type.String({ minLength: 1, maxLength: 100, pattern: PLAIN }),
+  name: Type.String({ minLength: 1, maxLength: 100, pattern: PLAIN_TEXT_PATTERN }),
   description: Type.String({ maxLength: 2_000 }),
   level: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
   price_amount: Type.Number({ minimum: 0, maximum: 1e9 }),
@@ -51,55 +54,55 @@ const CardFields = {
   interval_quota: Quota,
   weekly_quota_limit: Quota,
   status: Type.Union([Type.Literal(1), Type.Literal(2)]),
-  models: Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: PLAIN }), {
+  models: Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: PLAIN_TEXT_PATTERN }), {
     maxItems: 500,
     uniqueItems: true,
   }),
 };
-const { package_code, name, level, duration_days, ...optional } = CardFields;
+const { package_code, name, level, duration_days, ...optional } = PackageCardFields;
 
 const admin = { tag: 'admin', policy: 'admin', envelope: 'api' } as const;
 
-export const adminListCards = endpoint({
+export const adminListPackageCards = endpoint({
   ...admin,
   method: 'GET',
   path: '/api/admin/package-cards',
   summary: 'All package cards, by level',
   query: Type.Object(PageQuery),
-  answer: ListOf(AdminCard),
+  response: ListOf(AdminPackageCard),
 });
-export const adminMakeCard = endpoint({
+export const adminCreatePackageCard = endpoint({
   ...admin,
   method: 'POST',
   path: '/api/admin/package-cards',
   summary: 'Make a package card',
   body: Type.Object({ package_code, name, level, duration_days, ...Type.Partial(Type.Object(optional)).properties }),
-  answer: Ok(Type.Object({ id: Type.Integer() })),
+  response: Ok(Type.Object({ id: Type.Integer() })),
 });
-export const adminGetCard = endpoint({
+export const adminGetPackageCard = endpoint({
   ...admin,
   method: 'GET',
   path: '/api/admin/package-cards/:id',
   summary: 'One package card',
   params: IdParam,
-  answer: Ok(AdminCard),
+  response: Ok(AdminPackageCard),
 });
-export const adminChangeCard = endpoint({
+export const adminUpdatePackageCard = endpoint({
   ...admin,
   method: 'PUT',
   path: '/api/admin/package-cards/:id',
   summary: 'Change a package card, for its holders too; only the named keys change',
   params: IdParam,
-  body: Type.Partial(Type.Object(CardFields)),
-  answer: Done,
+  body: Type.Partial(Type.Object(PackageCardFields)),
+  response: Done,
 });
-export const adminDeleteCard = endpoint({
+export const adminDeletePackageCard = endpoint({
   ...admin,
   method: 'DELETE',
   path: '/api/admin/package-cards/:id',
   summary: 'Remove a package card nobody holds and no open code names',
   params: IdParam,
-  answer: Done,
+  response: Done,
 });
 
 const Window = Type.Object({
@@ -120,7 +123,7 @@ export const getOwnPackage = endpoint({
   tag: 'packages',
   policy: 'account',
   envelope: 'api',
-  answer: Ok(
+  response: Ok(
     Type.Object({
       package_code: Type.String(),
       name: Type.String(),
@@ -149,7 +152,7 @@ export const getOwnPackage = endpoint({
 const Outcome = Type.Enum(['active', 'extended', 'waiting', 'credited', 'ended'], {
   description: 'What became of it: running now, added to what runs, to come, or quota in the wallet.',
 });
-const Granted = Type.Object({
+const GrantResult = Type.Object({
   outcome: Outcome,
   package_code: Type.String({ description: 'Empty: the code was for quota.' }),
   quota: Type.Integer({ description: 'Credited to the wallet.' }),
@@ -164,7 +167,7 @@ export const redeemCode = endpoint({
   policy: 'account',
   envelope: 'api',
   body: Type.Object({ code: Type.String({ minLength: 1, maxLength: 200 }) }),
-  answer: Ok(Granted),
+  response: Ok(GrantResult),
 });
 
 export const activatePackage = endpoint({
@@ -177,14 +180,14 @@ export const activatePackage = endpoint({
   body: Type.Object({
     user_id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
     package_code: Type.String({ minLength: 1, maxLength: 64 }),
-    duration_days: Type.Optional(CardFields.duration_days),
+    duration_days: Type.Optional(PackageCardFields.duration_days),
   }),
-  answer: Ok(Granted),
+  response: Ok(GrantResult),
 });
 
 const CODE_STATUS = ['unused', 'used', 'voided', 'expired'] as const;
 export type CodeStatus = (typeof CODE_STATUS)[number];
-const CodeRow = Type.Object({
+const CodeListItem = Type.Object({
   id: Type.Integer(),
   batch_id: Type.Integer(),
   code: Type.String({ description: 'Masked.' }),
@@ -206,66 +209,67 @@ const CodeFilter = {
   package_code: Type.Optional(Type.String({ maxLength: 64 })),
 };
 
-export const adminListCodes = endpoint({
+export const adminListRedemptionCodes = endpoint({
   ...admin,
   method: 'GET',
   path: '/api/admin/redemption-codes',
   summary: 'Redemption codes, masked, newest first',
   query: Type.Object({ ...PageQuery, ...CodeFilter }),
-  answer: ListOf(CodeRow),
+  response: ListOf(CodeListItem),
 });
-export const adminMakeCodes = endpoint({
+export const adminCreateRedemptionCodes = endpoint({
   ...admin,
   method: 'POST',
   path: '/api/admin/redemption-codes',
   summary: 'Make a batch of redemption codes; they are shown this once',
   secret: true,
   body: Type.Object({
-    package_code: Type.Optional(CardFields.package_code),
+    package_code: Type.Optional(PackageCardFields.package_code),
     quota: Type.Optional(Type.Integer({ minimum: 1, maximum: 1e15 })),
     count: Type.Integer({ minimum: 1, maximum: 1_000 }),
     expires_at: Type.Optional(ExpiresAt),
     note: Type.Optional(Note),
   }),
-  answer: Ok(Type.Object({ id: Type.Integer({ description: 'Of the batch.' }), codes: Type.Array(Type.String()) })),
+  response: Ok(Type.Object({ id: Type.Integer({ description: 'Of the batch.' }), codes: Type.Array(Type.String()) })),
 });
-export const adminExportCodes = endpoint({
+export const adminExportRedemptionCodes = endpoint({
   ...admin,
   method: 'GET',
   path: '/api/admin/redemption-codes/export',
+  responseTypes: ['text/csv'],
   summary: 'Redemption codes, masked, as CSV without live formulas; at most 10,000',
   query: Type.Object(CodeFilter),
 });
-export const adminGetCode = endpoint({
+export const adminGetRedemptionCode = endpoint({
   ...admin,
   method: 'GET',
   path: '/api/admin/redemption-codes/:id',
   summary: 'One redemption code, masked',
   params: IdParam,
-  answer: Ok(CodeRow),
+  response: Ok(CodeListItem),
 });
-export const adminChangeCode = endpoint({
+export const adminUpdateRedemptionCode = endpoint({
   ...admin,
   method: 'PUT',
   path: '/api/admin/redemption-codes/:id',
   summary: 'Change until when an unused code is good, also after it expired',
   params: IdParam,
   body: Type.Object({ expires_at: Type.Optional(ExpiresAt) }),
-  answer: Done,
+  response: Done,
 });
-export const adminVoidCode = endpoint({
+export const adminVoidRedemptionCode = endpoint({
   ...admin,
   method: 'DELETE',
   path: '/api/admin/redemption-codes/:id',
   summary: 'Withdraw an unused code',
   params: IdParam,
-  answer: Done,
+  response: Done,
 });
-export const adminVoidBatch = endpoint({
+export const adminVoidRedemptionBatch = endpoint({
   ...admin,
   method: 'POST',
   path: '/api/admin/redemption-codes/void',
   summary: 'Withdraw the unused codes of a batch',
   body: Type.Object({ batch_id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) }),
-  answer: Ok(Type.Object({ voided: Type.Integer() })),
+  response: Ok(Type.Object({ voided: Type.Integer() })),
 });

@@ -1,12 +1,12 @@
-/** What an account may do; rank upwards. `root` is the first account's. */
+/** Roles of accounts, in ascending rank. `root` is the role of the first account. */
 export const ROLES = ['user', 'admin', 'root'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Whether a role stands above another. */
+/** Whether a role ranks above another. */
 export const outranks = (one: Role, other: Role): boolean => ROLES.indexOf(one) > ROLES.indexOf(other);
 
 /**
- * The one rule of who may make or change whom, what belongs to them included: everybody only what stands below, and root
- * everything. It is asked for the role an account has and for the one it is to get.
+ * The only rule for who may create or change an account and what belongs to it: everybody only lower ranks, and root
+ * everything. It applies to the role an account has and to the one it is to get.
  */
-export const mayManage = (actor: Role, role: Role): boolean => actor === 'root' || outranks(actor, role);
+export const canManage = (actor: Role, role: Role): boolean => actor === 'root' || outranks(actor, role);

@@ -29,7 +29,7 @@ export interface Page {
   readonly offset: number;
 }
 
-/** Reads page parameters: junk and out-of-range values fall back to the nearest legal value, as lists should never fail over them. */
+/** Reads page parameters: invalid and out-of-range values fall back to the nearest valid one, so that lists never fail because of them. */
 export function toPage(query: { readonly page?: string; readonly page_size?: string }): Page {
   const page = toCount(query.page, 1, 1_000_000);
   const pageSize = toCount(query.page_size, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX);
@@ -42,7 +42,7 @@ function toCount(text: string | undefined, fallback: number, most: number): numb
   return value < 1 ? fallback : Math.min(value, most);
 }
 
-/** Success bodies, written once. */
+/** Success bodies, defined once and shared. */
 export const ok = <T>(data: T, message = ''): { success: true; message: string; data: T } => ({
   success: true,
   message,

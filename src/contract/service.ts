@@ -8,7 +8,7 @@ export const getStatus = endpoint({
   path: '/api/status',
   summary: 'Version and settings a client may need before it signs in',
   envelope: 'api',
-  answer: Type.Object({
+  response: Type.Object({
     success: Type.Literal(true),
     message: Type.String(),
     data: Type.Object({
@@ -19,15 +19,42 @@ export const getStatus = endpoint({
       quota_per_unit: Type.Integer(),
       api_user_header: Type.String(),
       server_address: Type.String(),
+      phone_codes: Type.Enum(['sms', 'log'], { description: '`log`: development, codes are only written to the log.' }),
+      mail: Type.Boolean({ description: 'Whether the service sends e-mail: passwords can be reset by it.' }),
+      messaging_binding: Type.Boolean({ description: 'Whether a messaging app can be linked.' }),
     }),
   }),
 });
-export const livez = endpoint({ ...open, path: '/livez', summary: 'Whether the process lives', envelope: 'api' });
-export const readyz = endpoint({ ...open, path: '/readyz', summary: 'Whether it can serve requests', envelope: 'api' });
+export const livez = endpoint({
+  ...open,
+  path: '/livez',
+  summary: 'Whether the process is alive',
+  envelope: 'api',
+  responseTypes: ['text/plain'],
+});
+const NOT_READY_REASONS = ['draining', 'database', 'disk_full', 'migrating'] as const;
+/**
+ * Why a process should not be sent requests: it is stopping, its database does not answer, the database's disk has no
+ * space, or its schema is being brought up to date.
+ */
+export type NotReadyReason = (typeof NOT_READY_REASONS)[number];
+
+export const readyz = endpoint({
+  ...open,
+  path: '/readyz',
+  summary: 'Whether this process should be sent requests (200) or not (503, with the reason); answers within 2 seconds',
+  envelope: 'api',
+  responseStatuses: [200, 503],
+  response: Type.Object({
+    ready: Type.Boolean(),
+    reason: Type.Optional(Type.Enum([...NOT_READY_REASONS], { description: 'Given where `ready` is false.' })),
+  }),
+});
 export const metricsPage = endpoint({
   ...open,
   policy: 'self',
   path: '/metrics',
-  summary: 'Figures for Prometheus, to holders of METRICS_TOKEN',
+  summary: 'Metrics for Prometheus, with METRICS_TOKEN',
   envelope: 'api',
+  responseTypes: ['text/plain', 'application/openmetrics-text'],
 });

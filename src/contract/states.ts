@@ -10,13 +10,13 @@ export const TASK_STATUS = {
 } as const;
 export type TaskStatus = (typeof TASK_STATUS)[keyof typeof TASK_STATUS];
 
-/** States from which a task never moves again. */
+/** Final states: a task never leaves them. */
 export const isTerminal = (status: TaskStatus): boolean => status === 'SUCCESS' || status === 'FAILURE';
 
-/** Words of the OpenAI-style video object. */
+/** Status values of the OpenAI-style video object. */
 export type OpenAiVideoStatus = 'unknown' | 'queued' | 'in_progress' | 'completed' | 'failed';
 
-/** Internal state → word of the OpenAI-style object. */
+/** Internal state → status of the OpenAI-style object. */
 export const OPENAI_STATUS: Readonly<Record<TaskStatus, OpenAiVideoStatus>> = {
   NOT_START: 'unknown',
   SUBMITTED: 'queued',
@@ -27,6 +27,6 @@ export const OPENAI_STATUS: Readonly<Record<TaskStatus, OpenAiVideoStatus>> = {
   UNKNOWN: 'unknown',
 };
 
-/** Makers of video models, by the short names used in rows, prefixes and folders. */
-export const VENDORS = ['kling', 'jimeng', 'hailuo', 'seedance', 'wan', 'veo', 'vidu', 'sora'] as const;
+/** Video vendors, by the short names used in rows, prefixes and folders. */
+export const VENDORS = ['kling', 'jimeng', 'hailuo', 'seedance', 'wan', 'veo', 'vidu', 'sora', 'runway'] as const;
 export type VendorName = (typeof VENDORS)[number];

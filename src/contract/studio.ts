@@ -3,7 +3,7 @@ import { endpoint } from './endpoint.ts';
 import { Done, Ok } from './schemas.ts';
 import { GenerationBody, VIDEO_JSON_LIMIT } from './video.ts';
 
-/** A video as a person asks for it; keys beyond the common ones are arguments of the model's media schema. */
+/** A video request from the console; keys beyond the common ones are arguments of the model's media schema. */
 export const StudioBody = Type.Object(GenerationBody.properties, { additionalProperties: true });
 
 const studio = { tag: 'video', policy: 'account', envelope: 'api' } as const;
@@ -15,7 +15,7 @@ export const submitOwnVideo = endpoint({
   summary: 'Start a video as oneself, without an API token; Idempotency-Key as for the model API',
   bodyLimit: VIDEO_JSON_LIMIT,
   body: StudioBody,
-  answer: Ok(Type.Object({ task_id: Type.String() })),
+  response: Ok(Type.Object({ task_id: Type.String() })),
 });
 
 export const quoteVideo = endpoint({
@@ -25,7 +25,7 @@ export const quoteVideo = endpoint({
   summary: 'What this video would cost; starts nothing. Refuses what a submit would refuse',
   bodyLimit: VIDEO_JSON_LIMIT,
   body: StudioBody,
-  answer: Ok(Type.Object({ quota: Type.Integer() })),
+  response: Ok(Type.Object({ quota: Type.Integer() })),
 });
 
 export const deleteOwnVideo = endpoint({
@@ -34,5 +34,5 @@ export const deleteOwnVideo = endpoint({
   path: '/api/videos/:task_id',
   summary: 'Take a finished video off the own list',
   params: Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 200 }) }),
-  answer: Done,
+  response: Done,
 });

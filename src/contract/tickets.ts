@@ -6,22 +6,24 @@ import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
 export const TICKET_STATUS = ['open', 'in_progress', 'resolved', 'closed'] as const;
 export type TicketStatus = (typeof TICKET_STATUS)[number];
 /** Whose turn it is; `nobody`: the ticket is resolved or closed. */
-export const TICKET_TURN = ['staff', 'user', 'nobody'] as const;
-export type TicketTurn = (typeof TICKET_TURN)[number];
+export const TICKET_WAITING_FOR = ['staff', 'user', 'nobody'] as const;
+export type TicketWaitingFor = (typeof TICKET_WAITING_FOR)[number];
 
-/** Replies and notes one ticket takes; a longer story is a new ticket. */
-export const MOST_REPLIES = 200;
+/** Maximum number of replies and notes of one ticket; beyond it, a new ticket is needed. */
+export const MAX_REPLIES = 200;
 
 const Id = Type.Integer();
 const Time = Type.Integer({ description: 'Unix seconds.' });
 /** Something to read: at least one character that is no white space. */
 const Title = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' });
-const Content = Type.String({ minLength: 1, maxLength: 10_000, pattern: '\\S' });
+/** Code points in a ticket's text, a reply or a note. */
+export const MAX_TICKET_TEXT = 10_000;
+const Content = Type.String({ minLength: 1, maxLength: MAX_TICKET_TEXT, pattern: '\\S' });
 const Category = Type.String({ maxLength: 64, description: 'Any word; empty: none.' });
 const TaskId = Type.String({ maxLength: 200, description: 'A video of the account it is about; empty: none.' });
 const SeenReplies = Type.Integer({
   minimum: 0,
-  maximum: MOST_REPLIES,
+  maximum: MAX_REPLIES,
   description: '`reply_count` as last read: refused when somebody has replied since.',
 });
 
@@ -30,7 +32,7 @@ const row = {
   title: Type.String(),
   category: Type.String(),
   status: Type.Enum([...TICKET_STATUS]),
-  waiting_for: Type.Enum([...TICKET_TURN]),
+  waiting_for: Type.Enum([...TICKET_WAITING_FOR]),
   task_id: Type.String(),
   reply_count: Type.Integer(),
   created_time: Time,
@@ -65,7 +67,7 @@ export const openTicket = endpoint({
     category: Type.Optional(Category),
     task_id: Type.Optional(TaskId),
   }),
-  answer: Made,
+  response: Made,
 });
 export const listTickets = endpoint({
   ...line,
@@ -73,7 +75,7 @@ export const listTickets = endpoint({
   path: '/api/tickets',
   summary: 'Own tickets, newest first',
   query: Type.Object({ ...PageQuery, status: Type.Optional(Type.Enum([...TICKET_STATUS])) }),
-  answer: ListOf(Ticket),
+  response: ListOf(Ticket),
 });
 export const getTicket = endpoint({
   ...line,
@@ -81,7 +83,7 @@ export const getTicket = endpoint({
   path: '/api/tickets/:id',
   summary: 'One own ticket with its replies',
   params: IdParam,
-  answer: Ok(WithReplies),
+  response: Ok(WithReplies),
 });
 export const replyToTicket = endpoint({
   ...line,
@@ -94,7 +96,7 @@ export const replyToTicket = endpoint({
     task_id: Type.Optional(TaskId),
     seen_replies: Type.Optional(SeenReplies),
   }),
-  answer: Made,
+  response: Made,
 });
 export const closeTicket = endpoint({
   ...line,
@@ -102,7 +104,7 @@ export const closeTicket = endpoint({
   path: '/api/tickets/:id/close',
   summary: 'Close an own ticket',
   params: IdParam,
-  answer: Done,
+  response: Done,
 });
 
 const admin = { tag: 'tickets', policy: 'admin', envelope: 'api' } as const;
@@ -126,7 +128,7 @@ export const adminListTickets = endpoint({
     category: Type.Optional(Category),
     unprocessed: Type.Optional(Type.Literal('true', { description: 'Open, and not yet answered.' })),
   }),
-  answer: ListOf(AdminTicket),
+  response: ListOf(AdminTicket),
 });
 export const adminGetTicket = endpoint({
   ...admin,
@@ -134,7 +136,7 @@ export const adminGetTicket = endpoint({
   path: '/api/admin/tickets/:id',
   summary: 'One ticket with replies and notes',
   params: IdParam,
-  answer: Ok(Type.Object({ ...adminRow, content: Type.String(), replies: Type.Array(AdminReply) })),
+  response: Ok(Type.Object({ ...adminRow, content: Type.String(), replies: Type.Array(AdminReply) })),
 });
 export const adminReplyToTicket = endpoint({
   ...admin,
@@ -147,16 +149,16 @@ export const adminReplyToTicket = endpoint({
     internal: Type.Optional(Type.Boolean()),
     seen_replies: Type.Optional(SeenReplies),
   }),
-  answer: Made,
+  response: Made,
 });
-export const adminChangeTicket = endpoint({
+export const adminUpdateTicket = endpoint({
   ...admin,
   method: 'PUT',
   path: '/api/admin/tickets/:id',
   summary: 'Set the status of a ticket; its owner is told',
   params: IdParam,
   body: Type.Object({ status: Type.Enum([...TICKET_STATUS]) }),
-  answer: Done,
+  response: Done,
 });
 export const adminDeleteTicket = endpoint({
   ...admin,
@@ -164,5 +166,5 @@ export const adminDeleteTicket = endpoint({
   path: '/api/admin/tickets/:id',
   summary: 'Remove a ticket and its replies',
   params: IdParam,
-  answer: Done,
+  response: Done,
 });

@@ -1,14 +1,14 @@
 import Type from 'typebox';
-import { PLAIN, Quota, Time, TimeOrNull } from './account-fields.ts';
+import { PLAIN_TEXT_PATTERN, Quota, Time, TimeOrNull } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
 
-const TokenName = Type.String({ minLength: 1, maxLength: 100, pattern: PLAIN });
+const TokenName = Type.String({ minLength: 1, maxLength: 100, pattern: PLAIN_TEXT_PATTERN });
 const TokenLimits = {
   expires_at: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 253_402_300_799 }), Type.Null()])),
   quota_limit: Type.Optional(Type.Union([Quota, Type.Null()])),
   models: Type.Optional(
-    Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: PLAIN }), {
+    Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: PLAIN_TEXT_PATTERN }), {
       maxItems: 200,
       description: 'empty: all',
     }),
@@ -23,7 +23,7 @@ export const listTokens = endpoint({
   policy: 'owner',
   envelope: 'api',
   query: Type.Object(PageQuery),
-  answer: ListOf(
+  response: ListOf(
     Type.Object({
       id: Type.Integer(),
       name: Type.String(),
@@ -38,7 +38,7 @@ export const listTokens = endpoint({
   ),
 });
 
-export const makeToken = endpoint({
+export const createToken = endpoint({
   method: 'POST',
   path: '/api/tokens',
   summary: 'Make an `sk-` token; the key is shown once',
@@ -47,10 +47,10 @@ export const makeToken = endpoint({
   envelope: 'api',
   secret: true,
   body: Type.Object({ name: TokenName, ...TokenLimits }),
-  answer: Ok(Type.Object({ id: Type.Integer(), key: Type.String() })),
+  response: Ok(Type.Object({ id: Type.Integer(), key: Type.String() })),
 });
 
-export const changeToken = endpoint({
+export const updateToken = endpoint({
   method: 'PUT',
   path: '/api/tokens/:id',
   summary: 'Change a token; only the named keys change',
@@ -59,7 +59,7 @@ export const changeToken = endpoint({
   envelope: 'api',
   params: IdParam,
   body: Type.Object({ name: Type.Optional(TokenName), ...TokenLimits }),
-  answer: Done,
+  response: Done,
 });
 
 export const revokeToken = endpoint({
@@ -70,5 +70,5 @@ export const revokeToken = endpoint({
   policy: 'owner',
   envelope: 'api',
   params: IdParam,
-  answer: Done,
+  response: Done,
 });

@@ -6,7 +6,7 @@ const Id = Type.String({ pattern: '^[1-9][0-9]{0,15}$' });
 const Count = Type.Integer({ minimum: 0 });
 
 /** Kinds of ledger entries. */
-export const LEDGER_KINDS = ['reserve', 'settle', 'refund', 'grant', 'expire'] as const;
+export const LEDGER_KINDS = ['reserve', 'settle', 'refund', 'grant', 'expire', 'closing'] as const;
 
 export const LedgerRow = Type.Object({
   id: Type.Integer(),
@@ -31,7 +31,7 @@ export const listLedger = endpoint({
     task_id: Type.Optional(Type.String({ maxLength: 200 })),
     kind: Type.Optional(Type.Enum([...LEDGER_KINDS])),
   }),
-  answer: ListOf(LedgerRow),
+  response: ListOf(LedgerRow),
 });
 
 const figures = { requests: Count, quota: Count, prompt_tokens: Count, completion_tokens: Count };
@@ -49,17 +49,19 @@ const usageQuery = {
 export const checkLedger = endpoint({
   method: 'GET',
   path: '/api/admin/ledger/check',
-  summary:
-    'Prove that every balance is the sum of its entries; on SQLite writers wait about a second per million entries',
+  summary: 'Audit the ledger: the entries since the last audit and every wallet; each entry is read again once a day',
   tag: 'money',
   policy: 'root',
   envelope: 'api',
-  answer: Ok(
+  response: Ok(
     Type.Object({
       ok: Type.Boolean(),
       errors: Type.Array(
         Type.Object({ rule: Type.String(), at: Type.String(), expected: Type.Number(), found: Type.Number() }),
+        { description: 'Of this audit and of the last that read every entry.' },
       ),
+      checked_at: Type.Integer({ description: 'Unix seconds.' }),
+      full_checked_at: Type.Integer({ description: 'When every entry was read last, in Unix seconds; 0: not yet.' }),
     }),
   ),
 });
@@ -84,7 +86,7 @@ export const getUsage = endpoint({
       Type.String({ pattern: '^(day|model|token)(,(day|model|token)){0,2}$', description: 'Default day,model,token.' }),
     ),
   }),
-  answer: Ok(Type.Object({ rows: Type.Array(Type.Object({ ...group, ...figures })), total: Type.Object(figures) })),
+  response: Ok(Type.Object({ rows: Type.Array(Type.Object({ ...group, ...figures })), total: Type.Object(figures) })),
 });
 
 export const getAllUsage = endpoint({
@@ -104,10 +106,39 @@ export const getAllUsage = endpoint({
       }),
     ),
   }),
-  answer: Ok(
+  response: Ok(
     Type.Object({
       rows: Type.Array(Type.Object({ ...group, user_id: Type.Optional(Type.Integer()), ...figures })),
       total: Type.Object(figures),
     }),
   ),
+});
+
+const dashboard = { tag: 'money', policy: 'model', envelope: 'model' } as const;
+
+/** OpenAI's former billing endpoints, by which chat clients show a balance. Amounts are in units of display currency. */
+export const getBillingSubscription = endpoint({
+  ...dashboard,
+  method: 'GET',
+  path: '/v1/dashboard/billing/subscription',
+  summary: "What this key may spend in all: its own limit, else its account's quota, in OpenAI's former form",
+  response: Type.Object({
+    object: Type.Literal('billing_subscription'),
+    has_payment_method: Type.Boolean(),
+    soft_limit_usd: Type.Number(),
+    hard_limit_usd: Type.Number(),
+    system_hard_limit_usd: Type.Number(),
+    access_until: Type.Integer({ description: 'Unix seconds; 0: without an end.' }),
+  }),
+});
+
+const Day = Type.Optional(Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description: 'UTC.' }));
+
+export const getBillingUsage = endpoint({
+  ...dashboard,
+  method: 'GET',
+  path: '/v1/dashboard/billing/usage',
+  summary: "What this key has spent, in hundredths, in OpenAI's former form",
+  query: Type.Object({ start_date: Day, end_date: Day }),
+  response: Type.Object({ object: Type.Literal('list'), total_usage: Type.Number() }),
 });

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { Ok, PageQuery } from './schemas.ts';
 import { TASK_STATUS } from './states.ts';
+import { DocumentedSubmit, DocumentedVideo } from './video-object.ts';
 
 const MB = 1024 * 1024;
 /** JSON bodies carry pictures as Base64; multipart ones carry files. */
@@ -27,17 +28,23 @@ export const GenerationBody = Type.Object({
   seconds: Type.Optional(SecondsText),
   input_reference: Type.Optional(Type.Union([Image, Type.Object({ image_url: Image })])),
   metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  callback_url: Type.Optional(
+    Type.String({
+      maxLength: 2_000,
+      description: "Gets the event of the end (docs/webhooks.md), signed with the account's secret.",
+    }),
+  ),
 });
 
-/** `POST /v1/videos`: the same fields; the model may be left out as OpenAI's clients do, `sora-2` then. */
+/** `POST /v1/videos`: the same fields; the model may be omitted, as OpenAI's clients do, and is `sora-2` then. */
 export const VideoBody = Type.Object({
   ...GenerationBody.properties,
   model: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
 });
 
-const TaskParam = Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 200 }) });
+export const TaskParam = Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 200 }) });
 
-/** The unified task: every key always there (service contract, video task). */
+/** The unified task: every key is always present (service contract, video task). */
 export const UnifiedTask = Type.Object({
   task_id: Type.String(),
   action: Type.String(),
@@ -51,9 +58,13 @@ export const UnifiedTask = Type.Object({
   progress: Type.String({ description: 'Percent, for display only.' }),
   data: Type.Unknown({ description: "The vendor's last answer." }),
 });
-const UnifiedAnswer = Type.Object({ code: Type.Literal('success'), message: Type.String(), data: UnifiedTask });
+export const UnifiedTaskResponse = Type.Object({
+  code: Type.Literal('success'),
+  message: Type.String(),
+  data: UnifiedTask,
+});
 
-/** The OpenAI-style object; which keys exist varies by vendor, so it is not narrowed here. */
+/** The OpenAI-style object is sent as it is: which keys exist varies by vendor, and Sora's own object passes through. */
 export const VideoObject = Type.Unknown({
   description: 'An OpenAI video object: id, object, status, progress, created_at, model, …',
 });
@@ -65,41 +76,52 @@ export const VideoList = Type.Object({
   has_more: Type.Boolean(),
 });
 
-const submit = {
+/** What the endpoints that start a video have in common. */
+export const submitDefaults = {
   method: 'POST',
   tag: 'video',
   policy: 'model',
   bodyLimit: VIDEO_BODY_LIMIT,
-  answer: VideoObject,
+  jsonBodyLimit: VIDEO_JSON_LIMIT,
+  response: VideoObject,
+  documentedResponse: DocumentedSubmit,
 } as const;
-const read = { method: 'GET', tag: 'video', policy: 'model' } as const;
+/** What the endpoints that read one have in common. */
+export const readDefaults = { method: 'GET', tag: 'video', policy: 'model' } as const;
+/** A file, or a part of one (RFC 9110 section 14). */
+const file = {
+  responseTypes: ['video/*', 'image/*', 'application/octet-stream', 'multipart/byteranges'],
+  responseStatuses: [200, 206, 304, 416],
+} as const;
 
 export const submitGeneration = endpoint({
-  ...submit,
+  ...submitDefaults,
   path: '/v1/video/generations',
   summary: 'Start a video (unified format)',
   envelope: 'video',
   accepts: 'json-or-multipart',
+  files: ['image', 'images', 'input_reference'],
   body: GenerationBody,
 });
 export const getGeneration = endpoint({
-  ...read,
+  ...readDefaults,
   path: '/v1/video/generations/:task_id',
-  summary: 'Look at a task (unified format)',
+  summary: 'Get a task (unified format)',
   envelope: 'video',
   params: TaskParam,
-  answer: UnifiedAnswer,
+  response: UnifiedTaskResponse,
 });
 export const submitVideo = endpoint({
-  ...submit,
+  ...submitDefaults,
   path: '/v1/videos',
   summary: 'Start a video (OpenAI format)',
   envelope: 'openai-video',
   accepts: 'json-or-multipart',
+  files: ['image', 'images', 'input_reference'],
   body: VideoBody,
 });
 export const listVideos = endpoint({
-  ...read,
+  ...readDefaults,
   path: '/v1/videos',
   summary: 'List the videos of this token',
   envelope: 'openai-video',
@@ -108,15 +130,16 @@ export const listVideos = endpoint({
     limit: Type.Optional(Type.String({ maxLength: 10 })),
     order: Type.Optional(Type.String({ maxLength: 10 })),
   }),
-  answer: VideoList,
+  response: VideoList,
 });
 export const getVideo = endpoint({
-  ...read,
+  ...readDefaults,
   path: '/v1/videos/:task_id',
-  summary: 'Look at a video (OpenAI format)',
+  summary: 'Get a video (OpenAI format)',
   envelope: 'openai-video',
   params: TaskParam,
-  answer: VideoObject,
+  response: VideoObject,
+  documentedResponse: DocumentedVideo,
 });
 export const deleteVideo = endpoint({
   method: 'DELETE',
@@ -126,18 +149,19 @@ export const deleteVideo = endpoint({
   summary: 'Delete a finished video',
   envelope: 'openai-video',
   params: TaskParam,
-  answer: Type.Object({ id: Type.String(), object: Type.Literal('video.deleted'), deleted: Type.Literal(true) }),
+  response: Type.Object({ id: Type.String(), object: Type.Literal('video.deleted'), deleted: Type.Literal(true) }),
 });
 export const getContent = endpoint({
-  ...read,
+  ...readDefaults,
   path: '/v1/videos/:task_id/content',
   summary: 'Fetch the video file; Range and HEAD work',
   envelope: 'openai-video',
   params: TaskParam,
   query: Type.Object({ variant: Type.Optional(Type.String({ pattern: '^(video|thumbnail|spritesheet)$' })) }),
+  ...file,
 });
 export const remixVideo = endpoint({
-  ...submit,
+  ...submitDefaults,
   path: '/v1/videos/:task_id/remix',
   summary: 'Make a new video from a finished Sora-style one',
   envelope: 'openai-video',
@@ -146,32 +170,31 @@ export const remixVideo = endpoint({
   body: Type.Object({ prompt: Type.Optional(Prompt) }),
 });
 
-const OfficialBody = Type.Record(Type.String(), Type.Unknown());
-const official = (path: string, summary: string) =>
-  endpoint({ ...submit, path, summary, envelope: 'video', body: OfficialBody });
-const officialQuery = (path: string, summary: string) =>
-  endpoint({ ...read, path, summary, envelope: 'video', params: TaskParam, answer: UnifiedAnswer });
-
-export const klingText = official('/kling/v1/videos/text2video', "Start a video with Kling's own body, from text");
-export const klingImage = official(
-  '/kling/v1/videos/image2video',
-  "Start a video with Kling's own body, from a picture",
+/** Operations of OpenAI's videos API that no upstream here offers: rejected with a reason instead of 404 for an unknown path. */
+const unsupported = (method: 'GET' | 'POST', path: string, summary: string) =>
+  endpoint({
+    method,
+    tag: 'video',
+    policy: 'model',
+    path,
+    summary,
+    envelope: 'openai-video',
+    accepts: 'json-or-multipart',
+    bodyLimit: VIDEO_BODY_LIMIT,
+  });
+export const editVideo = unsupported('POST', '/v1/videos/edits', 'Not offered: answers operation_unsupported');
+export const extendVideo = unsupported('POST', '/v1/videos/extensions', 'Not offered: answers operation_unsupported');
+export const createCharacter = unsupported(
+  'POST',
+  '/v1/videos/characters',
+  'Not offered: answers operation_unsupported',
 );
-export const klingTextQuery = officialQuery('/kling/v1/videos/text2video/:task_id', 'Look at such a task');
-export const klingImageQuery = officialQuery('/kling/v1/videos/image2video/:task_id', 'Look at such a task');
-export const jimengAction = endpoint({
-  ...submit,
-  path: '/jimeng/',
-  summary: "Start or look at a video with Jimeng's own body; Action in the query decides",
-  envelope: 'video',
-  query: Type.Object({
-    Action: Type.String({ maxLength: 60 }),
-    Version: Type.Optional(Type.String({ maxLength: 20 })),
-  }),
-  body: OfficialBody,
+export const getCharacter = endpoint({
+  ...unsupported('GET', '/v1/videos/characters/:character_id', 'Not offered: answers operation_unsupported'),
+  params: Type.Object({ character_id: Type.String({ minLength: 1, maxLength: 200 }) }),
 });
 
-/** A row of the owner's own view; never upstream credentials, channels or other people's data. */
+/** A row of the owner's own view; never contains upstream credentials, channels or data of other accounts. */
 export const VideoRow = Type.Object({
   task_id: Type.String(),
   model: Type.String(),
@@ -186,11 +209,11 @@ export const VideoRow = Type.Object({
 export const VideoDetail = Type.Object({
   ...VideoRow.properties,
   start_time: Type.Integer(),
-  /** Whether the quota was given back. */
+  /** Whether the quota was refunded. */
   refunded: Type.Boolean(),
-  /** A short-lived address for playing in a browser; empty before completion. */
+  /** A short-lived URL for playing in a browser; empty before completion. */
   play_url: Type.String(),
-  /** The parameters, for using them again. */
+  /** The request parameters, for submitting them again. */
   request: Type.Unknown(),
 });
 
@@ -210,12 +233,12 @@ export const listOwnVideos = endpoint({
     q: Type.Optional(
       Type.String({
         maxLength: 200,
-        description: 'words of the prompt, all of them; looks at the newest 5,000 videos',
+        description: 'words of the prompt, all of them; searches the newest 5,000 videos',
       }),
     ),
     favourite: Type.Optional(Type.Enum(['', 'true'])),
   }),
-  answer: Type.Object({ success: Type.Literal(true), data: Type.Array(VideoRow), total: Type.Integer() }),
+  response: Type.Object({ success: Type.Literal(true), data: Type.Array(VideoRow), total: Type.Integer() }),
 });
 export const getOwnVideo = endpoint({
   method: 'GET',
@@ -225,18 +248,23 @@ export const getOwnVideo = endpoint({
   summary: 'One own video with an address for playing it',
   envelope: 'api',
   params: TaskParam,
-  answer: Ok(VideoDetail),
+  response: Ok(VideoDetail),
 });
 export const playVideo = endpoint({
   method: 'GET',
   tag: 'video',
   policy: 'self',
   path: '/play/:task_id',
-  summary: 'The file behind a signed, short-lived address',
+  summary: 'The file behind a signed, short-lived URL',
   envelope: 'page',
+  ...file,
   params: TaskParam,
   query: Type.Object({
     expires: Type.String({ pattern: '^[0-9]{1,16}$' }),
+    credential: Type.String({
+      pattern: '^[a-z][0-9a-f]{1,22}$',
+      description: 'Names the sign-in that asked for the link; the link ends with it.',
+    }),
     signature: Type.String({ maxLength: 100 }),
   }),
 });
@@ -255,7 +283,7 @@ export const listModels = endpoint({
   path: '/v1/models',
   summary: 'Models this token may call',
   envelope: 'model',
-  answer: Type.Object({ object: Type.Literal('list'), data: Type.Array(Model) }),
+  response: Type.Object({ object: Type.Literal('list'), data: Type.Array(Model) }),
 });
 export const getModel = endpoint({
   method: 'GET',
@@ -265,5 +293,5 @@ export const getModel = endpoint({
   summary: 'One model this token may call',
   envelope: 'model',
   params: Type.Object({ model: Type.String({ minLength: 1, maxLength: 200 }) }),
-  answer: Model,
+  response: Model,
 });

@@ -1,20 +1,20 @@
 import { isMediaName, loadMedia } from './media.ts';
-import { defineSimulator, file, json, type Simulator } from './simulator.ts';
+import { defineSimulator, fileResponse, jsonResponse, type Simulator } from './simulator.ts';
 
-/** A content network as vendors use: public addresses, no credentials. Named per vendor so that faults can be aimed. */
+/** A content network as vendors use: public URLs, no credentials. Named per vendor so that faults can target it. */
 export const artifactHost = (vendor: string): Simulator =>
   defineSimulator({
     name: vendor,
     credentials: () => ({}),
     authorize: () => undefined,
-    problem: (problem) => json(problem === 'not_found' ? 404 : 503, { error: problem }),
+    problem: (problem) => jsonResponse(problem === 'not_found' ? 404 : 503, { error: problem }),
     routes: [
       {
         method: 'GET',
         path: /^\/[^/]+\/[^/]+\/(?<name>[^/]+)$/,
         operation: 'content',
         handle({ params: { name = '' } }) {
-          return isMediaName(name) ? file(loadMedia(name)) : json(404, { error: 'not_found' });
+          return isMediaName(name) ? fileResponse(loadMedia(name)) : jsonResponse(404, { error: 'not_found' });
         },
       },
     ],

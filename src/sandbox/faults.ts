@@ -1,21 +1,21 @@
-import type { Operation, Problem } from './simulator.ts';
+import { type Operation, PROBLEM_KINDS } from './simulator.ts';
 
 /**
- * What can go wrong on demand. Where a job is begun all the same, the caller cannot know it: the ambiguous submit.
+ * Faults on demand. Where a job is begun nevertheless, the caller cannot know it: the ambiguous submit.
  *
- * Nothing has happened at the vendor:
- * - `401` `403` `429` `500` `502` `503` `504`: that HTTP status, in the vendor's words where it has them
- * - a `Problem` by its name: the vendor's own answer, status included (which may be 200)
- * - `reset`: the connection breaks before the request is looked at; `hang`: no answer ever
+ * The vendor has processed nothing:
+ * - `401` `403` `429` `500` `502` `503` `504`: that HTTP status, with the vendor's body where it has one
+ * - a `ProblemKind`: the vendor's own response, status included (which may be 200)
+ * - `reset`: the connection breaks before the request is processed; `hang`: no response ever
  * - `html`: HTTP 200 with a gateway's page; `empty`: HTTP 200 without a byte
  *
  * The request was served, then:
- * - `drop`: no byte of the answer comes; `hang-after`: the same, but the connection stays
- * - `truncated`: half the answer, then the connection breaks; `malformed`: half the answer, as if it were whole
- * - `slow`: the answer at 1 byte/s; `huge`: the answer inside 1 GiB of padding; `bomb`: the same, gzipped 1000:1
- * - `deep`: 100,000 nested arrays; `wrong-types`: every value of the answer replaced by an object
- * - `duplicate`: the answer to the request before this one, again
- * - `reordered`: a job is shown one state earlier than it is
+ * - `drop`: the connection breaks before the first byte of the response; `hang-after`: no byte either, but it stays open
+ * - `truncated`: half the response, then the connection breaks; `malformed`: half the response, ended as if it were whole
+ * - `slow`: the response at 1 byte/s; `huge`: the response inside 1 GiB of padding; `bomb`: the same, gzipped 1000:1
+ * - `deep`: 100,000 nested arrays; `wrong-types`: every value of the response replaced by an object
+ * - `duplicate`: the response to the request before this one, again
+ * - `reordered`: a job is reported one state earlier than it is
  *
  * For submits, how the begun job ends: `job-fail`, `job-filtered`, `job-expire`, `job-cancel`, `job-vanish`,
  * `job-empty`, `job-strange`, `job-stuck`, `job-slow` (ten times as long).
@@ -28,18 +28,7 @@ export const FAULT_KINDS = [
   '502',
   '503',
   '504',
-  'unauthorized',
-  'forbidden',
-  'billing',
-  'model',
-  'rate',
-  'concurrency',
-  'overloaded',
-  'broken',
-  'timeout',
-  'policy',
-  'invalid',
-  'not_found',
+  ...PROBLEM_KINDS,
   'reset',
   'hang',
   'html',
@@ -64,7 +53,7 @@ export const FAULT_KINDS = [
   'job-strange',
   'job-stuck',
   'job-slow',
-] as const satisfies readonly (Problem | string)[];
+] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 export interface Fault {
@@ -73,45 +62,45 @@ export interface Fault {
   readonly vendor?: string;
   /** All but `token` and `other` by default. */
   readonly operation?: Operation;
-  /** How many requests it befalls; default 1, `Infinity` until removed. */
+  /** How many requests it is applied to; default 1, `Infinity` until removed. */
   readonly times?: number;
-  /** Requests left in peace before the first. */
+  /** Matching requests served normally before the first faulty one. */
   readonly after?: number;
   /** Only requests whose path, query or body contain this text. */
   readonly match?: string;
-  /** Retry-After of `429` and `503`: seconds, an HTTP date, or nonsense. */
+  /** Retry-After of `429` and `503`: seconds, an HTTP date, or an invalid value. */
   readonly retryAfter?: string;
   /** Replaces the vendor's usual text. */
   readonly message?: string;
 }
 
 export interface FaultHandle {
-  /** How often it has befallen a request. */
-  readonly used: number;
+  /** How many requests it has been applied to. */
+  readonly timesUsed: number;
   remove(): void;
 }
 
-/** Chooses what befalls a request that no waiting fault does. `text`: its path, query and body. */
-export type Weather = (vendor: string, operation: Operation, text: () => string) => FaultKind | undefined;
+/** Chooses the fault of a request that no pending fault matches. `text`: its path, query and body. */
+export type FaultChooser = (vendor: string, operation: Operation, text: () => string) => FaultKind | undefined;
 
-interface Entry {
+interface QueuedFault {
   readonly fault: Fault;
   left: number;
   wait: number;
   used: number;
 }
 
-/** The faults that are waiting; the one added first befalls first. */
-export class FaultBook {
-  readonly #entries = new Set<Entry>();
-  weather: Weather | undefined;
+/** The pending faults; the one added first is applied first. */
+export class FaultQueue {
+  readonly #entries = new Set<QueuedFault>();
+  chooser: FaultChooser | undefined;
 
   add(fault: Fault): FaultHandle {
-    const entry: Entry = { fault, left: fault.times ?? 1, wait: fault.after ?? 0, used: 0 };
+    const entry: QueuedFault = { fault, left: fault.times ?? 1, wait: fault.after ?? 0, used: 0 };
     this.#entries.add(entry);
     const entries = this.#entries;
     return {
-      get used() {
+      get timesUsed() {
         return entry.used;
       },
       remove: () => void entries.delete(entry),
@@ -122,7 +111,7 @@ export class FaultBook {
     this.#entries.clear();
   }
 
-  /** The fault that befalls this request, if any; uses it up. */
+  /** The fault to apply to this request, if any; counts as one use of it. */
   take(vendor: string, operation: Operation, contains: (text: string) => boolean): Fault | undefined {
     for (const entry of this.#entries) {
       const { fault } = entry;

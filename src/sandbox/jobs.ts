@@ -1,66 +1,75 @@
 import type { SandboxClock } from './clock.ts';
 import type { Shape } from './media.ts';
 
-/** What a job is doing, in no vendor's words; each simulator translates it into its own. */
-export type Phase = 'queued' | 'running' | 'succeeded' | 'failed' | 'filtered' | 'expired' | 'cancelled' | 'unknown';
+/** The phase of a job in vendor-independent terms; each simulator translates it into its own. */
+export type JobPhase = 'queued' | 'running' | 'succeeded' | 'failed' | 'filtered' | 'expired' | 'cancelled' | 'unknown';
 
 /**
  * How a job ends, fixed when it begins.
  * - `succeed`; `fail`: the vendor's machines break; `filtered`: its moderation refuses the result
  * - `expire`, `cancel`: the vendor gave up on it; `vanish`: its id is unknown from then on
- * - `empty`: succeeds without an artifact; `strange`: a status word from no document; `stuck`: never ends
+ * - `empty`: succeeds without an artifact; `strange`: an undocumented status; `stuck`: never ends
  */
-export type Fate = 'succeed' | 'fail' | 'filtered' | 'expire' | 'cancel' | 'vanish' | 'empty' | 'strange' | 'stuck';
+export type JobOutcome =
+  | 'succeed'
+  | 'fail'
+  | 'filtered'
+  | 'expire'
+  | 'cancel'
+  | 'vanish'
+  | 'empty'
+  | 'strange'
+  | 'stuck';
 
 /** How long jobs take, in milliseconds. */
-export interface Speed {
+export interface JobTiming {
   readonly queuedMs: number;
   readonly runningMs: number;
 }
 
-export const SPEEDS = {
-  /** For people: long enough to see each state, short enough not to wait. */
-  people: { queuedMs: 800, runningMs: 2_200 },
+export const JOB_TIMINGS = {
+  /** For manual use: long enough to see each state, short enough not to wait. */
+  interactive: { queuedMs: 800, runningMs: 2_200 },
   /** For tests with a real clock. */
   fast: { queuedMs: 20, runningMs: 40 },
-  /** For benchmarks: the first look finds the job done. */
+  /** For benchmarks: the first poll finds the job done. */
   instant: { queuedMs: 0, runningMs: 0 },
-} as const satisfies Record<string, Speed>;
+} as const satisfies Record<string, JobTiming>;
 
 export interface NewJob {
   readonly prompt: string;
   /** The vendor's model name. */
   readonly model: string;
-  /** What was asked for, as the vendor read it; for assertions and for simulators that echo it. */
+  /** The request as the vendor read it; for assertions and for simulators that echo it. */
   readonly input: unknown;
   /** The client's own id, where the vendor takes one. */
-  readonly externalId?: string;
+  readonly externalId?: string | undefined;
   readonly shape?: Shape;
   readonly audio?: boolean;
   readonly seconds?: number;
-  /** The vendor's way of writing ids; a running number by default. */
+  /** The vendor's format of ids; a running number by default. */
   readonly id?: string;
 }
 
 export interface Job extends Required<Omit<NewJob, 'externalId'>> {
   readonly externalId: string | undefined;
   readonly createdAtMs: number;
-  fate: Fate;
-  /** Times the delays of the store. */
-  slowness: number;
-  /** How often a query named this job. */
+  outcome: JobOutcome;
+  /** Factor of the store's delays. */
+  delayFactor: number;
+  /** How often this job was polled. */
   polls: number;
 }
 
-export interface Look {
-  readonly phase: Phase;
+export interface JobSnapshot {
+  readonly phase: JobPhase;
   /** Percent. */
   readonly progress: number;
   /** Whether a succeeded job has its file. */
   readonly hasArtifact: boolean;
 }
 
-const END: Readonly<Record<Fate, Phase | undefined>> = {
+const FINAL_PHASE: Readonly<Record<JobOutcome, JobPhase | undefined>> = {
   succeed: 'succeeded',
   empty: 'succeeded',
   fail: 'failed',
@@ -75,17 +84,17 @@ const END: Readonly<Record<Fate, Phase | undefined>> = {
 /** The jobs of one simulated vendor; their states follow from the clock alone, nothing runs in the background. */
 export class JobStore {
   readonly #clock: SandboxClock;
-  readonly #speed: Speed;
+  readonly #speed: JobTiming;
   readonly #byId = new Map<string, Job>();
   readonly #byExternalId = new Map<string, Job>();
   #count = 0;
 
-  constructor(clock: SandboxClock, speed: Speed) {
+  constructor(clock: SandboxClock, speed: JobTiming) {
     this.#clock = clock;
     this.#speed = speed;
   }
 
-  begin(job: NewJob, fate: Fate, slowness: number): Job {
+  create(job: NewJob, outcome: JobOutcome, slowness: number): Job {
     this.#count += 1;
     const made: Job = {
       shape: '16:9',
@@ -95,8 +104,8 @@ export class JobStore {
       id: job.id ?? String(1_000_000_000 + this.#count),
       externalId: job.externalId,
       createdAtMs: this.#clock.now(),
-      fate,
-      slowness,
+      outcome,
+      delayFactor: slowness,
       polls: 0,
     };
     this.#byId.set(made.id, made);
@@ -113,22 +122,22 @@ export class JobStore {
     return this.#present(this.#byExternalId.get(externalId));
   }
 
-  look(job: Job): Look {
+  snapshot(job: Job): JobSnapshot {
     const { queuedMs, runningMs } = this.#speed;
     const age = this.#clock.now() - job.createdAtMs;
-    const queued = queuedMs * job.slowness;
-    const running = runningMs * job.slowness;
+    const queued = queuedMs * job.delayFactor;
+    const running = runningMs * job.delayFactor;
     if (age < queued) return { phase: 'queued', progress: 0, hasArtifact: false };
-    if (job.fate === 'stuck') return { phase: 'running', progress: 50, hasArtifact: false };
+    if (job.outcome === 'stuck') return { phase: 'running', progress: 50, hasArtifact: false };
     if (age < queued + running) {
       return { phase: 'running', progress: Math.floor((100 * (age - queued)) / running), hasArtifact: false };
     }
-    return { phase: END[job.fate] ?? 'failed', progress: 100, hasArtifact: job.fate === 'succeed' };
+    return { phase: FINAL_PHASE[job.outcome] ?? 'failed', progress: 100, hasArtifact: job.outcome === 'succeed' };
   }
 
   /** When a finished job finished, in Unix milliseconds. */
   finishedAtMs(job: Job): number {
-    return job.createdAtMs + (this.#speed.queuedMs + this.#speed.runningMs) * job.slowness;
+    return job.createdAtMs + (this.#speed.queuedMs + this.#speed.runningMs) * job.delayFactor;
   }
 
   remove(id: string): boolean {
@@ -142,8 +151,8 @@ export class JobStore {
   }
 
   #present(job: Job | undefined): Job | undefined {
-    if (job?.fate !== 'vanish') return job;
+    if (job?.outcome !== 'vanish') return job;
     const age = this.#clock.now() - job.createdAtMs;
-    return age < this.#speed.queuedMs * job.slowness ? job : undefined;
+    return age < this.#speed.queuedMs * job.delayFactor ? job : undefined;
   }
 }

@@ -39,7 +39,7 @@ export function loadMedia(name: MediaName): MediaFile {
   return file;
 }
 
-/** A playable clip (H.264, moov first). Only the wide one has sound, so `audio` wins over the shape. */
+/** A playable clip (H.264, moov first). Only the wide one has sound, so `audio` takes precedence over the shape. */
 export function clip(shape: Shape, audio: boolean): MediaFile {
   if (audio) return loadMedia('wide-audio.mp4');
   return loadMedia(({ '16:9': 'wide.mp4', '9:16': 'tall.mp4', '1:1': 'square.mp4' } as const)[shape]);
@@ -59,7 +59,7 @@ function readRange(header: string, size: number): { first: number; last: number 
   return last < first ? undefined : { first, last };
 }
 
-/** The status, headers and bytes a static host answers with (RFC 9110, sections 13 and 14). */
+/** The status, headers and bytes of a static host's response (RFC 9110, sections 13 and 14). */
 export function serveFile(
   request: { readonly method: string; readonly headers: Readonly<Record<string, string>> },
   media: MediaFile,

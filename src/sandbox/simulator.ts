@@ -1,33 +1,35 @@
-import type { Job, JobStore, Look, NewJob, Phase } from './jobs.ts';
+import type { Job, JobPhase, JobSnapshot, JobStore, NewJob } from './jobs.ts';
 import type { MediaFile, Shape } from './media.ts';
 
-/** What a request is for; faults are aimed at these. `other` is out of their reach unless named. */
+/** The purpose of a request, by which faults select it. `other` is affected only by faults that name it. */
 export type Operation = 'submit' | 'query' | 'content' | 'token' | 'other';
 
 /**
- * What can be wrong, in no vendor's words. Each simulator says it in its own: status, envelope, code and text.
+ * What can be wrong, in vendor-independent terms. Each simulator reports it in its own: status, envelope, code and text.
  * - `unauthorized`: credentials missing or wrong; `forbidden`: this account may not
  * - `billing`: no money left; `model`: this account cannot use this model, or there is none of this name
  * - `rate`: too fast; `concurrency`: too many at once; `overloaded`: 503; `broken`: 500; `timeout`: 504
  * - `policy`: refused content; `invalid`: a wrong request; `not_found`: an unknown task or path
  */
-export type Problem =
-  | 'unauthorized'
-  | 'forbidden'
-  | 'billing'
-  | 'model'
-  | 'rate'
-  | 'concurrency'
-  | 'overloaded'
-  | 'broken'
-  | 'timeout'
-  | 'policy'
-  | 'invalid'
-  | 'not_found';
+export const PROBLEM_KINDS = [
+  'unauthorized',
+  'forbidden',
+  'billing',
+  'model',
+  'rate',
+  'concurrency',
+  'overloaded',
+  'broken',
+  'timeout',
+  'policy',
+  'invalid',
+  'not_found',
+] as const;
+export type ProblemKind = (typeof PROBLEM_KINDS)[number];
 
 export interface SimulatorRequest {
   readonly method: string;
-  /** As it stood on the wire, without the query. */
+  /** As received, without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
   /** Lower-case names. */
@@ -41,8 +43,8 @@ export interface SimulatorRequest {
   form(): Promise<FormData>;
 }
 
-/** Thrown among the pieces of a stream: the connection breaks there, or the answer just ends. */
-export class CutOff extends Error {
+/** Thrown between the parts of a stream: the connection breaks there, or the response just ends. */
+export class StreamInterrupted extends Error {
   readonly clean: boolean;
   constructor(clean = false) {
     super('the stream ends here');
@@ -50,16 +52,16 @@ export class CutOff extends Error {
   }
 }
 
-export type Reply =
+export type SimulatorResponse =
   | {
       readonly kind: 'body';
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       readonly body: Buffer;
     }
-  /** A file of the sandbox, with Range, HEAD and ETag answered by the kit. */
+  /** A file of the sandbox; the sandbox implements Range, HEAD and ETag for it. */
   | { readonly kind: 'media'; readonly file: MediaFile }
-  /** Pieces written as they come; ended early when the client leaves. */
+  /** Parts written as they are produced; ended early when the client disconnects. */
   | {
       readonly kind: 'stream';
       readonly status: number;
@@ -67,20 +69,20 @@ export type Reply =
       readonly pieces: AsyncIterable<string | Buffer>;
     };
 
-/** What a simulator's handlers work with; one per request, so that faults and prompt markers reach the job they concern. */
-export interface Stage {
+/** The context of a simulator's handlers; one per request, so that faults and prompt markers apply to the right job. */
+export interface SimulatorContext {
   /** Unix milliseconds. */
   now(): number;
-  /** This simulator's own address, without a path. */
+  /** This simulator's own base URL, without a path. */
   readonly url: string;
   readonly jobs: JobStore;
-  /** Begins a job whose fate is decided by the faults and the markers in its prompt. */
-  begin(job: NewJob): Job;
-  /** Looks at a job on behalf of a query: counts the poll, and shows the states in disorder where a fault asks for that. */
-  look(job: Job): Look;
-  /** The job's file, for simulators that answer with bytes. */
+  /** Begins a job whose outcome is decided by the faults and the markers in its prompt. */
+  createJob(job: NewJob): Job;
+  /** Reads a job for a query: counts the poll, and reports the states out of order where a fault requires that. */
+  pollJob(job: Job): JobSnapshot;
+  /** The job's file, for simulators whose response is the file itself. */
   media(job: Job, kind?: 'video' | 'thumbnail'): MediaFile;
-  /** A public address of the job's file on the artifact host, which knows no credentials. */
+  /** A public URL of the job's file on the artifact host, which needs no credentials. */
   artifactUrl(job: Job, kind?: 'video' | 'thumbnail'): string;
 }
 
@@ -93,36 +95,45 @@ export interface Route {
   readonly operation: Operation;
   /** Serves without `authorize`, as token endpoints do. */
   readonly open?: boolean;
-  handle(request: SimulatorRequest, stage: Stage): Reply | Promise<Reply>;
+  handle(request: SimulatorRequest, context: SimulatorContext): SimulatorResponse | Promise<SimulatorResponse>;
 }
 
 export interface Simulator {
   /** Unique among the simulators that run together; a vendor's name, or that with the name of a second route. */
   readonly name: string;
-  /** The vendor's models this door serves, where it has two; all of them by default. */
+  /** The vendor, where the name says more than that. */
+  readonly vendor?: string;
+  /** The vendor's models this API serves, where the vendor has two APIs; all of them by default. */
   readonly models?: RegExp;
-  /** What a channel to this simulator is given; some need the address they run at (a service account's token_uri). */
+  /** The settings of a channel to this simulator; some contain its own base URL (a service account's token_uri). */
   credentials(at: { readonly url: string }): Readonly<Record<string, unknown>>;
   readonly routes: readonly Route[];
-  /** Undefined when the credentials are right. They are verified for real, as the vendor does. */
-  authorize(request: SimulatorRequest, stage: Stage): Reply | undefined | Promise<Reply | undefined>;
-  /** The vendor's own answer for a problem; `message` replaces its usual text. */
-  problem(problem: Problem, message?: string): Reply;
+  /** Undefined when the credentials are right. They are fully verified, as the vendor does. */
+  authorize(
+    request: SimulatorRequest,
+    context: SimulatorContext,
+  ): SimulatorResponse | undefined | Promise<SimulatorResponse | undefined>;
+  /** The vendor's own response for a problem; `message` replaces its usual text. */
+  problem(problem: ProblemKind, message?: string): SimulatorResponse;
 }
 
-/** Checks a simulator's shape and gives it back; the one way to write one. */
+/** Checks a simulator's definition and returns it; every simulator is defined through it. */
 export const defineSimulator = (simulator: Simulator): Simulator => simulator;
 
-export function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): Reply {
+export function jsonResponse(
+  status: number,
+  value: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): SimulatorResponse {
   const body = Buffer.from(JSON.stringify(value));
   return { kind: 'body', status, headers: { 'content-type': 'application/json', ...headers }, body };
 }
 
-export const file = (media: MediaFile): Reply => ({ kind: 'media', file: media });
+export const fileResponse = (media: MediaFile): SimulatorResponse => ({ kind: 'media', file: media });
 
 let serial = 0;
 
-/** Fifteen digits: the second, then a running number, so that a later run never gives an id of an earlier one. */
+/** Fifteen digits: the second, then a running number, so that a later run never issues an id of an earlier one. */
 export function newDigits(nowMs: number): string {
   serial = (serial + 1) % 100_000;
   return `${Math.floor(nowMs / 1_000)}${String(serial).padStart(5, '0')}`;
@@ -136,4 +147,4 @@ export function toShape(text: unknown): Shape {
   return ratio < 0.87 ? '9:16' : '1:1';
 }
 
-export type { Job, Look, NewJob, Phase, Shape };
+export type { Job, JobPhase, JobSnapshot, NewJob, Shape };

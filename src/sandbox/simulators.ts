@@ -1,8 +1,9 @@
-import { openaiChat } from './openai-chat.ts';
+import { openaiSimulator } from './openai/simulator.ts';
 import type { Simulator } from './simulator.ts';
 import { hailuo } from './vendors/hailuo.ts';
 import { jimeng } from './vendors/jimeng.ts';
 import { kling } from './vendors/kling.ts';
+import { runway } from './vendors/runway.ts';
 import { seedance } from './vendors/seedance.ts';
 import { sora } from './vendors/sora.ts';
 import { veo, veoVertex } from './vendors/veo.ts';
@@ -20,5 +21,6 @@ export const SIMULATORS: readonly Simulator[] = [
   veoVertex,
   vidu,
   sora,
-  openaiChat,
+  runway,
+  openaiSimulator,
 ];

@@ -1,38 +1,59 @@
-import * as lines from '../contract/accounts.ts';
-import { endDevice, listDevices, nameDevice } from '../contract/device-auth.ts';
-import type { PartOf } from '../contract/endpoint.ts';
-import * as tokenLines from '../contract/tokens.ts';
-import { allPages } from './pages.ts';
+import * as endpoints from '../contract/accounts.ts';
+import { endDevice, listDevices, renameDevice } from '../contract/device-auth.ts';
+import * as emailEndpoints from '../contract/email.ts';
+import type { EndpointPart } from '../contract/endpoint.ts';
+import * as tokenEndpoints from '../contract/tokens.ts';
+import { getOwnVideo, listOwnVideos } from '../contract/video.ts';
+import { fetchAllPages } from './pagination.ts';
 import type { CallOptions, Transport } from './transport.ts';
 
-export type Self = PartOf<typeof lines.getSelf, 'answer'>['data'];
-export type Device = PartOf<typeof listDevices, 'answer'>['data'][number];
-export type ApiToken = PartOf<typeof tokenLines.listTokens, 'answer'>['data'][number];
-export type NewToken = PartOf<typeof tokenLines.makeToken, 'body'>;
+export type AccountInfo = EndpointPart<typeof endpoints.getSelf, 'response'>['data'];
+export type Device = EndpointPart<typeof listDevices, 'response'>['data'][number];
+export type EmailInfo = EndpointPart<typeof emailEndpoints.getEmail, 'response'>['data'];
+export type ApiToken = EndpointPart<typeof tokenEndpoints.listTokens, 'response'>['data'][number];
+export type CreateTokenRequest = EndpointPart<typeof tokenEndpoints.createToken, 'body'>;
 
-/** The account of the credential. Tokens need a session or a user access token; the rest a device's access_token too. */
+export type OwnVideo = EndpointPart<typeof listOwnVideos, 'response'>['data'][number];
+export type OwnVideoDetail = EndpointPart<typeof getOwnVideo, 'response'>['data'];
+
+/** The account the credentials belong to. Tokens need a session or a user access token; the rest also works with a device's access_token. */
 export class Account {
   readonly #transport: Transport;
   constructor(transport: Transport) {
     this.#transport = transport;
   }
 
-  async self(options: CallOptions = {}): Promise<Self> {
-    return (await this.#transport.call(lines.getSelf, {}, options)).data;
+  async self(options: CallOptions = {}): Promise<AccountInfo> {
+    return (await this.#transport.call(endpoints.getSelf, {}, options)).data;
   }
 
   async rename(displayName: string): Promise<void> {
-    await this.#transport.call(lines.putSelf, { body: { display_name: displayName } });
+    await this.#transport.call(endpoints.putSelf, { body: { display_name: displayName } });
   }
 
-  /** Where the account is signed in by device authorization, newest first. */
+  /** The e-mail of the account, and whether it counts for login. */
+  async email(): Promise<EmailInfo> {
+    return (await this.#transport.call(emailEndpoints.getEmail, {})).data;
+  }
+
+  /** Sends the link that confirms the e-mail again; needs a session or a user access token. */
+  async resendEmailConfirmation(): Promise<void> {
+    await this.#transport.call(emailEndpoints.resendConfirmation, {});
+  }
+
+  /** Sends a link for a new password to a confirmed e-mail. Needs no credentials, and succeeds for unknown addresses too. */
+  async requestPasswordReset(email: string): Promise<void> {
+    await this.#transport.call(emailEndpoints.requestPasswordReset, { body: { email } });
+  }
+
+  /** Device sign-ins of the account, newest first. */
   devices(): Promise<Device[]> {
-    return allPages((query) => this.#transport.call(listDevices, { query }));
+    return fetchAllPages((query) => this.#transport.call(listDevices, { query }));
   }
 
-  /** Calls a device by a name; needs a session or a user access token. */
-  async nameDevice(id: number, name: string): Promise<void> {
-    await this.#transport.call(nameDevice, { params: { id: String(id) }, body: { name } });
+  /** Names a device; needs a session or a user access token. */
+  async renameDevice(id: number, name: string): Promise<void> {
+    await this.#transport.call(renameDevice, { params: { id: String(id) }, body: { name } });
   }
 
   /** Ends a device's sign-in; its tokens stop at once. */
@@ -40,16 +61,32 @@ export class Account {
     await this.#transport.call(endDevice, { params: { id: String(id) } });
   }
 
-  tokens(options: CallOptions = {}): Promise<ApiToken[]> {
-    return allPages((query) => this.#transport.call(tokenLines.listTokens, { query }, options));
+  /** One page of the account's videos, newest first, whichever token started them. @param page.pageSize at most 50 */
+  async videos(
+    page: { readonly page?: number; readonly pageSize?: number } = {},
+  ): Promise<{ readonly data: OwnVideo[]; readonly total: number }> {
+    const query = { page: String(page.page ?? 1), page_size: String(page.pageSize ?? 20) };
+    return this.#transport.call(listOwnVideos, { query });
   }
 
-  /** Makes an `sk-` token; the key is answered this once. */
-  async makeToken(token: NewToken, options: CallOptions = {}): Promise<{ readonly id: number; readonly key: string }> {
-    return (await this.#transport.call(tokenLines.makeToken, { body: token }, options)).data;
+  /** One video of the account with its prompt, cost and parameters. @throws ReelgateError `task_not_exist` */
+  async video(id: string): Promise<OwnVideoDetail> {
+    return (await this.#transport.call(getOwnVideo, { params: { task_id: id } })).data;
+  }
+
+  tokens(options: CallOptions = {}): Promise<ApiToken[]> {
+    return fetchAllPages((query) => this.#transport.call(tokenEndpoints.listTokens, { query }, options));
+  }
+
+  /** Creates an `sk-` token. The key is returned only here. */
+  async createToken(
+    token: CreateTokenRequest,
+    options: CallOptions = {},
+  ): Promise<{ readonly id: number; readonly key: string }> {
+    return (await this.#transport.call(tokenEndpoints.createToken, { body: token }, options)).data;
   }
 
   async revokeToken(id: number, options: CallOptions = {}): Promise<void> {
-    await this.#transport.call(tokenLines.revokeToken, { params: { id: String(id) } }, options);
+    await this.#transport.call(tokenEndpoints.revokeToken, { params: { id: String(id) } }, options);
   }
 }

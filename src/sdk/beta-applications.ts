@@ -1,11 +1,11 @@
-import * as lines from '../contract/beta-applications.ts';
-import type { PartOf } from '../contract/endpoint.ts';
-import { allPages } from './pages.ts';
+import * as endpoints from '../contract/beta-applications.ts';
+import type { EndpointPart } from '../contract/endpoint.ts';
+import { fetchAllPages } from './pagination.ts';
 import type { Transport } from './transport.ts';
 
-export type BetaApplicationInfo = PartOf<typeof lines.listBetaApplications, 'answer'>['data'][number];
+export type BetaApplicationInfo = EndpointPart<typeof endpoints.listBetaApplications, 'response'>['data'][number];
 
-/** Requests of the account for features in beta. */
+/** The account's applications for beta features. */
 export class BetaApplications {
   readonly #transport: Transport;
   constructor(transport: Transport) {
@@ -14,11 +14,11 @@ export class BetaApplications {
 
   /** All of them, newest first. */
   list(): Promise<BetaApplicationInfo[]> {
-    return allPages((query) => this.#transport.call(lines.listBetaApplications, { query }));
+    return fetchAllPages((query) => this.#transport.call(endpoints.listBetaApplications, { query }));
   }
 
-  /** Answers its id. @throws ReelgateError while one for the feature waits or was granted */
+  /** Returns its id. @throws ReelgateError while an application for the feature is pending or approved */
   async apply(feature: string, reason: string): Promise<number> {
-    return (await this.#transport.call(lines.applyForBeta, { body: { feature, reason } })).data.id;
+    return (await this.#transport.call(endpoints.applyForBeta, { body: { feature, reason } })).data.id;
   }
 }

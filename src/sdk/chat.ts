@@ -1,17 +1,17 @@
 import { createParser } from 'eventsource-parser';
 import { chatCompletions } from '../contract/chat.ts';
-import type { PartOf } from '../contract/endpoint.ts';
-import { ReelgateError, readFailure } from './errors.ts';
+import type { EndpointPart } from '../contract/endpoint.ts';
+import { parseErrorResponse, ReelgateError } from './errors.ts';
 import type { Transport } from './transport.ts';
 
-/** One message, in the form of OpenAI's chat completions; parts are texts, pictures and whatever the model takes. */
+/** One message in the format of OpenAI's chat completions; content parts are texts, images and whatever else the model accepts. */
 export interface ChatMessage {
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
   readonly content: string | readonly { readonly type: string; readonly [key: string]: unknown }[];
   readonly [key: string]: unknown;
 }
 
-/** What to ask; keys beyond these go to the model's own service as they are (`tools`, `temperature`, …). */
+/** The body of a chat completion; further keys are passed on to the upstream unchanged (`tools`, `temperature`, …). */
 export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly ChatMessage[];
@@ -25,14 +25,14 @@ export interface ChatUsage {
   readonly completion_tokens: number;
 }
 
-export interface ChatAnswer {
+export interface ChatResult {
   readonly content: string;
-  /** `stop`, `length`, `tool_calls` …; empty where the service of the model does not tell. */
+  /** `stop`, `length`, `tool_calls` …; empty if the upstream does not report it. */
   readonly finishReason: string;
   readonly usage: ChatUsage | undefined;
 }
 
-/** One event of a stream, or a whole completion; read leniently, as upstreams differ. */
+/** One event of a stream, or a complete response. All keys are optional, as upstreams differ. */
 export interface ChatEvent {
   readonly choices?: readonly {
     readonly delta?: { readonly content?: string | null; readonly [key: string]: unknown };
@@ -43,21 +43,21 @@ export interface ChatEvent {
   readonly [key: string]: unknown;
 }
 
-interface AskOptions {
-  /** Ends the answer; what came until then is charged. */
+interface ChatOptions {
+  /** Aborts the response; what was generated until then is charged. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Language models by an `sk-` token or llm_token. A question is never asked twice by itself: each is paid for. */
+/** Language models, called with an `sk-` token or llm_token. Requests are never retried automatically, since each is charged. */
 export class Chat {
   readonly #transport: Pick<Transport, 'send'>;
   constructor(transport: Pick<Transport, 'send'>) {
     this.#transport = transport;
   }
 
-  /** The whole answer at once. */
-  async complete(request: ChatRequest, options: AskOptions = {}): Promise<ChatAnswer> {
-    const response = await this.#ask({ ...request, stream: false }, options);
+  /** The complete response at once. */
+  async complete(request: ChatRequest, options: ChatOptions = {}): Promise<ChatResult> {
+    const response = await this.#post({ ...request, stream: false }, options);
     const completion = (await response.json()) as ChatEvent;
     const [choice] = completion.choices ?? [];
     return {
@@ -68,11 +68,11 @@ export class Chat {
   }
 
   /**
-   * The text piece by piece as it is written; the generator's return value is the whole.
+   * The text in chunks as it is generated; the generator's return value is the complete result.
    *
-   * @throws ReelgateError also in the middle: what had come by then is charged
+   * @throws ReelgateError, also in the middle of the stream: what was generated until then is charged
    */
-  async *stream(request: ChatRequest, options: AskOptions = {}): AsyncGenerator<string, ChatAnswer> {
+  async *stream(request: ChatRequest, options: ChatOptions = {}): AsyncGenerator<string, ChatResult> {
     let content = '';
     let finishReason = '';
     let usage: ChatUsage | undefined;
@@ -87,44 +87,44 @@ export class Chat {
     return { content, finishReason, usage };
   }
 
-  /** Every event of a stream as it came: for tool calls, reasoning and whatever else a model says beside its text. */
-  async *events(request: ChatRequest, options: AskOptions = {}): AsyncGenerator<ChatEvent, void> {
-    const response = await this.#ask({ ...request, stream: true }, options);
-    if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true) throw brokenOff();
-    const waiting: string[] = [];
-    const parser = createParser({ onEvent: ({ data }) => void waiting.push(data) });
+  /** Every event of a stream, unchanged: for tool calls, reasoning and other output beside the text. */
+  async *events(request: ChatRequest, options: ChatOptions = {}): AsyncGenerator<ChatEvent, void> {
+    const response = await this.#post({ ...request, stream: true }, options);
+    if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true) throw streamInterruptedError();
+    const pending: string[] = [];
+    const parser = createParser({ onEvent: ({ data }) => void pending.push(data) });
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
     try {
       for (;;) {
         const read = await reader?.read().catch((error: unknown) => {
           if (options.signal?.aborted === true) throw options.signal.reason;
-          throw brokenOff(error);
+          throw streamInterruptedError(error);
         });
-        if (read === undefined || read.done) throw brokenOff();
+        if (read === undefined || read.done) throw streamInterruptedError();
         parser.feed(read.value);
-        for (const data of waiting.splice(0)) {
+        for (const data of pending.splice(0)) {
           if (data === '[DONE]') return;
-          yield toEvent(data);
+          yield parseEvent(data);
         }
       }
     } finally {
-      // Whoever stops listening hangs up, which stops the model too.
+      // A consumer that stops early closes the connection, which aborts the upstream call too.
       await reader?.cancel().catch(() => {});
     }
   }
 
-  async #ask(body: ChatRequest & { readonly stream: boolean }, { signal }: AskOptions): Promise<Response> {
-    const checked = body as unknown as PartOf<typeof chatCompletions, 'body'>;
+  async #post(body: ChatRequest & { readonly stream: boolean }, { signal }: ChatOptions): Promise<Response> {
+    const checked = body as unknown as EndpointPart<typeof chatCompletions, 'body'>;
     const headers = { accept: body.stream ? 'text/event-stream' : 'application/json' };
     const response = await this.#transport.send(chatCompletions, { body: checked }, { signal, headers });
     if (response.ok) return response;
-    const refusal: unknown = await response.json().catch(() => undefined);
-    throw readFailure(response.status, response.headers, refusal) ?? brokenOff();
+    const errorBody: unknown = await response.json().catch(() => undefined);
+    throw parseErrorResponse(response.status, response.headers, errorBody) ?? streamInterruptedError();
   }
 }
 
-/** @throws ReelgateError for an event that tells of a failure: the status could no longer do that */
-function toEvent(data: string): ChatEvent {
+/** @throws ReelgateError for an error event: once a stream has begun, the HTTP status cannot report a failure any more */
+function parseEvent(data: string): ChatEvent {
   let event: ChatEvent & { readonly error?: { readonly message?: string; readonly code?: string } | null };
   try {
     event = JSON.parse(data);
@@ -136,5 +136,5 @@ function toEvent(data: string): ChatEvent {
   throw new ReelgateError(message, { code, status: 200 });
 }
 
-const brokenOff = (cause?: unknown): ReelgateError =>
+const streamInterruptedError = (cause?: unknown): ReelgateError =>
   new ReelgateError('The answer broke off.', { code: 'broken_off', cause });

@@ -1,17 +1,18 @@
 import { CLI_CLIENT } from '../contract/cli-client.ts';
-import * as lines from '../contract/device-auth.ts';
-import type { PartOf } from '../contract/endpoint.ts';
+import { defined } from '../contract/defined.ts';
+import * as endpoints from '../contract/device-auth.ts';
+import type { EndpointPart } from '../contract/endpoint.ts';
 import { ReelgateError } from './errors.ts';
-import { pause, type Transport } from './transport.ts';
+import { sleep, type Transport } from './transport.ts';
 
-/** What a sign-in begins with: show `user_code` and the link, keep `device_code`. */
-export type DeviceCode = PartOf<typeof lines.createDeviceCode, 'answer'>['data'];
-/** What an approved sign-in is given, once. */
-export type DeviceTokens = PartOf<typeof lines.pollDeviceToken, 'answer'>['data'];
-/** What a refresh answers; the old pair ended with it. */
-export type DevicePair = PartOf<typeof lines.refreshDevice, 'answer'>['data'];
+/** Starts a sign-in: show `user_code` and the link to the user, poll with `device_code`. */
+export type DeviceCode = EndpointPart<typeof endpoints.createDeviceCode, 'response'>['data'];
+/** The tokens of an approved sign-in; returned once. */
+export type DeviceTokens = EndpointPart<typeof endpoints.pollDeviceToken, 'response'>['data'];
+/** The result of a refresh; the old pair is invalid from then on. */
+export type RefreshedTokens = EndpointPart<typeof endpoints.refreshDevice, 'response'>['data'];
 
-/** A registered official client; the command line's own by default. */
+/** A registered OAuth client; default: the command line's. */
 export interface DeviceClient {
   readonly id: string;
   readonly secret: string;
@@ -19,16 +20,16 @@ export interface DeviceClient {
 
 export interface PollOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Called when a poll could not be answered and is tried again: the network, an overloaded service, a proxy's page. */
-  readonly onTrouble?: (error: ReelgateError, waitMs: number) => void;
+  /** Called when a poll fails and is retried: network errors, an overloaded service, a proxy's error page. */
+  readonly onPollError?: (error: ReelgateError, waitMs: number) => void;
 }
 
-/** A poll without an answer is given up after this, and tried again. */
+/** A poll without a response is aborted after this time and retried. */
 const POLL_TIMEOUT_MS = 30_000;
 const REFRESH_TIMEOUT_MS = 30_000;
-const LONGEST_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 
-/** Device authorization (RFC 8628): a code is shown here, a person confirms it in any browser. */
+/** Device authorization (RFC 8628): a code is shown here and confirmed by the user in any browser. */
 export class DeviceAuth {
   readonly #transport: Transport;
   readonly #client: DeviceClient;
@@ -39,10 +40,10 @@ export class DeviceAuth {
   }
 
   /**
-   * Asks for a code.
+   * Requests a code.
    *
-   * @param device.name shown to the person who confirms, at most 100 characters
-   * @param device.id the same for all sign-ins of one installation: a new sign-in of the account replaces the old one
+   * @param device.name shown to the user who confirms; at most 100 characters
+   * @param device.id the same for all sign-ins of one installation, so that a new sign-in of the account replaces the old one
    */
   async start(
     device: { readonly name?: string; readonly id?: string } = {},
@@ -50,68 +51,68 @@ export class DeviceAuth {
   ): Promise<DeviceCode> {
     const body = {
       client_id: this.#client.id,
-      ...(device.name === undefined ? {} : { client_name: device.name }),
-      ...(device.id === undefined ? {} : { device_id: device.id }),
+      client_name: device.name,
+      device_id: device.id,
     };
-    return (await this.#transport.call(lines.createDeviceCode, { body }, options)).data;
+    return (await this.#transport.call(endpoints.createDeviceCode, { body: defined(body) }, options)).data;
   }
 
   /**
-   * Polls until the code has come to its end (RFC 8628 section 3.5): never faster than the service asks for, slower after
-   * `slow_down`, with growing pauses while it cannot be reached, and not a moment after the code has expired.
+   * Polls until the code is approved, denied or expired (RFC 8628 section 3.5): never faster than the service's interval,
+   * slower after `slow_down`, with exponential backoff while the service cannot be reached, and never after the code has expired.
    *
    * @throws ReelgateError `access_denied`, `expired_token`, `invalid_grant` (used or unknown), `invalid_client`; the
    *   signal's reason when it is aborted
    */
-  async poll(code: DeviceCode, { signal, onTrouble }: PollOptions = {}): Promise<DeviceTokens> {
-    // By a clock that setting the time of day does not move.
+  async poll(code: DeviceCode, { signal, onPollError }: PollOptions = {}): Promise<DeviceTokens> {
+    // The monotonic clock: setting the system time must not change the deadline.
     const deadline = performance.now() + code.expires_in * 1000;
     let intervalMs = Math.max(1, code.interval) * 1000;
     let waitMs = intervalMs;
-    let troubles = 0;
+    let failures = 0;
     while (performance.now() < deadline) {
-      await pause(Math.min(waitMs, Math.max(0, deadline - performance.now())), signal);
+      await sleep(Math.min(waitMs, Math.max(0, deadline - performance.now())), signal);
       const outcome = await this.#pollOnce(code.device_code, signal);
       if (!(outcome instanceof ReelgateError)) return outcome;
-      const askedMs = (outcome.retryAfterSeconds ?? 0) * 1000;
+      const retryAfterMs = (outcome.retryAfterSeconds ?? 0) * 1000;
       if (outcome.code === 'slow_down') intervalMs += 5_000;
       if (outcome.code === 'authorization_pending' || outcome.code === 'slow_down') {
-        troubles = 0;
-        waitMs = Math.max(intervalMs, askedMs);
-      } else if (mayPass(outcome)) {
-        troubles += 1;
-        waitMs = Math.max(askedMs, Math.min(LONGEST_WAIT_MS, intervalMs * 2 ** Math.min(troubles - 1, 6)));
-        onTrouble?.(outcome, waitMs);
+        failures = 0;
+        waitMs = Math.max(intervalMs, retryAfterMs);
+      } else if (isTransientError(outcome)) {
+        failures += 1;
+        waitMs = Math.max(retryAfterMs, Math.min(MAX_WAIT_MS, intervalMs * 2 ** Math.min(failures - 1, 6)));
+        onPollError?.(outcome, waitMs);
       } else throw outcome;
     }
     throw new ReelgateError('The code has expired.', { code: 'expired_token', status: 200 });
   }
 
   /**
-   * Exchanges a refresh_token, once, for a new pair. Never repeated by itself: a second use of the same token ends the
-   * sign-in. Store the answer before using it.
+   * Exchanges a refresh_token for a new pair. Never retried automatically: a second use of the same token revokes the
+   * sign-in. Store the result before using it.
    *
-   * @throws ReelgateError `invalid_grant` when the sign-in is over
+   * @throws ReelgateError `invalid_grant` when the sign-in has ended
    */
-  async refresh(refreshToken: string): Promise<DevicePair> {
+  async refresh(refreshToken: string): Promise<RefreshedTokens> {
     const { id, secret } = this.#client;
     const body = { refresh_token: refreshToken, client_id: id, client_secret: secret };
     const signal = AbortSignal.timeout(REFRESH_TIMEOUT_MS);
-    return (await this.#transport.call(lines.refreshDevice, { body }, { signal })).data;
+    return (await this.#transport.call(endpoints.refreshDevice, { body }, { signal })).data;
   }
 
-  /** Ends the sign-in of an access_token, expired or not: it, its refresh_token and its llm_token stop at once. */
+  /** Ends the sign-in an access_token belongs to, expired or not: it, its refresh_token and its llm_token are revoked at once. */
   async logout(accessToken: string): Promise<void> {
     const headers = { authorization: `Bearer ${accessToken}` };
-    await this.#transport.call(lines.logoutDevice, {}, { headers });
+    await this.#transport.call(endpoints.logoutDevice, {}, { headers });
   }
 
   async #pollOnce(deviceCode: string, signal: AbortSignal | undefined): Promise<DeviceTokens | ReelgateError> {
     const body = { device_code: deviceCode, client_id: this.#client.id, client_secret: this.#client.secret };
     const timeout = AbortSignal.timeout(POLL_TIMEOUT_MS);
-    const both = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+    const combined = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
     try {
-      return (await this.#transport.call(lines.pollDeviceToken, { body }, { signal: both })).data;
+      return (await this.#transport.call(endpoints.pollDeviceToken, { body }, { signal: combined })).data;
     } catch (error) {
       if (signal?.aborted === true) throw signal.reason;
       if (error instanceof ReelgateError) return error;
@@ -120,5 +121,6 @@ export class DeviceAuth {
   }
 }
 
-/** Whether it says nothing about the code: no answer, too many requests, a failing service or a page of something between. */
-const mayPass = (error: ReelgateError): boolean => error.isPassing || error.status >= 500 || error.code === 'not_json';
+/** Whether the error gives no information about the code: no response, a rate limit, a failing service or a proxy's error page. */
+const isTransientError = (error: ReelgateError): boolean =>
+  error.isTransient || error.status >= 500 || error.code === 'not_json';

@@ -1,12 +1,12 @@
-/** Anything the service refused, in one form whichever envelope it came in. */
+/** Any error of the service, in one format whichever envelope it was sent in. */
 export class ReelgateError extends Error {
-  /** HTTP status; 0 when there was no answer at all. */
+  /** HTTP status; 0 when there was no response. */
   readonly status: number;
   /** The service's code, or `network`, `timeout`, `task_failed`, `not_json`, `broken_off`. */
   readonly code: string;
   readonly retryAfterSeconds: number | undefined;
   readonly requestId: string | undefined;
-  /** The task it is about, where one was started: it is known to the service and may go on. */
+  /** The task it is about, where one was started: the service knows it and may still be working on it. */
   readonly taskId: string | undefined;
 
   constructor(
@@ -29,8 +29,8 @@ export class ReelgateError extends Error {
     this.taskId = details.taskId;
   }
 
-  /** Whether the same request may succeed a little later. */
-  get isPassing(): boolean {
+  /** Whether the same request may succeed later. */
+  get isTransient(): boolean {
     return (
       this.code === 'network' ||
       this.status === 429 ||
@@ -41,7 +41,7 @@ export class ReelgateError extends Error {
   }
 }
 
-interface FailureBody {
+interface ErrorBody {
   readonly success?: unknown;
   readonly code?: unknown;
   readonly message?: unknown;
@@ -49,15 +49,15 @@ interface FailureBody {
   readonly error_description?: unknown;
 }
 
-/** Reads a failure out of an answer; undefined when the answer is a success. */
-export function readFailure(status: number, headers: Headers, body: unknown): ReelgateError | undefined {
-  const parts: FailureBody = typeof body === 'object' && body !== null ? body : {};
-  if (status < 400 && parts.success !== false) return undefined;
-  const nested = typeof parts.error === 'object' && parts.error !== null ? (parts.error as FailureBody) : {};
-  const message = [nested.message, parts.message, parts.error_description].find(
+/** Parses the error of a response; undefined when the response is a success. */
+export function parseErrorResponse(status: number, headers: Headers, body: unknown): ReelgateError | undefined {
+  const fields: ErrorBody = typeof body === 'object' && body !== null ? body : {};
+  if (status < 400 && fields.success !== false) return undefined;
+  const nested = typeof fields.error === 'object' && fields.error !== null ? (fields.error as ErrorBody) : {};
+  const message = [nested.message, fields.message, fields.error_description].find(
     (each) => typeof each === 'string' && each !== '',
   );
-  const code = [nested.code, parts.code, typeof parts.error === 'string' ? parts.error : undefined].find(
+  const code = [nested.code, fields.code, typeof fields.error === 'string' ? fields.error : undefined].find(
     (each) => typeof each === 'string' && each !== '',
   );
   const retryAfter = Number(headers.get('retry-after') ?? Number.NaN);

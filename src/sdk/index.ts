@@ -4,15 +4,25 @@ import { Chat } from './chat.ts';
 import { DeviceAuth, type DeviceClient } from './device-auth.ts';
 import { Mailbox } from './mailbox.ts';
 import { Notifications } from './notifications.ts';
-import { Packages } from './packages.ts';
+import { Plans } from './plans.ts';
 import { Tickets } from './tickets.ts';
 import { type Credentials, Transport, type TransportOptions } from './transport.ts';
 import { Videos } from './videos.ts';
+import { Webhooks } from './webhooks.ts';
 
-export type { ApiToken, Device, NewToken, Self } from './account.ts';
+export { formatWebhookSecret, signWebhook } from '../contract/webhook-signature.ts';
+export type {
+  AccountInfo,
+  ApiToken,
+  CreateTokenRequest,
+  Device,
+  EmailInfo,
+  OwnVideo,
+  OwnVideoDetail,
+} from './account.ts';
 export type { BetaApplicationInfo } from './beta-applications.ts';
-export type { ChatAnswer, ChatEvent, ChatMessage, ChatRequest, ChatUsage } from './chat.ts';
-export type { DeviceClient, DeviceCode, DevicePair, DeviceTokens, PollOptions } from './device-auth.ts';
+export type { ChatEvent, ChatMessage, ChatRequest, ChatResult, ChatUsage } from './chat.ts';
+export type { DeviceClient, DeviceCode, DeviceTokens, PollOptions, RefreshedTokens } from './device-auth.ts';
 export { DeviceAuth } from './device-auth.ts';
 export { ReelgateError } from './errors.ts';
 export type { AppPasswordInfo, MailboxInfo } from './mailbox.ts';
@@ -24,29 +34,31 @@ export type {
   NotificationQuery,
   Preference,
 } from './notifications.ts';
-export type { OwnPackage, PackageCardInfo, Redeemed } from './packages.ts';
+export type { PlanInfo, RedemptionResult, SubscriptionInfo } from './plans.ts';
 export type { NewReply, NewTicket, TicketInfo, TicketWithReplies } from './tickets.ts';
-export type { Credentials, Purpose, TransportOptions } from './transport.ts';
-export { pause, Transport } from './transport.ts';
-export type { CreateVideo, Video, WaitOptions } from './videos.ts';
+export type { CredentialPurpose, Credentials, TransportOptions } from './transport.ts';
+export { sleep, Transport } from './transport.ts';
+export type { CreateVideoRequest, Video, WaitOptions } from './videos.ts';
+export type { CreateWebhookRequest, DeliveryInfo, EventInfo, UpdateWebhookRequest, WebhookInfo } from './webhooks.ts';
 
-/** The service as code calls it. */
+/** Client of the service: one object for each part of the API. */
 export class Reelgate {
   readonly transport: Transport;
   readonly videos: Videos;
   readonly chat: Chat;
   readonly account: Account;
   readonly mailbox: Mailbox;
-  readonly packages: Packages;
+  readonly plans: Plans;
   readonly notifications: Notifications;
   readonly tickets: Tickets;
+  readonly webhooks: Webhooks;
   readonly betaApplications: BetaApplications;
   readonly deviceAuth: DeviceAuth;
 
   constructor(
     options: Omit<TransportOptions, 'credentials'> & {
       readonly credentials?: Credentials | TransportOptions['credentials'];
-      /** Who asks when people sign in by device authorization; default: the command line. */
+      /** The OAuth client of device sign-ins; default: the command line's. */
       readonly client?: DeviceClient;
     },
   ) {
@@ -57,9 +69,10 @@ export class Reelgate {
     this.chat = new Chat(this.transport);
     this.account = new Account(this.transport);
     this.mailbox = new Mailbox(this.transport);
-    this.packages = new Packages(this.transport);
+    this.plans = new Plans(this.transport);
     this.notifications = new Notifications(this.transport);
     this.tickets = new Tickets(this.transport);
+    this.webhooks = new Webhooks(this.transport);
     this.betaApplications = new BetaApplications(this.transport);
     this.deviceAuth = new DeviceAuth(this.transport, client);
   }

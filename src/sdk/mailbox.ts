@@ -12,20 +12,20 @@ import type { CallOptions, Transport } from './transport.ts';
 export type MailboxInfo = Static<typeof MailboxSchema>;
 export type AppPasswordInfo = Static<typeof AppPasswordSchema>;
 
-/** The account's mailbox. Every answer holds passwords in clear text: keep them out of logs. */
+/** The account's mailbox. Every response contains passwords in clear text: keep them out of logs. */
 export class Mailbox {
   readonly #transport: Transport;
   constructor(transport: Transport) {
     this.#transport = transport;
   }
 
-  /** Address and password; `has_mailbox` is false without one. */
+  /** E-mail address and password; `has_mailbox` is false if there is no mailbox. */
   async get(): Promise<MailboxInfo> {
     return (await this.#transport.call(getMailbox, {})).data;
   }
 
   /**
-   * Applies for a mailbox. With one already there, answers its address alone.
+   * Applies for a mailbox. When there is one already, returns its e-mail address only.
    *
    * @param localPart the part before the @; made from the user name when left out
    */

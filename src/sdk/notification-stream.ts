@@ -1,35 +1,36 @@
 import { createParser } from 'eventsource-parser';
+import { defined } from '../contract/defined.ts';
 import { streamNotifications } from '../contract/notifications.ts';
-import { ReelgateError, readFailure } from './errors.ts';
-import { pause, type Transport } from './transport.ts';
+import { parseErrorResponse, ReelgateError } from './errors.ts';
+import { sleep, type Transport } from './transport.ts';
 
-/** One event of the stream; `gap`: something may have been missed, so that what is shown must be asked for again. */
+/** One event of the stream; `gap`: events may have been missed, so cached lists must be fetched again. */
 export interface StreamEvent {
   readonly kind: 'notification' | 'unread' | 'gap';
-  /** Where to go on from; empty of a gap. */
+  /** Where another stream would resume; empty for a gap. */
   readonly id: string;
-  /** The event's JSON; empty of a gap. */
+  /** The event's JSON; empty for a gap. */
   readonly data: string;
 }
 
 export interface FollowOptions {
-  /** The last event that arrived; left out: from now on, beginning with a gap. */
+  /** The last event that was received; when omitted, the stream starts now, with a gap. */
   readonly lastEventId?: string | undefined;
-  /** `user`: without what concerns administrators alone. */
+  /** `user`: without the notifications for administrators. */
   readonly audience?: 'user' | undefined;
   readonly signal: AbortSignal;
 }
 
-/** The service says every 20 seconds that it is there; a connection silent for longer than this is dead. */
-const SILENT_MS = 60_000;
+/** The service sends a heartbeat every 20 seconds; a connection silent for longer than this is dead. */
+const SILENCE_TIMEOUT_MS = 60_000;
 const FIRST_WAIT_MS = 3_000;
-const LONGEST_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 
 /**
- * What the service tells an account, as it happens, until the signal ends it. A connection that breaks is made again and
- * goes on after the last event, so nothing is missed and nothing arrives twice.
+ * Notifications of an account as they are sent, until the signal is aborted. A lost connection is reopened after the last
+ * event, so that nothing is missed and nothing arrives twice.
  *
- * @throws ReelgateError when the service refuses for good: nobody is signed in
+ * @throws ReelgateError when the service refuses permanently: nobody is signed in
  */
 export async function* followNotifications(
   transport: Pick<Transport, 'send'>,
@@ -39,7 +40,7 @@ export async function* followNotifications(
   let waitMs = FIRST_WAIT_MS;
   while (!signal.aborted) {
     try {
-      for await (const event of readOnce(transport, { lastEventId: last, audience, signal })) {
+      for await (const event of readConnection(transport, { lastEventId: last, audience, signal })) {
         waitMs = FIRST_WAIT_MS;
         if (event.id !== '') last = event.id;
         yield event;
@@ -47,26 +48,24 @@ export async function* followNotifications(
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof ReelgateError && error.status >= 400 && error.status < 500 && !error.isPassing) throw error;
+      if (error instanceof ReelgateError && error.status >= 400 && error.status < 500 && !error.isTransient)
+        throw error;
     }
-    await pause(waitMs * (0.75 + Math.random() / 2), signal).catch(() => undefined);
-    waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 2);
+    await sleep(waitMs * (0.75 + Math.random() / 2), signal).catch(() => undefined);
+    waitMs = Math.min(MAX_WAIT_MS, waitMs * 2);
   }
 }
 
-/** One connection, to its end. */
-async function* readOnce(
+/** Reads one connection until it ends. */
+async function* readConnection(
   transport: Pick<Transport, 'send'>,
   { lastEventId, audience, signal }: FollowOptions,
 ): AsyncGenerator<StreamEvent, void> {
-  const silence = new AbortController();
-  const give = () => setTimeout(() => silence.abort(), SILENT_MS);
-  let watch = give();
-  let begun = lastEventId !== undefined;
-  const query = {
-    ...(audience === undefined ? {} : { audience }),
-    ...(lastEventId === undefined ? {} : { last_event_id: lastEventId }),
-  };
+  const silent = new AbortController();
+  const startTimer = () => setTimeout(() => silent.abort(), SILENCE_TIMEOUT_MS);
+  let timer = startTimer();
+  let started = lastEventId !== undefined;
+  const query = defined({ audience, last_event_id: lastEventId });
   const events: StreamEvent[] = [];
   const parser = createParser({
     onEvent: ({ event, id = '', data }) => {
@@ -74,27 +73,27 @@ async function* readOnce(
     },
   });
   try {
-    const body = await open(transport, query, AbortSignal.any([signal, silence.signal]));
+    const body = await openStream(transport, query, AbortSignal.any([signal, silent.signal]));
     const reader = body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      clearTimeout(watch);
-      watch = give();
+      clearTimeout(timer);
+      timer = startTimer();
       parser.feed(value);
-      // With its first event the service has settled where this stream begins: what was told before is in the lists by then.
-      if (!begun && events.length > 0) yield { kind: 'gap', id: '', data: '' };
-      begun ||= events.length > 0;
+      // The first event marks where this stream starts: earlier notifications are in the lists by then.
+      if (!started && events.length > 0) yield { kind: 'gap', id: '', data: '' };
+      started ||= events.length > 0;
       yield* events.splice(0);
     }
   } finally {
-    clearTimeout(watch);
-    // Whoever stops listening hangs up.
-    silence.abort();
+    clearTimeout(timer);
+    // A consumer that stops early closes the connection.
+    silent.abort();
   }
 }
 
-async function open(
+async function openStream(
   transport: Pick<Transport, 'send'>,
   query: { readonly audience?: string; readonly last_event_id?: string },
   signal: AbortSignal,
@@ -102,9 +101,9 @@ async function open(
   const headers = { accept: 'text/event-stream' };
   const response = await transport.send(streamNotifications, { query }, { signal, headers });
   if (response.ok && response.body !== null) return response.body;
-  const refusal: unknown = await response.json().catch(() => undefined);
+  const errorBody: unknown = await response.json().catch(() => undefined);
   throw (
-    readFailure(response.status, response.headers, refusal) ??
+    parseErrorResponse(response.status, response.headers, errorBody) ??
     new ReelgateError('The service sent no stream.', { status: response.status, code: 'not_a_stream' })
   );
 }

@@ -1,14 +1,15 @@
 import type { Static } from 'typebox';
-import type { PartOf } from '../contract/endpoint.ts';
-import * as lines from '../contract/notifications.ts';
+import { defined } from '../contract/defined.ts';
+import type { EndpointPart } from '../contract/endpoint.ts';
+import * as endpoints from '../contract/notifications.ts';
 import { type FollowOptions, followNotifications } from './notification-stream.ts';
 import type { CallOptions, Transport } from './transport.ts';
 
-export type NotificationInfo = Static<typeof lines.Notification>;
-export type NotificationPage = Omit<PartOf<typeof lines.listNotifications, 'answer'>, 'success'>;
-export type Preference = PartOf<typeof lines.getPreferences, 'answer'>['data'][number];
+export type NotificationInfo = Static<typeof endpoints.Notification>;
+export type NotificationPage = Omit<EndpointPart<typeof endpoints.listNotifications, 'response'>, 'success'>;
+export type Preference = EndpointPart<typeof endpoints.getPreferences, 'response'>['data'][number];
 
-/** `user`: without the to-dos of administrators; left out: all one may see. */
+/** `user`: without the notifications for administrators; default: everything the account may see. */
 export type Audience = 'user';
 
 export interface NotificationQuery {
@@ -20,7 +21,7 @@ export interface NotificationQuery {
   readonly audience?: Audience;
 }
 
-/** What the stream brings; `id` is where another stream would go on. */
+/** An event of the stream; `id` is where another stream would resume. */
 export type LiveNotification =
   | { readonly kind: 'gap' }
   | { readonly kind: 'notification'; readonly id: string; readonly notification: NotificationInfo }
@@ -36,45 +37,45 @@ export class Notifications {
   /** One page, newest first. */
   list(query: NotificationQuery = {}, options: CallOptions = {}): Promise<NotificationPage> {
     const { page = 1, pageSize = 20, onlyUnread = false, audience } = query;
-    const asked = {
+    const filters = defined({
       page: String(page),
       page_size: String(pageSize),
-      ...(onlyUnread ? { status: 'unread' } : {}),
-      ...toQuery(audience),
-    };
-    return this.#transport.call(lines.listNotifications, { query: asked }, options);
+      status: onlyUnread ? 'unread' : undefined,
+      audience,
+    });
+    return this.#transport.call(endpoints.listNotifications, { query: filters }, options);
   }
 
   async unreadCount(audience?: Audience): Promise<number> {
-    return (await this.#transport.call(lines.countUnread, { query: toQuery(audience) })).data;
+    return (await this.#transport.call(endpoints.countUnread, { query: defined({ audience }) })).data;
   }
 
-  /** Unprocessed tickets and beta applications; 0 for whoever is no administrator. */
+  /** Open tickets and beta applications; 0 for accounts that are no administrator. */
   async pendingCount(): Promise<number> {
-    return (await this.#transport.call(lines.countPending, {})).data;
+    return (await this.#transport.call(endpoints.countPending, {})).data;
   }
 
-  /** @throws ReelgateError when it is none of the account's */
+  /** @throws ReelgateError when the account has no such notification */
   async markRead(id: number): Promise<void> {
-    await this.#transport.call(lines.markRead, { params: { id: String(id) } });
+    await this.#transport.call(endpoints.markRead, { params: { id: String(id) } });
   }
 
   async markAllRead(audience?: Audience): Promise<void> {
-    await this.#transport.call(lines.markAllRead, { query: toQuery(audience) });
+    await this.#transport.call(endpoints.markAllRead, { query: defined({ audience }) });
   }
 
   async preferences(): Promise<Preference[]> {
-    return (await this.#transport.call(lines.getPreferences, {})).data;
+    return (await this.#transport.call(endpoints.getPreferences, {})).data;
   }
 
-  /** Switches topics on or off; the others stay. */
-  async prefer(topics: Readonly<Record<string, boolean>>): Promise<Preference[]> {
-    return (await this.#transport.call(lines.putPreferences, { body: { topics } })).data;
+  /** Turns topics on or off; the others keep their setting. */
+  async setPreferences(topics: Readonly<Record<string, boolean>>): Promise<Preference[]> {
+    return (await this.#transport.call(endpoints.putPreferences, { body: { topics } })).data;
   }
 
   /**
-   * Everything that arrives from now on (or after an event), through broken connections, until the signal ends it. After a
-   * `gap` ask for the list: what was told before it does not come.
+   * Everything that arrives from now on (or after an event), across lost connections, until the signal is aborted. After a
+   * `gap` fetch the list: notifications before it are not repeated.
    *
    * @throws ReelgateError when nobody is signed in
    */
@@ -87,5 +88,3 @@ export class Notifications {
     }
   }
 }
-
-const toQuery = (audience: Audience | undefined) => (audience === undefined ? {} : { audience });

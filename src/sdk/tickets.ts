@@ -1,14 +1,15 @@
-import type { PartOf } from '../contract/endpoint.ts';
-import * as lines from '../contract/tickets.ts';
-import { allPages } from './pages.ts';
+import { defined } from '../contract/defined.ts';
+import type { EndpointPart } from '../contract/endpoint.ts';
+import * as endpoints from '../contract/tickets.ts';
+import { fetchAllPages } from './pagination.ts';
 import type { Transport } from './transport.ts';
 
-export type TicketInfo = PartOf<typeof lines.listTickets, 'answer'>['data'][number];
-export type TicketWithReplies = PartOf<typeof lines.getTicket, 'answer'>['data'];
-export type NewTicket = PartOf<typeof lines.openTicket, 'body'>;
-export type NewReply = PartOf<typeof lines.replyToTicket, 'body'>;
+export type TicketInfo = EndpointPart<typeof endpoints.listTickets, 'response'>['data'][number];
+export type TicketWithReplies = EndpointPart<typeof endpoints.getTicket, 'response'>['data'];
+export type NewTicket = EndpointPart<typeof endpoints.openTicket, 'body'>;
+export type NewReply = EndpointPart<typeof endpoints.replyToTicket, 'body'>;
 
-/** Questions of the account to the people who run the service. */
+/** The account's support tickets. */
 export class Tickets {
   readonly #transport: Transport;
   constructor(transport: Transport) {
@@ -16,27 +17,28 @@ export class Tickets {
   }
 
   /** All of them, newest first. */
-  list(status?: lines.TicketStatus): Promise<TicketInfo[]> {
-    const filter = status === undefined ? {} : { status };
-    return allPages((query) => this.#transport.call(lines.listTickets, { query: { ...query, ...filter } }));
+  list(status?: endpoints.TicketStatus): Promise<TicketInfo[]> {
+    return fetchAllPages((query) =>
+      this.#transport.call(endpoints.listTickets, { query: defined({ ...query, status }) }),
+    );
   }
 
   /** With its replies, oldest first. */
   async get(id: number): Promise<TicketWithReplies> {
-    return (await this.#transport.call(lines.getTicket, { params: { id: String(id) } })).data;
+    return (await this.#transport.call(endpoints.getTicket, { params: { id: String(id) } })).data;
   }
 
-  /** Answers its id. */
+  /** Returns its id. */
   async open(ticket: NewTicket): Promise<number> {
-    return (await this.#transport.call(lines.openTicket, { body: ticket })).data.id;
+    return (await this.#transport.call(endpoints.openTicket, { body: ticket })).data.id;
   }
 
-  /** Answers the id of the reply. A resolved ticket is open again. @throws ReelgateError once it is closed */
+  /** Returns the id of the reply. Reopens a resolved ticket. @throws ReelgateError when the ticket is closed */
   async reply(id: number, reply: NewReply): Promise<number> {
-    return (await this.#transport.call(lines.replyToTicket, { params: { id: String(id) }, body: reply })).data.id;
+    return (await this.#transport.call(endpoints.replyToTicket, { params: { id: String(id) }, body: reply })).data.id;
   }
 
   async close(id: number): Promise<void> {
-    await this.#transport.call(lines.closeTicket, { params: { id: String(id) } });
+    await this.#transport.call(endpoints.closeTicket, { params: { id: String(id) } });
   }
 }

@@ -1,7 +1,7 @@
-import type { Endpoint, PartOf } from '../contract/endpoint.ts';
-import { ReelgateError, readFailure } from './errors.ts';
+import type { Endpoint, EndpointPart } from '../contract/endpoint.ts';
+import { parseErrorResponse, ReelgateError } from './errors.ts';
 
-/** What proves who is calling; the browser's session cookie needs `userId` alone. */
+/** Credentials of a request; with the browser's session cookie only `userId` is needed. */
 export interface Credentials {
   /** An `sk-` token or llm_token, for /v1 and the vendor-format routes. */
   readonly apiKey?: string | undefined;
@@ -12,26 +12,26 @@ export interface Credentials {
   readonly userHeader?: string | undefined;
 }
 
-/** What a credential is wanted for: `model` an apiKey, `account` an access token, `none` neither. */
-export type Purpose = 'model' | 'account' | 'none';
+/** Which credential a request needs: `model` an apiKey, `account` an access token, `none` neither. */
+export type CredentialPurpose = 'model' | 'account' | 'none';
 
 export interface TransportOptions {
-  /** Where the service is: `http://127.0.0.1:3000`. In a browser the page's own address is the default. */
+  /** URL of the service: `http://127.0.0.1:3000`. In a browser the page's origin is the default. */
   readonly baseUrl: string;
-  /** Asked before every request, so that a refreshed token is used at once. */
-  readonly credentials?: (purpose: Purpose) => Credentials | Promise<Credentials>;
-  /** Called once when /api answers 401 to an access token; true: it was renewed, try again. */
-  readonly renew?: () => Promise<boolean>;
+  /** Called before every request, so that a refreshed token is used at once. */
+  readonly credentials?: (purpose: CredentialPurpose) => Credentials | Promise<Credentials>;
+  /** Called once when /api responds with 401 to an access token; true: it was refreshed, so the request is sent again. */
+  readonly refresh?: () => Promise<boolean>;
   readonly userHeader?: string;
   readonly language?: string;
   readonly fetch?: typeof globalThis.fetch;
 }
 
-type PartsOf<E extends Endpoint> = {
-  [K in 'params' | 'query' | 'body' as PartOf<E, K> extends undefined ? never : K]: PartOf<E, K>;
+type RequestInputOf<E extends Endpoint> = {
+  [K in 'params' | 'query' | 'body' as EndpointPart<E, K> extends undefined ? never : K]: EndpointPart<E, K>;
 };
 
-interface RequestParts {
+interface RequestInput {
   readonly params?: unknown;
   readonly query?: unknown;
   readonly body?: unknown;
@@ -44,12 +44,12 @@ export interface CallOptions {
   readonly form?: FormData;
 }
 
-/** One attempt to read an answer of JSON; nothing the service looks up takes this long. */
+/** Time-out of one GET request with a JSON response; no query of the service takes this long. */
 const READ_TIMEOUT_MS = 30_000;
-/** How often a request that changes nothing, or is safe to repeat, is sent at most. */
-const TRIES = 4;
+/** How often a request that is safe to repeat is sent at most: GET, or with an Idempotency-Key. */
+const MAX_ATTEMPTS = 4;
 
-/** Calls lines of the contract; the path, the credential and the form of failures all follow from the line. */
+/** Calls endpoints of the contract; the endpoint's definition determines the path, the credential and the error format. */
 export class Transport {
   readonly #options: TransportOptions;
   constructor(options: TransportOptions) {
@@ -60,15 +60,15 @@ export class Transport {
     return this.#options.baseUrl;
   }
 
-  /** The success body, typed by the contract. Throws ReelgateError. */
+  /** The response body of a success, typed by the contract. @throws ReelgateError */
   async call<const E extends Endpoint>(
     endpoint: E,
-    parts: PartsOf<E>,
+    input: RequestInputOf<E>,
     options: CallOptions = {},
-  ): Promise<PartOf<E, 'answer'>> {
+  ): Promise<EndpointPart<E, 'response'>> {
     const response = await this.#send(
       endpoint,
-      parts,
+      input,
       options,
       endpoint.method === 'GET' ? READ_TIMEOUT_MS : undefined,
     );
@@ -76,74 +76,78 @@ export class Transport {
       throw toNetworkError(error, options.signal, this.baseUrl);
     });
     const body = toJson(text);
-    const failure = readFailure(response.status, response.headers, body);
+    const failure = parseErrorResponse(response.status, response.headers, body);
     if (failure !== undefined) throw failure;
     if (body === undefined)
-      throw new ReelgateError('The service did not answer with JSON. Is the address right?', {
+      throw new ReelgateError('The service did not respond with JSON. Is the URL right?', {
         status: response.status,
         code: 'not_json',
       });
-    return body as PartOf<E, 'answer'>;
+    return body as EndpointPart<E, 'response'>;
   }
 
-  /** The raw answer, for files and streams; failures are not read. Network errors are tried again where that is safe. */
-  send<const E extends Endpoint>(endpoint: E, parts: PartsOf<E>, options: CallOptions = {}): Promise<Response> {
-    return this.#send(endpoint, parts, options);
+  /** The raw response, for files and streams; errors are not parsed. Network errors are retried where that is safe. */
+  send<const E extends Endpoint>(endpoint: E, input: RequestInputOf<E>, options: CallOptions = {}): Promise<Response> {
+    return this.#send(endpoint, input, options);
   }
 
-  async #send(endpoint: Endpoint, parts: RequestParts, options: CallOptions, timeoutMs?: number): Promise<Response> {
+  async #send(endpoint: Endpoint, input: RequestInput, options: CallOptions, timeoutMs?: number): Promise<Response> {
     const repeatable = endpoint.method === 'GET' || options.headers?.['idempotency-key'] !== undefined;
-    let renewed = false;
+    let refreshed = false;
     for (let attempt = 1; ; attempt += 1) {
-      const known = (await this.#options.credentials?.(purposeOf(endpoint))) ?? {};
-      const signal = both(options.signal, timeoutMs);
-      const response = await this.#once(endpoint, parts, { ...options, signal }, known).catch((error: unknown) =>
+      const credentials = (await this.#options.credentials?.(credentialPurposeOf(endpoint))) ?? {};
+      const signal = combineSignals(options.signal, timeoutMs);
+      const response = await this.#once(endpoint, input, { ...options, signal }, credentials).catch((error: unknown) =>
         toNetworkError(error, options.signal, this.baseUrl),
       );
       if (response instanceof Response) {
-        const passing = response.status === 429 || response.status === 503;
-        if (response.status === 401 && !renewed && purposeOf(endpoint) === 'account') {
-          renewed = true;
-          if ((await this.#options.renew?.()) === true) {
+        const isTransient = response.status === 429 || response.status === 503;
+        if (response.status === 401 && !refreshed && credentialPurposeOf(endpoint) === 'account') {
+          refreshed = true;
+          if ((await this.#options.refresh?.()) === true) {
             await response.body?.cancel();
             continue;
           }
         }
-        if (!passing || !repeatable || attempt >= TRIES) return response;
+        if (!isTransient || !repeatable || attempt >= MAX_ATTEMPTS) return response;
         await response.body?.cancel();
-        await pause(waitOf(attempt, Number(response.headers.get('retry-after') ?? Number.NaN)), options.signal);
+        await sleep(retryDelayMs(attempt, Number(response.headers.get('retry-after') ?? Number.NaN)), options.signal);
       } else {
-        if (!repeatable || attempt >= TRIES || options.signal?.aborted === true) throw response;
-        await pause(waitOf(attempt, Number.NaN), options.signal);
+        if (!repeatable || attempt >= MAX_ATTEMPTS || options.signal?.aborted === true) throw response;
+        await sleep(retryDelayMs(attempt, Number.NaN), options.signal);
       }
     }
   }
 
-  async #once(endpoint: Endpoint, parts: RequestParts, options: CallOptions, known: Credentials): Promise<Response> {
+  async #once(
+    endpoint: Endpoint,
+    input: RequestInput,
+    options: CallOptions,
+    credentials: Credentials,
+  ): Promise<Response> {
     const { fetch = globalThis.fetch, baseUrl, language } = this.#options;
-    const purpose = purposeOf(endpoint);
-    const userHeader = known.userHeader ?? this.#options.userHeader ?? 'Service-Api-User';
-    const bearer = { model: known.apiKey, account: known.accessToken, none: undefined }[purpose];
-    const hasBody = parts.body !== undefined && options.form === undefined;
-    return fetch(`${baseUrl}${toPath(endpoint.path, parts.params)}${toQuery(parts.query)}`, {
+    const purpose = credentialPurposeOf(endpoint);
+    const userHeader = credentials.userHeader ?? this.#options.userHeader ?? 'Service-Api-User';
+    const bearer = { model: credentials.apiKey, account: credentials.accessToken, none: undefined }[purpose];
+    const hasBody = input.body !== undefined && options.form === undefined;
+    return fetch(`${baseUrl}${toPath(endpoint.path, input.params)}${toQuery(input.query)}`, {
       method: endpoint.method,
       headers: {
         accept: 'application/json',
-        ...(hasBody ? { 'content-type': 'application/json' } : {}),
-        ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
-        ...(purpose !== 'account' || known.userId === undefined ? {} : { [userHeader]: String(known.userId) }),
-        ...(language === undefined ? {} : { 'accept-language': language }),
+        ...(hasBody && { 'content-type': 'application/json' }),
+        ...(bearer && { authorization: `Bearer ${bearer}` }),
+        ...(purpose === 'account' && credentials.userId && { [userHeader]: String(credentials.userId) }),
+        ...(language && { 'accept-language': language }),
         ...options.headers,
       },
-      ...(options.form === undefined ? {} : { body: options.form }),
-      ...(hasBody ? { body: JSON.stringify(parts.body) } : {}),
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      body: hasBody ? JSON.stringify(input.body) : (options.form ?? null),
+      signal: options.signal ?? null,
     });
   }
 }
 
-/** By the line's policy; where the handler reads its credential itself, the caller puts it into the headers. */
-function purposeOf({ policy }: Endpoint): Purpose {
+/** Follows from the endpoint's policy; where the handler reads the credential itself, the caller passes it as a header. */
+function credentialPurposeOf({ policy }: Endpoint): CredentialPurpose {
   if (policy === 'model') return 'model';
   return policy === 'public' || policy === 'self' ? 'none' : 'account';
 }
@@ -168,8 +172,8 @@ function toJson(text: string): unknown {
   }
 }
 
-/** Ends with the signal, or when the time is over. */
-function both(signal: AbortSignal | undefined, timeoutMs: number | undefined): AbortSignal | undefined {
+/** Aborted with the signal, or after the time-out. */
+function combineSignals(signal: AbortSignal | undefined, timeoutMs: number | undefined): AbortSignal | undefined {
   if (timeoutMs === undefined) return signal;
   const timeout = AbortSignal.timeout(timeoutMs);
   return signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
@@ -177,23 +181,23 @@ function both(signal: AbortSignal | undefined, timeoutMs: number | undefined): A
 
 const isTimeout = (error: unknown): boolean => error instanceof DOMException && error.name === 'TimeoutError';
 
-/** Throws the signal's reason when it is the caller who stopped. */
+/** Throws the signal's reason when the caller aborted the request. */
 function toNetworkError(error: unknown, signal: AbortSignal | undefined, baseUrl: string): ReelgateError {
   if (signal?.aborted === true && !isTimeout(signal.reason)) throw signal.reason;
   const message = isTimeout(error)
-    ? `The service at ${baseUrl} did not answer in time.`
+    ? `The service at ${baseUrl} did not respond in time.`
     : `The service at ${baseUrl} cannot be reached.`;
   return new ReelgateError(message, { code: 'network', cause: error });
 }
 
-/** Milliseconds: what the service asked for, else doubling with jitter. */
-function waitOf(attempt: number, retryAfterSeconds: number): number {
+/** Milliseconds before the next attempt: the service's Retry-After, else exponential backoff with jitter. */
+function retryDelayMs(attempt: number, retryAfterSeconds: number): number {
   if (Number.isFinite(retryAfterSeconds)) return Math.min(60, retryAfterSeconds) * 1000;
   return 2 ** attempt * 250 * (0.75 + Math.random() / 2);
 }
 
-/** Waits, unless the signal ends it first. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+/** Waits; rejects when the signal is aborted first. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
       clearTimeout(timer);

@@ -1,10 +1,11 @@
 import type { Static } from 'typebox';
+import { defined } from '../contract/defined.ts';
 import * as service from '../contract/service.ts';
-import * as lines from '../contract/video.ts';
-import { ReelgateError, readFailure } from './errors.ts';
-import { pause, type Transport } from './transport.ts';
+import * as endpoints from '../contract/video.ts';
+import { parseErrorResponse, ReelgateError } from './errors.ts';
+import { sleep, type Transport } from './transport.ts';
 
-/** An OpenAI-style video object, read leniently: which keys exist varies by vendor. */
+/** An OpenAI-style video object; which keys exist varies by vendor. */
 export interface Video {
   readonly id: string;
   readonly status: 'queued' | 'in_progress' | 'completed' | 'failed' | 'unknown';
@@ -15,87 +16,88 @@ export interface Video {
   readonly error?: { readonly message?: string; readonly code?: string } | null;
 }
 
-export type CreateVideo = Static<typeof lines.GenerationBody>;
+export type CreateVideoRequest = Static<typeof endpoints.GenerationBody>;
 
 export interface WaitOptions {
-  readonly signal?: AbortSignal;
-  /** The whole wait; default 15 minutes. */
+  readonly signal?: AbortSignal | undefined;
+  /** For the whole wait; default 15 minutes. */
   readonly timeoutMs?: number;
-  /** Between two looks; default by the service's advice: 10 s, up to 30 s later, 1 s on a sandbox. */
-  readonly intervalMs?: number;
+  /** Between two polls; default as the service advises: 10 s, growing to 30 s; 1 s with the sandbox. */
+  readonly intervalMs?: number | undefined;
   readonly onProgress?: (video: Video) => void;
-  /** Called when a look got no answer; the wait goes on, since the task does. */
-  readonly onTrouble?: (error: ReelgateError) => void;
+  /** Called when a poll fails; waiting continues, since the task does. */
+  readonly onPollError?: (error: ReelgateError) => void;
 }
 
 const FIRST_INTERVAL_MS = 10_000;
 const LAST_INTERVAL_MS = 30_000;
 const TIMEOUT_MS = 15 * 60_000;
 
-/** Videos by an `sk-` token or llm_token. */
+/** Videos, with an `sk-` token or llm_token. */
 export class Videos {
   readonly #transport: Transport;
   constructor(transport: Transport) {
     this.#transport = transport;
   }
 
-  /** Starts a video. A lost answer is asked for again under the same Idempotency-Key, so that nothing is made twice. */
+  /** Starts a video. A lost response is requested again under the same Idempotency-Key, so that no second video is made. */
   async create(
-    wish: CreateVideo,
+    request: CreateVideoRequest,
     options: { readonly signal?: AbortSignal; readonly idempotencyKey?: string } = {},
   ): Promise<{ readonly id: string }> {
     const key = options.idempotencyKey ?? crypto.randomUUID();
-    const answer = await this.#transport.call(
-      lines.submitGeneration,
-      { body: wish },
+    const response = await this.#transport.call(
+      endpoints.submitGeneration,
+      { body: request },
       { signal: options.signal, headers: { 'idempotency-key': key } },
     );
-    const { id, task_id } = answer as { readonly id?: string; readonly task_id?: string };
-    const found = id ?? task_id;
-    if (found === undefined) throw new ReelgateError('The service named no task.', { code: 'not_json' });
-    return { id: found };
+    const { id, task_id } = response as { readonly id?: string; readonly task_id?: string };
+    const taskId = id ?? task_id;
+    if (taskId === undefined)
+      throw new ReelgateError('The response of the service has no task id.', { code: 'not_json' });
+    return { id: taskId };
   }
 
   async get(id: string, signal?: AbortSignal): Promise<Video> {
-    return (await this.#transport.call(lines.getVideo, { params: { task_id: id } }, { signal })) as Video;
+    return (await this.#transport.call(endpoints.getVideo, { params: { task_id: id } }, { signal })) as Video;
   }
 
   async list(
     query: { readonly after?: string; readonly limit?: number; readonly order?: 'asc' | 'desc' } = {},
   ): Promise<{ readonly data: Video[]; readonly has_more: boolean; readonly last_id: string | null }> {
     const { limit, ...rest } = query;
-    const page = await this.#transport.call(lines.listVideos, {
-      query: { ...rest, ...(limit === undefined ? {} : { limit: String(limit) }) },
+    const page = await this.#transport.call(endpoints.listVideos, {
+      query: defined({ ...rest, limit: limit?.toString() }),
     });
     return page as typeof page & { data: Video[] };
   }
 
   async delete(id: string): Promise<void> {
-    await this.#transport.call(lines.deleteVideo, { params: { task_id: id } });
+    await this.#transport.call(endpoints.deleteVideo, { params: { task_id: id } });
   }
 
   async remix(id: string, prompt: string): Promise<{ readonly id: string }> {
-    const answer = await this.#transport.call(
-      lines.remixVideo,
+    const response = await this.#transport.call(
+      endpoints.remixVideo,
       { params: { task_id: id }, body: { prompt } },
       { headers: { 'idempotency-key': crypto.randomUUID() } },
     );
-    const { id: own, task_id } = answer as { readonly id?: string; readonly task_id?: string };
+    const { id: own, task_id } = response as { readonly id?: string; readonly task_id?: string };
     return { id: own ?? task_id ?? '' };
   }
 
   /**
-   * Looks until the video is done; a service that cannot be reached meanwhile ends nothing.
+   * Polls until the video is done; a service that cannot be reached in between is tolerated.
    *
-   * @throws ReelgateError `task_failed` with the vendor's reason; `timeout`, or `network` when the last look got no answer: the
-   *   task goes on then, and can be waited for again by its id
+   * @throws ReelgateError `task_failed` with the vendor's reason; `timeout`, or the last poll's own error: the task continues
+   *   then, and can be waited for again by its id
    */
   async wait(id: string, options: WaitOptions = {}): Promise<Video> {
     const deadline = Date.now() + (options.timeoutMs ?? TIMEOUT_MS);
-    const first = options.intervalMs ?? (await this.#isSandbox()) ?? FIRST_INTERVAL_MS;
-    for (let looks = 1; ; looks += 1) {
-      const video = await this.#look(id, options);
-      if (video instanceof ReelgateError) options.onTrouble?.(video);
+    const first = options.intervalMs ?? (await this.#advisedIntervalMs()) ?? FIRST_INTERVAL_MS;
+    for (let polls = 1; ; polls += 1) {
+      const video = await this.#poll(id, options);
+      if (video instanceof ReelgateError) options.onPollError?.(video);
       else {
         options.onProgress?.(video);
         if (video.status === 'completed') return video;
@@ -106,55 +108,55 @@ export class Videos {
             taskId: id,
           });
       }
-      // After many looks without an end, looking less often loses nothing.
-      const interval = options.intervalMs ?? Math.min(LAST_INTERVAL_MS, first * (looks > 12 ? 3 : looks > 6 ? 1.5 : 1));
-      if (Date.now() + interval > deadline) throw toTimeout(id, video);
-      await pause(interval, options.signal);
+      // A video that takes long is polled less often.
+      const interval = options.intervalMs ?? Math.min(LAST_INTERVAL_MS, first * (polls > 12 ? 3 : polls > 6 ? 1.5 : 1));
+      if (Date.now() + interval > deadline) throw toTimeoutError(id, video);
+      await sleep(interval, options.signal);
     }
   }
 
-  /** The file's answer, whole or from a byte on; throws where there is none. */
+  /** The response with the file, complete or from an offset. @throws ReelgateError when there is no file */
   async content(
     id: string,
     options: {
       readonly from?: number;
       readonly ifRange?: string;
       readonly variant?: string;
-      readonly signal?: AbortSignal;
+      readonly signal?: AbortSignal | undefined;
     } = {},
   ): Promise<Response> {
-    const headers = {
-      ...(options.from === undefined || options.from === 0 ? {} : { range: `bytes=${options.from}-` }),
-      ...(options.ifRange === undefined ? {} : { 'if-range': options.ifRange }),
-    };
-    const query = options.variant === undefined ? {} : { variant: options.variant };
+    const headers = defined({
+      range: options.from ? `bytes=${options.from}-` : undefined,
+      'if-range': options.ifRange,
+    });
+    const query = defined({ variant: options.variant });
     const response = await this.#transport.send(
-      lines.getContent,
+      endpoints.getContent,
       { params: { task_id: id }, query },
       { signal: options.signal, headers },
     );
     if (response.ok || response.status === 416) return response;
     throw (
-      readFailure(response.status, response.headers, await response.json().catch(() => undefined)) ??
+      parseErrorResponse(response.status, response.headers, await response.json().catch(() => undefined)) ??
       new ReelgateError('The video could not be fetched.', { status: response.status })
     );
   }
 
-  /** The video, or why it could not be looked at this time; throws what another look would not mend. */
-  #look(id: string, { signal }: WaitOptions): Promise<Video | ReelgateError> {
+  /** The video, or the error of this poll when a later one may succeed. @throws any other error */
+  #poll(id: string, { signal }: WaitOptions): Promise<Video | ReelgateError> {
     return this.get(id, signal).catch((error: unknown) => {
-      if (error instanceof ReelgateError && error.isPassing) return error;
+      if (error instanceof ReelgateError && error.isTransient) return error;
       throw error;
     });
   }
 
-  async #isSandbox(): Promise<number | undefined> {
+  async #advisedIntervalMs(): Promise<number | undefined> {
     const { data } = await this.#transport.call(service.getStatus, {});
     return data.sandbox ? 1_000 : undefined;
   }
 }
 
-function toTimeout(id: string, last: Video | ReelgateError): ReelgateError {
+function toTimeoutError(id: string, last: Video | ReelgateError): ReelgateError {
   if (!(last instanceof ReelgateError))
     return new ReelgateError(`Still ${last.status} when the time to wait was over.`, { code: 'timeout', taskId: id });
   const { message, code, status, requestId } = last;

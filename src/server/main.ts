@@ -1,21 +1,47 @@
-import { makeApp } from './app.ts';
-import { compactMemory } from './platform/compaction.ts';
-import { ConfigError, loadConfig } from './platform/config.ts';
+import { type App, GRACE_MS, makeApp } from './app.ts';
+import { compactMemory } from './platform/collect-garbage.ts';
+import { loadConfig } from './platform/config.ts';
+import { ServicePort } from './platform/http/service-port.ts';
+import { startFailure } from './platform/start-failure.ts';
 
-/** Starts the server as the environment says, and stops it in order on SIGTERM or SIGINT. */
+/** Whatever does not end by itself after the grace period is ended with the process; the next start goes on with it. */
+const FORCED_EXIT_MS = 5_000;
+
+/** Starts the server as the environment configures it, and shuts it down gracefully on SIGTERM or SIGINT. */
 async function main(): Promise<void> {
   const { config, hints } = loadConfig();
   for (const hint of hints) process.stderr.write(`${hint}\n`);
-  const app = await makeApp(config);
+  // Open before the schema is brought up to date, so that health checks are answered meanwhile.
+  const port = new ServicePort();
+  await port.listen(config.host, config.port);
+  // The first process of a container ignores signals it does not handle. Nothing is under way that could be lost.
+  for (const signal of STOP_SIGNALS) process.on(signal, exitAtOnce);
+  const app = await makeApp(config, { port });
   await app.listen();
   setTimeout(compactMemory, 1_000).unref();
+  for (const signal of STOP_SIGNALS) process.off(signal, exitAtOnce);
+  stopOnSignals(app, config.drainSeconds * 1_000);
+}
+
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+const exitAtOnce = (): void => process.exit(1);
+
+/** SIGTERM drains first; SIGINT, a person at the keyboard, does not wait. A second signal exits immediately. */
+function stopOnSignals(app: App, drainMs: number): void {
   let stopping = false;
-  const stop = (signal: string): void => {
-    // A second signal means now.
-    if (stopping) process.exit(1);
+  const stop = (signal: NodeJS.Signals): void => {
+    if (stopping) exitAtOnce();
     stopping = true;
-    app.log.info({ signal }, 'stopping');
-    app.close().then(
+    const waitMs = signal === 'SIGTERM' ? drainMs : 0;
+    app.log.info({ signal, drainMs: waitMs }, 'stopping');
+    setTimeout(
+      () => {
+        app.log.fatal('did not stop in time; what was under way is found again at the next start');
+        process.exit(1);
+      },
+      waitMs + GRACE_MS + FORCED_EXIT_MS,
+    );
+    app.close(GRACE_MS, waitMs).then(
       () => process.exit(0),
       (error: unknown) => {
         app.log.fatal({ err: error }, 'could not stop in order');
@@ -23,17 +49,10 @@ async function main(): Promise<void> {
       },
     );
   };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  for (const signal of STOP_SIGNALS) process.on(signal, stop);
 }
 
 main().catch((error: unknown) => {
-  const line =
-    error instanceof ConfigError
-      ? error.message
-      : error instanceof Error
-        ? (error.stack ?? error.message)
-        : String(error);
-  process.stderr.write(`reelgate cannot start: ${line}\n`);
+  process.stderr.write(`reelgate cannot start: ${startFailure(error)}\n`);
   process.exit(1);
 });

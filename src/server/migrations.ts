@@ -1,15 +1,18 @@
 import { accountMigrations } from './accounts/tables.ts';
 import { channelMigrations } from './channels/tables.ts';
 import { deviceAuthMigrations } from './device-auth/tables.ts';
+import { eventMigrations } from './events/tables.ts';
+import { mailMigrations } from './mail/tables.ts';
 import { mailboxMigrations } from './mailbox/tables.ts';
 import { notificationMigrations } from './notifications/tables.ts';
-import { packageMigrations } from './packages/tables.ts';
+import { planMigrations } from './plans/tables.ts';
 import type { Migration } from './platform/db/migrate.ts';
 import { metaMigrations } from './platform/db/tables.ts';
-import { limitMigrations } from './platform/limits/tables.ts';
+import { rateLimitMigrations } from './platform/limits/tables.ts';
 import { quotaMigrations } from './quota/tables.ts';
 import { supportMigrations } from './support/tables.ts';
 import { videoMigrations } from './video/tables.ts';
+import { webhookMigrations } from './webhooks/tables.ts';
 
 /**
  * All steps of the schema in the order they run: a table after the tables it refers to. Released entries keep their
@@ -17,7 +20,8 @@ import { videoMigrations } from './video/tables.ts';
  */
 export const migrations: readonly Migration[] = [
   ...metaMigrations,
-  ...limitMigrations,
+  ...rateLimitMigrations,
+  ...mailMigrations,
   ...accountMigrations,
   ...deviceAuthMigrations,
   ...quotaMigrations,
@@ -25,6 +29,8 @@ export const migrations: readonly Migration[] = [
   ...videoMigrations,
   ...mailboxMigrations,
   ...notificationMigrations,
-  ...packageMigrations,
+  ...eventMigrations,
+  ...webhookMigrations,
+  ...planMigrations,
   ...supportMigrations,
 ];

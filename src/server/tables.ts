@@ -1,14 +1,18 @@
+import type { Kysely, Transaction } from 'kysely';
 import type { AccountTables } from './accounts/tables.ts';
 import type { ChannelTables } from './channels/tables.ts';
 import type { DeviceAuthTables } from './device-auth/tables.ts';
+import type { EventTables } from './events/tables.ts';
+import type { MailTables } from './mail/tables.ts';
 import type { MailboxTables } from './mailbox/tables.ts';
 import type { NotificationTables } from './notifications/tables.ts';
-import type { PackageTables } from './packages/tables.ts';
+import type { PlanTables } from './plans/tables.ts';
 import type { MetaTables } from './platform/db/tables.ts';
-import type { LimitTables } from './platform/limits/tables.ts';
+import type { RateLimitTables } from './platform/limits/tables.ts';
 import type { QuotaTables } from './quota/tables.ts';
 import type { SupportTables } from './support/tables.ts';
 import type { VideoTables } from './video/tables.ts';
+import type { WebhookTables } from './webhooks/tables.ts';
 
 /**
  * Every table of the service, for `Database<Tables>`, `Kysely<Tables>` and `Transaction<Tables>`.
@@ -23,13 +27,21 @@ import type { VideoTables } from './video/tables.ts';
  */
 export interface Tables
   extends MetaTables,
-    LimitTables,
+    RateLimitTables,
     AccountTables,
     DeviceAuthTables,
     ChannelTables,
     QuotaTables,
     VideoTables,
+    MailTables,
     MailboxTables,
     NotificationTables,
-    PackageTables,
+    EventTables,
+    WebhookTables,
+    PlanTables,
     SupportTables {}
+
+/** A transaction on the service's tables. */
+export type Trx = Transaction<Tables>;
+/** Where a query runs: the database, or a transaction on it. */
+export type Executor = Kysely<Tables>;

@@ -36,12 +36,24 @@ export const importZones: ImportZone[] = [
     may: (entry) => !isOurs(entry) || isWithin(entry, 'src/server/platform', 'src/contract'),
   },
   {
+    name: 'upstreams imports platform and the contract',
+    why: 'channels, chat, video and the vendor adapters stand on it, so it knows none of them, types included',
+    from: /^src\/server\/upstreams\//,
+    may: (entry) => !isOurs(entry) || isWithin(entry, 'src/server/upstreams', 'src/server/platform', 'src/contract'),
+  },
+  {
     name: "a capability imports another's types only",
     why: 'values arrive through the constructor in app.ts, so a signature tells what a service needs and nothing runs in a circle',
     from: CAPABILITY,
     may: (entry, path) =>
       !isOurs(entry) ||
-      isWithin(entry, `src/server/${capabilityOf(path)}`, 'src/server/platform', 'src/contract') ||
+      isWithin(
+        entry,
+        `src/server/${capabilityOf(path)}`,
+        'src/server/platform',
+        'src/server/upstreams',
+        'src/contract',
+      ) ||
       (entry.kind === 'type' && (capabilityOf(entry.target) !== undefined || entry.target === 'src/server/tables.ts')),
   },
   {
@@ -51,20 +63,15 @@ export const importZones: ImportZone[] = [
     may: (entry) => !isOurs(entry) || isWithin(entry, 'src/server/app.ts', 'src/server/platform', 'src/sandbox'),
   },
   {
-    name: 'a vendor adapter sees its interface, the contract, the outbound door and node:crypto',
+    name: 'a vendor adapter sees its interface, the contract, the outbound client and node:crypto',
     why: 'an adapter that knows nothing of us can be tested and replaced alone',
-    from: /^src\/server\/video\/vendors\//,
+    from: /^src\/server\/vendors\/[^/]+\//,
     may: (entry) =>
       entry.specifier === 'node:crypto' ||
       isWithin(
         entry,
-        'src/server/video/vendors',
-        'src/server/video/vendor.ts',
-        'src/server/video/vendor-answer.ts',
-        'src/server/video/vendor-body.ts',
-        'src/server/video/vendor-errors.ts',
-        'src/server/video/vendor-media.ts',
-        'src/server/video/vendor-metadata.ts',
+        'src/server/vendors',
+        'src/server/upstreams',
         'src/server/platform/outbound',
         'src/contract',
         'typebox',
@@ -80,7 +87,7 @@ export const importZones: ImportZone[] = [
         // Who calls and what a form held are plain data; checking a value against a schema needs no server.
         (entry.kind === 'type' ||
           !isWithin(entry, 'src/server/platform/http') ||
-          isWithin(entry, 'src/server/platform/http/validation.ts'))),
+          isWithin(entry, 'src/server/platform/http/schema-validation.ts'))),
   },
   {
     name: 'sdk imports the contract only',
@@ -96,7 +103,9 @@ export const importZones: ImportZone[] = [
       !isOurs(entry) ||
       isWithin(entry, path.split('/').slice(0, 2).join('/'), 'src/sdk', 'src/contract') ||
       // What works on the server's own database, loaded by that command alone.
-      (path === 'src/cli/commands/admin.ts' && entry.kind === 'dynamic' && entry.target === 'src/server/admin.ts'),
+      (/^src\/cli\/commands\/(database-)?maintenance\.ts$/.test(path) &&
+        entry.kind === 'dynamic' &&
+        /^src\/server\/admin(-[a-z]+)?\.ts$/.test(entry.target)),
   },
   {
     name: 'console runs in a browser',

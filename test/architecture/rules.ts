@@ -1,9 +1,12 @@
 import { basename } from 'node:path';
-import { importZones } from './import-zones.ts';
+import { conditionalSpreadsOf } from './conditional-spreads.ts';
+import { functionsOf } from './functions.ts';
+import { capabilityOf, importZones } from './import-zones.ts';
 import { LONG_FILES } from './long-files.ts';
+import { LONG_FUNCTIONS } from './long-functions.ts';
 import type { SourceFile } from './source-files.ts';
 
-/** A rule of the house: what it is called, why it exists, and where the given files break it (`path:line what`). */
+/** An architecture rule: its name, why it exists, and where the given files break it (`path:line what`). */
 export interface Rule {
   name: string;
   why: string;
@@ -40,9 +43,7 @@ const importRules: Rule[] = importZones.map((zone) => ({
 
 function findCycle(files: readonly SourceFile[]): string[] {
   const edges = new Map(
-    files
-      .filter((file) => isProduct(file.path))
-      .map((file) => [file.path, file.imports.filter((entry) => entry.kind === 'value').map((entry) => entry.target)]),
+    files.filter((file) => isProduct(file.path)).map((file) => [file.path, file.imports.map((entry) => entry.target)]),
   );
   const done = new Set<string>();
   const walk = (path: string, trail: string[]): string[] => {
@@ -55,16 +56,53 @@ function findCycle(files: readonly SourceFile[]): string[] {
   return [...edges.keys()].flatMap((path) => walk(path, []));
 }
 
+/** There were 120 once. Lower it towards what is there, never raise it. */
+export const MAX_CONDITIONAL_SPREADS = 40;
+
+function findConditionalSpreads(files: readonly SourceFile[]): string[] {
+  const found = files.filter((file) => isProduct(file.path)).flatMap(conditionalSpreadsOf);
+  return found.length > MAX_CONDITIONAL_SPREADS ? found : [];
+}
+
+/** Folders of the server that are not capabilities: their foundations, and folders that only present or describe something. */
+const NO_CAPABILITY = new Set(['platform', 'upstreams', 'vendors', 'reference', 'console']);
+
+function findOddStructure(files: readonly SourceFile[]): string[] {
+  const own = files.filter((file) => isProduct(file.path) && file.path.startsWith('src/server/'));
+  const paths = new Set(own.map((file) => file.path));
+  const folders = new Set(own.flatMap((file) => capabilityOf(file.path) ?? []));
+  const missing = [...folders]
+    .filter((folder) => !NO_CAPABILITY.has(folder))
+    .flatMap((folder) => ['make.ts', 'routes.ts'].map((name) => `src/server/${folder}/${name}`))
+    .filter((path) => !paths.has(path))
+    .map((path) => `${path} is missing`);
+  const misplaced = own
+    .filter((file) => capabilityOf(file.path) !== undefined)
+    .flatMap((file) =>
+      STRUCTURE.filter(({ form, home }) => form.test(file.text) && !home.test(file.path)).map(
+        ({ what, home }) => `${file.path} has ${what}, which belongs in a file called ${home.source}`,
+      ),
+    );
+  return [...missing, ...misplaced];
+}
+
+const STRUCTURE = [
+  { what: 'a make function', form: /^export (async )?function make[A-Z]/m, home: /\/make\.ts$/ },
+  { what: 'a store', form: /^export class \w+Store\b/m, home: /\bstore\.ts$/ },
+  { what: 'a service', form: /^export class \w+Service\b/m, home: /\bservice\.ts$/ },
+  { what: 'parts of a constructor (say Dependencies)', form: /^(export )?(interface|type) \w+Parts\b/m, home: /(?!)/ },
+] as const;
+
 export const rules: Rule[] = [
   ...importRules,
   {
-    name: 'no circle of imports',
-    why: 'a circle makes the order of loading decide what works',
+    name: 'no circle of imports, types included',
+    why: 'a circle of values makes the order of loading decide what works; one of types says that two files are one',
     find: findCycle,
   },
   {
     name: 'production never imports the sandbox',
-    why: 'simulators are reachable with SANDBOX=1 only, through one dynamic import where the app is put together',
+    why: 'simulators are reachable with SANDBOX=1 only, through one dynamic import of the file that loads them',
     find: (files) => {
       const found = files
         .filter((file) => file.path.startsWith('src/') && !file.path.startsWith('src/sandbox/') && isProduct(file.path))
@@ -73,7 +111,7 @@ export const rules: Rule[] = [
             .filter((entry) => entry.target.startsWith('src/sandbox/') && entry.kind !== 'type')
             .map((entry) => ({ file, entry, text: `${file.path}:${entry.line} imports ${entry.specifier}` })),
         );
-      const mayLoad = /^src\/server\/(app|main)\.ts$/;
+      const mayLoad = /^src\/server\/sandbox-loader\.ts$/;
       const allowed = found.filter(({ file, entry }) => entry.kind === 'dynamic' && mayLoad.test(file.path));
       const wrong = found.filter((use) => !allowed.includes(use)).map((use) => use.text);
       return allowed.length > 1 ? [...wrong, ...allowed.map((use) => `${use.text} (one is enough)`)] : wrong;
@@ -93,6 +131,16 @@ export const rules: Rule[] = [
       ),
   },
   {
+    name: 'only platform/db asks which engine it is',
+    why: 'dialect.ts says what differs (concurrent writers, lists in a parameter), so that rules and queries are written once',
+    find: (files) =>
+      findText(
+        files,
+        /\b(dialect|name)\b (===|!==) '(sqlite|postgres)'|\bdialectOf\(/,
+        (path) => !path.startsWith('src/server/') || path.startsWith('src/server/platform/db/'),
+      ),
+  },
+  {
     name: 'one file of the server reads the environment',
     why: 'every setting is validated at the start and listed in docs/config.md',
     find: (files) =>
@@ -104,13 +152,36 @@ export const rules: Rule[] = [
   },
   {
     name: 'requests leave through platform/outbound',
-    why: 'the door checks the address that is dialled and bounds size and time',
+    why: 'the outbound client checks the address it connects to and bounds size and time',
     find: (files) =>
       findText(
         files,
         /\bglobalThis\s*(\.|\[['"])fetch\b|\bhttps?\.(request|get)\(/,
         (path) => !path.startsWith('src/server/') || path.startsWith('src/server/platform/outbound/'),
       ),
+  },
+  {
+    name: 'a capability has one structure',
+    why: 'the same file name means the same in each: make.ts assembles, routes.ts has endpoints, a store SQL, a service rules',
+    find: findOddStructure,
+  },
+  {
+    name: 'no function above 80 lines without a reason',
+    why: 'what does not fit on a screen cannot be understood at once',
+    find: (files) =>
+      files
+        .filter((file) => isProduct(file.path))
+        .flatMap(functionsOf)
+        .filter(({ id, lineCount }) => lineCount > 80 && LONG_FUNCTIONS[id] === undefined)
+        .map(
+          ({ id, line, lineCount }) =>
+            `${id} (line ${line}) has ${lineCount} lines: split it, or give a reason in test/architecture/long-functions.ts`,
+        ),
+  },
+  {
+    name: 'conditional spreads become fewer, not more',
+    why: `defined() leaves undefined members out and JSON does so by itself; there may be ${MAX_CONDITIONAL_SPREADS} of \`...(x && { x })\``,
+    find: findConditionalSpreads,
   },
   {
     name: 'names say the subject',

@@ -3,31 +3,37 @@ import { after, before, describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import type { Page } from 'playwright-core';
 import { CLI_CLIENT } from '../../src/contract/cli-client.ts';
-import { PASSWORD } from '../accounts/person.ts';
-import { type BrowserRig, holds, openBrowserRig, settle, signIn } from './browser.ts';
+import { PASSWORD } from '../accounts/test-user.ts';
+import {
+  type BrowserFixture,
+  openBrowserFixture,
+  signIn,
+  waitForContent,
+  waitForExpression,
+} from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
-import { WORDS } from './words.ts';
+import { STRINGS } from './console-strings.ts';
 
 const LANGUAGES = ['en', 'zh-cn'] as const;
 
 describe('the account pages in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
-  let rig: BrowserRig;
+  let fixture: BrowserFixture;
   before(async () => {
-    rig = await openBrowserRig();
+    fixture = await openBrowserFixture();
   });
-  after(() => rig.stop());
+  after(() => fixture.stop());
 
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
   const see = (page: Page, text: string) => page.getByText(text).first().waitFor();
 
   for (const language of LANGUAGES) {
-    const words = WORDS[language];
+    const words = STRINGS[language];
     const suffix = language === 'en' ? 'en' : 'zh';
 
     it(`turns two-step verification on, signs in with it and with a backup code (${language})`, async () => {
       const username = `mira-${suffix}`;
-      const mira = await rig.running.person(username);
-      const page = await rig.open({ language });
+      const mira = await fixture.running.signUp(username);
+      const page = await fixture.open({ language });
       await signIn(page, username, PASSWORD);
       await page.goto('/account/security');
       await button(page, words.account.security.setUp).click();
@@ -46,8 +52,8 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       // Whoever was signed in elsewhere with the password alone is out.
       await mira.fails(401, 'GET', '/api/user/self');
 
-      await page.getByRole('button', { name: words.shell.accountMenu }).click();
-      await page.getByRole('menuitem', { name: words.shell.signOut }).click();
+      await page.getByRole('button', { name: words.app.accountMenu }).click();
+      await page.getByRole('menuitem', { name: words.app.signOut }).click();
       await page.waitForURL(/sign-in/);
       assert.equal(await page.evaluate(`localStorage.getItem('reelgate.user')`), null);
 
@@ -63,7 +69,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
     });
 
     it(`redeems a code, however it is typed, and shows the plan (${language})`, async () => {
-      const { root } = rig.running;
+      const { root } = fixture.running;
       const code = `plan-${suffix}`;
       const card = { package_code: code, name: `Plan ${suffix}`, level: 1, duration_days: 30, daily_quota: 1_000_000 };
       await root.ok('POST', '/api/admin/package-cards', { ...card, purchasable: true, status: 1 });
@@ -71,27 +77,27 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
         package_code: code,
         count: 1,
       });
-      await rig.running.person(`buyer-${suffix}`);
-      const page = await rig.open({ language });
+      await fixture.running.signUp(`buyer-${suffix}`);
+      const page = await fixture.open({ language });
       await signIn(page, `buyer-${suffix}`, PASSWORD);
       await page.goto(
         `/packages?code=${encodeURIComponent(` ${String(codes[0]).toLowerCase().replaceAll('-', ' ')} `)}`,
       );
-      await see(page, words.packages.none);
-      await button(page, words.packages.redeemAction).click();
+      await see(page, words.plan.none);
+      await button(page, words.plan.redeemAction).click();
       await page.getByRole('region', { name: `Plan ${suffix}` }).waitFor();
       await page.getByRole('progressbar').first().waitFor();
       // The same code again is refused in words.
-      await page.getByRole('textbox', { name: words.packages.code }).fill(String(codes[0]));
-      await button(page, words.packages.redeemAction).click();
+      await page.getByRole('textbox', { name: words.plan.code }).fill(String(codes[0]));
+      await button(page, words.plan.redeemAction).click();
       await page.getByRole('alert').filter({ hasNotText: code }).waitFor();
-      assert.equal(await page.getByRole('textbox', { name: words.packages.code }).inputValue(), String(codes[0]));
+      assert.equal(await page.getByRole('textbox', { name: words.plan.code }).inputValue(), String(codes[0]));
       await page.context().close();
     });
 
     it(`binds a phone, gets a mailbox and the settings for a mail program (${language})`, async () => {
-      await rig.running.person(`writer-${suffix}`);
-      const page = await rig.open({ language });
+      await fixture.running.signUp(`writer-${suffix}`);
+      const page = await fixture.open({ language });
       await signIn(page, `writer-${suffix}`, PASSWORD);
       await page.goto('/mailbox');
       await page.getByRole('link', { name: words.mailbox.bind }).click();
@@ -99,7 +105,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       await page.getByLabel(words.account.profile.phoneLabel).fill(number);
       await button(page, words.account.profile.sendCode).click();
       await see(page, words.account.profile.phoneSent);
-      await page.getByLabel(words.account.profile.code, { exact: true }).first().fill(rig.phone.codeOf(number));
+      await page.getByLabel(words.account.profile.code, { exact: true }).first().fill(fixture.phone.codeOf(number));
       await button(page, words.account.profile.bind).first().click();
       await see(page, words.account.profile.phoneDone);
       await page.goto('/mailbox');
@@ -109,7 +115,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       await button(page, words.mailbox.makeApp).click();
       await see(page, words.mailbox.settings);
       await see(page, words.mailbox.consistent);
-      // Hidden until asked for.
+      // Hidden until the user reveals it.
       const shown = page.getByRole('button', { name: `${words.mailbox.show}: ${words.mailbox.appPassword}` });
       assert.match((await page.locator('code').last().textContent()) ?? '', /^•+$/);
       await shown.click();
@@ -118,9 +124,9 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
     });
 
     it(`takes a ticket to the operators and their answer back, live (${language})`, async () => {
-      const { root } = rig.running;
-      await rig.running.person(`asker-${suffix}`);
-      const page = await rig.open({ language });
+      const { root } = fixture.running;
+      await fixture.running.signUp(`asker-${suffix}`);
+      const page = await fixture.open({ language });
       await signIn(page, `asker-${suffix}`, PASSWORD);
       await page.goto('/tickets/new');
       await page.getByLabel(words.support.subject).fill(`Colours ${suffix}`);
@@ -151,20 +157,20 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
         .getByRole('link', { name: /Colours/ })
         .click();
       await page.waitForURL(new RegExp(`/tickets/${id}$`));
-      await holds(page, `!document.title.startsWith('(')`);
+      await waitForExpression(page, `!document.title.startsWith('(')`);
       await page.context().close();
     });
 
     it(`names a device that was let in, lists it, and ends it (${language})`, async () => {
-      const keeper = await rig.running.person(`keeper-${suffix}`);
+      const keeper = await fixture.running.signUp(`keeper-${suffix}`);
       const issued = await keeper.ok<Record<string, string>>('POST', '/api/auth/device/code', {
         client_id: CLI_CLIENT.id,
         client_name: 'Edit suite',
         device_id: suffix,
       });
-      const page = await rig.open({ language });
+      const page = await fixture.open({ language });
       await signIn(page, `keeper-${suffix}`, PASSWORD);
-      // The person is signed in here already: the page of the code asks for consent only.
+      // The user is already signed in here: the page of the code asks for consent only.
       await page.goto(`/authorize?code=${issued.user_code}`);
       await page.click('form[action="/authorize/approve"] button');
       assert.equal(await page.inputValue('#name'), 'Edit suite');
@@ -177,7 +183,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
         client_secret: CLI_CLIENT.secret,
       });
       const asDevice = () =>
-        fetch(`${rig.running.url}/api/user/self`, {
+        fetch(`${fixture.running.url}/api/user/self`, {
           headers: { authorization: `Bearer ${access_token}`, 'service-api-user': String(keeper.id) },
         });
       assert.equal((await asDevice()).status, 200);
@@ -196,12 +202,12 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
   }
 
   it('ends another session, and brings its browser to the sign-in page and back', async () => {
-    await rig.running.person('twice');
-    const [here, there] = [await rig.open(), await rig.open()];
+    await fixture.running.signUp('twice');
+    const [here, there] = [await fixture.open(), await fixture.open()];
     await signIn(here, 'twice', PASSWORD);
     await signIn(there, 'twice', PASSWORD);
     await here.goto('/account/security');
-    const end = button(here, WORDS.en.account.security.endSession);
+    const end = button(here, STRINGS.en.account.security.endSession);
     await end.first().waitFor();
     for (let left = await end.count(); left > 0; left -= 1) {
       await end.first().click();
@@ -214,11 +220,11 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
   });
 
   it('tells by keyboard alone where one is', async () => {
-    await rig.running.person('keys');
-    const page = await rig.open();
+    await fixture.running.signUp('keys');
+    const page = await fixture.open();
     await signIn(page, 'keys', PASSWORD);
     await page.goto('/notifications');
-    await settle(page);
+    await waitForContent(page);
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     assert.equal(await page.evaluate('document.activeElement.id'), 'main');
@@ -226,6 +232,6 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
   });
 
   it('breaks no policy of its own, asks nobody else for anything and throws nothing', () => {
-    assert.deepEqual(rig.offences, { violations: [], dialogs: [], errors: [], strangers: [] });
+    assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

@@ -1,35 +1,45 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { PASSWORD } from '../accounts/person.ts';
-import { type BrowserRig, openBrowserRig, settle, signIn } from './browser.ts';
+import { PASSWORD } from '../accounts/test-user.ts';
+import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
-import { ROOT } from './stories.ts';
-import { WORDS } from './words.ts';
+import { STRINGS } from './console-strings.ts';
+import { ROOT } from './demo-data.ts';
 
 describe('the administration in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
-  let rig: BrowserRig;
+  let fixture: BrowserFixture;
   before(async () => {
-    rig = await openBrowserRig();
+    fixture = await openBrowserFixture();
   });
-  after(() => rig.stop());
+  after(() => fixture.stop());
 
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
   const inDialog = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name, exact: true });
   const see = (page: Page, text: string) => page.getByText(text).first().waitFor();
-  const asRoot = async (language: keyof typeof WORDS): Promise<Page> => {
-    const page = await rig.open({ language });
+  const asRoot = async (language: keyof typeof STRINGS): Promise<Page> => {
+    const page = await fixture.open({ language });
     await signIn(page, ROOT.username, ROOT.password);
     return page;
   };
 
   for (const language of ['en', 'zh-cn'] as const) {
-    const { admin, desk, plans, shell, support, packages } = WORDS[language];
+    const {
+      admin,
+      adminAnnouncements,
+      adminBetaApplications,
+      adminCodes,
+      adminPlans,
+      adminTickets,
+      app,
+      plan,
+      support,
+    } = STRINGS[language];
     const suffix = language === 'en' ? 'en' : 'zh';
 
     it(`carries a request from its user to an administrator and back, each in a browser of their own (${language})`, async () => {
-      await rig.running.person(`client-${suffix}`);
-      const user = await rig.open({ language });
+      await fixture.running.signUp(`client-${suffix}`);
+      const user = await fixture.open({ language });
       await signIn(user, `client-${suffix}`, PASSWORD);
       await user.goto('/tickets/new');
       await user.getByLabel(support.subject).fill(`Invoice ${suffix}`);
@@ -41,16 +51,16 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       await staff.goto('/admin/tickets?unprocessed=true');
       await staff.getByRole('link', { name: `Invoice ${suffix}` }).click();
       await see(staff, 'For November, please.');
-      // A note among administrators, half-written, never turns into an answer.
-      await staff.getByText(desk.tickets.note, { exact: true }).click();
-      await staff.getByLabel(desk.tickets.replyNote).fill('Pays late.');
-      await staff.getByText(desk.tickets.answer, { exact: true }).click();
-      assert.equal(await staff.getByRole('textbox', { name: desk.tickets.reply }).inputValue(), '');
-      await staff.getByText(desk.tickets.note, { exact: true }).click();
-      await button(staff, desk.tickets.keepNote).click();
+      // The draft of an internal note must never become a reply to the user.
+      await staff.getByText(adminTickets.note, { exact: true }).click();
+      await staff.getByLabel(adminTickets.replyNote).fill('Pays late.');
+      await staff.getByText(adminTickets.answer, { exact: true }).click();
+      assert.equal(await staff.getByRole('textbox', { name: adminTickets.reply }).inputValue(), '');
+      await staff.getByText(adminTickets.note, { exact: true }).click();
+      await button(staff, adminTickets.keepNote).click();
       await staff.getByRole('article').nth(1).waitFor();
-      await staff.getByText(desk.tickets.answer, { exact: true }).click();
-      await staff.getByRole('textbox', { name: desk.tickets.reply }).fill('It is in your mail.');
+      await staff.getByText(adminTickets.answer, { exact: true }).click();
+      await staff.getByRole('textbox', { name: adminTickets.reply }).fill('It is in your mail.');
       await staff.keyboard.press('Control+Enter');
       await staff.getByRole('article').nth(2).waitFor();
 
@@ -62,9 +72,9 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       await see(user, 'Thank you!');
 
       await staff.getByText('Thank you!').waitFor({ timeout: 30_000 });
-      await staff.getByRole('combobox', { name: desk.tickets.setStatus }).click();
+      await staff.getByRole('combobox', { name: adminTickets.setStatus }).click();
       await staff.getByRole('option', { name: support.status.resolved }).click();
-      await see(staff, desk.tickets.statusSet);
+      await see(staff, adminTickets.statusSet);
       await user.reload();
       await user.getByText(support.status.resolved, { exact: true }).waitFor();
       await user.context().close();
@@ -86,7 +96,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       await page.getByRole('textbox', { name: admin.users.credits }).fill('4');
       await inDialog(page, admin.users.add).click();
       await page.getByRole('dialog').waitFor({ state: 'detached' });
-      await see(page, shell.credits.replace('{{amount}}', '4.00'));
+      await see(page, app.credits.replace('{{amount}}', '4.00'));
       await button(page, admin.users.changeBalance).click();
       await page.getByRole('dialog').getByText(admin.users.take, { exact: true }).first().click();
       await page.getByRole('textbox', { name: admin.users.credits }).fill('5');
@@ -95,34 +105,34 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       await page.keyboard.press('Escape');
 
       await page.goto('/admin/packages/new');
-      await page.getByRole('textbox', { name: plans.cards.name }).first().fill(`Gift ${suffix}`);
-      await page.getByRole('textbox', { name: plans.cards.code }).last().fill(`gift-${suffix}`);
-      await button(page, plans.cards.make).click();
+      await page.getByRole('textbox', { name: adminPlans.name }).first().fill(`Gift ${suffix}`);
+      await page.getByRole('textbox', { name: adminPlans.code }).last().fill(`gift-${suffix}`);
+      await button(page, adminPlans.make).click();
       await page.waitForURL(/\/admin\/packages$/);
       await page.goto('/admin/codes');
-      await button(page, plans.codes.make).first().click();
-      await page.getByRole('combobox', { name: plans.codes.planName }).click();
+      await button(page, adminCodes.make).first().click();
+      await page.getByRole('combobox', { name: adminCodes.planName }).click();
       await page.getByRole('option', { name: `Gift ${suffix}` }).click();
-      await page.getByRole('textbox', { name: plans.codes.count }).fill('2');
-      await inDialog(page, plans.codes.make).click();
+      await page.getByRole('textbox', { name: adminCodes.count }).fill('2');
+      await inDialog(page, adminCodes.make).click();
       const [code = '', ...others] = ((await page.getByRole('dialog').locator('pre').textContent()) ?? '').split('\n');
       assert.equal(others.length, 1);
-      await inDialog(page, plans.codes.copied).click();
+      await inDialog(page, adminCodes.copied).click();
       await page.reload();
-      await settle(page);
+      await waitForContent(page);
       assert.ok(!(await page.content()).includes(code), 'a code is shown once');
 
-      const user = await rig.open({ language });
+      const user = await fixture.open({ language });
       await signIn(user, name, PASSWORD);
       await user.goto('/packages');
-      await user.getByRole('textbox', { name: packages.code }).fill(code.toLowerCase());
-      await button(user, packages.redeemAction).click();
+      await user.getByRole('textbox', { name: plan.code }).fill(code.toLowerCase());
+      await button(user, plan.redeemAction).click();
       await user.getByRole('region', { name: `Gift ${suffix}` }).waitFor();
 
       await page.goto(`/admin/users/${id}`);
-      await button(page, shell.edit).click();
+      await button(page, app.edit).click();
       await page.getByRole('switch', { name: admin.users.maySignIn }).uncheck({ force: true });
-      await inDialog(page, shell.save).click();
+      await inDialog(page, app.save).click();
       await see(page, admin.users.disabled);
       await user.goto('/packages');
       await user.waitForURL(/sign-in/);
@@ -138,18 +148,18 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
     });
 
     it(`announces in two languages, decides an application, and shows a client secret once (${language})`, async () => {
-      const reader = await rig.running.person(`reader-${suffix}`);
+      const reader = await fixture.running.signUp(`reader-${suffix}`);
       await reader.ok('POST', '/api/beta-applications', { feature: `Boards ${suffix}`, reason: 'For a film.' });
       const page = await asRoot(language);
       await page.goto('/admin/announcements');
-      await button(page, desk.announcements.make).first().click();
-      await page.getByRole('textbox', { name: desk.announcements.title }).fill(`News ${suffix}`);
-      await page.getByRole('textbox', { name: desk.announcements.text }).fill('Something is new.');
-      await page.getByRole('switch', { name: desk.announcements.inChinese }).check({ force: true });
-      await page.getByRole('textbox', { name: desk.announcements.titleChinese }).fill(`消息 ${suffix}`);
-      await page.getByRole('textbox', { name: desk.announcements.textChinese }).fill('有新内容。');
-      await inDialog(page, desk.announcements.make).click();
-      await see(page, desk.announcements.sent);
+      await button(page, adminAnnouncements.make).first().click();
+      await page.getByRole('textbox', { name: adminAnnouncements.title }).fill(`News ${suffix}`);
+      await page.getByRole('textbox', { name: adminAnnouncements.text }).fill('Something is new.');
+      await page.getByRole('switch', { name: adminAnnouncements.inChinese }).check({ force: true });
+      await page.getByRole('textbox', { name: adminAnnouncements.titleChinese }).fill(`消息 ${suffix}`);
+      await page.getByRole('textbox', { name: adminAnnouncements.textChinese }).fill('有新内容。');
+      await inDialog(page, adminAnnouncements.make).click();
+      await see(page, adminAnnouncements.sent);
       const news = await reader.send('GET', '/api/notifications/', undefined, {
         'accept-language': language === 'en' ? 'en' : 'zh-CN',
       });
@@ -157,20 +167,20 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       assert.ok(titles.includes(language === 'en' ? `News ${suffix}` : `消息 ${suffix}`), titles.join());
 
       await page.goto('/admin/beta-applications?status=pending');
-      await button(page, desk.beta.approve).first().click();
-      await page.getByRole('textbox', { name: desk.beta.note }).fill('Have fun.');
-      await inDialog(page, desk.beta.approve).click();
-      await see(page, desk.beta.approved);
+      await button(page, adminBetaApplications.approve).first().click();
+      await page.getByRole('textbox', { name: adminBetaApplications.note }).fill('Have fun.');
+      await inDialog(page, adminBetaApplications.approve).click();
+      await see(page, adminBetaApplications.approved);
       const [own] = await reader.ok<{ status: string; note: string }[]>('GET', '/api/beta-applications');
       assert.deepEqual([own?.status, own?.note], ['approved', 'Have fun.']);
 
       await page.goto('/admin/device-clients');
-      await button(page, admin.clients.make).first().click();
-      await page.getByRole('textbox', { name: admin.clients.name }).fill(`Farm ${suffix}`);
-      await inDialog(page, admin.clients.make).click();
+      await button(page, admin.deviceClients.make).first().click();
+      await page.getByRole('textbox', { name: admin.deviceClients.name }).fill(`Farm ${suffix}`);
+      await inDialog(page, admin.deviceClients.make).click();
       const secret = (await page.getByRole('dialog').locator('code').last().textContent()) ?? '';
       assert.ok(secret.length >= 32);
-      await inDialog(page, admin.clients.copied).click();
+      await inDialog(page, admin.deviceClients.copied).click();
       await page.reload();
       await see(page, `Farm ${suffix}`);
       assert.ok(!(await page.content()).includes(secret), 'a secret is shown once');
@@ -179,7 +189,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
   }
 
   it('keeps filters in the address, forwards and backwards, and says what to do where nothing matches', async () => {
-    const { admin } = WORDS.en;
+    const { admin } = STRINGS.en;
     const page = await asRoot('en');
     await page.goto('/admin/users');
     await page.getByRole('textbox', { name: admin.users.search }).fill('nobody-of-this-name');
@@ -194,16 +204,16 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
   });
 
   it('shows nobody else a page of the administration', async () => {
-    await rig.running.person('outsider');
-    const page = await rig.open();
+    await fixture.running.signUp('outsider');
+    const page = await fixture.open();
     await signIn(page, 'outsider', PASSWORD);
-    assert.equal(await page.getByText(WORDS.en.shell.sections.administration).count(), 0);
+    assert.equal(await page.getByText(STRINGS.en.app.sections.administration).count(), 0);
     await page.goto('/admin/users');
-    await see(page, WORDS.en.shell.notFound.title);
+    await see(page, STRINGS.en.app.notFound.title);
     await page.context().close();
   });
 
   it('breaks no policy of its own, asks nobody else for anything and throws nothing', () => {
-    assert.deepEqual(rig.offences, { violations: [], dialogs: [], errors: [], strangers: [] });
+    assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

@@ -9,7 +9,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
  * Whatever axe finds wrong, and whether the page is wider than its window. Axe runs beside the page's own policy, which lets no
  * foreign script in: evaluated by the browser's debugger.
  */
-export async function findFaults(page: Page): Promise<string[]> {
+export async function findAccessibilityIssues(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
   const faults = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
@@ -25,5 +25,5 @@ export async function findFaults(page: Page): Promise<string[]> {
 }
 
 export async function assertAccessible(page: Page, name: string): Promise<void> {
-  assert.deepEqual(await findFaults(page), [], name);
+  assert.deepEqual(await findAccessibilityIssues(page), [], name);
 }

@@ -11,7 +11,7 @@ const STALE_LOCK_MS = 180_000;
 export function ensureConsoleIsBuilt(): void {
   if (isFresh()) return;
   mkdirSync(join(root, 'out'), { recursive: true });
-  while (!takeLock()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+  while (!acquireLock()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
   try {
     if (!isFresh()) build();
   } finally {
@@ -26,7 +26,7 @@ function isFresh(): boolean {
   return existsSync(index) && statSync(index).mtimeMs > Math.max(...changed);
 }
 
-function takeLock(): boolean {
+function acquireLock(): boolean {
   try {
     mkdirSync(lock);
     return true;

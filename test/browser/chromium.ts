@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
-const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const INSTALL_PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 /** Where Chromium is installed; undefined: tests that need it are skipped, except under CI. */
-export const chromiumPath = PLACES.find((path) => existsSync(path));
+export const chromiumPath = INSTALL_PATHS.find((path) => existsSync(path));
 
 /** Debian's Chromium, without its own trips to the network. Close it when done. */
 export const startChromium = (): Promise<Browser> =>

@@ -4,6 +4,7 @@ export const CONSOLE_PATHS: Readonly<Record<string, string>> = {
   videos: '/videos',
   usage: '/account/overview',
   tokens: '/account/tokens',
+  webhooks: '/account/webhooks',
   devices: '/account/devices',
   security: '/account/security',
   profile: '/account/profile',

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { PASSWORD } from '../accounts/person.ts';
-import { type DeviceService, startDeviceService } from '../device-auth/service.ts';
+import { PASSWORD } from '../accounts/test-user.ts';
+import { type DeviceFixture, startDeviceService } from '../device-auth/device-fixture.ts';
 import { assertAccessible } from './axe.ts';
 import { chromiumPath, startChromium } from './chromium.ts';
 
-const LOOKS: readonly BrowserContextOptions[] = [
+const VARIANTS: readonly BrowserContextOptions[] = [
   { locale: 'en', colorScheme: 'light', viewport: { width: 320, height: 640 } },
   { locale: 'zh-CN', colorScheme: 'dark', viewport: { width: 320, height: 640 } },
   { locale: 'en', colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
@@ -15,14 +15,14 @@ const LOOKS: readonly BrowserContextOptions[] = [
 ];
 
 describe('the authorization pages in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
-  let service: DeviceService;
+  let service: DeviceFixture;
   let browser: Browser;
   const complaints: string[] = [];
 
   before(async () => {
     service = await startDeviceService('sqlite::memory:');
     browser = await startChromium();
-    await service.visitor().register('ada');
+    await service.anonymous().register('ada');
   });
   after(async () => {
     await browser.close();
@@ -41,12 +41,12 @@ describe('the authorization pages in Chromium', { skip: chromiumPath === undefin
     return page;
   };
 
-  for (const look of LOOKS) {
-    it(`has no fault for axe, in ${look.locale}, ${look.colorScheme}, ${look.viewport?.width} px`, async () => {
-      const page = await open(look);
-      const code = await service.code({ client_name: 'MacBook', device_id: JSON.stringify(look) }, '203.0.113.9');
+  for (const variant of VARIANTS) {
+    it(`has no fault for axe, in ${variant.locale}, ${variant.colorScheme}, ${variant.viewport?.width} px`, async () => {
+      const page = await open(variant);
+      const code = await service.code({ client_name: 'MacBook', device_id: JSON.stringify(variant) }, '203.0.113.9');
       await page.goto(`${service.url}/authorize`);
-      assert.equal(await page.locator('html').getAttribute('lang'), look.locale);
+      assert.equal(await page.locator('html').getAttribute('lang'), variant.locale);
       await assertAccessible(page, 'enter');
       await page.fill('#code', 'bcdf bcdf');
       await page.click('main button');
@@ -88,7 +88,7 @@ describe('the authorization pages in Chromium', { skip: chromiumPath === undefin
   }
 
   it('works without scripts, with the second step, in the language switched to', async () => {
-    const ada = service.visitor();
+    const ada = service.anonymous();
     await ada.register('grace');
     await ada.logIn('grace');
     const { secret } = await ada.ok<{ secret: string }>('POST', '/api/user/2fa/setup');
@@ -114,7 +114,7 @@ describe('the authorization pages in Chromium', { skip: chromiumPath === undefin
     service.clock.advance(12 * 60 * 60_000 + 1);
     const later = await service.code();
     await page.goto(`${service.url}/authorize?code=${later.user_code}&lang=zh-CN`);
-    // axe is a script: it looks at the same page in a browser that runs some.
+    // axe is a script, so it checks the same page in a browser with JavaScript enabled.
     const scripted = await open({ locale: 'en', storageState: await page.context().storageState() });
     await scripted.goto(page.url());
     assert.equal(await scripted.locator('#otp').count(), 1);

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { SPEEDS } from '../../src/sandbox/jobs.ts';
-import { startSandbox } from '../../src/sandbox/kit.ts';
+import { JOB_TIMINGS } from '../../src/sandbox/jobs.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { kling } from '../../src/sandbox/vendors/kling.ts';
-import { openBrowserRig, settle, signIn } from './browser.ts';
+import { openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
-import { ROOT } from './stories.ts';
-import { WORDS } from './words.ts';
+import { STRINGS } from './console-strings.ts';
+import { ROOT } from './demo-data.ts';
 
 const MODEL = 'kling-v1-6';
 const PROMPT = 'A paper boat drifts down a rainy street';
@@ -16,10 +16,10 @@ const PROMPT = 'A paper boat drifts down a rainy street';
 describe('from nothing to a file', { skip: chromiumPath === undefined && !process.env.CI }, () => {
   for (const language of ['en', 'zh-cn'] as const)
     it(`leads the first administrator by the hand: channel, credits, video, download (${language})`, async () => {
-      const { admin, shell, studio, upstreams } = WORDS[language];
-      const vendor = await startSandbox({ simulators: [kling], speed: SPEEDS.people });
-      const rig = await openBrowserRig({ SANDBOX: '' });
-      const page = await rig.open({ language });
+      const { admin, adminChannels, app, studio } = STRINGS[language];
+      const vendor = await startSandbox({ simulators: [kling], timing: JOB_TIMINGS.interactive });
+      const fixture = await openBrowserFixture({ SANDBOX: '' });
+      const page = await fixture.open({ language });
       const button = (name: string) => page.getByRole('button', { name, exact: true });
       const step = async (name: string): Promise<void> => {
         await page.goto('/admin/overview');
@@ -27,21 +27,22 @@ describe('from nothing to a file', { skip: chromiumPath === undefined && !proces
       };
       try {
         await signIn(page, ROOT.username, ROOT.password);
-        await step(admin.firstSteps.channelAction);
+        await step(admin.gettingStarted.channelAction);
         await page.waitForURL('**/admin/channels/new');
         await addChannel(page, language, vendor.url('kling'), vendor.credentials('kling'));
         await page.waitForURL(/\/admin\/channels\/\d+/);
-        await page.getByText(upstreams.test.checkPrices).waitFor();
+        await page.getByText(adminChannels.test.checkPrices).waitFor();
 
-        await step(admin.firstSteps.creditsAction);
+        await step(admin.gettingStarted.creditsAction);
         await button(admin.users.changeBalance).click();
         await page.getByRole('textbox', { name: admin.users.credits }).fill('10');
         await page.getByRole('dialog').getByRole('button', { name: admin.users.add, exact: true }).click();
         await page.getByRole('dialog').waitFor({ state: 'detached' });
-        await page.getByText(shell.credits.replace('{{amount}}', '10.00')).first().waitFor();
+        await page.getByText(app.credits.replace('{{amount}}', '10.00')).first().waitFor();
 
-        await step(admin.firstSteps.videoAction);
-        await page.getByRole('combobox', { name: studio.model }).fill(MODEL);
+        await step(admin.gettingStarted.videoAction);
+        await page.getByRole('button', { name: studio.model }).click();
+        await page.getByRole('textbox', { name: studio.modelSearch }).fill(MODEL);
         await page.getByRole('option').first().click();
         await page.getByRole('textbox', { name: studio.prompt, exact: true }).fill(PROMPT);
         await page.getByRole('button', { name: studio.run }).click();
@@ -54,16 +55,16 @@ describe('from nothing to a file', { skip: chromiumPath === undefined && !proces
         assert.equal(file.subarray(4, 8).toString(), 'ftyp');
         assert.match(download.suggestedFilename(), /^task_\w+\.mp4$/);
 
-        // The administrators' own page tells the same, with the channel and the money.
+        // The administrators' page shows the same, with the channel and the cost.
         await page.goto('/admin/tasks');
-        await settle(page);
-        assert.equal(await page.getByText(admin.firstSteps.title).count(), 0);
+        await waitForContent(page);
+        assert.equal(await page.getByText(admin.gettingStarted.title).count(), 0);
         await page.getByRole('link', { name: /^task_/ }).click();
         await page.getByText(admin.tasks.events.succeeded, { exact: true }).last().waitFor();
         await page.getByText(admin.ledger.kinds.settle, { exact: true }).waitFor();
-        assert.deepEqual(rig.offences, { violations: [], dialogs: [], errors: [], strangers: [] });
+        assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
       } finally {
-        await rig.stop();
+        await fixture.stop();
         await vendor.stop();
       }
     });
@@ -71,11 +72,11 @@ describe('from nothing to a file', { skip: chromiumPath === undefined && !proces
 
 async function addChannel(
   page: Page,
-  language: keyof typeof WORDS,
+  language: keyof typeof STRINGS,
   url: string,
   keys: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const { channels, credentials } = WORDS[language].upstreams;
+  const { channels, credentials } = STRINGS[language].adminChannels;
   for (const name of ['access_key', 'secret_key'] as const)
     await page.getByRole('textbox', { name: credentials.fields[name] }).fill(String(keys[name]));
   await page.getByRole('button', { name: channels.advanced }).click();

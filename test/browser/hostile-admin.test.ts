@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { PASSWORD, type Person } from '../accounts/person.ts';
-import { type BrowserRig, openBrowserRig, settle, signIn } from './browser.ts';
+import { PASSWORD, type TestUser } from '../accounts/test-user.ts';
+import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { CONSOLE_PATHS } from './console-paths.ts';
-import { ROOT } from './stories.ts';
+import { ROOT } from './demo-data.ts';
 
 /** Scripts in every way a page might run them, and what frameworks might expand. */
 const HOSTILE = `<img src=x onerror="alert(1)"><script>alert(2)</script></textarea></title><svg onload=alert(3)>"'{{7*7}}\${7*7}$t(save) javascript:alert(4) =1+1`;
@@ -13,7 +13,7 @@ const HOSTILE = `<img src=x onerror="alert(1)"><script>alert(2)</script></textar
 const SHORT = '<img src=x onerror=alert(5)>';
 const MODEL = 'vendor/model.of:many@signs';
 /** Pages that must show it, so that what is asserted of them means something. */
-const SHOWN = [
+const ADMIN_PATHS = [
   'packages',
   'notifications',
   'admin-users',
@@ -27,23 +27,23 @@ const SHOWN = [
   'admin-codes',
   'admin-device-clients',
 ];
-const OF_USERS = ['/videos', '/account/tokens', '/tickets', '/tickets/1', '/beta-applications', '/packages'];
+const USER_PATHS = ['/videos', '/account/tokens', '/tickets', '/tickets/1', '/beta-applications', '/packages'];
 
 describe('hostile text in every stored field', { skip: chromiumPath === undefined && !process.env.CI }, () => {
-  let rig: BrowserRig;
+  let fixture: BrowserFixture;
   let page: Page;
   before(async () => {
-    rig = await openBrowserRig();
-    const mallory = await rig.running.person('mallory');
-    await attack(rig.running.root, mallory);
-    page = await rig.open();
+    fixture = await openBrowserFixture();
+    const mallory = await fixture.running.signUp('mallory');
+    await storeHostileText(fixture.running.root, mallory);
+    page = await fixture.open();
     await signIn(page, ROOT.username, ROOT.password);
   });
-  after(() => rig.stop());
+  after(() => fixture.stop());
 
   /** Nothing of the text became a part of the page, and nothing was expanded. */
   const assertInert = async (path: string): Promise<string> => {
-    await settle(page);
+    await waitForContent(page);
     assert.equal(await page.locator('main img[src=x], main script, svg[onload], [onerror]').count(), 0, path);
     const text = (await page.locator('body').textContent()) ?? '';
     assert.ok(!/"'49/.test(text) && !/\}49/.test(text), `${path}: a template was expanded`);
@@ -55,17 +55,17 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
   };
 
   for (const [name, path] of Object.entries(CONSOLE_PATHS))
-    it(`is only text at ${name}`, async () => {
+    it(`T85: is only text at ${name}`, async () => {
       await page.goto(path);
       const text = await assertInert(path);
-      if (SHOWN.includes(name)) assert.ok(text.includes('<img src=x onerror='), 'not shown at all');
+      if (ADMIN_PATHS.includes(name)) assert.ok(text.includes('<img src=x onerror='), 'not shown at all');
     });
 
   it('is only text to whoever wrote it', async () => {
     const admin = page;
-    page = await rig.open();
+    page = await fixture.open();
     await signIn(page, 'mallory', PASSWORD);
-    for (const path of OF_USERS) {
+    for (const path of USER_PATHS) {
       await page.goto(path);
       assert.ok((await assertInert(path)).includes('<img src=x onerror='), `${path}: not shown at all`);
     }
@@ -76,7 +76,7 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
   it('is only text where a row leads', async () => {
     for (const list of ['users', 'channels', 'tasks', 'tickets', 'beta-applications', 'packages', 'models']) {
       await page.goto(`/admin/${list}`);
-      await settle(page);
+      await waitForContent(page);
       const first = page.locator(`main a[href^="/admin/${list}/"]:not([href$="/new"])`).first();
       await first.click();
       await page.waitForURL(new RegExp(`/admin/${list}/.+`));
@@ -90,7 +90,7 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
       await assertInert(list);
     }
     await page.goto('/admin/audit');
-    await settle(page);
+    await waitForContent(page);
     await page.locator('main table button').first().click();
     await page.getByRole('dialog').waitFor();
     await assertInert('the changes of a line');
@@ -100,12 +100,12 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
   });
 
   it('ran nothing, left for nobody and broke no policy', () => {
-    assert.deepEqual(rig.offences, { violations: [], dialogs: [], errors: [], strangers: [] });
+    assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });
 
 /** Puts the text wherever the service keeps text, as a user and as a careless administrator. */
-async function attack(root: Person, mallory: Person): Promise<void> {
+async function storeHostileText(root: TestUser, mallory: TestUser): Promise<void> {
   await root.ok('PUT', `/api/admin/users/${root.id}`, { quota_delta: 50_000_000, note: HOSTILE });
   await root.ok('PUT', `/api/admin/users/${mallory.id}`, { quota_delta: 50_000_000, display_name: SHORT });
   await mallory.ok('POST', '/api/tokens', { name: SHORT });

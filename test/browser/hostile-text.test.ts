@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { CLI_CLIENT } from '../../src/contract/cli-client.ts';
-import { type BrowserRig, openBrowserRig, settle, signIn } from './browser.ts';
+import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { CONSOLE_PATHS } from './console-paths.ts';
-import { ROOT } from './stories.ts';
+import { ROOT } from './demo-data.ts';
 
 const HOSTILE = [
   '<img src=x onerror="window.owned=1">',
@@ -14,21 +14,21 @@ const HOSTILE = [
 ];
 
 describe('hostile text in every stored field', { skip: chromiumPath === undefined && !process.env.CI }, () => {
-  let rig: BrowserRig;
+  let fixture: BrowserFixture;
   before(async () => {
-    rig = await openBrowserRig();
-    for (const [index, text] of HOSTILE.entries()) await store(rig, text, index);
+    fixture = await openBrowserFixture();
+    for (const [index, text] of HOSTILE.entries()) await storeHostileText(fixture, text, index);
   });
-  after(() => rig.stop());
+  after(() => fixture.stop());
 
   for (const language of ['en', 'zh-cn'] as const)
     it(`is shown as text and runs nothing, on every page (${language})`, async () => {
-      const page = await rig.open({ language });
+      const page = await fixture.open({ language });
       await signIn(page, ROOT.username, ROOT.password);
       let seen = 0;
       for (const path of Object.values(CONSOLE_PATHS)) {
         await page.goto(path);
-        await settle(page);
+        await waitForContent(page);
         assert.equal(await page.evaluate('window.owned'), undefined, path);
         assert.equal(await page.locator('img[src="x"]').count(), 0, path);
         assert.equal(await page.locator('a[href^="javascript:" i]').count(), 0, path);
@@ -43,12 +43,12 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
     });
 
   it('breaks no policy, opens no dialog and asks no other host', () => {
-    assert.deepEqual(rig.offences, { violations: [], dialogs: [], errors: [], strangers: [] });
+    assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });
 
 /** Puts the text wherever the service keeps what a person or an operator wrote. */
-async function store({ running: { root } }: BrowserRig, text: string, index: number): Promise<void> {
+async function storeHostileText({ running: { root } }: BrowserFixture, text: string, index: number): Promise<void> {
   // Some fields refuse such characters, which is as good.
   await root.send('PUT', '/api/user/self', { display_name: text.slice(0, 60) });
   await root.send('PUT', `/api/admin/users/${root.id}`, { quota_delta: 50_000_000, note: text });

@@ -1,35 +1,41 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { PASSWORD } from '../accounts/person.ts';
+import { PASSWORD } from '../accounts/test-user.ts';
 import { assertAccessible } from './axe.ts';
-import { type BrowserRig, holds, openBrowserRig, settle, signIn } from './browser.ts';
+import {
+  type BrowserFixture,
+  openBrowserFixture,
+  signIn,
+  waitForContent,
+  waitForExpression,
+} from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
-import { WORDS } from './words.ts';
+import { STRINGS } from './console-strings.ts';
 
 const BALANCE = 50_000_000;
 
 describe('the studio in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
-  let rig: BrowserRig;
+  let fixture: BrowserFixture;
   before(async () => {
-    rig = await openBrowserRig();
+    fixture = await openBrowserFixture();
   });
-  after(() => rig.stop());
+  after(() => fixture.stop());
 
   const customer = async (username: string) => {
-    const person = await rig.running.person(username);
-    await rig.running.root.ok('PUT', `/api/admin/users/${person.id}`, { quota_delta: BALANCE, note: 'start' });
+    const person = await fixture.running.signUp(username);
+    await fixture.running.root.ok('PUT', `/api/admin/users/${person.id}`, { quota_delta: BALANCE, note: 'start' });
     return person;
   };
 
   for (const language of ['en', 'zh-cn'] as const) {
-    const { studio, shell } = WORDS[language];
+    const { studio, app } = STRINGS[language];
     const starts = (text: string) => text.split('{{')[0]?.trim() ?? text;
 
     it(`makes a video: price first, progress, player, download, the same again (${language})`, async () => {
       const username = `maker-${language}`;
       const person = await customer(username);
-      const page = await rig.open({ language });
+      const page = await fixture.open({ language });
       await signIn(page, username, PASSWORD);
       await page.getByPlaceholder(studio.promptPlaceholder).fill('A paper boat in the rain');
       const run = page.getByRole('button', { name: new RegExp(`^${starts(studio.runPrice)}.*\\d`) });
@@ -61,19 +67,19 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
       // Seeking works: the file is served in ranges.
       const video = page.locator('video');
       await video.waitFor();
-      await holds(page, `document.querySelector('video')?.readyState >= 1`);
+      await waitForExpression(page, `document.querySelector('video')?.readyState >= 1`);
       await page.evaluate(`document.querySelector('video').currentTime = 2`);
-      await holds(page, `document.querySelector('video')?.currentTime >= 1.9`);
+      await waitForExpression(page, `document.querySelector('video')?.currentTime >= 1.9`);
       await page.getByRole('link', { name: studio.reuse }).click();
       await page.waitForURL(/\/studio/);
-      await holds(page, `document.querySelector('textarea')?.value === 'A paper boat in the rain'`);
+      await waitForExpression(page, `document.querySelector('textarea')?.value === 'A paper boat in the rain'`);
       await page.context().close();
     });
 
     it(`says why a video failed and that it cost nothing (${language})`, async () => {
       const username = `loser-${language}`;
       const person = await customer(username);
-      const page = await rig.open({ language });
+      const page = await fixture.open({ language });
       await signIn(page, username, PASSWORD);
       await page.getByPlaceholder(studio.promptPlaceholder).fill('A clock melts [fail]');
       await page.getByRole('button', { name: new RegExp(`^${starts(studio.runPrice)}.*\\d`) }).click();
@@ -88,26 +94,26 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
     });
 
     it(`tells what is missing instead of pressing into a refusal (${language})`, async () => {
-      await rig.running.person(`poor-${language}`);
-      const page = await rig.open({ language });
+      await fixture.running.signUp(`poor-${language}`);
+      const page = await fixture.open({ language });
       await signIn(page, `poor-${language}`, PASSWORD);
-      await settle(page);
+      await waitForContent(page);
       await page.getByText(studio.emptyTitle).waitFor();
       await page.getByPlaceholder(studio.promptPlaceholder).fill('A boat');
       await page.getByText(studio.missing.replace('{{amount}}', '').trim()).first().waitFor();
       await page.getByRole('button', { name: new RegExp(starts(studio.runPrice)) }).click();
       await page.getByRole('alert').first().waitFor();
-      assert.notEqual(await page.getByRole('alert').first().textContent(), shell.unreachable);
+      assert.notEqual(await page.getByRole('alert').first().textContent(), app.unreachable);
       await page.context().close();
     });
   }
 
   it('finds videos by their words, keeps favourites, and takes and deletes several at once', async () => {
-    const { studio } = WORDS.en;
+    const { studio } = STRINGS.en;
     const person = await customer('collector');
     for (const prompt of ['A red fox in the snow', 'A grey owl in the snow', 'A boat [fail]'])
       await person.ok('POST', '/api/videos', { model: 'kling-v1-6', prompt });
-    const page = await rig.open();
+    const page = await fixture.open();
     await signIn(page, 'collector', PASSWORD);
     await page.goto('/videos');
     const card = (prompt: string) => page.getByRole('article', { name: prompt });
@@ -139,7 +145,7 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
     const downloads: string[] = [];
     page.on('download', (download) => downloads.push(download.suggestedFilename()));
     await button(many(studio.downloadMany, 2)).click();
-    for (let looks = 0; looks < 100 && downloads.length < 2; looks += 1) await page.waitForTimeout(100);
+    for (let attempts = 0; attempts < 100 && downloads.length < 2; attempts += 1) await page.waitForTimeout(100);
     assert.equal(new Set(downloads).size, 2);
     await card('A red fox').getByRole('checkbox').uncheck();
     await button(many(studio.deleteMany, 2)).click();
@@ -159,6 +165,6 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
   });
 
   it('breaks no policy of its own, asks nobody else for anything and throws nothing', () => {
-    assert.deepEqual(rig.offences, { violations: [], dialogs: [], errors: [], strangers: [] });
+    assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

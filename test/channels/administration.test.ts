@@ -1,23 +1,24 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type Sandbox, startSandbox } from '../../src/sandbox/kit.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { vidu } from '../../src/sandbox/vendors/vidu.ts';
 import { forEachDatabase } from '../databases.ts';
-import { type RunningApp, runApp } from '../running-app.ts';
+import { startTestService, type TestService } from '../test-service.ts';
 
+const TIER = { above_input_tokens: 200_000, input_per_million: 9 };
 const SECRET = 'vidu-secret-key-that-must-not-show';
 const CHANNEL = { name: 'One', vendor: 'vidu', credentials: { api_key: SECRET }, models: ['viduq2'] };
 
-/** What no number field takes; JSON text, as some of it cannot be said in JavaScript. */
+/** Values that no number field accepts; as JSON text, because some of them have no JavaScript representation. */
 const JUNK_NUMBERS = ['-1', '0.5', '1e308', '1e999', '"5"', '"٥"', '9007199254740993', 'null', 'true', '[]', '{}'];
 
 describe('administration of channels and models', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let sandbox: Sandbox;
-    let service: RunningApp;
+    let service: TestService;
     before(async () => {
       sandbox = await startSandbox({ simulators: [vidu] });
-      service = await runApp(await freshUrl());
+      service = await startTestService(await freshUrl());
     });
     after(async () => {
       await service.stop();
@@ -33,7 +34,7 @@ describe('administration of channels and models', () => {
       )) as { action: string; before: Record<string, unknown>; after: Record<string, unknown> }[];
 
     it('is for administrators only', async () => {
-      const user = await service.person('plain');
+      const user = await service.signUp('plain');
       for (const [method, url] of [
         ['GET', '/api/admin/channels'],
         ['POST', '/api/admin/channels'],
@@ -91,7 +92,7 @@ describe('administration of channels and models', () => {
 
     it('T51: has stored credentials sent elsewhere by nobody below root', async () => {
       const id = await make();
-      const admin = await service.person('mover');
+      const admin = await service.signUp('mover');
       await service.root.ok('PUT', `/api/admin/users/${admin.id}`, { role: 'admin' });
       await admin.logIn('mover');
       const url = `/api/admin/channels/${id}`;
@@ -100,7 +101,6 @@ describe('administration of channels and models', () => {
         { base_url: canary },
         { base_url: canary, name: 'Other' },
         { options: { storage_base_url: canary } },
-        { base_url: 'http://127.0.0.1:9', options: { private: true } },
         { base_url: 'https://api.vidu.cn:444' },
       ])
         assert.match(await admin.fails(400, 'PUT', url, change), /credentials again/, JSON.stringify(change));
@@ -108,6 +108,41 @@ describe('administration of channels and models', () => {
       await admin.ok('PUT', url, { base_url: 'https://api.vidu.cn/', priority: 3, options: { note: 'same place' } });
       await admin.ok('PUT', url, { base_url: canary, credentials: { api_key: 'the-administrators-own' } });
       await service.root.ok('PUT', url, { base_url: 'https://api.vidu.cn' });
+    });
+
+    it('T51: lets root alone make, change and open private channels', async () => {
+      const admin = await service.signUp('opener');
+      await service.root.ok('PUT', `/api/admin/users/${admin.id}`, { role: 'admin' });
+      await admin.logIn('opener');
+      const inside = { base_url: 'http://127.0.0.1:9', options: { private: true } };
+      await admin.fails(403, 'POST', '/api/admin/channels', { ...CHANNEL, ...inside });
+      const open = await make();
+      await admin.fails(403, 'PUT', `/api/admin/channels/${open}`, inside);
+      await admin.fails(403, 'PUT', `/api/admin/channels/${open}`, { ...inside, credentials: { api_key: 'mine' } });
+      const hidden = await make(inside);
+      for (const change of [{ priority: 1 }, { base_url: 'http://127.0.0.1:10' }, { options: {} }, { models: [] }])
+        await admin.fails(403, 'PUT', `/api/admin/channels/${hidden}`, change);
+      assert.deepEqual((await get(hidden)).options, { private: true });
+      await service.root.ok('PUT', `/api/admin/channels/${hidden}`, { base_url: 'http://127.0.0.1:10' });
+    });
+
+    it('T51: refuses metadata services of clouds, whoever asks and however they are written', async () => {
+      for (const base_url of [
+        'http://169.254.169.254',
+        'http://169.254.170.2',
+        'http://0xa9fea9fe',
+        'http://[::ffff:a9fe:a9fe]',
+        'http://[fd00:ec2::254]',
+        'http://100.100.100.200',
+        'http://168.63.129.16',
+        'http://metadata.google.internal.',
+        'http://METADATA.google.internal',
+      ]) {
+        const channel = { ...CHANNEL, base_url, options: { private: true } };
+        assert.match(await service.root.fails(400, 'POST', '/api/admin/channels', channel), /base_url/, base_url);
+        const elsewhere = { ...CHANNEL, options: { private: true, storage_base_url: base_url } };
+        assert.match(await service.root.fails(400, 'POST', '/api/admin/channels', elsewhere), /options/, base_url);
+      }
     });
 
     it('refuses addresses credentials must not be sent to', async () => {
@@ -232,7 +267,7 @@ describe('administration of channels and models', () => {
       assert.ok((rows.body.total ?? 0) >= 9);
       const row = await service.root.ok('GET', '/api/admin/models/viduq2-pro');
       assert.deepEqual([row.kind, row.enabled, row.alias_of, row.channels], ['video', true, null, 0]);
-      const user = await service.person('reader');
+      const user = await service.signUp('reader');
       const names = async () =>
         (await user.ok<{ id: string; capability: { title: string } }[]>('GET', '/api/models?kind=video')).map(
           ({ id }) => id,
@@ -257,7 +292,7 @@ describe('administration of channels and models', () => {
       const id = await make({ models: ['sora-2'] });
       assert.match(await root.fails(200, 'DELETE', '/api/admin/models/sora-2'), /One|names/);
       assert.match(await root.fails(200, 'DELETE', '/api/admin/models/viduq2'), /names it/);
-      const user = await service.person('alias-reader');
+      const user = await service.signUp('alias-reader');
       const models = await user.ok<{ id: string; vendor: string; capability: { title: string } }[]>(
         'GET',
         '/api/models',
@@ -274,18 +309,26 @@ describe('administration of channels and models', () => {
         ['viduq1', { price: null }],
         ['viduq1', { price: {} }],
         ['viduq1', { price: { input_per_million: 3 } }],
+        ['lab/gpt-x', { price: { tiers: [TIER, TIER] } }],
+        ['lab/gpt-x', { price: { tiers: [{ ...TIER, above_input_tokens: 0 }] } }],
+        ['lab/gpt-x', { price: { tiers: [{ above_input_tokens: 1 }] } }],
+        ['lab/gpt-x', { price: { cached_input_per_million: -1 } }],
+        ['lab/gpt-x', { price: { per_second: 1 } }],
         ['viduq1', { kind: 'chat' }],
         ['viduq1', { id: 'other' }],
         ['viduq1', { vendor: 'nobody' }],
       ] as const)
-        await root.fails(400, 'PUT', `/api/admin/models/${name}`, change);
+        await root.fails(400, 'PUT', `/api/admin/models/${name.replace('/', '~')}`, change);
+      const detailed = { input_per_million: 5, output_per_million: 0, cached_input_per_million: 1, tiers: [TIER] };
+      await root.ok('PUT', '/api/admin/models/lab~gpt-x', { price: detailed });
+      assert.deepEqual((await root.ok('GET', '/api/admin/models/lab~gpt-x')).price, detailed);
       await root.ok('PUT', '/api/admin/models/sora-2', { alias_of: null });
       await root.ok('DELETE', `/api/admin/channels/${id}`);
       await root.ok('DELETE', '/api/admin/models/lab~gpt-x');
       await root.fails(200, 'GET', '/api/admin/models/lab~gpt-x');
       assert.deepEqual(
         (await audit('model:lab/gpt-x')).map(({ action }) => action),
-        ['model.delete', 'model.create'],
+        ['model.delete', 'model.update', 'model.create'],
       );
       for (const missing of ['vendor', 'kind', 'price'] as const) {
         const { [missing]: _left, ...rest } = { ...chat, id: 'half' };
@@ -307,7 +350,7 @@ describe('administration of channels and models', () => {
       }
     });
 
-    it('refuses media schemas that mean nothing, reach outside or cost too much', async () => {
+    it('T69: refuses media schemas that mean nothing, reach outside or cost too much', async () => {
       const text = (pattern: string) => ({ type: 'object', properties: { a: { type: 'string', pattern } } });
       const bomb = Object.fromEntries(
         Array.from({ length: 12 }, (_, i) => [
@@ -359,8 +402,8 @@ describe('administration of channels and models', () => {
 });
 
 /** A body as written, for numbers JavaScript would change on the way. */
-function rawPut({ app, root }: RunningApp, url: string, payload: string) {
-  const cookie = [...root.jar].map(([name, value]) => `${name}=${value}`).join('; ');
+function rawPut({ app, root }: TestService, url: string, payload: string) {
+  const cookie = [...root.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   return app.http.fastify.inject({
     method: 'PUT',
     url,

@@ -3,16 +3,16 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Reelgate, ReelgateError } from '../../src/sdk/index.ts';
-import { Machine } from '../cli.ts';
-import { type ChatService, startChat } from './service.ts';
+import { CliMachine } from '../cli-harness.ts';
+import { type ChatService, startChat } from './chat-service.ts';
 
 describe('reelgate chat', () => {
   let service: ChatService;
-  let machine: Machine;
+  let machine: CliMachine;
   before(async () => {
     service = await startChat('sqlite::memory:');
-    machine = new Machine(service.baseUrl);
-    await machine.keepSignIn(service.operator);
+    machine = new CliMachine(service.baseUrl);
+    await machine.storeCredentials(service.operator);
   });
   after(async () => {
     await service.stop();
@@ -36,8 +36,17 @@ describe('reelgate chat', () => {
     const picture = join(machine.folder, 'dot.png');
     writeFileSync(picture, Buffer.from('iVBORw0KGgo=', 'base64'));
     const options = ['-s', 'Be brief.', '-i', picture, '--max-tokens', '3'];
-    const { code, stdout, stderr } = await machine.pipe('[chunks=9]\n', 'chat', '-m', 'sandbox-chat', ...options);
-    assert.deepEqual([code, stdout, stderr], [0, 'the light of\n', 'The answer was cut at its longest length.\n']);
+    const { code, stdout, stderr } = await machine.runWithInput(
+      '[chunks=9]\n',
+      'chat',
+      '-m',
+      'sandbox-chat',
+      ...options,
+    );
+    assert.deepEqual(
+      [code, stdout, stderr],
+      [0, 'the light of\n', 'The response was cut off at the maximum length.\n'],
+    );
     const { messages, max_tokens } = lastQuestion();
     assert.equal(max_tokens, 3);
     assert.deepEqual(messages[0], { role: 'system', content: 'Be brief.' });
@@ -56,17 +65,17 @@ describe('reelgate chat', () => {
     const cut = await ask('[chunks=9] [cut=2]');
     assert.deepEqual([cut.code, cut.stdout], [1, 'the light\n']);
     assert.match(cut.stderr, /^Error: .+broke off/);
-    const stranger = new Machine(service.baseUrl);
-    assert.equal((await stranger.run('chat', '-m', 'sandbox-chat', 'hi')).code, 3);
-    stranger.remove();
+    const anonymous = new CliMachine(service.baseUrl);
+    assert.equal((await anonymous.run('chat', '-m', 'sandbox-chat', 'hi')).code, 3);
+    anonymous.remove();
   });
 
   test('an interrupted answer stops the model', async () => {
     const command = machine.start('chat', '-m', 'sandbox-chat', '[chunks=500] [delay=20]');
     while (!command.stdout.includes('light')) await new Promise((resolve) => setTimeout(resolve, 20));
     command.interrupt();
-    assert.equal((await command.ended).code, 130);
-    const [end] = await service.settled();
+    assert.equal((await command.exited).code, 130);
+    const [end] = await service.waitUntilSettled();
     assert.ok(end?.kind === 'settle' && end.charged < 1_000, JSON.stringify(end));
   });
 
@@ -83,7 +92,7 @@ describe('reelgate chat', () => {
     assert.match(called, /weather/);
     for await (const _ of chat.stream({ ...request, messages: [{ role: 'user', content: '[chunks=300] [delay=5]' }] }))
       break;
-    const [end] = await service.settled();
+    const [end] = await service.waitUntilSettled();
     assert.ok((end?.charged ?? 0) < 300, 'who stops listening stops paying');
     const broken = chat.stream({ ...request, messages: [{ role: 'user', content: '[chunks=3] [error=1]' }] });
     await assert.rejects(

@@ -3,9 +3,9 @@ import { after, before, test } from 'node:test';
 import { createOpenAI } from '@ai-sdk/openai';
 import { APICallError, embedMany, generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai';
 import OpenAI, { APIError } from 'openai';
-import { type ChatService, startChat } from './service.ts';
+import { type ChatService, startChat } from './chat-service.ts';
 
-/** The two clients most people use, as they use them. */
+/** The two most widely used clients, in ordinary use. */
 let service: ChatService;
 let openai: OpenAI;
 before(async () => {
@@ -69,8 +69,8 @@ test('openai: errors by class, code and reason', async () => {
     }
     throw new Error('it did not fail');
   };
-  const stranger = new OpenAI({ apiKey: 'sk-wrong', baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
-  const unknown = await failure(() => stranger.chat.completions.create(said('x')));
+  const unauthorized = new OpenAI({ apiKey: 'sk-wrong', baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
+  const unknown = await failure(() => unauthorized.chat.completions.create(said('x')));
   assert.deepEqual([unknown.status, unknown.code], [401, 'invalid_api_key']);
   const missing = await failure(() => openai.chat.completions.create({ ...said('x'), model: 'gpt-none' }));
   assert.deepEqual([missing.status, missing.code, missing.param], [404, 'model_not_found', 'model']);
@@ -118,7 +118,7 @@ test('openai: a stream of responses that breaks tells why', async () => {
     (error: unknown) => String(error),
   );
   assert.match(`${failed} ${events.at(-1)}`, /broke off/);
-  const [end] = await service.settled();
+  const [end] = await service.waitUntilSettled();
   assert.ok(end?.kind === 'settle' && end.charged >= 12, JSON.stringify(end));
 });
 
@@ -126,7 +126,7 @@ test('openai: an abort stops the upstream and pays for what came', async () => {
   const stream = await openai.chat.completions.create({ ...said('[chunks=500] [delay=5]'), stream: true });
   let words = 0;
   for await (const _ of stream) if (++words === 20) break;
-  const [end] = await service.settled();
+  const [end] = await service.waitUntilSettled();
   assert.equal(end?.kind, 'settle');
   assert.ok((end?.charged ?? 0) >= 19 * 4, `${end?.charged}`);
   assert.ok((end?.charged ?? 0) < 200 * 4, `${end?.charged}`);
@@ -201,6 +201,6 @@ test('ai sdk: text, streams, tools, errors, abort', async () => {
   const aborted = streamText({ model: chat, prompt: '[chunks=500] [delay=5]', abortSignal: controller.signal });
   let pieces = 0;
   for await (const _ of aborted.textStream) if (++pieces === 10) controller.abort();
-  const [end] = await service.settled();
+  const [end] = await service.waitUntilSettled();
   assert.ok(end?.kind === 'settle' && end.charged >= 36 && end.charged < 800, JSON.stringify(end));
 });

@@ -5,9 +5,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { forEachDatabase } from '../databases.ts';
-import { assertBooks } from '../faults/books.ts';
+import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { mutated } from '../mutations.ts';
-import { type ChatService, question, startChat } from './service.ts';
+import { type ChatService, chatBody, startChat } from './chat-service.ts';
 
 const MB = 1024 * 1024;
 const PATHS = [
@@ -24,8 +24,8 @@ forEachDatabase((name, _open, freshUrl) => {
     service = await startChat(await freshUrl());
   });
   afterEach(async () => {
-    await service.settled();
-    await assertBooks(service.app.database);
+    await service.waitUntilSettled();
+    await assertLedgerConsistent(service.app.database);
   });
   after(() => service.stop());
 
@@ -50,7 +50,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal(typeof error?.message, 'string', `${response.status} ${text.slice(0, 200)}`);
     return { status: response.status, error };
   };
-  const asked = (more: object): string => JSON.stringify(question('[chunks=1]', more));
+  const asked = (more: object): string => JSON.stringify(chatBody('[chunks=1]', more));
 
   test(`${name}: numbers that are none, or out of range, are refused by name`, async () => {
     for (const key of ['max_tokens', 'max_completion_tokens', 'n'])
@@ -75,9 +75,9 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal((await send(asked({ max_tokens: -0 }))).status, 200);
   });
 
-  test(`${name}: odd text passes or is refused, and comes back in one piece`, async () => {
+  test(`${name}: ill-formed text passes unchanged or is refused`, async () => {
     for (const text of ['\u202eabc', '👩‍👩‍👧', '\u2028', '\ufeff', '𝕏'.repeat(500), '"\\\n\t', '<script>', '\u0001'])
-      assert.equal((await send(JSON.stringify(question(`[chunks=1] ${text}`)))).status, 200, JSON.stringify(text));
+      assert.equal((await send(JSON.stringify(chatBody(`[chunks=1] ${text}`)))).status, 200, JSON.stringify(text));
     for (const escaped of ['\\u0000', '\\ud800', '\\udc00\\ud800']) {
       const body = `{"model":"sandbox-chat","messages":[{"role":"user","content":"${escaped}"}]}`;
       assert.equal((await send(body)).status, 400, escaped);
@@ -113,8 +113,8 @@ forEachDatabase((name, _open, freshUrl) => {
       ['"model":"sandbox-chat","max_tokens":1,"MAX_TOKENS":9', 'MAX_TOKENS'],
       ['"model":"sandbox-chat","n":1,"n":9', 'n'],
       ['"model":"sandbox-chat","\u017fize":"4096x4096"', '\u017fize'],
-      ['"model":"sandbox-chat","messages":[{"role":"user","content":"what is not looked at"}]', 'messages'],
-      ['"model":"sandbox-chat","Messages":[{"role":"user","content":"what is not looked at"}]', 'Messages'],
+      ['"model":"sandbox-chat","messages":[{"role":"user","content":"what is not read"}]', 'messages'],
+      ['"model":"sandbox-chat","Messages":[{"role":"user","content":"what is not read"}]', 'Messages'],
       ['"model":"sandbox-chat","models":["sandbox-image"]', 'models'],
       ['"model":"sandbox-chat","fallbacks":["sandbox-image"]', 'fallbacks'],
     ] as const) {
@@ -178,17 +178,17 @@ forEachDatabase((name, _open, freshUrl) => {
     const frame = asked({ x: '' });
     const padded = (size: number): string => frame.replace('"x":""', () => `"x":"${'a'.repeat(size - frame.length)}"`);
     assert.equal((await send(padded(32 * MB))).status, 200);
-    // Announced alone, as whoever goes on sending to a closed connection may not hear why it was closed.
+    // Only the headers are sent, because a client that keeps sending to a closed connection may never receive the 413.
     assert.match(await told(headOf(service.key, 32 * MB + 1)), /^HTTP\/1\.1 413 /);
     const megabyte = Buffer.alloc(MB, 0x61);
-    const chunks = [...Array.from({ length: 32 }, () => megabyte), Buffer.from('a')];
+    const chunks = [Buffer.from('{"x":"'), ...Array.from({ length: 32 }, () => megabyte)];
     assert.equal((await send(ReadableStream.from(chunks) as ReadableStream)).status, 413);
     assert.equal((await send(ReadableStream.from([Buffer.from(frame)]) as ReadableStream)).status, 200);
   });
 
   test(`${name}: whatever is made of a request, it is answered, and never by a failure of ours`, async () => {
     const valid = {
-      ...question('[chunks=1]'),
+      ...chatBody('[chunks=1]'),
       input: 'x',
       prompt: 'x',
       n: 1,
@@ -241,7 +241,7 @@ forEachDatabase((name, _open, freshUrl) => {
     const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');
     return socket.on('error', () => {}).setEncoding('latin1');
   };
-  /** What is answered to these bytes, as soon as so many answers have come. */
+  /** The text received in response to these bytes, once the given number of responses has arrived. */
   const told = async (text: string, answers = 1): Promise<string> => {
     const socket = dial();
     socket.write(text);
@@ -282,11 +282,11 @@ forEachDatabase((name, _open, freshUrl) => {
     const underWay = fetch(`${service.baseUrl}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(question('[chunks=40] [delay=10]', { stream: true })),
+      body: JSON.stringify(chatBody('[chunks=40] [delay=10]', { stream: true })),
     });
     await pause(100);
-    const { data } = await service.operator.ask<{ id: number }[]>('GET', '/api/tokens');
-    await service.operator.call('DELETE', `/api/tokens/${data[0]?.id}`);
+    const { data } = await service.operator.request<{ id: number }[]>('GET', '/api/tokens');
+    await service.operator.requestData('DELETE', `/api/tokens/${data[0]?.id}`);
     const { status, error } = await call();
     assert.deepEqual([status, error?.code], [401, 'invalid_api_key']);
     assert.ok((await (await underWay).text()).endsWith('data: [DONE]\n\n'));

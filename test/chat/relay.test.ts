@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
+import { callModelApi } from '../admin-client.ts';
 import { forEachDatabase } from '../databases.ts';
-import { assertBooks } from '../faults/books.ts';
-import { model } from '../operator.ts';
-import { type ChatService, eventsOf, question, spokenIn, startChat } from './service.ts';
+import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
+import { type ChatService, chatBody, contentOf, eventsOf, startChat } from './chat-service.ts';
 
 forEachDatabase((name, _open, freshUrl) => {
   let service: ChatService;
@@ -13,8 +13,8 @@ forEachDatabase((name, _open, freshUrl) => {
   afterEach(async () => {
     service.sandbox.control.clearFaults();
     service.sandbox.control.clearRequests();
-    await service.settled();
-    await assertBooks(service.app.database);
+    await service.waitUntilSettled();
+    await assertLedgerConsistent(service.app.database);
   });
   after(() => service.stop());
   const sent = () => service.sandbox.control.requests({ vendor: 'openai', operation: 'submit' });
@@ -25,7 +25,7 @@ forEachDatabase((name, _open, freshUrl) => {
     const usage = body.usage as unknown as { prompt_tokens: number; completion_tokens: number };
     assert.equal(usage.completion_tokens, 5);
     assert.ok(headers.get('x-request-id'));
-    const [end, begin] = await service.settled();
+    const [end, begin] = await service.waitUntilSettled();
     assert.equal(end?.kind, 'settle');
     assert.equal(end?.charged, usage.prompt_tokens + 4 * 5);
     assert.equal(begin?.kind, 'reserve');
@@ -33,17 +33,17 @@ forEachDatabase((name, _open, freshUrl) => {
   });
 
   test(`${name}: /v2 is the same address`, async () => {
-    const { status } = await model(service.baseUrl, service.key, 'POST', '/v2/chat/completions', question('hi'));
+    const { status } = await callModelApi(service.baseUrl, service.key, 'POST', '/v2/chat/completions', chatBody('hi'));
     assert.equal(status, 200);
   });
 
   test(`${name}: a stream arrives whole and in order, its usage asked for, used and hidden`, async () => {
     const text = await (await service.stream('[chunks=40] hello')).text();
-    assert.equal(spokenIn(text).split(' ').length, 40);
+    assert.equal(contentOf(text).split(' ').length, 40);
     assert.equal(eventsOf(text).at(-1), '[DONE]');
     assert.ok(!text.includes('"usage":{'));
     assert.equal((sent()[0]?.body.toString() ?? '').includes('"include_usage":true'), true);
-    const [end] = await service.settled();
+    const [end] = await service.waitUntilSettled();
     assert.equal(end?.kind, 'settle');
     assert.ok((end?.charged ?? 0) > 160 && (end?.charged ?? 0) < 200, String(end?.charged));
   });
@@ -56,7 +56,7 @@ forEachDatabase((name, _open, freshUrl) => {
 
   test(`${name}: unknown fields, large numbers and pictures travel as they were written`, async () => {
     const body =
-      '{ "temperature" : 1.10, "big":9007199254740993, "messages":[{"role":"user","content":[{"type":"text","text":"\\u00e9 [chunks=1]"},' +
+      '{ "temperature" : 1.10, "max_tokens":50, "big":9007199254740993, "messages":[{"role":"user","content":[{"type":"text","text":"\\u00e9 [chunks=1]"},' +
       '{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}], "model":"sandbox-chat","x_own":{"a":[1,{}]} }';
     const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
       method: 'POST',
@@ -70,13 +70,13 @@ forEachDatabase((name, _open, freshUrl) => {
   test(`${name}: without usage tokens are counted, absurd ones are not believed`, async () => {
     for (const usage of [0, -1, 2]) {
       assert.equal((await service.ask(`[chunks=6] [usage=${usage}]`)).status, 200);
-      const [end] = await service.settled();
+      const [end] = await service.waitUntilSettled();
       assert.equal(end?.kind, 'settle', `usage ${usage}`);
       assert.ok((end?.charged ?? 0) >= 6 * 4 && (end?.charged ?? 0) < 6 * 4 + 40, `usage ${usage}: ${end?.charged}`);
     }
     const text = await (await service.stream('[chunks=6] [usage=0]')).text();
-    assert.equal(spokenIn(text).split(' ').length, 6);
-    const [end] = await service.settled();
+    assert.equal(contentOf(text).split(' ').length, 6);
+    const [end] = await service.waitUntilSettled();
     assert.ok((end?.charged ?? 0) >= 24 && (end?.charged ?? 0) < 64, String(end?.charged));
   });
 
@@ -95,7 +95,7 @@ forEachDatabase((name, _open, freshUrl) => {
     const error = body.error as unknown as { message: string; code: string };
     assert.equal(error.code, 'content_policy_violation');
     assert.match(error.message, /safety system/);
-    const [end] = await service.settled();
+    const [end] = await service.waitUntilSettled();
     assert.equal(end?.kind, 'refund');
   });
 
@@ -114,7 +114,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal(status, expected, kind);
       assert.equal((body.error as unknown as { code: string }).code, code, kind);
       assert.ok(!JSON.stringify(body).includes('sandbox-openai'), 'no word of the key');
-      const [end] = await service.settled();
+      const [end] = await service.waitUntilSettled();
       assert.equal(end?.kind, 'refund', kind);
     }
   });
@@ -123,37 +123,37 @@ forEachDatabase((name, _open, freshUrl) => {
     for (const fault of ['cut', 'stop', 'error']) {
       const text = await (await service.stream(`[chunks=20] [${fault}=7]`)).text();
       const events = eventsOf(text);
-      assert.equal(spokenIn(text).split(' ').length, 7, fault);
+      assert.equal(contentOf(text).split(' ').length, 7, fault);
       assert.ok(!events.includes('[DONE]'), fault);
       assert.equal(JSON.parse(events.at(-1) ?? '').error.code, 'answer_broken_off', fault);
       assert.ok(!text.includes('sandbox-openai'), 'no word of the key');
-      const [end] = await service.settled();
+      const [end] = await service.waitUntilSettled();
       assert.equal(end?.kind, 'settle');
       assert.ok((end?.charged ?? 0) >= 28 && (end?.charged ?? 0) < 28 + 60, `${fault}: ${end?.charged}`);
     }
   });
 
   test(`${name}: other model calls are relayed and paid too`, async () => {
-    const call = (path: string, body: object) => model(service.baseUrl, service.key, 'POST', path, body);
+    const call = (path: string, body: object) => callModelApi(service.baseUrl, service.key, 'POST', path, body);
     assert.equal((await call('/v1/embeddings', { model: 'sandbox-embedding', input: 'a few words' })).status, 200);
-    assert.ok(((await service.settled())[0]?.charged ?? 0) > 0);
+    assert.ok(((await service.waitUntilSettled())[0]?.charged ?? 0) > 0);
     const image = await call('/v1/images/generations', { model: 'sandbox-image', prompt: 'a cat', n: 2 });
     assert.equal(image.status, 200);
-    assert.equal((await service.settled())[0]?.charged, 2_000);
+    assert.equal((await service.waitUntilSettled())[0]?.charged, 2_000);
     assert.equal((await service.ask('[chunks=1] three cats', { model: 'sandbox-image', n: 3 })).status, 200);
     assert.equal(
-      (await service.settled())[0]?.charged,
+      (await service.waitUntilSettled())[0]?.charged,
       3_000,
       'pictures are paid by the piece however they are asked for',
     );
     const response = await call('/v1/responses', { model: 'sandbox-chat', input: '[chunks=4] hello' });
     assert.equal(response.body.status, 'completed');
-    assert.ok(((await service.settled())[0]?.charged ?? 0) >= 16);
+    assert.ok(((await service.waitUntilSettled())[0]?.charged ?? 0) >= 16);
   });
 
   test(`${name}: a size has one price however it is written`, async () => {
     const price = { per_call: 100, per_second: 0, multipliers: { size: { '2048x2048': 3 }, quality: { high: 2 } } };
-    await service.operator.call('PUT', '/api/admin/models/sandbox-image', { price });
+    await service.operator.requestData('PUT', '/api/admin/models/sandbox-image', { price });
     for (const [size, charged] of [
       ['2048x2048', 300],
       ['2048X2048', 300],
@@ -163,13 +163,13 @@ forEachDatabase((name, _open, freshUrl) => {
     ] as const) {
       const body = { model: 'sandbox-image', prompt: 'a cat', size };
       assert.equal(
-        (await model(service.baseUrl, service.key, 'POST', '/v1/images/generations', body)).status,
+        (await callModelApi(service.baseUrl, service.key, 'POST', '/v1/images/generations', body)).status,
         200,
         size,
       );
-      assert.equal((await service.settled())[0]?.charged, charged, size);
+      assert.equal((await service.waitUntilSettled())[0]?.charged, charged, size);
     }
-    await service.operator.call('PUT', '/api/admin/models/sandbox-image', {
+    await service.operator.requestData('PUT', '/api/admin/models/sandbox-image', {
       price: { per_call: 1_000, per_second: 0 },
     });
   });
@@ -177,33 +177,35 @@ forEachDatabase((name, _open, freshUrl) => {
   test(`${name}: of calls that race for the last of a wallet or of a token as many go through as it pays for`, async () => {
     const { operator } = service;
     const each = 4_000;
-    const asked = question('[chunks=1] [wait=300]', { max_tokens: each / 4 });
+    const asked = chatBody('[chunks=1] [wait=300]', { max_tokens: each / 4 });
     const race = async (key: string): Promise<number[]> => {
-      const calls = Array.from({ length: 8 }, () => model(service.baseUrl, key, 'POST', '/v1/chat/completions', asked));
+      const calls = Array.from({ length: 8 }, () =>
+        callModelApi(service.baseUrl, key, 'POST', '/v1/chat/completions', asked),
+      );
       return (await Promise.all(calls)).map(({ status }) => status).sort((one, other) => one - other);
     };
     const limited = await operator.makeToken({ quota_limit: 2 * each + 200 });
     assert.deepEqual(await race(limited), [200, 200, 403, 403, 403, 403, 403, 403]);
-    await service.settled();
+    await service.waitUntilSettled();
     const { quota } = await operator.quota();
-    await operator.grant(each + 100 - quota);
+    await operator.grantQuota(each + 100 - quota);
     assert.deepEqual(await race(service.key), [200, 403, 403, 403, 403, 403, 403, 403]);
-    await service.settled();
-    await operator.grant(-(await operator.quota()).quota);
+    await service.waitUntilSettled();
+    await operator.grantQuota(-(await operator.quota()).quota);
     assert.equal((await service.ask('[chunks=1]')).status, 403);
     const free = { id: 'free-chat', vendor: 'openai', kind: 'chat', price: { input_per_million: 0 } };
-    await operator.call('POST', '/api/admin/models', free);
-    await operator.call('PUT', '/api/admin/models/free-chat', { alias_of: 'sandbox-chat' });
+    await operator.requestData('POST', '/api/admin/models', free);
+    await operator.requestData('PUT', '/api/admin/models/free-chat', { alias_of: 'sandbox-chat' });
     assert.equal((await service.ask('[chunks=1]', { model: 'free-chat' })).status, 200, 'what is free needs no funds');
-    await operator.grant(quota);
+    await operator.grantQuota(quota);
   });
 
   test(`${name}: refusals have OpenAI's shape and take nothing`, async () => {
     const url = service.baseUrl;
     const path = '/v1/chat/completions';
-    const before = (await service.settled()).length;
+    const before = (await service.waitUntilSettled()).length;
     const cases: [number, string, Promise<{ status: number; body: { [key: string]: unknown } }>][] = [
-      [401, 'invalid_api_key', model(url, 'sk-wrong', 'POST', path, question('x'))],
+      [401, 'invalid_api_key', callModelApi(url, 'sk-wrong', 'POST', path, chatBody('x'))],
       [404, 'model_not_found', service.ask('x', { model: 'nothing' })],
       [400, 'invalid_request', service.ask('x', { model: 'jimeng_v30' })],
       [400, 'invalid_request', service.ask('x', { max_tokens: -1 })],
@@ -213,7 +215,7 @@ forEachDatabase((name, _open, freshUrl) => {
       [
         403,
         'model_not_allowed',
-        model(url, await service.operator.makeToken({ models: ['other'] }), 'POST', path, question('x')),
+        callModelApi(url, await service.operator.makeToken({ models: ['other'] }), 'POST', path, chatBody('x')),
       ],
     ];
     for (const [status, code, answer] of cases) {
@@ -222,20 +224,20 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.deepEqual([got, error.code], [status, code], JSON.stringify(body));
       assert.deepEqual(Object.keys(error).sort(), ['code', 'message', 'param', 'type']);
     }
-    assert.equal((await service.settled()).length, before);
+    assert.equal((await service.waitUntilSettled()).length, before);
   });
 
   test(`${name}: what was used shows by day, model and token, to its owner and to administrators`, async () => {
     const key = await service.operator.makeToken({ name: 'counted' });
-    const { data } = await service.operator.ask<{ id: number }[]>('GET', '/api/tokens');
+    const { data } = await service.operator.request<{ id: number }[]>('GET', '/api/tokens');
     const token = data[0]?.id;
     for (const chunks of [3, 4])
-      await model(service.baseUrl, key, 'POST', '/v1/chat/completions', question(`[chunks=${chunks}]`));
-    await service.settled();
+      await callModelApi(service.baseUrl, key, 'POST', '/v1/chat/completions', chatBody(`[chunks=${chunks}]`));
+    await service.waitUntilSettled();
     const today = new Date().toISOString().slice(0, 10);
     type Figures = { rows: Record<string, unknown>[]; total: Record<string, number> };
     for (const path of ['/api/usage?', `/api/admin/usage?user_id=${service.operator.id}&by=day,model,token&`]) {
-      const { rows, total } = await service.operator.call<Figures>('GET', `${path}token_id=${token}`);
+      const { rows, total } = await service.operator.requestData<Figures>('GET', `${path}token_id=${token}`);
       assert.equal(rows.length, 1, path);
       const { day, model: name, token_id, requests, quota, prompt_tokens, completion_tokens } = rows[0] ?? {};
       assert.deepEqual([day, name, token_id, requests, completion_tokens], [today, 'sandbox-chat', token, 2, 7]);
@@ -244,24 +246,24 @@ forEachDatabase((name, _open, freshUrl) => {
     }
   });
 
-  test(`${name}: a request id used twice is two calls in the books`, async () => {
+  test(`${name}: a request id used twice is two calls in the ledger`, async () => {
     for (const _ of [1, 2]) {
       const { status, headers } = await service.ask('[chunks=1]', {}, { 'x-request-id': 'my-id' });
       assert.deepEqual([status, headers.get('x-request-id')], [200, 'my-id']);
     }
-    const rows = await service.settled();
+    const rows = await service.waitUntilSettled();
     assert.ok(rows[0]?.ref.startsWith('req_my-id.'));
     assert.equal(new Set(rows.slice(0, 4).map(({ ref }) => ref)).size, 2);
   });
 
-  test(`${name}: an alias is served by its target, under its own name in the books`, async () => {
-    await service.operator.call('POST', '/api/admin/models', { id: 'my-alias', alias_of: 'sandbox-chat' });
+  test(`${name}: an alias is served by its target, under its own name in the ledger`, async () => {
+    await service.operator.requestData('POST', '/api/admin/models', { id: 'my-alias', alias_of: 'sandbox-chat' });
     const { status } = await service.ask('[chunks=1]', { model: 'my-alias' });
     assert.equal(status, 200);
     assert.equal(JSON.parse(sent()[0]?.body.toString() ?? '').model, 'sandbox-chat');
   });
 
-  test(`${name}: junk is refused in the envelope`, async () => {
+  test(`${name}: invalid requests are refused in the envelope`, async () => {
     const send = async (body: string, headers: Record<string, string> = {}) => {
       const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
         method: 'POST',

@@ -7,19 +7,19 @@ export interface ScriptedRequest {
   readonly body: string;
 }
 
-type Play = (response: ServerResponse, request: ScriptedRequest) => unknown;
+type Responder = (response: ServerResponse, request: ScriptedRequest) => unknown;
 
 export interface ScriptedUpstream {
   readonly url: string;
   readonly requests: ScriptedRequest[];
-  /** What it answers from now on. */
-  play(answer: Play): void;
+  /** Sets how it responds from now on. */
+  respondWith(answer: Responder): void;
   stop(): Promise<void>;
 }
 
-/** An upstream that writes the very bytes it is told, for what no simulator of a sound one would say. */
-export async function startScripted(): Promise<ScriptedUpstream> {
-  let play: Play = (response) => response.end();
+/** An upstream that writes exactly the given bytes, for responses that a simulator of a correct upstream would never send. */
+export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
+  let responder: Responder = (response) => response.end();
   const requests: ScriptedRequest[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -27,15 +27,15 @@ export async function startScripted(): Promise<ScriptedUpstream> {
     request.once('end', () => {
       const seen = { path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString() };
       requests.push(seen);
-      play(response, seen);
+      responder(response, seen);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
-    play: (answer) => {
-      play = answer;
+    respondWith: (answer) => {
+      responder = answer;
     },
     async stop() {
       server.closeAllConnections();

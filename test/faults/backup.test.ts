@@ -1,26 +1,27 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
+import { backUpSqlite, restoreSqlite } from '../../src/server/platform/transfer/sqlite-backup.ts';
 import { forEachDatabase } from '../databases.ts';
 import { startVideoService } from '../flows/video-service.ts';
 import { findPostgres } from '../postgres.ts';
-import { startRunning } from '../running.ts';
-import { assertBooks } from './books.ts';
-import { assertKnown, submitAll, untilAllEnded } from './money-path.ts';
+import { startSandboxService } from '../service-with-sandbox.ts';
+import { assertLedgerConsistent } from './ledger-assertions.ts';
+import { assertTasksExist, submitAll, untilAllEnded } from './submit-scenario.ts';
 
-const DOORS = [
-  { name: 'kling', letter: 'A', model: 'kling-v1-6' },
-  { name: 'sora', letter: 'H', model: 'sora-2' },
+const VENDORS = [
+  { name: 'kling', model: 'kling-v1-6' },
+  { name: 'sora', model: 'sora-2' },
 ] as const;
 
-/** Copies a database that is in use, as docs/operations.md says. */
-function backUp(from: string, to: string): void {
+/** Copies a database that is in use, as `reelgate admin backup` and `restore` do. */
+async function backUp(from: string, to: string): Promise<void> {
   if (from.startsWith('sqlite:')) {
-    const database = new DatabaseSync(from.slice('sqlite:'.length));
-    database.prepare('vacuum into ?').run(to.slice('sqlite:'.length));
-    database.close();
+    const path = to.slice('sqlite:'.length);
+    const info = { version: '0', madeAt: '', key: null };
+    await backUpSqlite(from.slice('sqlite:'.length), `${path}.backup`, info, { replace: false });
+    await restoreSqlite(`${path}.backup`, path, () => {});
     return;
   }
   const folder = findPostgres() ?? '';
@@ -36,27 +37,27 @@ forEachDatabase((name, _open, freshUrl) => {
   it('R19: a backup made under work opens elsewhere with the same key, whole and in order', async () => {
     const url = await freshUrl();
     const copy = await freshUrl();
-    const service = await startVideoService(url, { env: { AMBIGUOUS_SUBMIT_TTL_SECONDS: '2' } }, DOORS);
+    const service = await startVideoService(url, { env: { AMBIGUOUS_SUBMIT_TTL_SECONDS: '2' } }, VENDORS);
     let isOver = false;
     const kept: (string | undefined)[] = [];
     const work = async (caller: number) => {
       for (let n = 0; !isOver; n += 1)
-        kept.push(...(await submitAll(service.baseUrl, service.viewer.key, `${caller} ${n}`)));
+        kept.push(...(await submitAll(service.baseUrl, service.caller.key, `${caller} ${n}`)));
     };
     const working = Promise.all([work(0), work(1)]);
     while (kept.length < 24) await new Promise((resolve) => setTimeout(resolve, 20));
     const answered = [...kept];
-    backUp(url, copy);
+    await backUp(url, copy);
     isOver = true;
     await working;
-    const restored = await startRunning(copy, { env: { AMBIGUOUS_SUBMIT_TTL_SECONDS: '2' } });
+    const restored = await startSandboxService(copy, { env: { AMBIGUOUS_SUBMIT_TTL_SECONDS: '2' } });
     try {
-      await assertBooks(restored.app.database);
-      await assertKnown(restored.app.database, answered);
+      await assertLedgerConsistent(restored.app.database);
+      await assertTasksExist(restored.app.database, answered);
       // Channels' credentials open, and tokens are good.
-      await submitAll(restored.baseUrl, service.viewer.key, `restored ${name}`);
+      await submitAll(restored.baseUrl, service.caller.key, `restored ${name}`);
       await untilAllEnded(restored.app.database, 25);
-      await assertBooks(restored.app.database);
+      await assertLedgerConsistent(restored.app.database);
     } finally {
       await restored.stop();
       await service.stop();

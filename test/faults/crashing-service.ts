@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { testEnvironment } from '../running.ts';
+import { testEnvironment } from '../service-with-sandbox.ts';
 
-const FIXTURE = fileURLToPath(new URL('./server.fixture.ts', import.meta.url));
+const FIXTURE = fileURLToPath(new URL('./crashing-server.fixture.ts', import.meta.url));
 
 export interface CrashingService {
   readonly baseUrl: string;
@@ -17,7 +17,7 @@ export interface CrashingService {
 }
 
 /** What the process does to itself when it reaches a named point of the money path for the `count`-th time. */
-export interface Blow {
+export interface CrashPlan {
   readonly at: string;
   readonly count: number;
   /** SIGKILL by default; SIGSTOP leaves it standing, with all it holds, until somebody sends SIGCONT. */
@@ -28,7 +28,7 @@ export interface Blow {
 export async function startCrashing(
   databaseUrl: string,
   env: Readonly<Record<string, string>>,
-  blow?: Blow,
+  blow?: CrashPlan,
 ): Promise<CrashingService> {
   const child: ChildProcess = spawn(process.execPath, [FIXTURE], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -37,7 +37,7 @@ export async function startCrashing(
       ...testEnvironment(databaseUrl, env),
       ...(blow === undefined
         ? {}
-        : { BLOW_AT: blow.at, BLOW_COUNT: String(blow.count), BLOW_SIGNAL: blow.signal ?? 'SIGKILL' }),
+        : { CRASH_AT: blow.at, CRASH_COUNT: String(blow.count), CRASH_SIGNAL: blow.signal ?? 'SIGKILL' }),
     },
   });
   const ended = once(child, 'exit').then(([, signal]) => signal as NodeJS.Signals | null);

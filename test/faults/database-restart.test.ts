@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { question } from '../chat/service.ts';
+import { chatBody } from '../chat/chat-service.ts';
 import { forEachDatabase } from '../databases.ts';
 import { idOf, startVideoService, type VideoService } from '../flows/video-service.ts';
 import { type PostgresServer, startPostgres } from '../postgres.ts';
-import { assertBooks, lookInto } from './books.ts';
-import { addChat, untilAllEnded } from './money-path.ts';
+import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
+import { addChatModel, untilAllEnded } from './submit-scenario.ts';
 
 /** The script that hammers for releases sets more. */
 const ROUNDS = Number(process.env.RESTART_ROUNDS ?? '2');
@@ -14,41 +14,41 @@ const DOWN_MS = 700;
 /** A database that is back is used again within so long. */
 const RECOVERY_MS = 5_000;
 const CALLERS = 6;
-const DOORS = [
-  { name: 'kling', letter: 'A', model: 'kling-v1-6' },
-  { name: 'sora', letter: 'H', model: 'sora-2' },
+const VENDORS = [
+  { name: 'kling', model: 'kling-v1-6' },
+  { name: 'sora', model: 'sora-2' },
 ] as const;
 
 forEachDatabase((name) => {
   // SQLite is part of the process.
   if (name === 'sqlite') return;
 
-  describe('R6: a database that goes away under work and comes back', () => {
+  describe('a database that is restarted under load', () => {
     let server: PostgresServer;
     let service: VideoService;
     before(async () => {
       server = await startPostgres();
-      service = await startVideoService(server.url, { env: { AMBIGUOUS_SUBMIT_TTL_SECONDS: '3' } }, DOORS);
-      await addChat(service);
+      service = await startVideoService(server.url, { env: { AMBIGUOUS_SUBMIT_TTL_SECONDS: '3' } }, VENDORS);
+      await addChatModel(service);
     });
     after(async () => {
       await service?.stop();
       await server?.stop();
     });
 
-    /** One request of each kind after the other, until told to stop; what came of them. */
+    /** Sends one request of each kind after the other until `isOver` returns true; returns their outcomes. */
     async function work(caller: string, isOver: () => boolean) {
       const done = { ids: [] as string[], refused: 0, calls: 0 };
       for (let n = 0; !isOver(); n += 1) {
-        const { model } = DOORS[n % DOORS.length] ?? DOORS[0];
+        const { model } = VENDORS[n % VENDORS.length] ?? VENDORS[0];
         const prompt = `${caller} video ${n} ${n % 3 === 2 ? '[fail]' : ''}`;
         const asked = [
           ['POST', '/v1/videos', { model, prompt }],
           ['GET', `/v1/videos/${done.ids.at(-1) ?? 'none'}`],
-          ['POST', '/v1/chat/completions', question(`${caller} call ${n}`)],
+          ['POST', '/v1/chat/completions', chatBody(`${caller} call ${n}`)],
         ] as const;
         for (const [method, path, body] of asked) {
-          const answer = await service.viewer.ask(method, path, body);
+          const answer = await service.caller.request(method, path, body);
           const said = `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`;
           assert.match(String(answer.status), /^(200|400|503)$/, said);
           if (answer.status === 503) {
@@ -76,7 +76,7 @@ forEachDatabase((name) => {
         await pause(700);
         await server.restart(signal, DOWN_MS);
         const backAt = performance.now();
-        const served = async () => (await service.viewer.ask('GET', '/v1/videos')).status === 200;
+        const served = async () => (await service.caller.request('GET', '/v1/videos')).status === 200;
         while (!(await served())) {
           assert.ok(performance.now() - backAt < RECOVERY_MS, 'it serves again');
           await pause(50);
@@ -87,15 +87,15 @@ forEachDatabase((name) => {
         const refused = done.reduce((sum, each) => sum + each.refused, 0);
         assert.ok(refused >= CALLERS, `${refused} requests met the outage`);
 
-        const database = lookInto(server.url);
+        const database = openReadOnly(server.url);
         try {
           await untilAllEnded(database, 25);
           const rows = await database.kysely.selectFrom('tasks').select(['public_id', 'prompt']).execute();
           const known = new Set(rows.map(({ public_id }) => public_id));
           for (const id of done.flatMap(({ ids }) => ids)) assert.ok(known.has(id), `${id} was answered and is there`);
           assert.equal(new Set(rows.map(({ prompt }) => prompt)).size, rows.length);
-          for (let looks = 0; looks < 50 && (await openCalls(database)) > 0; looks += 1) await pause(100);
-          await assertBooks(database);
+          for (let attempts = 0; attempts < 50 && (await openCalls(database)) > 0; attempts += 1) await pause(100);
+          await assertLedgerConsistent(database);
         } finally {
           await database.close();
         }
@@ -104,5 +104,5 @@ forEachDatabase((name) => {
   });
 });
 
-const openCalls = async ({ kysely }: ReturnType<typeof lookInto>): Promise<number> =>
-  (await kysely.selectFrom('holds').select('ref').where('ref', 'like', 'req_%').execute()).length;
+const openCalls = async ({ kysely }: ReturnType<typeof openReadOnly>): Promise<number> =>
+  (await kysely.selectFrom('reservations').select('ref').where('ref', 'like', 'req_%').execute()).length;

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after } from 'node:test';
-import { CLI, type IssuedCode, ROOT_PASSWORD, type Tokens } from '../device-auth/service.ts';
+import { CLI, type IssuedCode, ROOT_PASSWORD, type Tokens } from '../device-auth/device-fixture.ts';
 
 const FIXTURE = new URL('./device-server.fixture.ts', import.meta.url).pathname;
 
-export interface Said<T = unknown> {
+export interface ApiResponse<T = unknown> {
   readonly status: number;
   readonly success: boolean;
   readonly error?: string;
@@ -14,7 +14,7 @@ export interface Said<T = unknown> {
 }
 
 /** Headers of whoever is logged in by cookie. */
-export type Owner = Readonly<Record<string, string>>;
+export type OwnerHeaders = Readonly<Record<string, string>>;
 
 const running = new Set<DeviceProcess>();
 // A test that failed half-way leaves its processes behind, and they would keep the runner waiting.
@@ -40,6 +40,7 @@ export class DeviceProcess {
         ADMIN_PASSWORD: ROOT_PASSWORD,
         LOG_LEVEL: 'silent',
         DEVICE_CODES_PER_ADDRESS: '100000',
+        DEVICE_LIVE_CODES_PER_ADDRESS: '100000',
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -57,16 +58,21 @@ export class DeviceProcess {
     await gone;
   }
 
-  async send<T = unknown>(method: 'GET' | 'POST', path: string, body?: unknown, headers: Owner = {}): Promise<Said<T>> {
+  async send<T = unknown>(
+    method: 'GET' | 'POST',
+    path: string,
+    body?: unknown,
+    headers: OwnerHeaders = {},
+  ): Promise<ApiResponse<T>> {
     const response = await fetch(this.address + path, {
       method,
       headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    return { status: response.status, ...((await response.json()) as Omit<Said<T>, 'status'>) };
+    return { status: response.status, ...((await response.json()) as Omit<ApiResponse<T>, 'status'>) };
   }
 
-  async logIn(): Promise<Owner> {
+  async logIn(): Promise<OwnerHeaders> {
     const response = await fetch(`${this.address}/api/user/login`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -78,41 +84,41 @@ export class DeviceProcess {
   }
 
   /** A code the owner has approved. */
-  async approved(owner: Owner, device_id = ''): Promise<IssuedCode> {
+  async approved(owner: OwnerHeaders, device_id = ''): Promise<IssuedCode> {
     const { data } = await this.code(device_id);
     if (data === undefined) throw new Error('no code was made');
     await this.decide('approve', data, owner);
     return data;
   }
 
-  code(device_id = ''): Promise<Said<IssuedCode>> {
+  code(device_id = ''): Promise<ApiResponse<IssuedCode>> {
     return this.send('POST', '/api/auth/device/code', { client_id: CLI.client_id, device_id });
   }
 
-  decide(action: 'approve' | 'deny', { user_code }: IssuedCode, owner: Owner): Promise<Said> {
+  decide(action: 'approve' | 'deny', { user_code }: IssuedCode, owner: OwnerHeaders): Promise<ApiResponse> {
     return this.send('POST', `/api/auth/device/${action}`, { user_code }, owner);
   }
 
-  poll({ device_code }: IssuedCode): Promise<Said<Tokens>> {
+  poll({ device_code }: IssuedCode): Promise<ApiResponse<Tokens>> {
     return this.send('POST', '/api/auth/device/token', { device_code, ...CLI });
   }
 
-  async signIn(owner: Owner, device_id = ''): Promise<Tokens> {
+  async signIn(owner: OwnerHeaders, device_id = ''): Promise<Tokens> {
     const { data } = await this.poll(await this.approved(owner, device_id));
     if (data === undefined) throw new Error('no tokens were given');
     return data;
   }
 
-  refresh({ refresh_token }: Pick<Tokens, 'refresh_token'>): Promise<Said<Tokens>> {
+  refresh({ refresh_token }: Pick<Tokens, 'refresh_token'>): Promise<ApiResponse<Tokens>> {
     return this.send('POST', '/api/auth/device/refresh', { refresh_token, ...CLI });
   }
 
-  logOut({ access_token }: Pick<Tokens, 'access_token'>): Promise<Said> {
+  logOut({ access_token }: Pick<Tokens, 'access_token'>): Promise<ApiResponse> {
     return this.send('POST', '/api/auth/device/logout', undefined, { authorization: `Bearer ${access_token}` });
   }
 
   /** Whether the access_token and the llm_token open anything here. */
-  async opens({ access_token, llm_token }: Tokens, owner: Owner): Promise<readonly [boolean, boolean]> {
+  async opens({ access_token, llm_token }: Tokens, owner: OwnerHeaders): Promise<readonly [boolean, boolean]> {
     const user = owner['service-api-user'] ?? '';
     const self = { authorization: `Bearer ${access_token}`, 'service-api-user': user };
     const [account, models] = await Promise.all([

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import { sql } from 'kysely';
-import { type Database, openDatabase } from '../../src/server/platform/db/database.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
+import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../databases.ts';
-import { DeviceProcess, type Owner } from './device-process.ts';
+import { DeviceProcess, type OwnerHeaders } from './device-process.ts';
 
 /** The script that hammers for releases sets more. */
 const ROUNDS = Number(process.env.RACE_ROUNDS ?? '6');
@@ -19,7 +20,7 @@ forEachDatabase((dialect, _open, freshUrl) => {
   if (dialect === 'sqlite') return;
   let database: Database<Tables>;
   let processes: [DeviceProcess, DeviceProcess];
-  let owner: Owner;
+  let owner: OwnerHeaders;
   const on = (index: number): DeviceProcess => processes[index % 2] ?? processes[0];
 
   before(async () => {
@@ -80,7 +81,7 @@ forEachDatabase((dialect, _open, freshUrl) => {
     }
   });
 
-  it('T31: of 20 refreshes over two processes one succeeds, and the chain lives on', async () => {
+  it('T31: of 20 refreshes over two processes one succeeds, and the chain stays valid', async () => {
     let tokens = await on(0).signIn(owner);
     for (let round = 0; round < ROUNDS; round++) {
       const answers = await race(20, (index) => on(index).refresh(tokens));

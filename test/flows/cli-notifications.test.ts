@@ -2,22 +2,22 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type LiveNotification, Reelgate, ReelgateError } from '../../src/sdk/index.ts';
-import { type Ended, Machine } from '../cli.ts';
+import { CliMachine, type ProcessResult } from '../cli-harness.ts';
 import { forEachDatabase } from '../databases.ts';
-import { type Running, startRunning } from '../running.ts';
+import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
-const parse = <T>({ stdout }: Ended): T => JSON.parse(stdout) as T;
+const parse = <T>({ stdout }: ProcessResult): T => JSON.parse(stdout) as T;
 
 describe('notifications and tickets from a terminal', () => {
   forEachDatabase((_name, _open, freshUrl) => {
-    let service: Running;
-    let mine: Machine;
+    let service: SandboxService;
+    let mine: CliMachine;
     let reelgate: Reelgate;
     before(async () => {
-      service = await startRunning(await freshUrl());
-      mine = new Machine(service.baseUrl);
-      await mine.keepSignIn(service.operator);
-      const { accessToken } = mine.secrets();
+      service = await startSandboxService(await freshUrl());
+      mine = new CliMachine(service.baseUrl);
+      await mine.storeCredentials(service.operator);
+      const { accessToken } = mine.storedTokens();
       reelgate = new Reelgate({
         baseUrl: service.baseUrl,
         credentials: { ...(accessToken === undefined ? {} : { accessToken }), userId: service.operator.id },
@@ -28,14 +28,19 @@ describe('notifications and tickets from a terminal', () => {
       await service.stop();
     });
     const announce = (title: string) =>
-      service.operator.call<{ id: number }>('POST', '/api/admin/announcements', { title, content: 'Tonight\nat ten.' });
+      service.operator.requestData<{ id: number }>('POST', '/api/admin/announcements', {
+        title,
+        content: 'Tonight\nat ten.',
+      });
 
     it('a ticket from its question to its end, heard of on the way', async () => {
       const { id } = parse<{ id: number }>(
         await mine.run('tickets', 'new', 'Too dark', 'It is black.', '--category', 'video', '--json'),
       );
-      await service.operator.call('POST', `/api/admin/tickets/${id}/replies`, { content: 'Which one?\u001b[2J' });
-      const replied = await mine.pipe('The first.\n', 'tickets', 'reply', String(id), '-');
+      await service.operator.requestData('POST', `/api/admin/tickets/${id}/replies`, {
+        content: 'Which one?\u001b[2J',
+      });
+      const replied = await mine.runWithInput('The first.\n', 'tickets', 'reply', String(id), '-');
       assert.equal(replied.code, 0, replied.stderr);
       const { stdout } = await mine.run('tickets', 'show', String(id));
       assert.match(
@@ -66,9 +71,9 @@ describe('notifications and tickets from a terminal', () => {
     it('watches what arrives, one document a line, until it is interrupted', async () => {
       const watching = mine.start('notifications', '--watch', '--json');
       const people = mine.start('notifications', '--watch');
-      await people.said(/Waiting for notifications/);
+      await people.waitForStderr(/Waiting for notifications/);
       const until = async (text: string, on: typeof watching) => {
-        for (let looks = 0; looks < 300 && !on.stdout.includes(text); looks += 1) await pause(20);
+        for (let attempts = 0; attempts < 300 && !on.stdout.includes(text); attempts += 1) await pause(20);
         assert.ok(on.stdout.includes(text), on.stderr);
       };
       // The one with --json does not say when it listens.
@@ -79,7 +84,7 @@ describe('notifications and tickets from a terminal', () => {
       await until('second', people);
       watching.interrupt();
       people.interrupt();
-      const [ended, told] = await Promise.all([watching.ended, people.ended]);
+      const [ended, told] = await Promise.all([watching.exited, people.exited]);
       assert.deepEqual(
         ended.stdout
           .trim()
@@ -113,7 +118,7 @@ describe('notifications and tickets from a terminal', () => {
       const nobody = new Reelgate({ baseUrl: service.baseUrl });
       const follow = nobody.notifications.follow({ signal: new AbortController().signal });
       await assert.rejects(follow.next(), (error) => error instanceof ReelgateError && error.status === 401);
-      await reelgate.notifications.prefer({ 'task.finished': false });
+      await reelgate.notifications.setPreferences({ 'task.finished': false });
       const off = (await reelgate.notifications.preferences()).filter(({ in_app }) => !in_app);
       assert.deepEqual(
         off.map(({ topic }) => topic),
@@ -126,7 +131,7 @@ describe('notifications and tickets from a terminal', () => {
 });
 
 it('refuses a wrong call before it asks anybody', async () => {
-  const mine = new Machine('http://127.0.0.1:9');
+  const mine = new CliMachine('http://127.0.0.1:9');
   const calls = [
     ['notifications', 'read'],
     ['notifications', 'read', '1', '--all'],

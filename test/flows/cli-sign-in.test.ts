@@ -2,29 +2,29 @@ import assert from 'node:assert/strict';
 import { existsSync, statSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { CLI_CLIENT } from '../../src/contract/cli-client.ts';
-import { type Ended, Machine, toJson } from '../cli.ts';
+import { CliMachine, type ProcessResult, parseJsonOutput } from '../cli-harness.ts';
 import { forEachDatabase } from '../databases.ts';
-import { type Running, startRunning } from '../running.ts';
+import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 const MASTER_KEY = Buffer.alloc(32, 7).toString('base64');
 
 describe('signing in from a terminal', () => {
   forEachDatabase((_name, _open, freshUrl) => {
-    let service: Running;
+    let service: SandboxService;
     let databaseUrl: string;
-    const machines: Machine[] = [];
-    const machine = (env: Record<string, string> = {}, url = service.baseUrl): Machine => {
-      const made = new Machine(url, env);
+    const machines: CliMachine[] = [];
+    const machine = (env: Record<string, string> = {}, url = service.baseUrl): CliMachine => {
+      const made = new CliMachine(url, env);
       machines.push(made);
       return made;
     };
     const decide = (verb: 'approve' | 'deny', user_code: string) =>
-      service.operator.call('POST', `/api/auth/device/${verb}`, { user_code });
+      service.operator.requestData('POST', `/api/auth/device/${verb}`, { user_code });
     /** Signs in and checks that no secret was printed on the way. */
-    async function signIn(on: Machine, ...args: string[]): Promise<Ended> {
+    async function signIn(on: CliMachine, ...args: string[]): Promise<ProcessResult> {
       const { command, code } = await on.startLogin(...args);
       await decide('approve', code);
-      const ended = await command.ended;
+      const ended = await command.exited;
       assert.equal(ended.code, 0, ended.stderr);
       assertNoSecret(on, ended);
       return ended;
@@ -34,15 +34,15 @@ describe('signing in from a terminal', () => {
       const headers = { 'content-type': 'application/json' };
       return (await fetch(`${service.baseUrl}/api/user/login`, { method: 'POST', headers, body })).ok;
     };
-    function assertNoSecret(on: Machine, { stdout, stderr }: Ended): void {
-      const { accessToken, refreshToken, llmToken } = on.secrets();
+    function assertNoSecret(on: CliMachine, { stdout, stderr }: ProcessResult): void {
+      const { accessToken, refreshToken, llmToken } = on.storedTokens();
       for (const secret of [accessToken, refreshToken, llmToken, CLI_CLIENT.secret])
         assert.ok(secret !== undefined && secret.length > 20 && !`${stdout}${stderr}`.includes(secret));
     }
 
     before(async () => {
       databaseUrl = await freshUrl();
-      service = await startRunning(databaseUrl);
+      service = await startSandboxService(databaseUrl);
       await service.addChannel('sora', ['sora-2']);
     });
     after(async () => {
@@ -53,20 +53,22 @@ describe('signing in from a terminal', () => {
     it('approved: who, where the tokens are, and every command as that account', async () => {
       const mine = machine();
       const ended = await signIn(mine, '--json', '--name', 'a laptop');
-      assert.equal(toJson(ended).username, 'root');
+      assert.equal(parseJsonOutput(ended).username, 'root');
       assert.match(ended.stderr, /within 10 minutes/);
       assert.equal(statSync(mine.credentialsPath).mode & 0o777, 0o600);
 
       const self = await mine.run('whoami', '--json');
-      assert.equal(toJson(self).username, 'root');
+      assert.equal(parseJsonOutput(self).username, 'root');
       assertNoSecret(mine, self);
       assert.match((await mine.run('whoami')).stdout, /^Account +root\n/);
-      const [device] = toJson<{ id: number; name: string; current: boolean }[]>(await mine.run('devices', '--json'));
+      const [device] = parseJsonOutput<{ id: number; name: string; current: boolean }[]>(
+        await mine.run('devices', '--json'),
+      );
       assert.deepEqual([device?.name, device?.current], ['a laptop', true]);
-      const models = toJson<{ id: string }[]>(await mine.run('models', '--json'));
+      const models = parseJsonOutput<{ id: string }[]>(await mine.run('models', '--json'));
       assert.ok(models.some(({ id }) => id === 'sora-2'));
 
-      // What would outlive the sign-in it may not do, and nobody is there to give a password.
+      // The device may not create what outlives its sign-in, and without a terminal nobody can enter a password.
       const refused = await mine.run('tokens');
       assert.equal(refused.code, 2);
       assert.match(refused.stderr, /REELGATE_ACCESS_TOKEN/);
@@ -77,23 +79,26 @@ describe('signing in from a terminal', () => {
       const [first, second] = await Promise.all([denied.startLogin(), cancelled.startLogin()]);
       second.command.interrupt();
       await decide('deny', first.code);
-      const told = await first.command.ended;
+      const told = await first.command.exited;
       assert.equal(told.code, 3);
       assert.match(told.stderr, /denied in the browser/);
-      const stopped = await second.command.ended;
+      const stopped = await second.command.exited;
       assert.equal(stopped.code, 130);
       assert.match(stopped.stderr, /Cancelled/);
       const unwatched = await inCi.run('login', '--json');
       assert.equal(unwatched.code, 2);
-      assert.match(String(toJson<{ error: { message: string } }>(unwatched).error.message), /CI.*REELGATE_API_KEY/);
+      assert.match(
+        String(parseJsonOutput<{ error: { message: string } }>(unwatched).error.message),
+        /CI.*REELGATE_API_KEY/,
+      );
       for (const each of [denied, cancelled, inCi]) assert.equal((await each.run('whoami')).code, 3);
       assert.equal(existsSync(inCi.credentialsPath), false);
     });
 
     it('ten processes at once refresh once, and nobody is signed out', async () => {
       const mine = machine();
-      await mine.keepSignIn(service.operator);
-      const before = mine.secrets();
+      await mine.storeCredentials(service.operator);
+      const before = mine.storedTokens();
       const spent = async () => {
         const rows = await service.app.database.kysely
           .selectFrom('device_refresh_tokens')
@@ -103,11 +108,11 @@ describe('signing in from a terminal', () => {
         return rows.length;
       };
       const spentBefore = await spent();
-      mine.expireAccess();
+      mine.expireAccessToken();
       const all = await Promise.all(Array.from({ length: 10 }, () => mine.run('whoami', '--json')));
       for (const ended of all) assert.equal(ended.code, 0, ended.stdout + ended.stderr);
       assert.equal(await spent(), spentBefore + 1);
-      const now = mine.secrets();
+      const now = mine.storedTokens();
       assert.notEqual(now.accessToken, before.accessToken);
       assert.equal(now.llmToken, before.llmToken);
       assert.equal(statSync(mine.credentialsPath).mode & 0o777, 0o600);
@@ -115,44 +120,70 @@ describe('signing in from a terminal', () => {
 
     it('an access_token that ended early is renewed behind the command', async () => {
       const mine = machine();
-      await mine.keepSignIn(service.operator);
+      await mine.storeCredentials(service.operator);
       await service.app.database.kysely.updateTable('device_authorizations').set({ access_expires_at: 1 }).execute();
       assert.equal((await mine.run('whoami')).code, 0);
     });
 
     it('ended elsewhere: every command says so, and logout still cleans up', async () => {
       const [mine, other] = [machine(), machine()];
-      await Promise.all([mine, other].map((each) => each.keepSignIn(service.operator)));
+      await Promise.all([mine, other].map((each) => each.storeCredentials(service.operator)));
       const everywhere = await mine.run('logout', '--everywhere', '--json');
       assert.equal(everywhere.code, 0, everywhere.stderr);
-      assert.ok(Number(toJson(everywhere).others_ended) >= 1);
+      assert.ok(Number(parseJsonOutput(everywhere).others_ended) >= 1);
       assert.equal((await mine.run('whoami')).code, 3);
       const cut = await other.run('whoami');
       assert.equal(cut.code, 3);
       assert.match(cut.stderr, /reelgate login/);
-      assert.equal((await other.run('models')).code, 3);
+      const models = await other.run('models');
+      assert.equal(models.code, 3);
+      assert.match(models.stderr, /^Error: The sign-in on this machine has ended.*\n.*reelgate login/);
+      assert.doesNotMatch(models.stderr, /API key is/);
       const again = await other.run('logout');
       assert.equal(again.code, 0, again.stderr);
       assert.match((await other.run('logout')).stdout, /not signed in/);
     });
 
-    it('resets a password on the server, and proves the books', async () => {
+    it('lists the videos of the whole account, with model, prompt and cost', async () => {
+      await service.operator.grantQuota(1_000_000_000);
+      await service.addChannel('kling', ['kling-v1-6']);
+      const key = await service.operator.makeToken();
+      const program = machine({ REELGATE_API_KEY: key });
+      const started = await program.run('video', 'create', 'a kite', '--model', 'kling-v1-6', '--every', '1', '--json');
+      const id = String(parseJsonOutput(started).id);
+      const mine = machine();
+      await mine.storeCredentials(service.operator);
+      const rows = parseJsonOutput<{ id: string; model: string }[]>(await mine.run('video', 'list', '--json'));
+      assert.deepEqual([rows[0]?.id, rows[0]?.model], [id, 'kling-v1-6']);
+      const shown = await mine.run('video', 'get', id);
+      assert.match(
+        shown.stdout,
+        /^Status +completed\nModel +kling-v1-6\nPrompt +a kite\nCost +[\d.]+ \([\d,]+ quota\)\n/m,
+      );
+      assert.equal((await mine.run('video', 'list', '--after', id)).code, 2);
+      assert.equal((await program.run('video', 'list', '--page', '2')).code, 2);
+    });
+
+    it('resets a password on the server, and audits the ledger', async () => {
       const onServer = machine({ DATABASE_URL: databaseUrl, MASTER_KEY });
-      assert.deepEqual(toJson(await onServer.run('admin', 'check-books', '--json')), { ok: true, findings: [] });
-      const reset = toJson<{ username: string; password: string }>(
+      assert.deepEqual(parseJsonOutput(await onServer.run('admin', 'check', '--json')), {
+        ok: true,
+        findings: [],
+      });
+      const reset = parseJsonOutput<{ username: string; password: string }>(
         await onServer.run('admin', 'reset-password', 'root', '--json'),
       );
       assert.equal(await logsIn(reset.password), true);
-      const short = await onServer.pipe('short', 'admin', 'reset-password', 'root', '--stdin');
+      const short = await onServer.runWithInput('short', 'admin', 'reset-password', 'root', '--stdin');
       assert.equal(short.code, 1);
       assert.match(short.stderr, /8 to 128/);
-      const given = await onServer.pipe('root-password-1\n', 'admin', 'reset-password', 'root', '--stdin');
+      const given = await onServer.runWithInput('root-password-1\n', 'admin', 'reset-password', 'root', '--stdin');
       assert.equal(given.code, 0, given.stderr);
       assert.equal(given.stdout.includes('root-password-1'), false);
       assert.equal(await logsIn('root-password-1'), true);
       assert.match((await onServer.run('admin', 'reset-password', 'nobody')).stderr, /Error: /);
       const lost = machine({ DATABASE_URL: 'sqlite:/nowhere/reelgate.db' });
-      assert.match((await lost.run('admin', 'check-books')).stderr, /There is no database at/);
+      assert.match((await lost.run('admin', 'check')).stderr, /There is no database at/);
     });
   });
 });
@@ -160,8 +191,8 @@ describe('signing in from a terminal', () => {
 describe('a code that nobody confirms', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     it('expires, with a way on', async () => {
-      const service = await startRunning(await freshUrl(), { env: { DEVICE_CODE_TTL_SECONDS: '2' } });
-      const mine = new Machine(service.baseUrl);
+      const service = await startSandboxService(await freshUrl(), { env: { DEVICE_CODE_TTL_SECONDS: '2' } });
+      const mine = new CliMachine(service.baseUrl);
       const ended = await mine.run('login', '--force');
       assert.equal(ended.code, 3);
       assert.match(ended.stderr, /within 2 seconds[\s\S]*expired[\s\S]*reelgate login/);

@@ -4,10 +4,10 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Machine, toJson } from '../cli.ts';
+import { CliMachine, parseJsonOutput } from '../cli-harness.ts';
 import { forEachDatabase } from '../databases.ts';
-import { RoughRoad } from '../rough-road.ts';
-import { type Running, startRunning } from '../running.ts';
+import { FlakyProxy } from '../flaky-proxy.ts';
+import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 interface Failure {
   readonly error: { code: string; message: string; status: number; task_id?: string };
@@ -17,23 +17,23 @@ const hashOf = (path: string): string => createHash('sha256').update(readFileSyn
 
 describe('videos from a terminal', () => {
   forEachDatabase((_name, _open, freshUrl) => {
-    let service: Running;
-    let road: RoughRoad;
-    let mine: Machine;
+    let service: SandboxService;
+    let proxy: FlakyProxy;
+    let mine: CliMachine;
     let key: string;
     const file = (name: string): string => join(mine.folder, name);
     const quota = async () => (await service.operator.quota()).quota;
 
     before(async () => {
-      service = await startRunning(await freshUrl());
+      service = await startSandboxService(await freshUrl());
       await service.addChannel('sora', ['sora-2']);
-      await service.operator.grant(1_000_000_000);
-      road = await RoughRoad.start(service.baseUrl);
+      await service.operator.grantQuota(1_000_000_000);
+      proxy = await FlakyProxy.start(service.baseUrl);
       key = await service.operator.makeToken();
-      mine = new Machine(road.url, { REELGATE_API_KEY: key });
+      mine = new CliMachine(proxy.url, { REELGATE_API_KEY: key });
     });
     after(async () => {
-      await road.stop();
+      await proxy.stop();
       await service.stop();
       mine.remove();
     });
@@ -60,20 +60,20 @@ describe('videos from a terminal', () => {
     });
 
     it('one JSON document each: started, waited for, shown, listed, fetched, deleted', async () => {
-      const { id } = toJson<{ id: string }>(
+      const { id } = parseJsonOutput<{ id: string }>(
         await mine.run('video', 'create', 'a kite', ...SORA, '--no-wait', '--json'),
       );
       const waited = await mine.run('video', 'wait', id, '--every', '1', '--json');
       assert.equal(waited.stderr, '');
-      assert.deepEqual([toJson(waited).id, toJson(waited).status], [id, 'completed']);
-      assert.equal(toJson(await mine.run('video', 'get', id, '--json')).status, 'completed');
-      const rows = toJson<{ id: string }[]>(await mine.run('video', 'list', '--limit', '5', '--json'));
+      assert.deepEqual([parseJsonOutput(waited).id, parseJsonOutput(waited).status], [id, 'completed']);
+      assert.equal(parseJsonOutput(await mine.run('video', 'get', id, '--json')).status, 'completed');
+      const rows = parseJsonOutput<{ id: string }[]>(await mine.run('video', 'list', '--limit', '5', '--json'));
       assert.equal(rows[0]?.id, id);
-      const fetched = toJson(await mine.run('video', 'download', id, '--out', file('kite.mp4'), '--json'));
+      const fetched = parseJsonOutput(await mine.run('video', 'download', id, '--out', file('kite.mp4'), '--json'));
       assert.equal(fetched.bytes, statSync(file('kite.mp4')).size);
-      assert.equal(toJson(await mine.run('video', 'delete', id, '--json')).deleted, true);
+      assert.equal(parseJsonOutput(await mine.run('video', 'delete', id, '--json')).deleted, true);
       const gone = await mine.run('video', 'get', id, '--json');
-      assert.deepEqual([gone.code, toJson<Failure>(gone).error.code], [1, 'task_not_exist']);
+      assert.deepEqual([gone.code, parseJsonOutput<Failure>(gone).error.code], [1, 'task_not_exist']);
     });
 
     it('a cut download goes on where it stopped, in this run and in a later one', async () => {
@@ -81,43 +81,45 @@ describe('videos from a terminal', () => {
       assert.equal((await mine.run('video', 'wait', id, '--every', '1')).code, 0);
       const whole = file('whole.mp4');
       await mine.run('video', 'download', id, '--out', whole);
-      road.ranges.length = 0;
+      proxy.ranges.length = 0;
       const grown = (size: number) => async () => {
         while ((statSync(file(`cut.mp4.${id}.part`), { throwIfNoEntry: false })?.size ?? 0) < size) await pause(20);
       };
-      road.cuts.push({ after: 10_000, arrived: grown(10_000) }, { after: 7_000, arrived: grown(17_000) });
+      proxy.truncations.push({ after: 10_000, arrived: grown(10_000) }, { after: 7_000, arrived: grown(17_000) });
       const cut = await mine.run('video', 'download', id, '--out', file('cut.mp4'));
       assert.equal(cut.code, 0, cut.stderr);
-      assert.deepEqual(road.ranges, ['', 'bytes=10000-', 'bytes=17000-'], 'what had arrived is not fetched again');
+      assert.deepEqual(proxy.ranges, ['', 'bytes=10000-', 'bytes=17000-'], 'what had arrived is not fetched again');
       assert.equal(hashOf(file('cut.mp4')), hashOf(whole));
 
       writeFileSync(file(`later.mp4.${id}.part`), readFileSync(whole).subarray(0, 5000));
-      road.ranges.length = 0;
+      proxy.ranges.length = 0;
       await mine.run('video', 'download', id, '--out', file('later.mp4'));
-      assert.deepEqual(road.ranges, ['bytes=5000-']);
+      assert.deepEqual(proxy.ranges, ['bytes=5000-']);
       assert.equal(hashOf(file('later.mp4')), hashOf(whole));
       assert.ok(!readdirSync(mine.folder).some((name) => name.endsWith('.part')));
     });
 
     it('an outage in the middle of the wait ends nothing', async () => {
       const making = mine.start('video', 'create', 'a lighthouse', ...SORA);
-      await making.said(/queued|in progress/);
-      road.isDown = true;
-      await making.said(/cannot be reached\. The task goes on/);
-      road.isDown = false;
-      const ended = await making.ended;
+      await making.waitForStderr(/queued|in progress/);
+      proxy.isDown = true;
+      await making.waitForStderr(/cannot be reached\. The task continues/);
+      proxy.isDown = false;
+      const ended = await making.exited;
       assert.equal(ended.code, 0, ended.stderr);
     });
 
     it('Ctrl-C leaves the task and says how to come back to it', async () => {
       for (const format of [[], ['--json']]) {
         const making = mine.start('video', 'create', 'a [stuck] clock', ...SORA, ...format);
-        await (format.length === 0 ? making.said(/queued|in progress/) : road.passed(/^\/v1\/videos\/video_/));
+        await (format.length === 0
+          ? making.waitForStderr(/queued|in progress/)
+          : proxy.untilForwarded(/^\/v1\/videos\/video_/));
         making.interrupt();
-        const ended = await making.ended;
+        const ended = await making.exited;
         assert.equal(ended.code, 130, ended.stderr);
-        if (format.length === 0) assert.match(ended.stderr, /goes on.*reelgate video wait video_\w+/);
-        else assert.match(String(toJson<Failure>(ended).error.task_id), /^video_/);
+        if (format.length === 0) assert.match(ended.stderr, /continues.*reelgate video wait video_\w+/);
+        else assert.match(String(parseJsonOutput<Failure>(ended).error.task_id), /^video_/);
       }
     });
 
@@ -136,19 +138,19 @@ describe('videos from a terminal', () => {
       const all = await Promise.all(ends.map(([, , ...args]) => mine.run(...args, '--json')));
       for (const [index, [code, word, ...args]] of ends.entries()) {
         const ended = all[index] ?? assert.fail();
-        const { error } = toJson<Failure>(ended);
+        const { error } = parseJsonOutput<Failure>(ended);
         assert.deepEqual([ended.code, error.code, error.status], [code, word, code], args.join(' '));
         assert.equal(ended.stderr, '');
         assert.equal(error.task_id !== undefined, code === 5 || code === 6, args.join(' '));
         assert.ok(!ended.stdout.includes(key));
       }
       const poor = await service.operator.makeToken({ quota_limit: 10 });
-      const spent = await new Machine(road.url, { REELGATE_API_KEY: poor }).run('video', 'create', 'x', ...SORA);
+      const spent = await new CliMachine(proxy.url, { REELGATE_API_KEY: poor }).run('video', 'create', 'x', ...SORA);
       assert.equal(spent.code, 4, spent.stderr);
-      const stranger = await new Machine(road.url, { REELGATE_API_KEY: 'sk-wrong' }).run('video', 'list');
-      assert.equal(stranger.code, 3);
-      assert.match(stranger.stderr, /REELGATE_API_KEY that was sent/);
-      const nobody = await new Machine(road.url).run('video', 'list');
+      const unauthorized = await new CliMachine(proxy.url, { REELGATE_API_KEY: 'sk-wrong' }).run('video', 'list');
+      assert.equal(unauthorized.code, 3);
+      assert.match(unauthorized.stderr, /REELGATE_API_KEY was sent/);
+      const nobody = await new CliMachine(proxy.url).run('video', 'list');
       assert.equal(nobody.code, 3);
       assert.match(nobody.stderr, /not signed in.*\n.*reelgate login/);
       assert.equal(existsSync(file('none.png')), false);

@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import type { App } from '../../src/server/app.ts';
-import { PASSWORD, Person } from '../accounts/person.ts';
-import { Machine, toJson } from '../cli.ts';
+import { PASSWORD, TestUser } from '../accounts/test-user.ts';
+import { AdminClient, callModelApi, ROOT_LOGIN } from '../admin-client.ts';
+import { CliMachine, parseJsonOutput } from '../cli-harness.ts';
 import { forEachDatabase } from '../databases.ts';
-import { model, Operator, ROOT } from '../operator.ts';
-import { type Running, startRunning } from '../running.ts';
+import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 const newKey = (): string => randomBytes(32).toString('base64');
 
@@ -15,17 +15,17 @@ describe('the master key', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     const [old, next] = [newKey(), newKey()];
     let url: string;
-    let service: Running;
+    let service: SandboxService;
     let secret: string;
     const start = (env: Record<string, string>) =>
-      startRunning(url, {
+      startSandboxService(url, {
         env: { MAIL_BACKEND: 'sandbox', ...env },
         sandbox: { port: (name) => ports.get(name) ?? 0 },
       });
-    // Simulators come back where the channel looks for them.
+    // Simulators restart on the same ports, because the channels keep their URLs.
     const ports = new Map<string, number>();
-    const logIn = async (app: App, username: string): Promise<Person> => {
-      const person = new Person(app.http.fastify, '127.0.0.1');
+    const logIn = async (app: App, username: string): Promise<TestUser> => {
+      const person = new TestUser(app.http.fastify, '127.0.0.1');
       await person.logIn(username);
       return person;
     };
@@ -46,7 +46,7 @@ describe('the master key', () => {
       service = await start({ MASTER_KEY: old });
       ports.set('sora', Number(new URL(service.sandbox.url('sora')).port));
       await service.addChannel('sora', ['sora-2']);
-      const eve = new Person(service.app.http.fastify, '127.0.0.1');
+      const eve = new TestUser(service.app.http.fastify, '127.0.0.1');
       const ids = [];
       for (const name of ['ada', 'bob']) {
         await eve.register(name);
@@ -89,15 +89,22 @@ describe('the master key', () => {
       service = await start({ MASTER_KEY: next, MASTER_KEY_PREVIOUS: old });
       const ada = await logIn(service.app, 'ada');
       const key = await service.operator.makeToken();
-      await service.operator.grant(1_000_000_000);
-      const onServer = new Machine(service.baseUrl, { DATABASE_URL: url, MASTER_KEY: next, MASTER_KEY_PREVIOUS: old });
+      await service.operator.grantQuota(1_000_000_000);
+      const onServer = new CliMachine(service.baseUrl, {
+        DATABASE_URL: url,
+        MASTER_KEY: next,
+        MASTER_KEY_PREVIOUS: old,
+      });
       let isDone = false;
       let reads = 0;
       const use = async (): Promise<void> => {
         while (!isDone) {
           await ada.ok('GET', '/api/user/mailbox');
           await ada.ok('GET', '/api/user/mailbox/app-password');
-          const made = await model(service.baseUrl, key, 'POST', '/v1/videos', { model: 'sora-2', prompt: 'a kite' });
+          const made = await callModelApi(service.baseUrl, key, 'POST', '/v1/videos', {
+            model: 'sora-2',
+            prompt: 'a kite',
+          });
           assert.equal(made.status, 200, JSON.stringify(made.body));
           reads += 1;
         }
@@ -107,31 +114,31 @@ describe('the master key', () => {
       isDone = true;
       await using;
       assert.equal(ended.code, 0, ended.stderr);
-      assert.ok(Number(toJson(ended).resealed) > 0);
+      assert.ok(Number(parseJsonOutput(ended).resealed) > 0);
       assert.ok(reads > 0);
       const now = await sealed();
       assert.equal(now.length, before.length);
       const idOf = (text: string): string | undefined => text.split('.')[1];
       assert.ok(now.every((text) => idOf(text) === idOf(now[0] ?? '') && idOf(text) !== idOf(before[0] ?? '')));
-      assert.equal(toJson(await onServer.run('admin', 'reseal', '--json')).resealed, 0);
+      assert.equal(parseJsonOutput(await onServer.run('admin', 'reseal', '--json')).resealed, 0);
       onServer.remove();
     });
 
     it('is the new one alone from then on', async () => {
       await service.stop();
-      const lost = new Machine('', { DATABASE_URL: url, MASTER_KEY: old });
+      const lost = new CliMachine('', { DATABASE_URL: url, MASTER_KEY: old });
       const refused = await lost.run('admin', 'reseal');
       lost.remove();
       assert.equal(refused.code, 1);
       assert.match(refused.stderr, /MASTER_KEY: is not the key this database was written with/);
       service = await start({ MASTER_KEY: next });
       await (await logIn(service.app, 'ada')).ok('GET', '/api/user/mailbox/app-password');
-      const bob = new Person(service.app.http.fastify, '127.0.0.1');
+      const bob = new TestUser(service.app.http.fastify, '127.0.0.1');
       assert.deepEqual(await bob.ok('POST', '/api/user/login', { username: 'bob', password: PASSWORD }), {
         require_2fa: true,
       });
-      const operator = await new Operator(service.baseUrl).signIn();
-      assert.equal(operator.id, 1, ROOT.username);
+      const operator = await new AdminClient(service.baseUrl).signIn();
+      assert.equal(operator.id, 1, ROOT_LOGIN.username);
     });
   });
 });

@@ -4,14 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type RealMailServer, startRealMail } from '../../scripts/mail-server.ts';
-import { askDovecot } from '../../src/server/mailbox/backends/dovecot-auth.ts';
+import { authenticateWithDovecot } from '../../src/server/mailbox/backends/dovecot-auth.ts';
 import { migrations } from '../../src/server/migrations.ts';
-import { openDatabase } from '../../src/server/platform/db/database.ts';
 import { migrate } from '../../src/server/platform/db/migrate.ts';
+import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { ALL_IN, ALL_REFUSED, readByImap, smtpClient, tryLogins } from '../mail-clients.ts';
-import { whyNoDovecot } from './backends.ts';
-import { fromAddress } from './other-address.ts';
+import { whyNoDovecot } from './mail-backends-fixture.ts';
 import {
   APP_PASSWORD,
   APPLY,
@@ -20,7 +19,8 @@ import {
   type MailService,
   mailConfig,
   startMailService,
-} from './service.ts';
+} from './mail-service-fixture.ts';
+import { startSourceIpProxy } from './source-ip-proxy.ts';
 
 describe('the configuration we write for Dovecot and Postfix', { skip: whyNoDovecot() }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'rg-dovecot-'));
@@ -42,7 +42,7 @@ describe('the configuration we write for Dovecot and Postfix', { skip: whyNoDove
     service = await startMailService(database, {
       config: mailConfig({ mailBackend: 'dovecot', mailDovecotAuthSocket: server.auth }),
     });
-    const ada = await service.bound('ada');
+    const ada = await service.personWithPhone('ada');
     const made = await ada.ok<{ email: string; password: string }>('POST', APPLY);
     const record = await ada.ok<AppPasswordRecord>('POST', APP_PASSWORD);
     app = { user: made.email, pass: record.app_password };
@@ -56,8 +56,8 @@ describe('the configuration we write for Dovecot and Postfix', { skip: whyNoDove
   });
 
   it('takes the mailbox password from the webmail alone, the application password from everywhere', async () => {
-    const ofWebmail = await fromAddress(server, '127.0.0.100');
-    const ofNeighbour = await fromAddress(server, '127.0.0.128');
+    const ofWebmail = await startSourceIpProxy(server, '127.0.0.100');
+    const ofNeighbour = await startSourceIpProxy(server, '127.0.0.128');
     for (const elsewhere of [server, ofNeighbour]) {
       assert.deepEqual(await tryLogins(elsewhere, app), ALL_IN);
       assert.deepEqual(await tryLogins(elsewhere, webmail), ALL_REFUSED);
@@ -65,7 +65,7 @@ describe('the configuration we write for Dovecot and Postfix', { skip: whyNoDove
     assert.deepEqual(await tryLogins(ofWebmail, webmail), ALL_IN);
     assert.deepEqual(await tryLogins(ofWebmail, app), ALL_IN);
     assert.deepEqual(await tryLogins(ofWebmail, { ...webmail, pass: 'wrong' }), ALL_REFUSED);
-    await Promise.all([ofWebmail, ofNeighbour].map((door) => door.stop()));
+    await Promise.all([ofWebmail, ofNeighbour].map((proxy) => proxy.stop()));
   });
 
   it('takes mail from its owner for its domain only', async () => {
@@ -89,7 +89,7 @@ describe('the configuration we write for Dovecot and Postfix', { skip: whyNoDove
 
   it('is asked about wrong passwords without punishing those who log in from the same address', async () => {
     const ask = (secret: string) =>
-      askDovecot(
+      authenticateWithDovecot(
         server.auth,
         { user: app.user, secret, protocols: ['imap', 'smtp', 'pop3'] },
         AbortSignal.timeout(10_000),

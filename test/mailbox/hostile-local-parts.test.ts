@@ -1,23 +1,16 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { startSandbox } from '../../src/sandbox/kit.ts';
-import { makeMailcow } from '../../src/sandbox/mailcow.ts';
 import { forEachDatabase } from '../databases.ts';
 import { HOSTILE_LOCAL_PARTS } from './hostile-local-parts.ts';
-import { APPLY, MAILBOX, type MailboxRecord, mailConfig, startMailService } from './service.ts';
+import { APPLY, MAILBOX, type MailboxRecord, startMailService } from './mail-service-fixture.ts';
+import { startMailcow } from './mailcow-fixture.ts';
 
 forEachDatabase((_name, open) => {
   it('refuses two hundred hostile local parts without a trace', async () => {
     assert.ok(new Set(HOSTILE_LOCAL_PARTS).size >= 200, String(new Set(HOSTILE_LOCAL_PARTS).size));
-    const mailcow = makeMailcow('mail.test');
-    const sandbox = await startSandbox({ simulators: [mailcow.simulator] });
-    const config = mailConfig({
-      mailBackend: 'mailcow',
-      mailMailcowUrl: sandbox.url('mailcow'),
-      mailMailcowKey: mailcow.readWriteKey,
-    });
+    const { sandbox, config } = await startMailcow();
     const service = await startMailService(await open(), { config });
-    const person = await service.bound('ada');
+    const person = await service.personWithPhone('ada');
     for (const local_part of HOSTILE_LOCAL_PARTS) {
       const answer = await person.send('POST', APPLY, { local_part });
       const shown = JSON.stringify(local_part.slice(0, 60));

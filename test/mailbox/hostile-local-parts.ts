@@ -1,4 +1,4 @@
-/** Local parts somebody would try: every one of them has to be refused, and leave nothing behind. */
+/** Local parts an attacker may try: every one of them has to be refused without leaving data behind. */
 export const HOSTILE_LOCAL_PARTS: readonly string[] = [
   // Wrong length.
   ...['', 'a', 'ab', 'a'.repeat(31), 'a'.repeat(64), 'a'.repeat(1_000), 'a'.repeat(60_000), '.', '..', '...'],
@@ -62,7 +62,7 @@ export const HOSTILE_LOCAL_PARTS: readonly string[] = [
     '{SSHA512}x',
   ],
   ...['<script>', '&lt;b&gt;', '{{7*7}}', '#{7*7}', '<%= 1 %>', 'javascript:x', 'xn--', 'a\tb\tc'],
-  // Letters that look like ours, invisible ones, other directions, combining, beyond the basic plane.
+  // Letters that resemble Latin ones, invisible characters, direction overrides, combining marks, and characters beyond the BMP.
   ...[
     'аdmin',
     'pаypal',
@@ -92,7 +92,7 @@ export const HOSTILE_LOCAL_PARTS: readonly string[] = [
     'ſab',
     'Kab',
   ],
-  // Reserved, and what looks like it.
+  // Reserved names, and names that resemble them.
   ...'postmaster abuse noc security hostmaster webmaster www usenet news uucp ftp info marketing sales support'.split(
     ' ',
   ),

@@ -1,15 +1,16 @@
 /** A process that applies for a mailbox or makes an application password and ends itself, kill -9, at a named point. */
-import { makeAudit } from '../../src/server/accounts/audit-store.ts';
-import { makeMailbox } from '../../src/server/mailbox/mailbox.ts';
-import type { MailFaultPoint } from '../../src/server/mailbox/publishing.ts';
+import { AuditStore } from '../../src/server/accounts/audit/audit-store.ts';
+import { makeMailbox } from '../../src/server/mailbox/make.ts';
+import type { MailFaultPoint } from '../../src/server/mailbox/provisioner.ts';
 import { systemClock } from '../../src/server/platform/clock.ts';
-import { openDatabase } from '../../src/server/platform/db/database.ts';
-import { makeLimits } from '../../src/server/platform/limits/limits.ts';
+import { openDatabase } from '../../src/server/platform/db/open-database.ts';
+import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
 import { openLog } from '../../src/server/platform/log.ts';
-import { openOutbound } from '../../src/server/platform/outbound/door.ts';
-import { makeVault } from '../../src/server/platform/secrets.ts';
+import { createMetrics } from '../../src/server/platform/metrics.ts';
+import { openOutbound } from '../../src/server/platform/outbound/client.ts';
+import { createVault } from '../../src/server/platform/secrets.ts';
 import type { Tables } from '../../src/server/tables.ts';
-import { mailConfig } from './service.ts';
+import { mailConfig } from './mail-service-fixture.ts';
 
 export interface KillOrder {
   readonly databaseUrl: string;
@@ -21,23 +22,25 @@ export interface KillOrder {
 }
 
 const order = JSON.parse(process.argv[2] ?? '') as KillOrder;
+const database = openDatabase<Tables>(order.databaseUrl);
 const { mailboxes } = await makeMailbox({
   config: mailConfig({ mailBackend: 'mailcow', mailMailcowUrl: order.mailcowUrl, mailMailcowKey: order.mailcowKey }),
-  database: openDatabase<Tables>(order.databaseUrl),
+  database,
   accounts: { profile: async () => ({ account: { username: 'ada' }, phoneBound: true, messagingBound: false }) },
   matchesAccountPassword: async () => false,
-  audit: makeAudit(systemClock),
-  vault: makeVault(Buffer.from(order.masterKey, 'base64')),
-  limits: makeLimits(),
+  auditLog: new AuditStore(database, systemClock),
+  vault: createVault(Buffer.from(order.masterKey, 'base64')),
+  rateLimits: createRateLimits(),
   outbound: openOutbound(),
   clock: systemClock,
   log: openLog('silent'),
+  metrics: createMetrics('test'),
   startSandboxMail: undefined,
-  at: (point) => {
+  onFaultPoint: (point) => {
     if (point === order.point) process.kill(process.pid, 'SIGKILL');
   },
 });
-const trace = { actorId: order.userId };
-if (order.point.startsWith('apply')) await mailboxes.apply(order.userId, 'ada', trace);
-else await mailboxes.regenerate(order.userId, trace);
+const request = { userId: order.userId, actor: { actorId: order.userId } };
+if (order.point.startsWith('apply')) await mailboxes.apply(request, 'ada');
+else await mailboxes.regenerateAppPassword(request);
 throw new Error(`it never came to ${order.point}`);

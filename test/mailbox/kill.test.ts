@@ -3,15 +3,16 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
-import { type Sandbox, startSandbox } from '../../src/sandbox/kit.ts';
-import { type MailcowState, makeMailcow } from '../../src/sandbox/mailcow.ts';
-import type { MailFaultPoint } from '../../src/server/mailbox/publishing.ts';
+import type { MailcowSimulator } from '../../src/sandbox/mail/mailcow.ts';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { MailFaultPoint } from '../../src/server/mailbox/provisioner.ts';
 import { migrations } from '../../src/server/migrations.ts';
-import { type Database, openDatabase } from '../../src/server/platform/db/database.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
 import { migrate } from '../../src/server/platform/db/migrate.ts';
-import { makeVault } from '../../src/server/platform/secrets.ts';
+import { openDatabase } from '../../src/server/platform/db/open-database.ts';
+import { createVault } from '../../src/server/platform/secrets.ts';
 import type { Tables } from '../../src/server/tables.ts';
-import type { Person } from '../accounts/person.ts';
+import type { TestUser } from '../accounts/test-user.ts';
 import { forEachDatabase } from '../databases.ts';
 import type { KillOrder } from './kill.fixture.ts';
 import {
@@ -21,9 +22,9 @@ import {
   MAILBOX,
   type MailboxRecord,
   type MailService,
-  mailConfig,
   startMailService,
-} from './service.ts';
+} from './mail-service-fixture.ts';
+import { startMailcow } from './mailcow-fixture.ts';
 
 const APPLY_POINTS = ['apply.intent', 'apply.backend', 'apply.active'] as const;
 const REGENERATE_POINTS = [
@@ -39,7 +40,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     const masterKey = randomBytes(32);
     let databaseUrl: string;
     let database: Database<Tables>;
-    let mailcow: MailcowState;
+    let mailcow: MailcowSimulator;
     let sandbox: Sandbox;
     let service: MailService;
     before(async () => {
@@ -50,20 +51,13 @@ forEachDatabase((_name, _open, freshUrl) => {
     after(() => database.close());
 
     /** A mailcow and a service of its own for each test, on one database. */
-    const begin = async (username: string): Promise<Person> => {
-      mailcow = makeMailcow('mail.test');
-      sandbox = await startSandbox({ simulators: [mailcow.simulator] });
-      service = await startMailService(database, {
-        config: mailConfig({
-          mailBackend: 'mailcow',
-          mailMailcowUrl: sandbox.url('mailcow'),
-          mailMailcowKey: mailcow.readWriteKey,
-        }),
-        vault: makeVault(masterKey),
-      });
+    const begin = async (username: string): Promise<TestUser> => {
+      const fixture = await startMailcow();
+      ({ mailcow, sandbox } = fixture);
+      service = await startMailService(database, { config: fixture.config, vault: createVault(masterKey) });
       await database.kysely.deleteFrom('app_passwords').execute();
       await database.kysely.deleteFrom('mailboxes').execute();
-      return service.bound(username);
+      return service.personWithPhone(username);
     };
     const end = async () => {
       await service.close();
@@ -85,14 +79,14 @@ forEachDatabase((_name, _open, freshUrl) => {
       assert.equal(signal, 'SIGKILL');
     };
     const admits = (email: string, password: string) =>
-      PROTOCOLS.map((protocol) => mailcow.admits(email, password, protocol));
-    const assertWhole = async (person: Person) => {
+      PROTOCOLS.map((protocol) => mailcow.authenticates(email, password, protocol));
+    const assertWhole = async (person: TestUser) => {
       const record = await person.ok<AppPasswordRecord>('GET', APP_PASSWORD);
       assert.deepEqual([record.has_app_password, record.consistent], [true, true]);
       assert.deepEqual(admits(record.email, record.app_password), [true, true, true]);
       assert.equal(mailcow.appNames(record.email).length, 1);
       const row = await database.kysely.selectFrom('app_passwords').selectAll().executeTakeFirstOrThrow();
-      assert.equal(row.next_ref, null);
+      assert.equal(row.pending_ref, null);
       return record;
     };
 
@@ -103,7 +97,7 @@ forEachDatabase((_name, _open, freshUrl) => {
           await dieAt(point, person.id);
           if (healer === 'the reconciler') {
             service.clock.advance(60_000);
-            await service.mailbox.reconciler?.finishAll();
+            await service.mailbox.reconciler?.finishPendingMailboxes();
           } else await person.ok('POST', APPLY, { local_part: 'ada' });
           const own = await person.ok<MailboxRecord>('GET', MAILBOX);
           assert.deepEqual([own.has_mailbox, own.email], [true, 'ada@mail.test']);
@@ -125,8 +119,8 @@ forEachDatabase((_name, _open, freshUrl) => {
           if (healer === 'regenerating') await person.ok('POST', APP_PASSWORD);
           if (healer === 'the reconciler') {
             service.clock.advance(60_000);
-            await service.mailbox.reconciler?.finishAll();
-            await service.mailbox.reconciler?.sweep();
+            await service.mailbox.reconciler?.finishPendingMailboxes();
+            await service.mailbox.reconciler?.removeUnknownAppPasswords();
           }
           const record = await assertWhole(person);
           assert.notEqual(record.app_password, first.app_password);

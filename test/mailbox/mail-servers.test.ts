@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { before, it } from 'node:test';
-import { PASSWORD } from '../accounts/person.ts';
+import { PASSWORD } from '../accounts/test-user.ts';
 import { ALL_IN, ALL_REFUSED, imapClient, sendAndRead, tryLogins } from '../mail-clients.ts';
-import { forEachMailServer, type MailBench } from './backends.ts';
+import { forEachMailServer, type MailServerFixture } from './mail-backends-fixture.ts';
 import {
   APP_PASSWORD,
   APPLY,
@@ -10,18 +10,18 @@ import {
   MAILBOX,
   type MailboxRecord,
   type MailService,
-} from './service.ts';
+} from './mail-service-fixture.ts';
 
 forEachMailServer((name, open) => {
   let service: MailService;
-  let bench: MailBench;
+  let mailServer: MailServerFixture;
   before(async () => {
-    ({ service, bench } = await open());
+    ({ service, mailServer } = await open());
   });
 
   /** Somebody with a mailbox and an application password. */
   const equip = async (username: string) => {
-    const person = await service.bound(username);
+    const person = await service.personWithPhone(username);
     const { email, password } = await person.ok<{ email: string; password: string }>('POST', APPLY);
     const app = await person.ok<AppPasswordRecord>('POST', APP_PASSWORD);
     return { person, email, webmail: { user: email, pass: password }, app: { user: email, pass: app.app_password } };
@@ -29,38 +29,38 @@ forEachMailServer((name, open) => {
 
   it('opens over IMAP, POP3 and SMTP, and carries mail', async () => {
     const { app, webmail } = await equip('ada');
-    assert.deepEqual(await tryLogins(bench.door(), app), ALL_IN);
-    assert.deepEqual(await tryLogins(bench.door(), webmail), ALL_IN);
-    assert.deepEqual(await tryLogins(bench.door(), { ...app, pass: 'wrong' }), ALL_REFUSED);
-    const read = await sendAndRead(bench.door(), app, 'Tide tables', 'High water at noon.');
+    assert.deepEqual(await tryLogins(mailServer.endpoint(), app), ALL_IN);
+    assert.deepEqual(await tryLogins(mailServer.endpoint(), webmail), ALL_IN);
+    assert.deepEqual(await tryLogins(mailServer.endpoint(), { ...app, pass: 'wrong' }), ALL_REFUSED);
+    const read = await sendAndRead(mailServer.endpoint(), app, 'Tide tables', 'High water at noon.');
     assert.equal(read.imap, 'High water at noon.');
     assert.match(read.pop3, /High water at noon\./);
   });
 
   it('refuses the old password on all three after a new one, and ends its sessions', async () => {
     const { person, app, webmail } = await equip('bob');
-    const session = imapClient(bench.door(), app);
+    const session = imapClient(mailServer.endpoint(), app);
     await session.connect();
     const closed = new Promise((resolve) => session.on('close', () => resolve('closed')));
     const fresh = await person.ok<AppPasswordRecord>('POST', APP_PASSWORD);
     assert.equal(fresh.consistent, true);
     if (name === 'mailcow') await session.logout();
     assert.equal(await closed, 'closed');
-    assert.deepEqual(await tryLogins(bench.door(), app), ALL_REFUSED);
-    assert.deepEqual(await tryLogins(bench.door(), { ...app, pass: fresh.app_password }), ALL_IN);
-    assert.deepEqual(await tryLogins(bench.door(), webmail), ALL_IN);
+    assert.deepEqual(await tryLogins(mailServer.endpoint(), app), ALL_REFUSED);
+    assert.deepEqual(await tryLogins(mailServer.endpoint(), { ...app, pass: fresh.app_password }), ALL_IN);
+    assert.deepEqual(await tryLogins(mailServer.endpoint(), webmail), ALL_IN);
     const read = await person.ok<AppPasswordRecord>('GET', APP_PASSWORD);
     assert.deepEqual([read.app_password, read.consistent], [fresh.app_password, true]);
   });
 
   it('shows that the mail server lost the password, and a new one helps', async () => {
     const { person, email, app } = await equip('carol');
-    await bench.lose(email);
+    await mailServer.loseAppPassword(email);
     const lost = await person.ok<AppPasswordRecord>('GET', APP_PASSWORD);
     assert.deepEqual([lost.has_app_password, lost.consistent], [true, false]);
-    assert.deepEqual(await tryLogins(bench.door(), app), ALL_REFUSED);
+    assert.deepEqual(await tryLogins(mailServer.endpoint(), app), ALL_REFUSED);
     const fresh = await person.ok<AppPasswordRecord>('POST', APP_PASSWORD);
-    assert.deepEqual(await tryLogins(bench.door(), { ...app, pass: fresh.app_password }), ALL_IN);
+    assert.deepEqual(await tryLogins(mailServer.endpoint(), { ...app, pass: fresh.app_password }), ALL_IN);
     assert.equal((await person.ok<AppPasswordRecord>('GET', APP_PASSWORD)).consistent, true);
   });
 
@@ -68,11 +68,11 @@ forEachMailServer((name, open) => {
   if (name !== 'sandbox')
     it('says that the mail server is down and changes nothing', async () => {
       const { person, app } = await equip('dan');
-      const late = await service.bound('dora');
+      const late = await service.personWithPhone('dora');
       const rows = () =>
         service.database.kysely.selectFrom('app_passwords').selectAll().orderBy('mailbox_id').execute();
       const before = await rows();
-      await bench.goDown();
+      await mailServer.goDown();
       const started = Date.now();
       assert.match(await person.fails(200, 'GET', APP_PASSWORD), /could not be asked/);
       assert.ok(Date.now() - started < 5_000);
@@ -81,8 +81,8 @@ forEachMailServer((name, open) => {
       assert.equal((await late.ok<MailboxRecord>('GET', MAILBOX)).has_mailbox, false);
       assert.equal((await person.ok<MailboxRecord>('GET', MAILBOX)).has_mailbox, true);
       assert.deepEqual(await rows(), before);
-      await bench.comeBack();
-      assert.deepEqual(await tryLogins(bench.door(), app), ALL_IN);
+      await mailServer.comeBack();
+      assert.deepEqual(await tryLogins(mailServer.endpoint(), app), ALL_IN);
       assert.equal((await person.ok<AppPasswordRecord>('GET', APP_PASSWORD)).app_password, app.pass);
       assert.equal((await late.ok<{ email: string }>('POST', APPLY, { local_part: 'dora' })).email, 'dora@mail.test');
     });
@@ -91,27 +91,27 @@ forEachMailServer((name, open) => {
     const { person, app, webmail } = await equip('eve');
     const setStatus = async (status: number) => {
       await service.database.kysely.updateTable('accounts').set({ status }).where('id', '=', person.id).execute();
-      await service.mailbox.reconciler?.publishAll();
+      await service.mailbox.reconciler?.syncAccess();
     };
     await setStatus(2);
-    assert.deepEqual(await tryLogins(bench.door(), app), ALL_REFUSED);
-    assert.deepEqual(await tryLogins(bench.door(), webmail), ALL_REFUSED);
+    assert.deepEqual(await tryLogins(mailServer.endpoint(), app), ALL_REFUSED);
+    assert.deepEqual(await tryLogins(mailServer.endpoint(), webmail), ALL_REFUSED);
     await setStatus(1);
-    assert.deepEqual(await tryLogins(bench.door(), app), ALL_IN);
+    assert.deepEqual(await tryLogins(mailServer.endpoint(), app), ALL_IN);
   });
 
-  // mailcow keeps hashes of its own; that it is told of the account's is tested with its adapter.
+  // mailcow stores its own password hashes; its adapter's tests check that it receives the account's hash.
   if (name !== 'mailcow')
     it('opens a legacy mailbox with the password of the account', async () => {
-      const person = await service.bound('fay');
-      await service.mailbox.mailboxes.adopt(person.id, 'fay');
+      const person = await service.personWithPhone('fay');
+      await service.adoptLegacy(person, 'fay');
       const login = { user: 'fay@mail.test', pass: PASSWORD };
-      assert.deepEqual(await tryLogins(bench.door(), login), ALL_IN);
+      assert.deepEqual(await tryLogins(mailServer.endpoint(), login), ALL_IN);
       const app = await person.ok<AppPasswordRecord>('POST', APP_PASSWORD);
-      assert.deepEqual(await tryLogins(bench.door(), { ...login, pass: app.app_password }), ALL_IN);
+      assert.deepEqual(await tryLogins(mailServer.endpoint(), { ...login, pass: app.app_password }), ALL_IN);
       await person.ok('PUT', '/api/user/self', { password: 'another password', original_password: PASSWORD });
-      assert.deepEqual(await tryLogins(bench.door(), login), ALL_REFUSED);
-      assert.deepEqual(await tryLogins(bench.door(), { ...login, pass: 'another password' }), ALL_IN);
+      assert.deepEqual(await tryLogins(mailServer.endpoint(), login), ALL_REFUSED);
+      assert.deepEqual(await tryLogins(mailServer.endpoint(), { ...login, pass: 'another password' }), ALL_IN);
     });
 
   it('admits the protocols of the password and no other', async () => {
@@ -127,7 +127,7 @@ forEachMailServer((name, open) => {
     const limited = await person.ok<AppPasswordRecord>('POST', APP_PASSWORD);
     assert.deepEqual(limited.protocols, ['pop3']);
     const login = { user: email, pass: limited.app_password };
-    assert.deepEqual(await tryLogins(bench.door(), login), { ...ALL_REFUSED, pop3: 'in' });
+    assert.deepEqual(await tryLogins(mailServer.endpoint(), login), { ...ALL_REFUSED, pop3: 'in' });
     assert.equal((await person.ok<AppPasswordRecord>('GET', APP_PASSWORD)).consistent, true);
   });
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { handClock } from '../../src/server/platform/clock.ts';
-import type { Person } from '../accounts/person.ts';
+import { manualClock } from '../../src/server/platform/clock.ts';
+import type { TestUser } from '../accounts/test-user.ts';
 import { forEachDatabase } from '../databases.ts';
-import { openLedger } from '../ledger.ts';
-import { type RunningApp, runApp } from '../running-app.ts';
+import { openLedger } from '../ledger-fixture.ts';
+import { startTestService, type TestService } from '../test-service.ts';
 
 const DAY = 86_400_000;
 const START = Date.UTC(2026, 10, 20, 12);
@@ -15,14 +15,14 @@ interface Figures {
   readonly quota: number;
 }
 
-describe('the books as people see them', () => {
+describe('the ledger as people see it', () => {
   forEachDatabase((_name, _open, freshUrl) => {
-    const clock = handClock(START);
-    let service: RunningApp;
-    let user: Person;
+    const clock = manualClock(START);
+    let service: TestService;
+    let user: TestUser;
     before(async () => {
-      service = await runApp(await freshUrl(), {}, { clock });
-      user = await service.person('spender');
+      service = await startTestService(await freshUrl(), {}, { clock });
+      user = await service.signUp('spender');
       const ledger = openLedger(service.app.database, undefined, clock);
       await ledger.grant(user.id, 1_000, 'gift');
       await ledger.reserve('task_a', user.id, 100, 3);
@@ -72,8 +72,12 @@ describe('the books as people see them', () => {
       );
     });
 
-    it('filters and pages the ledger, and survives junk', async () => {
+    it('filters and pages the ledger, and survives invalid values', async () => {
       assert.equal((await entries('task_id=task_a')).total, 2);
+      const ofOther = await service.signUp('receiver');
+      await openLedger(service.app.database, undefined, clock).grant(ofOther.id, 7, 'gift of the receiver');
+      assert.equal((await entries(`user_id=${ofOther.id}`)).total, 1);
+      assert.equal((await entries('')).total, 8);
       assert.equal((await entries(`kind=refund&user_id=${user.id}`)).total, 1);
       assert.equal((await entries(`user_id=${user.id}&page=2&page_size=5`)).rows.length, 2);
       assert.equal((await entries('page=1000000000&page_size=1000000')).rows.length, 0);
@@ -112,12 +116,17 @@ describe('the books as people see them', () => {
       assert.deepEqual([never.rows, never.total.quota], [[], 0]);
       for (const junk of ['by=user', 'by=', 'by=day;drop', 'from=-1', 'to=x', 'token_id=-1', 'from=1e9'])
         await user.fails(400, 'GET', `/api/usage?${junk}`);
-      const other = await service.person('nobody');
+      const other = await service.signUp('nobody');
       assert.deepEqual((await other.ok<{ rows: Figures[] }>('GET', '/api/usage')).rows, []);
     });
 
-    it('proves the books to the first administrator', async () => {
-      assert.deepEqual(await service.root.ok('GET', '/api/admin/ledger/check'), { ok: true, errors: [] });
+    it('audits the ledger for the first administrator', async () => {
+      const audit = await service.root.ok<{ ok: boolean; errors: []; checked_at: number }>(
+        'GET',
+        '/api/admin/ledger/check',
+      );
+      assert.deepEqual([audit.ok, audit.errors], [true, []]);
+      assert.ok(audit.checked_at >= START / 1000, String(audit.checked_at));
       await user.fails(403, 'GET', '/api/admin/ledger/check');
     });
 
@@ -130,6 +139,29 @@ describe('the books as people see them', () => {
       const none = await service.root.ok<{ rows: Figures[] }>('GET', `/api/admin/usage?user_id=${service.root.id}`);
       assert.deepEqual(none.rows, []);
       await user.fails(403, 'GET', '/api/admin/usage');
+    });
+
+    it('shows thirty days unless told, and a year at most', async () => {
+      const keeper = await service.signUp('keeper');
+      const today = Date.UTC(2026, 10, 21);
+      for (const daysAgo of [0, 29, 30, 365, 366]) {
+        const then = openLedger(service.app.database, undefined, manualClock(today - daysAgo * DAY));
+        if (daysAgo === 0) await then.grant(keeper.id, 1_000, 'gift of the keeper');
+        await then.reserve(`task_${daysAgo}_ago`, keeper.id, 5);
+        await then.settle(`task_${daysAgo}_ago`, 5);
+      }
+      const daysOf = async (query: string) => {
+        const { rows } = await keeper.ok<{ rows: Figures[] }>('GET', `/api/usage?by=day${query}`);
+        return rows.map(({ day }) => (today - Date.parse(day ?? '')) / DAY);
+      };
+      assert.deepEqual(await daysOf(''), [0, 29]);
+      assert.deepEqual(await daysOf(`&from=${(today - 30 * DAY) / 1000 + 86_399}`), [0, 29, 30]);
+      assert.deepEqual(await daysOf('&from=0'), [0, 29, 30, 365]);
+      assert.deepEqual(await daysOf(`&from=0&to=${today / 1000 - 1}`), [29, 30, 365, 366]);
+      assert.deepEqual(await daysOf('&model=film'), [0, 29]);
+      assert.deepEqual(await daysOf('&model=song'), []);
+      const all = await service.root.ok<{ total: Figures }>('GET', `/api/admin/usage?user_id=${keeper.id}`);
+      assert.equal(all.total.quota, 10);
     });
   });
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import type { Person } from '../accounts/person.ts';
+import type { TestUser } from '../accounts/test-user.ts';
 import { forEachDatabase } from '../databases.ts';
-import { type RunningApp, runApp } from '../running-app.ts';
+import { startTestService, type TestService } from '../test-service.ts';
 
 interface Application {
   readonly id: number;
@@ -20,20 +20,20 @@ interface Told {
 }
 
 forEachDatabase((_name, _open, freshUrl) => {
-  let service: RunningApp;
-  let root: Person;
+  let service: TestService;
+  let root: TestUser;
   let count = 0;
   before(async () => {
-    service = await runApp(await freshUrl());
+    service = await startTestService(await freshUrl());
     root = service.root;
   });
   after(() => service.stop());
 
-  const fresh = () => service.person(`applicant-${count++}`);
-  const apply = async (person: Person, feature = 'longer videos') =>
+  const fresh = () => service.signUp(`applicant-${count++}`);
+  const apply = async (person: TestUser, feature = 'longer videos') =>
     (await person.ok<{ id: number }>('POST', '/api/beta-applications', { feature, reason: 'Films.' })).id;
-  const own = (person: Person) => person.ok<Application[]>('GET', '/api/beta-applications');
-  const results = async (person: Person) =>
+  const own = (person: TestUser) => person.ok<Application[]>('GET', '/api/beta-applications');
+  const results = async (person: TestUser) =>
     (await person.ok<Told[]>('GET', '/api/notifications/')).filter(({ type }) => type === 'beta_result');
   const pending = () => root.ok<number>('GET', '/api/notifications/pending-count');
 
@@ -88,7 +88,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await apply(person, 'mail');
   });
 
-  it('refuses junk, and others', async () => {
+  it('refuses invalid input, and other accounts', async () => {
     const person = await fresh();
     const id = await apply(person);
     for (const body of [

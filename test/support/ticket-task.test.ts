@@ -6,22 +6,26 @@ import { startVideoService, type VideoService } from '../flows/video-service.ts'
 forEachDatabase((_name, _open, freshUrl) => {
   let service: VideoService;
   before(async () => {
-    service = await startVideoService(await freshUrl(), {}, [{ name: 'kling', letter: 'A', model: 'kling-v1-6' }]);
+    service = await startVideoService(await freshUrl(), {}, [{ name: 'kling', model: 'kling-v1-6' }]);
   });
   after(() => service.stop());
 
   it('a ticket names a video of its owner, and no other', async () => {
-    const wish = { model: 'kling-v1-6', prompt: 'a cat' };
-    const own = await service.operator.call<{ task_id: string }>('POST', '/api/videos', wish);
+    const request = { model: 'kling-v1-6', prompt: 'a cat' };
+    const own = await service.operator.requestData<{ task_id: string }>('POST', '/api/videos', request);
     const ask = (task_id: string) =>
-      service.operator.ask<{ id: number }>('POST', '/api/tickets', { title: 'Too dark', content: 'See it.', task_id });
+      service.operator.request<{ id: number }>('POST', '/api/tickets', {
+        title: 'Too dark',
+        content: 'See it.',
+        task_id,
+      });
     const made = await ask(own.task_id);
     const { id } = made.data;
     const read = () =>
-      service.operator.call<{ task_id: string; replies: { task_id: string }[] }>('GET', `/api/tickets/${id}`);
+      service.operator.requestData<{ task_id: string; replies: { task_id: string }[] }>('GET', `/api/tickets/${id}`);
     assert.equal((await read()).task_id, own.task_id);
     const more = { content: 'And this.', task_id: own.task_id };
-    await service.operator.call('POST', `/api/tickets/${id}/replies`, more);
+    await service.operator.requestData('POST', `/api/tickets/${id}/replies`, more);
     assert.equal((await read()).replies[0]?.task_id, own.task_id);
 
     await service.app.database.transaction((trx) =>
@@ -30,10 +34,10 @@ forEachDatabase((_name, _open, freshUrl) => {
     for (const foreign of [own.task_id, 'task_none', "' or 1=1 --"]) {
       assert.equal((await ask(foreign)).success, false, foreign);
       const reply = { ...more, task_id: foreign };
-      assert.equal((await service.operator.ask('POST', `/api/tickets/${id}/replies`, reply)).success, false);
+      assert.equal((await service.operator.request('POST', `/api/tickets/${id}/replies`, reply)).success, false);
     }
     assert.deepEqual(
-      [(await service.operator.ask('GET', '/api/tickets')).total, (await read()).replies.length],
+      [(await service.operator.request('GET', '/api/tickets')).total, (await read()).replies.length],
       [1, 1],
     );
   });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import type { Person } from '../accounts/person.ts';
+import type { TestUser } from '../accounts/test-user.ts';
 import { forEachDatabase } from '../databases.ts';
-import { type RunningApp, runApp } from '../running-app.ts';
+import { startTestService, type TestService } from '../test-service.ts';
 
 interface Reply {
   readonly id: number;
@@ -29,21 +29,21 @@ interface Told {
 }
 
 forEachDatabase((_name, _open, freshUrl) => {
-  let service: RunningApp;
-  let root: Person;
+  let service: TestService;
+  let root: TestUser;
   let count = 0;
   before(async () => {
-    service = await runApp(await freshUrl());
+    service = await startTestService(await freshUrl());
     root = service.root;
   });
   after(() => service.stop());
 
-  const fresh = () => service.person(`asker-${count++}`);
-  const ask = async (person: Person, more: object = {}): Promise<number> =>
+  const fresh = () => service.signUp(`asker-${count++}`);
+  const ask = async (person: TestUser, more: object = {}): Promise<number> =>
     (await person.ok<{ id: number }>('POST', '/api/tickets', { title: 'Stuck', content: 'It hangs.', ...more })).id;
-  const read = (person: Person, id: number) => person.ok<Ticket>('GET', `/api/tickets/${id}`);
+  const read = (person: TestUser, id: number) => person.ok<Ticket>('GET', `/api/tickets/${id}`);
   const review = (id: number) => root.ok<Ticket>('GET', `/api/admin/tickets/${id}`);
-  const told = (person: Person, type: string) =>
+  const told = (person: TestUser, type: string) =>
     person
       .ok<Told[]>('GET', '/api/notifications/?page_size=50')
       .then((rows) => rows.filter((row) => row.type === type));
@@ -51,7 +51,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   const answer = (id: number, body: object) =>
     root.ok<{ id: number }>('POST', `/api/admin/tickets/${id}/replies`, { content: 'Look here.', ...body });
 
-  it('goes from a question over answers to its end, and tells the right people', async () => {
+  it('goes from open to closed, and notifies those concerned', async () => {
     const person = await fresh();
     const before = await pending();
     const id = await ask(person, { category: 'video' });
@@ -121,13 +121,13 @@ forEachDatabase((_name, _open, freshUrl) => {
   });
 
   it('is not there for others', async () => {
-    const [person, stranger] = [await fresh(), await fresh()];
+    const [person, other] = [await fresh(), await fresh()];
     const id = await ask(person);
-    const missing = await stranger.fails(200, 'GET', '/api/tickets/999999999');
-    assert.equal(await stranger.fails(200, 'GET', `/api/tickets/${id}`), missing);
-    assert.equal(await stranger.fails(200, 'POST', `/api/tickets/${id}/close`), missing);
-    assert.equal(await stranger.fails(200, 'POST', `/api/tickets/${id}/replies`, { content: 'x' }), missing);
-    assert.equal((await stranger.send('GET', '/api/tickets')).body.total, 0);
+    const missing = await other.fails(200, 'GET', '/api/tickets/999999999');
+    assert.equal(await other.fails(200, 'GET', `/api/tickets/${id}`), missing);
+    assert.equal(await other.fails(200, 'POST', `/api/tickets/${id}/close`), missing);
+    assert.equal(await other.fails(200, 'POST', `/api/tickets/${id}/replies`, { content: 'x' }), missing);
+    assert.equal((await other.send('GET', '/api/tickets')).body.total, 0);
     for (const [method, path, body] of [
       ['GET', '', undefined],
       ['GET', `/${id}`, undefined],
@@ -215,7 +215,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal((await told(person, 'ticket_reply')).length, 10);
   });
 
-  it('loses no reply, closes once and tells each status once when all comes together', async () => {
+  it('loses no reply, closes once and notifies of each status once under concurrent changes', async () => {
     const person = await fresh();
     const id = await ask(person);
     await Promise.all([

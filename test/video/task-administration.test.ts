@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type Sandbox, startSandbox } from '../../src/sandbox/kit.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { vidu } from '../../src/sandbox/vendors/vidu.ts';
-import { checkBooks } from '../../src/server/quota/books-store.ts';
-import type { Person } from '../accounts/person.ts';
+import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
+import type { TestUser } from '../accounts/test-user.ts';
 import { forEachDatabase } from '../databases.ts';
-import { type RunningApp, runApp } from '../running-app.ts';
+import { startTestService, type TestService } from '../test-service.ts';
 
 interface AdminTask {
   readonly task_id: string;
@@ -21,15 +21,15 @@ interface AdminTask {
 describe('administration of tasks', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let sandbox: Sandbox;
-    let service: RunningApp;
-    let user: Person;
+    let service: TestService;
+    let user: TestUser;
     let key: string;
     const channels: number[] = [];
 
     before(async () => {
       sandbox = await startSandbox({ simulators: [vidu] });
-      service = await runApp(await freshUrl());
-      user = await service.person('maker');
+      service = await startTestService(await freshUrl());
+      user = await service.signUp('maker');
       await service.root.ok('PUT', `/api/admin/users/${user.id}`, { quota_delta: 100_000_000 });
       key = (await user.ok<{ key: string }>('POST', '/api/tokens', { name: 'mine' })).key;
       for (const priority of [9, 5]) {
@@ -95,7 +95,7 @@ describe('administration of tasks', () => {
       await service.root.ok('GET', `/api/admin/channels/${channels[1]}`);
     });
 
-    it('filters, pages, and survives junk', async () => {
+    it('filters, pages, and survives invalid values', async () => {
       for (let i = 0; i < 3; i++) await submit(`number ${i}`);
       const now = Math.floor(Date.now() / 1000);
       assert.equal((await list('page_size=2')).rows.length, 2);
@@ -154,7 +154,7 @@ describe('administration of tasks', () => {
         task.money.reduce((sum, { amount }) => sum + amount, 0),
         0,
       );
-      assert.deepEqual(await checkBooks(service.app.database), []);
+      assert.deepEqual(await auditLedger(service.app.database), []);
     });
   });
 });

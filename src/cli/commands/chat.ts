@@ -2,11 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { text as readAll } from 'node:stream/consumers';
-import { type Command, InvalidArgumentError } from 'commander';
-import { type ChatAnswer, type ChatMessage, ReelgateError } from '../../sdk/index.ts';
-import { UsageError } from '../failures.ts';
-import type { RunCommand } from '../run.ts';
-import type { Session } from '../session.ts';
+import type { Command } from 'commander';
+import { defined } from '../../contract/defined.ts';
+import { type ChatMessage, type ChatResult, ReelgateError } from '../../sdk/index.ts';
+import { collectValues, parsePositiveInteger } from '../arguments.ts';
+import type { CommandContext } from '../command-context.ts';
+import { UsageError } from '../errors.ts';
+import type { RunCommand } from '../run-command.ts';
 
 interface ChatOptions {
   readonly model: string;
@@ -20,12 +22,12 @@ interface ChatOptions {
 export function addChatCommand(program: Command, run: RunCommand): void {
   program
     .command('chat')
-    .argument('[question]', 'what to ask; "-" or left out: from standard input, or a conversation on a terminal')
+    .argument('[question]', 'what to ask; "-" or none: from standard input, or a conversation on a terminal')
     .requiredOption('-m, --model <id>', 'the model; see "reelgate models"')
     .option('-s, --system <text>', 'instructions for the model')
-    .option('-i, --image <file or URL>', 'a picture to look at; repeatable', collect, [])
-    .option('--max-tokens <n>', 'longest answer', wholeNumber)
-    .option('--no-stream', 'wait for the whole answer')
+    .option('-i, --image <file or URL>', 'an image for the model; repeatable', collectValues, [])
+    .option('--max-tokens <n>', 'longest response', parsePositiveInteger)
+    .option('--no-stream', 'wait for the complete response')
     .description('Ask a language model')
     .addHelpText(
       'after',
@@ -36,100 +38,98 @@ Examples:
   $ reelgate chat "What is on it?" --model gpt-5-mini --image photo.jpg`,
     )
     .action((question: string | undefined, options: ChatOptions, command: Command) =>
-      run(command, async (session) => {
-        const isPerson = process.stdin.isTTY === true && session.output.isWatched;
-        if (question === undefined && isPerson) return converse(session, options);
+      run(command, async (context) => {
+        const isConversation = process.stdin.isTTY === true && context.output.isInteractive;
+        if (question === undefined && isConversation) return converse(context, options);
         const text = question === undefined || question === '-' ? await readAll(process.stdin) : question;
-        if (text.trim() === '') throw new UsageError('There is no question. Give one, or write it to standard input.');
-        await answer(session, options, [...opening(options), await toMessage(text, options.image)]);
+        if (text.trim() === '') throw new UsageError('There is no question. Give one, or pipe it in.');
+        await askModel(context, options, [...systemMessages(options), await toMessage(text, options.image)]);
       }),
     );
 }
 
-const collect = (value: string, list: readonly string[]): readonly string[] => [...list, value];
-const wholeNumber = (text: string): number => {
-  if (!/^[1-9]\d{0,7}$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
-  return Number(text);
-};
-
-const opening = ({ system }: ChatOptions): readonly ChatMessage[] =>
+const systemMessages = ({ system }: ChatOptions): readonly ChatMessage[] =>
   system === undefined ? [] : [{ role: 'system', content: system }];
 
-/** Question by question, the model remembering what was said, until Ctrl-D. */
-async function converse(session: Session, options: ChatOptions): Promise<void> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  session.output.say(`Talking to ${options.model}. Ctrl-D ends it.`);
-  const said: ChatMessage[] = [...opening(options)];
+/** A conversation on the terminal, until Ctrl-D: each question is sent with all messages before it. */
+async function converse(context: CommandContext, options: ChatOptions): Promise<void> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  context.output.info(`Chatting with ${options.model}. Ctrl-D ends it.`);
+  const messages: ChatMessage[] = [...systemMessages(options)];
   let { image } = options;
   try {
     for (;;) {
-      const ended = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
-      const question = await Promise.race([lines.question('> '), ended]);
+      const ended = new Promise<undefined>((resolve) => terminal.once('close', () => resolve(undefined)));
+      const question = await Promise.race([terminal.question('> '), ended]);
       if (question === undefined) return;
       if (question.trim() === '') continue;
-      said.push(await toMessage(question, image));
+      messages.push(await toMessage(question, image));
       image = [];
       try {
-        const { content } = await answer(session, options, said);
-        said.push({ role: 'assistant', content });
+        const { content } = await askModel(context, options, messages);
+        messages.push({ role: 'assistant', content });
       } catch (error) {
-        // What was said so far is not lost by one question that fails.
+        // One failed question does not end the conversation.
         if (!(error instanceof ReelgateError)) throw error;
-        said.pop();
-        session.output.ask(`Error: ${error.message}`);
+        messages.pop();
+        context.output.notice(`Error: ${error.message}`);
       }
     }
   } finally {
-    lines.close();
+    terminal.close();
   }
 }
 
-async function answer(session: Session, options: ChatOptions, messages: readonly ChatMessage[]): Promise<ChatAnswer> {
-  const { reelgate, output, interrupted: signal } = session;
+async function askModel(
+  context: CommandContext,
+  options: ChatOptions,
+  messages: readonly ChatMessage[],
+): Promise<ChatResult> {
+  const { reelgate, output, interruptSignal: signal } = context;
   const { model, maxTokens, stream } = options;
-  const request = { model, messages, ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }) };
+  const request = { ...defined({ max_tokens: maxTokens }), model, messages };
   if (!stream) {
-    const whole = await reelgate.chat.complete(request, { signal });
-    output.result(toDocument(model, whole), whole.content);
-    tellUse(session, whole);
-    return whole;
+    const result = await reelgate.chat.complete(request, { signal });
+    output.result(toDocument(model, result), result.content);
+    printUsage(context, result);
+    return result;
   }
-  const pieces = reelgate.chat.stream(request, { signal });
+  const chunks = reelgate.chat.stream(request, { signal });
   try {
     for (;;) {
-      const { done, value } = await pieces.next();
+      const { done, value } = await chunks.next();
       if (done) {
-        output.endPieces(toDocument(model, value));
-        tellUse(session, value);
+        output.endChunks(toDocument(model, value));
+        printUsage(context, value);
         return value;
       }
-      output.piece(value);
+      output.writeChunk(value);
     }
   } catch (error) {
-    output.endPieces();
+    output.endChunks();
     throw error;
   }
 }
 
-const toDocument = (model: string, { content, finishReason, usage }: ChatAnswer) => ({
+const toDocument = (model: string, { content, finishReason, usage }: ChatResult) => ({
   model,
   content,
   finish_reason: finishReason,
   usage: usage ?? null,
 });
 
-function tellUse({ output }: Session, { usage, finishReason }: ChatAnswer): void {
-  if (finishReason === 'length') output.say('The answer was cut at its longest length.');
-  if (output.isWatched && usage !== undefined)
-    output.say(`${usage.prompt_tokens} tokens asked, ${usage.completion_tokens} answered`);
+function printUsage({ output }: CommandContext, { usage, finishReason }: ChatResult): void {
+  if (finishReason === 'length') output.info('The response was cut off at the maximum length.');
+  if (output.isInteractive && usage !== undefined)
+    output.info(`${usage.prompt_tokens} input tokens, ${usage.completion_tokens} output tokens`);
 }
 
 async function toMessage(text: string, images: readonly string[]): Promise<ChatMessage> {
   if (images.length === 0) return { role: 'user', content: text };
-  const pictures = await Promise.all(images.map(toAddress));
+  const urls = await Promise.all(images.map(toImageUrl));
   return {
     role: 'user',
-    content: [{ type: 'text', text }, ...pictures.map((url) => ({ type: 'image_url', image_url: { url } }))],
+    content: [{ type: 'text', text }, ...urls.map((url) => ({ type: 'image_url', image_url: { url } }))],
   };
 }
 
@@ -141,10 +141,10 @@ const TYPES: Readonly<Record<string, string>> = {
   '.gif': 'image/gif',
 };
 
-/** An address goes as it is, a file as a data URL. */
-async function toAddress(image: string): Promise<string> {
+/** A URL is passed on unchanged, a file becomes a data URL. */
+async function toImageUrl(image: string): Promise<string> {
   if (/^(https?|data):/i.test(image)) return image;
   const type = TYPES[extname(image).toLowerCase()];
-  if (type === undefined) throw new UsageError(`${image} is no picture a model can look at: PNG, JPEG, WebP or GIF.`);
+  if (type === undefined) throw new UsageError(`${image} is no image a model can read: PNG, JPEG, WebP or GIF.`);
   return `data:${type};base64,${(await readFile(image)).toString('base64')}`;
 }

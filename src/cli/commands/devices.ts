@@ -1,17 +1,13 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import type { RunCommand } from '../run.ts';
-import { toAge, toTable } from '../text.ts';
-
-export const rowId = (text: string): number => {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('Give a number from the list.');
-  return Number(text);
-};
+import type { Command } from 'commander';
+import { parseRowId } from '../arguments.ts';
+import { formatRelativeTime, formatTable } from '../format.ts';
+import type { RunCommand } from '../run-command.ts';
 
 /** `reelgate devices …` */
 export function addDeviceCommands(program: Command, run: RunCommand): void {
   const devices = program
     .command('devices')
-    .description('Where the account is signed in; end a sign-in')
+    .description('Device sign-ins of the account; end one')
     .addHelpText('after', '\nExamples:\n  $ reelgate devices\n  $ reelgate devices end 12');
 
   devices
@@ -24,14 +20,14 @@ export function addDeviceCommands(program: Command, run: RunCommand): void {
           rows,
           rows.length === 0
             ? 'No device is signed in.'
-            : toTable(
+            : formatTable(
                 ['ID', 'NAME', 'APP', 'SIGNED IN', 'LAST USED', 'FROM', ''],
                 rows.map((row) => [
                   String(row.id),
                   row.name === '' ? '(no name)' : row.name,
                   row.client,
-                  toAge(row.created_time),
-                  toAge(row.last_used_time),
+                  formatRelativeTime(row.created_time),
+                  formatRelativeTime(row.last_used_time),
                   row.last_used_address === '' ? row.address : row.last_used_address,
                   row.current ? 'this one' : '',
                 ]),
@@ -42,8 +38,8 @@ export function addDeviceCommands(program: Command, run: RunCommand): void {
 
   devices
     .command('end')
-    .argument('<id>', 'an id from the list', rowId)
-    .description('End a sign-in; its tokens stop at once')
+    .argument('<id>', 'an id from the list', parseRowId)
+    .description('End a sign-in; its tokens are revoked at once')
     .action((id: number, _options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
         await reelgate.account.endDevice(id);

@@ -4,11 +4,11 @@ import { renderUnicodeCompact } from 'uqr';
 import { getStatus } from '../../contract/service.ts';
 import { type DeviceCode, type DeviceTokens, ReelgateError } from '../../sdk/index.ts';
 import { hasBrowser, openBrowser } from '../browser.ts';
-import type { SignIn } from '../credentials.ts';
-import { UsageError } from '../failures.ts';
-import type { RunCommand } from '../run.ts';
-import { machineName, type Session } from '../session.ts';
-import { toSpan } from '../text.ts';
+import { type CommandContext, machineName } from '../command-context.ts';
+import type { StoredCredentials } from '../credential-store.ts';
+import { UsageError } from '../errors.ts';
+import { formatDuration } from '../format.ts';
+import type { RunCommand } from '../run-command.ts';
 
 interface LoginOptions {
   readonly browser: boolean;
@@ -26,8 +26,8 @@ export function addLoginCommand(program: Command, run: RunCommand): void {
     .option('--no-browser', 'do not open a browser')
     .option('--no-qr', 'do not draw the QR code')
     .option('--name <name>', 'how this machine is shown to you when you confirm', machineName())
-    .option('--renew', 'get a new code by itself whenever one expires')
-    .option('--force', 'sign in where nobody seems to watch, such as CI')
+    .option('--renew', 'get a new code automatically whenever one expires')
+    .option('--force', 'sign in without a terminal, or in CI')
     .addHelpText(
       'after',
       `
@@ -38,83 +38,88 @@ Examples:
 In CI make a key in the console and set REELGATE_URL and REELGATE_API_KEY instead.`,
     )
     .action((options: LoginOptions, command: Command) =>
-      run(command, async (session) => {
-        refuseUnwatched(session, options);
-        const signIn = await signInWithCode(session, options);
-        await keep(session, signIn);
+      run(command, async (context) => {
+        requireInteractive(context, options);
+        const signIn = await signInWithCode(context, options);
+        await storeCredentials(context, signIn);
       }),
     );
 }
 
-function refuseUnwatched({ output }: Session, { force }: LoginOptions): void {
-  const isWatched = output.isWatched && !process.env.CI;
+function requireInteractive({ output }: CommandContext, { force }: LoginOptions): void {
+  const isWatched = output.isInteractive && !process.env.CI;
   if (isWatched || force === true) return;
   const place = process.env.CI
     ? 'This looks like CI (the variable CI is set)'
     : 'There is no terminal to show the code on';
   throw new UsageError(
-    `${place}, so nobody would confirm the sign-in. ` +
+    `${place}, so nobody could confirm the sign-in. ` +
       'Make a key in the console under Tokens and set REELGATE_URL and REELGATE_API_KEY; no sign-in is needed then. ' +
-      'If somebody does read this output, add --force.',
+      'If somebody does see this output, add --force.',
   );
 }
 
-async function signInWithCode(session: Session, options: LoginOptions): Promise<SignIn> {
-  const { reelgate, credentials, output, baseUrl, interrupted: signal } = session;
+async function signInWithCode(context: CommandContext, options: LoginOptions): Promise<StoredCredentials> {
+  const { reelgate, credentialStore, output, baseUrl, interruptSignal: signal } = context;
   const { data: status } = await reelgate.transport.call(getStatus, {}, { signal });
-  const id = await credentials.exclusively(() => credentials.deviceId());
+  const id = await credentialStore.runExclusive(() => credentialStore.deviceId());
   for (;;) {
     const code = await reelgate.deviceAuth.start({ name: options.name ?? machineName(), id }, { signal });
-    await show(session, code, options);
+    await showCode(context, code, options);
     try {
       const tokens = await reelgate.deviceAuth.poll(code, {
         signal,
-        onTrouble: (error, waitMs) =>
-          output.live(`${error.message} Trying again in ${toSpan(Math.round(waitMs / 1000))} …`, error.message),
+        onPollError: (error, waitMs) =>
+          output.status(
+            `${error.message} Trying again in ${formatDuration(Math.round(waitMs / 1000))} …`,
+            error.message,
+          ),
       });
-      output.clear();
-      return toSignIn(tokens, baseUrl, status.api_user_header);
+      output.clearStatus();
+      return toStoredCredentials(tokens, baseUrl, status.api_user_header);
     } catch (error) {
-      output.clear();
-      if (signal.aborted) output.ask('Cancelled. The code above lets nobody in any more.');
-      if (!(error instanceof ReelgateError && error.code === 'expired_token')) throw explain(error);
-      if (options.renew !== true && !(await askForNewCode(session))) throw error;
+      output.clearStatus();
+      if (signal.aborted) output.notice('Cancelled. The code above is no longer valid.');
+      if (!(error instanceof ReelgateError && error.code === 'expired_token')) throw explainDenial(error);
+      if (options.renew !== true && !(await askForNewCode(context))) throw error;
     }
   }
 }
 
-async function show({ output }: Session, code: DeviceCode, { browser, qr }: LoginOptions): Promise<void> {
+async function showCode({ output }: CommandContext, code: DeviceCode, { browser, qr }: LoginOptions): Promise<void> {
   const link = code.verification_uri_complete;
-  output.ask('');
-  output.ask(`  Open   ${code.verification_uri}`);
-  output.ask(`  Code   ${code.user_code}`);
-  output.ask('');
-  if (qr && output.isWatched) output.ask(`${renderUnicodeCompact(link, { border: 2 }).replace(/^/gm, '  ')}\n`);
-  output.ask(`Confirm there within ${toSpan(code.expires_in)}, and only if it shows this code. Ctrl-C cancels.`);
-  if (browser && output.isWatched && hasBrowser()) {
-    output.ask('A browser opens; if it does not, use the link.');
+  output.notice('');
+  output.notice(`  Open   ${code.verification_uri}`);
+  output.notice(`  Code   ${code.user_code}`);
+  output.notice('');
+  if (qr && output.isInteractive) output.notice(`${renderUnicodeCompact(link, { border: 2 }).replace(/^/gm, '  ')}\n`);
+  output.notice(
+    `Confirm there within ${formatDuration(code.expires_in)}, and only if it shows this code. Ctrl-C cancels.`,
+  );
+  if (browser && output.isInteractive && hasBrowser()) {
+    output.notice('A browser opens; if it does not, use the link.');
     await openBrowser(link);
   }
-  output.live('Waiting for you to confirm …', '');
+  output.status('Waiting for you to confirm …', '');
 }
 
-/** One key for another try, where there is somebody to press it. */
-async function askForNewCode({ output, interrupted: signal }: Session): Promise<boolean> {
-  if (process.stdin.isTTY !== true || !output.isWatched) return false;
-  // Not `terminal`: the key Ctrl-C stays a signal then.
-  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
+/** Offers a new code on a terminal. */
+async function askForNewCode({ output, interruptSignal: signal }: CommandContext): Promise<boolean> {
+  if (process.stdin.isTTY !== true || !output.isInteractive) return false;
+  // `terminal: false`, so that Ctrl-C still raises SIGINT.
+  const prompt = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
   try {
-    await lines.question('The code has expired. Press Enter for a new one, Ctrl-C to stop. ', { signal });
+    await prompt.question('The code has expired. Press Enter for a new one, Ctrl-C to stop. ', { signal });
     return true;
   } catch (error) {
     throw signal.aborted ? signal.reason : error;
   } finally {
-    lines.close();
+    prompt.close();
   }
 }
 
-/** The service's words are for every client; here it is known what was going on. */
-function explain(error: unknown): unknown {
+/** Replaces the service's general message by one that fits this command. */
+function explainDenial(error: unknown): unknown {
   if (!(error instanceof ReelgateError) || error.code !== 'access_denied') return error;
   return new ReelgateError('The sign-in was denied in the browser. Nobody was signed in.', {
     code: error.code,
@@ -122,7 +127,7 @@ function explain(error: unknown): unknown {
   });
 }
 
-function toSignIn(tokens: DeviceTokens, baseUrl: string, userHeader: string): SignIn {
+function toStoredCredentials(tokens: DeviceTokens, baseUrl: string, userHeader: string): StoredCredentials {
   return {
     baseUrl,
     userId: tokens.user_id,
@@ -136,28 +141,31 @@ function toSignIn(tokens: DeviceTokens, baseUrl: string, userHeader: string): Si
   };
 }
 
-/** Stores it, ends the one it replaces and says what there is now. */
-async function keep({ reelgate, credentials, output, baseUrl }: Session, signIn: SignIn): Promise<void> {
-  const { place, old } = await credentials.exclusively(async () => {
-    const old = await credentials.read(baseUrl).catch(() => undefined);
-    return { place: await credentials.write(signIn, 'best'), old };
+/** Stores the sign-in, ends the one it replaces, and prints where the tokens are. */
+async function storeCredentials(
+  { reelgate, credentialStore, output, baseUrl }: CommandContext,
+  signIn: StoredCredentials,
+): Promise<void> {
+  const { place, old } = await credentialStore.runExclusive(async () => {
+    const old = await credentialStore.read(baseUrl).catch(() => undefined);
+    return { place: await credentialStore.write(signIn, 'best'), old };
   });
-  // The same account's was replaced by the service; another account's would live on unseen.
+  // The service replaces an older sign-in of the same account; one of another account would stay valid unnoticed.
   if (old !== undefined && old.userId !== signIn.userId)
     await reelgate.deviceAuth.logout(old.accessToken).catch(() => {
-      output.say(`The sign-in of ${old.username} could not be ended; end it in the console under Devices.`);
+      output.info(`The sign-in of ${old.username} could not be ended; end it in the console under Devices.`);
     });
   const { userId, username, displayName } = signIn;
-  output.say(`The tokens are in ${place}.`);
-  output.say(`End this sign-in with "reelgate logout", or from anywhere at ${baseUrl}/account/devices.`);
+  output.info(`The tokens are in ${place}.`);
+  output.info(`End this sign-in with "reelgate logout", or from anywhere at ${baseUrl}/account/devices.`);
   if (process.env.REELGATE_API_KEY)
-    output.say('REELGATE_API_KEY is set and goes on being used for videos and models; unset it to use this sign-in.');
+    output.info('REELGATE_API_KEY is set and is still used for videos and models; unset it to use this sign-in.');
   output.result(
     { signed_in: true, url: baseUrl, user_id: userId, username, display_name: displayName, tokens_in: place },
-    `Signed in to ${baseUrl} as ${nameOf(displayName, username)}.`,
+    `Signed in to ${baseUrl} as ${formatAccountName(displayName, username)}.`,
   );
 }
 
-/** `Ada (ada)`, or the user name alone where there is no other. */
-export const nameOf = (displayName: string, username: string): string =>
+/** `Ada (ada)`, or the user name alone when there is no display name. */
+export const formatAccountName = (displayName: string, username: string): string =>
   displayName === '' || displayName === username ? username : `${displayName} (${username})`;

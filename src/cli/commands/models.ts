@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { listModels } from '../../contract/video.ts';
-import type { RunCommand } from '../run.ts';
-import { toTable } from '../text.ts';
+import { formatTable } from '../format.ts';
+import type { RunCommand } from '../run-command.ts';
 
 /** `reelgate models` */
 export function addModelsCommand(program: Command, run: RunCommand): void {
@@ -15,7 +15,7 @@ export function addModelsCommand(program: Command, run: RunCommand): void {
           data,
           data.length === 0
             ? 'No models. An administrator adds them in the console.'
-            : toTable(
+            : formatTable(
                 ['MODEL', 'OWNER'],
                 data.map(({ id, owned_by }) => [id, owned_by]),
               ),

@@ -1,11 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { NotificationInfo } from '../../sdk/index.ts';
+import { parseRowId } from '../arguments.ts';
+import type { CommandContext } from '../command-context.ts';
+import { UsageError } from '../errors.ts';
 import { EXIT } from '../exit-codes.ts';
-import { UsageError } from '../failures.ts';
-import type { RunCommand } from '../run.ts';
-import type { Session } from '../session.ts';
-import { toAge, toTable, toTime } from '../text.ts';
-import { rowId } from './devices.ts';
+import { formatDateTime, formatRelativeTime, formatTable } from '../format.ts';
+import type { RunCommand } from '../run-command.ts';
 
 interface ListOptions {
   readonly unread?: boolean;
@@ -17,7 +17,7 @@ interface ListOptions {
 export function addNotificationCommands(program: Command, run: RunCommand): void {
   const notifications = program
     .command('notifications')
-    .description('What the service has told the account')
+    .description('Notifications of the account')
     .addHelpText(
       'after',
       `
@@ -36,13 +36,13 @@ Examples:
     .option('--watch', 'show each one as it arrives, until Ctrl-C; with --json one document a line')
     .description('List notifications, newest first')
     .action((options: ListOptions, command: Command) =>
-      run(command, (session) => (options.watch === true ? watch(session) : list(session, options))),
+      run(command, (context) => (options.watch === true ? watch(context) : list(context, options))),
     );
 
   notifications
     .command('read')
-    .argument('[id]', 'an id from the list', rowId)
-    .option('--all', 'every one')
+    .argument('[id]', 'an id from the list', parseRowId)
+    .option('--all', 'all notifications')
     .description('Mark as read')
     .action((id: number | undefined, { all }: { all?: boolean }, command: Command) =>
       run(command, async ({ reelgate, output }) => {
@@ -55,36 +55,36 @@ Examples:
     );
 }
 
-async function list({ reelgate, output }: Session, { unread = false, page }: ListOptions): Promise<void> {
+async function list({ reelgate, output }: CommandContext, { unread = false, page }: ListOptions): Promise<void> {
   const found = await reelgate.notifications.list({ page, onlyUnread: unread });
   const { data, total, unread_count, has_more } = found;
   const rows = data.map((row) => [
     String(row.id),
     row.is_read ? '' : 'new',
-    toAge(row.created_at),
+    formatRelativeTime(row.created_at),
     row.title,
     row.target_url,
   ]);
   output.result(
     { notifications: data, total, unread_count, has_more },
-    rows.length === 0 ? 'Nothing here.' : toTable(['ID', '', 'WHEN', 'TITLE', 'PAGE'], rows),
+    rows.length === 0 ? 'Nothing here.' : formatTable(['ID', '', 'WHEN', 'TITLE', 'PAGE'], rows),
   );
-  if (has_more) output.say(`Page ${page} of ${Math.ceil(total / 20)}; more with --page ${page + 1}.`);
+  if (has_more) output.info(`Page ${page} of ${Math.ceil(total / 20)}; more with --page ${page + 1}.`);
 }
 
-async function watch({ reelgate, output, interrupted }: Session): Promise<void> {
+async function watch({ reelgate, output, interruptSignal }: CommandContext): Promise<void> {
   let waiting = true;
-  for await (const event of reelgate.notifications.follow({ signal: interrupted })) {
-    if (waiting) output.say('Waiting for notifications. Ctrl-C ends it.');
+  for await (const event of reelgate.notifications.follow({ signal: interruptSignal })) {
+    if (waiting) output.info('Waiting for notifications. Ctrl-C ends it.');
     waiting = false;
-    if (event.kind === 'notification') output.result(event.notification, toLines(event.notification));
+    if (event.kind === 'notification') output.result(event.notification, formatNotification(event.notification));
   }
-  // Ctrl-C is how watching ends: no failure, so nothing follows the last notification.
-  if (interrupted.aborted) process.exitCode = EXIT.interrupted;
+  // Ctrl-C is the normal end of watching, so no error is printed.
+  if (interruptSignal.aborted) process.exitCode = EXIT.interrupted;
 }
 
-const toLines = ({ created_at, title, content }: NotificationInfo): string =>
-  [`${toTime(created_at)}  ${title}`, ...content.split('\n').map((line) => `  ${line}`)].join('\n');
+const formatNotification = ({ created_at, title, content }: NotificationInfo): string =>
+  [`${formatDateTime(created_at)}  ${title}`, ...content.split('\n').map((line) => `  ${line}`)].join('\n');
 
 function pageNumber(text: string): number {
   if (!/^[1-9]\d{0,6}$/.test(text)) throw new InvalidArgumentError('Give a number from 1.');

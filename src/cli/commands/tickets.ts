@@ -1,18 +1,19 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
+import { defined } from '../../contract/defined.ts';
 import type { TicketWithReplies } from '../../sdk/index.ts';
-import { UsageError } from '../failures.ts';
-import type { RunCommand } from '../run.ts';
-import { toAge, toFacts, toTable, toTime } from '../text.ts';
-import { rowId } from './devices.ts';
+import { parseRowId } from '../arguments.ts';
+import { UsageError } from '../errors.ts';
+import { formatDateTime, formatKeyValues, formatRelativeTime, formatTable } from '../format.ts';
+import type { RunCommand } from '../run-command.ts';
 
-const TURN = { staff: 'the operators', user: 'you', nobody: '' } as const;
+const WAITING_FOR_TEXTS = { staff: 'the operators', user: 'you', nobody: '' } as const;
 
 /** `reelgate tickets …` */
 export function addTicketCommands(program: Command, run: RunCommand): void {
   const tickets = program
     .command('tickets')
-    .description('Ask the people who run the service')
+    .description('Support tickets')
     .addHelpText(
       'after',
       `
@@ -34,32 +35,32 @@ Examples:
         const cells = rows.map((row) => [
           String(row.id),
           row.status.replace('_', ' '),
-          TURN[row.waiting_for],
-          toAge(row.updated_time),
+          WAITING_FOR_TEXTS[row.waiting_for],
+          formatRelativeTime(row.updated_time),
           row.title,
         ]);
         output.result(
           rows,
-          rows.length === 0 ? 'No tickets.' : toTable(['ID', 'STATUS', 'WAITS FOR', 'CHANGED', 'TITLE'], cells),
+          rows.length === 0 ? 'No tickets.' : formatTable(['ID', 'STATUS', 'WAITS FOR', 'CHANGED', 'TITLE'], cells),
         );
       }),
     );
 
   tickets
     .command('show')
-    .argument('<id>', 'an id from the list', rowId)
+    .argument('<id>', 'an id from the list', parseRowId)
     .description('Show a ticket with its replies')
     .action((id: number, _options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
         const ticket = await reelgate.tickets.get(id);
-        output.result(ticket, toStory(ticket));
+        output.result(ticket, formatTicket(ticket));
       }),
     );
 
   tickets
     .command('new')
     .argument('<title>')
-    .argument('<text>', 'what it is about; - reads it from standard input')
+    .argument('<text>', 'the description; - reads it from standard input')
     .option('--category <word>')
     .option('--task <id>', 'a video of yours it is about')
     .description('Open a ticket')
@@ -68,31 +69,30 @@ Examples:
         const id = await reelgate.tickets.open({
           title,
           content: readText(text),
-          ...(category === undefined ? {} : { category }),
-          ...(task === undefined ? {} : { task_id: task }),
+          ...defined({ category, task_id: task }),
         });
         output.result({ id }, `Opened ticket ${id}.`);
-        output.say('You are told when it is answered: "reelgate notifications --watch".');
+        output.info('A reply comes as a notification: "reelgate notifications --watch".');
       }),
     );
 
   tickets
     .command('reply')
-    .argument('<id>', 'an id from the list', rowId)
+    .argument('<id>', 'an id from the list', parseRowId)
     .argument('<text>', '- reads it from standard input')
     .option('--task <id>', 'a video of yours it is about')
-    .description('Add to a ticket; a resolved one is open again')
+    .description('Reply to a ticket; a resolved one is reopened')
     .action((id: number, text: string, { task }: { task?: string }, command: Command) =>
       run(command, async ({ reelgate, output }) => {
         const content = readText(text);
-        const reply = await reelgate.tickets.reply(id, { content, ...(task === undefined ? {} : { task_id: task }) });
-        output.result({ id: reply, ticket_id: id }, `Added to ticket ${id}.`);
+        const reply = await reelgate.tickets.reply(id, { content, ...defined({ task_id: task }) });
+        output.result({ id: reply, ticket_id: id }, `Replied to ticket ${id}.`);
       }),
     );
 
   tickets
     .command('close')
-    .argument('<id>', 'an id from the list', rowId)
+    .argument('<id>', 'an id from the list', parseRowId)
     .description('Close a ticket')
     .action((id: number, _options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
@@ -108,14 +108,14 @@ function readText(argument: string): string {
   return text;
 }
 
-function toStory({ content, replies, ...ticket }: TicketWithReplies): string {
-  const facts = toFacts({
+function formatTicket({ content, replies, ...ticket }: TicketWithReplies): string {
+  const facts = formatKeyValues({
     Ticket: `${ticket.id}  ${ticket.title}`,
     Status: ticket.status.replace('_', ' '),
-    'Waits for': TURN[ticket.waiting_for],
+    'Waits for': WAITING_FOR_TEXTS[ticket.waiting_for],
     Video: ticket.task_id,
   });
-  const entry = (who: string, time: number, text: string): string => `${who}, ${toTime(time)}\n${text}`;
+  const entry = (who: string, time: number, text: string): string => `${who}, ${formatDateTime(time)}\n${text}`;
   return [
     facts,
     entry('You', ticket.created_time, content),

@@ -1,62 +1,52 @@
 import { access, constants, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { CreateVideo, Video } from '../../sdk/index.ts';
+import { type Command, Option } from 'commander';
+import { defined } from '../../contract/defined.ts';
+import type { CreateVideoRequest } from '../../sdk/index.ts';
+import {
+  addWaitOptions,
+  collectValues,
+  parseJsonObject,
+  parsePositiveInteger,
+  type WaitOptions,
+} from '../arguments.ts';
+import type { CommandContext } from '../command-context.ts';
 import { download } from '../download.ts';
-import { adviceToWait, UsageError } from '../failures.ts';
-import { Interrupted } from '../interrupted.ts';
-import type { RunCommand } from '../run.ts';
-import type { Session } from '../session.ts';
-import { toAge, toFacts, toSize, toTable } from '../text.ts';
+import { resumeHint } from '../error-report.ts';
+import { UsageError } from '../errors.ts';
+import { formatBytes, formatVideoStatus } from '../format.ts';
+import { InterruptedError } from '../interrupt.ts';
+import type { RunCommand } from '../run-command.ts';
+import { addOwnVideoCommands } from './own-videos.ts';
 
-interface CreateOptions {
+interface CreateOptions extends WaitOptions {
   readonly model: string;
-  readonly out?: string;
   readonly image: readonly string[];
   readonly seconds?: number;
   readonly size?: string;
   readonly mode?: string;
   readonly metadata?: { [key: string]: unknown };
   readonly wait: boolean;
-  readonly timeout: number;
-  readonly every?: number;
-  readonly force?: boolean;
 }
-
-const wholeNumber = (text: string): number => {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
-  return Number(text);
-};
-const jsonObject = (text: string): { [key: string]: unknown } => {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as { [key: string]: unknown };
-  } catch {
-    // Told below: whatever is wrong with it, it is no JSON object.
-  }
-  throw new InvalidArgumentError('Give a JSON object, such as \'{"aspect_ratio":"9:16"}\'.');
-};
-const collect = (value: string, list: readonly string[]): readonly string[] => [...list, value];
 
 /** `reelgate video …` */
 export function addVideoCommands(program: Command, run: RunCommand): void {
-  const video = program.command('video').description('Make, watch and fetch videos');
+  const video = program.command('video').description('Make, follow and download videos');
 
-  video
-    .command('create')
+  addWaitOptions(video.command('create'))
     .argument('<prompt>', 'what the video shows')
     .requiredOption('-m, --model <id>', 'the model; see "reelgate models"')
-    .option('-o, --out <file>', 'save the finished video here')
-    .option('-i, --image <file or URL>', 'a picture: the first frame, a second one the last; repeatable', collect, [])
-    .option('-s, --seconds <n>', 'length in seconds', wholeNumber)
+    .option(
+      '-i, --image <file or URL>',
+      'an image: the first frame, a second one the last frame; repeatable',
+      collectValues,
+      [],
+    )
+    .option('-s, --seconds <n>', 'length in seconds', parsePositiveInteger)
     .option('--size <size>', 'such as 1280x720 or 720P')
     .option('--mode <mode>', 'quality mode, where the model has one')
-    .option('--metadata <json>', "the vendor's own parameters as a JSON object", jsonObject)
+    .option('--metadata <json>', "the vendor's own parameters as a JSON object", parseJsonObject)
     .addOption(new Option('--no-wait', 'print the task id and do not wait').conflicts('out'))
-    .option('--timeout <seconds>', 'longest wait', wholeNumber, 900)
-    .option('--every <seconds>', 'between two looks; default: as the service advises, 10 to 30', wholeNumber)
-    .option('-f, --force', 'replace the file if it exists')
     .description('Make a video and wait for it')
     .addHelpText(
       'after',
@@ -67,90 +57,39 @@ Examples:
   $ ID=$(reelgate video create "a kite" --model sora-2 --no-wait) && reelgate video wait "$ID" --out kite.mp4`,
     )
     .action((prompt: string, options: CreateOptions, command: Command) =>
-      run(command, async (session) => {
-        const { reelgate, output, interrupted: signal } = session;
+      run(command, async (context) => {
+        const { reelgate, output, interruptSignal: signal } = context;
         await assertWritable(options);
-        const { id } = await reelgate.videos.create(await toWish(prompt, options), { signal });
+        const { id } = await reelgate.videos.create(await toCreateRequest(prompt, options), { signal });
         if (!options.wait) return output.result({ id }, id);
-        output.say(`Task ${id}`);
-        await follow(session, id, options);
+        output.info(`Task ${id}`);
+        await waitForVideo(context, id, options);
       }),
     );
 
-  video
-    .command('wait')
+  addWaitOptions(video.command('wait'))
     .argument('<id>', 'a task id')
-    .option('-o, --out <file>', 'save the finished video here')
-    .option('--timeout <seconds>', 'longest wait', wholeNumber, 900)
-    .option('--every <seconds>', 'between two looks; default: as the service advises, 10 to 30', wholeNumber)
-    .option('-f, --force', 'replace the file if it exists')
     .description('Wait for a task that was started before')
-    .action((id: string, options: FollowOptions, command: Command) =>
-      run(command, async (session) => {
+    .action((id: string, options: WaitOptions, command: Command) =>
+      run(command, async (context) => {
         await assertWritable(options);
-        await follow(session, id, options);
+        await waitForVideo(context, id, options);
       }),
     );
 
-  video
-    .command('get')
-    .argument('<id>', 'a task id')
-    .description('Show a task')
-    .action((id: string, _options: unknown, command: Command) =>
-      run(command, async ({ reelgate, output }) => {
-        const found = await reelgate.videos.get(id);
-        output.result(
-          found,
-          toFacts({
-            Task: found.id || id,
-            Status: toStatus(found),
-            Model: found.model,
-            Started: found.created_at > 0 ? toAge(found.created_at) : undefined,
-            Reason: found.error?.message,
-            Address: found.metadata?.url,
-          }),
-        );
-      }),
-    );
-
-  video
-    .command('list')
-    .option('-n, --limit <n>', 'how many', wholeNumber, 20)
-    .option('--after <id>', 'those older than this one')
-    .description('List your videos, newest first')
-    .action((options: { limit: number; after?: string }, command: Command) =>
-      run(command, async ({ reelgate, output }) => {
-        const { data, has_more } = await reelgate.videos.list(options);
-        output.result(
-          data,
-          data.length === 0
-            ? 'No videos yet. Make one with "reelgate video create".'
-            : toTable(
-                ['TASK', 'STATUS', 'MODEL', 'STARTED', 'REASON'],
-                data.map((each) => [
-                  each.id,
-                  toStatus(each),
-                  each.model,
-                  each.created_at > 0 ? toAge(each.created_at) : '',
-                  each.error?.message ?? '',
-                ]),
-              ),
-        );
-        if (has_more) output.say(`There are older ones: --after ${data.at(-1)?.id}`);
-      }),
-    );
+  addOwnVideoCommands(video, run);
 
   video
     .command('download')
     .argument('<id>', 'a task id')
     .requiredOption('-o, --out <file>', 'where to save it')
     .option('-f, --force', 'replace the file if it exists')
-    .description('Fetch a finished video; a broken download goes on where it stopped')
+    .description('Download a finished video; an interrupted download is resumed')
     .action((id: string, options: { out: string; force?: boolean }, command: Command) =>
-      run(command, async (session) => {
+      run(command, async (context) => {
         await assertWritable(options);
-        const bytes = await save(session, id, options.out);
-        session.output.result({ id, file: options.out, bytes }, `Saved ${options.out} (${toSize(bytes)}).`);
+        const bytes = await downloadTo(context, id, options.out);
+        context.output.result({ id, file: options.out, bytes }, `Saved ${options.out} (${formatBytes(bytes)}).`);
       }),
     );
 
@@ -165,69 +104,67 @@ Examples:
       }),
     );
 
-  video
-    .command('remix')
+  addWaitOptions(video.command('remix'))
     .argument('<id>', 'a finished Sora-style task')
     .argument('<prompt>', 'what to change')
-    .option('-o, --out <file>', 'save the finished video here')
-    .option('--timeout <seconds>', 'longest wait', wholeNumber, 900)
-    .option('--every <seconds>', 'between two looks; default: as the service advises, 10 to 30', wholeNumber)
-    .option('-f, --force', 'replace the file if it exists')
     .description('Make a new video from a finished one')
-    .action((id: string, prompt: string, options: FollowOptions, command: Command) =>
-      run(command, async (session) => {
+    .action((id: string, prompt: string, options: WaitOptions, command: Command) =>
+      run(command, async (context) => {
         await assertWritable(options);
-        const started = await session.reelgate.videos.remix(id, prompt);
-        session.output.say(`Task ${started.id}`);
-        await follow(session, started.id, options);
+        const started = await context.reelgate.videos.remix(id, prompt);
+        context.output.info(`Task ${started.id}`);
+        await waitForVideo(context, started.id, options);
       }),
     );
 }
 
-interface FollowOptions {
-  readonly out?: string;
-  readonly timeout: number;
-  readonly every?: number;
-  readonly force?: boolean;
-}
-
-async function follow(session: Session, id: string, options: FollowOptions): Promise<void> {
-  const { reelgate, output, interrupted: signal } = session;
+async function waitForVideo(context: CommandContext, id: string, options: WaitOptions): Promise<void> {
+  const { reelgate, output, interruptSignal: signal } = context;
   const startedAt = Date.now();
   const waiting = reelgate.videos.wait(id, {
     signal,
     timeoutMs: options.timeout * 1000,
-    ...(options.every === undefined ? {} : { intervalMs: options.every * 1000 }),
+    intervalMs: options.every && options.every * 1000,
     onProgress: (video) =>
-      output.live(`${toStatus(video)} · ${Math.round((Date.now() - startedAt) / 1000)} s`, toStatus(video)),
-    onTrouble: ({ message }) => output.live(`${message} The task goes on; looking again …`),
+      output.status(
+        `${formatVideoStatus(video)} · ${Math.round((Date.now() - startedAt) / 1000)} s`,
+        formatVideoStatus(video),
+      ),
+    onPollError: ({ message }) => output.status(`${message} The task continues; polling again …`),
   });
   const done = await waiting.catch((error: unknown) => {
     if (!signal.aborted) throw error;
-    output.clear();
-    output.say(adviceToWait(id));
-    throw new Interrupted(id);
+    output.clearStatus();
+    output.info(resumeHint(id));
+    throw new InterruptedError(id);
   });
-  output.clear();
+  output.clearStatus();
   if (options.out === undefined) {
-    const hint = `Done. Fetch it with "reelgate video download ${id} --out ${id}.mp4".`;
+    const hint = `Done. Download it with "reelgate video download ${id} --out ${id}.mp4".`;
     return output.result(done, done.metadata?.url ?? hint);
   }
-  const bytes = await save(session, id, options.out);
-  output.result({ ...done, file: options.out, bytes }, `Saved ${options.out} (${toSize(bytes)}).`);
+  const bytes = await downloadTo(context, id, options.out);
+  output.result({ ...done, file: options.out, bytes }, `Saved ${options.out} (${formatBytes(bytes)}).`);
 }
 
-async function save({ reelgate, output, interrupted }: Session, id: string, out: string): Promise<number> {
+async function downloadTo(
+  { reelgate, output, interruptSignal }: CommandContext,
+  id: string,
+  out: string,
+): Promise<number> {
   const bytes = await download(reelgate, id, out, {
-    signal: interrupted,
+    signal: interruptSignal,
     onProgress: (received, total) =>
-      output.live(`downloading ${toSize(received)}${total === undefined ? '' : ` of ${toSize(total)}`}`, 'downloading'),
+      output.status(
+        `downloading ${formatBytes(received)}${total === undefined ? '' : ` of ${formatBytes(total)}`}`,
+        'downloading',
+      ),
   });
-  output.clear();
+  output.clearStatus();
   return bytes;
 }
 
-/** Before anything is paid for: the file can be written, and none is lost by it. */
+/** Checked before anything is charged: the file can be written, and no other file is overwritten. */
 async function assertWritable({ out, force }: { readonly out?: string; readonly force?: boolean }): Promise<void> {
   if (out === undefined) return;
   const found = await stat(out).catch(() => undefined);
@@ -236,24 +173,22 @@ async function assertWritable({ out, force }: { readonly out?: string; readonly 
   await access(dirname(out), constants.W_OK);
 }
 
-async function toWish(prompt: string, options: CreateOptions): Promise<CreateVideo> {
+async function toCreateRequest(prompt: string, options: CreateOptions): Promise<CreateVideoRequest> {
   const images = await Promise.all(options.image.map(toImage));
-  return {
-    model: options.model,
+  const { model, seconds: duration, size, mode, metadata } = options;
+  const [image] = images.length === 1 ? images : [];
+  return defined({
+    model,
     prompt,
-    ...(images.length === 1 && images[0] !== undefined ? { image: images[0] } : {}),
-    ...(images.length > 1 ? { images } : {}),
-    ...(options.seconds === undefined ? {} : { duration: options.seconds }),
-    ...(options.size === undefined ? {} : { size: options.size }),
-    ...(options.mode === undefined ? {} : { mode: options.mode }),
-    ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
-  };
+    image,
+    images: images.length > 1 ? images : undefined,
+    duration,
+    size,
+    mode,
+    metadata,
+  });
 }
 
-/** An address goes as it is, a file as Base64. */
+/** A URL is passed on unchanged, a file is sent as Base64. */
 const toImage = async (image: string): Promise<string> =>
   /^https?:\/\//i.test(image) ? image : (await readFile(image)).toString('base64');
-
-/** `in progress 40%`; the figure only where it says more than the word. */
-const toStatus = ({ status, progress }: Video): string =>
-  `${status.replace('_', ' ')}${status === 'in_progress' && progress > 0 ? ` ${progress}%` : ''}`;

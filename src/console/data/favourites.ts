@@ -1,11 +1,11 @@
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { addFavourite, listFavourites, removeFavourite } from '../../contract/favourites.ts';
-import { call } from './client.ts';
-import type { VideoFilter } from './videos.ts';
+import { callApi } from './api-client.ts';
+import type { VideoFilter } from './video-queries.ts';
 
 const favouritesQuery = queryOptions({
   queryKey: ['videos', 'favourites'],
-  queryFn: async ({ signal }) => (await call(listFavourites, {}, { signal })).data,
+  queryFn: async ({ signal }) => (await callApi(listFavourites, {}, { signal })).data,
   staleTime: 60_000,
 });
 
@@ -15,21 +15,21 @@ export const useFavourites = (): readonly string[] | undefined => useQuery(favou
 /** Gives a video its star or takes it away; it shows at once and goes back where the service refuses. */
 export function useSetFavourite(onError: (error: unknown) => void) {
   const queries = useQueryClient();
-  const show = (id: string, starred: boolean): void =>
+  const setCached = (id: string, starred: boolean): void =>
     void queries.setQueryData(favouritesQuery.queryKey, (ids) => {
       const others = ids?.filter((each) => each !== id);
       return starred && others !== undefined ? [id, ...others] : others;
     });
   return useMutation({
     mutationFn: ({ id, starred }: { readonly id: string; readonly starred: boolean }) =>
-      call(starred ? addFavourite : removeFavourite, { params: { task_id: id } }),
+      callApi(starred ? addFavourite : removeFavourite, { params: { task_id: id } }),
     onMutate: async ({ id, starred }) => {
       // A list under way would bring the old state back.
       await queries.cancelQueries({ queryKey: favouritesQuery.queryKey });
-      show(id, starred);
+      setCached(id, starred);
     },
     onError: (error, { id, starred }) => {
-      show(id, !starred);
+      setCached(id, !starred);
       onError(error);
     },
     // Only the list of favourites depends on it; the others would be fetched for nothing.

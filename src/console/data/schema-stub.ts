@@ -1,12 +1,12 @@
 /**
- * Stands for TypeBox in the browser's bundle. Schemas are checked by the server; the console needs of a line of the contract
- * its method, path and policy, so that every schema may be this one empty object, which also answers as a function.
+ * Replaces TypeBox in the browser's bundle. The server checks schemas; the console needs only the method, path and policy
+ * of an endpoint, so every schema can be this one empty object, which can also be called as a function.
  */
-const nothing: object = new Proxy(function schema() {}, {
-  get: (_, key) => (key === Symbol.toPrimitive ? () => '' : nothing),
-  apply: () => nothing,
+const stub: object = new Proxy(function schema() {}, {
+  get: (_, key) => (key === Symbol.toPrimitive ? () => '' : stub),
+  apply: () => stub,
   ownKeys: () => ['prototype'],
 });
 
-export const Type = nothing;
-export default nothing;
+export const Type = stub;
+export default stub;

@@ -1,39 +1,50 @@
 import 'i18next';
 import type account from './en/account.ts';
 import type admin from './en/admin.ts';
-import type desk from './en/desk.ts';
+import type adminAnnouncements from './en/admin-announcements.ts';
+import type adminBetaApplications from './en/admin-beta-applications.ts';
+import type adminChannels from './en/admin-channels.ts';
+import type adminCodes from './en/admin-codes.ts';
+import type adminModels from './en/admin-models.ts';
+import type adminPlans from './en/admin-plans.ts';
+import type adminTickets from './en/admin-tickets.ts';
+import type app from './en/app.ts';
 import type mailbox from './en/mailbox.ts';
-import type messages from './en/messages.ts';
-import type packages from './en/packages.ts';
-import type plans from './en/plans.ts';
-import type shell from './en/shell.ts';
+import type notifications from './en/notifications.ts';
+import type plan from './en/plan.ts';
+import type signIn from './en/sign-in.ts';
 import type studio from './en/studio.ts';
 import type support from './en/support.ts';
-import type upstreams from './en/upstreams.ts';
 
+/** One namespace for each area of the console, named after its pages; `app` is used by all of them. */
 interface Resources {
-  shell: typeof shell;
+  app: typeof app;
+  'sign-in': typeof signIn;
   studio: typeof studio;
   support: typeof support;
   account: typeof account;
-  packages: typeof packages;
+  plan: typeof plan;
   mailbox: typeof mailbox;
-  messages: typeof messages;
+  notifications: typeof notifications;
   admin: typeof admin;
-  desk: typeof desk;
-  plans: typeof plans;
-  upstreams: typeof upstreams;
+  'admin-announcements': typeof adminAnnouncements;
+  'admin-beta-applications': typeof adminBetaApplications;
+  'admin-channels': typeof adminChannels;
+  'admin-codes': typeof adminCodes;
+  'admin-models': typeof adminModels;
+  'admin-plans': typeof adminPlans;
+  'admin-tickets': typeof adminTickets;
 }
 export type Namespace = keyof Resources;
 
-/** The same keys as the English texts, to be said in another language. */
+/** The shape of the English texts with any string in each place; a translation with a missing or extra key does not compile. */
 export type Translated<Texts> = {
   readonly [Key in keyof Texts]: Texts[Key] extends string ? string : Translated<Texts[Key]>;
 };
 
 declare module 'i18next' {
   interface CustomTypeOptions {
-    defaultNS: 'shell';
+    defaultNS: 'app';
     resources: Resources;
   }
 }

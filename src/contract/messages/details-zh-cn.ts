@@ -1,11 +1,12 @@
 /**
- * What the service says of one field, sentence by sentence, in Chinese: capabilities speak English where they refuse a
- * value, and a reader of Chinese hears them in Chinese. `#` stands for whatever is filled in. The first that fits counts.
+ * Chinese translations of the validation messages about one field. Capabilities write these messages in English where they
+ * reject a value. `#` stands for any inserted value. The first pattern that matches is used.
  */
 const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   // Forms and bodies.
   ['# is given twice', '# 重复出现'],
   ['# is required to change the password', '修改密码须填写 #'],
+  ['# is required to change the e-mail', '修改邮箱须填写 #'],
   ['# is required', '# 不能为空'],
   ['# is missing', '缺少 #'],
   ['# is to be written #', '# 应写作 #'],
@@ -26,6 +27,7 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['The password must have 8 to 128 characters', '密码须为 8 至 128 个字符'],
   ['Give quota or quota_delta, not both', 'quota 与 quota_delta 只能填写一个'],
   ['Name either package_code or quota', 'package_code 与 quota 须填写其中一个'],
+  ['price.tiers has above_input_tokens # twice', 'price.tiers 中 above_input_tokens # 重复出现'],
   ['A wallet holds at most #', '余额最多为 #'],
   ['# must be in the future', '# 须为将来的时间'],
   ['# must be an IANA name such as Europe/Berlin', '# 须为 IANA 时区名，例如 Asia/Shanghai'],
@@ -37,7 +39,7 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['credentials are too long', '凭证过长'],
   ['credentials do not have the keys # needs: #', '凭证缺少 # 所需的字段：#'],
   ['The model # is of the vendor #, not #', '模型 # 属于供应商 #，而非 #'],
-  ['The name of a model cannot change: tasks and books refer to it. Add an alias', '模型名称不可更改，请添加别名'],
+  ['The name of a model cannot change: tasks and the ledger refer to it. Add an alias', '模型名称不可更改，请添加别名'],
   ['A model cannot be an alias of itself', '模型不能是自己的别名'],
   ['There is no model # to stand for', '没有模型 #，无法作为别名目标'],
   ['# is an alias itself, of #; name that one', '# 本身是 # 的别名，请直接指向后者'],
@@ -53,6 +55,11 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
     '# 是回环或内网地址，须将 options.private 设为 true',
   ],
   ['# is no address', '# 不是有效的地址'],
+  ['# is no URL', '# 不是有效的 URL'],
+  ['# is too long', '# 过长'],
+  ['# names a port that is not allowed', '# 使用了不允许的端口'],
+  ['events: # is for administrators', 'events：# 仅供管理员使用'],
+  ['# is where a cloud hands out the secrets of its machines', '# 是云平台的元数据地址，不允许使用'],
   ['# cannot be used as a JSON Schema', '# 不能用作 JSON Schema'],
   ['# must have the type object, since it describes a body', '# 描述请求体，类型须为 object'],
   ['# must be a list that is not empty', '# 须为非空列表'],
@@ -83,9 +90,20 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['# must not carry a user name or password', '# 不能包含用户名或密码'],
   ['# has no address', '# 缺少地址'],
 
-  // What a model of video, pictures or words takes.
+  // Parameters of video, image and chat models.
   ['# is no model of this vendor; ask for it in another format', '# 不属于此供应商，请使用其他格式的接口'],
   ['# and # contradict each other', '# 与 # 不一致'],
+  ['external_task_id is taken by another task', 'external_task_id 已被另一任务使用'],
+  ['external_task_id must have at most # characters', 'external_task_id 最多 # 个字符'],
+  ['callback_url must be an http(s) URL', 'callback_url 须为 http(s) 地址'],
+  ['# would have the request sent elsewhere or with other credentials', '# 会使请求发往别处或使用其他凭据'],
+  ['# names something stored under the account all callers share', '# 指向所有调用方共用账号下保存的内容'],
+  ['# is run and billed by the upstream, apart from the tokens of the call', '# 由上游执行并在令牌用量之外另行计费'],
+  ['# is billed apart from the tokens of the call', '# 在令牌用量之外另行计费'],
+  ['# would bound the answer in a way that is not the one it is paid by', '# 会以计费方式之外的方式限制回答长度'],
+  ['# would make more answers than are paid', '# 会生成多于计费数量的回答'],
+  ['# is to be written in small letters', '# 须使用小写字母'],
+  ['# is not known here', '# 不是受支持的选项'],
   ['# would ask for other models than the one that is paid', '# 会改用其他模型，与计费的模型不符'],
   ['This model makes one picture a call', '此模型每次只生成一张图片'],
   ['This model answers with addresses', '此模型以图片地址作答'],
@@ -117,6 +135,8 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['# is not known to this model', '此模型不支持 #'],
   ['# is not known to #', '# 不被 # 支持'],
   ['# is not known', '# 无法识别'],
+  ['# is not offered by #', '# 不可用：# 不支持'],
+  ['# needs mode pro for #', '# 需要 pro 模式（#）'],
   ['# is not offered; ask for the task instead', '# 不提供，请改为查询任务'],
   ['# may be seven at most', '# 最多七个'],
   ['# may hold one picture for this model', '此模型的 # 最多一张图片'],
@@ -147,8 +167,8 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['# must be #', '# 须为 #'],
 ];
 
-/** Longer ones carry a caller's own text and are no sentence of ours. */
-const LONGEST = 300;
+/** Longer texts contain caller input and match none of the patterns, so they are not translated. */
+const MAX_LENGTH = 300;
 
 const PATTERNS = SENTENCES.map(([english, chinese]) => {
   const source = english
@@ -159,17 +179,17 @@ const PATTERNS = SENTENCES.map(([english, chinese]) => {
 });
 
 /** `4, 6 or 8`, as it is listed in Chinese. */
-const toList = (text: string): string =>
+const translateList = (text: string): string =>
   text.replaceAll(', ', '、').replaceAll(' or ', ' 或 ').replaceAll(' and ', ' 和 ');
 
-/** A sentence about a field in Chinese; one of an unknown form as it is. */
-export function toChineseDetail(detail: string): string {
-  if (detail.length > LONGEST) return detail;
+/** The Chinese translation of a validation message; a message that matches no pattern is returned unchanged. */
+export function translateDetail(detail: string): string {
+  if (detail.length > MAX_LENGTH) return detail;
   for (const [pattern, chinese] of PATTERNS) {
     const found = pattern.exec(detail);
     if (found === null) continue;
     let place = 0;
-    return `${chinese.replace(/#/g, () => toList(found[++place] ?? ''))}。`;
+    return `${chinese.replace(/#/g, () => translateList(found[++place] ?? ''))}。`;
   }
   return detail;
 }

@@ -1,4 +1,4 @@
-/** What a person or a log reads for each code. `{name}` takes a parameter of the error. */
+/** The English text of each code, for responses and logs. `{name}` is replaced by a parameter of the error. */
 export const EN = {
   invalid_json: 'The request body is not valid JSON.',
   invalid_request: '{detail}',
@@ -6,7 +6,10 @@ export const EN = {
   body_too_large: 'The request body is larger than {limit}.',
   unsupported_media_type: 'This content type is not accepted here. Send {expected}.',
   not_found: 'There is nothing at this address.',
-  method_not_allowed: 'This address does not take {method}.',
+  method_not_allowed: 'This path does not take {method}.',
+  malformed_request: 'This is not a well-formed HTTP request.',
+  request_timeout: 'The request came too slowly.',
+  header_too_large: 'The request line or the headers are too long.',
   misdirected: 'This server does not answer for that host name.',
   unauthorized: 'Sign in first: the credential is missing, wrong or expired.',
   invalid_api_key: 'The API key is missing, wrong or revoked.',
@@ -21,7 +24,11 @@ export const EN = {
   wrong_code: 'The code is wrong or was used already.',
   login_expired: 'This sign-in has expired. Start again with your password.',
   username_taken: 'This user name is taken.',
+  password_too_common: 'This password is among those that are guessed first. Choose another one.',
+  second_step_required: 'You logged in some time ago. Send a code of your authenticator app or a backup code along.',
   email_taken: 'This e-mail address is in use.',
+  mail_off: 'This service sends no e-mail. Ask the administrator.',
+  link_invalid: 'This link is not valid any more: it was used, replaced or has expired. Ask for a new one.',
   registration_closed: 'Registration is closed. Ask the administrator for an account.',
   account_disabled: 'This account is disabled.',
   two_factor_on: 'Two-step verification is on already.',
@@ -71,7 +78,8 @@ export const EN = {
   device_logged_out: 'Signed out.',
 
   quota_not_enough: 'Not enough quota: this needs {needed}, {available} is left.',
-  token_quota_not_enough: "This token's own quota limit is used up.",
+  token_limit_reached:
+    "Not enough quota under this token's own limit of {limit}: this needs {needed}, {available} is left of it.",
 
   channel_in_use: 'This channel still has {count} unfinished tasks. Disable it now and remove it when they have ended.',
   model_in_use: 'The model {model} cannot be removed: {user} names it.',
@@ -95,8 +103,8 @@ export const EN = {
     'The mail server did not confirm in time. The change is completed automatically; look again shortly.',
   mailbox_not_checked: 'The mail server could not be asked whether the password still works. Try again later.',
   mailbox_none: 'You have no mailbox yet. Apply for one first.',
-  mailbox_own: 'This password belongs to the mailbox alone. {webmail}',
-  mailbox_legacy: 'This mailbox opens with the password of your account. {webmail}',
+  mailbox_own: 'This password belongs to the mailbox alone.',
+  mailbox_legacy: 'This mailbox opens with the password of your account.',
   mailbox_created: 'Your mailbox is ready.',
   mailbox_exists: 'You have a mailbox already.',
   app_password_none: 'There is no application password yet. Make one to use a mail program.',
@@ -106,6 +114,8 @@ export const EN = {
   app_password_new_later:
     'The new password works at once; the mail server may take the old one for up to {minutes} more minutes.',
 
+  webhooks_full: 'You have {most} webhooks, which is as many as there can be. Remove one first.',
+  webhook_disabled: 'This webhook is disabled. Enable it first.',
   notification_invalid: 'Invalid notification ID.',
   too_many_streams: 'This account has too many open notification streams.',
   topic_locked: 'Notifications of {topic} cannot be switched off.',
@@ -124,6 +134,7 @@ export const EN = {
   content_not_found: 'There is no such task, or it has no video.',
   favourites_full: 'You have {most} favourites, which is as many as are kept. Take a star away first.',
   content_unavailable: 'The provider of this video did not hand it out. Try again later.',
+  operation_unsupported: 'This service does not offer {operation}; start a new video instead.',
   remix_unsupported: 'Only completed Sora-style tasks can be remixed.',
   idempotency_in_progress: 'A request with this Idempotency-Key is under way.',
   idempotency_mismatch: 'This Idempotency-Key was used with another request.',

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../errors.ts';
-import { toChineseDetail } from './details-zh-cn.ts';
+import { translateDetail } from './details-zh-cn.ts';
 import { EN } from './en.ts';
-import { THINGS, ZH_CN } from './zh-cn.ts';
+import { NOUNS, ZH_CN } from './zh-cn.ts';
 
 export const LOCALES = ['en', 'zh-CN'] as const;
 export type Locale = (typeof LOCALES)[number];
@@ -11,23 +11,22 @@ export type MessageKey = keyof typeof EN;
 const _everyCodeHasText: Record<ErrorCode, string> = EN;
 void _everyCodeHasText;
 
-const CATALOGUES: Readonly<Record<Locale, Readonly<Record<MessageKey, string>>>> = { en: EN, 'zh-CN': ZH_CN };
+const MESSAGES: Readonly<Record<Locale, Readonly<Record<MessageKey, string>>>> = { en: EN, 'zh-CN': ZH_CN };
 
-/** Something said in every language, by whoever knows them. */
+/** A text in every supported language, for texts whose translations their own module provides. */
 export type Localized = Readonly<Record<Locale, string>>;
 export type MessageParams = Readonly<Record<string, string | number | Localized>>;
 
-/** What fills a place of a text in a language other than the one it was written in. */
-const TRANSLATED: Readonly<Record<Locale, (name: string, text: string) => string>> = {
+/** Translates a parameter value before it is inserted into a text; parameters are written in English. */
+const PARAM_TRANSLATORS: Readonly<Record<Locale, (name: string, text: string) => string>> = {
   en: (_, text) => text,
-  'zh-CN': (name, text) =>
-    name === 'detail' ? toChineseDetail(text) : name === 'what' ? (THINGS[text] ?? text) : text,
+  'zh-CN': (name, text) => (name === 'detail' ? translateDetail(text) : name === 'what' ? (NOUNS[text] ?? text) : text),
 };
 
-/** The text of a key in a language, its `{name}` places filled; an unfilled place stays empty. */
-export function toText(key: MessageKey, locale: Locale, params: MessageParams = {}): string {
-  return CATALOGUES[locale][key].replace(/\{(\w+)\}/g, (_, name: string) => {
+/** The text of a key in a language, with its `{name}` placeholders replaced; a placeholder without a value becomes empty. */
+export function formatMessage(key: MessageKey, locale: Locale, params: MessageParams = {}): string {
+  return MESSAGES[locale][key].replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = params[name] ?? '';
-    return typeof value === 'object' ? value[locale] : TRANSLATED[locale](name, String(value));
+    return typeof value === 'object' ? value[locale] : PARAM_TRANSLATORS[locale](name, String(value));
   });
 }

@@ -1,6 +1,6 @@
 import type { EN } from './en.ts';
 
-/** The Chinese texts; the same keys as the English ones, held by the type. */
+/** The Chinese texts; the type requires the same keys as in English. */
 export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   invalid_json: '请求体不是有效的 JSON。',
   invalid_request: '{detail}',
@@ -8,7 +8,10 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   body_too_large: '请求体超过了 {limit} 的上限。',
   unsupported_media_type: '此处不接受该内容类型，请发送 {expected}。',
   not_found: '该地址不存在。',
-  method_not_allowed: '该地址不支持 {method} 方法。',
+  method_not_allowed: '该路径不支持 {method} 方法。',
+  malformed_request: '不是格式正确的 HTTP 请求。',
+  request_timeout: '请求发送得太慢。',
+  header_too_large: '请求行或请求头过长。',
   misdirected: '本服务器不为该主机名提供服务。',
   unauthorized: '请先登录：凭证缺失、错误或已过期。',
   invalid_api_key: 'API 密钥缺失、错误或已被撤销。',
@@ -23,7 +26,11 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   wrong_code: '验证码错误或已被使用。',
   login_expired: '本次登录已过期，请重新输入密码。',
   username_taken: '该用户名已被占用。',
+  password_too_common: '该密码过于常见，容易被猜到，请换一个密码。',
+  second_step_required: '您登录已有一段时间，请同时提供身份验证器应用中的验证码或一个备用码。',
   email_taken: '该邮箱地址已被使用。',
+  mail_off: '本服务不发送邮件，请联系管理员。',
+  link_invalid: '此链接已失效：已被使用、被替换或已过期。请重新获取。',
   registration_closed: '注册已关闭，请联系管理员开通账号。',
   account_disabled: '该账号已被停用。',
   two_factor_on: '两步验证已经开启。',
@@ -72,7 +79,7 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   device_logged_out: '已退出登录。',
 
   quota_not_enough: '额度不足：需要 {needed}，剩余 {available}。',
-  token_quota_not_enough: '该令牌自身的额度上限已用尽。',
+  token_limit_reached: '超出该令牌自身的额度上限 {limit}：需要 {needed}，剩余 {available}。',
 
   channel_in_use: '该渠道还有 {count} 个未完成的任务。请先停用，待任务结束后再删除。',
   model_in_use: '模型 {model} 无法删除：{user} 正在引用它。',
@@ -95,8 +102,8 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   mailbox_unfinished: '邮件服务器未能及时确认，更改会自动完成，请稍后查看。',
   mailbox_not_checked: '暂时无法向邮件服务器确认该密码是否仍然有效，请稍后重试。',
   mailbox_none: '您还没有邮箱，请先申请。',
-  mailbox_own: '该密码仅用于邮箱。{webmail}',
-  mailbox_legacy: '该邮箱使用您的账号密码登录。{webmail}',
+  mailbox_own: '该密码仅用于邮箱。',
+  mailbox_legacy: '该邮箱使用您的账号密码登录。',
   mailbox_created: '邮箱已开通。',
   mailbox_exists: '您已经有邮箱了。',
   app_password_none: '还没有专用密码。如需使用邮件客户端，请先生成。',
@@ -105,6 +112,8 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   app_password_new: '新密码立即生效，旧密码已失效。',
   app_password_new_later: '新密码立即生效；邮件服务器最多还会在 {minutes} 分钟内接受旧密码。',
 
+  webhooks_full: '您已有 {most} 个 Webhook，已达上限。请先删除一个。',
+  webhook_disabled: '此 Webhook 已停用，请先启用。',
   notification_invalid: '通知 ID 无效。',
   too_many_streams: '此账号打开的通知连接过多。',
   topic_locked: '{topic} 类通知不能关闭。',
@@ -123,25 +132,29 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   content_not_found: '任务不存在，或没有视频。',
   favourites_full: '收藏已达 {most} 个上限，请先取消一些收藏。',
   content_unavailable: '视频供应方未能提供该文件，请稍后重试。',
+  operation_unsupported: '本服务不提供 {operation}，请新建视频任务。',
   remix_unsupported: '只有已完成的 Sora 类任务才能再创作。',
   idempotency_in_progress: '使用该 Idempotency-Key 的请求正在处理中。',
   idempotency_mismatch: '该 Idempotency-Key 已用于另一个请求。',
 };
 
-/** What `{what}` names. */
-export const THINGS: Readonly<Record<string, string>> = {
+/** Translations of the values of `{what}`. */
+export const NOUNS: Readonly<Record<string, string>> = {
   account: '账号',
   announcement: '公告',
   application: '申请',
   batch: '批次',
   channel: '渠道',
   client: '客户端',
+  delivery: '推送记录',
   device: '设备',
+  'e-mail address': '邮箱地址',
   grant: '发放记录',
   model: '模型',
   'package card': '套餐',
   'redemption code': '兑换码',
   secret: '密钥',
+  webhook: 'Webhook',
   session: '会话',
   task: '任务',
   ticket: '工单',

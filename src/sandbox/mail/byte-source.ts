@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 
 /** A socket read by lines and by counts of bytes, whichever the protocol asks for next. */
-export class ByteSource {
+export class SocketReader {
   readonly #chunks: AsyncIterator<Buffer>;
   readonly #mostBytes: number;
   #held: Buffer = Buffer.alloc(0);
@@ -11,8 +11,8 @@ export class ByteSource {
     this.#mostBytes = mostBytes;
   }
 
-  /** The next line without its end; undefined when the client has gone or sends more than anybody may. */
-  async line(): Promise<string | undefined> {
+  /** The next line without its end; undefined when the client has disconnected or the line is too long. */
+  async readLine(): Promise<string | undefined> {
     let end = this.#held.indexOf('\n');
     while (end < 0) {
       if (this.#held.length > 65_536 || !(await this.#more())) return undefined;
@@ -23,7 +23,7 @@ export class ByteSource {
     return line;
   }
 
-  async bytes(count: number): Promise<Buffer | undefined> {
+  async readBytes(count: number): Promise<Buffer | undefined> {
     if (count > this.#mostBytes) return undefined;
     while (this.#held.length < count) if (!(await this.#more())) return undefined;
     const bytes = Buffer.from(this.#held.subarray(0, count));

@@ -1,12 +1,12 @@
 import { generate } from 'selfsigned';
 
-/** A certificate only its holder trusts, for loopback and one host name. PEM texts. */
+/** A self-signed certificate for loopback and one host name. PEM texts. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
 }
 
-/** Makes a certificate for a year. Clients are to be given `cert` as their CA, not told to trust anything. */
+/** Makes a certificate for a year. Clients should be given `cert` as their CA instead of disabling verification. */
 export async function makeCertificate(hostname: string): Promise<Certificate> {
   const made = await generate([{ name: 'commonName', value: hostname }], {
     keyType: 'ec',

@@ -8,7 +8,7 @@ const MACROS: Readonly<Record<string, readonly string[]>> = {
   FULL: ['FLAGS', 'INTERNALDATE', 'RFC822.SIZE', 'ENVELOPE', 'BODY'],
 };
 
-export interface Fetched {
+export interface FetchedItems {
   /** Latin-1 text, so that every byte of the message is one character. */
   readonly text: string;
   /** A body was read without PEEK. */
@@ -16,7 +16,7 @@ export interface Fetched {
 }
 
 /** The data items of one message (RFC 3501 section 7.4.2). */
-export function fetchItems(message: StoredMessage, items: readonly string[]): Fetched {
+export function fetchItems(message: StoredMessage, items: readonly string[]): FetchedItems {
   const root = parseMime(message.raw);
   let seen = false;
   const texts = items
@@ -142,5 +142,5 @@ function parameters(params: ReadonlyMap<string, string>): string {
   return `(${[...params].map(([name, value]) => `${quote(name.toUpperCase())} ${quote(value)}`).join(' ')})`;
 }
 
-export const headerOf = (message: StoredMessage): Map<string, string> =>
+export const headerFieldsOf = (message: StoredMessage): Map<string, string> =>
   parseFields(parseMime(message.raw).header.toString('latin1'));

@@ -1,14 +1,14 @@
 import { fetchItems } from './imap-fetch.ts';
-import { readSearch } from './imap-search.ts';
+import { parseSearch } from './imap-search.ts';
 import { inSet, type Token, textOf } from './imap-tokens.ts';
 import type { MailFolder, StoredMessage } from './mail-store.ts';
 
-/** A folder as one IMAP session has opened it. Commands answer with the text of their tagged line. */
-export class OpenFolder {
+/** A folder as one IMAP session has opened it. Commands return the text of their tagged response. */
+export class SelectedFolder {
   readonly #folder: MailFolder;
   readonly #readOnly: boolean;
   readonly #send: (text: string) => void;
-  /** UIDs as the client knows them: place = sequence number - 1. */
+  /** UIDs as last reported to the client: index = sequence number - 1. */
   readonly #known: number[];
 
   constructor(folder: MailFolder, readOnly: boolean, send: (text: string) => void) {
@@ -18,14 +18,14 @@ export class OpenFolder {
     this.#known = folder.messages.map((message) => message.uid);
   }
 
-  /** Calls back at every change of the folder; the function that is given back ends that. */
+  /** Calls back at every change of the folder, until the returned function is called. */
   watch(listener: () => void): () => void {
     this.#folder.on('change', listener);
     return () => this.#folder.off('change', listener);
   }
 
-  /** Untagged news: messages gone or come since the client last heard (RFC 3501 section 5.2). */
-  tellChanges(): void {
+  /** Untagged responses: messages removed or added since the client was last notified (RFC 3501 section 5.2). */
+  sendChanges(): void {
     const present = new Set(this.#folder.messages.map((message) => message.uid));
     for (let place = this.#known.length - 1; place >= 0; place--) {
       if (present.has(this.#known[place] ?? 0)) continue;
@@ -99,7 +99,7 @@ export class OpenFolder {
   search(args: Token[], uid: boolean): string {
     const charset = typeof args[0] === 'string' && args[0].toUpperCase() === 'CHARSET';
     const keys = charset ? args.slice(2) : args;
-    const test = readSearch(keys, { sequence: this.#known.length, uid: this.#known.at(-1) ?? 0 });
+    const test = parseSearch(keys, { sequence: this.#known.length, uid: this.#known.at(-1) ?? 0 });
     const found = this.#pick('1:*', false).filter(([sequence, message]) => test(message, sequence));
     this.#send(`* SEARCH${found.map(([sequence, message]) => ` ${uid ? message.uid : sequence}`).join('')}`);
     return 'OK Searched';

@@ -1,8 +1,8 @@
-import { headerOf } from './imap-fetch.ts';
+import { headerFieldsOf } from './imap-fetch.ts';
 import { BadCommand, inSet, type Token, textOf } from './imap-tokens.ts';
 import type { StoredMessage } from './mail-store.ts';
 
-type Test = (message: StoredMessage, sequence: number) => boolean;
+type SearchPredicate = (message: StoredMessage, sequence: number) => boolean;
 
 const FLAG_KEYS: Readonly<Record<string, [flag: string, set: boolean]>> = {
   ANSWERED: ['\\Answered', true],
@@ -19,7 +19,7 @@ const FLAG_KEYS: Readonly<Record<string, [flag: string, set: boolean]>> = {
 const HEADER_KEYS = new Set(['FROM', 'TO', 'CC', 'BCC', 'SUBJECT']);
 
 /** Makes one test of SEARCH's keys, all of which must hold (RFC 3501 section 6.4.4). */
-export function readSearch(tokens: readonly Token[], highest: { sequence: number; uid: number }): Test {
+export function parseSearch(tokens: readonly Token[], highest: { sequence: number; uid: number }): SearchPredicate {
   const rest = [...tokens];
   const next = () => textOf(rest.shift());
   const contains = (text: string, part: string) => text.toLowerCase().includes(part.toLowerCase());
@@ -28,15 +28,15 @@ export function readSearch(tokens: readonly Token[], highest: { sequence: number
     if (Number.isNaN(at)) throw new BadCommand('not a date');
     return at;
   };
-  const readKey = (): Test => {
+  const readKey = (): SearchPredicate => {
     const first = rest.shift();
-    if (Array.isArray(first)) return readSearch(first, highest);
+    if (Array.isArray(first)) return parseSearch(first, highest);
     const key = textOf(first).toUpperCase();
     const flag = FLAG_KEYS[key];
     if (flag !== undefined) return (message) => message.flags.has(flag[0]) === flag[1];
     if (HEADER_KEYS.has(key)) {
       const text = next();
-      return (message) => contains(headerOf(message).get(key.toLowerCase()) ?? '', text);
+      return (message) => contains(headerFieldsOf(message).get(key.toLowerCase()) ?? '', text);
     }
     switch (key) {
       case 'ALL':
@@ -59,7 +59,8 @@ export function readSearch(tokens: readonly Token[], highest: { sequence: number
       }
       case 'HEADER': {
         const [name, text] = [next().toLowerCase(), next()];
-        return (message) => headerOf(message).has(name) && contains(headerOf(message).get(name) ?? '', text);
+        return (message) =>
+          headerFieldsOf(message).has(name) && contains(headerFieldsOf(message).get(name) ?? '', text);
       }
       case 'BODY':
       case 'TEXT': {
@@ -92,7 +93,7 @@ export function readSearch(tokens: readonly Token[], highest: { sequence: number
       }
     }
   };
-  const tests: Test[] = [];
+  const tests: SearchPredicate[] = [];
   while (rest.length > 0) tests.push(readKey());
   return (message, sequence) => tests.every((test) => test(message, sequence));
 }

@@ -1,31 +1,31 @@
 import type { Socket } from 'node:net';
-import { ByteSource } from './byte-source.ts';
-import { OpenFolder } from './imap-folder.ts';
+import { type Authenticate, parsePlainCredentials } from './authentication.ts';
+import { SocketReader } from './byte-source.ts';
+import { SelectedFolder } from './imap-folder.ts';
 import { BadCommand, listOf, quote, type Token, textOf, tokenize } from './imap-tokens.ts';
-import { type Authenticate, readPlain } from './login.ts';
 import { type Folders, MailFolder, type MailStore } from './mail-store.ts';
 
 const CAPABILITIES =
   'IMAP4rev1 LITERAL+ SASL-IR AUTH=PLAIN IDLE NAMESPACE ID UIDPLUS MOVE UNSELECT SPECIAL-USE CHILDREN';
-const MOST_BYTES = 25 * 1024 * 1024;
+const MAX_LITERAL_BYTES = 25 * 1024 * 1024;
 const FLAGS = '\\Answered \\Flagged \\Deleted \\Seen \\Draft';
 
-/** What a command comes to: the text of its tagged line. */
+/** The result of a command: the text of its tagged response. */
 type Outcome = string;
 
 /** One IMAP4rev1 connection (RFC 3501, with RFC 2177, 2342, 2971, 3691, 4315, 4959, 6154, 6851, 7888). */
 export class ImapSession {
   readonly #socket: Socket;
-  readonly #source: ByteSource;
+  readonly #source: SocketReader;
   readonly #store: MailStore;
   readonly #authenticate: Authenticate;
   readonly #onLogin: (address: string) => void;
   #folders: Folders | undefined;
-  #open: OpenFolder | undefined;
+  #open: SelectedFolder | undefined;
 
   constructor(socket: Socket, store: MailStore, authenticate: Authenticate, onLogin: (address: string) => void) {
     this.#socket = socket;
-    this.#source = new ByteSource(socket, MOST_BYTES);
+    this.#source = new SocketReader(socket, MAX_LITERAL_BYTES);
     this.#store = store;
     this.#authenticate = authenticate;
     this.#onLogin = onLogin;
@@ -43,7 +43,7 @@ export class ImapSession {
         continue;
       }
       const outcome = await this.#perform(tag, name.toUpperCase(), [rest, ...pieces.slice(1)]);
-      if (name.toUpperCase() !== 'IDLE') this.#open?.tellChanges();
+      if (name.toUpperCase() !== 'IDLE') this.#open?.sendChanges();
       this.#send(`${tag} ${outcome}`);
       if (name.toUpperCase() === 'LOGOUT') return void this.#socket.end();
     }
@@ -53,12 +53,12 @@ export class ImapSession {
   async #command(): Promise<(string | Buffer)[] | undefined> {
     const pieces: (string | Buffer)[] = [];
     while (true) {
-      const line = await this.#source.line();
+      const line = await this.#source.readLine();
       if (line === undefined) return undefined;
       const [ending, count, plus] = /\{(\d+)(\+?)\}$/.exec(line) ?? [];
       if (ending === undefined) return [...pieces, line];
       if (plus === '') this.#send('+ go on');
-      const bytes = await this.#source.bytes(Number(count));
+      const bytes = await this.#source.readBytes(Number(count));
       if (bytes === undefined) return undefined;
       pieces.push(line.slice(0, -ending.length), bytes);
     }
@@ -106,7 +106,7 @@ export class ImapSession {
     const folder = this.named(args[0]);
     this.#open = undefined;
     if (folder === undefined) return 'NO [NONEXISTENT] No such folder';
-    this.#open = new OpenFolder(folder, readOnly, (text) => this.#send(text));
+    this.#open = new SelectedFolder(folder, readOnly, (text) => this.#send(text));
     this.#send(`* FLAGS (${FLAGS})`);
     this.#send(`* OK [PERMANENTFLAGS (${FLAGS} \\*)] Flags permitted`);
     this.#send(`* ${folder.messages.length} EXISTS`);
@@ -166,11 +166,11 @@ export class ImapSession {
   }
 
   async #idle(): Promise<Outcome> {
-    const unwatch = this.#open?.watch(() => this.#open?.tellChanges());
+    const unwatch = this.#open?.watch(() => this.#open?.sendChanges());
     this.#send('+ idling');
-    const line = await this.#source.line();
+    const line = await this.#source.readLine();
     unwatch?.();
-    this.#open?.tellChanges();
+    this.#open?.sendChanges();
     return line?.toUpperCase() === 'DONE' ? 'OK Idle ended' : 'BAD DONE was expected';
   }
 
@@ -183,8 +183,8 @@ export class ImapSession {
     AUTHENTICATE: async (session: ImapSession, [mechanism, initial]: Token[]) => {
       if (textOf(mechanism).toUpperCase() !== 'PLAIN') return 'NO [CANNOT] Only PLAIN';
       if (initial === undefined) session.#send('+ ');
-      const response = initial === undefined ? await session.#source.line() : textOf(initial);
-      const login = readPlain(response ?? '');
+      const response = initial === undefined ? await session.#source.readLine() : textOf(initial);
+      const login = parsePlainCredentials(response ?? '');
       return login === undefined ? 'BAD Unreadable response' : session.#login(login.user, login.password);
     },
   };
@@ -214,7 +214,7 @@ type Command = (session: ImapSession, args: Token[], tag: string) => Outcome | P
 const ANY_STATE: Readonly<Record<string, Command>> = ImapSession.anyState;
 const AUTHENTICATED: Readonly<Record<string, Command>> = ImapSession.authenticated;
 
-type FolderCommand = (open: OpenFolder, args: Token[], uid: boolean, session: ImapSession) => Outcome;
+type FolderCommand = (open: SelectedFolder, args: Token[], uid: boolean, session: ImapSession) => Outcome;
 const SELECTED: Readonly<Record<string, FolderCommand>> = {
   CHECK: () => 'OK Done',
   UNSELECT: (_, __, ___, session) => session.leave(),

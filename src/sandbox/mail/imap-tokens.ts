@@ -1,11 +1,11 @@
 /** An argument of an IMAP command: an atom or string as text, a literal as bytes, or a parenthesized list. */
 export type Token = string | Buffer | Token[];
 
-/** A syntax error of the client; answered with BAD. */
+/** A syntax error of the client; the response is BAD. */
 export class BadCommand extends Error {}
 
 /**
- * Reads the arguments of a command (RFC 3501 section 9). A command comes in pieces: text, literal, text, … An atom keeps
+ * Reads the arguments of a command (RFC 3501 section 9). A command arrives in parts: text, literal, text, … An atom keeps
  * its section in brackets (`BODY[HEADER.FIELDS (DATE)]<0.9>`) as one token.
  */
 export function tokenize(pieces: readonly (string | Buffer)[]): Token[] {

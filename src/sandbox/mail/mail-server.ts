@@ -8,20 +8,20 @@ import { Pop3Session } from './pop3-session.ts';
 import { makeSmtpServer, type SmtpOptions } from './smtp.ts';
 
 export interface SandboxMailOptions extends SmtpOptions {
-  /** Taken where they are free and this process may; otherwise, and by default, any free ones. */
+  /** Used where they are free and this process may listen on them; otherwise, and by default, any free ones. */
   readonly preferredPorts?: { readonly imap: number; readonly pop3: number; readonly smtp: number };
   readonly certificate?: Certificate;
 }
 
-/** A mail server for development: IMAP, POP3 and SMTP over TLS on 127.0.0.1, mail in memory, nothing leaves. */
+/** A mail server for development: IMAP, POP3 and SMTP over TLS on 127.0.0.1, mail in memory, none sent to other servers. */
 export interface SandboxMail {
   readonly ports: { readonly imap: number; readonly pop3: number; readonly smtp: number };
-  /** What clients are to trust. */
+  /** The CA certificate for clients. */
   readonly ca: string;
-  /** Ends the sessions of an address. */
-  kick(address: string): void;
-  /** Forgets an address's mail. */
-  drop(address: string): void;
+  /** Ends the sessions of a mailbox. */
+  disconnect(address: string): void;
+  /** Deletes the mail of a mailbox. */
+  deleteMail(address: string): void;
   close(): Promise<void>;
 }
 
@@ -69,11 +69,11 @@ export async function startSandboxMail(options: SandboxMailOptions): Promise<San
   return {
     ports: opened,
     ca: certificate.cert,
-    kick(address) {
+    disconnect(address) {
       for (const socket of sessions.get(address) ?? []) socket.destroy();
       for (const connection of smtp.connections) if (connection.session.user === address) connection.close();
     },
-    drop: (address) => store.drop(address),
+    deleteMail: (address) => store.drop(address),
     async close() {
       for (const socket of sockets) socket.destroy();
       const closed = [imap, pop3].map((server) => new Promise((resolve) => server.close(resolve)));

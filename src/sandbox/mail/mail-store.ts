@@ -38,7 +38,7 @@ export class MailFolder extends EventEmitter<{ change: [] }> {
   }
 }
 
-/** The folders of one address, by name; INBOX in capitals. */
+/** The folders of one mailbox, by name; INBOX in capitals. */
 export type Folders = Map<string, MailFolder>;
 
 /** Mail in memory: it is gone when the process ends. */

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { ByteSource } from './byte-source.ts';
-import { type Authenticate, readPlain } from './login.ts';
+import { type Authenticate, parsePlainCredentials } from './authentication.ts';
+import { SocketReader } from './byte-source.ts';
 import type { MailFolder, MailStore, StoredMessage } from './mail-store.ts';
 
 const CAPABILITIES = ['TOP', 'UIDL', 'USER', 'SASL PLAIN', 'RESP-CODES', 'AUTH-RESP-CODE'];
@@ -8,7 +8,7 @@ const CAPABILITIES = ['TOP', 'UIDL', 'USER', 'SASL PLAIN', 'RESP-CODES', 'AUTH-R
 /** One POP3 connection (RFC 1939, RFC 2449, RFC 3206, RFC 5034). */
 export class Pop3Session {
   readonly #socket: Socket;
-  readonly #source: ByteSource;
+  readonly #source: SocketReader;
   readonly #store: MailStore;
   readonly #authenticate: Authenticate;
   readonly #onLogin: (address: string) => void;
@@ -20,7 +20,7 @@ export class Pop3Session {
 
   constructor(socket: Socket, store: MailStore, authenticate: Authenticate, onLogin: (address: string) => void) {
     this.#socket = socket;
-    this.#source = new ByteSource(socket, 0);
+    this.#source = new SocketReader(socket, 0);
     this.#store = store;
     this.#authenticate = authenticate;
     this.#onLogin = onLogin;
@@ -29,7 +29,7 @@ export class Pop3Session {
   /** Serves until the client leaves. */
   async run(): Promise<void> {
     this.#send('+OK Reelgate sandbox ready');
-    for (let line = await this.#source.line(); line !== undefined; line = await this.#source.line()) {
+    for (let line = await this.#source.readLine(); line !== undefined; line = await this.#source.readLine()) {
       const [, verb = '', rest = ''] = /^(\S*) ?(.*)$/s.exec(line) ?? [];
       this.#send(await this.#answer(verb.toUpperCase(), rest));
       if (verb.toUpperCase() === 'QUIT') return void this.#socket.end();
@@ -66,7 +66,7 @@ export class Pop3Session {
     if (mechanism === '') return lines('+OK', ['PLAIN']);
     if (mechanism.toUpperCase() !== 'PLAIN') return '-ERR Only PLAIN';
     if (initial === undefined) this.#send('+ ');
-    const login = readPlain(initial ?? (await this.#source.line()) ?? '');
+    const login = parsePlainCredentials(initial ?? (await this.#source.readLine()) ?? '');
     return login === undefined ? '-ERR Unreadable response' : this.#login(login.user, login.password);
   }
 
@@ -118,7 +118,7 @@ export class Pop3Session {
   }
 }
 
-/** A multi-line answer with its dots stuffed (RFC 1939 section 3). */
+/** A multi-line response with its dots stuffed (RFC 1939 section 3). */
 function lines(first: string, rest: readonly string[]): string {
   return [first, ...rest.map((line) => (line.startsWith('.') ? `.${line}` : line)), '.'].join('\r\n');
 }

@@ -1,24 +1,24 @@
 import { SMTPServer } from 'smtp-server';
+import type { Authenticate } from './authentication.ts';
 import type { Certificate } from './certificate.ts';
-import type { Authenticate } from './login.ts';
 import type { MailStore } from './mail-store.ts';
 
 export interface SmtpOptions {
   readonly domain: string;
   readonly authenticate: Authenticate;
-  /** Whether mail for the address is taken. */
-  exists(address: string): Promise<boolean>;
+  /** Whether mail for the recipient is accepted. */
+  mailboxExists(address: string): Promise<boolean>;
 }
 
-const LARGEST_MESSAGE = 25 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 25 * 1024 * 1024;
 
-/** SMTP over TLS for logged-in users of one domain; nothing leaves. */
+/** SMTP over TLS for logged-in users of one domain; no mail is sent to other servers. */
 export function makeSmtpServer(options: SmtpOptions, tls: Certificate, store: MailStore): SMTPServer {
   const fail = (code: number, text: string) => Object.assign(new Error(text), { responseCode: code });
   const server = new SMTPServer({
     ...tls,
     secure: true,
-    size: LARGEST_MESSAGE,
+    size: MAX_MESSAGE_BYTES,
     authMethods: ['PLAIN', 'LOGIN'],
     disableReverseLookup: true,
     closeTimeout: 100,
@@ -33,13 +33,13 @@ export function makeSmtpServer(options: SmtpOptions, tls: Certificate, store: Ma
       );
     },
     onMailFrom({ address }, session, done) {
-      // A login owns exactly its own address.
+      // A login may send only as its own e-mail address.
       done(address.toLowerCase() === session.user ? null : fail(553, '5.7.1 Sender is not yours'));
     },
     onRcptTo({ address }, _session, done) {
       const to = (address ?? '').toLowerCase();
       if (!to.endsWith(`@${options.domain}`)) return done(fail(550, '5.7.1 Mail does not leave this server'));
-      options.exists(to).then(
+      options.mailboxExists(to).then(
         (known) => done(known ? null : fail(550, '5.1.1 No such mailbox')),
         () => done(fail(451, '4.3.0 Try again later')),
       );
@@ -55,7 +55,7 @@ export function makeSmtpServer(options: SmtpOptions, tls: Certificate, store: Ma
       });
     },
   });
-  // Clients that break off are no news.
+  // Clients that disconnect are not logged.
   server.on('error', () => undefined);
   return server;
 }

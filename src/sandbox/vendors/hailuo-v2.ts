@@ -1,9 +1,9 @@
-import type { Job, Phase, Reply, Route, Stage } from '../simulator.ts';
-import { json, newDigits, toShape } from '../simulator.ts';
+import type { Job, JobPhase, Route, SimulatorContext, SimulatorResponse } from '../simulator.ts';
+import { jsonResponse, newDigits, toShape } from '../simulator.ts';
 
-/** The second protocol says errors by HTTP status and ends their text with the first one's number. */
-const refuse = (status: number, type: string, message: string): Reply =>
-  json(status, { type: 'error', error: { type, message, http_code: String(status) }, request_id: '05f1c2' });
+/** The second protocol reports errors by HTTP status and ends their text with the first one's number. */
+const refuse = (status: number, type: string, message: string): SimulatorResponse =>
+  jsonResponse(status, { type: 'error', error: { type, message, http_code: String(status) }, request_id: '05f1c2' });
 
 const RATIOS = ['adaptive', '21:9', '16:9', '4:3', '1:1', '3:4', '9:16'];
 
@@ -14,7 +14,7 @@ interface Item {
   readonly image_url?: { readonly url?: unknown };
 }
 
-function complain(body: Readonly<Record<string, unknown>>): string | undefined {
+function findInvalidField(body: Readonly<Record<string, unknown>>): string | undefined {
   const { model, content, duration = 5, resolution, ratio } = body;
   if (model !== 'MiniMax-H3') return `model ${model} is not supported`;
   if (!Array.isArray(content) || content.length === 0) return 'content is required';
@@ -33,7 +33,8 @@ function complain(body: Readonly<Record<string, unknown>>): string | undefined {
   return undefined;
 }
 
-const WORDS: Readonly<Record<Phase, string>> = {
+/** The words of this vendor; that they are Seedance's too is chance. */
+const STATUS_WORDS: Readonly<Record<JobPhase, string>> = {
   queued: 'queued',
   running: 'running',
   succeeded: 'succeeded',
@@ -43,22 +44,22 @@ const WORDS: Readonly<Record<Phase, string>> = {
   cancelled: 'cancelled',
   unknown: 'paused',
 };
-const ERRORS: Readonly<Partial<Record<Phase, { code: string; message: string }>>> = {
+const ERRORS: Readonly<Partial<Record<JobPhase, { code: string; message: string }>>> = {
   failed: { code: '1000', message: 'unknown error' },
   filtered: { code: '1027', message: 'output new_sensitive' },
 };
 
-function toTask(job: Job, stage: Stage) {
-  const { phase, hasArtifact } = stage.look(job);
+function toTask(job: Job, context: SimulatorContext) {
+  const { phase, hasArtifact } = context.pollJob(job);
   const input = job.input as Readonly<Record<string, unknown>>;
   return {
     id: job.id,
     model: job.model,
-    status: WORDS[phase],
-    ...(ERRORS[phase] ? { error: ERRORS[phase] } : {}),
+    status: STATUS_WORDS[phase],
+    error: ERRORS[phase],
     created_at: Math.floor(job.createdAtMs / 1000),
-    updated_at: Math.floor(stage.now() / 1000),
-    ...(hasArtifact ? { content: { url: `${stage.artifactUrl(job)}?sig=sandbox` } } : {}),
+    updated_at: Math.floor(context.now() / 1000),
+    content: hasArtifact ? { url: `${context.artifactUrl(job)}?sig=sandbox` } : undefined,
     resolution: input.resolution ?? '2K',
     duration: job.seconds,
     ratio: input.ratio === 'adaptive' ? '16:9' : input.ratio,
@@ -74,13 +75,13 @@ export const HAILUO_V2_ROUTES: readonly Route[] = [
     method: 'POST',
     path: '/v2/video_generation',
     operation: 'submit',
-    handle(request, stage) {
+    handle(request, context) {
       const body = request.json();
-      const wrong = body ? complain(body) : 'body is no JSON object';
+      const wrong = body ? findInvalidField(body) : 'body is no JSON object';
       if (!body || wrong) return refuse(400, 'bad_request_error', `invalid params, ${wrong} (2013)`);
       const prompt = (body.content as readonly Item[]).find((item) => item.type === 'text')?.text ?? '';
-      const job = stage.begin({
-        id: newDigits(stage.now()),
+      const job = context.createJob({
+        id: newDigits(context.now()),
         model: String(body.model),
         prompt: typeof prompt === 'string' ? prompt : '',
         seconds: Number(body.duration ?? 5),
@@ -88,31 +89,33 @@ export const HAILUO_V2_ROUTES: readonly Route[] = [
         audio: body.ratio === '16:9',
         input: body,
       });
-      return json(200, { task_id: job.id });
+      return jsonResponse(200, { task_id: job.id });
     },
   },
   {
     method: 'GET',
     path: BY_ID,
     operation: 'query',
-    handle({ params }, stage) {
-      const job = stage.jobs.find(params.id ?? '');
-      return job ? json(200, { task: toTask(job, stage) }) : refuse(404, 'bad_request_error', 'task not found (2013)');
+    handle({ params }, context) {
+      const job = context.jobs.find(params.id ?? '');
+      return job
+        ? jsonResponse(200, { task: toTask(job, context) })
+        : refuse(404, 'bad_request_error', 'task not found (2013)');
     },
   },
   {
     method: 'DELETE',
     path: /^\/v2\/video_generation\/(?<id>[^/]+)$/,
     operation: 'other',
-    handle({ params }, stage) {
-      const job = stage.jobs.find(params.id ?? '');
+    handle({ params }, context) {
+      const job = context.jobs.find(params.id ?? '');
       if (!job) return refuse(404, 'bad_request_error', 'task not found (2013)');
-      const { phase } = stage.jobs.look(job);
+      const { phase } = context.jobs.snapshot(job);
       if (phase === 'running' || phase === 'cancelled')
         return refuse(400, 'bad_request_error', `task is ${phase} (2013)`);
-      if (phase === 'queued') job.fate = 'cancel';
-      else stage.jobs.remove(job.id);
-      return json(200, {});
+      if (phase === 'queued') job.outcome = 'cancel';
+      else context.jobs.remove(job.id);
+      return jsonResponse(200, {});
     },
   },
 ];

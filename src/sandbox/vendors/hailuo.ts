@@ -1,14 +1,14 @@
-import type { Job, Phase, Problem, Reply, Route, SimulatorRequest } from '../simulator.ts';
-import { defineSimulator, json, newDigits } from '../simulator.ts';
+import type { Job, JobPhase, ProblemKind, Route, SimulatorRequest, SimulatorResponse } from '../simulator.ts';
+import { defineSimulator, jsonResponse, newDigits } from '../simulator.ts';
 import { HAILUO_V2_ROUTES } from './hailuo-v2.ts';
 
 const KEY = 'sk-api-sandbox-hailuo';
 
 /** Nearly every error of the first protocol is HTTP 200 with a number inside. */
-const refusal = (code: number, text: string, rest: Readonly<Record<string, unknown>> = {}): Reply =>
-  json(200, { ...rest, base_resp: { status_code: code, status_msg: text } });
+const refusal = (code: number, text: string, rest: Readonly<Record<string, unknown>> = {}): SimulatorResponse =>
+  jsonResponse(200, { ...rest, base_resp: { status_code: code, status_msg: text } });
 
-const PROBLEMS: Readonly<Record<Problem, readonly [number, string]>> = {
+const PROBLEMS: Readonly<Record<ProblemKind, readonly [number, string]>> = {
   unauthorized: [1004, 'login fail: Please carry the API secret key in the Authorization field'],
   forbidden: [2049, 'invalid api key'],
   billing: [1008, 'insufficient balance'],
@@ -26,7 +26,7 @@ const PROBLEMS: Readonly<Record<Problem, readonly [number, string]>> = {
 type Table = Readonly<Record<string, readonly number[]>>;
 const HD: Table = { '768P': [6, 10], '1080P': [6] };
 const OLD: Table = { '720P': [6] };
-/** Per model: what it makes of words, of a first frame, of a last frame, of a face. */
+/** Per model: the modes it supports: text, first frame, last frame, face. */
 const MODELS: Readonly<Record<string, { text?: Table; first?: Table; last?: Table; subject?: Table }>> = {
   'MiniMax-Hailuo-2.3': { text: HD, first: HD },
   'MiniMax-Hailuo-2.3-Fast': { first: HD },
@@ -42,8 +42,8 @@ const MODELS: Readonly<Record<string, { text?: Table; first?: Table; last?: Tabl
 const PICTURE = /^https?:\/\/|^data:image\/[a-z]+;base64,[A-Za-z0-9+/]+=*$/;
 const FLAGS = ['prompt_optimizer', 'fast_pretreatment', 'aigc_watermark'] as const;
 
-/** What is wrong with a submit's body, as the vendor would say it; undefined when nothing is. */
-function complain(body: Readonly<Record<string, unknown>>): string | undefined {
+/** The vendor's objection to a submit's body; undefined when it is valid. */
+function findInvalidField(body: Readonly<Record<string, unknown>>): string | undefined {
   const model = MODELS[String(body.model)];
   if (!model) return `model ${body.model} is not supported`;
   if (typeof body.prompt === 'string' && body.prompt.length > 2_000) return 'prompt is longer than 2000 characters';
@@ -79,20 +79,20 @@ function pickTable(model: (typeof MODELS)[string], body: Readonly<Record<string,
   return typeof body.prompt === 'string' && body.prompt !== '' ? model.text : 'prompt is required';
 }
 
-/** How a phase looks in the first protocol, which has no word for cancelled and expired jobs. */
-const WORDS: Readonly<Record<Phase, readonly [string, number, string]>> = {
+/** The status of a phase in the first protocol, which has none for cancelled and expired jobs. */
+const STATUS_WORDS: Readonly<Record<JobPhase, readonly [string, number, string]>> = {
   queued: ['Queueing', 0, 'success'],
   running: ['Processing', 0, 'success'],
   succeeded: ['Success', 0, 'success'],
   failed: ['Fail', 1000, 'unknown error'],
   filtered: ['Fail', 1027, 'output new_sensitive'],
   expired: ['Fail', 1001, 'request timeout'],
-  // The trap of this protocol: a failed task whose envelope says that all is well.
+  // A peculiarity of this protocol: a failed task inside an envelope that reports success.
   cancelled: ['Fail', 0, 'success'],
   unknown: ['Unknown', 0, 'success'],
 };
 
-/** 18 digits, past what a JSON number can hold: the query gives it as text, the file as a number. */
+/** 18 digits, more than a JSON number can represent: the query returns it as text, the file as a number. */
 const toFileId = (job: Job) => `271${job.id}`;
 
 const V1_ROUTES: readonly Route[] = [
@@ -100,13 +100,13 @@ const V1_ROUTES: readonly Route[] = [
     method: 'POST',
     path: '/v1/video_generation',
     operation: 'submit',
-    handle(request, stage) {
+    handle(request, context) {
       const body = request.json();
-      const wrong = body ? complain(body) : 'body is no JSON object';
+      const wrong = body ? findInvalidField(body) : 'body is no JSON object';
       if (!body || wrong) return refusal(2013, `invalid params, ${wrong}`, { task_id: '' });
       const { model, prompt = '', duration = 6 } = body;
-      const job = stage.begin({
-        id: newDigits(stage.now()),
+      const job = context.createJob({
+        id: newDigits(context.now()),
         model: String(model),
         prompt: String(prompt),
         seconds: Number(duration),
@@ -119,13 +119,13 @@ const V1_ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/v1/query/video_generation',
     operation: 'query',
-    handle({ query }, stage) {
-      const job = stage.jobs.find(query.get('task_id') ?? '');
+    handle({ query }, context) {
+      const job = context.jobs.find(query.get('task_id') ?? '');
       if (!job) return refusal(...PROBLEMS.not_found);
-      const look = stage.look(job);
-      const [status, code, text] = WORDS[look.phase];
-      const [width, height] = look.hasArtifact ? [1366, 768] : [0, 0];
-      const file_id = look.hasArtifact ? toFileId(job) : '';
+      const snapshot = context.pollJob(job);
+      const [status, code, text] = STATUS_WORDS[snapshot.phase];
+      const [width, height] = snapshot.hasArtifact ? [1366, 768] : [0, 0];
+      const file_id = snapshot.hasArtifact ? toFileId(job) : '';
       return refusal(code, text, { task_id: job.id, status, file_id, video_width: width, video_height: height });
     },
   },
@@ -133,14 +133,14 @@ const V1_ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/v1/files/retrieve',
     operation: 'other',
-    handle({ query }, stage) {
+    handle({ query }, context) {
       const fileId = query.get('file_id') ?? '';
-      const job = fileId.startsWith('271') ? stage.jobs.find(fileId.slice(3)) : undefined;
-      if (!job || !stage.jobs.look(job).hasArtifact) return refusal(2013, 'invalid params, file not found');
-      const url = `${stage.artifactUrl(job)}?Expires=${Math.floor(stage.now() / 1000) + 3600}&Signature=sandbox`;
+      const job = fileId.startsWith('271') ? context.jobs.find(fileId.slice(3)) : undefined;
+      if (!job || !context.jobs.snapshot(job).hasArtifact) return refusal(2013, 'invalid params, file not found');
+      const url = `${context.artifactUrl(job)}?Expires=${Math.floor(context.now() / 1000) + 3600}&Signature=sandbox`;
       const rest = JSON.stringify({
-        bytes: stage.media(job).bytes.length,
-        created_at: Math.floor(stage.jobs.finishedAtMs(job) / 1000),
+        bytes: context.media(job).bytes.length,
+        created_at: Math.floor(context.jobs.finishedAtMs(job) / 1000),
         filename: 'output_aigc.mp4',
         purpose: 'video_generation',
         download_url: url,
@@ -156,13 +156,13 @@ const V1_ROUTES: readonly Route[] = [
   },
 ];
 
-/** Keys begin with `sk-`; one that does not is told apart from a wrong one. */
-function authorize(request: SimulatorRequest): Reply | undefined {
+/** Keys begin with `sk-`; one that does not gets another error than a wrong key. */
+function authorize(request: SimulatorRequest): SimulatorResponse | undefined {
   const given = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1];
   if (given === KEY) return undefined;
   if (request.path.startsWith('/v2/')) {
     const message = 'login fail: Please carry the API secret key in the Authorization field (1004)';
-    return json(401, {
+    return jsonResponse(401, {
       type: 'error',
       error: { type: 'authorized_error', message, http_code: '401' },
       request_id: '05',

@@ -1,16 +1,16 @@
-import type { Job, Phase } from '../jobs.ts';
+import type { Job, JobPhase } from '../jobs.ts';
 import {
   defineSimulator,
-  json,
+  jsonResponse,
   newDigits,
-  type Problem,
-  type Reply,
+  type ProblemKind,
+  type SimulatorContext,
   type SimulatorRequest,
-  type Stage,
+  type SimulatorResponse,
   toShape,
 } from '../simulator.ts';
-import { checkVolcengineSignature } from '../volcengine.ts';
-import { checkJimengBody, isPictureKey } from './jimeng-fields.ts';
+import { checkJimengBody, isPictureKey } from './jimeng-validation.ts';
+import { checkVolcengineSignature } from './volcengine-signature.ts';
 
 /** Jimeng on Volcengine's visual service: one path, the operation in the query, the model in the body. */
 
@@ -19,7 +19,7 @@ const SECRET_KEY = 'c2FuZGJveC1qaW1lbmctc2VjcmV0';
 const OK = 10_000;
 
 const PROBLEMS: Readonly<
-  Record<Exclude<Problem, 'unauthorized'>, readonly [status: number, code: number, text: string]>
+  Record<Exclude<ProblemKind, 'unauthorized'>, readonly [status: number, code: number, text: string]>
 > = {
   forbidden: [403, 50400, 'Access Denied: the service is not opened'],
   billing: [403, 50400, 'Access Denied: the account is overdue'],
@@ -40,17 +40,24 @@ function requestId(stamp: string): string {
   return `${stamp}${count.toString(16).toUpperCase().padStart(18, '0')}`;
 }
 
-const envelope = (status: number, code: number, message: string, data: unknown): Reply =>
-  json(status, { code, data, message, request_id: requestId('20260102030405'), status: code, time_elapsed: '21.4ms' });
+const envelope = (status: number, code: number, message: string, data: unknown): SimulatorResponse =>
+  jsonResponse(status, {
+    code,
+    data,
+    message,
+    request_id: requestId('20260102030405'),
+    status: code,
+    time_elapsed: '21.4ms',
+  });
 
-/** The front gateway's own envelope, for what never reaches the service. */
-function gateway(status: number, codeN: number, code: string, message: string): Reply {
+/** The front gateway's own envelope, for requests that never reach the service. */
+function gateway(status: number, codeN: number, code: string, message: string): SimulatorResponse {
   const error = { CodeN: codeN, Code: code, Message: message };
   const metadata = { RequestId: requestId('20260102030407'), Action: 'CVSync2AsyncSubmitTask', Version: '2022-08-31' };
-  return json(status, { ResponseMetadata: { ...metadata, Service: 'cv', Region: 'cn-north-1', Error: error } });
+  return jsonResponse(status, { ResponseMetadata: { ...metadata, Service: 'cv', Region: 'cn-north-1', Error: error } });
 }
 
-function problem(kind: Problem, message?: string): Reply {
+function problem(kind: ProblemKind, message?: string): SimulatorResponse {
   if (kind === 'unauthorized') {
     const text = 'The request signature we calculated does not match the signature you provided.';
     return gateway(401, 100_010, 'SignatureDoesNotMatch', message ?? text);
@@ -61,13 +68,13 @@ function problem(kind: Problem, message?: string): Reply {
 
 const VIDEO_ACTIONS = { submit: 'CVSync2AsyncSubmitTask', query: 'CVSync2AsyncGetResult' };
 
-function submit(request: SimulatorRequest, stage: Stage): Reply {
+function submit(request: SimulatorRequest, context: SimulatorContext): SimulatorResponse {
   const body = request.json();
   const wrong = body ? checkJimengBody(body) : 'the body is no JSON';
   if (!body || wrong !== undefined) return problem('invalid', wrong);
   const frames = typeof body.frames === 'number' ? body.frames : 121;
-  const job = stage.begin({
-    id: `7591${newDigits(stage.now())}`,
+  const job = context.createJob({
+    id: `7591${newDigits(context.now())}`,
     prompt: typeof body.prompt === 'string' ? body.prompt : '',
     model: String(body.req_key),
     input: body,
@@ -77,7 +84,7 @@ function submit(request: SimulatorRequest, stage: Stage): Reply {
   return envelope(200, OK, 'Success', { task_id: job.id });
 }
 
-const WORDS: Readonly<Partial<Record<Phase, string>>> = {
+const WORDS: Readonly<Partial<Record<JobPhase, string>>> = {
   queued: 'in_queue',
   running: 'generating',
   succeeded: 'done',
@@ -86,39 +93,39 @@ const WORDS: Readonly<Partial<Record<Phase, string>>> = {
   unknown: 'dreaming',
 };
 
-function toResult(job: Job, stage: Stage): Reply {
-  const { phase, hasArtifact } = stage.look(job);
+function toResult(job: Job, context: SimulatorContext): SimulatorResponse {
+  const { phase, hasArtifact } = context.pollJob(job);
   if (phase === 'filtered') return envelope(400, 50516, 'Post Video Risk Not Pass', null);
   if (phase === 'failed') return envelope(500, 50500, 'Internal Error', { status: 'done', video_url: '' });
   if (isPictureKey(job.model)) {
-    const image_urls = hasArtifact ? [stage.artifactUrl(job, 'thumbnail')] : null;
+    const image_urls = hasArtifact ? [context.artifactUrl(job, 'thumbnail')] : null;
     return envelope(200, OK, 'Success', { status: WORDS[phase], image_urls, binary_data_base64: [] });
   }
-  const video_url = hasArtifact ? stage.artifactUrl(job) : '';
+  const video_url = hasArtifact ? context.artifactUrl(job) : '';
   return envelope(200, OK, 'Success', {
     status: WORDS[phase],
     video_url,
-    ...(hasArtifact ? { aigc_meta_tagged: false } : {}),
+    aigc_meta_tagged: hasArtifact ? false : undefined,
   });
 }
 
-function query(request: SimulatorRequest, stage: Stage): Reply {
+function query(request: SimulatorRequest, context: SimulatorContext): SimulatorResponse {
   const body = request.json();
   if (typeof body?.req_key !== 'string' || typeof body.task_id !== 'string') return problem('invalid');
-  const job = stage.jobs.find(body.task_id);
+  const job = context.jobs.find(body.task_id);
   if (!job || job.model !== body.req_key) return envelope(200, OK, 'Success', { status: 'not_found', video_url: '' });
-  return toResult(job, stage);
+  return toResult(job, context);
 }
 
 export const jimeng = defineSimulator({
   name: 'jimeng',
   credentials: () => ({ access_key: ACCESS_KEY, secret_key: SECRET_KEY }),
-  authorize(request, stage) {
+  authorize(request, context) {
     const wrong = checkVolcengineSignature(request, {
       accessKey: ACCESS_KEY,
       secretKey: SECRET_KEY,
       scope: 'cn-north-1/cv/request',
-      nowMs: stage.now(),
+      nowMs: context.now(),
     });
     return wrong && gateway(wrong.status, wrong.codeN, wrong.code, wrong.message);
   },

@@ -1,15 +1,15 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Job, Look, Phase } from '../jobs.ts';
+import type { Job, JobPhase, JobSnapshot } from '../jobs.ts';
 import {
   defineSimulator,
-  json,
-  type Problem,
-  type Reply,
+  jsonResponse,
+  type ProblemKind,
+  type SimulatorContext,
   type SimulatorRequest,
-  type Stage,
+  type SimulatorResponse,
   toShape,
 } from '../simulator.ts';
-import { checkKlingBody, type KlingFamily } from './kling-fields.ts';
+import { checkKlingBody, type KlingFamily } from './kling-validation.ts';
 
 /** Kling's `/v1/videos/{text2video,image2video}`: signed tokens or an opaque key, one envelope for everything. */
 
@@ -22,7 +22,7 @@ interface KlingInput {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-const PROBLEMS: Readonly<Record<Problem, readonly [status: number, code: number, text: string]>> = {
+const PROBLEMS: Readonly<Record<ProblemKind, readonly [status: number, code: number, text: string]>> = {
   unauthorized: [401, 1002, 'Authorization is invalid'],
   forbidden: [403, 1103, 'no permission to access the requested API or model'],
   billing: [429, 1102, 'Account balance not enough'],
@@ -43,10 +43,10 @@ function requestId(): string {
   return `Cj${count.toString(36).padStart(12, '0')}`;
 }
 
-const envelope = (status: number, code: number, message: string, data: unknown = null): Reply =>
-  json(status, { code, message, request_id: requestId(), data });
+const envelope = (status: number, code: number, message: string, data: unknown = null): SimulatorResponse =>
+  jsonResponse(status, { code, message, request_id: requestId(), data });
 
-const refusal = (problem: Problem, message?: string): Reply => {
+const refusal = (problem: ProblemKind, message?: string): SimulatorResponse => {
   const [status, code, text] = PROBLEMS[problem];
   return envelope(status, code, message ?? text);
 };
@@ -59,7 +59,7 @@ function readPart(part: string | undefined): Readonly<Record<string, unknown>> |
   }
 }
 
-/** The code of what is wrong with a bearer token, as the vendor tells it; undefined when it is right. */
+/** The vendor's error code for a wrong bearer token; undefined when the token is right. */
 function checkToken(authorization: string | undefined, nowMs: number): number | undefined {
   if (!authorization) return 1001;
   const token = /^Bearer (\S+)$/.exec(authorization)?.[1];
@@ -75,7 +75,7 @@ function checkToken(authorization: string | undefined, nowMs: number): number | 
   return exp * 1_000 <= nowMs ? 1004 : undefined;
 }
 
-const WORDS: Readonly<Record<Phase, string>> = {
+const WORDS: Readonly<Record<JobPhase, string>> = {
   queued: 'submitted',
   running: 'processing',
   succeeded: 'succeed',
@@ -85,34 +85,34 @@ const WORDS: Readonly<Record<Phase, string>> = {
   cancelled: 'failed',
   unknown: 'rendering',
 };
-const REASONS: Readonly<Partial<Record<Phase, string>>> = {
+const REASONS: Readonly<Partial<Record<JobPhase, string>>> = {
   failed: 'Task processing failed, please try again',
   filtered: 'Failure to pass the risk control system',
   expired: 'Task expired',
   cancelled: 'Task cancelled',
 };
 
-const toTask = (job: Job, look: Look, stage: Stage) => ({
+const toTask = (job: Job, snapshot: JobSnapshot, context: SimulatorContext) => ({
   task_id: job.id,
-  task_status: WORDS[look.phase],
-  task_status_msg: REASONS[look.phase] ?? '',
+  task_status: WORDS[snapshot.phase],
+  task_status_msg: REASONS[snapshot.phase] ?? '',
   task_info: job.externalId === undefined ? {} : { external_task_id: job.externalId },
   watermark_info: { enabled: false },
   created_at: job.createdAtMs,
-  updated_at: stage.now(),
-  ...(look.phase !== 'succeeded'
+  updated_at: context.now(),
+  ...(snapshot.phase !== 'succeeded'
     ? {}
     : {
         final_unit_deduction: '1',
         task_result: {
-          videos: look.hasArtifact
-            ? [{ id: `v-${job.id}`, url: stage.artifactUrl(job), duration: `${job.seconds}.1` }]
+          videos: snapshot.hasArtifact
+            ? [{ id: `v-${job.id}`, url: context.artifactUrl(job), duration: `${job.seconds}.1` }]
             : [],
         },
       }),
 });
 
-function submit(request: SimulatorRequest, stage: Stage): Reply {
+function submit(request: SimulatorRequest, context: SimulatorContext): SimulatorResponse {
   const family: KlingFamily = request.params.family === 'image2video' ? 'image2video' : 'text2video';
   const body = request.json();
   if (!body) return refusal('invalid', 'Request body is not valid JSON');
@@ -120,40 +120,40 @@ function submit(request: SimulatorRequest, stage: Stage): Reply {
   if (wrong === 'model') return refusal('model');
   if (wrong !== undefined) return refusal('invalid', wrong);
   const externalId = typeof body.external_task_id === 'string' ? body.external_task_id : undefined;
-  if (externalId !== undefined && stage.jobs.findByExternalId(externalId)) {
+  if (externalId !== undefined && context.jobs.findByExternalId(externalId)) {
     return refusal('invalid', `external_task_id ${externalId} is already used`);
   }
   const input: KlingInput = { family, body };
-  const job = stage.begin({
-    id: `${requestId()}${stage.now().toString(36)}`,
+  const job = context.createJob({
+    id: `${requestId()}${context.now().toString(36)}`,
     prompt: typeof body.prompt === 'string' ? body.prompt : '',
     model: typeof body.model_name === 'string' ? body.model_name : 'kling-v1',
     input,
     shape: toShape(body.aspect_ratio),
     audio: body.sound === 'on',
     seconds: Number(body.duration ?? 5),
-    ...(externalId === undefined ? {} : { externalId }),
+    externalId,
   });
-  const { task_status_msg: _, watermark_info: __, ...task } = toTask(job, stage.jobs.look(job), stage);
+  const { task_status_msg: _, watermark_info: __, ...task } = toTask(job, context.jobs.snapshot(job), context);
   return envelope(200, 0, 'SUCCEED', { ...task, task_status: 'submitted' });
 }
 
-function query({ params }: SimulatorRequest, stage: Stage): Reply {
-  const job = stage.jobs.find(params.id ?? '') ?? stage.jobs.findByExternalId(params.id ?? '');
+function query({ params }: SimulatorRequest, context: SimulatorContext): SimulatorResponse {
+  const job = context.jobs.find(params.id ?? '') ?? context.jobs.findByExternalId(params.id ?? '');
   if (!job || (job.input as KlingInput).family !== params.family) return refusal('not_found');
-  return envelope(200, 0, 'SUCCEED', toTask(job, stage.look(job), stage));
+  return envelope(200, 0, 'SUCCEED', toTask(job, context.pollJob(job), context));
 }
 
-function list({ params, query: asked }: SimulatorRequest, stage: Stage): Reply {
+function list({ params, query: asked }: SimulatorRequest, context: SimulatorContext): SimulatorResponse {
   const size = Number(asked.get('pageSize') ?? 30);
   const start = (Number(asked.get('pageNum') ?? 1) - 1) * size;
-  const jobs = stage.jobs.all().filter((job) => (job.input as KlingInput).family === params.family);
+  const jobs = context.jobs.all().filter((job) => (job.input as KlingInput).family === params.family);
   const page = jobs.reverse().slice(start, start + size);
   return envelope(
     200,
     0,
     'SUCCEED',
-    page.map((job) => toTask(job, stage.jobs.look(job), stage)),
+    page.map((job) => toTask(job, context.jobs.snapshot(job), context)),
   );
 }
 
@@ -162,8 +162,8 @@ const FAMILY = /^\/v1\/videos\/(?<family>text2video|image2video)$/;
 export const kling = defineSimulator({
   name: 'kling',
   credentials: () => ({ access_key: ACCESS_KEY, secret_key: SECRET_KEY }),
-  authorize({ headers }, stage) {
-    const code = checkToken(headers.authorization, stage.now());
+  authorize({ headers }, context) {
+    const code = checkToken(headers.authorization, context.now());
     return code === undefined ? undefined : envelope(401, code, 'Authorization failed');
   },
   problem: refusal,

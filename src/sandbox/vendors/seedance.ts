@@ -1,17 +1,17 @@
-import type { Job, Phase, Problem, Reply, Route, Stage } from '../simulator.ts';
-import { defineSimulator, json, toShape } from '../simulator.ts';
-import { complain, modelOf } from './seedance-limits.ts';
+import type { Job, JobPhase, ProblemKind, Route, SimulatorContext, SimulatorResponse } from '../simulator.ts';
+import { defineSimulator, jsonResponse, toShape } from '../simulator.ts';
+import { findInvalidField, modelOf } from './seedance-validation.ts';
 
 const KEY = '3f1c0a52-sandbox-seedance';
 
 let serial = 0;
-const refusal = (status: number, type: string, code: string, message: string, param = ''): Reply => {
+const refusal = (status: number, type: string, code: string, message: string, param = ''): SimulatorResponse => {
   serial += 1;
   const text = `${message} Request id: 02176740${String(serial).padStart(8, '0')}`;
-  return json(status, { error: { code, message: text, param, type } });
+  return jsonResponse(status, { error: { code, message: text, param, type } });
 };
 
-const PROBLEMS: Readonly<Record<Problem, readonly [number, string, string, string]>> = {
+const PROBLEMS: Readonly<Record<ProblemKind, readonly [number, string, string, string]>> = {
   unauthorized: [401, 'Unauthorized', 'AuthenticationError', 'The API key in the request is missing or invalid.'],
   forbidden: [403, 'Forbidden', 'AccessDenied', 'The request failed because you do not have access to the resource.'],
   billing: [403, 'Forbidden', 'AccountOverdueError', 'The request failed because your account has an overdue balance.'],
@@ -26,7 +26,7 @@ const PROBLEMS: Readonly<Record<Problem, readonly [number, string, string, strin
   not_found: [404, 'NotFound', 'NotFound.Task', 'The specified task is not found.'],
 };
 
-const WORDS: Readonly<Record<Phase, string>> = {
+const WORDS: Readonly<Record<JobPhase, string>> = {
   queued: 'queued',
   running: 'running',
   succeeded: 'succeeded',
@@ -36,7 +36,7 @@ const WORDS: Readonly<Record<Phase, string>> = {
   cancelled: 'cancelled',
   unknown: 'paused',
 };
-const ERRORS: Readonly<Partial<Record<Phase, { code: string; message: string }>>> = {
+const ERRORS: Readonly<Partial<Record<JobPhase, { code: string; message: string }>>> = {
   failed: { code: 'InternalServiceError', message: 'The service encountered an unexpected internal error.' },
   filtered: {
     code: 'OutputVideoSensitiveContentDetected',
@@ -49,8 +49,8 @@ const seconds = (ms: number) => Math.floor(ms / 1000);
 /** Billed tokens follow from the pixels of a 16:9 clip. */
 const PIXELS: Readonly<Record<string, number>> = { '480p': 864 * 480, '720p': 1280 * 720, '1080p': 1920 * 1080 };
 
-function toTask(job: Job, stage: Stage): Readonly<Record<string, unknown>> {
-  const { phase, hasArtifact } = stage.look(job);
+function toTask(job: Job, context: SimulatorContext): Readonly<Record<string, unknown>> {
+  const { phase, hasArtifact } = context.pollJob(job);
   const input = job.input as Readonly<Record<string, unknown>>;
   const resolution = typeof input.resolution === 'string' ? input.resolution : modelOf(job.model)?.resolution;
   const tokens = Math.round(((PIXELS[resolution ?? ''] ?? PIXELS['720p'] ?? 0) * 24 * job.seconds) / 1024);
@@ -60,13 +60,19 @@ function toTask(job: Job, stage: Stage): Readonly<Record<string, unknown>> {
     id: job.id,
     model: job.model,
     status: WORDS[phase],
-    ...(ERRORS[phase] ? { error: ERRORS[phase] } : {}),
-    ...(hasArtifact ? { content: { video_url: `${stage.artifactUrl(job)}?${link}` } } : {}),
-    ...(isDone ? { usage: { completion_tokens: tokens, total_tokens: tokens } } : {}),
+    error: ERRORS[phase],
+    content: hasArtifact ? { video_url: `${context.artifactUrl(job)}?${link}` } : undefined,
+    usage: isDone ? { completion_tokens: tokens, total_tokens: tokens } : undefined,
     created_at: seconds(job.createdAtMs),
-    updated_at: seconds(isDone ? stage.jobs.finishedAtMs(job) : stage.now()),
-    ...(isDone ? { seed: input.seed ?? 11, resolution, ratio: job.shape, framespersecond: 24 } : {}),
-    ...(isDone ? (input.frames === undefined ? { duration: job.seconds } : { frames: input.frames }) : {}),
+    updated_at: seconds(isDone ? context.jobs.finishedAtMs(job) : context.now()),
+    ...(isDone && {
+      seed: input.seed ?? 11,
+      resolution,
+      ratio: job.shape,
+      framespersecond: 24,
+      duration: input.frames === undefined ? job.seconds : undefined,
+      frames: input.frames,
+    }),
     service_tier: 'default',
     execution_expires_after: 172_800,
   };
@@ -93,7 +99,7 @@ const routes: readonly Route[] = [
     method: 'POST',
     path: TASKS,
     operation: 'submit',
-    handle(request, stage) {
+    handle(request, context) {
       const body = request.json();
       if (!body) return refusal(...PROBLEMS.invalid);
       const model = modelOf(String(body.model));
@@ -101,14 +107,14 @@ const routes: readonly Route[] = [
         const text = `The model or endpoint ${String(body.model)} does not exist or you do not have access to it.`;
         return refusal(404, 'NotFound', 'InvalidEndpointOrModel.NotFound', text);
       }
-      const wrong = complain(body, model);
+      const wrong = findInvalidField(body, model);
       if (wrong) {
         const text = `The parameter \`${wrong}\` specified in the request is not valid.`;
         return refusal(400, 'BadRequest', 'InvalidParameter', text, wrong);
       }
       const texts = (body.content as readonly { text?: unknown }[]).map(({ text }) => text);
-      const job = stage.begin({
-        id: newId(stage.now()),
+      const job = context.createJob({
+        id: newId(context.now()),
         model: String(body.model),
         prompt: texts.find((text) => typeof text === 'string') ?? '',
         input: body,
@@ -116,45 +122,45 @@ const routes: readonly Route[] = [
         shape: toShape(body.ratio),
         audio: model.audio && body.generate_audio === true,
       });
-      return json(200, { id: job.id });
+      return jsonResponse(200, { id: job.id });
     },
   },
   {
     method: 'GET',
     path: TASKS,
     operation: 'other',
-    handle({ query }, stage) {
+    handle({ query }, context) {
       const ids = query.getAll('filter.task_ids');
-      const found = stage.jobs.all().filter((job) => ids.length === 0 || ids.includes(job.id));
+      const found = context.jobs.all().filter((job) => ids.length === 0 || ids.includes(job.id));
       const [page, size] = [Number(query.get('page_num') ?? 1), Number(query.get('page_size') ?? 20)];
       const shown = found.toReversed().slice((page - 1) * size, page * size);
       const items = shown.map((job) => ({ id: job.id, model: job.model, created_at: seconds(job.createdAtMs) }));
-      return json(200, { items, total: found.length });
+      return jsonResponse(200, { items, total: found.length });
     },
   },
   {
     method: 'GET',
     path: TASK,
     operation: 'query',
-    handle({ params }, stage) {
-      const job = stage.jobs.find(params.id ?? '');
-      return job ? json(200, toTask(job, stage)) : refusal(...PROBLEMS.not_found);
+    handle({ params }, context) {
+      const job = context.jobs.find(params.id ?? '');
+      return job ? jsonResponse(200, toTask(job, context)) : refusal(...PROBLEMS.not_found);
     },
   },
   {
     method: 'DELETE',
     path: TASK,
     operation: 'other',
-    handle({ params }, stage) {
-      const job = stage.jobs.find(params.id ?? '');
+    handle({ params }, context) {
+      const job = context.jobs.find(params.id ?? '');
       if (!job) return refusal(...PROBLEMS.not_found);
-      const { phase } = stage.jobs.look(job);
+      const { phase } = context.jobs.snapshot(job);
       if (phase === 'running') {
         return refusal(409, 'Conflict', 'InvalidAction.RunningTaskDeletion', 'The task is running.');
       }
-      if (phase === 'queued') job.fate = 'cancel';
-      else stage.jobs.remove(job.id);
-      return json(200, {});
+      if (phase === 'queued') job.outcome = 'cancel';
+      else context.jobs.remove(job.id);
+      return jsonResponse(200, {});
     },
   },
 ];

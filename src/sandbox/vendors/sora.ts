@@ -1,17 +1,17 @@
-import type { Job, Phase } from '../jobs.ts';
+import type { Job, JobPhase } from '../jobs.ts';
 import { loadMedia } from '../media.ts';
 import {
   defineSimulator,
-  file,
-  json,
-  type Problem,
-  type Reply,
+  fileResponse,
+  jsonResponse,
+  type ProblemKind,
+  type SimulatorContext,
   type SimulatorRequest,
-  type Stage,
+  type SimulatorResponse,
   toShape,
 } from '../simulator.ts';
 
-/** OpenAI's `/v1/videos` as it was until September 2026, and as its imitators still speak it. */
+/** OpenAI's `/v1/videos` as it was until September 2026, and as compatible services still implement it. */
 
 const API_KEY = 'sk-sandbox-sora';
 const SECONDS = ['4', '8', '12'];
@@ -27,35 +27,36 @@ interface SoraInput {
   readonly reference: string | null;
 }
 
-const PROBLEMS: Readonly<Record<Problem, readonly [status: number, type: string, code: string | null, text: string]>> =
-  {
-    unauthorized: [401, 'invalid_request_error', 'invalid_api_key', 'Incorrect API key provided.'],
-    forbidden: [403, 'invalid_request_error', 'unsupported_country_region_territory', 'Country not supported.'],
-    billing: [429, 'insufficient_quota', 'insufficient_quota', 'You exceeded your current quota, check your plan.'],
-    model: [
-      404,
-      'invalid_request_error',
-      'model_not_found',
-      'The model does not exist or you do not have access to it.',
-    ],
-    rate: [429, 'requests', 'rate_limit_exceeded', 'Rate limit reached for requests.'],
-    concurrency: [429, 'requests', 'rate_limit_exceeded', 'Too many videos are being made at once.'],
-    overloaded: [503, 'server_error', 'server_error', 'The server is overloaded, please try again later.'],
-    broken: [500, 'server_error', 'server_error', 'The server had an error while processing your request.'],
-    timeout: [504, 'server_error', 'server_error', 'The request timed out.'],
-    policy: [400, 'invalid_request_error', 'moderation_blocked', 'Your request was blocked by our moderation system.'],
-    invalid: [400, 'invalid_request_error', 'invalid_value', 'Invalid value.'],
-    not_found: [404, 'invalid_request_error', null, 'Video not found.'],
-  };
+const PROBLEMS: Readonly<
+  Record<ProblemKind, readonly [status: number, type: string, code: string | null, text: string]>
+> = {
+  unauthorized: [401, 'invalid_request_error', 'invalid_api_key', 'Incorrect API key provided.'],
+  forbidden: [403, 'invalid_request_error', 'unsupported_country_region_territory', 'Country not supported.'],
+  billing: [429, 'insufficient_quota', 'insufficient_quota', 'You exceeded your current quota, check your plan.'],
+  model: [404, 'invalid_request_error', 'model_not_found', 'The model does not exist or you do not have access to it.'],
+  rate: [429, 'requests', 'rate_limit_exceeded', 'Rate limit reached for requests.'],
+  concurrency: [429, 'requests', 'rate_limit_exceeded', 'Too many videos are being made at once.'],
+  overloaded: [503, 'server_error', 'server_error', 'The server is overloaded, please try again later.'],
+  broken: [500, 'server_error', 'server_error', 'The server had an error while processing your request.'],
+  timeout: [504, 'server_error', 'server_error', 'The request timed out.'],
+  policy: [400, 'invalid_request_error', 'moderation_blocked', 'Your request was blocked by our moderation system.'],
+  invalid: [400, 'invalid_request_error', 'invalid_value', 'Invalid value.'],
+  not_found: [404, 'invalid_request_error', null, 'Video not found.'],
+};
 
-function refusal(problem: Problem, message?: string, param: string | null = null, code?: string): Reply {
+function refusal(
+  problem: ProblemKind,
+  message?: string,
+  param: string | null = null,
+  code?: string,
+): SimulatorResponse {
   const [status, type, usual, text] = PROBLEMS[problem];
-  return json(status, { error: { message: message ?? text, type, param, code: code ?? usual } });
+  return jsonResponse(status, { error: { message: message ?? text, type, param, code: code ?? usual } });
 }
 
 const invalid = (param: string, message: string, code = 'invalid_value') => refusal('invalid', message, param, code);
 
-const WORDS: Readonly<Record<Phase, string>> = {
+const WORDS: Readonly<Record<JobPhase, string>> = {
   queued: 'queued',
   running: 'in_progress',
   succeeded: 'completed',
@@ -66,21 +67,21 @@ const WORDS: Readonly<Record<Phase, string>> = {
   unknown: 'preparing_dreams',
 };
 
-function failure(phase: Phase): { code: string; message: string } | null {
+function failure(phase: JobPhase): { code: string; message: string } | null {
   if (phase === 'filtered') return { code: 'moderation_blocked', message: PROBLEMS.policy[3] };
   if (phase === 'failed') return { code: 'video_generation_failed', message: 'The video could not be generated.' };
   return phase === 'expired' ? { code: 'expired', message: 'The job expired.' } : null;
 }
 
-function toVideo(job: Job, stage: Stage, look = stage.jobs.look(job)) {
+function toVideo(job: Job, context: SimulatorContext, snapshot = context.jobs.snapshot(job)) {
   const input = job.input as SoraInput;
-  const finishedAt = look.phase === 'succeeded' ? Math.floor(stage.jobs.finishedAtMs(job) / 1_000) : null;
+  const finishedAt = snapshot.phase === 'succeeded' ? Math.floor(context.jobs.finishedAtMs(job) / 1_000) : null;
   return {
     id: job.id,
     object: 'video',
     model: job.model,
-    status: WORDS[look.phase],
-    progress: look.progress,
+    status: WORDS[snapshot.phase],
+    progress: snapshot.progress,
     created_at: Math.floor(job.createdAtMs / 1_000),
     completed_at: finishedAt,
     expires_at: finishedAt === null ? null : finishedAt + KEPT_SECONDS,
@@ -88,11 +89,11 @@ function toVideo(job: Job, stage: Stage, look = stage.jobs.look(job)) {
     size: input.size,
     seconds: input.seconds,
     remixed_from_video_id: input.remixedFrom,
-    error: failure(look.phase),
+    error: failure(snapshot.phase),
   };
 }
 
-/** Fields of a JSON or multipart body; a file part stands under its name as its type. */
+/** Fields of a JSON or multipart body; a file part is stored under its name as its type. */
 async function readFields(request: SimulatorRequest): Promise<Readonly<Record<string, unknown>> | undefined> {
   if (!request.headers['content-type']?.startsWith('multipart/form-data')) return request.json();
   const form = await request.form().catch(() => undefined);
@@ -106,7 +107,7 @@ async function readFields(request: SimulatorRequest): Promise<Readonly<Record<st
   return fields;
 }
 
-function readReference(value: unknown): string | null | Reply {
+function readReference(value: unknown): string | null | SimulatorResponse {
   if (value === undefined || value === null) return null;
   const param = 'input_reference';
   if (typeof value !== 'object') return invalid(param, 'Expected a file, but got a string instead.', 'invalid_type');
@@ -119,13 +120,13 @@ function readReference(value: unknown): string | null | Reply {
 }
 
 let count = 0;
-/** Holds the time, so that ids of an earlier run are not taken for new ones. */
-function newId(stage: Stage): string {
+/** Contains the time, so that ids differ from those of an earlier run. */
+function newId(context: SimulatorContext): string {
   count += 1;
-  return `video_${stage.now().toString(16)}${count.toString(16).padStart(6, '0')}`;
+  return `video_${context.now().toString(16)}${count.toString(16).padStart(6, '0')}`;
 }
 
-async function create(request: SimulatorRequest, stage: Stage): Promise<Reply> {
+async function create(request: SimulatorRequest, context: SimulatorContext): Promise<SimulatorResponse> {
   const fields = await readFields(request);
   if (!fields) return invalid('body', 'We could not parse the body of your request.');
   const { prompt, model = 'sora-2', seconds = '4', size = '720x1280' } = fields;
@@ -142,43 +143,60 @@ async function create(request: SimulatorRequest, stage: Stage): Promise<Reply> {
   const reference = readReference(fields.input_reference);
   if (typeof reference === 'object' && reference !== null) return reference;
   const input: SoraInput = { size, seconds, remixedFrom: null, reference };
-  const job = stage.begin({ id: newId(stage), prompt, model, input, shape: toShape(size), seconds: Number(seconds) });
-  return json(200, toVideo(job, stage));
+  const job = context.createJob({
+    id: newId(context),
+    prompt,
+    model,
+    input,
+    shape: toShape(size),
+    seconds: Number(seconds),
+  });
+  return jsonResponse(200, toVideo(job, context));
 }
 
-function remix(request: SimulatorRequest, stage: Stage): Reply {
-  const origin = stage.jobs.find(request.params.id ?? '');
+function remix(request: SimulatorRequest, context: SimulatorContext): SimulatorResponse {
+  const origin = context.jobs.find(request.params.id ?? '');
   if (!origin) return refusal('not_found');
   const prompt = request.json()?.prompt;
   if (typeof prompt !== 'string' || prompt === '') {
     return invalid('prompt', "Missing parameter: 'prompt'.", 'missing_required_parameter');
   }
-  if (stage.jobs.look(origin).phase !== 'succeeded') return invalid('video', 'Only completed videos can be remixed.');
+  if (context.jobs.snapshot(origin).phase !== 'succeeded')
+    return invalid('video', 'Only completed videos can be remixed.');
   const input: SoraInput = { ...(origin.input as SoraInput), remixedFrom: origin.id, reference: null };
   const { model, shape, seconds } = origin;
-  return json(200, toVideo(stage.begin({ id: newId(stage), prompt, model, input, shape, seconds }), stage));
+  return jsonResponse(
+    200,
+    toVideo(context.createJob({ id: newId(context), prompt, model, input, shape, seconds }), context),
+  );
 }
 
-function list(request: SimulatorRequest, stage: Stage): Reply {
-  const jobs = stage.jobs.all().toSorted((a, b) => b.createdAtMs - a.createdAtMs);
+function list(request: SimulatorRequest, context: SimulatorContext): SimulatorResponse {
+  const jobs = context.jobs.all().toSorted((a, b) => b.createdAtMs - a.createdAtMs);
   if (request.query.get('order') === 'asc') jobs.reverse();
   const start = jobs.findIndex((job) => job.id === request.query.get('after')) + 1;
   const limit = Number(request.query.get('limit') ?? 20);
-  const data = jobs.slice(start, start + limit).map((job) => toVideo(job, stage));
+  const data = jobs.slice(start, start + limit).map((job) => toVideo(job, context));
   const has_more = start + limit < jobs.length;
-  return json(200, { object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more });
+  return jsonResponse(200, {
+    object: 'list',
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more,
+  });
 }
 
-function content(request: SimulatorRequest, stage: Stage): Reply {
-  const job = stage.jobs.find(request.params.id ?? '');
+function content(request: SimulatorRequest, context: SimulatorContext): SimulatorResponse {
+  const job = context.jobs.find(request.params.id ?? '');
   if (!job) return refusal('not_found');
-  if (!stage.jobs.look(job).hasArtifact)
+  if (!context.jobs.snapshot(job).hasArtifact)
     return refusal('not_found', 'Video is not ready yet, use GET to see its status.');
   const variant = request.query.get('variant') ?? 'video';
-  if (variant === 'video') return file(stage.media(job));
-  if (variant === 'thumbnail') return file(stage.media(job, 'thumbnail'));
+  if (variant === 'video') return fileResponse(context.media(job));
+  if (variant === 'thumbnail') return fileResponse(context.media(job, 'thumbnail'));
   return variant === 'spritesheet'
-    ? file(loadMedia('spritesheet.jpg'))
+    ? fileResponse(loadMedia('spritesheet.jpg'))
     : invalid('variant', `Invalid value: '${variant}'.`);
 }
 
@@ -198,17 +216,19 @@ export const sora = defineSimulator({
       method: 'GET',
       path: ONE,
       operation: 'query',
-      handle({ params: { id = '' } }, stage) {
-        const job = stage.jobs.find(id);
-        return job ? json(200, toVideo(job, stage, stage.look(job))) : refusal('not_found');
+      handle({ params: { id = '' } }, context) {
+        const job = context.jobs.find(id);
+        return job ? jsonResponse(200, toVideo(job, context, context.pollJob(job))) : refusal('not_found');
       },
     },
     {
       method: 'DELETE',
       path: ONE,
       operation: 'other',
-      handle({ params: { id = '' } }, stage) {
-        return stage.jobs.remove(id) ? json(200, { id, object: 'video.deleted', deleted: true }) : refusal('not_found');
+      handle({ params: { id = '' } }, context) {
+        return context.jobs.remove(id)
+          ? jsonResponse(200, { id, object: 'video.deleted', deleted: true })
+          : refusal('not_found');
       },
     },
   ],

@@ -2,26 +2,33 @@ import { randomUUID } from 'node:crypto';
 import {
   defineSimulator,
   type Job,
-  json,
-  type Phase,
-  type Problem,
-  type Reply,
+  type JobPhase,
+  jsonResponse,
+  type ProblemKind,
+  type SimulatorContext,
   type SimulatorRequest,
-  type Stage,
+  type SimulatorResponse,
   toShape,
 } from '../simulator.ts';
-import { hasToken, issueToken, serviceAccount } from './google-account.ts';
-import { checkVeoBody, type VeoDoor } from './veo-fields.ts';
+import { hasToken, issueToken, serviceAccount } from './google-service-account.ts';
+import { checkVeoBody, type VeoApi } from './veo-validation.ts';
 
-/** Google's Veo by both doors: the Gemini API (`veo`) and Vertex AI (`veo-vertex`), whose token endpoint it brings along. */
+/** Google's Veo by both APIs: the Gemini API (`veo`) and Vertex AI (`veo-vertex`), which includes its token endpoint. */
 
 const API_KEY = 'AIzaSandbox-2b8f0d5c7e1a';
 const PROJECT = 'sandbox-project';
 const LOCATION = 'us-central1';
 
 type Detail = Readonly<Record<string, unknown>>;
-const googleError = (status: number, name: string, message: string, details: readonly Detail[] = []): Reply =>
-  json(status, { error: { code: status, message, status: name, ...(details.length > 0 ? { details } : {}) } });
+const googleError = (
+  status: number,
+  name: string,
+  message: string,
+  details: readonly Detail[] = [],
+): SimulatorResponse =>
+  jsonResponse(status, {
+    error: { code: status, message, status: name, details: details.length > 0 ? details : undefined },
+  });
 
 const keyInvalid = {
   '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
@@ -33,7 +40,7 @@ const POLICY =
   "The prompt could not be submitted. It contains words that violate the service's usage guidelines. Support codes: 62263041";
 
 type Words = readonly [status: number, name: string, message: string, details?: readonly Detail[]];
-const PROBLEMS: Readonly<Record<Problem, Words>> = {
+const PROBLEMS: Readonly<Record<ProblemKind, Words>> = {
   unauthorized: [401, 'UNAUTHENTICATED', 'Request had invalid authentication credentials.'],
   forbidden: [403, 'PERMISSION_DENIED', 'The caller does not have permission.'],
   billing: [400, 'FAILED_PRECONDITION', 'This API requires a project with billing enabled.'],
@@ -48,26 +55,26 @@ const PROBLEMS: Readonly<Record<Problem, Words>> = {
   not_found: [404, 'NOT_FOUND', 'Requested entity was not found.'],
 };
 
-function problem(what: Problem, message?: string): Reply {
+function problem(what: ProblemKind, message?: string): SimulatorResponse {
   const [status, name, usual, details] = PROBLEMS[what];
   return googleError(status, name, message ?? usual, details);
 }
 
-/** Withdrawn and invented names are the same to a caller. */
+/** Withdrawn and invented names get the same response. */
 const MODEL = /^veo-(?:2\.0-generate-001|3\.0-(?:fast-)?generate-001|3\.1-(?:fast-|lite-)?generate-(?:001|preview))$/;
 
 const asFields = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 
-function begin(door: VeoDoor, id: string, request: SimulatorRequest, stage: Stage): Reply | Job {
+function begin(api: VeoApi, id: string, request: SimulatorRequest, context: SimulatorContext): SimulatorResponse | Job {
   const model = request.params.model ?? '';
   if (!MODEL.test(model)) return problem('model', `models/${model} is not found for API version v1beta.`);
   const body = request.json();
-  const wrong = checkVeoBody(model, body, door);
+  const wrong = checkVeoBody(model, body, api);
   if (wrong !== undefined) return problem('invalid', wrong);
   const instance = asFields(Array.isArray(body?.instances) ? body.instances[0] : undefined);
   const parameters = asFields(body?.parameters);
-  return stage.begin({
+  return context.createJob({
     id,
     prompt: typeof instance.prompt === 'string' ? instance.prompt : '',
     model,
@@ -79,7 +86,7 @@ function begin(door: VeoDoor, id: string, request: SimulatorRequest, stage: Stag
 }
 
 /** Operations carry the number of the canonical code, where HTTP errors carry its name. */
-const OPERATION_ERROR: Readonly<Partial<Record<Phase, { code: number; message: string }>>> = {
+const OPERATION_ERROR: Readonly<Partial<Record<JobPhase, { code: number; message: string }>>> = {
   failed: { code: 13, message: 'Video generation failed due to an internal server issue.' },
   cancelled: { code: 1, message: 'The operation was cancelled.' },
 };
@@ -88,19 +95,20 @@ const FILTERED = {
   raiMediaFilteredReasons: ['The video was blocked by the safety filters. Support codes: 61493863'],
 };
 
-/** One look at an operation. `done` is absent while it runs; an expired one is gone. */
-function operation(name: string, job: Job | undefined, stage: Stage, door: VeoDoor): Reply {
-  const look = job && stage.look(job);
-  if (!job || !look || look.phase === 'expired') return problem('not_found', `Operation ${name} was not found.`);
-  if (look.phase === 'queued' || look.phase === 'running') return json(200, { name });
-  if (look.phase === 'unknown') return json(200, { name, done: 'PARTIALLY', response: {} });
-  const error = OPERATION_ERROR[look.phase];
-  if (error) return json(200, { name, done: true, error });
-  const body = look.phase === 'filtered' ? FILTERED : look.hasArtifact ? RESULT[door](job, stage) : {};
-  return json(200, { name, done: true, response: RESPONSE[door](body) });
+/** The response to a poll of an operation. `done` is absent while it runs; an expired operation is not found. */
+function operation(name: string, job: Job | undefined, context: SimulatorContext, api: VeoApi): SimulatorResponse {
+  const snapshot = job && context.pollJob(job);
+  if (!job || !snapshot || snapshot.phase === 'expired')
+    return problem('not_found', `Operation ${name} was not found.`);
+  if (snapshot.phase === 'queued' || snapshot.phase === 'running') return jsonResponse(200, { name });
+  if (snapshot.phase === 'unknown') return jsonResponse(200, { name, done: 'PARTIALLY', response: {} });
+  const error = OPERATION_ERROR[snapshot.phase];
+  if (error) return jsonResponse(200, { name, done: true, error });
+  const body = snapshot.phase === 'filtered' ? FILTERED : snapshot.hasArtifact ? RESULT[api](job, context) : {};
+  return jsonResponse(200, { name, done: true, response: RESPONSE[api](body) });
 }
 
-const RESPONSE: Readonly<Record<VeoDoor, (body: object) => object>> = {
+const RESPONSE: Readonly<Record<VeoApi, (body: object) => object>> = {
   gemini: (body) => ({
     '@type': 'type.googleapis.com/google.ai.generativelanguage.v1beta.PredictLongRunningResponse',
     generateVideoResponse: body,
@@ -112,13 +120,13 @@ const RESPONSE: Readonly<Record<VeoDoor, (body: object) => object>> = {
   }),
 };
 
-const RESULT: Readonly<Record<VeoDoor, (job: Job, stage: Stage) => object>> = {
-  gemini: (job, stage) => ({
-    generatedSamples: [{ video: { uri: `${stage.url}/v1beta/files/${job.id}:download?alt=media` } }],
+const RESULT: Readonly<Record<VeoApi, (job: Job, context: SimulatorContext) => object>> = {
+  gemini: (job, context) => ({
+    generatedSamples: [{ video: { uri: `${context.url}/v1beta/files/${job.id}:download?alt=media` } }],
   }),
-  vertex(job, stage) {
+  vertex(job, context) {
     const { storageUri } = asFields(asFields(job.input).parameters);
-    const file = stage.media(job);
+    const file = context.media(job);
     const where =
       typeof storageUri === 'string'
         ? { gcsUri: `${storageUri.replace(/\/*$/, '/')}${job.id}/sample_0.mp4` }
@@ -137,7 +145,7 @@ export const veo = defineSimulator({
     if (key == null) return problem('forbidden', "Method doesn't allow unregistered callers.");
     return googleError(400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.', [keyInvalid]);
   },
-  // A wrong key is a 400 by this door.
+  // In the Gemini API a wrong key is a 400.
   problem: (what, message) =>
     what === 'unauthorized'
       ? googleError(400, 'INVALID_ARGUMENT', message ?? 'API key not valid. Please pass a valid API key.', [keyInvalid])
@@ -147,25 +155,26 @@ export const veo = defineSimulator({
       method: 'POST',
       path: /^\/v1beta\/models\/(?<model>[^/:]+):predictLongRunning$/,
       operation: 'submit',
-      handle(request, stage) {
-        const job = begin('gemini', randomUUID().replaceAll('-', '').slice(0, 12), request, stage);
-        return 'kind' in job ? job : json(200, { name: `models/${job.model}/operations/${job.id}` });
+      handle(request, context) {
+        const job = begin('gemini', randomUUID().replaceAll('-', '').slice(0, 12), request, context);
+        return 'kind' in job ? job : jsonResponse(200, { name: `models/${job.model}/operations/${job.id}` });
       },
     },
     {
       method: 'GET',
       path: /^\/v1beta\/(?<name>models\/[^/]+\/operations\/(?<id>[^/]+))$/,
       operation: 'query',
-      handle: ({ params: { name = '', id = '' } }, stage) => operation(name, stage.jobs.find(id), stage, 'gemini'),
+      handle: ({ params: { name = '', id = '' } }, context) =>
+        operation(name, context.jobs.find(id), context, 'gemini'),
     },
     {
       method: 'GET',
       path: /^\/v1beta\/files\/(?<id>[^/:]+):download$/,
       operation: 'content',
-      handle({ params: { id = '' } }, stage) {
-        const job = stage.jobs.find(id);
+      handle({ params: { id = '' } }, context) {
+        const job = context.jobs.find(id);
         if (!job) return problem('forbidden', 'You do not have permission to access the file or it may not exist.');
-        const headers = { location: stage.artifactUrl(job) };
+        const headers = { location: context.artifactUrl(job) };
         return { kind: 'body', status: 302, headers, body: Buffer.alloc(0) };
       },
     },
@@ -173,7 +182,7 @@ export const veo = defineSimulator({
       method: 'GET',
       path: '/v1beta/models',
       operation: 'other',
-      handle: () => json(200, { models: [{ name: 'models/veo-3.1-generate-preview' }] }),
+      handle: () => jsonResponse(200, { models: [{ name: 'models/veo-3.1-generate-preview' }] }),
     },
   ],
 });
@@ -182,10 +191,11 @@ const VERTEX = String.raw`^\/v1(?:beta1)?\/(?<path>projects\/(?<project>[^/]+)\/
 
 export const veoVertex = defineSimulator({
   name: 'veo-vertex',
+  vendor: 'veo',
   models: /-001$/,
   credentials: ({ url }) => ({ service_account: serviceAccount(url), project: PROJECT, location: LOCATION }),
-  authorize(request, stage) {
-    if (!hasToken(request, stage.now())) return problem('unauthorized');
+  authorize(request, context) {
+    if (!hasToken(request, context.now())) return problem('unauthorized');
     const { project = PROJECT } = request.params;
     return project === PROJECT ? undefined : problem('forbidden', `Permission denied on project ${project}.`);
   },
@@ -196,30 +206,30 @@ export const veoVertex = defineSimulator({
       method: 'POST',
       path: new RegExp(`${VERTEX}:predictLongRunning$`),
       operation: 'submit',
-      handle(request, stage) {
-        const job = begin('vertex', randomUUID(), request, stage);
-        return 'kind' in job ? job : json(200, { name: `${request.params.path ?? ''}/operations/${job.id}` });
+      handle(request, context) {
+        const job = begin('vertex', randomUUID(), request, context);
+        return 'kind' in job ? job : jsonResponse(200, { name: `${request.params.path ?? ''}/operations/${job.id}` });
       },
     },
     {
       method: 'POST',
       path: new RegExp(`${VERTEX}:fetchPredictOperation$`),
       operation: 'query',
-      handle(request, stage) {
+      handle(request, context) {
         const name = request.json()?.operationName;
         const path = request.params.path ?? '';
         if (typeof name !== 'string' || !name.startsWith(`${path}/operations/`)) return problem('invalid');
-        return operation(name, stage.jobs.find(name.slice(`${path}/operations/`.length)), stage, 'vertex');
+        return operation(name, context.jobs.find(name.slice(`${path}/operations/`.length)), context, 'vertex');
       },
     },
     {
-      // The customer's own bucket, which on loopback has to live somewhere too.
+      // The customer's own bucket, for which the simulator needs an endpoint on loopback too.
       method: 'GET',
       path: /^\/storage\/v1\/b\/[^/]+\/o\/(?<object>[^/]+)$/,
       operation: 'content',
-      handle({ params: { object = '' } }, stage) {
-        const job = stage.jobs.find(/([0-9a-f-]{36})\/sample_0\.mp4$/.exec(object)?.[1] ?? '');
-        return job ? { kind: 'media', file: stage.media(job) } : problem('not_found', 'No such object.');
+      handle({ params: { object = '' } }, context) {
+        const job = context.jobs.find(/([0-9a-f-]{36})\/sample_0\.mp4$/.exec(object)?.[1] ?? '');
+        return job ? { kind: 'media', file: context.media(job) } : problem('not_found', 'No such object.');
       },
     },
   ],

@@ -1,14 +1,14 @@
 import {
   defineSimulator,
   type Job,
-  json,
+  type JobPhase,
+  jsonResponse,
   newDigits,
-  type Phase,
-  type Problem,
-  type Reply,
-  type Stage,
+  type ProblemKind,
+  type SimulatorContext,
+  type SimulatorResponse,
 } from '../simulator.ts';
-import { checkViduBody, type ViduTask } from './vidu-fields.ts';
+import { checkViduBody, type ViduTask } from './vidu-validation.ts';
 
 /**
  * Vidu's enterprise API `/ent/v2` (platform.vidu.com/docs): four submit paths by what is given, one poll, one list.
@@ -16,8 +16,8 @@ import { checkViduBody, type ViduTask } from './vidu-fields.ts';
 
 const API_KEY = 'vda_sandbox_9c1f6c0e5a';
 
-/** Kratos-style error bodies; `reason` is the code that counts, and lack of credits is a plain 400. */
-const PROBLEMS: Readonly<Record<Problem, readonly [status: number, reason: string, message: string]>> = {
+/** Kratos-style error bodies; `reason` is the decisive code, and lack of credits is a plain 400. */
+const PROBLEMS: Readonly<Record<ProblemKind, readonly [status: number, reason: string, message: string]>> = {
   unauthorized: [401, 'Unauthorized', 'invalid api key'],
   forbidden: [403, 'Forbidden', 'this key may not use the service'],
   billing: [400, 'CreditInsufficient', 'credits are not enough'],
@@ -32,10 +32,10 @@ const PROBLEMS: Readonly<Record<Problem, readonly [status: number, reason: strin
   not_found: [404, 'TaskNotFound', 'task not found'],
 };
 
-const failure = (status: number, reason: string, message: string): Reply =>
-  json(status, { code: status, reason, message, metadata: {} });
+const failure = (status: number, reason: string, message: string): SimulatorResponse =>
+  jsonResponse(status, { code: status, reason, message, metadata: {} });
 
-const STATE: Readonly<Record<Phase, string>> = {
+const STATE: Readonly<Record<JobPhase, string>> = {
   queued: 'queueing',
   running: 'processing',
   succeeded: 'success',
@@ -45,29 +45,33 @@ const STATE: Readonly<Record<Phase, string>> = {
   cancelled: 'failed',
   unknown: 'hibernating',
 };
-const ERR_CODE: Readonly<Partial<Record<Phase, string>>> = {
+const ERR_CODE: Readonly<Partial<Record<JobPhase, string>>> = {
   failed: 'InternalServiceFailure',
   filtered: 'CreationPolicyViolation',
   expired: 'Canceled',
   cancelled: 'UserCancelled',
 };
 
-function submit(task: ViduTask, request: { json(): Readonly<Record<string, unknown>> | undefined }, stage: Stage) {
+function submit(
+  task: ViduTask,
+  request: { json(): Readonly<Record<string, unknown>> | undefined },
+  context: SimulatorContext,
+) {
   const body = request.json();
   if (!body) return failure(400, 'CODEC', 'body is not a JSON object');
   const refusal = checkViduBody(task, body);
   if (refusal) return failure(400, refusal.reason, refusal.message);
-  const job = stage.begin({
-    id: `899${newDigits(stage.now())}`,
+  const job = context.createJob({
+    id: `899${newDigits(context.now())}`,
     prompt: typeof body.prompt === 'string' ? body.prompt : '',
     model: typeof body.model === 'string' ? body.model : '',
     input: body,
-    ...(typeof body.payload === 'string' ? { externalId: body.payload } : {}),
+    externalId: typeof body.payload === 'string' ? body.payload : undefined,
     shape: body.aspect_ratio === '9:16' || body.aspect_ratio === '1:1' ? body.aspect_ratio : '16:9',
     audio: body.audio === true || body.bgm === true,
     seconds: Number(body.duration ?? 5),
   });
-  return json(200, {
+  return jsonResponse(200, {
     task_id: job.id,
     type: task,
     state: 'created',
@@ -78,24 +82,24 @@ function submit(task: ViduTask, request: { json(): Readonly<Record<string, unkno
   });
 }
 
-function toCreations(job: Job, stage: Stage) {
-  const look = stage.look(job);
+function toCreations(job: Job, context: SimulatorContext) {
+  const snapshot = context.pollJob(job);
   const payload = job.externalId ?? '';
   const creation = {
     id: `${job.id}0`,
-    url: stage.artifactUrl(job),
-    cover_url: stage.artifactUrl(job, 'thumbnail'),
+    url: context.artifactUrl(job),
+    cover_url: context.artifactUrl(job, 'thumbnail'),
     watermarked_url: '',
   };
   return {
     id: job.id,
-    state: STATE[look.phase],
-    err_code: ERR_CODE[look.phase] ?? '',
-    credits: ERR_CODE[look.phase] ? 0 : 2 * job.seconds,
+    state: STATE[snapshot.phase],
+    err_code: ERR_CODE[snapshot.phase] ?? '',
+    credits: ERR_CODE[snapshot.phase] ? 0 : 2 * job.seconds,
     payload,
     bgm: false,
     off_peak: false,
-    creations: look.hasArtifact ? [creation] : [],
+    creations: snapshot.hasArtifact ? [creation] : [],
   };
 }
 
@@ -103,14 +107,14 @@ const submitRoute = (task: ViduTask) => ({
   method: 'POST' as const,
   path: `/ent/v2/${task}`,
   operation: 'submit' as const,
-  handle: (request: Parameters<typeof submit>[1], stage: Stage) => submit(task, request, stage),
+  handle: (request: Parameters<typeof submit>[1], context: SimulatorContext) => submit(task, request, context),
 });
 
 export const vidu = defineSimulator({
   name: 'vidu',
   credentials: () => ({ api_key: API_KEY }),
   authorize(request) {
-    // The id is parsed before the key is looked at.
+    // The id is parsed before the key is verified.
     const id = /^\/ent\/v2\/tasks\/([^/]+)\/creations$/.exec(request.path)?.[1];
     if (id !== undefined && !/^\d{1,19}$/.test(id)) return failure(400, 'CODEC', `parsing field "id": ${id}`);
     return request.headers.authorization === `Token ${API_KEY}` ? undefined : this.problem('unauthorized');
@@ -128,20 +132,20 @@ export const vidu = defineSimulator({
       method: 'GET',
       path: /^\/ent\/v2\/tasks\/(?<id>\d+)\/creations$/,
       operation: 'query',
-      handle({ params }, stage) {
-        const job = stage.jobs.find(params.id ?? '');
-        return job ? json(200, toCreations(job, stage)) : failure(404, 'TaskNotFound', 'task not found');
+      handle({ params }, context) {
+        const job = context.jobs.find(params.id ?? '');
+        return job ? jsonResponse(200, toCreations(job, context)) : failure(404, 'TaskNotFound', 'task not found');
       },
     },
     {
       method: 'GET',
       path: '/ent/v2/tasks',
       operation: 'other',
-      handle({ query }, stage) {
+      handle({ query }, context) {
         const size = Math.min(Number(query.get('pager.pagesz') ?? 10), 100);
-        const newest = stage.jobs.all().toReversed().slice(0, size);
-        const tasks = newest.map((job) => ({ ...toCreations(job, stage), model: job.model, prompt: job.prompt }));
-        return json(200, { tasks, next_page_token: '' });
+        const newest = context.jobs.all().toReversed().slice(0, size);
+        const tasks = newest.map((job) => ({ ...toCreations(job, context), model: job.model, prompt: job.prompt }));
+        return jsonResponse(200, { tasks, next_page_token: '' });
       },
     },
   ],

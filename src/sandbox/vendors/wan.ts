@@ -1,14 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import type { Job, Phase, Problem, Reply, Route, SimulatorRequest, Stage } from '../simulator.ts';
-import { defineSimulator, json, toShape } from '../simulator.ts';
-import { asFields, complainAtOnce, complainLater, modelOf } from './wan-limits.ts';
+import type {
+  Job,
+  JobPhase,
+  ProblemKind,
+  Route,
+  SimulatorContext,
+  SimulatorRequest,
+  SimulatorResponse,
+} from '../simulator.ts';
+import { defineSimulator, jsonResponse, toShape } from '../simulator.ts';
+import { asFields, findErrorAtSubmit, findErrorInTask, modelOf } from './wan-validation.ts';
 
 const KEY = 'sk-sandbox-wan';
 
-const refusal = (status: number, code: string, message: string): Reply =>
-  json(status, { code, message, request_id: randomUUID() });
+const refusal = (status: number, code: string, message: string): SimulatorResponse =>
+  jsonResponse(status, { code, message, request_id: randomUUID() });
 
-const PROBLEMS: Readonly<Record<Problem, readonly [number, string, string]>> = {
+const PROBLEMS: Readonly<Record<ProblemKind, readonly [number, string, string]>> = {
   unauthorized: [401, 'InvalidApiKey', 'Invalid API-key provided.'],
   forbidden: [403, 'AccessDenied', 'Access denied.'],
   billing: [400, 'Arrearage', 'Access denied, please make sure your account is in good standing.'],
@@ -23,7 +31,7 @@ const PROBLEMS: Readonly<Record<Problem, readonly [number, string, string]>> = {
   not_found: [404, 'NotFound', 'Not found.'],
 };
 
-const WORDS: Readonly<Record<Phase, string>> = {
+const WORDS: Readonly<Record<JobPhase, string>> = {
   queued: 'PENDING',
   running: 'RUNNING',
   succeeded: 'SUCCEEDED',
@@ -33,26 +41,26 @@ const WORDS: Readonly<Record<Phase, string>> = {
   expired: 'UNKNOWN',
   unknown: 'SUSPENDED',
 };
-const ERRORS: Readonly<Partial<Record<Phase, { code: string; message: string }>>> = {
+const ERRORS: Readonly<Partial<Record<JobPhase, { code: string; message: string }>>> = {
   failed: { code: 'InternalError.Algo', message: 'An internal error has occurred during the computation.' },
   filtered: { code: 'DataInspectionFailed', message: 'Output data may contain inappropriate content.' },
 };
 
-/** Why a task that was accepted fails when its turn comes. */
+/** Why an accepted task fails when the vendor works on it. */
 const complaints = new WeakMap<Job, string>();
 
-/** `YYYY-MM-DD HH:mm:ss.SSS` in Beijing, without a word about the zone. */
+/** `YYYY-MM-DD HH:mm:ss.SSS` in Beijing time, without the time zone. */
 const toTime = (ms: number): string => new Date(ms + 8 * 3_600_000).toISOString().replace('T', ' ').replace('Z', '');
 
-/** Three shapes: older models, newer ones, and references, whose numbers carry a decimal point. */
+/** Three shapes: older models, newer ones, and references, whose numbers have a decimal point. */
 function toUsage(job: Job): Readonly<Record<string, unknown>> {
   if (/2\.[12]-/.test(job.model)) return { video_duration: job.seconds, video_count: 1, SR: 720 };
   const duration = job.model.includes('r2v') ? `${job.seconds}.0` : job.seconds;
   return { duration, input_video_duration: 0, output_video_duration: duration, video_count: 1, SR: 720 };
 }
 
-function toTask(job: Job, stage: Stage): Readonly<Record<string, unknown>> {
-  const { phase, hasArtifact } = stage.look(job);
+function toTask(job: Job, context: SimulatorContext): Readonly<Record<string, unknown>> {
+  const { phase, hasArtifact } = context.pollJob(job);
   const head = { request_id: randomUUID() };
   if (phase === 'expired') return { ...head, output: { task_id: job.id, task_status: 'UNKNOWN' } };
   const complaint = complaints.get(job);
@@ -63,17 +71,17 @@ function toTask(job: Job, stage: Stage): Readonly<Record<string, unknown>> {
     task_id: job.id,
     task_status: WORDS[phase],
     submit_time: toTime(job.createdAtMs),
-    ...(phase === 'queued' ? {} : { scheduled_time: toTime(job.createdAtMs + 1) }),
-    ...(isOver ? { end_time: toTime(stage.jobs.finishedAtMs(job)) } : {}),
-    ...(phase === 'succeeded' ? { orig_prompt: job.prompt } : {}),
-    ...(hasArtifact ? { video_url: `${stage.artifactUrl(job)}?${link}` } : {}),
+    scheduled_time: phase === 'queued' ? undefined : toTime(job.createdAtMs + 1),
+    end_time: isOver ? toTime(context.jobs.finishedAtMs(job)) : undefined,
+    orig_prompt: phase === 'succeeded' ? job.prompt : undefined,
+    video_url: hasArtifact ? `${context.artifactUrl(job)}?${link}` : undefined,
     ...error,
   };
-  return { ...head, output, ...(phase === 'succeeded' ? { usage: toUsage(job) } : {}) };
+  return { ...head, output, usage: phase === 'succeeded' ? toUsage(job) : undefined };
 }
 
-/** Submits one task; a model that belongs to the other path is not known here. */
-function submit(request: SimulatorRequest, stage: Stage, isFramesPath: boolean): Reply {
+/** Submits one task; a model that belongs to the other path is unknown here. */
+function submit(request: SimulatorRequest, context: SimulatorContext, isFramesPath: boolean): SimulatorResponse {
   if (request.headers['x-dashscope-async'] !== 'enable') {
     return refusal(403, 'AccessDenied', 'current user api does not support synchronous calls.');
   }
@@ -83,11 +91,11 @@ function submit(request: SimulatorRequest, stage: Stage, isFramesPath: boolean):
   if (!model) return refusal(404, 'ModelNotFound', `Model not exist: ${body.model}.`);
   if ((model.kind === 'frames') !== isFramesPath)
     return refusal(400, 'InvalidParameter', 'url error, please check url!');
-  const wrong = complainAtOnce(body.model, model, body);
+  const wrong = findErrorAtSubmit(body.model, model, body);
   if (wrong) return refusal(400, 'InvalidParameter', wrong);
   const input = asFields(body.input);
   const { size, ratio, duration, audio } = asFields(body.parameters);
-  const job = stage.begin({
+  const job = context.createJob({
     id: randomUUID(),
     model: body.model,
     prompt: typeof input.prompt === 'string' ? input.prompt : '',
@@ -96,12 +104,12 @@ function submit(request: SimulatorRequest, stage: Stage, isFramesPath: boolean):
     shape: toShape(size ?? ratio),
     audio: model.audio === true && audio === true,
   });
-  const later = complainLater(model, body);
+  const later = findErrorInTask(model, body);
   if (later) {
     complaints.set(job, later);
-    job.fate = 'fail';
+    job.outcome = 'fail';
   }
-  return json(200, { request_id: randomUUID(), output: { task_id: job.id, task_status: 'PENDING' } });
+  return jsonResponse(200, { request_id: randomUUID(), output: { task_id: job.id, task_status: 'PENDING' } });
 }
 
 const routes: readonly Route[] = [
@@ -109,39 +117,39 @@ const routes: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/services/aigc/video-generation/video-synthesis',
     operation: 'submit',
-    handle: (request, stage) => submit(request, stage, false),
+    handle: (request, context) => submit(request, context, false),
   },
   {
     method: 'POST',
     path: '/api/v1/services/aigc/image2video/video-synthesis',
     operation: 'submit',
-    handle: (request, stage) => submit(request, stage, true),
+    handle: (request, context) => submit(request, context, true),
   },
   {
     method: 'GET',
     path: /^\/api\/v1\/tasks\/(?<id>[^/]+)$/,
     operation: 'query',
-    handle({ params: { id = '' } }, stage) {
-      const job = stage.jobs.find(id);
-      if (job) return json(200, toTask(job, stage));
-      return json(200, { request_id: randomUUID(), output: { task_id: id, task_status: 'UNKNOWN' } });
+    handle({ params: { id = '' } }, context) {
+      const job = context.jobs.find(id);
+      if (job) return jsonResponse(200, toTask(job, context));
+      return jsonResponse(200, { request_id: randomUUID(), output: { task_id: id, task_status: 'UNKNOWN' } });
     },
   },
   {
     method: 'POST',
     path: /^\/api\/v1\/tasks\/(?<id>[^/]+)\/cancel$/,
     operation: 'other',
-    handle({ params }, stage) {
-      const job = stage.jobs.find(params.id ?? '');
-      if (!job || stage.jobs.look(job).phase !== 'queued') {
+    handle({ params }, context) {
+      const job = context.jobs.find(params.id ?? '');
+      if (!job || context.jobs.snapshot(job).phase !== 'queued') {
         return refusal(
           400,
           'UnsupportedOperation',
           'Failed to cancel the task, please confirm if the task is in PENDING.',
         );
       }
-      job.fate = 'cancel';
-      return json(200, { request_id: randomUUID() });
+      job.outcome = 'cancel';
+      return jsonResponse(200, { request_id: randomUUID() });
     },
   },
 ];

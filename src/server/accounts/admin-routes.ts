@@ -1,78 +1,77 @@
-import * as lines from '../../contract/account-admin.ts';
+import * as endpoints from '../../contract/account-admin.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
-import type { Routes } from '../platform/http/routes.ts';
-import type { Accounts } from './accounts.ts';
-import { toSeconds, toSessionRow, toUserRow, traceOf } from './presenter.ts';
+import { toSeconds } from '../../contract/time.ts';
+import { toRequestOrigin } from '../platform/http/actor.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import type { Accounts } from './make.ts';
+import { toSessionRow, toUserRow } from './presenter.ts';
 
-/** What administrators do with accounts, and what anybody did. */
+/** What administrators do with accounts, and the audit log. */
 export function addAccountAdminRoutes(
-  routes: Routes,
-  { people, administration, auditLog }: Pick<Accounts, 'people' | 'administration' | 'auditLog'>,
+  routes: RouteRegistry,
+  { users, userAdministration, listAuditLog }: Pick<Accounts, 'users' | 'userAdministration' | 'listAuditLog'>,
 ): void {
-  routes.add(lines.adminListUsers, async ({ query }) => {
+  routes.add(endpoints.adminListUsers, async ({ query }) => {
     const { q, ids, role, status } = query;
     const filter = {
-      ...(q === undefined || q === '' ? {} : { q }),
-      ...(ids === undefined ? {} : { ids: ids.split(',').map(Number) }),
-      ...(role === undefined ? {} : { role }),
-      ...(status === undefined ? {} : { status: Number(status) }),
+      q: q === '' ? undefined : q,
+      ids: ids?.split(',').map(Number),
+      role,
+      status: status === undefined ? undefined : Number(status),
     };
-    const { rows, total } = await people.profiles(filter, toPage(query));
+    const { rows, total } = await users.listProfiles(filter, toPage(query));
     return list(rows.map(toUserRow), total);
   });
 
-  routes.add(lines.adminMakeUser, async ({ caller, body, request }) => {
+  routes.add(endpoints.adminCreateUser, async ({ caller, body, request }) => {
     const { username, password, role, email, display_name: displayName, quota = 0 } = body;
-    const person = { username, password, role, email, displayName, quota };
-    return ok({ id: await administration.make(caller, person, traceOf(request)) });
+    const user = { username, password, role, email, displayName, quota };
+    return ok({ id: await userAdministration.create(caller, user, toRequestOrigin(request)) });
   });
 
-  routes.add(lines.adminGetUser, async ({ params }) => ok(toUserRow(await people.profile(Number(params.id)))));
+  routes.add(endpoints.adminGetUser, async ({ params }) => ok(toUserRow(await users.profile(Number(params.id)))));
 
-  routes.add(lines.adminChangeUser, async ({ caller, params, body, request }) => {
-    await administration.change(caller, Number(params.id), body, traceOf(request));
+  routes.add(endpoints.adminUpdateUser, async ({ caller, params, body, request }) => {
+    await userAdministration.update(caller, Number(params.id), body, toRequestOrigin(request));
     return done();
   });
 
-  routes.add(lines.adminDeleteUser, async ({ caller, params, request }) => {
-    await administration.remove(caller, Number(params.id), traceOf(request));
+  routes.add(endpoints.adminDeleteUser, async ({ caller, params, request }) => {
+    await userAdministration.remove(caller, Number(params.id), toRequestOrigin(request));
     return done();
   });
 
-  routes.add(lines.adminListSessions, async ({ caller, params, query }) => {
-    const { rows, total } = await administration.sessions(caller, Number(params.id), toPage(query));
+  routes.add(endpoints.adminListSessions, async ({ caller, params, query }) => {
+    const { rows, total } = await userAdministration.listSessions(caller, Number(params.id), toPage(query));
     return list(
       rows.map((row) => toSessionRow(row, caller)),
       total,
     );
   });
 
-  routes.add(lines.adminEndSession, async ({ caller, params, request }) => {
-    await administration.endSession(caller, Number(params.id), Number(params.session), traceOf(request));
+  routes.add(endpoints.adminEndSession, async ({ caller, params, request }) => {
+    const origin = toRequestOrigin(request);
+    await userAdministration.endSession(caller, Number(params.id), Number(params.session), origin);
     return done();
   });
 
-  routes.add(lines.adminListAudit, async ({ query }) => {
+  routes.add(endpoints.adminListAudit, async ({ query }) => {
     const { actor_id, action, target } = query;
-    const filter = {
-      ...(actor_id === undefined ? {} : { actorId: Number(actor_id) }),
-      ...(action === undefined ? {} : { action }),
-      ...(target === undefined ? {} : { target }),
-    };
-    const { rows, total } = await auditLog(filter, toPage(query));
-    const shown = rows.map((row) => ({
+    const filter = { actorId: actor_id === undefined ? undefined : Number(actor_id), action, target };
+    const { rows, total } = await listAuditLog(filter, toPage(query));
+    const entries = rows.map((row) => ({
       id: row.id,
       actor_id: row.actor_id,
       action: row.action,
       target: row.target,
-      before: toJson(row.before),
-      after: toJson(row.after),
+      before: parseJsonColumn(row.before),
+      after: parseJsonColumn(row.after),
       address: row.address,
       request_id: row.request_id,
       created_time: toSeconds(row.created_at),
     }));
-    return list(shown, total);
+    return list(entries, total);
   });
 }
 
-const toJson = (text: string | null): unknown => (text === null ? null : JSON.parse(text));
+const parseJsonColumn = (text: string | null): unknown => (text === null ? null : JSON.parse(text));

@@ -1,29 +1,23 @@
 import type { Static } from 'typebox';
 import type { Session } from '../../contract/accounts.ts';
+import { toSeconds } from '../../contract/time.ts';
 import type { AccountCaller } from '../platform/http/caller.ts';
-import type { RequestContext } from '../platform/http/request-context.ts';
-import type { Profile, Trace } from './people.ts';
-import type { Sessions, Visitor } from './sessions.ts';
-import type { Account } from './store.ts';
+import type { Account } from './account-store.ts';
+import type { SessionService } from './login/session-service.ts';
+import type { Profile } from './users/user-service.ts';
 
-export const visitorOf = ({ address, headers }: RequestContext): Visitor => ({
-  address,
-  userAgent: headers['user-agent'] ?? '',
+type SessionListItem = Awaited<ReturnType<SessionService['list']>>['rows'][number];
+
+export const toLoginResponse = ({ id, username, display_name, role }: Account) => ({
+  id,
+  username,
+  display_name,
+  role,
 });
 
-export const traceOf = ({ address, id }: RequestContext): Trace & { readonly address: string } => ({
-  address,
-  requestId: id,
-});
-
-export const toLoggedIn = ({ id, username, display_name, role }: Account) => ({ id, username, display_name, role });
-
-export const toSeconds = (unixMs: number): number => Math.floor(unixMs / 1000);
 export const toSecondsOrNull = (unixMs: number | null): number | null => (unixMs === null ? null : toSeconds(unixMs));
 
-type ListedSession = Awaited<ReturnType<Sessions['list']>>['rows'][number];
-
-export const toSessionRow = (row: ListedSession, caller: AccountCaller): Static<typeof Session> => ({
+export const toSessionRow = (row: SessionListItem, caller: AccountCaller): Static<typeof Session> => ({
   id: row.id,
   current: caller.kind === 'session' && caller.sessionId === row.id,
   address: row.address,
@@ -33,7 +27,7 @@ export const toSessionRow = (row: ListedSession, caller: AccountCaller): Static<
   expires_at: toSeconds(row.expires_at),
 });
 
-/** An account in an answer, to its owner and to administrators alike. */
+/** An account in a response, to its owner and to administrators alike. */
 export const toUserRow = ({ account, wallet, plan, hasTwoFactor, phoneBound, messagingBound }: Profile) => ({
   id: account.id,
   username: account.username,

@@ -1,8 +1,7 @@
-import type { Transaction } from 'kysely';
 import type { Notice, Notifier } from '../notifications/notifier.ts';
-import type { Tables } from '../tables.ts';
+import type { Trx } from '../tables.ts';
 
-/** Changes an owner should hear of, since somebody else may have made them. */
+/** Changes that an intruder may have made, so the owner is notified. */
 const TEXTS = {
   password: {
     title: { en: 'Your password was changed', 'zh-CN': '您的密码已更改' },
@@ -34,16 +33,22 @@ const TEXTS = {
   },
 } as const satisfies Record<string, Pick<Notice, 'title' | 'content'>>;
 
-export type SecurityNotices = (trx: Transaction<Tables>, userId: number, what: keyof typeof TEXTS) => Promise<void>;
+/** Notifies owners of changes to the credentials of their account. */
+export class SecurityNotices {
+  readonly #notifier: Notifier;
 
-/** Without a notification center nobody is told. */
-export function makeSecurityNotices(notifier: Notifier | undefined): SecurityNotices {
-  return async (trx, userId, what) =>
-    notifier?.notify(trx, {
+  constructor(notifier: Notifier) {
+    this.#notifier = notifier;
+  }
+
+  /** In the transaction of the change. */
+  async notify(trx: Trx, userId: number, change: keyof typeof TEXTS): Promise<void> {
+    await this.#notifier.notify(trx, {
       userId,
       topic: 'security',
       type: 'system',
-      ...TEXTS[what],
+      ...TEXTS[change],
       targetUrl: '/account/security',
     });
+  }
 }

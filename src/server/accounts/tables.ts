@@ -7,8 +7,12 @@ export interface AccountTables {
     id: Generated<number>;
     /** Lower case; null once the account is removed, so that the name is free again while old records keep their id. */
     username: string | null;
-    /** Lower case. */
+    /** Lower case, as its owner gave it. Others may have given the same. */
     email: string | null;
+    /** The e-mail where it counts for login: one account at most logs in by it. */
+    login_email: string | null;
+    /** When its owner confirmed `login_email` by a mail, or an administrator gave it; null: never. Unix milliseconds. */
+    email_confirmed_at: number | null;
     display_name: string;
     role: 'user' | 'admin' | 'root';
     /** 1 enabled, 2 disabled. */
@@ -18,8 +22,10 @@ export interface AccountTables {
     created_at: number;
     removed_at: number | null;
   };
-  /** argon2id in PHC form. */
-  passwords: { user_id: number; hash: string; changed_at: number };
+  /** argon2id in PHC form. `generated`: the service drew the password at random and nobody chose it. */
+  passwords: { user_id: number; hash: string; changed_at: number; generated: 0 | 1 };
+  /** Where an account has logged in from: `device:` and the SHA-256 of a cookie, or `network:` and an IP or /64. */
+  known_login_sources: { user_id: number; source: string; last_used_at: number };
   /** At most one row, ever: whoever inserts it makes the first root account. */
   first_administrator: { place: number };
   /** Login sessions by the SHA-256 of the cookie. */
@@ -33,11 +39,11 @@ export interface AccountTables {
     last_used_at: number;
     expires_at: number;
   };
-  /** A password was right and the second step is open. Authenticates nothing but that step. */
+  /** The password was right and the second step is outstanding. Authenticates nothing but that step. */
   pending_logins: {
     hash: string;
     user_id: number;
-    /** What the login is for: `login`, or another capability's own word with its own subject. */
+    /** What the login is for: `login`, or a purpose that another capability registered, with its own subject. */
     purpose: string;
     subject: string;
     wrong: number;
@@ -46,14 +52,14 @@ export interface AccountTables {
   };
   /** The management access token; one an account. */
   user_tokens: { user_id: number; hash: string; created_at: number };
-  /** Keys of the model paths. `sk`: made by people; `llm`: made by a device sign-in. */
+  /** Keys of the model paths. `sk`: created by an account's owner; `llm`: created by a device sign-in. */
   tokens: {
     id: Generated<number>;
     kind: 'sk' | 'llm';
     user_id: number;
     name: string;
     hash: string;
-    /** First characters of the key, to know it again in a list. */
+    /** First characters of the key, to recognize it in a list. */
     hint: string;
     /** JSON list of model names; null = all. */
     models: string | null;
@@ -66,7 +72,7 @@ export interface AccountTables {
     user_id: number;
     /** Base32 secret, sealed under the master key. */
     secret: string;
-    /** Newest TOTP step that was accepted (RFC 6238 section 5.2: each once). */
+    /** Newest TOTP step that was accepted: each counts once (RFC 6238 section 5.2). */
     last_step: number;
     /** Null while it is only set up. */
     enabled_at: number | null;
@@ -74,8 +80,10 @@ export interface AccountTables {
   /** SHA-256 of at least 112 random bits; a used one is deleted. */
   backup_codes: { user_id: number; hash: string };
   bindings: { user_id: number; kind: 'phone' | 'messaging'; value: string; created_at: number };
-  /** The code is sealed, since six digits hide behind no hash. */
+  /** The code is sealed, because a hash of six digits is easily brute-forced. */
   phone_codes: { user_id: number; phone: string; code: string; wrong: number; expires_at: number };
+  /** Links in e-mails, by the SHA-256 of the token; used once. `email`: the address the mail went to. */
+  email_tokens: { hash: string; user_id: number; purpose: 'confirm' | 'reset'; email: string; expires_at: number };
   audit_log: {
     id: Generated<number>;
     actor_id: number | null;
@@ -93,93 +101,13 @@ export const accountMigrations: readonly Migration[] = [
   {
     id: '0002-accounts',
     up: async (trx, dialect) => {
-      const { int64, text, autoIncrement } = dialect;
-      const table = (name: string) => trx.schema.createTable(name);
-      const index = (name: string, on: string, columns: string[]) =>
-        trx.schema.createIndex(name).on(on).columns(columns);
-
-      await table('accounts')
-        .addColumn('id', int64, autoIncrement)
-        .addColumn('username', text, (column) => column.unique())
-        .addColumn('email', text, (column) => column.unique())
-        .addColumn('display_name', text, required)
-        .addColumn('role', text, required)
-        .addColumn('status', int64, required)
-        .addColumn('created_at', int64, required)
-        .addColumn('removed_at', int64)
-        .execute();
-      await table('passwords')
-        .addColumn('user_id', int64, (column) => column.primaryKey())
-        .addColumn('hash', text, required)
-        .addColumn('changed_at', int64, required)
-        .execute();
-      await table('first_administrator')
-        .addColumn('place', int64, (column) => column.primaryKey())
-        .execute();
-      await table('sessions')
-        .addColumn('id', int64, autoIncrement)
-        .addColumn('hash', text, (column) => column.notNull().unique())
-        .addColumn('user_id', int64, required)
-        .addColumn('address', text, required)
-        .addColumn('user_agent', text, required)
-        .addColumn('created_at', int64, required)
-        .addColumn('last_used_at', int64, required)
-        .addColumn('expires_at', int64, required)
-        .execute();
-      await index('sessions_by_user', 'sessions', ['user_id']).execute();
-      await index('sessions_by_end', 'sessions', ['expires_at']).execute();
-      await table('pending_logins')
-        .addColumn('hash', text, (column) => column.primaryKey())
-        .addColumn('user_id', int64, required)
-        .addColumn('purpose', text, required)
-        .addColumn('subject', text, required)
-        .addColumn('wrong', int64, required)
-        .addColumn('created_at', int64, required)
-        .addColumn('expires_at', int64, required)
-        .execute();
-      await index('pending_logins_by_user', 'pending_logins', ['user_id']).execute();
-      await table('user_tokens')
-        .addColumn('user_id', int64, (column) => column.primaryKey())
-        .addColumn('hash', text, (column) => column.notNull().unique())
-        .addColumn('created_at', int64, required)
-        .execute();
-      await table('tokens')
-        .addColumn('id', int64, autoIncrement)
-        .addColumn('kind', text, required)
-        .addColumn('user_id', int64, required)
-        .addColumn('name', text, required)
-        .addColumn('hash', text, (column) => column.notNull().unique())
-        .addColumn('hint', text, required)
-        .addColumn('models', text)
-        .addColumn('expires_at', int64)
-        .addColumn('created_at', int64, required)
-        .addColumn('last_used_at', int64)
-        .addColumn('revoked_at', int64)
-        .execute();
-      await index('tokens_by_user', 'tokens', ['user_id', 'id']).execute();
-      await createSecondStep(trx.schema, dialect);
-      await table('audit_log')
-        .addColumn('id', int64, autoIncrement)
-        .addColumn('actor_id', int64)
-        .addColumn('action', text, required)
-        .addColumn('target', text, required)
-        .addColumn('before', text)
-        .addColumn('after', text)
-        .addColumn('address', text, required)
-        .addColumn('request_id', text, required)
-        .addColumn('created_at', int64, required)
-        .execute();
-      await index('audit_log_by_actor', 'audit_log', ['actor_id', 'id']).execute();
-      await index('audit_log_by_target', 'audit_log', ['target', 'id']).execute();
-    },
-  },
-  {
-    id: '0003-account-settings',
-    up: async (trx, { text }) => {
-      await trx.schema
-        .alterTable('accounts')
-        .addColumn('time_zone', text, (column) => column.notNull().defaultTo('UTC'))
-        .execute();
+      await createAccounts(trx.schema, dialect);
+      await createLogins(trx.schema, dialect);
+      await createTokens(trx.schema, dialect);
+      await createSecondSteps(trx.schema, dialect);
+      await createBindings(trx.schema, dialect);
+      await createEmailTokens(trx.schema, dialect);
+      await createAuditLog(trx.schema, dialect);
     },
   },
 ];
@@ -188,7 +116,101 @@ const required: Parameters<ReturnType<Schema['createTable']>['addColumn']>[2] = 
 
 type Schema = Parameters<Migration['up']>[0]['schema'];
 
-async function createSecondStep(schema: Schema, { int64, text }: Dialect): Promise<void> {
+async function createAccounts(schema: Schema, { int64, bool, text, autoIncrement }: Dialect): Promise<void> {
+  await schema
+    .createTable('accounts')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('username', text, (column) => column.unique())
+    .addColumn('email', text)
+    .addColumn('login_email', text, (column) => column.unique())
+    .addColumn('email_confirmed_at', int64)
+    .addColumn('display_name', text, required)
+    .addColumn('role', text, required)
+    .addColumn('status', int64, required)
+    .addColumn('time_zone', text, (column) => column.notNull().defaultTo('UTC'))
+    .addColumn('created_at', int64, required)
+    .addColumn('removed_at', int64)
+    .execute();
+  await schema
+    .createTable('passwords')
+    .addColumn('user_id', int64, (column) => column.primaryKey())
+    .addColumn('hash', text, required)
+    .addColumn('changed_at', int64, required)
+    .addColumn('generated', bool, required)
+    .execute();
+  await schema
+    .createTable('first_administrator')
+    .addColumn('place', int64, (column) => column.primaryKey())
+    .execute();
+}
+
+async function createLogins(schema: Schema, { int64, text, autoIncrement }: Dialect): Promise<void> {
+  await schema
+    .createTable('sessions')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('hash', text, (column) => column.notNull().unique())
+    .addColumn('user_id', int64, required)
+    .addColumn('address', text, required)
+    .addColumn('user_agent', text, required)
+    .addColumn('created_at', int64, required)
+    .addColumn('last_used_at', int64, required)
+    .addColumn('expires_at', int64, required)
+    .execute();
+  await schema
+    .createTable('pending_logins')
+    .addColumn('hash', text, (column) => column.primaryKey())
+    .addColumn('user_id', int64, required)
+    .addColumn('purpose', text, required)
+    .addColumn('subject', text, required)
+    .addColumn('wrong', int64, required)
+    .addColumn('created_at', int64, required)
+    .addColumn('expires_at', int64, required)
+    .execute();
+  await schema
+    .createTable('known_login_sources')
+    .addColumn('user_id', int64, required)
+    .addColumn('source', text, required)
+    .addColumn('last_used_at', int64, required)
+    .addPrimaryKeyConstraint('known_login_sources_key', ['user_id', 'source'])
+    .execute();
+  const index = (name: string, on: string, column: string) => schema.createIndex(name).on(on).column(column);
+  await index('sessions_by_user', 'sessions', 'user_id').execute();
+  await index('sessions_by_end', 'sessions', 'expires_at').execute();
+  await index('pending_logins_by_user', 'pending_logins', 'user_id').execute();
+  await index('known_login_sources_by_use', 'known_login_sources', 'last_used_at').execute();
+}
+
+async function createTokens(schema: Schema, { int64, text, autoIncrement }: Dialect): Promise<void> {
+  await schema
+    .createTable('user_tokens')
+    .addColumn('user_id', int64, (column) => column.primaryKey())
+    .addColumn('hash', text, (column) => column.notNull().unique())
+    .addColumn('created_at', int64, required)
+    .execute();
+  await schema
+    .createTable('tokens')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('kind', text, required)
+    .addColumn('user_id', int64, required)
+    .addColumn('name', text, required)
+    .addColumn('hash', text, (column) => column.notNull().unique())
+    .addColumn('hint', text, required)
+    .addColumn('models', text)
+    .addColumn('expires_at', int64)
+    .addColumn('created_at', int64, required)
+    .addColumn('last_used_at', int64)
+    .addColumn('revoked_at', int64)
+    .execute();
+  await schema
+    .createIndex('tokens_by_revocation')
+    .on('tokens')
+    .column('revoked_at')
+    .where('revoked_at', 'is not', null)
+    .execute();
+  await schema.createIndex('tokens_by_user').on('tokens').columns(['user_id', 'id']).execute();
+}
+
+async function createSecondSteps(schema: Schema, { int64, text }: Dialect): Promise<void> {
   await schema
     .createTable('two_factors')
     .addColumn('user_id', int64, (column) => column.primaryKey())
@@ -202,6 +224,9 @@ async function createSecondStep(schema: Schema, { int64, text }: Dialect): Promi
     .addColumn('hash', text, required)
     .addPrimaryKeyConstraint('backup_codes_key', ['user_id', 'hash'])
     .execute();
+}
+
+async function createBindings(schema: Schema, { int64, text }: Dialect): Promise<void> {
   await schema
     .createTable('bindings')
     .addColumn('user_id', int64, required)
@@ -219,4 +244,36 @@ async function createSecondStep(schema: Schema, { int64, text }: Dialect): Promi
     .addColumn('wrong', int64, required)
     .addColumn('expires_at', int64, required)
     .execute();
+}
+
+async function createEmailTokens(schema: Schema, { int64, text }: Dialect): Promise<void> {
+  await schema
+    .createTable('email_tokens')
+    .addColumn('hash', text, (column) => column.primaryKey())
+    .addColumn('user_id', int64, required)
+    .addColumn('purpose', text, required)
+    .addColumn('email', text, required)
+    .addColumn('expires_at', int64, required)
+    .execute();
+  const index = (name: string, columns: string[]) => schema.createIndex(name).on('email_tokens').columns(columns);
+  await index('email_tokens_by_user', ['user_id', 'purpose']).execute();
+  await index('email_tokens_by_end', ['expires_at']).execute();
+}
+
+async function createAuditLog(schema: Schema, { int64, text, autoIncrement }: Dialect): Promise<void> {
+  await schema
+    .createTable('audit_log')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('actor_id', int64)
+    .addColumn('action', text, required)
+    .addColumn('target', text, required)
+    .addColumn('before', text)
+    .addColumn('after', text)
+    .addColumn('address', text, required)
+    .addColumn('request_id', text, required)
+    .addColumn('created_at', int64, required)
+    .execute();
+  const index = (name: string, columns: string[]) => schema.createIndex(name).on('audit_log').columns(columns);
+  await index('audit_log_by_actor', ['actor_id', 'id']).execute();
+  await index('audit_log_by_target', ['target', 'id']).execute();
 }

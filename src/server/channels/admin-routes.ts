@@ -1,57 +1,58 @@
 import type { Static } from 'typebox';
-import * as lines from '../../contract/channels.ts';
+import * as endpoints from '../../contract/channels.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
-import type { AccountCaller } from '../platform/http/caller.ts';
-import type { RequestContext } from '../platform/http/request-context.ts';
-import type { Routes } from '../platform/http/routes.ts';
-import type { Actor, ChannelAdmin, ChannelView, OpenTasks } from './admin.ts';
+import { toSeconds } from '../../contract/time.ts';
+import { toActor } from '../platform/http/actor.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Catalog } from './catalog.ts';
-import { type ProbeParts, probeChannel } from './probes.ts';
+import type { ChannelAdminService, ChannelView, UnfinishedTasks } from './channel-admin-service.ts';
+import { type ProbeDependencies, probeChannel } from './channel-probe.ts';
 import type { ChannelService } from './service.ts';
 
-export interface ChannelAdminRouteParts extends Omit<ProbeParts, 'channels'> {
+export interface ChannelAdminRouteDependencies extends Omit<ProbeDependencies, 'channels'> {
   readonly channels: ChannelService;
-  readonly admin: ChannelAdmin;
-  readonly tasks: Pick<OpenTasks, 'unfinishedByChannel'>;
+  readonly admin: ChannelAdminService;
+  readonly tasks: Pick<UnfinishedTasks, 'unfinishedByChannel'>;
 }
 
 /** Upstream accounts, for administrators. */
-export function addChannelAdminRoutes(routes: Routes, parts: ChannelAdminRouteParts): void {
-  const { channels, admin, tasks } = parts;
-  const shown = async (views: readonly ChannelView[]) => {
+export function addChannelAdminRoutes(routes: RouteRegistry, dependencies: ChannelAdminRouteDependencies): void {
+  const { channels, admin, tasks } = dependencies;
+  const toRows = async (views: readonly ChannelView[]) => {
     const [catalog, unfinished] = await Promise.all([channels.catalog(), tasks.unfinishedByChannel()]);
-    return views.map((view) => toRow(view, catalog, unfinished.get(view.id) ?? 0, channels.stateOf(view.id)));
+    return views.map((view) =>
+      toRow(view, catalog, unfinished.get(view.id) ?? 0, {
+        state: HEALTH[channels.stateOf(view.id)],
+        condition: channels.conditionOf(view.id),
+      }),
+    );
   };
 
-  routes.add(lines.listChannels, async ({ query }) => {
+  routes.add(endpoints.listChannels, async ({ query }) => {
     const { vendor, model, enabled } = query;
     const { rows, total } = await admin.list(
-      {
-        ...(vendor === undefined ? {} : { vendor }),
-        ...(model === undefined ? {} : { model }),
-        ...(enabled === undefined ? {} : { enabled: enabled === 'true' }),
-      },
+      { vendor, model, enabled: enabled === undefined ? undefined : enabled === 'true' },
       toPage(query),
     );
-    return list(await shown(rows), total);
+    return list(await toRows(rows), total);
   });
 
-  routes.add(lines.makeChannel, async ({ body, caller, request }) =>
-    ok({ id: await admin.create(actorOf(caller, request), body) }),
+  routes.add(endpoints.makeChannel, async ({ body, caller, request }) =>
+    ok({ id: await admin.create(toActor(caller, request), caller.role, body) }),
   );
 
-  routes.add(lines.getChannel, async ({ params }) => {
+  routes.add(endpoints.getChannel, async ({ params }) => {
     const id = Number(params.id);
-    const [row] = await shown([await admin.get(id)]);
+    const [row] = await toRows([await admin.get(id)]);
     const { health, errors } = await channels.condition(id);
     return ok({
-      ...(row as Static<typeof lines.ChannelRow>),
-      health: health.map(({ model, state, reason, failureRate, restsUntil }) => ({
+      ...(row as Static<typeof endpoints.ChannelRow>),
+      health: health.map(({ model, state, reason, failureRate, openUntil }) => ({
         model,
-        state,
+        state: HEALTH[state],
         reason,
         failure_rate: Math.round(failureRate * 1000) / 1000,
-        rests_until: toSeconds(restsUntil),
+        rests_until: toSeconds(openUntil),
       })),
       last_errors: errors.map(({ model, reason, code, message, created_at }) => ({
         model,
@@ -63,38 +64,32 @@ export function addChannelAdminRoutes(routes: Routes, parts: ChannelAdminRoutePa
     });
   });
 
-  routes.add(lines.changeChannel, async ({ params, body, caller, request }) => {
-    // Nobody is shown what is stored; to have it sent somewhere new would be to be shown it.
-    await admin.update(actorOf(caller, request), Number(params.id), body, caller.role === 'root');
+  routes.add(endpoints.changeChannel, async ({ params, body, caller, request }) => {
+    await admin.update(toActor(caller, request), caller.role, Number(params.id), body);
     return done();
   });
 
-  routes.add(lines.removeChannel, async ({ params, caller, request }) => {
-    await admin.remove(actorOf(caller, request), Number(params.id));
+  routes.add(endpoints.removeChannel, async ({ params, caller, request }) => {
+    await admin.remove(toActor(caller, request), Number(params.id));
     return done();
   });
 
-  routes.add(lines.testChannel, async ({ params }) => {
-    const report = await probeChannel(parts, Number(params.id));
+  routes.add(endpoints.testChannel, async ({ params }) => {
+    const report = await probeChannel(dependencies, Number(params.id));
     const { ok: works, durationMs, reason, code, message, models } = report;
     return ok({ ok: works, duration_ms: durationMs, reason, code, message, models: [...models] });
   });
 }
 
-export const actorOf = (caller: AccountCaller, { address, id }: RequestContext): Actor => ({
-  actorId: caller.userId,
-  address,
-  requestId: id,
-});
-
-export const toSeconds = (unixMs: number): number => Math.floor(unixMs / 1000);
+/** Words of the contract for the states of a circuit. */
+const HEALTH = { closed: 'healthy', open: 'resting', halfOpen: 'trying' } as const;
 
 function toRow(
   view: ChannelView,
   catalog: Catalog,
   unfinished: number,
-  state: Static<typeof lines.ChannelRow>['state'],
-): Static<typeof lines.ChannelRow> {
+  health: Pick<Static<typeof endpoints.ChannelRow>, 'state' | 'condition'>,
+): Static<typeof endpoints.ChannelRow> {
   return {
     id: view.id,
     name: view.name,
@@ -107,7 +102,7 @@ function toRow(
     weight: view.weight,
     enabled: view.enabled,
     options: view.options,
-    state,
+    ...health,
     unfinished_tasks: unfinished,
     created_time: toSeconds(view.createdAt),
     updated_time: toSeconds(view.updatedAt),

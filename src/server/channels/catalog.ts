@@ -1,9 +1,10 @@
 import type { TSchema } from 'typebox';
-import type { Channel, ResolvedModel } from './channels.ts';
+import { defined } from '../../contract/defined.ts';
+import type { Channel, ResolvedModel } from './channel-directory.ts';
 import type { ChannelRow, ModelRow } from './store.ts';
 
 /** A channel in memory; a disabled one still serves the tasks pinned to it. */
-export interface KnownChannel {
+export interface CatalogChannel {
   readonly channel: Channel;
   readonly enabled: boolean;
 }
@@ -18,7 +19,7 @@ export interface ListedModel {
 /** Everything about channels and models that a request needs, built once for each version of the rows. */
 export interface Catalog {
   readonly version: number;
-  readonly channels: ReadonlyMap<number, KnownChannel>;
+  readonly channels: ReadonlyMap<number, CatalogChannel>;
   /** Enabled ones, aliases followed. */
   readonly models: ReadonlyMap<string, ResolvedModel>;
   /** Enabled models that an enabled channel serves, by name. */
@@ -27,10 +28,10 @@ export interface Catalog {
   serving(model: Pick<ResolvedModel, 'id' | 'target' | 'vendor'>): readonly Channel[];
 }
 
-export const EMPTY_CATALOG = toCatalog(0, [], []);
+export const EMPTY_CATALOG = buildCatalog(0, [], []);
 
 /** Pure: follows aliases and sorts channels under the models they serve. */
-export function toCatalog(version: number, channels: readonly KnownChannel[], rows: readonly ModelRow[]): Catalog {
+export function buildCatalog(version: number, channels: readonly CatalogChannel[], rows: readonly ModelRow[]): Catalog {
   const byModel = new Map<string, Channel[]>();
   for (const { channel, enabled } of channels) {
     if (!enabled) continue;
@@ -40,20 +41,20 @@ export function toCatalog(version: number, channels: readonly KnownChannel[], ro
       else serving.push(channel);
     }
   }
-  const servingNow = new Map<string, readonly Channel[]>();
+  const servingCache = new Map<string, readonly Channel[]>();
   const serving: Catalog['serving'] = ({ id, target, vendor }) => {
-    const known = servingNow.get(id);
+    const known = servingCache.get(id);
     if (known !== undefined) return known;
     const found = new Set([...(byModel.get(id) ?? []), ...(byModel.get(target) ?? [])]);
     const fitting = [...found].filter((channel) => channel.vendor === vendor);
-    servingNow.set(id, fitting);
+    servingCache.set(id, fitting);
     return fitting;
   };
   const byId = new Map(rows.map((row) => [row.id, row]));
   const models = new Map<string, ResolvedModel>();
   const listed: ListedModel[] = [];
   for (const row of rows) {
-    const model = resolve(row, byId);
+    const model = resolveModel(row, byId);
     if (model === undefined) continue;
     models.set(row.id, model);
     if (serving(model).length > 0)
@@ -63,20 +64,20 @@ export function toCatalog(version: number, channels: readonly KnownChannel[], ro
 }
 
 /** One step only: an alias of an alias cannot be saved, and is not followed. */
-function resolve(row: ModelRow, byId: ReadonlyMap<string, ModelRow>): ResolvedModel | undefined {
+function resolveModel(row: ModelRow, byId: ReadonlyMap<string, ModelRow>): ResolvedModel | undefined {
   const target = row.alias_of === null ? row : byId.get(row.alias_of);
   if (row.enabled === 0 || target === undefined || target.enabled === 0) return undefined;
   const price = row.price ?? target.price;
   const schema = row.input_schema ?? target.input_schema;
   if (price === null) return undefined;
-  return {
+  return defined({
     id: row.id,
     target: target.id,
     vendor: target.vendor,
     kind: target.kind,
-    price: JSON.parse(price),
-    ...(schema === null ? {} : { inputSchema: JSON.parse(schema) as TSchema }),
-  };
+    price: JSON.parse(price) as ResolvedModel['price'],
+    inputSchema: schema === null ? undefined : (JSON.parse(schema) as TSchema),
+  });
 }
 
 /** A row as a channel, its credentials opened already. */

@@ -1,28 +1,22 @@
 import type { Static } from 'typebox';
-import * as lines from '../../contract/model-catalog.ts';
+import * as endpoints from '../../contract/model-catalog.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
-import type { Routes } from '../platform/http/routes.ts';
-import { actorOf, toSeconds } from './admin-routes.ts';
+import { toSeconds } from '../../contract/time.ts';
+import { toActor } from '../platform/http/actor.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Catalog } from './catalog.ts';
-import type { ModelAdmin } from './model-admin.ts';
+import type { ModelAdminService } from './model-admin-service.ts';
 import type { ChannelService } from './service.ts';
 import type { ModelRow } from './store.ts';
 
 /** Models and prices, for administrators. */
 export function addModelAdminRoutes(
-  routes: Routes,
-  { models, channels }: { readonly models: ModelAdmin; readonly channels: ChannelService },
+  routes: RouteRegistry,
+  { models, channels }: { readonly models: ModelAdminService; readonly channels: ChannelService },
 ): void {
-  routes.add(lines.listModelRows, async ({ query }) => {
+  routes.add(endpoints.listModelRows, async ({ query }) => {
     const { vendor, kind, q } = query;
-    const { rows, total } = await models.list(
-      {
-        ...(vendor === undefined ? {} : { vendor }),
-        ...(kind === undefined ? {} : { kind }),
-        ...(q === undefined ? {} : { part: q }),
-      },
-      toPage(query),
-    );
+    const { rows, total } = await models.list({ vendor, kind, nameContains: q }, toPage(query));
     const catalog = await channels.catalog();
     return list(
       rows.map((row) => toRow(row, catalog)),
@@ -30,29 +24,29 @@ export function addModelAdminRoutes(
     );
   });
 
-  routes.add(lines.makeModel, async ({ body, caller, request }) =>
-    ok({ id: await models.create(actorOf(caller, request), body) }),
+  routes.add(endpoints.makeModel, async ({ body, caller, request }) =>
+    ok({ id: await models.create(toActor(caller, request), body) }),
   );
 
-  routes.add(lines.getModelRow, async ({ params }) =>
-    ok(toRow(await models.get(nameIn(params)), await channels.catalog())),
+  routes.add(endpoints.getModelRow, async ({ params }) =>
+    ok(toRow(await models.get(decodeModelId(params)), await channels.catalog())),
   );
 
-  routes.add(lines.changeModel, async ({ params, body, caller, request }) => {
-    await models.update(actorOf(caller, request), nameIn(params), body);
+  routes.add(endpoints.changeModel, async ({ params, body, caller, request }) => {
+    await models.update(toActor(caller, request), decodeModelId(params), body);
     return done();
   });
 
-  routes.add(lines.removeModel, async ({ params, caller, request }) => {
-    await models.remove(actorOf(caller, request), nameIn(params));
+  routes.add(endpoints.removeModel, async ({ params, caller, request }) => {
+    await models.remove(toActor(caller, request), decodeModelId(params));
     return done();
   });
 }
 
-/** An encoded slash is refused at the door, so a name's slash travels as `~`. */
-const nameIn = ({ id }: { readonly id: string }): string => id.replaceAll('~', '/');
+/** An encoded slash is refused in paths, so the slash of a name is sent as `~`. */
+const decodeModelId = ({ id }: { readonly id: string }): string => id.replaceAll('~', '/');
 
-function toRow(row: ModelRow, catalog: Catalog): Static<typeof lines.ModelRow> {
+function toRow(row: ModelRow, catalog: Catalog): Static<typeof endpoints.ModelRow> {
   const resolved = catalog.models.get(row.id);
   return {
     id: row.id,

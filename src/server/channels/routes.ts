@@ -1,49 +1,54 @@
-import type { Static } from 'typebox';
 import * as lines from '../../contract/model-catalog.ts';
 import { ok } from '../../contract/schemas.ts';
-import type { Audit } from '../accounts/audit.ts';
+import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Routes } from '../platform/http/routes.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Vault } from '../platform/secrets.ts';
-import type { Allowances } from '../quota/quota.ts';
-import type { ModelCapability } from '../video/vendor.ts';
-import type { Vendors } from '../video/vendors.ts';
-import { ChannelAdmin, type OpenTasks } from './admin.ts';
+import type { Allowances } from '../quota/ledger.ts';
+import type { VendorRegistry } from '../vendors/registry.ts';
 import { addChannelAdminRoutes } from './admin-routes.ts';
-import { ModelAdmin } from './model-admin.ts';
+import { ChannelAdminService, type UnfinishedTasks } from './channel-admin-service.ts';
+import type { ProbeDependencies } from './channel-probe.ts';
 import { addModelAdminRoutes } from './model-admin-routes.ts';
-import type { ProbeParts } from './probes.ts';
+import { ModelAdminService } from './model-admin-service.ts';
 import type { ChannelService } from './service.ts';
 import type { ChannelStore } from './store.ts';
-import { ChannelProfiles } from './upstreams.ts';
+import { addVendorRoutes, toCapability } from './vendor-routes.ts';
 
-export interface ChannelRouteParts {
+export interface ChannelRouteDependencies {
   readonly channels: ChannelService;
   readonly store: ChannelStore;
   readonly vault: Vault;
   readonly clock: Clock;
-  readonly audit: Audit;
-  readonly vendors: Vendors;
+  readonly audit: AuditLog;
+  readonly vendors: VendorRegistry;
   readonly allowances: Pick<Allowances, 'permittedModels'>;
-  readonly video: { readonly adminStore: OpenTasks; readonly calls: ProbeParts['calls'] };
+  readonly video: {
+    readonly adminStore: UnfinishedTasks;
+    readonly upstreamCalls: ProbeDependencies['adapterContexts'];
+  };
 }
 
-/** Hangs everything there is to ask of channels and models. */
-export function addChannelRoutes(routes: Routes, parts: ChannelRouteParts): void {
-  const profiles = new ChannelProfiles(parts.vendors);
-  const { channels, allowances, video } = parts;
-  const admin = new ChannelAdmin({ ...parts, profiles, tasks: video.adminStore });
-  addModelRoutes(routes, { channels, profiles, allowances });
-  addChannelAdminRoutes(routes, { channels, admin, profiles, tasks: video.adminStore, calls: video.calls });
-  addModelAdminRoutes(routes, { channels, models: new ModelAdmin(parts) });
+/** Registers the endpoints of channels and models. */
+export function addChannelRoutes(routes: RouteRegistry, dependencies: ChannelRouteDependencies): void {
+  const { channels, allowances, video, vendors } = dependencies;
+  const admin = new ChannelAdminService({ ...dependencies, tasks: video.adminStore });
+  addModelRoutes(routes, { channels, vendors, allowances });
+  addVendorRoutes(routes, vendors);
+  addChannelAdminRoutes(routes, {
+    channels,
+    admin,
+    vendors,
+    tasks: video.adminStore,
+    adapterContexts: video.upstreamCalls,
+  });
+  addModelAdminRoutes(routes, { channels, models: new ModelAdminService(dependencies) });
 }
 
-interface ModelRouteParts extends Pick<ChannelRouteParts, 'channels' | 'allowances'> {
-  readonly profiles: ChannelProfiles;
-}
+type ModelRouteDependencies = Pick<ChannelRouteDependencies, 'channels' | 'vendors' | 'allowances'>;
 
 /** Models for those who use them: what the console draws its forms from. */
-function addModelRoutes(routes: Routes, { channels, profiles, allowances }: ModelRouteParts): void {
+function addModelRoutes(routes: RouteRegistry, { channels, vendors, allowances }: ModelRouteDependencies): void {
   routes.add(lines.listUsableModels, async ({ query, caller }) => {
     const [catalog, permitted] = await Promise.all([channels.catalog(), allowances.permittedModels(caller.userId)]);
     const wanted = catalog.listed.filter(({ kind }) => query.kind === undefined || kind === query.kind);
@@ -55,30 +60,14 @@ function addModelRoutes(routes: Routes, { channels, profiles, allowances }: Mode
           id,
           kind: model.kind,
           vendor: model.vendor,
-          vendor_title: profiles.of(model.vendor).title,
+          vendor_title: vendors.profile(model.vendor).title,
           price: model.price,
           input_schema: model.inputSchema ?? null,
-          capability: toCapability(profiles.capability(model.vendor, model.target)),
+          capability: toCapability(vendors.capability(model.vendor, model.target)),
+          fields: vendors.find(model.vendor)?.formFields ?? {},
           permitted: permitted === undefined || permitted.has(id),
         };
       }),
     );
   });
-}
-
-function toCapability(capability: ModelCapability | undefined): Static<typeof lines.Capability> | null {
-  if (capability === undefined) return null;
-  const { title, seconds, sizes, ratios, resolutions, modes, audio, negativePrompt, seed, images } = capability;
-  return {
-    title,
-    seconds,
-    sizes: [...sizes],
-    ratios: [...ratios],
-    resolutions: [...resolutions],
-    modes: [...modes],
-    audio,
-    negative_prompt: negativePrompt,
-    seed,
-    images: { min: images.min, max: images.max, roles: [...images.roles] },
-  };
 }

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/databases.ts';
-import { handClock } from '../platform/clock.ts';
+import { manualClock } from '../platform/clock.ts';
 import { openLog } from '../platform/log.ts';
-import { makeVault } from '../platform/secrets.ts';
-import type { ChannelVendor } from './channels.ts';
-import { ensureSandboxChannels, type SandboxChannel, seedModels } from './first-start.ts';
+import { createVault } from '../platform/secrets.ts';
+import type { ChannelVendor } from './channel-directory.ts';
+import { ensureSandboxChannels, type SandboxChannel, seedModels } from './seeding.ts';
 import { ChannelService } from './service.ts';
 import { ChannelStore } from './store.ts';
 
@@ -27,9 +27,9 @@ describe('channels and models', () => {
   forEachDatabase((_name, open) => {
     async function setUp() {
       const database = await open();
-      const clock = handClock();
+      const clock = manualClock();
       const store = new ChannelStore(database);
-      const vault = makeVault(key);
+      const vault = createVault(key);
       const replica = (sandbox = true) => new ChannelService({ store, vault, clock, log: openLog('silent'), sandbox });
       await seedModels(store, clock, [seed('film')]);
       const find = async (service: ChannelService, name = 'film') => {
@@ -82,7 +82,7 @@ describe('channels and models', () => {
       assert.deepEqual((await service.byId(a?.id ?? 0))?.credentials, {});
     });
 
-    it('follows an alias one step, with its own price and the vendor of its target', async () => {
+    it('T95: follows an alias one step, with its own price and the vendor of its target', async () => {
       const { store, clock, replica, find, parts } = await setUp();
       await ensureSandboxChannels(parts, [simulator('a')]);
       await seedModels(store, clock, [seed('sora-2', 'sora'), seed('third')]);
@@ -103,7 +103,7 @@ describe('channels and models', () => {
       assert.deepEqual(await find(service, 'third'), []);
     });
 
-    it('seeds a model once, for ever', async () => {
+    it('seeds a model only once', async () => {
       const { store, clock } = await setUp();
       await store.change(async (trx) => {
         await store.setModel(trx, 'film', { enabled: 0 });
@@ -140,7 +140,7 @@ describe('channels and models', () => {
       );
     });
 
-    it('lets sandbox channels serve nobody once the simulators are off', async () => {
+    it('T94: lets sandbox channels serve nobody once the simulators are off', async () => {
       const { replica, find, parts } = await setUp();
       await ensureSandboxChannels(parts, [simulator('a')]);
       const production = replica(false);
@@ -149,7 +149,7 @@ describe('channels and models', () => {
       assert.deepEqual(await find(replica()), ['a (sandbox)']);
     });
 
-    it('leaves resting channels out, unless all rest, and lets one trial through', async () => {
+    it('leaves channels with an open circuit out, unless all are open, and lets one trial through', async () => {
       const { clock, replica, find, parts } = await setUp();
       await ensureSandboxChannels(parts, [simulator('a'), simulator('b')]);
       const service = replica();
@@ -160,7 +160,7 @@ describe('channels and models', () => {
       service.report({ channelId: a.id, model: 'film', outcome: 'auth', message: 'no such key' });
       assert.deepEqual(await find(service), [b.name]);
       service.report({ channelId: b.id, model: 'film', outcome: 'billing' });
-      assert.deepEqual((await find(service)).sort(), [a.name, b.name], 'better a resting one than none');
+      assert.deepEqual((await find(service)).sort(), [a.name, b.name], 'better one with an open circuit than none');
       clock.advance(60_000);
       const trials = await find(service);
       assert.equal(trials.length, 2);
@@ -189,7 +189,7 @@ describe('channels and models', () => {
       assert.deepEqual([errors[0]?.reason, errors[0]?.created_at], ['auth', clock.now()]);
       assert.doesNotMatch(errors[0]?.message ?? '', /abcdefghijklmnop/);
       assert.equal(errors[1]?.code, '49');
-      assert.ok(health.every((each) => each.state === 'resting'));
+      assert.ok(health.every((each) => each.state === 'open'));
     });
   });
 });

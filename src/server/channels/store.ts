@@ -1,6 +1,6 @@
 import { type Insertable, type Kysely, type Selectable, sql, type Transaction, type Updateable } from 'kysely';
 import type { Database } from '../platform/db/database.ts';
-import { prepare } from '../platform/db/prepared.ts';
+import { prepareQuery } from '../platform/db/prepared-query.ts';
 import type { Tables } from '../tables.ts';
 
 type Trx = Transaction<Tables>;
@@ -9,9 +9,11 @@ export type ModelRow = Selectable<Tables['models']>;
 export type ChannelErrorRow = Selectable<Tables['channel_errors']>;
 
 /** Newest errors kept of each channel. */
-const KEPT_ERRORS = 20;
+const MAX_STORED_ERRORS = 20;
 
-const version = prepare<Tables, Record<never, never>>()((db) => db.selectFrom('catalog_version').select('version'));
+const version = prepareQuery<Tables, Record<never, never>>()((db) =>
+  db.selectFrom('catalog_version').select('version'),
+);
 
 /** SQL of channels and models. */
 export class ChannelStore {
@@ -25,7 +27,7 @@ export class ChannelStore {
     return this.#database.snapshot;
   }
 
-  /** Moves with every change; one cheap read, asked at every request. */
+  /** Increases with every change; a cheap query, as every request runs it. */
   async version(): Promise<number> {
     return (await version.first(this.#database.kysely, {}))?.version ?? 0;
   }
@@ -96,14 +98,14 @@ export class ChannelStore {
   }
 
   /** Those of the names that were never seeded. */
-  async unseeded(ids: readonly string[]): Promise<string[]> {
+  async findUnseeded(ids: readonly string[]): Promise<string[]> {
     const rows = await this.#database.kysely.selectFrom('seeded_models').select('id').execute();
     const seeded = new Set(rows.map(({ id }) => id));
     return ids.filter((id) => !seeded.has(id));
   }
 
   /** False when another process seeded it first. */
-  async noteSeeded(trx: Trx, id: string): Promise<boolean> {
+  async markSeeded(trx: Trx, id: string): Promise<boolean> {
     const { numInsertedOrUpdatedRows } = await trx
       .insertInto('seeded_models')
       .values({ id })
@@ -127,7 +129,7 @@ export class ChannelStore {
           .select('id')
           .where('channel_id', '=', id)
           .orderBy('id', 'desc')
-          .offset(KEPT_ERRORS - 1)
+          .offset(MAX_STORED_ERRORS - 1)
           .limit(1);
         await trx.deleteFrom('channel_errors').where('channel_id', '=', id).where('id', '<', oldestKept).execute();
       }
@@ -141,7 +143,7 @@ export class ChannelStore {
       .selectAll()
       .where('channel_id', '=', channelId)
       .orderBy('id', 'desc')
-      .limit(KEPT_ERRORS)
+      .limit(MAX_STORED_ERRORS)
       .execute();
   }
 }

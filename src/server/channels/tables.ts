@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely';
 import type { ModelKind } from '../../contract/models.ts';
 import type { Migration } from '../platform/db/migrate.ts';
-import type { ChannelVendor } from './channels.ts';
+import type { ChannelVendor } from './channel-directory.ts';
 
 export interface ChannelTables {
   /** Upstream accounts. */
@@ -17,7 +17,7 @@ export interface ChannelTables {
     options: string;
     /** JSON list of public model ids. */
     models: string;
-    /** A larger one is asked first. */
+    /** Channels with a higher value are tried first. */
     priority: number;
     weight: number;
     enabled: 0 | 1;

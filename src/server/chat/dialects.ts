@@ -1,37 +1,37 @@
 import type { TSchema } from 'typebox';
 import * as lines from '../../contract/chat.ts';
-import { asObject, type Untrusted } from './untrusted.ts';
+import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 
 /** What differs between the kinds of model calls; everything else about them is the same relay. */
 export interface Dialect {
-  /** Ours and the upstream's, below its base address. */
+  /** Path of the endpoint here and, below its base URL, at the upstream. */
   readonly path: string;
   readonly body: TSchema;
   /**
-   * The body's keys that bound the answer's tokens; upstreams differ in which of them they heed, so the largest counts.
+   * The body's keys that limit the response's tokens; upstreams differ in which of them they use, so the largest counts.
    * Empty: nothing is generated as text.
    */
-  readonly bounds: readonly string[];
+  readonly maxTokensKeys: readonly string[];
   /** What is set aside for where the body names no bound. */
-  readonly usualBound: number;
-  /** `n` asks for several answers, each as long as the bound. */
-  readonly hasCopies: boolean;
-  /** Usage of a stream must be asked for with `stream_options`, and arrives in an event of its own. */
-  readonly asksForUsage: boolean;
+  readonly defaultMaxTokens: number;
+  /** Whether `n` requests several choices, each of which may reach the limit. */
+  readonly hasChoiceCount: boolean;
+  /** Usage of a stream must be requested with `stream_options`, and arrives in an event of its own. */
+  readonly streamUsageIsOptIn: boolean;
   /** The member that holds the question. */
-  readonly question: string;
-  /** The member every whole answer has; one without is no answer. */
-  readonly yields: string;
-  /** How many answers an event ends; a stream that ends fewer than were asked for, and has no `[DONE]`, was cut. */
-  endsIn(event: Untrusted): number;
+  readonly promptKey: string;
+  /** The member every complete response has; a body without it is not a valid response. */
+  readonly resultKey: string;
+  /** How many choices an event completes; a stream with fewer than were requested and without `[DONE]` was cut off. */
+  countFinishedChoices(event: UntrustedObject): number;
   /** Bytes; an event that outgrows it ends the stream. */
-  readonly longestEvent: number;
+  readonly maxEventBytes: number;
   /** The generated text of one event of a stream, tool calls and reasoning included. */
-  textOfEvent(event: Untrusted): string;
-  /** The generated text of a whole answer. */
-  textOfAnswer(answer: Untrusted): string;
-  /** An error as an event of a stream that is under way; `body` is the envelope. */
-  errorEvent(body: string): string;
+  extractEventText(event: UntrustedObject): string;
+  /** The generated text of a complete response. */
+  extractResponseText(answer: UntrustedObject): string;
+  /** An error as an event of a stream in progress; `body` is the envelope. */
+  toErrorEvent(body: string): string;
 }
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
@@ -42,67 +42,68 @@ function textOfMessage(message: unknown): string {
   const {
     content,
     reasoning_content: reasoning,
-    reasoning: thought,
+    reasoning: plainReasoning,
     refusal,
     tool_calls: calls,
     function_call: call,
   } = asObject(message) ?? {};
-  const spoken =
+  const contentText =
     typeof content === 'string'
       ? content
       : list(content)
           .map((part) => text(asObject(part)?.text))
           .join('');
-  const called = [...list(calls).map((each) => asObject(each)?.function ?? asObject(each)?.custom), call].map(
+  const toolCallTexts = [...list(calls).map((each) => asObject(each)?.function ?? asObject(each)?.custom), call].map(
     (each) => {
       const { name, arguments: args, input } = asObject(each) ?? {};
       return text(name) + text(args) + text(input);
     },
   );
-  return (text(reasoning) || text(thought)) + spoken + text(refusal) + called.join('');
+  return (text(reasoning) || text(plainReasoning)) + contentText + text(refusal) + toolCallTexts.join('');
 }
 
-const choices = (answer: Untrusted, key: 'delta' | 'message'): string =>
+const extractChoicesText = (answer: UntrustedObject, key: 'delta' | 'message'): string =>
   list(answer.choices)
     .map((choice) => textOfMessage(asObject(choice)?.[key]))
     .join('');
 
-const LONGEST_TEXT = 1024 * 1024;
+const MAX_TEXT_EVENT_BYTES = 1024 * 1024;
 /** Base64 of the largest pictures there are. */
-export const LONGEST_PICTURE = 16 * 1024 * 1024;
+export const MAX_IMAGE_EVENT_BYTES = 16 * 1024 * 1024;
 
-const plainError = (body: string): string => `data: ${body}\n\n`;
+const toDataEvent = (body: string): string => `data: ${body}\n\n`;
 
 export const CHAT: Dialect = {
   path: '/v1/chat/completions',
   body: lines.chatCompletions.body,
-  bounds: ['max_completion_tokens', 'max_tokens'],
-  usualBound: 4_096,
-  hasCopies: true,
-  asksForUsage: true,
-  question: 'messages',
-  yields: 'choices',
-  endsIn: ({ choices }) => list(choices).filter((choice) => text(asObject(choice)?.finish_reason) !== '').length,
-  longestEvent: LONGEST_TEXT,
-  textOfEvent: (event) => choices(event, 'delta'),
-  textOfAnswer: (answer) => choices(answer, 'message'),
-  errorEvent: plainError,
+  maxTokensKeys: ['max_completion_tokens', 'max_tokens'],
+  defaultMaxTokens: 4_096,
+  hasChoiceCount: true,
+  streamUsageIsOptIn: true,
+  promptKey: 'messages',
+  resultKey: 'choices',
+  countFinishedChoices: ({ choices }) =>
+    list(choices).filter((choice) => text(asObject(choice)?.finish_reason) !== '').length,
+  maxEventBytes: MAX_TEXT_EVENT_BYTES,
+  extractEventText: (event) => extractChoicesText(event, 'delta'),
+  extractResponseText: (answer) => extractChoicesText(answer, 'message'),
+  toErrorEvent: toDataEvent,
 };
 
 /** platform.openai.com/docs/api-reference/responses-streaming */
 export const RESPONSES: Dialect = {
   path: '/v1/responses',
   body: lines.responses.body,
-  bounds: ['max_output_tokens'],
-  usualBound: 4_096,
-  hasCopies: false,
-  asksForUsage: false,
-  question: 'input',
-  yields: 'output',
-  endsIn: ({ type }) => Number(/^response\.(completed|incomplete|failed)$/.test(text(type))),
-  longestEvent: LONGEST_PICTURE,
-  textOfEvent: ({ type, delta }) => (text(type).endsWith('.delta') ? text(delta) : ''),
-  textOfAnswer: ({ output }) =>
+  maxTokensKeys: ['max_output_tokens'],
+  defaultMaxTokens: 4_096,
+  hasChoiceCount: false,
+  streamUsageIsOptIn: false,
+  promptKey: 'input',
+  resultKey: 'output',
+  countFinishedChoices: ({ type }) => Number(/^response\.(completed|incomplete|failed)$/.test(text(type))),
+  maxEventBytes: MAX_IMAGE_EVENT_BYTES,
+  extractEventText: ({ type, delta }) => (text(type).endsWith('.delta') ? text(delta) : ''),
+  extractResponseText: ({ output }) =>
     list(output)
       .map((item) => {
         const { content, summary, arguments: args, input } = asObject(item) ?? {};
@@ -110,7 +111,7 @@ export const RESPONSES: Dialect = {
         return text(args) + text(input) + parts.map((part) => text(part?.text) + text(part?.refusal)).join('');
       })
       .join(''),
-  errorEvent(body) {
+  toErrorEvent(body) {
     const error = (JSON.parse(body) as { error: object }).error;
     return `event: error\ndata: ${JSON.stringify({ ...error, type: 'error', sequence_number: 0 })}\n\n`;
   },
@@ -119,27 +120,31 @@ export const RESPONSES: Dialect = {
 export const EMBEDDINGS: Dialect = {
   path: '/v1/embeddings',
   body: lines.embeddings.body,
-  bounds: [],
-  usualBound: 0,
-  hasCopies: false,
-  asksForUsage: false,
-  question: 'input',
-  yields: 'data',
-  endsIn: () => 0,
-  longestEvent: LONGEST_TEXT,
-  textOfEvent: () => '',
-  textOfAnswer: () => '',
-  errorEvent: plainError,
+  maxTokensKeys: [],
+  defaultMaxTokens: 0,
+  hasChoiceCount: false,
+  streamUsageIsOptIn: false,
+  promptKey: 'input',
+  resultKey: 'data',
+  countFinishedChoices: () => 0,
+  maxEventBytes: MAX_TEXT_EVENT_BYTES,
+  extractEventText: () => '',
+  extractResponseText: () => '',
+  toErrorEvent: toDataEvent,
 };
 
 export const IMAGES: Dialect = {
   ...EMBEDDINGS,
   path: '/v1/images/generations',
   body: lines.imageGenerations.body,
-  question: 'prompt',
+  promptKey: 'prompt',
   // A large picture of the models that are paid by tokens.
-  usualBound: 4_096,
-  hasCopies: true,
-  longestEvent: LONGEST_PICTURE,
-  endsIn: ({ type }) => Number(type === 'image_generation.completed'),
+  defaultMaxTokens: 4_096,
+  hasChoiceCount: true,
+  maxEventBytes: MAX_IMAGE_EVENT_BYTES,
+  countFinishedChoices: ({ type }) => Number(type === 'image_generation.completed'),
 };
+
+/** A dialect by its path. */
+export const findDialect = (path: string): Dialect | undefined =>
+  [CHAT, RESPONSES, EMBEDDINGS, IMAGES].find((dialect) => dialect.path === path);

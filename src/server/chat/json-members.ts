@@ -1,5 +1,7 @@
 /** Where a member's value stands in the bytes of an object. */
 export interface Span {
+  /** Index of the quote its name begins with. */
+  readonly nameStart: number;
   readonly start: number;
   readonly end: number;
 }
@@ -9,7 +11,7 @@ const BACKSLASH = 0x5c;
 const isBlank = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
 /** Index behind the string that begins at `at`. */
-function behindString(bytes: Buffer, at: number): number {
+function endOfString(bytes: Buffer, at: number): number {
   for (let quote = bytes.indexOf(QUOTE, at + 1); quote !== -1; quote = bytes.indexOf(QUOTE, quote + 1)) {
     let first = quote;
     while (bytes[first - 1] === BACKSLASH) first--;
@@ -19,11 +21,11 @@ function behindString(bytes: Buffer, at: number): number {
 }
 
 /** Index behind the value that begins at `at`: at the comma or bracket that ends it. */
-function behindValue(bytes: Buffer, at: number): number {
+function endOfValue(bytes: Buffer, at: number): number {
   let depth = 0;
   for (let i = at; i < bytes.length; i++) {
     const byte = bytes[i];
-    if (byte === QUOTE) i = behindString(bytes, i) - 1;
+    if (byte === QUOTE) i = endOfString(bytes, i) - 1;
     else if (byte === 0x7b || byte === 0x5b) depth++;
     else if (byte === 0x7d || byte === 0x5d) {
       if (depth === 0) return i;
@@ -37,18 +39,18 @@ function behindValue(bytes: Buffer, at: number): number {
  * Finds the top-level members of a name in bytes that are known to be one valid JSON object. Every one of them, as of
  * duplicate names some readers take the first and some the last.
  */
-export function membersNamed(bytes: Buffer, name: string): Span[] {
+export function findMembers(bytes: Buffer, name: string): Span[] {
   const found: Span[] = [];
   let at = bytes.indexOf(0x7b) + 1;
   while (at > 0 && at < bytes.length) {
     const quote = bytes.indexOf(QUOTE, at);
     if (quote === -1) break;
-    const keyEnd = behindString(bytes, quote);
+    const keyEnd = endOfString(bytes, quote);
     let start = bytes.indexOf(0x3a, keyEnd) + 1;
     if (start === 0) break;
     while (isBlank(bytes[start])) start++;
-    const end = behindValue(bytes, start);
-    if (JSON.parse(bytes.toString('utf8', quote, keyEnd)) === name) found.push({ start, end });
+    const end = endOfValue(bytes, start);
+    if (JSON.parse(bytes.toString('utf8', quote, keyEnd)) === name) found.push({ nameStart: quote, start, end });
     at = end + 1;
     if (bytes[end] !== 0x2c) break;
   }
@@ -57,12 +59,8 @@ export function membersNamed(bytes: Buffer, name: string): Span[] {
 
 /** The bytes with a member set at the top level; everything else stays as it was written. */
 export function setMember(bytes: Buffer, name: string, value: string): Buffer {
-  const spans = membersNamed(bytes, name);
-  if (spans.length === 0) {
-    const open = bytes.indexOf(0x7b) + 1;
-    const member = `${JSON.stringify(name)}:${value}${isEmptyFrom(bytes, open) ? '' : ','}`;
-    return Buffer.concat([bytes.subarray(0, open), Buffer.from(member), bytes.subarray(open)]);
-  }
+  const spans = findMembers(bytes, name);
+  if (spans.length === 0) return insertMember(bytes, name, value);
   const parts: Buffer[] = [];
   let from = 0;
   for (const { start, end } of spans) {
@@ -72,7 +70,30 @@ export function setMember(bytes: Buffer, name: string, value: string): Buffer {
   return Buffer.concat([...parts, bytes.subarray(from)]);
 }
 
-function isEmptyFrom(bytes: Buffer, open: number): boolean {
+/** The bytes with a member added that is known to be absent. */
+export function insertMember(bytes: Buffer, name: string, value: string): Buffer {
+  const open = bytes.indexOf(0x7b) + 1;
+  const member = `"${name}":${value}${isEmptyObjectAt(bytes, open) ? '' : ','}`;
+  return Buffer.concat([bytes.subarray(0, open), Buffer.from(member), bytes.subarray(open)]);
+}
+
+/** The bytes without a member of the top level, the comma beside it included. */
+export function removeMember(bytes: Buffer, name: string): Buffer {
+  const [span] = findMembers(bytes, name);
+  if (span === undefined) return bytes;
+  let end = span.end;
+  let start = span.nameStart;
+  if (bytes[end] === 0x2c) end++;
+  else {
+    // The last one: the comma is before it.
+    let at = start - 1;
+    while (isBlank(bytes[at])) at--;
+    if (bytes[at] === 0x2c) start = at;
+  }
+  return removeMember(Buffer.concat([bytes.subarray(0, start), bytes.subarray(end)]), name);
+}
+
+function isEmptyObjectAt(bytes: Buffer, open: number): boolean {
   let at = open;
   while (isBlank(bytes[at])) at++;
   return bytes[at] === 0x7d;

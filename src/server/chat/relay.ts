@@ -1,91 +1,126 @@
-import type { ChatPrice, ResolvedModel } from '../channels/channels.ts';
-import { AppError, modelNotAllowed } from '../platform/errors.ts';
+import { defined } from '../../contract/defined.ts';
+import { findPricedSize, isChatPrice, priceMedia } from '../../contract/pricing.ts';
+import type { ChatPrice } from '../../contract/token-pricing.ts';
+import type { Channel, ResolvedModel } from '../channels/channel-directory.ts';
+import { AppError, modelNotAllowedError } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
-import { type Ask, notForChat } from './ask.ts';
-import type { Books } from './books.ts';
-import { Charge } from './charge.ts';
-import type { Client } from './client.ts';
+import type { VendorRegistry } from '../vendors/registry.ts';
+import { ActiveSet } from './active-set.ts';
+import { CallCharge } from './call-charge.ts';
+import type { ChargeBatcher } from './charge-batcher.ts';
+import { type ChatRequest, wrongModelKind } from './chat-request.ts';
+import type { ClientResponse } from './client-response.ts';
 import { CHAT, EMBEDDINGS, IMAGES } from './dialects.ts';
-import type { PictureRelay } from './picture-relay.ts';
-import { isChatPrice, type PriceOf, pricedSize } from './pricing.ts';
-import { Roll } from './roll.ts';
-import { Run, type RunParts } from './run.ts';
+import type { ImageTaskRelay } from './image-task-relay.ts';
+import { ModelCall, type ModelCallDependencies } from './model-call.ts';
+import { applyOptionRules, NO_VERDICT, refusedOption } from './option-rules.ts';
+import { reservedOutputTokens } from './output-limit.ts';
 
-export interface RelayParts extends Omit<RunParts, 'over'> {
-  readonly books: Books;
-  readonly priceOf: PriceOf;
-  readonly pictures: PictureRelay;
+export interface RelayDependencies extends Omit<ModelCallDependencies, 'onFinished'> {
+  readonly batcher: ChargeBatcher;
+  readonly imageRelay: ImageTaskRelay;
+  readonly vendors: Pick<VendorRegistry, 'find' | 'isChat'>;
 }
 
 const TICK_MS = 1_000;
 
 /** Serves model calls: who may, at which price, over which channel. */
 export class Relay {
-  readonly #parts: RelayParts;
-  readonly #runParts: RunParts;
-  readonly #runs = new Roll<Run>();
+  readonly #dependencies: RelayDependencies;
+  readonly #callDependencies: ModelCallDependencies;
+  readonly #activeCalls = new ActiveSet<ModelCall>();
   readonly #ticker: NodeJS.Timeout;
 
-  constructor(parts: RelayParts) {
-    this.#parts = parts;
-    this.#runParts = { ...parts, over: (run) => this.#runs.remove(run) };
+  constructor(dependencies: RelayDependencies) {
+    this.#dependencies = dependencies;
+    this.#callDependencies = { ...dependencies, onFinished: (call) => this.#activeCalls.remove(call) };
     this.#ticker = setInterval(
       () => {
         const now = performance.now();
-        for (const run of this.#runs) run.tick(now);
+        for (const call of this.#activeCalls) call.tick(now);
       },
-      Math.min(TICK_MS, parts.keepAliveMs),
+      Math.min(TICK_MS, dependencies.keepAliveMs),
     );
     this.#ticker.unref();
   }
 
   /**
-   * Resolves when the call is on its way; its answer follows through `client`.
+   * Resolves when the call is in progress; its response is sent through `clientResponse`.
    *
    * @throws AppError `model_not_found`, `model_not_allowed`, `quota_not_enough`, `upstream_unavailable` …: nothing is taken
    */
-  async serve(caller: ModelCaller, ask: Ask, client: Client): Promise<void> {
-    const { channels, books, pictures } = this.#parts;
-    const model = await this.#modelFor(caller, ask);
-    const candidates = await channels.candidates(model);
-    if (candidates.length === 0) throw new AppError('upstream_unavailable');
-    const charge = new Charge(books, ask, client.ref, this.#priceOf(model, ask));
-    const work = { ask, client, charge, model, candidates };
-    if (model.vendor === 'jimeng') return pictures.serve(caller, work);
-    await charge.reserve(caller, model.id);
-    const run = new Run(this.#runParts, work);
-    this.#runs.add(run);
-    run.begin();
+  async serve(caller: ModelCaller, request: ChatRequest, clientResponse: ClientResponse): Promise<void> {
+    const { channels, batcher, imageRelay, vendors } = this.#dependencies;
+    const model = await this.#resolveModel(caller, request);
+    const serving = await channels.candidates(model);
+    if (serving.length === 0) throw new AppError('upstream_unavailable');
+    const { candidates, surcharge, droppedTools } = permittedChannels(request, serving);
+    for (const index of droppedTools) clientResponse.addDropped(`tools.${index}`);
+    const price = this.#determinePrice(model, request);
+    const charge = new CallCharge(batcher, request, clientResponse.ref, price, surcharge);
+    const context = { request, clientResponse, charge, model, candidates };
+    const images = vendors.find(model.vendor)?.images;
+    if (images !== undefined) return imageRelay.serve(caller, context, images);
+    await charge.reserve(caller, model.id, reservedOutputTokens(request, model.target, candidates));
+    const call = new ModelCall(this.#callDependencies, context);
+    this.#activeCalls.add(call);
+    call.start();
   }
 
-  /** Every caller is gone by now; what waits for an upstream's last figures does so no longer. */
+  /** Responses that are being streamed to their callers now. */
+  get openStreams(): number {
+    return this.#activeCalls.count((call) => call.isStreaming);
+  }
+
+  /** All callers have disconnected by now; calls that still wait for an upstream's usage stop waiting. */
   close(): void {
     clearInterval(this.#ticker);
-    for (const run of this.#runs) run.left(false);
+    for (const call of this.#activeCalls) call.disconnected(false);
   }
 
-  async #modelFor(caller: ModelCaller, { model: id, dialect }: Ask): Promise<ResolvedModel> {
-    const { channels } = this.#parts;
+  async #resolveModel(caller: ModelCaller, { model: id, dialect }: ChatRequest): Promise<ResolvedModel> {
+    const { channels, vendors } = this.#dependencies;
     const model = await channels.model(id);
     if (model === undefined) throw new AppError('model_not_found', { params: { model: id }, param: 'model' });
-    if (caller.models.length > 0 && !caller.models.includes(id)) throw modelNotAllowed(id);
-    const isPictures = model.vendor === 'jimeng' && model.kind === 'image' && (dialect === CHAT || dialect === IMAGES);
-    const isOpenAi =
-      model.vendor === 'openai' && model.kind !== 'video' && !(model.kind === 'image' && dialect === EMBEDDINGS);
-    if (!isPictures && !isOpenAi) throw notForChat(id, model.kind);
+    if (caller.models.length > 0 && !caller.models.includes(id)) throw modelNotAllowedError(id);
+    const makesImages =
+      vendors.find(model.vendor)?.images !== undefined &&
+      model.kind === 'image' &&
+      (dialect === CHAT || dialect === IMAGES);
+    const isChat =
+      vendors.isChat(model.vendor) && model.kind !== 'video' && !(model.kind === 'image' && dialect === EMBEDDINGS);
+    if (!makesImages && !isChat) throw wrongModelKind(id, model.kind);
     return model;
   }
 
   /** Models with a price by tokens are paid by them, pictures by the piece. */
-  #priceOf({ price }: ResolvedModel, { body, dialect }: Ask): ChatPrice | number {
+  #determinePrice({ price }: ResolvedModel, { body, dialect }: ChatRequest): ChatPrice | number {
     if (isChatPrice(price)) return price;
     const { quality, n } = body;
-    const size = pricedSize(price, body.size);
-    const factors = {
-      ...(size === undefined ? {} : { size }),
-      ...(typeof quality === 'string' ? { quality } : {}),
-    };
-    const count = dialect.hasCopies && typeof n === 'number' ? n : 1;
-    return Math.min(this.#parts.priceOf(price, { seconds: 0, factors }) * count, Number.MAX_SAFE_INTEGER);
+    const size = findPricedSize(price, body.size);
+    const factors = defined({ size, quality: typeof quality === 'string' ? quality : undefined });
+    const count = dialect.hasChoiceCount && typeof n === 'number' ? n : 1;
+    return Math.min(priceMedia(price, { seconds: 0, factors }).quota * count, Number.MAX_SAFE_INTEGER);
   }
+}
+
+/**
+ * The channels whose rules let the request pass, with what those add to its price and leave out of it.
+ *
+ * @throws AppError `invalid_request` that names the option, where no channel lets it pass
+ */
+function permittedChannels(
+  { governedOptions }: ChatRequest,
+  serving: readonly Channel[],
+): { candidates: readonly Channel[]; surcharge: number; droppedTools: readonly number[] } {
+  if (governedOptions.length === 0) return { candidates: serving, ...NO_VERDICT };
+  const verdicts = serving.map((channel) => ({ channel, verdict: applyOptionRules(governedOptions, channel) }));
+  const permitted = verdicts.filter(({ verdict }) => verdict.refused === undefined);
+  const [first] = verdicts;
+  if (permitted.length === 0 && first?.verdict.refused !== undefined) throw refusedOption(first.verdict.refused);
+  return {
+    candidates: permitted.map(({ channel }) => channel),
+    surcharge: Math.max(0, ...permitted.map(({ verdict }) => verdict.surcharge)),
+    droppedTools: permitted[0]?.verdict.droppedTools ?? [],
+  };
 }

@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as lines from '../../contract/chat.ts';
+import type { Endpoint } from '../../contract/endpoint.ts';
 import { AppError } from '../platform/errors.ts';
-import { readJsonBody } from '../platform/http/body.ts';
 import type { Authenticator } from '../platform/http/caller.ts';
-import type { Http } from '../platform/http/server.ts';
-import { readAsk } from './ask.ts';
-import { Client } from './client.ts';
-import { CHAT, type Dialect, EMBEDDINGS, IMAGES, RESPONSES } from './dialects.ts';
+import type { JsonBody } from '../platform/http/json-body-reader.ts';
+import type { HttpServer } from '../platform/http/server.ts';
+import { parseChatRequest } from './chat-request.ts';
+import { ClientResponse } from './client-response.ts';
+import { CHAT, EMBEDDINGS, IMAGES, RESPONSES } from './dialects.ts';
 import type { Relay } from './relay.ts';
 
 const ROUTES = [
@@ -17,47 +18,59 @@ const ROUTES = [
   [lines.imageGenerations, IMAGES],
 ] as const;
 
-const BY_PATH: ReadonlyMap<string, Dialect> = new Map(ROUTES.map(([{ path }, dialect]) => [path, dialect]));
+const BY_PATH: ReadonlyMap<string, (typeof ROUTES)[number]> = new Map(ROUTES.map((route) => [route[0].path, route]));
 
 /**
  * Hangs model calls in two places: a lane for plain requests, which are nearly all, and Fastify's routes for whatever is
  * spelled in another way or refused for its form (queries, content types, sizes), so that those rules have one home.
  */
-export function addChatRoutes(http: Http, relay: Relay, authenticator: Authenticator, stopping: AbortSignal): void {
-  const { routes, tools } = http;
+export function addChatRoutes(http: HttpServer, relay: Relay, authenticator: Authenticator): void {
+  const { routes, fastPathTools, bodyReader } = http;
   for (const [line, dialect] of ROUTES) {
     routes.add(line, async ({ body, caller, request, reply }) => {
-      const ask = readAsk(dialect, request.rawBody ?? Buffer.alloc(0), body);
-      const client = new Client(reply.request.raw, reply.raw, request.id, tools);
+      const ask = parseChatRequest(dialect, request.takeRawBody() ?? Buffer.alloc(0), body);
+      const client = new ClientResponse(reply.request.raw, reply.raw, request.id, fastPathTools);
       reply.hijack();
       await relay.serve(caller, ask, client).catch((error: unknown) => client.fail(error, dialect));
       return reply;
     });
   }
 
-  const serve = async (request: IncomingMessage, response: ServerResponse, dialect: Dialect): Promise<void> => {
+  const serve = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    [endpoint, dialect]: (typeof ROUTES)[number],
+  ): Promise<void> => {
     const begunAt = performance.now();
-    const client = new Client(request, response, tools.requestId(request), tools);
+    const client = new ClientResponse(request, response, fastPathTools.requestIdOf(request), fastPathTools);
     response.once('close', () => {
-      tools.answered(request.url ?? '', 'POST', response.statusCode, (performance.now() - begunAt) / 1_000);
+      fastPathTools.recordRequest(
+        request.url ?? '',
+        'POST',
+        response.statusCode,
+        (performance.now() - begunAt) / 1_000,
+      );
     });
+    let body: JsonBody | undefined;
     try {
-      // Nobody's body is read before the caller is known.
-      const caller = await authenticator.model({ headers: request.headers, session: undefined, address: '' });
-      const bytes = await readBody(request);
-      if (bytes === undefined) return;
-      await relay.serve(caller, readAsk(dialect, bytes, readJsonBody(bytes)), client);
+      // The body is not read before the caller is authenticated.
+      const caller = await authenticator.model({ headers: request.headers, session: undefined, clientIp: '' });
+      const { bodyLimit: limit, maxBodyValues: maxValues }: Endpoint & typeof endpoint = endpoint;
+      const budgetKey = String(caller.userId);
+      body = await bodyReader.read(request, { limit, maxValues, budgetKey, response });
+      if (body === undefined) throw new AppError('invalid_json');
+      await relay.serve(caller, parseChatRequest(dialect, body.bytes, body.value), client);
     } catch (error) {
+      // Nothing was sent to an upstream.
+      body?.discard();
       client.fail(error, dialect);
     }
   };
 
-  http.addFastLane((request, response) => {
-    const dialect = request.method === 'POST' ? BY_PATH.get(request.url ?? '') : undefined;
-    if (dialect === undefined || !isPlain(request) || tools.isCrossSite(request)) return false;
-    // Fastify turns away whoever comes now; a connection kept busy would never see its end here.
-    if (stopping.aborted) return false;
-    void serve(request, response, dialect);
+  http.addFastPath((request, response) => {
+    const route = request.method === 'POST' ? BY_PATH.get(request.url ?? '') : undefined;
+    if (route === undefined || !isPlain(request) || fastPathTools.isCrossSite(request)) return false;
+    void serve(request, response, route);
     return true;
   });
 }
@@ -68,18 +81,4 @@ function isPlain({ headers }: IncomingMessage): boolean {
   if (type !== 'application/json' && type !== 'application/json; charset=utf-8') return false;
   if (headers['content-encoding'] !== undefined || headers.expect !== undefined || length === undefined) return false;
   return Number(length) > 0 && Number(length) <= lines.CHAT_BODY_LIMIT;
-}
-
-/** The body, or undefined when its sender went away. */
-function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.once('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)));
-    request.once('error', (error) =>
-      request.destroyed && !request.complete
-        ? resolve(undefined)
-        : reject(new AppError('invalid_json', { cause: error })),
-    );
-  });
 }

@@ -1,66 +1,40 @@
+import { asObject } from '../../contract/is-object.ts';
 import { parseJson } from '../platform/json.ts';
-import { asObject } from './untrusted.ts';
-
-/** What a call used, in tokens. */
-export interface Usage {
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-}
-
-/** No model reads or writes as much in one call; a larger figure is a defect and is not believed. */
-const MOST_TOKENS = 10_000_000;
-
-const isCount = (value: unknown): value is number =>
-  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MOST_TOKENS;
+import { parseUsage, type Usage } from './usage-record.ts';
 
 /**
- * The upstream's usage, in the words of chat (`prompt_tokens`) or of responses and images (`input_tokens`). Undefined when
- * a figure is absent, negative, broken or absurd: the tokens are counted here then. Gemini and xAI leave what a model
- * thought out of `completion_tokens` but bill it as output: it is in the total alone.
+ * The usage a body or an event reports: at its top level, in the `response` of an event, or in a choice. Nowhere else: other
+ * members may repeat parts of the request (schemas of tools), where a caller could forge a usage.
  */
-export function readUsage(value: unknown): Usage | undefined {
-  const usage = asObject(value);
-  if (usage === undefined) return undefined;
-  const promptTokens = usage.prompt_tokens ?? usage.input_tokens;
-  const completionTokens = usage.completion_tokens ?? usage.output_tokens ?? 0;
-  if (!isCount(promptTokens) || !isCount(completionTokens)) return undefined;
-  const beyond = isCount(usage.total_tokens) ? usage.total_tokens - promptTokens : 0;
-  return { promptTokens, completionTokens: Math.max(completionTokens, beyond) };
+export function findUsageInEvent(answer: unknown): Usage | undefined {
+  const body = asObject(answer);
+  const [choice] = Array.isArray(body?.choices) ? body.choices : [];
+  return parseUsage(body?.usage) ?? parseUsage(asObject(body?.response)?.usage) ?? parseUsage(asObject(choice)?.usage);
 }
 
-/**
- * The usage told by an answer or an event: at its top, in a response told of by an event, or in a choice. Nowhere else:
- * what answers repeat of their question (schemas of tools) is the caller's to write.
- */
-export function usageOf(answer: unknown): Usage | undefined {
-  const told = asObject(answer);
-  const [choice] = Array.isArray(told?.choices) ? told.choices : [];
-  return readUsage(told?.usage) ?? readUsage(asObject(told?.response)?.usage) ?? readUsage(asObject(choice)?.usage);
-}
+const USAGE_KEY = '"usage"';
 
-const KEY = '"usage"';
-
-/** The last usage object written in a text of JSON, without parsing the rest. Inside strings the key's quotes are escaped. */
-export function findUsage(text: string): Usage | undefined {
-  for (let at = text.lastIndexOf(KEY); at !== -1; at = at === 0 ? -1 : text.lastIndexOf(KEY, at - 1)) {
-    const open = /^\s*:\s*\{/.exec(text.slice(at + KEY.length, at + KEY.length + 16));
+/** The last usage object in a JSON text, without parsing the rest. Inside strings the key's quotes are escaped. */
+export function findUsageInText(text: string): Usage | undefined {
+  for (let at = text.lastIndexOf(USAGE_KEY); at !== -1; at = at === 0 ? -1 : text.lastIndexOf(USAGE_KEY, at - 1)) {
+    const open = /^\s*:\s*\{/.exec(text.slice(at + USAGE_KEY.length, at + USAGE_KEY.length + 16));
     if (open === null) continue;
-    const start = at + KEY.length + open[0].length - 1;
-    const usage = readUsage(objectAt(text, start));
+    const start = at + USAGE_KEY.length + open[0].length - 1;
+    const usage = parseUsage(parseObjectAt(text, start));
     if (usage !== undefined) return usage;
   }
   return undefined;
 }
 
-const LONGEST_USAGE = 4_096;
+const MAX_USAGE_LENGTH = 4_096;
 
 /** The object that begins at `start`; usage objects hold numbers and objects of numbers, no text with brackets. */
-function objectAt(text: string, start: number): unknown {
+function parseObjectAt(text: string, start: number): unknown {
   let depth = 0;
-  for (let at = start; at < text.length && at < start + LONGEST_USAGE; at++) {
-    const sign = text[at];
-    if (sign === '{') depth++;
-    else if (sign === '}' && --depth === 0) return tryParse(text.slice(start, at + 1));
+  for (let at = start; at < text.length && at < start + MAX_USAGE_LENGTH; at++) {
+    const character = text[at];
+    if (character === '{') depth++;
+    else if (character === '}' && --depth === 0) return tryParse(text.slice(start, at + 1));
   }
   return undefined;
 }

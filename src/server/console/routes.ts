@@ -1,16 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { CONSOLE_SECTIONS, consolePage } from '../../contract/console.ts';
-import type { Routes } from '../platform/http/routes.ts';
-import { ASSETS_FOLDER, NONCE_PLACE, NOT_BUILT, readIndex } from './files.ts';
+import { CONSOLE_SECTIONS, consolePage } from '../../contract/console-paths.ts';
+import { envelopeOfPath } from '../../contract/endpoint.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import { ASSETS_FOLDER, NONCE_PLACEHOLDER, NOT_BUILT_PAGE, readIndexHtml } from './build-output.ts';
 
 /**
- * The console: one page for all its addresses and the files the build named by their content, in a folder that holds nothing
- * else. They share one route: one for each of some hundred files costs ten megabytes.
+ * The console: one page for all its URLs, and the build's files with content hashes in their names, in a folder that contains nothing
+ * else. The files share one route, because a route for each of several hundred files would take ten megabytes of memory.
  */
-export async function addConsoleRoutes(fastify: FastifyInstance, routes: Routes): Promise<void> {
-  const index = readIndex();
+export async function addConsoleRoutes(fastify: FastifyInstance, routes: RouteRegistry): Promise<void> {
+  const index = readIndexHtml();
   if (index !== undefined)
     await fastify.register(fastifyStatic, {
       root: ASSETS_FOLDER,
@@ -21,16 +22,22 @@ export async function addConsoleRoutes(fastify: FastifyInstance, routes: Routes)
       immutable: true,
       maxAge: '365d',
     });
-  const send = async (reply: FastifyReply): Promise<FastifyReply> => sendPage(reply, index ?? NOT_BUILT);
+  const send = async (reply: FastifyReply): Promise<FastifyReply> => sendPage(reply, index ?? NOT_BUILT_PAGE);
   routes.add(consolePage, ({ reply }) => send(reply));
   for (const section of CONSOLE_SECTIONS)
     for (const url of [`/${section}`, `/${section}/*`])
       fastify.get(url, { config: { endpoint: consolePage } }, (_, reply) => send(reply));
+  // A mistyped URL in a browser gets the console's own page with 404; under the API's paths it remains an API error.
+  fastify.get('/*', (request, reply) =>
+    request.headers.accept?.includes('text/html') === true && envelopeOfPath(request.url) === 'page'
+      ? send(reply.status(404))
+      : reply.callNotFound(),
+  );
 }
 
 /**
- * Scripts and style sheets come from this service alone. The parts library writes its variables into style elements as it
- * runs: those carry the nonce of this one answer.
+ * The policy allows scripts and style sheets from this service only. The component library adds style elements at
+ * run time; they carry the nonce of this response.
  */
 function sendPage(reply: FastifyReply, page: string): FastifyReply {
   const nonce = randomBytes(16).toString('base64');
@@ -54,5 +61,5 @@ function sendPage(reply: FastifyReply, page: string): FastifyReply {
         "frame-ancestors 'none'",
       ].join('; '),
     )
-    .send(page.replaceAll(NONCE_PLACE, nonce));
+    .send(page.replaceAll(NONCE_PLACEHOLDER, nonce));
 }

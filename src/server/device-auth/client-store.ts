@@ -1,18 +1,37 @@
-import type { Kysely } from 'kysely';
 import type { Page } from '../../contract/schemas.ts';
-import { prepare } from '../platform/db/prepared.ts';
-import type { Tables } from '../tables.ts';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/one-row.ts';
+import { prepareQuery } from '../platform/db/prepared-query.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
 
-type Executor = Kysely<Tables>;
+export interface NewSecret {
+  readonly client_id: string;
+  readonly hash: string;
+  readonly hint: string;
+  readonly created_at: number;
+}
 
-const named = prepare<Tables, { id: string }>()((db, p) =>
+/** A client's name and switch beside the hash of one of its active secrets. */
+export interface SecretRow {
+  readonly name: string;
+  readonly enabled: 0 | 1;
+  readonly secret_hash: string;
+}
+
+/** A client as administrators see it. */
+export interface ClientRow {
+  readonly client_id: string;
+  readonly name: string;
+  readonly enabled: 0 | 1;
+  readonly created_at: number;
+  readonly devices: number | string | null;
+}
+
+const clientById = prepareQuery<Tables, { id: string }>()((db, p) =>
   db.selectFrom('device_clients').select(['name', 'enabled']).where('client_id', '=', p('id')),
 );
 
-export const findClient = (db: Executor, id: string): Promise<{ name: string; enabled: 0 | 1 } | undefined> =>
-  named.first(db, { id });
-
-const withSecrets = prepare<Tables, { id: string }>()((db, p) =>
+const activeSecretsById = prepareQuery<Tables, { id: string }>()((db, p) =>
   db
     .selectFrom('device_clients')
     .innerJoin('device_client_secrets', 'device_client_secrets.client_id', 'device_clients.client_id')
@@ -20,63 +39,7 @@ const withSecrets = prepare<Tables, { id: string }>()((db, p) =>
     .where('device_clients.client_id', '=', p('id')),
 );
 
-/** A row for each active secret. */
-export const findSecrets = (
-  db: Executor,
-  id: string,
-): Promise<{ name: string; enabled: 0 | 1; secret_hash: string }[]> => withSecrets.all(db, { id });
-
-/** Answers false when the id is taken. */
-export async function insertClient(db: Executor, id: string, name: string, now: number): Promise<boolean> {
-  const result = await db
-    .insertInto('device_clients')
-    .values({ client_id: id, name, enabled: 1, created_at: now })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst();
-  return result.numInsertedOrUpdatedRows === 1n;
-}
-
-/** Reads and, on PostgreSQL, locks a client, so that two administrators cannot add a third secret at once. */
-export const lockClient = (db: Executor, postgres: boolean, id: string) =>
-  db
-    .selectFrom('device_clients')
-    .select(['name', 'enabled'])
-    .where('client_id', '=', id)
-    .$if(postgres, (query) => query.forUpdate())
-    .executeTakeFirst();
-
-export const updateClient = (
-  db: Executor,
-  id: string,
-  change: { readonly name?: string; readonly enabled?: 0 | 1 },
-): Promise<unknown> => db.updateTable('device_clients').set(change).where('client_id', '=', id).execute();
-
-export async function deleteClient(db: Executor, id: string): Promise<void> {
-  await db.deleteFrom('device_client_secrets').where('client_id', '=', id).execute();
-  await db.deleteFrom('device_clients').where('client_id', '=', id).execute();
-}
-
-export async function insertSecret(
-  db: Executor,
-  secret: { readonly client_id: string; readonly hash: string; readonly hint: string; readonly created_at: number },
-): Promise<number> {
-  const row = await db.insertInto('device_client_secrets').values(secret).returning('id').executeTakeFirstOrThrow();
-  return row.id;
-}
-
-/** Oldest first. */
-export const listSecrets = (db: Executor, clientIds: readonly string[]) =>
-  db
-    .selectFrom('device_client_secrets')
-    .select(['id', 'client_id', 'hint', 'created_at'])
-    .where('client_id', 'in', [...clientIds, ''])
-    .orderBy('id')
-    .execute();
-
-export const deleteSecret = (db: Executor, clientId: string, id: number): Promise<unknown> =>
-  db.deleteFrom('device_client_secrets').where('client_id', '=', clientId).where('id', '=', id).execute();
-
-const shown = (db: Executor) =>
+const clientsWithDeviceCount = (db: Executor) =>
   db
     .selectFrom('device_clients')
     .select(['client_id', 'name', 'enabled', 'created_at'])
@@ -88,16 +51,86 @@ const shown = (db: Executor) =>
         .as('devices'),
     );
 
-export const readClient = (db: Executor, id: string) => shown(db).where('client_id', '=', id).executeTakeFirst();
+/** SQL of `device_clients` and `device_client_secrets`. */
+export class ClientStore {
+  readonly #database: Database<Tables>;
 
-/** By id. */
-export async function listClients(db: Executor, page: Page) {
-  const [rows, count] = await Promise.all([
-    shown(db).orderBy('client_id').limit(page.pageSize).offset(page.offset).execute(),
-    db
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  find(id: string, db: Executor = this.#database.kysely): Promise<{ name: string; enabled: 0 | 1 } | undefined> {
+    return clientById.first(db, { id });
+  }
+
+  /** A row for each active secret of the client. */
+  findSecretHashes(id: string): Promise<SecretRow[]> {
+    return activeSecretsById.all(this.#database.kysely, { id });
+  }
+
+  /** False where the id is taken. */
+  async insert(trx: Trx, id: string, name: string, now: number): Promise<boolean> {
+    return wasChanged(
+      await trx
+        .insertInto('device_clients')
+        .values({ client_id: id, name, enabled: 1, created_at: now })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirst(),
+    );
+  }
+
+  /** Reads and locks a client, so that two administrators cannot add a third secret at once. */
+  lock(trx: Trx, id: string): Promise<{ name: string; enabled: 0 | 1 } | undefined> {
+    return trx
       .selectFrom('device_clients')
-      .select((row) => row.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow(),
-  ]);
-  return { rows, total: Number(count.total) };
+      .select(['name', 'enabled'])
+      .where('client_id', '=', id)
+      .forUpdate()
+      .executeTakeFirst();
+  }
+
+  async update(trx: Trx, id: string, columns: { readonly name?: string; readonly enabled?: 0 | 1 }): Promise<void> {
+    await trx.updateTable('device_clients').set(columns).where('client_id', '=', id).execute();
+  }
+
+  async delete(trx: Trx, id: string): Promise<void> {
+    await trx.deleteFrom('device_client_secrets').where('client_id', '=', id).execute();
+    await trx.deleteFrom('device_clients').where('client_id', '=', id).execute();
+  }
+
+  async insertSecret(trx: Trx, secret: NewSecret): Promise<number> {
+    const row = await trx.insertInto('device_client_secrets').values(secret).returning('id').executeTakeFirstOrThrow();
+    return row.id;
+  }
+
+  /** Oldest first. */
+  listSecrets(clientIds: readonly string[], db: Executor = this.#database.kysely) {
+    return db
+      .selectFrom('device_client_secrets')
+      .select(['id', 'client_id', 'hint', 'created_at'])
+      .where('client_id', 'in', [...clientIds, ''])
+      .orderBy('id')
+      .execute();
+  }
+
+  async deleteSecret(trx: Trx, clientId: string, id: number): Promise<void> {
+    await trx.deleteFrom('device_client_secrets').where('client_id', '=', clientId).where('id', '=', id).execute();
+  }
+
+  findWithDeviceCount(id: string): Promise<ClientRow | undefined> {
+    return clientsWithDeviceCount(this.#database.kysely).where('client_id', '=', id).executeTakeFirst();
+  }
+
+  /** Ordered by id. */
+  async list(page: Page): Promise<{ rows: ClientRow[]; total: number }> {
+    const { kysely } = this.#database;
+    const [rows, count] = await Promise.all([
+      clientsWithDeviceCount(kysely).orderBy('client_id').limit(page.pageSize).offset(page.offset).execute(),
+      kysely
+        .selectFrom('device_clients')
+        .select((row) => row.fn.countAll<number>().as('total'))
+        .executeTakeFirstOrThrow(),
+    ]);
+    return { rows, total: Number(count.total) };
+  }
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type DeviceService, startDeviceService, type Tokens } from '../../../test/device-auth/service.ts';
+import { type DeviceFixture, startDeviceService, type Tokens } from '../../../test/device-auth/device-fixture.ts';
 
-/** T10 and T32: what each kind of credential opens. 2xx or a business failure is `in`, 401 and 403 are what they are. */
+/** T10 and T32: what each kind of credential gives access to. `in`: 2xx or a business failure; otherwise the status. */
 const ROUTES = [
   ['approve', 'POST', '/api/auth/device/approve'],
   ['deny', 'POST', '/api/auth/device/deny'],
@@ -33,14 +33,14 @@ const TABLE: Readonly<Record<string, readonly (number | 'in')[]>> = {
   nothing: [401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401],
 };
 
-describe('credentials and routes', () => {
-  let service: DeviceService;
+describe('T10 and T32: credentials and routes', () => {
+  let service: DeviceFixture;
   let userId: number;
   const credentials = new Map<string, string>();
 
   before(async () => {
     service = await startDeviceService('sqlite::memory:');
-    const ada = await service.person('ada');
+    const ada = await service.newUser('ada');
     userId = ada.id;
     const old = await service.signIn(ada);
     const fresh = (await service.refresh(old.refresh_token)).data as Tokens;
@@ -50,7 +50,7 @@ describe('credentials and routes', () => {
     const { key } = await ada.ok<{ key: string }>('POST', '/api/tokens', { name: 'k' });
     const { access_token } = await ada.ok<{ access_token: string }>('POST', '/api/user/token');
     credentials
-      .set('session', ada.jar.get('session') ?? '')
+      .set('session', ada.cookies.get('session') ?? '')
       .set('user token', access_token)
       .set('device access_token', fresh.access_token)
       .set('old access_token', old.access_token)
@@ -73,7 +73,7 @@ describe('credentials and routes', () => {
           'service-api-user': String(userId),
           ...(credential === undefined ? {} : { authorization: `Bearer ${credential}` }),
         };
-        const { status } = await service.visitor(`198.51.100.${index}`).send(method, url, body, headers);
+        const { status } = await service.anonymous(`198.51.100.${index}`).send(method, url, body, headers);
         const outcome = status === 401 || status === 403 ? status : 'in';
         assert.equal(outcome, row[index], `${name}: ${status}`);
         assert.ok(status < 500 || url.startsWith('/v1/'), `${name}: ${status}`);

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { forEachDatabase } from '../../../test/databases.ts';
-import { CLI, startDeviceService } from '../../../test/device-auth/service.ts';
+import { CLI, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
 
 forEachDatabase((_name, _open, freshUrl) => {
   it('signs a device in, refreshes and logs out, with exactly the documented keys', async () => {
     const service = await startDeviceService(await freshUrl());
-    const ada = await service.person('ada');
-    const answer = await service.visitor().send('POST', '/api/auth/device/code', {
+    const ada = await service.newUser('ada');
+    const answer = await service.anonymous().send('POST', '/api/auth/device/code', {
       client_id: CLI.client_id,
       client_name: 'Laptop of Ada',
       device_id: 'device-1',
@@ -55,8 +55,8 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal((await service.poll(code.device_code)).error, 'invalid_grant');
     assert.equal(await service.status(code.user_code), 'used');
 
-    assert.equal((await service.asDevice(tokens, ada.id, 'GET', '/api/user/self')).body.success, true);
-    assert.equal(await service.opensModels(tokens.llm_token), true);
+    assert.equal((await service.sendAsDevice(tokens, ada.id, 'GET', '/api/user/self')).body.success, true);
+    assert.equal(await service.acceptsModelKey(tokens.llm_token), true);
 
     const refreshed = await service.refresh(tokens.refresh_token);
     assert.deepEqual(Object.keys(refreshed.data ?? {}).sort(), [
@@ -66,10 +66,10 @@ forEachDatabase((_name, _open, freshUrl) => {
       'token_type',
     ]);
     assert.equal(refreshed.data?.expires_in, 30 * 86_400);
-    assert.equal((await service.asDevice(tokens, ada.id, 'GET', '/api/user/self')).status, 401);
+    assert.equal((await service.sendAsDevice(tokens, ada.id, 'GET', '/api/user/self')).status, 401);
     const fresh = refreshed.data;
     assert.ok(fresh);
-    const devices = await service.asDevice(fresh, ada.id, 'GET', '/api/user/devices');
+    const devices = await service.sendAsDevice(fresh, ada.id, 'GET', '/api/user/devices');
     assert.equal(devices.body.total, 1);
     assert.partialDeepStrictEqual((devices.body.data as unknown[])[0], {
       client: 'Reelgate CLI',
@@ -79,13 +79,13 @@ forEachDatabase((_name, _open, freshUrl) => {
       current: true,
     });
 
-    const out = await service.visitor().send('POST', '/api/auth/device/logout', undefined, {
+    const out = await service.anonymous().send('POST', '/api/auth/device/logout', undefined, {
       authorization: `Bearer ${fresh.access_token}`,
     });
     assert.deepEqual(Object.keys(out.body).sort(), ['message', 'success']);
     assert.equal(out.body.success, true);
-    assert.equal((await service.asDevice(fresh, ada.id, 'GET', '/api/user/self')).status, 401);
-    assert.equal(await service.opensModels(tokens.llm_token), false);
+    assert.equal((await service.sendAsDevice(fresh, ada.id, 'GET', '/api/user/self')).status, 401);
+    assert.equal(await service.acceptsModelKey(tokens.llm_token), false);
     assert.equal((await service.refresh(fresh.refresh_token)).error, 'invalid_grant');
     await service.app.close();
   });

@@ -1,46 +1,52 @@
-import { authorizePage } from '../../contract/authorize.ts';
-import * as lines from '../../contract/device-auth.ts';
-import { toText } from '../../contract/messages/messages.ts';
+import * as endpoints from '../../contract/device-auth.ts';
+import { formatMessage } from '../../contract/messages/messages.ts';
 import { done, list, toPage } from '../../contract/schemas.ts';
-import type { Logins } from '../accounts/logins.ts';
+import { toSeconds } from '../../contract/time.ts';
+import type { Accounts } from '../accounts/make.ts';
 import { AppError } from '../platform/errors.ts';
-import type { RequestContext } from '../platform/http/request-context.ts';
-import type { Routes } from '../platform/http/routes.ts';
+import { toRequestOrigin } from '../platform/http/actor.ts';
+import type { AccountCaller } from '../platform/http/caller.ts';
+import { toLoginClient } from '../platform/http/login-client.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { SessionCookies } from '../platform/http/session-cookie.ts';
-import { assertAllowed } from '../platform/limits/assert-allowed.ts';
-import type { Origin } from './codes.ts';
-import type { DeviceAuth } from './device-auth.ts';
-import type { OnPending } from './devices.ts';
-import { logInForCode } from './login.ts';
-import { makePollPace } from './poll-pace.ts';
+import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
+import { logInForCode } from './code-login.ts';
+import type { DeviceService } from './device-service.ts';
+import type { OnPendingPoll } from './device-token-service.ts';
+import type { DeviceAuth } from './make.ts';
+import { PollRateTracker } from './poll-rate.ts';
+import { toVerificationLinks } from './verification-links.ts';
 
-export interface DeviceRouteParts {
-  readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'devices' | 'limits' | 'nameDevice'>;
-  readonly logins: Pick<Logins, 'logIn'>;
+const FLOOD_RETRY_MS = 10_000;
+const BEARER_TOKEN = /^bearer +(\S{1,200})\s*$/i;
+
+export interface JsonRouteDependencies {
+  readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'devices' | 'deviceTokens' | 'rateLimits'>;
+  readonly accounts: Pick<Accounts, 'logins' | 'credentials'>;
   readonly cookies: SessionCookies;
-  /** Every link is made from it. */
+  /** Every link starts with it. */
   readonly baseUrl: string;
 }
 
-/** The JSON face of device authorization. */
-export function addDeviceRoutes(routes: Routes, { deviceAuth, logins, cookies, baseUrl }: DeviceRouteParts): void {
-  const { codes, devices, limits } = deviceAuth;
-  const pace = makePollPace();
+/** The JSON endpoints of device authorization. */
+export function addJsonRoutes(routes: RouteRegistry, dependencies: JsonRouteDependencies): void {
+  addCodeRoutes(routes, dependencies);
+  addDecisionRoutes(routes, dependencies);
+  addTokenRoutes(routes, dependencies);
+  addDeviceRoutes(routes, dependencies.deviceAuth.devices);
+}
 
-  /** This face only advises on speed; who floods is told to wait, with the code he knows. */
-  const onPending: OnPending = async (code, now) => {
-    const { retryAfterSeconds, flooding } = pace.note(code.device_code_hash, now);
-    if (flooding) assertAllowed({ allowed: false, retryAfterMs: 10_000 }, 'authorization_pending');
-    return new AppError('authorization_pending', retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
-  };
+/** The first steps of a device and of the approval page: a code, its state, and a login for it. */
+function addCodeRoutes(routes: RouteRegistry, { deviceAuth, accounts, cookies, baseUrl }: JsonRouteDependencies): void {
+  const { codes, rateLimits } = deviceAuth;
 
-  routes.add(lines.createDeviceCode, async ({ body, request }) => {
+  routes.add(endpoints.createDeviceCode, async ({ body, request }) => {
     const issued = await codes.issue({
       clientId: body.client_id,
       clientName: body.client_name ?? '',
       deviceId: body.device_id ?? '',
       userAgent: request.headers['user-agent'] ?? '',
-      address: request.address,
+      address: request.clientIp,
     });
     const data = {
       device_code: issued.deviceCode,
@@ -52,35 +58,64 @@ export function addDeviceRoutes(routes: Routes, { deviceAuth, logins, cookies, b
     return { success: true as const, data };
   });
 
-  routes.add(lines.deviceLogin, async ({ body, request, reply }) => {
-    const outcome = await logInForCode({ codes, limits, logins }, body, request);
+  routes.add(endpoints.deviceLogin, async ({ body, request, reply }) => {
+    const client = toLoginClient(request, cookies.knownDeviceOf(reply));
+    const outcome = await logInForCode({ codes, rateLimits, logins: accounts.logins }, body, client);
     if (outcome.step === 'second') {
       cookies.setPending(reply, outcome.pending);
       return { success: true as const, data: { require_2fa: true as const } };
     }
-    cookies.setSession(reply, outcome.session);
+    cookies.setLogin(reply, outcome);
     const { id, username } = outcome.account;
-    return { success: true as const, message: toText('device_logged_in', request.locale), data: { id, username } };
+    return {
+      success: true as const,
+      message: formatMessage('device_logged_in', request.locale),
+      data: { id, username },
+    };
   });
 
-  routes.add(lines.verifyUserCode, async ({ query, request }) => {
-    const { status } = await codes.look(query.user_code, request.address);
-    return { success: status === 'pending', status, message: toText(`device_status_${status}`, request.locale) };
+  routes.add(endpoints.verifyUserCode, async ({ query, request }) => {
+    const { status } = await codes.lookUp(query.user_code, request.clientIp);
+    return { success: status === 'pending', status, message: formatMessage(`device_status_${status}`, request.locale) };
+  });
+}
+
+function addDecisionRoutes(routes: RouteRegistry, { deviceAuth, accounts }: JsonRouteDependencies): void {
+  const { codes } = deviceAuth;
+  const findLoginTime = async (caller: AccountCaller): Promise<number> => {
+    if (caller.kind === 'device') throw new AppError('forbidden');
+    const createdAt = await accounts.credentials.findCreatedAt(caller);
+    if (createdAt === undefined) throw new AppError('unauthorized');
+    return createdAt;
+  };
+
+  routes.add(endpoints.approveDevice, async ({ body, caller, request }) => {
+    const approver = { caller, loggedInAt: await findLoginTime(caller) };
+    await codes.approve(body.user_code, approver, toRequestOrigin(request), body.code);
+    return done(formatMessage('device_approved', request.locale));
   });
 
-  routes.add(lines.approveDevice, async ({ body, caller, request }) => {
-    await codes.approve(body.user_code, caller.userId, originOf(request));
-    return done(toText('device_approved', request.locale));
+  routes.add(endpoints.denyDevice, async ({ body, caller, request }) => {
+    await codes.deny(body.user_code, caller.userId, toRequestOrigin(request));
+    return done(formatMessage('device_denied', request.locale));
   });
+}
 
-  routes.add(lines.denyDevice, async ({ body, caller, request }) => {
-    await codes.deny(body.user_code, caller.userId, originOf(request));
-    return done(toText('device_denied', request.locale));
-  });
+/** What clients send with their credentials or their tokens. */
+function addTokenRoutes(routes: RouteRegistry, { deviceAuth }: JsonRouteDependencies): void {
+  const { deviceTokens } = deviceAuth;
+  const pollRates = new PollRateTracker();
+  /** These endpoints only recommend an interval; excessive polling is rejected with a code that their clients know. */
+  const onPending: OnPendingPoll = async (code, now) => {
+    const { retryAfterSeconds, isFlooding } = pollRates.record(code.device_code_hash, now);
+    if (isFlooding) assertWithinLimit({ allowed: false, retryAfterMs: FLOOD_RETRY_MS }, 'authorization_pending');
+    return new AppError('authorization_pending', retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
+  };
 
-  routes.add(lines.pollDeviceToken, async ({ body, request }) => {
+  routes.add(endpoints.pollDeviceToken, async ({ body, request }) => {
     const credentials = { clientId: body.client_id, clientSecret: body.client_secret };
-    const tokens = await devices.collect(body.device_code, credentials, originOf(request), onPending);
+    const origin = toRequestOrigin(request);
+    const tokens = await deviceTokens.exchangeCode(body.device_code, credentials, origin, onPending);
     const data = {
       access_token: tokens.accessToken,
       refresh_token: tokens.refreshToken,
@@ -94,9 +129,9 @@ export function addDeviceRoutes(routes: Routes, { deviceAuth, logins, cookies, b
     return { success: true as const, data };
   });
 
-  routes.add(lines.refreshDevice, async ({ body, request }) => {
+  routes.add(endpoints.refreshDevice, async ({ body, request }) => {
     const credentials = { clientId: body.client_id, clientSecret: body.client_secret };
-    const pair = await devices.refresh(body.refresh_token, credentials, originOf(request));
+    const pair = await deviceTokens.refresh(body.refresh_token, credentials, toRequestOrigin(request));
     const data = {
       access_token: pair.accessToken,
       refresh_token: pair.refreshToken,
@@ -106,48 +141,46 @@ export function addDeviceRoutes(routes: Routes, { deviceAuth, logins, cookies, b
     return { success: true as const, data };
   });
 
-  routes.add(lines.logoutDevice, async ({ request }) => {
-    const token = /^bearer +(\S{1,200})\s*$/i.exec(request.headers.authorization ?? '')?.[1];
+  routes.add(endpoints.logoutDevice, async ({ request }) => {
+    const token = BEARER_TOKEN.exec(request.headers.authorization ?? '')?.[1];
     if (token === undefined) throw new AppError('device_token_missing');
-    await devices.logOut(token, originOf(request));
-    return done(toText('device_logged_out', request.locale));
+    await deviceTokens.logOut(token, toRequestOrigin(request));
+    return done(formatMessage('device_logged_out', request.locale));
   });
+}
 
-  routes.add(lines.listDevices, async ({ caller, query }) => {
+function addDeviceRoutes(routes: RouteRegistry, devices: DeviceService): void {
+  routes.add(endpoints.listDevices, async ({ caller, query }) => {
     const { rows, total } = await devices.list(caller.userId, toPage(query));
-    const shown = rows.map((row) => ({
-      id: row.id,
-      client: row.registered_name ?? row.client_id,
-      name: row.client_name,
-      device_id: row.device_id,
-      address: row.address,
-      user_agent: row.user_agent,
-      created_time: toSeconds(row.created_at),
-      last_used_time: toSeconds(row.last_used_at),
-      last_used_address: row.last_address,
-      expires_time: toSeconds(row.refresh_expires_at),
-      current: caller.kind === 'device' && caller.authorizationId === row.id,
-    }));
-    return list(shown, total);
+    return list(
+      rows.map((row) => toDeviceRow(row, caller)),
+      total,
+    );
   });
 
-  routes.add(lines.nameDevice, async ({ caller, params, body, request }) => {
-    await deviceAuth.nameDevice(caller.userId, Number(params.id), body.name, originOf(request));
+  routes.add(endpoints.renameDevice, async ({ caller, params, body, request }) => {
+    await devices.rename(caller.userId, Number(params.id), body.name, toRequestOrigin(request));
     return done();
   });
 
-  routes.add(lines.endDevice, async ({ caller, params, request }) => {
-    await devices.end(caller.userId, Number(params.id), originOf(request));
+  routes.add(endpoints.endDevice, async ({ caller, params, request }) => {
+    await devices.revoke(caller.userId, Number(params.id), toRequestOrigin(request));
     return done();
   });
 }
 
-/** Where the person goes, without and with the code. */
-export function toVerificationLinks(baseUrl: string, userCode: string) {
-  const verification_uri = `${baseUrl}${authorizePage.path}`;
-  return { verification_uri, verification_uri_complete: `${verification_uri}?code=${userCode}` };
-}
+type DeviceListItem = Awaited<ReturnType<DeviceService['list']>>['rows'][number];
 
-export const originOf = ({ address, id }: RequestContext): Origin => ({ address, requestId: id });
-
-const toSeconds = (unixMs: number): number => Math.floor(unixMs / 1000);
+const toDeviceRow = (row: DeviceListItem, caller: AccountCaller) => ({
+  id: row.id,
+  client: row.registered_name ?? row.client_id,
+  name: row.client_name,
+  device_id: row.device_id,
+  address: row.address,
+  user_agent: row.user_agent,
+  created_time: toSeconds(row.created_at),
+  last_used_time: toSeconds(row.last_used_at),
+  last_used_address: row.last_address,
+  expires_time: toSeconds(row.refresh_expires_at),
+  current: caller.kind === 'device' && caller.authorizationId === row.id,
+});

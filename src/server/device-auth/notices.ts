@@ -1,5 +1,5 @@
 import type { Notice } from '../notifications/notifier.ts';
-import type { CodeRow } from './code-store.ts';
+import type { DeviceCodeRow } from './device-code-store.ts';
 
 /** Where the console lists devices. */
 export const DEVICES_PAGE = '/account/devices';
@@ -9,8 +9,8 @@ type Device = { readonly id: number; readonly clientName: string; readonly regis
 const nameOf = ({ clientName, registeredName }: Device): string =>
   clientName === '' || clientName === registeredName ? registeredName : `${registeredName} (“${clientName}”)`;
 
-/** Somebody approved a device; if it was not the owner, this is how the owner learns of it. */
-export function newDeviceNotice(code: CodeRow & { readonly user_id: number }, registeredName: string): Notice {
+/** A device was approved. If somebody else did it, this is how the owner finds out. */
+export function newDeviceNotice(code: DeviceCodeRow & { readonly user_id: number }, registeredName: string): Notice {
   const name = nameOf({ id: code.id, clientName: code.client_name, registeredName });
   const { address } = code;
   return {
@@ -24,11 +24,12 @@ export function newDeviceNotice(code: CodeRow & { readonly user_id: number }, re
     },
     targetUrl: DEVICES_PAGE,
     relatedId: code.id,
-    onceKey: `device.new:${code.id}`,
+    deduplicationKey: `device.new:${code.id}`,
+    event: { type: 'device.signed_in', subject: `device:${code.id}`, data: { id: code.id, name, address } },
   };
 }
 
-/** A refresh_token came twice: somebody else may have a copy. */
+/** A refresh_token was used twice: somebody else may have a copy. */
 export function reuseNotice(device: Device & { readonly userId: number }): Notice {
   const name = nameOf(device);
   return {
@@ -42,6 +43,6 @@ export function reuseNotice(device: Device & { readonly userId: number }): Notic
     },
     targetUrl: DEVICES_PAGE,
     relatedId: device.id,
-    onceKey: `device.reuse:${device.id}`,
+    deduplicationKey: `device.reuse:${device.id}`,
   };
 }

@@ -1,51 +1,41 @@
 import { LOCALES } from '../../contract/messages/messages.ts';
-import * as lines from '../../contract/oauth.ts';
-import { AppError, invalid } from '../platform/errors.ts';
+import * as endpoints from '../../contract/oauth.ts';
+import { AppError, invalidRequest } from '../platform/errors.ts';
+import { toRequestOrigin } from '../platform/http/actor.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
-import type { Routes } from '../platform/http/routes.ts';
-import type { DeviceAuth } from './device-auth.ts';
-import type { ClientCredentials } from './devices.ts';
-import { originOf, toVerificationLinks } from './json-routes.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import type { ClientCredentials, OnPendingPoll } from './device-token-service.ts';
+import type { DeviceAuth } from './make.ts';
+import { toVerificationLinks } from './verification-links.ts';
 
 interface ClientFields {
   readonly client_id?: string;
   readonly client_secret?: string;
 }
 
-/** The standard face: RFC 8628, 8414 and 7009 over the records of the JSON face, for any OAuth client library. */
-export function addOauthRoutes(
-  routes: Routes,
-  {
-    deviceAuth,
-    baseUrl,
-  }: { readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'devices' | 'paceByStandard'>; readonly baseUrl: string },
-): void {
-  const { codes, devices, paceByStandard } = deviceAuth;
+export interface OauthRouteDependencies {
+  readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'codeStore' | 'deviceTokens'>;
+  /** Issuer, and start of every link. */
+  readonly baseUrl: string;
+}
 
-  routes.add(lines.oauthMetadata, async () => ({
-    issuer: baseUrl,
-    device_authorization_endpoint: `${baseUrl}${lines.oauthDeviceAuthorization.path}`,
-    token_endpoint: `${baseUrl}${lines.oauthToken.path}`,
-    revocation_endpoint: `${baseUrl}${lines.oauthRevoke.path}`,
-    response_types_supported: [],
-    grant_types_supported: [lines.DEVICE_GRANT, 'refresh_token'],
-    scopes_supported: lines.DEVICE_SCOPE.split(' '),
-    token_endpoint_auth_methods_supported: [...AUTH_METHODS],
-    revocation_endpoint_auth_methods_supported: [...AUTH_METHODS],
-    service_documentation: `${baseUrl}/docs`,
-    ui_locales_supported: [...LOCALES],
-  }));
+/** The endpoints of RFC 8628, 8414 and 7009 over the records of the JSON endpoints, for any OAuth client library. */
+export function addOauthRoutes(routes: RouteRegistry, { deviceAuth, baseUrl }: OauthRouteDependencies): void {
+  const { codes, codeStore, deviceTokens } = deviceAuth;
+  const metadata = async () => toMetadata(baseUrl);
+  routes.add(endpoints.oauthMetadata, metadata);
+  routes.add(endpoints.openidConfiguration, metadata);
 
-  routes.add(lines.oauthDeviceAuthorization, async ({ body, request }) => {
-    // Anybody can begin: the secret is not asked for here, as on the JSON face.
+  routes.add(endpoints.oauthDeviceAuthorization, async ({ body, request }) => {
+    // Anybody can begin: no secret is required here, as on the JSON endpoint.
     const clientId = readClientId(body, request);
-    if (clientId === undefined) throw missing('client_id');
+    if (clientId === undefined) throw missingParameter('client_id');
     const issued = await codes.issue({
       clientId,
       clientName: body.client_name ?? '',
       deviceId: body.device_id ?? '',
       userAgent: request.headers['user-agent'] ?? '',
-      address: request.address,
+      address: request.clientIp,
     });
     return {
       device_code: issued.deviceCode,
@@ -56,34 +46,57 @@ export function addOauthRoutes(
     };
   });
 
-  routes.add(lines.oauthToken, async ({ body, request }) => {
-    if (body.grant_type === undefined) throw missing('grant_type');
-    if (body.grant_type === lines.DEVICE_GRANT) {
-      if (body.device_code === undefined) throw missing('device_code');
-      const credentials = readClient(body, request);
-      const tokens = await devices.collect(body.device_code, credentials, originOf(request), paceByStandard);
+  /** A client that polls early gets `slow_down`, which widens its interval for good (RFC 8628 section 3.5). */
+  const onPending: OnPendingPoll = async (code, now) => {
+    if (await codeStore.recordPoll(code.id, now)) return new AppError('authorization_pending');
+    await codeStore.widenPollInterval(code.id, now);
+    return new AppError('slow_down');
+  };
+
+  routes.add(endpoints.oauthToken, async ({ body, request }) => {
+    const origin = toRequestOrigin(request);
+    if (body.grant_type === undefined) throw missingParameter('grant_type');
+    if (body.grant_type === endpoints.DEVICE_GRANT) {
+      if (body.device_code === undefined) throw missingParameter('device_code');
+      const credentials = readClientCredentials(body, request);
+      const tokens = await deviceTokens.exchangeCode(body.device_code, credentials, origin, onPending);
       const { llmToken, userId, username, displayName } = tokens;
-      return { ...toPair(tokens), llm_token: llmToken, user_id: userId, username, display_name: displayName };
+      return { ...toTokenResponse(tokens), llm_token: llmToken, user_id: userId, username, display_name: displayName };
     }
     if (body.grant_type === 'refresh_token') {
-      if (body.refresh_token === undefined) throw missing('refresh_token');
-      return toPair(await devices.refresh(body.refresh_token, readClient(body, request), originOf(request)));
+      if (body.refresh_token === undefined) throw missingParameter('refresh_token');
+      const credentials = readClientCredentials(body, request);
+      return toTokenResponse(await deviceTokens.refresh(body.refresh_token, credentials, origin));
     }
     throw new AppError('unsupported_grant_type');
   });
 
-  routes.add(lines.oauthRevoke, async ({ body, request }) => {
-    if (body.token === undefined) throw missing('token');
-    await devices.revoke(body.token, readClient(body, request), originOf(request));
+  routes.add(endpoints.oauthRevoke, async ({ body, request }) => {
+    if (body.token === undefined) throw missingParameter('token');
+    await deviceTokens.revokeToken(body.token, readClientCredentials(body, request), toRequestOrigin(request));
     return {};
   });
 }
 
 const AUTH_METHODS = ['client_secret_basic', 'client_secret_post'] as const;
 
-const missing = (name: string): AppError => invalid(`${name} is required`, name);
+const toMetadata = (baseUrl: string) => ({
+  issuer: baseUrl,
+  device_authorization_endpoint: `${baseUrl}${endpoints.oauthDeviceAuthorization.path}`,
+  token_endpoint: `${baseUrl}${endpoints.oauthToken.path}`,
+  revocation_endpoint: `${baseUrl}${endpoints.oauthRevoke.path}`,
+  response_types_supported: [],
+  grant_types_supported: [endpoints.DEVICE_GRANT, 'refresh_token'],
+  scopes_supported: endpoints.DEVICE_SCOPE.split(' '),
+  token_endpoint_auth_methods_supported: [...AUTH_METHODS],
+  revocation_endpoint_auth_methods_supported: [...AUTH_METHODS],
+  service_documentation: `${baseUrl}/docs`,
+  ui_locales_supported: [...LOCALES],
+});
 
-const toPair = (pair: {
+const missingParameter = (name: string): AppError => invalidRequest(`${name} is required`, name);
+
+const toTokenResponse = (pair: {
   readonly accessToken: string;
   readonly refreshToken: string;
   readonly expiresInSeconds: number;
@@ -92,37 +105,37 @@ const toPair = (pair: {
   token_type: 'Bearer' as const,
   expires_in: pair.expiresInSeconds,
   refresh_token: pair.refreshToken,
-  scope: lines.DEVICE_SCOPE,
+  scope: endpoints.DEVICE_SCOPE,
 });
 
 /** Id and secret from HTTP Basic or from the body. @throws invalid_request when both are there, invalid_client when none is */
-function readClient(body: ClientFields, request: RequestContext): ClientCredentials {
-  const basic = readBasic(request.headers.authorization);
+function readClientCredentials(body: ClientFields, request: RequestContext): ClientCredentials {
+  const basic = parseBasicAuthorization(request.headers.authorization);
   if (basic === undefined) {
     const { client_id: clientId, client_secret: clientSecret } = body;
     if (clientId === undefined || clientSecret === undefined) throw new AppError('invalid_client');
     return { clientId, clientSecret };
   }
-  if (body.client_secret !== undefined) throw invalid('Authenticate in one way only', 'client_secret');
+  if (body.client_secret !== undefined) throw invalidRequest('Authenticate in one way only', 'client_secret');
   if (body.client_id !== undefined && body.client_id !== basic.clientId) throw new AppError('invalid_client');
   return basic;
 }
 
 const readClientId = (body: ClientFields, request: RequestContext): string | undefined =>
-  body.client_id ?? readBasic(request.headers.authorization)?.clientId;
+  body.client_id ?? parseBasicAuthorization(request.headers.authorization)?.clientId;
 
 /** RFC 6749 section 2.3.1: both halves are form-encoded before Base64. */
-function readBasic(header: string | undefined): ClientCredentials | undefined {
+function parseBasicAuthorization(header: string | undefined): ClientCredentials | undefined {
   if (header === undefined) return undefined;
   const encoded = /^basic +([A-Za-z0-9+/=]{1,1000})\s*$/i.exec(header)?.[1];
   const text = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString('utf8');
   const colon = text.indexOf(':');
   if (colon === -1) throw new AppError('invalid_client');
-  const [clientId, clientSecret] = [text.slice(0, colon), text.slice(colon + 1)].map(fromForm);
+  const [clientId, clientSecret] = [text.slice(0, colon), text.slice(colon + 1)].map(decodeFormValue);
   if (clientId === undefined || clientSecret === undefined) throw new AppError('invalid_client');
   return { clientId, clientSecret };
 }
 
 /** One form-encoded value, by the parser of forms. */
-const fromForm = (text: string): string | undefined =>
+const decodeFormValue = (text: string): string | undefined =>
   new URLSearchParams(`v=${text.replaceAll('&', '%26')}`).get('v') ?? undefined;

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import * as oauth from 'oauth4webapi';
 import * as client from 'openid-client';
-import { CLI, type DeviceService, freePort, startDeviceService } from '../../../test/device-auth/service.ts';
+import { CLI, type DeviceFixture, freePort, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
 import { DEVICE_GRANT } from '../../contract/oauth.ts';
 
-/** Form posts to the standard face, with the status and the headers in sight. */
-async function post(service: DeviceService, path: string, form: Record<string, string> | string, headers = {}) {
+/** Form posts to the OAuth endpoints, with the status and the headers of the response. */
+async function post(service: DeviceFixture, path: string, form: Record<string, string> | string, headers = {}) {
   const payload = typeof form === 'string' ? form : new URLSearchParams(form).toString();
   const answer = await service.app.http.fastify.inject({
     method: 'POST',
@@ -18,7 +18,7 @@ async function post(service: DeviceService, path: string, form: Record<string, s
 }
 
 describe('the standard face', () => {
-  let service: DeviceService;
+  let service: DeviceFixture;
   let issuer: string;
   before(async () => {
     const port = String(await freePort());
@@ -27,8 +27,16 @@ describe('the standard face', () => {
   });
   after(() => service.app.close());
 
+  it('serves the same metadata where clients of OpenID Connect look for it, and claims no id_token', async () => {
+    const get = async (path: string) => (await service.app.http.fastify.inject(path)).json() as Record<string, unknown>;
+    const metadata = await get('/.well-known/openid-configuration');
+    assert.deepEqual(metadata, await get('/.well-known/oauth-authorization-server'));
+    assert.deepEqual(metadata.response_types_supported, []);
+    assert.ok(!JSON.stringify(metadata).includes('id_token'));
+  });
+
   it('signs in, refreshes and revokes with oauth4webapi', async () => {
-    const ada = await service.person('ada');
+    const ada = await service.newUser('ada');
     const insecure = { [oauth.allowInsecureRequests]: true };
     const found = await oauth.discoveryRequest(new URL(issuer), { ...insecure, algorithm: 'oauth2' });
     const server = await oauth.processDiscoveryResponse(new URL(issuer), found);
@@ -45,7 +53,7 @@ describe('the standard face', () => {
       await assert.rejects(ask, { error: 'authorization_pending' });
       await assert.rejects(ask, { error: 'slow_down' });
       await ada.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
-      // Early or not: an end is never withheld.
+      // Even a poll that is too early gets a final result.
       const tokens = await ask();
       assert.equal(tokens.scope, 'api.device llm');
       assert.match(tokens.llm_token as string, /^sk-/);
@@ -55,17 +63,17 @@ describe('the standard face', () => {
         app,
         await oauth.refreshTokenGrantRequest(server, app, auth, String(tokens.refresh_token), insecure),
       );
-      assert.equal((await service.asDevice(refreshed, ada.id, 'GET', '/api/user/self')).status, 200);
+      assert.equal((await service.sendAsDevice(refreshed, ada.id, 'GET', '/api/user/self')).status, 200);
       await oauth.processRevocationResponse(
         await oauth.revocationRequest(server, app, auth, refreshed.access_token, insecure),
       );
-      assert.equal((await service.asDevice(refreshed, ada.id, 'GET', '/api/user/self')).status, 401);
-      assert.equal(await service.opensModels(tokens.llm_token as string), false);
+      assert.equal((await service.sendAsDevice(refreshed, ada.id, 'GET', '/api/user/self')).status, 401);
+      assert.equal(await service.acceptsModelKey(tokens.llm_token as string), false);
     }
   });
 
   it('signs in with openid-client', async () => {
-    const ada = await service.person('grace');
+    const ada = await service.newUser('grace');
     const config = await client.discovery(new URL(issuer), CLI.client_id, CLI.client_secret, undefined, {
       algorithm: 'oauth2',
       execute: [client.allowInsecureRequests],
@@ -73,10 +81,10 @@ describe('the standard face', () => {
     const code = await client.initiateDeviceAuthorization(config, {});
     await ada.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
     const tokens = await client.pollDeviceAuthorizationGrant(config, { ...code, interval: 1 });
-    assert.equal((await service.asDevice(tokens, ada.id, 'GET', '/api/user/self')).status, 200);
+    assert.equal((await service.sendAsDevice(tokens, ada.id, 'GET', '/api/user/self')).status, 200);
   });
 
-  it('widens the interval with each early poll, up to a minute, and keeps it', async () => {
+  it('T16: widens the interval with each early poll, up to a minute, and keeps it', async () => {
     const begun = await post(service, '/oauth/device_authorization', { client_id: CLI.client_id });
     assert.equal(begun.headers['cache-control'], 'no-store');
     const ask = async () =>
@@ -125,7 +133,7 @@ describe('the standard face', () => {
   });
 
   it('revokes by any of the three tokens, and only for the client they belong to', async () => {
-    const ada = await service.person('lin');
+    const ada = await service.newUser('lin');
     const root = await service.root();
     const other = await root.ok<{ client_id: string; client_secret: string }>('POST', '/api/admin/device-clients', {
       name: 'Other',
@@ -138,16 +146,16 @@ describe('the standard face', () => {
         client_secret: other.client_secret,
       });
       assert.equal(foreign.status, 200);
-      assert.equal(await service.opensModels(tokens.llm_token), true);
+      assert.equal(await service.acceptsModelKey(tokens.llm_token), true);
       assert.equal((await post(service, '/oauth/revoke', { token: tokens[kind], ...CLI })).status, 200);
-      assert.equal(await service.opensModels(tokens.llm_token), false);
-      assert.equal((await service.asDevice(tokens, ada.id, 'GET', '/api/user/self')).status, 401);
+      assert.equal(await service.acceptsModelKey(tokens.llm_token), false);
+      assert.equal((await service.sendAsDevice(tokens, ada.id, 'GET', '/api/user/self')).status, 401);
       assert.equal((await post(service, '/oauth/revoke', { token: tokens[kind], ...CLI })).status, 200);
     }
   });
 
-  it('agrees with the JSON face on every state', async () => {
-    const ada = await service.person('mei');
+  it('agrees with the JSON endpoints on every state', async () => {
+    const ada = await service.newUser('mei');
     const both = async (device_code: string) => [
       (await service.poll(device_code)).error,
       (await post(service, '/oauth/token', { grant_type: DEVICE_GRANT, device_code, ...CLI })).body.error,

@@ -1,33 +1,30 @@
 import type { FastifyReply } from 'fastify';
-import * as lines from '../../contract/authorize.ts';
+import * as endpoints from '../../contract/authorize.ts';
 import { ERRORS, type ErrorCode } from '../../contract/errors.ts';
-import { LOCALES, type Locale, toText } from '../../contract/messages/messages.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import type { Account } from '../accounts/store.ts';
-import { addressKey } from '../platform/address.ts';
+import { formatMessage, LOCALES, type Locale } from '../../contract/messages/messages.ts';
+import type { Accounts } from '../accounts/make.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError, isAppError } from '../platform/errors.ts';
-import { pageHeaders } from '../platform/html.ts';
+import { standalonePageHeaders } from '../platform/html.ts';
+import { toRequestOrigin } from '../platform/http/actor.ts';
+import { toLoginClient } from '../platform/http/login-client.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
-import type { Routes } from '../platform/http/routes.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { SessionCookies } from '../platform/http/session-cookie.ts';
 import { randomToken } from '../platform/secrets.ts';
-import type { CodeRow } from './code-store.ts';
-import type { DeviceAuth } from './device-auth.ts';
-import { originOf } from './json-routes.ts';
-import { logInForCode } from './login.ts';
-import { DEVICES_PAGE } from './notices.ts';
-import { makeFormGuard } from './pages/form-guard.ts';
-import { pagePath, type View } from './pages/layout.ts';
+import { logInForCode } from './code-login.ts';
+import type { DeviceAuth } from './make.ts';
+import { FormGuard } from './pages/form-guard.ts';
+import { type PageContext, pagePath } from './pages/layout.ts';
+import { PAGE_STEPS, PageRenderer } from './pages/page-renderer.ts';
 import { STYLE } from './pages/style.ts';
 import { TEXTS } from './pages/texts.ts';
-import { toAskedText } from './pages/time-text.ts';
-import { consentView, enterCodeView, failureView, loginView, outcomeView, secondStepView } from './pages/views.ts';
-import { readUserCode, showUserCode } from './user-code.ts';
+import { enterCodeView, failureView, loginView, secondStepView } from './pages/views.ts';
+import { formatUserCode, parseUserCode } from './user-code.ts';
 
-export interface PageParts {
-  readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'limits' | 'clients' | 'nameDevice'>;
-  readonly accounts: Pick<Accounts, 'logins' | 'sessions' | 'standing' | 'twoFactors'>;
+export interface PageRouteDependencies {
+  readonly deviceAuth: Pick<DeviceAuth, 'approvalCheck' | 'clients' | 'codes' | 'devices' | 'rateLimits'>;
+  readonly accounts: Pick<Accounts, 'access' | 'logins' | 'sessions'>;
   readonly cookies: SessionCookies;
   readonly clock: Clock;
   readonly masterKey: Buffer;
@@ -35,243 +32,209 @@ export interface PageParts {
   readonly secure: boolean;
 }
 
-/** Binds forms to the browser that was shown them; proves nothing else. */
+/** Binds forms to the browser they were shown to; does not authenticate a user. */
 const BROWSER_COOKIE = 'authorize_form';
-const HEADERS = pageHeaders(STYLE);
-/** The step of a login that waits for its second factor, in the address of the page. */
-const SECOND_STEP = 'code';
-const REPORTED = 'reported';
-const NAMED = 'named';
-/** A login older than this has to show its second step again before it lets a device in; sooner for one from elsewhere. */
-const FRESH_MS = 12 * 60 * 60_000;
-const FRESH_ELSEWHERE_MS = 10 * 60_000;
+const MAX_BROWSER_COOKIE_LENGTH = 100;
+const HEADERS = standalonePageHeaders(STYLE);
 
-/** Who is logged in, and since when (Unix milliseconds). */
-type Viewer = Account & { readonly loggedInAt: number };
-
-interface Visit {
+/** One request for a page: what it asks, and what its page is rendered with. */
+interface PageVisit {
   readonly request: RequestContext;
   readonly reply: FastifyReply;
-  readonly view: View;
+  readonly context: PageContext;
   readonly locale: Locale;
 }
 
-/** The pages on which a person lets a device in. They work without scripts and ask nobody else for anything. */
-export function addPageRoutes(routes: Routes, parts: PageParts): void {
-  const { deviceAuth, accounts, cookies, clock } = parts;
-  const { codes, clients } = deviceAuth;
-  const guard = makeFormGuard(parts.masterKey);
+/** A page to show in place of the plain failure page, given the text of the error. */
+type PagesByError = Partial<Record<ErrorCode, (message: string) => string | Promise<string>>>;
 
-  const browserOf = (reply: FastifyReply): string => {
-    const known = reply.request.cookies[BROWSER_COOKIE];
-    if (known !== undefined && known.length < 100) return known;
-    const fresh = randomToken('rgf_', 32);
-    reply.setCookie(BROWSER_COOKIE, fresh, {
-      httpOnly: true,
-      sameSite: 'lax',
-      path: '/authorize',
-      secure: parts.secure,
-    });
-    return fresh;
-  };
+/** The pages on which a person lets a device sign in. They work without scripts and load nothing from other hosts. */
+export function addPageRoutes(routes: RouteRegistry, dependencies: PageRouteDependencies): void {
+  const { deviceAuth, accounts, clock } = dependencies;
+  const visits = new PageVisits(dependencies);
+  const renderer = new PageRenderer({ ...deviceAuth, ...accounts, clock });
 
-  const visitOf = (
-    { request, reply }: { request: RequestContext; reply: FastifyReply },
-    typed: string,
-    lang?: string,
-  ): Visit => {
-    const locale = LOCALES.find((each) => each === lang) ?? request.locale;
-    const known = readUserCode(typed);
-    const code = known === undefined ? '' : showUserCode(known);
-    let browser: string | undefined;
-    const formValue = (action: string): string => {
-      browser ??= browserOf(reply);
-      return guard.issue(action, { browser, session: request.session, code }, clock.now());
-    };
-    return { request, reply, locale, view: { locale, texts: TEXTS[locale], code, formValue } };
-  };
-
-  const viewerOf = async ({ session }: RequestContext): Promise<Viewer | undefined> => {
-    const row = session === undefined ? undefined : await accounts.sessions.find(session);
-    const account = row && (await accounts.standing.find(row.user_id));
-    return row && account && { ...account, loggedInAt: row.created_at };
-  };
-
-  const isElsewhere = (code: CodeRow, { address }: RequestContext): boolean =>
-    addressKey(code.address) !== addressKey(address);
-
-  /** A cookie alone lets no device in where the account has a second step and showed it long ago. */
-  const mustShowAgain = async (code: CodeRow, viewer: Viewer, request: RequestContext): Promise<boolean> => {
-    const fresh = isElsewhere(code, request) ? FRESH_ELSEWHERE_MS : FRESH_MS;
-    return clock.now() - viewer.loggedInAt > fresh && (await accounts.twoFactors.isOnFor(viewer.id));
-  };
-
-  /** Stops a post another site made this browser send. */
-  const assertOwnForm = ({ request, reply, view }: Visit, action: string, value: string): void => {
-    const browser = reply.request.cookies[BROWSER_COOKIE];
-    const binding = { browser: browser ?? '', session: request.session, code: view.code };
-    if (browser === undefined || !guard.check(value, action, binding, clock.now())) throw new AppError('form_expired');
-  };
-
-  const askerOf = async (code: CodeRow) => ({
-    client: (await clients.find(code.client_id))?.name ?? code.client_id,
-    claimedName: code.client_name,
+  routes.add(endpoints.authorizePage, async ({ query, request, reply }) => {
+    const visit = visits.open(request, reply, query.code ?? '', query.lang);
+    if (query.code === undefined) return sendPage(visit, 200, enterCodeView(visit.context));
+    const work = async () => sendPage(visit, 200, await renderer.render(visit.context, request, query.step));
+    return respond(visit, work, { user_code_invalid: (error) => enterCodeView(visit.context, { error }) });
   });
+  addLoginForms(routes, dependencies, visits);
+  addDecisionForms(routes, dependencies, visits, renderer);
+}
 
-  const consent = async (visit: Visit, code: CodeRow, viewer: Viewer, error?: string): Promise<string> => {
-    const { request } = visit;
-    const shown = {
-      account:
-        viewer.display_name === viewer.username ? viewer.username : `${viewer.display_name} (${viewer.username})`,
-      ...(await askerOf(code)),
-      address: code.address,
-      program: code.user_agent,
-      asked: toAskedText(code.created_at, clock.now(), visit.locale),
-      elsewhere: isElsewhere(code, request),
-      again: await mustShowAgain(code, viewer, request),
-    };
-    return consentView(visit.view, shown, { error });
-  };
-
-  const shown = async (visit: Visit, step: string | undefined, error?: string): Promise<string> => {
-    const { view, request } = visit;
-    const { status, code } = await codes.look(view.code, request.address);
-    if (status === 'invalid' || code === undefined) throw new AppError('user_code_invalid');
-    const viewer = await viewerOf(request);
-    if (status === 'pending') {
-      if (viewer === undefined) return step === SECOND_STEP ? secondStepView(view) : loginView(view);
-      if (code.claimed_by !== null && code.claimed_by !== viewer.id) return outcomeView(view, 'done');
-      return consent(visit, code, viewer, error);
-    }
-    if ((status === 'approved' || status === 'used') && viewer?.id === code.user_id) {
-      const device = { ...(await askerOf(code)), link: DEVICES_PAGE, named: step === NAMED };
-      return outcomeView(view, status, { device });
-    }
-    if (status === 'denied' && viewer?.id === code.user_id) {
-      return step === REPORTED ? outcomeView(view, REPORTED) : outcomeView(view, status, { mayReport: true });
-    }
-    return outcomeView(view, status === 'approved' ? 'done' : status);
-  };
-
-  routes.add(lines.authorizePage, async ({ query, request, reply }) => {
-    const visit = visitOf({ request, reply }, query.code ?? '', query.lang);
-    if (query.code === undefined) return send(visit, 200, enterCodeView(visit.view));
-    return answer(visit, async () => send(visit, 200, await shown(visit, query.step)), {
-      user_code_invalid: (error) => enterCodeView(visit.view, { error }),
-    });
-  });
-
-  routes.add(lines.authorizeLogin, async ({ body, request, reply }) => {
-    const visit = visitOf({ request, reply }, body.code, body.lang);
-    const again = (error: string) => loginView(visit.view, { error, username: body.username });
+function addLoginForms(
+  routes: RouteRegistry,
+  { deviceAuth, accounts, cookies }: PageRouteDependencies,
+  visits: PageVisits,
+): void {
+  routes.add(endpoints.authorizeLogin, async ({ body, request, reply }) => {
+    const visit = visits.open(request, reply, body.code, body.lang);
+    const again = (error: string) => loginView(visit.context, { error, username: body.username });
     const work = async () => {
-      assertOwnForm(visit, 'login', body.form);
+      visits.assertOwnForm(visit, 'login', body.form);
       const login = { user_code: body.code, username: body.username, password: body.password };
-      const outcome = await logInForCode({ ...deviceAuth, logins: accounts.logins }, login, request);
+      const client = toLoginClient(request, cookies.knownDeviceOf(reply));
+      const outcome = await logInForCode({ ...deviceAuth, logins: accounts.logins }, login, client);
       if (outcome.step === 'second') {
         cookies.setPending(reply, outcome.pending);
-        return back(visit, SECOND_STEP);
+        return redirectToPage(visit, PAGE_STEPS.secondStep);
       }
-      cookies.setSession(reply, outcome.session);
-      return back(visit);
+      cookies.setLogin(reply, outcome);
+      return redirectToPage(visit);
     };
-    return answer(visit, work, { wrong_login: again, account_disabled: again, form_expired: again });
+    return respond(visit, work, { wrong_login: again, account_disabled: again, form_expired: again });
   });
 
-  routes.add(lines.authorizeSecondStep, async ({ body, request, reply }) => {
-    const visit = visitOf({ request, reply }, body.code, body.lang);
+  routes.add(endpoints.authorizeSecondStep, async ({ body, request, reply }) => {
+    const visit = visits.open(request, reply, body.code, body.lang);
     const work = async () => {
-      assertOwnForm(visit, 'second-step', body.form);
-      const outcome = await accounts.logins.finish({
-        pending: cookies.pendingOf(reply),
-        code: body.otp,
-        from: { address: request.address, userAgent: request.headers['user-agent'] ?? '' },
-        oldSession: request.session,
-      });
+      visits.assertOwnForm(visit, 'second-step', body.form);
+      const client = toLoginClient(request, cookies.knownDeviceOf(reply));
+      const step = { pending: cookies.pendingOf(reply), code: body.otp, client };
+      const outcome = await accounts.logins.completeSecondStep(step);
       cookies.clearPending(reply);
-      cookies.setSession(reply, outcome.session);
-      return back(visit);
+      cookies.setLogin(reply, outcome);
+      return redirectToPage(visit);
     };
-    return answer(visit, work, {
-      wrong_code: (error) => secondStepView(visit.view, { error }),
-      form_expired: (error) => secondStepView(visit.view, { error }),
-      login_expired: (error) => loginView(visit.view, { error }),
+    return respond(visit, work, {
+      wrong_code: (error) => secondStepView(visit.context, { error }),
+      form_expired: (error) => secondStepView(visit.context, { error }),
+      login_expired: (error) => loginView(visit.context, { error }),
     });
   });
 
-  routes.add(lines.authorizeSwitch, async ({ body, request, reply }) => {
-    const visit = visitOf({ request, reply }, body.code, body.lang);
-    return answer(visit, async () => {
-      assertOwnForm(visit, 'switch', body.form);
+  routes.add(endpoints.authorizeSwitch, async ({ body, request, reply }) => {
+    const visit = visits.open(request, reply, body.code, body.lang);
+    return respond(visit, async () => {
+      visits.assertOwnForm(visit, 'switch', body.form);
       const row = request.session === undefined ? undefined : await accounts.sessions.find(request.session);
       if (row !== undefined) await accounts.sessions.end(row.user_id, row.id);
       cookies.clearSession(reply);
-      return back(visit);
+      return redirectToPage(visit);
     });
   });
+}
 
-  routes.add(lines.authorizeApprove, async ({ body, request, reply }) => {
-    const visit = visitOf({ request, reply }, body.code, body.lang);
+function addDecisionForms(
+  routes: RouteRegistry,
+  { deviceAuth }: PageRouteDependencies,
+  visits: PageVisits,
+  renderer: PageRenderer,
+): void {
+  const { codes, devices } = deviceAuth;
+
+  routes.add(endpoints.authorizeApprove, async ({ body, request, reply }) => {
+    const visit = visits.open(request, reply, body.code, body.lang);
+    const again = (error: string) => renderer.render(visit.context, request, undefined, error);
     const work = async () => {
-      assertOwnForm(visit, 'approve', body.form);
-      const viewer = await viewerOf(request);
-      if (viewer === undefined) return back(visit);
-      const code = await codes.pending(body.code, request.address);
-      if (await mustShowAgain(code, viewer, request)) await accounts.twoFactors.confirm(viewer.id, body.otp ?? '');
-      await codes.approve(body.code, viewer.id, originOf(request));
-      return back(visit);
+      visits.assertOwnForm(visit, 'approve', body.form);
+      const viewer = await renderer.findViewer(request);
+      if (viewer !== undefined) await codes.approve(body.code, viewer, toRequestOrigin(request), body.otp);
+      return redirectToPage(visit);
     };
-    return answer(visit, work, { wrong_code: (error) => shown(visit, undefined, error) });
+    return respond(visit, work, { wrong_code: again, second_step_required: again });
   });
 
-  routes.add(lines.authorizeName, async ({ body, request, reply }) => {
-    const visit = visitOf({ request, reply }, body.code, body.lang);
-    return answer(visit, async () => {
-      assertOwnForm(visit, 'name', body.form);
-      const viewer = await viewerOf(request);
-      const { code } = await codes.look(body.code, request.address);
-      if (viewer === undefined || code === undefined) return back(visit);
-      await deviceAuth.nameDevice(viewer.id, code.id, body.name, originOf(request));
-      return back(visit, NAMED);
+  routes.add(endpoints.authorizeName, async ({ body, request, reply }) => {
+    const visit = visits.open(request, reply, body.code, body.lang);
+    return respond(visit, async () => {
+      visits.assertOwnForm(visit, 'name', body.form);
+      const viewer = await renderer.findViewer(request);
+      const { code } = await codes.lookUp(body.code, request.clientIp);
+      if (viewer === undefined || code === undefined) return redirectToPage(visit);
+      await devices.rename(viewer.account.id, code.id, body.name, toRequestOrigin(request));
+      return redirectToPage(visit, PAGE_STEPS.named);
     });
   });
 
-  const others = { deny: [lines.authorizeDeny], report: [lines.authorizeReport, REPORTED] } as const;
+  const decisions = {
+    deny: { endpoint: endpoints.authorizeDeny, step: undefined },
+    report: { endpoint: endpoints.authorizeReport, step: PAGE_STEPS.reported },
+  } as const;
   for (const action of ['deny', 'report'] as const) {
-    const [line, step] = others[action];
-    routes.add(line, async ({ body, request, reply }) => {
-      const visit = visitOf({ request, reply }, body.code, body.lang);
-      return answer(visit, async () => {
-        assertOwnForm(visit, action, body.form);
-        const viewer = await viewerOf(request);
-        if (viewer !== undefined) await codes[action](body.code, viewer.id, originOf(request));
-        return back(visit, step);
+    const { endpoint, step } = decisions[action];
+    routes.add(endpoint, async ({ body, request, reply }) => {
+      const visit = visits.open(request, reply, body.code, body.lang);
+      return respond(visit, async () => {
+        visits.assertOwnForm(visit, action, body.form);
+        const viewer = await renderer.findViewer(request);
+        if (viewer !== undefined) await codes[action](body.code, viewer.account.id, toRequestOrigin(request));
+        return redirectToPage(visit, step);
       });
     });
   }
 }
 
-const send = ({ reply }: Visit, status: number, page: string): FastifyReply =>
+/** Opens page visits, and checks that a form was shown by this service to this browser. */
+class PageVisits {
+  readonly #guard: FormGuard;
+  readonly #clock: Clock;
+  readonly #secure: boolean;
+
+  constructor({ masterKey, clock, secure }: PageRouteDependencies) {
+    this.#guard = new FormGuard(masterKey);
+    this.#clock = clock;
+    this.#secure = secure;
+  }
+
+  /** @param lang the language the page's URL or form names, if any */
+  open(request: RequestContext, reply: FastifyReply, typed: string, lang: string | undefined): PageVisit {
+    const locale = LOCALES.find((each) => each === lang) ?? request.locale;
+    const parsed = parseUserCode(typed);
+    const code = parsed === undefined ? '' : formatUserCode(parsed);
+    let browser: string | undefined;
+    const formValue = (action: string): string => {
+      browser ??= this.#readBrowserId(reply);
+      return this.#guard.issue(action, { browser, session: request.session, code }, this.#clock.now());
+    };
+    return { request, reply, locale, context: { locale, texts: TEXTS[locale], code, formValue } };
+  }
+
+  /** Stops a post that another site made this browser send. @throws form_expired */
+  assertOwnForm({ request, reply, context }: PageVisit, action: string, value: string): void {
+    const browser = reply.request.cookies[BROWSER_COOKIE];
+    const binding = { browser: browser ?? '', session: request.session, code: context.code };
+    if (browser === undefined || !this.#guard.check(value, action, binding, this.#clock.now()))
+      throw new AppError('form_expired');
+  }
+
+  #readBrowserId(reply: FastifyReply): string {
+    const known = reply.request.cookies[BROWSER_COOKIE];
+    if (known !== undefined && known.length < MAX_BROWSER_COOKIE_LENGTH) return known;
+    const fresh = randomToken('rgf_', 32);
+    reply.setCookie(BROWSER_COOKIE, fresh, {
+      httpOnly: true,
+      sameSite: 'lax',
+      path: '/authorize',
+      secure: this.#secure,
+    });
+    return fresh;
+  }
+}
+
+const sendPage = ({ reply }: PageVisit, status: number, page: string): FastifyReply =>
   reply.status(status).headers(HEADERS).send(page);
 
 /** 303, so that the browser fetches what is next and never repeats the post (RFC 9110 section 15.4.4). */
-const back = ({ reply, view }: Visit, step?: string): FastifyReply =>
-  reply.headers(HEADERS).redirect(pagePath(view.code, view.locale, step), 303);
+const redirectToPage = ({ reply, context }: PageVisit, step?: string): FastifyReply =>
+  reply.headers(HEADERS).redirect(pagePath(context.code, context.locale, step), 303);
 
 /** Shows a failure on a page that lets the person go on: the form once more where the failure belongs to a field. */
-async function answer(
-  visit: Visit,
+async function respond(
+  visit: PageVisit,
   work: () => Promise<FastifyReply>,
-  again: Partial<Record<ErrorCode, (message: string) => string | Promise<string>>> = {},
+  pagesByError: PagesByError = {},
 ): Promise<FastifyReply> {
   try {
     return await work();
   } catch (error) {
     if (!isAppError(error)) throw error;
     const { params, retryAfterSeconds } = error.options;
-    const message = toText(error.code, visit.locale, params);
+    const message = formatMessage(error.code, visit.locale, params);
     if (retryAfterSeconds !== undefined) visit.reply.header('retry-after', String(Math.ceil(retryAfterSeconds)));
-    const page = (await again[error.code]?.(message)) ?? failureView(visit.view, message);
-    return send(visit, ERRORS[error.code].status, page);
+    const page = (await pagesByError[error.code]?.(message)) ?? failureView(visit.context, message);
+    return sendPage(visit, ERRORS[error.code].status, page);
   }
 }

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
-import { PASSWORD, type Person } from '../../../test/accounts/person.ts';
+import { PASSWORD, type TestUser } from '../../../test/accounts/test-user.ts';
 import { forEachDatabase } from '../../../test/databases.ts';
-import { CLI, type DeviceService, startDeviceService } from '../../../test/device-auth/service.ts';
+import { CLI, type DeviceFixture, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
 
 /** A browser without scripts: follows redirects, keeps cookies, fills forms. */
 class Tab {
-  readonly #service: DeviceService;
+  readonly #service: DeviceFixture;
   readonly address: string;
   readonly cookies = new Map<string, string>();
   status = 0;
   html = '';
   headers: Record<string, unknown> = {};
 
-  constructor(service: DeviceService, address = '127.0.0.1') {
+  constructor(service: DeviceFixture, address = '127.0.0.1') {
     this.#service = service;
     this.address = address;
   }
@@ -64,12 +64,12 @@ class Tab {
 }
 
 forEachDatabase((_dialect, _open, freshUrl) => {
-  let service: DeviceService;
-  let bob: Person;
+  let service: DeviceFixture;
+  let bob: TestUser;
   before(async () => {
     service = await startDeviceService(await freshUrl());
-    await service.person('ada');
-    bob = await service.person('bob');
+    await service.newUser('ada');
+    bob = await service.newUser('bob');
   });
   after(() => service.app.close());
   const open = async (user_code: string, address?: string): Promise<Tab> => {
@@ -78,7 +78,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     return tab;
   };
 
-  it('T03: shows who asks, from where and what for, and approves by a click alone', async () => {
+  it('T03: shows who asks, from where and what for, and approves only on a click', async () => {
     const code = await service.code({ client_name: 'Kitchen' }, '203.0.113.9');
     const tab = await open(code.user_code);
     assert.doesNotMatch(tab.html, /203\.0\.113\.9|Kitchen/, 'nothing before the login');
@@ -96,25 +96,29 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal((await service.poll(code.device_code)).data?.username, 'ada');
   });
 
-  it('T04: a login on the page, or by the embedded endpoint, claims the code; looking at it does not', async () => {
-    const looked = await service.code();
-    await open(looked.user_code);
-    await bob.ok('POST', '/api/auth/device/approve', { user_code: looked.user_code });
+  it('T04: a login on the page, or by the embedded endpoint, claims the code; viewing it does not', async () => {
+    const viewed = await service.code();
+    await open(viewed.user_code);
+    await bob.ok('POST', '/api/auth/device/approve', { user_code: viewed.user_code });
     const claimed = await service.code();
     const tab = await open(claimed.user_code);
     await tab.logIn('ada');
     for (const action of ['approve', 'deny']) {
-      const told = await bob.fails(200, 'POST', `/api/auth/device/${action}`, { user_code: claimed.user_code });
-      assert.match(told, /dealt with already/);
+      const message = await bob.fails(200, 'POST', `/api/auth/device/${action}`, { user_code: claimed.user_code });
+      assert.match(message, /dealt with already/);
     }
     const other = await open(claimed.user_code);
     await other.logIn('bob');
     assert.match(other.html, /dealt with already/);
+    const earlier = new Tab(service);
+    earlier.cookies.set('session', bob.cookies.get('session') ?? '');
+    await earlier.go('GET', `/authorize?code=${claimed.user_code}`);
+    assert.match(earlier.html, /dealt with already/, 'to an account that was logged in before');
     await tab.submit('deny');
     assert.equal(await service.status(claimed.user_code), 'denied');
 
     const embedded = await service.code();
-    const answer = await service.visitor().send('POST', '/api/auth/device/login', {
+    const answer = await service.anonymous().send('POST', '/api/auth/device/login', {
       user_code: embedded.user_code,
       username: 'ada',
       password: PASSWORD,
@@ -143,17 +147,24 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       await tab.go('POST', '/authorize/approve', form, headers);
       assert.equal(tab.status, 403, JSON.stringify([form.form, headers]));
     }
-    const stranger = new Tab(service);
-    await stranger.go('POST', '/authorize/approve', good);
-    assert.equal(stranger.status, 403, 'a form of another browser');
+    const otherTab = new Tab(service);
+    await otherTab.go('POST', '/authorize/approve', good);
+    assert.equal(otherTab.status, 403, 'a form of another browser');
     await tab.go('GET', '/authorize/approve');
-    assert.equal(tab.status, 404);
+    assert.equal(tab.status, 405);
     assert.equal(await service.status(code.user_code), 'pending');
     tab.html = page;
     service.clock.advance(60 * 60_000);
     await tab.submit('approve');
     assert.equal(tab.status, 403, 'a form of an hour ago');
-    // Login forms are guarded alike: nobody is logged in as somebody else.
+    const session = tab.cookies.get('session');
+    for (const action of ['switch', 'second-step', 'deny', 'name', 'report']) {
+      const form = { code: code.user_code, form: 'x', otp: '000000', name: 'Mine' };
+      await tab.go('POST', `/authorize/${action}`, form);
+      assert.equal(tab.status, 403, action);
+      assert.equal(tab.cookies.get('session'), session, action);
+    }
+    // Login forms are protected too, so that no other site can log a browser in to an attacker's account.
     const fresh = await service.code();
     const victim = new Tab(service);
     await victim.go('POST', '/authorize/login', {
@@ -166,6 +177,61 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal(victim.cookies.get('session'), undefined);
   });
 
+  it('T06: takes no form that was shown before the login in this browser changed', async () => {
+    const code = await service.code();
+    const tab = await open(code.user_code);
+    await tab.logIn('bob');
+    const shownToBob = tab.fields('approve');
+    const bobsSession = tab.cookies.get('session') ?? '';
+    await tab.submit('switch');
+    await tab.go('POST', '/authorize/approve', shownToBob);
+    assert.equal(tab.status, 403, 'after the logout');
+    const ofAda = await service.newUser(`ada-${code.user_code.slice(0, 4).toLowerCase()}`);
+    tab.cookies.set('session', ofAda.cookies.get('session') ?? '');
+    await tab.go('POST', '/authorize/approve', shownToBob);
+    assert.equal(tab.status, 403, 'with the session of somebody else');
+    assert.notEqual(tab.cookies.get('session'), bobsSession);
+    assert.equal(await service.status(code.user_code), 'pending');
+  });
+
+  it('T06: approves nothing for what another site can make a browser send to the API', async () => {
+    const carol = await service.newUser('carol');
+    const { user_code } = await service.code();
+    const session = `session=${carol.cookies.get('session')}`;
+    const json = JSON.stringify({ user_code });
+    const inject = (headers: Record<string, string>, payload: string, method: 'GET' | 'POST' = 'POST', query = '') =>
+      service.app.http.fastify.inject({
+        method,
+        url: `/api/auth/device/approve${query}`,
+        headers: { cookie: session, ...headers },
+        ...(method === 'POST' && { payload }),
+      });
+    // fetch in mode no-cors, sendBeacon and forms can set these types only, and no header of their own.
+    const types = [
+      'text/plain',
+      'text/plain;charset=UTF-8',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+    ];
+    for (const type of types) {
+      for (const site of [undefined, 'cross-site', 'same-site']) {
+        const headers = { 'content-type': type, ...(site !== undefined && { 'sec-fetch-site': site }) };
+        assert.notEqual((await inject(headers, json)).statusCode, 200, `${type} ${site}`);
+        assert.notEqual((await inject(headers, `user_code=${user_code}`)).statusCode, 200, `${type} ${site}`);
+      }
+    }
+    const own = { 'content-type': 'application/json', 'service-api-user': String(carol.id) };
+    assert.equal((await inject({ 'content-type': 'application/json' }, json)).statusCode, 401, 'without the header');
+    assert.equal((await inject({ ...own, 'sec-fetch-site': 'cross-site' }, json)).statusCode, 403);
+    assert.equal((await inject({ ...own, origin: 'https://evil.example' }, json)).statusCode, 403);
+    assert.notEqual((await inject(own, '', 'GET', `?user_code=${user_code}`)).statusCode, 200);
+    const overridden = { ...own, 'x-http-method-override': 'POST' };
+    assert.notEqual((await inject(overridden, '', 'GET', `?user_code=${user_code}&_method=POST`)).statusCode, 200);
+    assert.equal(await service.status(user_code), 'pending');
+    assert.equal((await inject(own, json)).statusCode, 200);
+    assert.equal(await service.status(user_code), 'approved');
+  });
+
   it('works for browsers without fetch metadata, which post with a null origin', async () => {
     const code = await service.code();
     const tab = await open(code.user_code);
@@ -176,7 +242,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     await bob.fails(403, 'POST', '/api/auth/device/deny', body, { origin: 'null' });
   });
 
-  it('T05 and T07: sends every page, failures too, with headers that let nothing in or out', async () => {
+  it('T05 and T07: sends every page, failures too, with headers that isolate it', async () => {
     const code = await service.code();
     const tab = new Tab(service);
     const visits: readonly [string, number][] = [
@@ -199,11 +265,11 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     }
   });
 
-  it('says how a code ended, and no more than verify does to strangers', async () => {
+  it('says how a code ended, and to others no more than verify does', async () => {
     const code = await service.code({ client_name: 'Kitchen' });
     await bob.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
-    const stranger = await open(code.user_code);
-    assert.doesNotMatch(stranger.html, /bob|Kitchen/);
+    const otherTab = await open(code.user_code);
+    assert.doesNotMatch(otherTab.html, /bob|Kitchen/);
     await service.poll(code.device_code);
     assert.match((await open(code.user_code)).html, /has signed in/);
     const expired = await service.code();
@@ -211,7 +277,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.match((await open(expired.user_code)).html, /expired/);
   });
 
-  it('names the device that was let in, before and after it collects its tokens', async () => {
+  it('names the device that was approved, before and after it collects its tokens', async () => {
     const code = await service.code({ client_name: 'host-7f3a' });
     const tab = await open(code.user_code);
     await tab.logIn('ada');
@@ -224,16 +290,16 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     await tab.submit('name', { name: 'Laptop' });
     assert.match(tab.html, /has signed in/);
     assert.match(tab.html, /value="Laptop"/);
-    const ada = service.visitor();
+    const ada = service.anonymous();
     await ada.logIn('ada');
     const [device] = await ada.ok<{ name: string }[]>('GET', '/api/user/devices');
     assert.equal(device?.name, 'Laptop');
-    // Whoever else opens the page names nothing.
+    // Another browser that opens the page cannot set the name.
     const form = tab.fields('name');
-    const stranger = await open(code.user_code);
-    assert.doesNotMatch(stranger.html, /Laptop|name="name"/);
-    await stranger.go('POST', '/authorize/name', { ...form, name: 'Mine' });
-    assert.equal(stranger.status, 403);
+    const otherTab = await open(code.user_code);
+    assert.doesNotMatch(otherTab.html, /Laptop|name="name"/);
+    await otherTab.go('POST', '/authorize/name', { ...form, name: 'Mine' });
+    assert.equal(otherTab.status, 403);
     await tab.go('POST', '/authorize/name', { ...form, form: 'x', name: 'Mine' });
     assert.equal(tab.status, 403);
     assert.equal((await ada.ok<{ name: string }[]>('GET', '/api/user/devices'))[0]?.name, 'Laptop');
@@ -255,8 +321,8 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal((await service.poll(code.device_code)).data?.username, 'bob');
   });
 
-  it('T03: tells the owner of every new device', async () => {
-    const cyd = await service.person('cyd');
+  it('T03: notifies the owner of every new device', async () => {
+    const cyd = await service.newUser('cyd');
     const listed = async () => (await cyd.send('GET', '/api/notifications/')).body.data as Record<string, unknown>[];
     const code = await service.code({ client_name: 'Kitchen' }, '203.0.113.9');
     assert.deepEqual(await listed(), []);
@@ -269,7 +335,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
   });
 
   it('T03: asks an old login for its second step again, sooner where the request came from elsewhere', async () => {
-    const dee = await service.person('dee');
+    const dee = await service.newUser('dee');
     const { secret } = await dee.ok<{ secret: string }>('POST', '/api/user/2fa/setup');
     const totp = new TOTP({ secret: Secret.fromBase32(secret) });
     const token = () => totp.generate({ timestamp: service.clock.now() });
@@ -301,10 +367,10 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal(await service.status(last.user_code), 'denied', 'to deny nothing is asked');
   });
 
-  it('stops whoever asked for a code that its person denied and reported', async () => {
+  it('blocks the origin of a code that was denied and reported', async () => {
     const code = await service.code({}, '203.0.113.77');
     const ask = async (address: string) =>
-      (await service.visitor(address).send('POST', '/api/auth/device/code', { client_id: CLI.client_id })).status;
+      (await service.anonymous(address).send('POST', '/api/auth/device/code', { client_id: CLI.client_id })).status;
     const tab = await open(code.user_code);
     await tab.logIn('ada');
     const approvable = tab.fields('approve');
@@ -313,17 +379,17 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     await tab.go('POST', '/authorize/report', approvable);
     assert.equal(tab.status, 403, 'the form of another action');
     assert.equal(await ask('203.0.113.77'), 200);
-    const stranger = await open((await service.code()).user_code);
-    await stranger.logIn('bob');
-    await stranger.go('GET', `/authorize?code=${code.user_code}`);
-    assert.deepEqual(stranger.fields('report'), {}, 'another account has nothing to report');
+    const otherTab = await open((await service.code()).user_code);
+    await otherTab.logIn('bob');
+    await otherTab.go('GET', `/authorize?code=${code.user_code}`);
+    assert.deepEqual(otherTab.fields('report'), {}, 'another account has nothing to report');
     await tab.go('POST', '/authorize/report', reportable);
     assert.match(tab.html, /Reported/);
     assert.equal(await ask('203.0.113.77'), 429);
     assert.equal(await ask('203.0.113.78'), 200);
     service.clock.advance(60 * 60_000);
     assert.equal(await ask('203.0.113.77'), 200);
-    // The reporter's own network is not shut out.
+    // The reporter's own network is not blocked.
     const own = await service.code();
     await tab.go('GET', `/authorize?code=${own.user_code}`);
     await tab.submit('deny');
@@ -331,23 +397,38 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal(await ask('127.0.0.1'), 200);
   });
 
-  it('T19: fresh codes buy no fresh guesses at a password, and five wrong ones close a code', async () => {
-    await service.visitor().register('target');
+  it('reports only a request that this account has denied', async () => {
+    const code = await service.code({}, '198.51.100.77');
+    const tab = await open(code.user_code);
+    await tab.logIn('ada');
+    await tab.submit('deny');
+    const form = tab.fields('report');
+    const approved = await service.code({}, '198.51.100.77');
+    await tab.go('GET', `/authorize?code=${approved.user_code}`);
+    await tab.submit('approve');
+    await tab.go('POST', '/authorize/report', { ...form, code: approved.user_code });
+    assert.notEqual(tab.status, 200);
+    const request = await service.anonymous('198.51.100.77').send('POST', '/api/auth/device/code', CLI);
+    assert.equal(request.status, 200, 'its network is not blocked');
+  });
+
+  it('T19: new codes allow no further guesses of a password, and five wrong ones close a code', async () => {
+    await service.anonymous().register('target');
     let evaluated = 0;
     for (let i = 0; i < 30; i++) {
       const code = await service.code();
       const body = { user_code: code.user_code, username: 'target', password: `wrong-${i}` };
-      const { status } = await service.visitor(`192.0.2.${i}`).send('POST', '/api/auth/device/login', body);
+      const { status } = await service.anonymous(`192.0.2.${i}`).send('POST', '/api/auth/device/login', body);
       if (status !== 429) evaluated += 1;
     }
     assert.equal(evaluated, 10);
     const login = { username: 'target', password: PASSWORD };
-    await service.visitor('192.0.2.200').fails(429, 'POST', '/api/user/login', login);
+    await service.anonymous('192.0.2.200').fails(429, 'POST', '/api/user/login', login);
 
     const code = await service.code();
     const tries = async (i: number) =>
       (
-        await service.visitor(`198.51.100.${i}`).send('POST', '/api/auth/device/login', {
+        await service.anonymous(`198.51.100.${i}`).send('POST', '/api/auth/device/login', {
           user_code: code.user_code,
           username: `nobody-${i}`,
           password: 'x',

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, it } from 'node:test';
-import type { Person } from '../../../test/accounts/person.ts';
+import type { TestUser } from '../../../test/accounts/test-user.ts';
 import { forEachDatabase } from '../../../test/databases.ts';
-import { type DeviceService, startDeviceService } from '../../../test/device-auth/service.ts';
+import { type DeviceFixture, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
 
 /** Runs many at the same moment, spread over the processes. */
 const race = <T>(times: number, run: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: times }, (_, index) => run(index)));
 
-/** The script that hammers for releases sets more. */
+/** `npm run hammer` sets more rounds for releases. */
 const ROUNDS = Number(process.env.RACE_ROUNDS ?? '8');
 
 forEachDatabase((dialect, _open, freshUrl) => {
   /** Two processes' worth of the service on PostgreSQL; SQLite has one process. */
-  let services: DeviceService[];
-  let first: DeviceService;
-  let ada: Person;
-  let bob: Person;
-  const on = (index: number): DeviceService => services[index % services.length] ?? first;
+  let services: DeviceFixture[];
+  let first: DeviceFixture;
+  let ada: TestUser;
+  let bob: TestUser;
+  const on = (index: number): DeviceFixture => services[index % services.length] ?? first;
 
   before(async () => {
     const url = await freshUrl();
@@ -26,17 +26,17 @@ forEachDatabase((dialect, _open, freshUrl) => {
     first = await startDeviceService(url, { masterKey });
     services = [first];
     if (dialect === 'postgres') services.push(await startDeviceService(url, { masterKey, clock: first.clock }));
-    ada = await first.person('ada');
-    bob = await first.person('bob');
+    ada = await first.newUser('ada');
+    bob = await first.newUser('bob');
   });
   after(async () => {
     for (const service of services) await service.app.close();
   });
 
-  const as = (service: DeviceService, person: Person): Person => {
-    const same = service.visitor();
+  const as = (service: DeviceFixture, person: TestUser): TestUser => {
+    const same = service.anonymous();
     same.id = person.id;
-    for (const [name, value] of person.jar) same.jar.set(name, value);
+    for (const [name, value] of person.cookies) same.cookies.set(name, value);
     return same;
   };
   const count = async (table: 'device_authorizations' | 'device_refresh_tokens', id: number): Promise<number> => {
@@ -105,7 +105,7 @@ forEachDatabase((dialect, _open, freshUrl) => {
     }
   });
 
-  it('T31: of 20 refreshes one succeeds and the chain lives on', async () => {
+  it('T31: of 20 refreshes one succeeds and the chain stays valid', async () => {
     let tokens = await first.signIn(ada);
     for (let round = 0; round < ROUNDS; round++) {
       const answers = await race(20, (index) => on(index).refresh(tokens.refresh_token));
@@ -114,16 +114,16 @@ forEachDatabase((dialect, _open, freshUrl) => {
       assert.equal(answers.filter((answer) => answer.error === 'invalid_grant').length, 19);
       tokens = { ...tokens, ...won[0]?.data };
       for (const service of services) {
-        assert.equal((await service.asDevice(tokens, ada.id, 'GET', '/api/user/self')).status, 200);
+        assert.equal((await service.sendAsDevice(tokens, ada.id, 'GET', '/api/user/self')).status, 200);
       }
     }
-    assert.equal(await first.opensModels(tokens.llm_token), true);
+    assert.equal(await first.acceptsModelKey(tokens.llm_token), true);
   });
 
   it('T13: a ban and a poll at once leave no living tokens', async () => {
     const root = await first.root();
     for (let round = 0; round < ROUNDS; round++) {
-      const victim = await first.person(`victim${round}`);
+      const victim = await first.newUser(`victim${round}`);
       const code = await first.code();
       await victim.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
       const [polled] = await Promise.all([
@@ -132,8 +132,8 @@ forEachDatabase((dialect, _open, freshUrl) => {
       ]);
       await root.ok('PUT', `/api/admin/users/${victim.id}`, { status: 1 });
       if (polled.data !== undefined) {
-        assert.equal((await first.asDevice(polled.data, victim.id, 'GET', '/api/user/self')).status, 401);
-        assert.equal(await first.opensModels(polled.data.llm_token), false);
+        assert.equal((await first.sendAsDevice(polled.data, victim.id, 'GET', '/api/user/self')).status, 401);
+        assert.equal(await first.acceptsModelKey(polled.data.llm_token), false);
       }
       assert.equal((await first.poll(code.device_code)).success, false);
     }
@@ -143,14 +143,14 @@ forEachDatabase((dialect, _open, freshUrl) => {
     for (let round = 0; round < ROUNDS; round++) {
       const tokens = await first.signIn(ada);
       const headers = { authorization: `Bearer ${tokens.access_token}` };
-      assert.equal((await on(1).asDevice(tokens, ada.id, 'GET', '/api/user/self')).status, 200);
-      assert.equal(await on(1).opensModels(tokens.llm_token), true);
+      assert.equal((await on(1).sendAsDevice(tokens, ada.id, 'GET', '/api/user/self')).status, 200);
+      assert.equal(await on(1).acceptsModelKey(tokens.llm_token), true);
       assert.equal(
-        (await on(0).visitor().send('POST', '/api/auth/device/logout', undefined, headers)).body.success,
+        (await on(0).anonymous().send('POST', '/api/auth/device/logout', undefined, headers)).body.success,
         true,
       );
-      assert.equal((await on(1).asDevice(tokens, ada.id, 'GET', '/api/user/self')).status, 401);
-      assert.equal(await on(1).opensModels(tokens.llm_token), false);
+      assert.equal((await on(1).sendAsDevice(tokens, ada.id, 'GET', '/api/user/self')).status, 401);
+      assert.equal(await on(1).acceptsModelKey(tokens.llm_token), false);
       assert.equal((await on(1).refresh(tokens.refresh_token)).success, false);
     }
   });
@@ -159,7 +159,7 @@ forEachDatabase((dialect, _open, freshUrl) => {
     const tokens = await first.signIn(ada);
     const headers = { authorization: `Bearer ${tokens.access_token}` };
     const answers = await race(10, (index) =>
-      on(index).visitor().send('POST', '/api/auth/device/logout', undefined, headers),
+      on(index).anonymous().send('POST', '/api/auth/device/logout', undefined, headers),
     );
     assert.equal(answers.filter((answer) => answer.body.success).length, 1);
   });

@@ -1,28 +1,27 @@
-import type { Accounts } from '../accounts/accounts.ts';
+import type { Accounts } from '../accounts/make.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Routes } from '../platform/http/routes.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { SessionCookies } from '../platform/http/session-cookie.ts';
 import { addDeviceClientRoutes } from './admin-routes.ts';
-import type { DeviceAuth } from './device-auth.ts';
-import { addDeviceRoutes } from './json-routes.ts';
+import { addJsonRoutes } from './json-routes.ts';
+import type { DeviceAuth } from './make.ts';
 import { addOauthRoutes } from './oauth-routes.ts';
 import { addPageRoutes } from './page-routes.ts';
 
-export interface DeviceAuthRouteParts {
+export interface DeviceAuthRouteDependencies {
   readonly deviceAuth: DeviceAuth;
-  readonly accounts: Pick<Accounts, 'logins' | 'sessions' | 'standing' | 'twoFactors'>;
+  readonly accounts: Pick<Accounts, 'access' | 'credentials' | 'logins' | 'sessions'>;
   readonly cookies: SessionCookies;
   readonly clock: Clock;
   readonly masterKey: Buffer;
-  /** Every link is made from it. */
+  /** Every link starts with it. */
   readonly baseUrl: string;
 }
 
-/** All faces of device authorization: JSON, the pages, the standard one, and the administrators'. */
-export function addDeviceAuthRoutes(routes: Routes, parts: DeviceAuthRouteParts): void {
-  const { deviceAuth, accounts, cookies, baseUrl } = parts;
-  addDeviceRoutes(routes, { deviceAuth, logins: accounts.logins, cookies, baseUrl });
-  addPageRoutes(routes, { ...parts, secure: baseUrl.startsWith('https:') });
-  addOauthRoutes(routes, { deviceAuth, baseUrl });
-  addDeviceClientRoutes(routes, deviceAuth);
+/** Registers all endpoints of device authorization: JSON, the pages, OAuth, and the administrators'. */
+export function addDeviceAuthRoutes(routes: RouteRegistry, dependencies: DeviceAuthRouteDependencies): void {
+  addJsonRoutes(routes, dependencies);
+  addPageRoutes(routes, { ...dependencies, secure: dependencies.baseUrl.startsWith('https:') });
+  addOauthRoutes(routes, dependencies);
+  addDeviceClientRoutes(routes, dependencies.deviceAuth);
 }

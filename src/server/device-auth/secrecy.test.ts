@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { describe, it } from 'node:test';
-import { PASSWORD } from '../../../test/accounts/person.ts';
-import { CLI, freePort, startDeviceService } from '../../../test/device-auth/service.ts';
+import { PASSWORD } from '../../../test/accounts/test-user.ts';
+import { CLI, freePort, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
 import { DEVICE_GRANT } from '../../contract/oauth.ts';
 import { openLog } from '../platform/log.ts';
 
 describe('what others may learn of a sign-in', () => {
-  it('T05 and T29: no code, token or secret of it reaches the log, not even at its most talkative', async (t) => {
+  it('T05 and T29: no code, token or secret reaches the log, not even at the most verbose level', async (t) => {
     const lines: string[] = [];
     const sink = new Writable({
       write(chunk, _encoding, done) {
@@ -17,7 +17,7 @@ describe('what others may learn of a sign-in', () => {
     });
     const service = await startDeviceService('sqlite::memory:', { log: openLog('trace', sink) });
     t.after(() => service.app.close());
-    const ada = await service.person('ada');
+    const ada = await service.newUser('ada');
     const visit = async (method: 'GET' | 'POST', path: string, form?: Record<string, string>): Promise<number> => {
       const response = await fetch(service.url + path, {
         method,
@@ -39,9 +39,9 @@ describe('what others may learn of a sign-in', () => {
     assert.ok(tokens);
     const { data: fresh } = await service.refresh(tokens.refresh_token);
     assert.ok(fresh);
-    await service.asDevice(fresh, ada.id, 'GET', '/api/user/self');
+    await service.sendAsDevice(fresh, ada.id, 'GET', '/api/user/self');
     await visit('GET', `/nowhere?access_token=${fresh.access_token}&code=${code.user_code}`);
-    await service.visitor().send('POST', '/api/auth/device/logout', undefined, {
+    await service.anonymous().send('POST', '/api/auth/device/logout', undefined, {
       authorization: `Bearer ${fresh.access_token}`,
     });
     assert.ok(lines.length > 10, 'the log was talkative');
@@ -57,7 +57,7 @@ describe('what others may learn of a sign-in', () => {
       fresh_refresh: fresh.refresh_token,
       secret: CLI.client_secret,
       password: PASSWORD,
-      session: ada.jar.get('session'),
+      session: ada.cookies.get('session'),
     };
     for (const [name, secret] of Object.entries(secrets)) {
       assert.ok(secret !== undefined && !log.includes(secret), `the log holds ${name}`);
@@ -68,14 +68,14 @@ describe('what others may learn of a sign-in', () => {
     const env = { VALKEY_URL: `redis://127.0.0.1:${await freePort()}` };
     const service = await startDeviceService('sqlite::memory:', { env });
     t.after(() => service.app.close());
-    const ada = await service.person('ada');
+    const ada = await service.newUser('ada');
     const tokens = await service.signIn(ada);
-    assert.equal(await service.opensModels(tokens.llm_token), true);
+    assert.equal(await service.acceptsModelKey(tokens.llm_token), true);
     const headers = { authorization: `Bearer ${tokens.access_token}` };
-    const { body } = await service.visitor().send('POST', '/api/auth/device/logout', undefined, headers);
+    const { body } = await service.anonymous().send('POST', '/api/auth/device/logout', undefined, headers);
     assert.equal(body.success, true);
-    assert.equal(await service.opensModels(tokens.llm_token), false);
-    assert.equal((await service.asDevice(tokens, ada.id, 'GET', '/api/user/self')).status, 401);
+    assert.equal(await service.acceptsModelKey(tokens.llm_token), false);
+    assert.equal((await service.sendAsDevice(tokens, ada.id, 'GET', '/api/user/self')).status, 401);
     assert.equal((await service.refresh(tokens.refresh_token)).error, 'invalid_grant');
   });
 });

@@ -1,4 +1,4 @@
-import type { Generated } from 'kysely';
+import { type Generated, sql } from 'kysely';
 import { CLI_CLIENT } from '../../contract/cli-client.ts';
 import type { Dialect } from '../platform/db/dialect.ts';
 import type { Migration, UntypedTables } from '../platform/db/migrate.ts';
@@ -9,7 +9,7 @@ export interface DeviceAuthTables {
   device_clients: { client_id: string; name: string; enabled: 0 | 1; created_at: number };
   /** At most two a client, so that a secret can be replaced while the old one still ships. SHA-256 only. */
   device_client_secrets: { id: Generated<number>; client_id: string; hash: string; hint: string; created_at: number };
-  /** What a device waits on (RFC 8628 section 3.2). Rows past `sweep_at` do not exist for any question. */
+  /** Codes that devices wait for (RFC 8628 section 3.2). No query finds rows past `sweep_at`. */
   device_codes: {
     id: Generated<number>;
     device_code_hash: string;
@@ -19,8 +19,10 @@ export interface DeviceAuthTables {
     client_name: string;
     /** Empty: the client named none, and nothing is ever matched by it. */
     device_id: string;
-    /** Where the code was asked for, and by what program. */
+    /** IP and program that requested the code. */
     address: string;
+    /** The IP, or the /64 of an IPv6: what the limit on pending codes counts by. */
+    network: string;
     user_agent: string;
     status: 'pending' | 'approved' | 'denied' | 'used';
     /** The account that logged in for this code; no other may decide it. */
@@ -34,7 +36,7 @@ export interface DeviceAuthTables {
     /** Ends of the tokens, fixed when the person approves although they are made when the client collects. */
     access_expires_at: number | null;
     refresh_expires_at: number | null;
-    /** For the standard face: the interval in force and the last poll that kept or broke it. */
+    /** For the OAuth endpoints: the interval in force and the last poll that kept or broke it. */
     interval_seconds: number;
     polled_at: number | null;
     sweep_at: number;
@@ -52,12 +54,12 @@ export interface DeviceAuthTables {
     access_expires_at: number;
     refresh_expires_at: number;
     llm_token_id: number;
-    /** When the person approved; what the end of it all counts from. */
+    /** When the person approved; the maximum lifetime counts from it. */
     created_at: number;
     last_used_at: number;
     last_address: string;
   };
-  /** Every refresh_token a device ever had until it expires, so that a second use is noticed (RFC 9700 section 4.14.2). */
+  /** Every refresh_token of a device until it expires, used ones too, so that a second use is detected (RFC 9700 section 4.14.2). */
   device_refresh_tokens: {
     hash: string;
     authorization_id: number;
@@ -82,7 +84,7 @@ export const deviceAuthMigrations: readonly Migration[] = [
   },
 ];
 
-/** Our own command line is there from the first start; an administrator may switch it off or remove it for good. */
+/** The client of the command line exists from the first start; an administrator may disable it or remove it for good. */
 async function createClients(trx: Trx, { int64, bool, text, autoIncrement }: Dialect): Promise<void> {
   await trx.schema
     .createTable('device_clients')
@@ -121,6 +123,7 @@ async function createCodes(trx: Trx, { int64, text, autoIncrement }: Dialect): P
     .addColumn('client_name', text, required)
     .addColumn('device_id', text, required)
     .addColumn('address', text, required)
+    .addColumn('network', text, required)
     .addColumn('user_agent', text, required)
     .addColumn('status', text, required)
     .addColumn('claimed_by', int64)
@@ -138,6 +141,7 @@ async function createCodes(trx: Trx, { int64, text, autoIncrement }: Dialect): P
   // Only rows that can be matched at all are in these two, so that making a code touches few indexes.
   await index('device_codes_by_device').column('device_id').where('device_id', '!=', '').execute();
   await index('device_codes_by_user').column('user_id').where('user_id', 'is not', null).execute();
+  await index('device_codes_by_network').column('network').where(sql.ref('status'), '=', sql.lit('pending')).execute();
   await index('device_codes_by_end').column('sweep_at').execute();
 }
 

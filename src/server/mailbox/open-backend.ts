@@ -1,10 +1,11 @@
 import type { Clock } from '../platform/clock.ts';
-import { type Config, ConfigError } from '../platform/config.ts';
-import type { Outbound } from '../platform/outbound/outbound.ts';
-import type { MailBackend } from './backend.ts';
+import type { Config } from '../platform/config.ts';
+import type { OutboundClient } from '../platform/outbound/outbound.ts';
+import { ConfigError } from '../platform/setting-readers.ts';
 import { createDovecotBackend } from './backends/dovecot.ts';
 import { createMailcowBackend } from './backends/mailcow.ts';
 import { MailcowApi } from './backends/mailcow-api.ts';
+import type { MailBackend } from './mail-backend.ts';
 
 export type MailConfig = Pick<
   Config,
@@ -28,7 +29,7 @@ export type MailConfig = Pick<
  * The mail server the settings name, the sandbox's apart; undefined where there is none.
  * @throws ConfigError naming a setting that is missing
  */
-export function openBackend(config: MailConfig, outbound: Outbound, clock: Clock): MailBackend | undefined {
+export function openBackend(config: MailConfig, outbound: OutboundClient, clock: Clock): MailBackend | undefined {
   const need = (setting: string, value: string | undefined): string => {
     if (value === undefined) throw new ConfigError(setting, `is required with MAIL_BACKEND=${config.mailBackend}`);
     return value;
@@ -38,7 +39,7 @@ export function openBackend(config: MailConfig, outbound: Outbound, clock: Clock
     return createDovecotBackend(
       {
         auth: need('MAIL_DOVECOT_AUTH_SOCKET', config.mailDovecotAuthSocket),
-        ...(url === undefined ? {} : { doveadm: { url, apiKey: need('MAIL_DOVECOT_ADMIN_KEY', key) } }),
+        doveadm: url === undefined ? undefined : { url, apiKey: need('MAIL_DOVECOT_ADMIN_KEY', key) },
       },
       outbound,
     );

@@ -1,52 +1,52 @@
 import type { Clock } from '../platform/clock.ts';
 import { isAppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
-import { BackendError, type MailBackend } from './backend.ts';
-import { accessOf, fingerprint } from './published.ts';
-import type { Mailboxes } from './service.ts';
-import type { MailboxStore } from './store.ts';
+import { BackendError, type MailBackend } from './mail-backend.ts';
+import { accessFingerprint, toMailboxAccess } from './mail-server-access.ts';
+import type { MailboxService } from './mailbox-service.ts';
+import type { MailboxStore } from './mailbox-store.ts';
 
-export interface ReconcilerParts {
+export interface ReconcilerDependencies {
   readonly store: MailboxStore;
   readonly backend: MailBackend;
-  readonly mailboxes: Mailboxes;
+  readonly mailboxes: MailboxService;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** What is younger may still be under way in another process. */
-const GRACE_MS = 30_000;
+/** A younger change may still be running in another process. */
+const MIN_AGE_MS = 30_000;
 const BATCH = 200;
 
-/** Mends the difference between our records and the mail server. Every pass may run beside another one. */
+/** Repairs differences between our records and the mail server. Several passes may run at once. */
 export class Reconciler {
-  readonly #parts: ReconcilerParts;
-  constructor(parts: ReconcilerParts) {
-    this.#parts = parts;
+  readonly #dependencies: ReconcilerDependencies;
+  constructor(dependencies: ReconcilerDependencies) {
+    this.#dependencies = dependencies;
   }
 
-  /** Finishes what a crash or an unreachable server left half done. Answers how many there were. */
-  async finishAll(): Promise<number> {
-    const { store, mailboxes, clock } = this.#parts;
-    const ids = await store.unfinished(clock.now() - GRACE_MS, BATCH);
-    for (const id of ids) await this.#attempt(id, () => mailboxes.finish(id));
+  /** Finishes what a crash or an unreachable server left half done. @returns how many mailboxes there were */
+  async finishPendingMailboxes(): Promise<number> {
+    const { store, mailboxes, clock } = this.#dependencies;
+    const ids = await store.listUnfinished(clock.now() - MIN_AGE_MS, BATCH);
+    for (const id of ids) await this.#attempt(id, () => mailboxes.finishPending(id));
     return ids.length;
   }
 
-  /** Tells the server of accounts that were disabled or enabled and of changed account passwords. */
-  async publishAll(): Promise<void> {
-    const { store, backend } = this.#parts;
+  /** Applies to the server which accounts were disabled or enabled, and changed account passwords. */
+  async syncAccess(): Promise<void> {
+    const { store, backend } = this.#dependencies;
     for (let last = 0; ; ) {
-      const ids = await store.activeAfter(last, BATCH);
+      const ids = await store.listActiveAfter(last, BATCH);
       for (const id of ids) {
         await this.#attempt(id, async () => {
-          const found = await store.ofId(id);
+          const found = await store.findById(id);
           if (found === undefined) return;
-          const access = accessOf(found);
-          if (fingerprint(access) === found.mailbox.published) return;
+          const access = toMailboxAccess(found);
+          if (accessFingerprint(access) === found.mailbox.provisioned_access) return;
           await backend.ensureMailbox(access);
           if (!access.active) await backend.endSessions(access.address);
-          await store.setPublished(id, fingerprint(access));
+          await store.setProvisioned(id, accessFingerprint(access));
         });
       }
       if (ids.length < BATCH) return;
@@ -55,33 +55,33 @@ export class Reconciler {
   }
 
   /**
-   * Removes application passwords of ours on the server that no record knows. Mailboxes nobody knows are only reported:
-   * after a restored backup they hold mail that somebody misses.
+   * Removes application passwords with our mark on the server that have no record. Mailboxes without a record are only reported:
+   * after a backup was restored they can contain mail that is still needed.
    */
-  async sweep(): Promise<void> {
-    const { store, backend, log } = this.#parts;
+  async removeUnknownAppPasswords(): Promise<void> {
+    const { store, backend, log } = this.#dependencies;
     const listed = (await backend.list()) ?? [];
     for (const { address, ref, appRefs } of listed) {
-      const id = await store.idOfRef(ref);
+      const id = await store.findIdByRef(ref);
       if (id === undefined) {
         log.warn({ address }, 'the mail server has a mailbox of ours that no record knows');
         continue;
       }
       await this.#attempt(id, async () => {
-        const { app } = (await store.ofId(id)) ?? {};
+        const { app } = (await store.findById(id)) ?? {};
         for (const appRef of appRefs)
-          if (appRef !== app?.ref && appRef !== app?.next_ref) await backend.removeAppPassword(address, appRef);
+          if (appRef !== app?.ref && appRef !== app?.pending_ref) await backend.removeAppPassword(address, appRef);
       });
     }
   }
 
-  /** One mailbox the server cannot take must not keep the others waiting. */
+  /** A mailbox the server rejects must not keep the others from being repaired. */
   async #attempt(id: number, work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
       if (!(error instanceof BackendError) && !isAppError(error)) throw error;
-      this.#parts.log.warn({ err: error, mailbox: id }, 'a mailbox could not be reconciled yet');
+      this.#dependencies.log.warn({ err: error, mailbox: id }, 'a mailbox could not be reconciled yet');
     }
   }
 }

@@ -1,37 +1,35 @@
-import * as lines from '../../contract/mailbox.ts';
-import { type MessageKey, toText } from '../../contract/messages/messages.ts';
+import { isObject } from '../../contract/is-object.ts';
+import * as endpoints from '../../contract/mailbox.ts';
+import { formatMessage, type MessageKey } from '../../contract/messages/messages.ts';
 import { ok } from '../../contract/schemas.ts';
-import { AppError } from '../platform/errors.ts';
+import { toActor } from '../platform/http/actor.ts';
 import type { AccountCaller } from '../platform/http/caller.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
-import type { Routes } from '../platform/http/routes.ts';
-import { isLocalPart } from './names.ts';
-import type { Trace } from './publishing.ts';
-import type { AppPassword, Mailboxes } from './service.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import type { AppPassword, MailboxRequest, MailboxService, OwnMailbox } from './mailbox-service.ts';
 
-/** What mail programs are told to connect to. */
-export interface MailDoor {
+/** What mail programs connect to. */
+export interface MailClientSettings {
   readonly host: string;
   readonly imapPort: number;
   readonly smtpPort: number;
 }
 
-export interface MailboxRouteParts {
-  readonly mailboxes: Mailboxes;
-  readonly door: MailDoor;
-  /** Shown where there is one. */
+export interface MailboxRouteDependencies {
+  readonly mailboxes: MailboxService;
+  readonly clientSettings: MailClientSettings;
+  /** Empty: there is none. */
   readonly webmailUrl: string;
   /** How long a replaced password may still open new sessions, in seconds. */
   readonly revokeLagSeconds: number;
 }
 
-/** The four endpoints of the mailbox. Whose mailbox it is comes from the credential alone. */
-export function addMailboxRoutes(routes: Routes, parts: MailboxRouteParts): void {
-  const { mailboxes, door } = parts;
+/** The endpoints of the own mailbox. The credential alone decides whose it is. */
+export function addMailboxRoutes(routes: RouteRegistry, dependencies: MailboxRouteDependencies): void {
+  const { mailboxes, clientSettings, webmailUrl, revokeLagSeconds } = dependencies;
 
-  routes.add(lines.getMailbox, async ({ caller, request }) => {
-    const own = await mailboxes.own(caller.userId, traceOf(caller, request));
-    const text = (key: MessageKey) => toText(key, request.locale, { webmail: parts.webmailUrl });
+  routes.add(endpoints.getMailbox, async ({ caller, request }) => {
+    const own = await mailboxes.getOwn(toMailboxRequest(caller, request));
     return {
       success: true as const,
       data: {
@@ -39,58 +37,61 @@ export function addMailboxRoutes(routes: Routes, parts: MailboxRouteParts): void
         email: own?.email ?? '',
         password: own?.password ?? '',
         password_source: own?.source ?? ('mailbox' as const),
-        message: text(own === undefined ? 'mailbox_none' : own.source === 'account' ? 'mailbox_legacy' : 'mailbox_own'),
+        message: [formatMessage(mailboxMessageKey(own), request.locale), own && webmailUrl].filter(Boolean).join(' '),
       },
     };
   });
 
-  routes.add(lines.applyForMailbox, async ({ caller, body, request }) => {
-    const { local_part } = body;
-    if (local_part !== undefined && !isLocalPart(local_part))
-      throw new AppError('invalid_local_part', { param: 'local_part' });
-    const made = await mailboxes.apply(caller.userId, local_part, traceOf(caller, request));
-    const { email, password, source } = made;
-    return made.created
-      ? ok({ email, password, password_source: source }, toText('mailbox_created', request.locale))
-      : ok({ email }, toText('mailbox_exists', request.locale));
+  routes.add(endpoints.applyForMailbox, async ({ caller, body, request }) => {
+    const localPart: unknown = isObject(body) ? body.local_part : null;
+    const result = await mailboxes.apply(toMailboxRequest(caller, request), localPart);
+    const { email, password, source } = result;
+    return result.created
+      ? ok({ email, password, password_source: source }, formatMessage('mailbox_created', request.locale))
+      : ok({ email }, formatMessage('mailbox_exists', request.locale));
   });
 
-  const toRecord = (found: AppPassword | undefined, message: string) => ({
+  const toResponse = (found: AppPassword | undefined, message: string) => ({
     success: true as const,
     data: {
       has_app_password: found?.password !== undefined,
       email: found?.email ?? '',
       app_password: found?.password ?? '',
-      imap_host: door.host,
-      smtp_host: door.host,
-      imap_port: door.imapPort,
-      smtp_port: door.smtpPort,
+      imap_host: clientSettings.host,
+      smtp_host: clientSettings.host,
+      imap_port: clientSettings.imapPort,
+      smtp_port: clientSettings.smtpPort,
       protocols: [...(found?.protocols ?? [])],
       consistent: found?.consistent ?? true,
       message,
     },
   });
 
-  routes.add(lines.getAppPassword, async ({ caller, request }) => {
-    const found = await mailboxes.appPassword(caller.userId, traceOf(caller, request));
-    return toRecord(found, toText(messageFor(found), request.locale));
+  routes.add(endpoints.getAppPassword, async ({ caller, request }) => {
+    const found = await mailboxes.getAppPassword(toMailboxRequest(caller, request));
+    return toResponse(found, formatMessage(appPasswordMessageKey(found), request.locale));
   });
 
-  routes.add(lines.regenerateAppPassword, async ({ caller, request }) => {
-    const made = await mailboxes.regenerate(caller.userId, traceOf(caller, request));
-    const key = parts.revokeLagSeconds === 0 ? 'app_password_new' : 'app_password_new_later';
-    return toRecord(made, toText(key, request.locale, { minutes: Math.ceil(parts.revokeLagSeconds / 60) }));
+  routes.add(endpoints.regenerateAppPassword, async ({ caller, request }) => {
+    const created = await mailboxes.regenerateAppPassword(toMailboxRequest(caller, request));
+    const key = revokeLagSeconds === 0 ? 'app_password_new' : 'app_password_new_later';
+    return toResponse(created, formatMessage(key, request.locale, { minutes: Math.ceil(revokeLagSeconds / 60) }));
   });
 }
 
-function messageFor(found: AppPassword | undefined): MessageKey {
+function mailboxMessageKey(own: OwnMailbox | undefined): MessageKey {
+  if (own === undefined) return 'mailbox_none';
+  return own.source === 'account' ? 'mailbox_legacy' : 'mailbox_own';
+}
+
+function appPasswordMessageKey(found: AppPassword | undefined): MessageKey {
   if (found === undefined) return 'mailbox_none';
   if (found.password === undefined) return 'app_password_none';
   return found.consistent ? 'app_password_ok' : 'app_password_lost';
 }
 
-const traceOf = (caller: AccountCaller, request: RequestContext): Trace => ({
-  actorId: caller.userId,
-  address: request.address,
-  requestId: request.id,
+const toMailboxRequest = (caller: AccountCaller, request: RequestContext): MailboxRequest => ({
+  userId: caller.userId,
+  actor: toActor(caller, request),
+  authorizationId: caller.kind === 'device' ? caller.authorizationId : undefined,
 });

@@ -5,9 +5,9 @@ export interface MailboxTables {
   mailboxes: {
     id: Generated<number>;
     user_id: number;
-    /** Lower-case `local@domain`; given out once, for ever. */
+    /** Lower-case `local@domain`; never assigned a second time. */
     address: string;
-    /** The local part without `.`, `_` and `-`, and the domain: no two addresses look alike. */
+    /** The local part without `.`, `_` and `-`, and the domain; unique, so that no two e-mail addresses are easily confused. */
     skeleton: string;
     /** Marks the mailbox as ours on the mail server. */
     ref: string;
@@ -19,29 +19,31 @@ export interface MailboxTables {
     password_hash: string | null;
     /** `creating` until the mail server is known to have it. */
     state: 'creating' | 'active';
-    /** How often its creation was begun; the number decides who may take an unfinished one back. */
+    /** How often its creation was attempted; only the latest attempt may delete an unfinished row. */
     attempt: number;
-    /** What the mail server was last told of password and access; null: to be told. */
-    published: string | null;
+    /** Fingerprint of the password and access last sent to the mail server; null: they have to be sent. */
+    provisioned_access: string | null;
     created_at: number;
   };
-  /** At most one application password a mailbox. `next_*` is one on its way to the mail server. */
+  /** At most one application password for each mailbox. `pending_*` is one the mail server does not have yet. */
   app_passwords: {
     mailbox_id: number;
     ref: string | null;
     sealed: string | null;
     hash: string | null;
-    next_ref: string | null;
-    next_sealed: string | null;
-    next_hash: string | null;
-    next_at: number | null;
+    pending_ref: string | null;
+    pending_sealed: string | null;
+    pending_hash: string | null;
+    pending_since: number | null;
     imap: 0 | 1;
     smtp: 0 | 1;
     pop3: 0 | 1;
-    /** 1: sessions opened with the password before this one are still to be ended. */
-    sessions_due: 0 | 1;
+    /** 1: sessions opened with the previous password have to be ended. */
+    session_end_due: 0 | 1;
     created_at: number;
   };
+  /** Device sign-ins that were shown a password of the mailbox; deleted when the sign-in ends. */
+  mailbox_device_reads: { authorization_id: number; user_id: number; created_at: number };
   /** View for the mail server: who has a mailbox, and its password. */
   mail_auth_mailbox: { username: string; password: string };
   /** View for the mail server: the application password, a row for each protocol it admits. */
@@ -49,8 +51,8 @@ export interface MailboxTables {
 }
 
 /**
- * The two views are all a mail server sees of us. A disabled account keeps its mailbox, so that mail still arrives, with a
- * hash nothing matches; a removed one is gone. `service` is Dovecot's word for the protocol, which is also ours.
+ * The two views are all that a mail server reads. A disabled account keeps its mailbox, so that mail still arrives, with a
+ * hash that nothing matches; a removed account has no row. `service` is Dovecot's name of the protocol.
  */
 export const mailboxMigrations: readonly Migration[] = [
   {
@@ -68,7 +70,7 @@ export const mailboxMigrations: readonly Migration[] = [
         .addColumn('password_hash', text)
         .addColumn('state', text, (column) => column.notNull())
         .addColumn('attempt', int64, (column) => column.notNull())
-        .addColumn('published', text)
+        .addColumn('provisioned_access', text)
         .addColumn('created_at', int64, (column) => column.notNull())
         .execute();
       await trx.schema
@@ -77,14 +79,20 @@ export const mailboxMigrations: readonly Migration[] = [
         .addColumn('ref', text)
         .addColumn('sealed', text)
         .addColumn('hash', text)
-        .addColumn('next_ref', text)
-        .addColumn('next_sealed', text)
-        .addColumn('next_hash', text)
-        .addColumn('next_at', int64)
+        .addColumn('pending_ref', text)
+        .addColumn('pending_sealed', text)
+        .addColumn('pending_hash', text)
+        .addColumn('pending_since', int64)
         .addColumn('imap', bool, (column) => column.notNull())
         .addColumn('smtp', bool, (column) => column.notNull())
         .addColumn('pop3', bool, (column) => column.notNull())
-        .addColumn('sessions_due', bool, (column) => column.notNull())
+        .addColumn('session_end_due', bool, (column) => column.notNull())
+        .addColumn('created_at', int64, (column) => column.notNull())
+        .execute();
+      await trx.schema
+        .createTable('mailbox_device_reads')
+        .addColumn('authorization_id', int64, (column) => column.primaryKey())
+        .addColumn('user_id', int64, (column) => column.notNull())
         .addColumn('created_at', int64, (column) => column.notNull())
         .execute();
       await sql`

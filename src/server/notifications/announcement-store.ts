@@ -1,42 +1,57 @@
-import type { Kysely, Transaction } from 'kysely';
 import type { Page } from '../../contract/schemas.ts';
-import type { Tables } from '../tables.ts';
-import type { NotificationRow } from './store.ts';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/one-row.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
+import type { NotificationRow } from './notification-store.ts';
 
-type Executor = Kysely<Tables>;
-type Trx = Transaction<Tables>;
+/** `user_id` of rows that belong to every account. */
+export const ALL_ACCOUNTS = 0;
 
-/** The owner of what is everybody's. */
-export const EVERYBODY = 0;
-
-const announced = (db: Executor) => db.selectFrom('notifications').where('user_id', '=', EVERYBODY);
-
-export const findAnnouncement = (db: Executor, id: number): Promise<NotificationRow | undefined> =>
-  announced(db).selectAll().where('id', '=', id).executeTakeFirst();
-
-export async function listAnnouncements(db: Executor, { pageSize, offset }: Page) {
-  const [rows, count] = await Promise.all([
-    announced(db).selectAll().orderBy('id', 'desc').limit(pageSize).offset(offset).execute(),
-    announced(db)
-      .select((row) => row.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow(),
-  ]);
-  return { rows, total: Number(count.total) };
-}
-
-export type AnnouncementChange = Partial<
+export type AnnouncementUpdate = Partial<
   Pick<NotificationRow, 'title_en' | 'content_en' | 'title_zh' | 'content_zh' | 'target_url'>
 >;
 
-export async function updateAnnouncement(trx: Trx, id: number, change: AnnouncementChange): Promise<void> {
-  await trx.updateTable('notifications').set(change).where('id', '=', id).where('user_id', '=', EVERYBODY).execute();
+/** Rows of `notifications` that are announcements. They are inserted by `NotificationStore`. */
+export class AnnouncementStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  find(id: number, db: Executor = this.#database.kysely): Promise<NotificationRow | undefined> {
+    return selectAnnouncements(db).selectAll().where('id', '=', id).executeTakeFirst();
+  }
+
+  /** Newest first. */
+  async list({ pageSize, offset }: Page): Promise<{ rows: NotificationRow[]; total: number }> {
+    const { kysely } = this.#database;
+    const [rows, count] = await Promise.all([
+      selectAnnouncements(kysely).selectAll().orderBy('id', 'desc').limit(pageSize).offset(offset).execute(),
+      selectAnnouncements(kysely)
+        .select((row) => row.fn.countAll<number>().as('total'))
+        .executeTakeFirstOrThrow(),
+    ]);
+    return { rows, total: Number(count.total) };
+  }
+
+  async update(trx: Trx, id: number, change: AnnouncementUpdate): Promise<void> {
+    await trx
+      .updateTable('notifications')
+      .set(change)
+      .where('id', '=', id)
+      .where('user_id', '=', ALL_ACCOUNTS)
+      .execute();
+  }
+
+  /** @returns whether it was there */
+  async delete(trx: Trx, id: number): Promise<boolean> {
+    const result = await trx
+      .deleteFrom('notifications')
+      .where('id', '=', id)
+      .where('user_id', '=', ALL_ACCOUNTS)
+      .executeTakeFirst();
+    return wasChanged(result);
+  }
 }
 
-export async function deleteAnnouncement(trx: Trx, id: number): Promise<boolean> {
-  const result = await trx
-    .deleteFrom('notifications')
-    .where('id', '=', id)
-    .where('user_id', '=', EVERYBODY)
-    .executeTakeFirst();
-  return result.numDeletedRows === 1n;
-}
+const selectAnnouncements = (db: Executor) => db.selectFrom('notifications').where('user_id', '=', ALL_ACCOUNTS);

@@ -1,43 +1,45 @@
-import type { Transaction } from 'kysely';
 import type { AdminNotificationType, Topic, UserNotificationType } from '../../contract/notifications.ts';
-import type { Tables } from '../tables.ts';
+import type { NewEvent } from '../events/event-log.ts';
+import type { Trx } from '../tables.ts';
 
-/** Both languages are written; the reader's is shown. */
+/** A text in both languages; a reader is shown his own. */
 export interface Bilingual {
   readonly en: string;
   readonly 'zh-CN': string;
 }
 
-interface Told {
+interface NoticeContent {
   readonly title: Bilingual;
   readonly content: Bilingual;
-  /** A path of the console such as `/tasks/task_…`; empty = not navigable. */
+  /** A path of the console such as `/tasks/task_…`; empty: not a link. */
   readonly targetUrl: string;
   readonly relatedId?: number;
-  /** The same key twice makes one notification. */
-  readonly onceKey?: string;
+  /** An account gets at most one notification with this key, and at most one event. */
+  readonly deduplicationKey?: string;
+  /** The event it reports, for everybody who reads events. It is written whatever the account's preferences are. */
+  readonly event?: Pick<NewEvent, 'type' | 'subject' | 'data'>;
 }
 
-/** What an account can be told of. `topic` decides its preference; `type` is the contract's word. */
-export interface Notice extends Told {
+/** A notification to one account. The account can switch off its `topic`; `type` is the contract's field. */
+export interface Notice extends NoticeContent {
   readonly userId: number;
   readonly topic: Topic;
   readonly type: UserNotificationType;
 }
 
-/** For every administrator: a to-do, or (`system`) something the service itself has noticed. */
-export interface AdminNotice extends Told {
+/** A notification to all administrators: a to-do, or (`system`) an event that the service itself detected. */
+export interface AdminNotice extends NoticeContent {
   readonly type: AdminNotificationType | 'system';
   readonly topic: 'ticket' | 'beta' | 'channel.resting';
-  /** The one account that knows already; undefined: the service itself. */
-  readonly causedBy?: number;
+  /** The account that caused the event and needs no notification of it. */
+  readonly exceptUserId?: number;
 }
 
-/** The way into the notification center from every other part; inside the transaction of the event it tells of. */
+/** How other capabilities notify an account: inside the transaction of the event, so that both are committed or neither. */
 export interface Notifier {
-  notify(trx: Transaction<Tables>, notice: Notice): Promise<void>;
+  notify(trx: Trx, notice: Notice): Promise<void>;
 }
 
 export interface AdminNotifier {
-  notifyAdministrators(trx: Transaction<Tables>, notice: AdminNotice): Promise<void>;
+  notifyAdministrators(trx: Trx, notice: AdminNotice): Promise<void>;
 }

@@ -1,11 +1,12 @@
 import type { Static } from 'typebox';
 import type { Locale } from '../../contract/messages/messages.ts';
 import type { Notification } from '../../contract/notifications.ts';
-import type { Shown } from './inbox.ts';
+import { toSeconds } from '../../contract/time.ts';
+import type { InboxItem } from './inbox-service.ts';
 
-/** A notification in the reader's language; an announcement is shown as the reader's own. */
+/** A notification in the reader's language. Announcements carry the reader's `user_id`, as every notification does. */
 export const toNotification = (
-  { row, isRead }: Shown,
+  { row, isRead }: InboxItem,
   userId: number,
   locale: Locale,
 ): Static<typeof Notification> => ({
@@ -17,5 +18,5 @@ export const toNotification = (
   target_url: row.target_url,
   is_read: isRead,
   related_id: row.related_id,
-  created_at: Math.floor(row.created_at / 1000),
+  created_at: toSeconds(row.created_at),
 });

@@ -2,29 +2,29 @@ import type { Generated } from 'kysely';
 import type { Migration } from '../platform/db/migrate.ts';
 
 export interface NotificationTables {
-  /** One row a notification. `user_id` 0: an announcement, which is everybody's. */
+  /** One row for each notification. `user_id` 0: an announcement to all accounts. */
   notifications: {
     id: Generated<number>;
     user_id: number;
-    /** 1: a to-do of administrators. */
+    /** 1: a to-do, shown to administrators only. */
     for_admin: number;
     type: string;
     topic: string;
     title_en: string;
     content_en: string;
-    /** Null: the other is shown to everybody. */
+    /** Null: the English text is shown in every language. */
     title_zh: string | null;
     content_zh: string | null;
     target_url: string;
     related_id: number;
     is_read: number;
-    once_key: string | null;
+    deduplication_key: string | null;
     created_at: number;
   };
   /**
-   * Counters and watermarks, one row an account that was ever told something or marked something. Rows of `notifications`
-   * up to a watermark are read whatever they say. Whoever writes for an account locks this row first, so that the ids of
-   * one account (and those of announcements, account 0) are committed in their order.
+   * Counts and read watermarks, one row for each account that ever got or marked a notification. Rows of `notifications`
+   * up to a watermark count as read whatever `is_read` holds. A transaction that writes for an account locks this row
+   * first, so that the ids of one account (and those of announcements, account 0) are committed in ascending order.
    */
   inboxes: {
     user_id: number;
@@ -35,11 +35,11 @@ export interface NotificationTables {
     read_to_user: number;
     read_to_admin: number;
     /** Watermark over announcements. */
-    announced_to: number;
+    announcements_read_to: number;
   };
-  /** Announcements read one by one, above the watermark. */
+  /** Announcements above the watermark that were read individually. */
   announcement_reads: { user_id: number; notification_id: number };
-  /** Topics switched off. */
+  /** Topics an account has switched off. */
   notification_preferences: { user_id: number; topic: string };
 }
 
@@ -61,9 +61,9 @@ export const notificationMigrations: readonly Migration[] = [
         .addColumn('target_url', text, (column) => column.notNull())
         .addColumn('related_id', int64, (column) => column.notNull())
         .addColumn('is_read', bool, (column) => column.notNull())
-        .addColumn('once_key', text)
+        .addColumn('deduplication_key', text)
         .addColumn('created_at', int64, (column) => column.notNull())
-        .addUniqueConstraint('notifications_once', ['user_id', 'once_key'])
+        .addUniqueConstraint('notifications_unique', ['user_id', 'deduplication_key'])
         .execute();
       await trx.schema
         .createIndex('notifications_by_user')
@@ -76,7 +76,7 @@ export const notificationMigrations: readonly Migration[] = [
         .columns(['user_id', 'for_admin', 'is_read', 'id'])
         .execute();
       const count = ['total_user', 'total_admin', 'unread_user', 'unread_admin'];
-      const watermarks = ['read_to_user', 'read_to_admin', 'announced_to'];
+      const watermarks = ['read_to_user', 'read_to_admin', 'announcements_read_to'];
       let inboxes = trx.schema.createTable('inboxes').addColumn('user_id', int64, (column) => column.primaryKey());
       for (const name of [...count, ...watermarks])
         inboxes = inboxes.addColumn(name, int64, (column) => column.notNull().defaultTo(0));

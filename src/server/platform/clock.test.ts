@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { handClock } from './clock.ts';
+import { manualClock } from './clock.ts';
 
 it('has a clock that moves only by hand', () => {
-  const clock = handClock(1000);
+  const clock = manualClock(1000);
   assert.equal(clock.now(), 1000);
   clock.advance(50);
   assert.equal(clock.now(), 1050);

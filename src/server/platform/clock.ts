@@ -1,4 +1,4 @@
-/** The time of day as the service sees it. Whoever compares times takes one, so that tests can move it. */
+/** The service's time of day. Code that compares times takes a clock as a dependency, so that tests can change the time. */
 export interface Clock {
   /** Unix milliseconds. */
   now(): number;
@@ -6,13 +6,13 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** A clock that stands still until it is moved. */
-export interface HandClock extends Clock {
+/** A clock whose time changes only when set. */
+export interface ManualClock extends Clock {
   advance(milliseconds: number): void;
 }
 
 /** @param startMs Unix milliseconds to begin at; default the present */
-export function handClock(startMs = Date.now()): HandClock {
+export function manualClock(startMs = Date.now()): ManualClock {
   let now = startMs;
   return {
     now: () => now,

@@ -1,5 +1,6 @@
+import { defined } from '../../contract/defined.ts';
 import { ERRORS, type ErrorCode } from '../../contract/errors.ts';
-import type { Localized, MessageParams } from '../../contract/messages/messages.ts';
+import type { Localized, MessageKey, MessageParams } from '../../contract/messages/messages.ts';
 
 /** What a coded failure carries: what the caller may hear and, apart, what only the log may know. */
 export interface AppErrorOptions {
@@ -7,12 +8,16 @@ export interface AppErrorOptions {
   readonly params?: MessageParams;
   /** The field at fault, for OpenAI's `error.param`. */
   readonly param?: string;
+  /** Another text of `contract/messages` in place of the code's own. */
+  readonly messageKey?: MessageKey | undefined;
   /** A text for the caller in place of the code's own (an upstream's words). */
   readonly message?: string;
   /** A code for the caller in place of ours, where the contract passes an upstream's through. */
   readonly publicCode?: string;
   /** Seconds for the Retry-After header. */
   readonly retryAfterSeconds?: number;
+  /** Further headers of the response, in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Only for the log. */
   readonly log?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
@@ -31,14 +36,14 @@ export class AppError extends Error {
 }
 
 /** A failure of fields: HTTP 400 in every envelope. */
-export const invalid = (detail: string | Localized, param?: string): AppError =>
-  new AppError('invalid_request', { params: { detail }, ...(param === undefined ? {} : { param }) });
+export const invalidRequest = (detail: string | Localized, param?: string): AppError =>
+  new AppError('invalid_request', defined({ params: { detail }, param }));
 
 /** A model outside what a token or a plan admits. */
-export const modelNotAllowed = (model: string): AppError =>
+export const modelNotAllowedError = (model: string): AppError =>
   new AppError('model_not_allowed', { params: { model }, param: 'model' });
 
-export const notExist = (what: string): AppError => new AppError('not_exist', { params: { what } });
+export const notExistError = (what: string): AppError => new AppError('not_exist', { params: { what } });
 
 export const isAppError = (error: unknown, code?: ErrorCode): error is AppError =>
   error instanceof AppError && (code === undefined || error.code === code) && error.code in ERRORS;

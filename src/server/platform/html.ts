@@ -8,17 +8,17 @@ export class Markup {
   }
 }
 
-type Piece = string | number | Markup | undefined | readonly Markup[];
+type TemplateValue = string | number | Markup | undefined | readonly Markup[];
 
 /** Text as it may stand anywhere in HTML, attribute values in quotes included. */
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 /** Markup from a template: whatever is put in is escaped, unless it is markup itself; undefined is nothing. */
-export function html(parts: TemplateStringsArray, ...values: readonly Piece[]): Markup {
+export function html(parts: TemplateStringsArray, ...values: readonly TemplateValue[]): Markup {
   return new Markup(parts.reduce((text, part, index) => `${text}${toMarkup(values[index - 1])}${part}`));
 }
 
-function toMarkup(piece: Piece): string {
+function toMarkup(piece: TemplateValue): string {
   if (piece === undefined) return '';
   if (piece instanceof Markup) return piece.text;
   return typeof piece === 'object' ? piece.map(toMarkup).join('') : escapeHtml(`${piece}`);
@@ -26,9 +26,9 @@ function toMarkup(piece: Piece): string {
 
 /**
  * Headers of a page that stands alone: no script, no request to anywhere, the one style sheet known by its hash, forms to
- * ourselves only, in nobody's frame, in nobody's cache or index, and no trace of its address in other sites' logs.
+ * this origin only, no framing, no caching or indexing, and no referrer that would reveal its URL to other sites.
  */
-export function pageHeaders(style: string): Readonly<Record<string, string>> {
+export function standalonePageHeaders(style: string): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
     `style-src 'sha256-${hash('sha256', style, 'base64')}'`,

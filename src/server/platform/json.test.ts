@@ -1,26 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import {
-  countCodePoints,
-  cutCodePoints,
-  hasOnlyWellFormedText,
-  isWellFormedText,
-  type JsonRefusal,
-  JsonRefused,
-  parseCallerJson,
-  parseJson,
-} from './json.ts';
-
-function refusalOf(act: () => unknown): JsonRefusal | undefined {
-  try {
-    act();
-  } catch (error) {
-    assert.ok(error instanceof JsonRefused);
-    return error.reason;
-  }
-  return undefined;
-}
+import { countCodePoints, hasOnlyWellFormedText, isWellFormedText, parseJson, truncateCodePoints } from './json.ts';
+import { rejectionOf } from './json-rejection.fixture.ts';
 
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 
@@ -39,18 +21,18 @@ describe('parseJson', () => {
   it('accepts 64 levels and refuses 65', () => {
     assert.doesNotThrow(() => parseJson(nested(64)));
     assert.equal(
-      refusalOf(() => parseJson(nested(65))),
+      rejectionOf(() => parseJson(nested(65))),
       'depth',
     );
     assert.equal(
-      refusalOf(() => parseJson(`${'{"a":'.repeat(65)}1${'}'.repeat(65)}`)),
+      rejectionOf(() => parseJson(`${'{"a":'.repeat(65)}1${'}'.repeat(65)}`)),
       'depth',
     );
   });
 
   it('refuses a million levels without overflowing', () => {
     assert.equal(
-      refusalOf(() => parseJson('['.repeat(1_000_000))),
+      rejectionOf(() => parseJson('['.repeat(1_000_000))),
       'depth',
     );
   });
@@ -71,7 +53,7 @@ describe('parseJson', () => {
     const text = JSON.stringify({ a: 1, b: { c: ': : :', d: 2 } });
     assert.deepEqual(parseJson(text, { maxKeys: 4 }), JSON.parse(text));
     assert.equal(
-      refusalOf(() => parseJson(text, { maxKeys: 3 })),
+      rejectionOf(() => parseJson(text, { maxKeys: 3 })),
       'keys',
     );
   });
@@ -88,7 +70,7 @@ describe('parseJson', () => {
   ]) {
     it(`refuses ${text}`, () => {
       assert.equal(
-        refusalOf(() => parseJson(text)),
+        rejectionOf(() => parseJson(text)),
         'prototype',
       );
     });
@@ -104,7 +86,7 @@ describe('parseJson', () => {
   for (const text of ['', '{', '{"a":1,}', "{'a':1}", '<html>', 'NaN', '"\n"', ']'.repeat(100), '"'.repeat(101)]) {
     it(`calls ${JSON.stringify(text.slice(0, 12))} a syntax error`, () => {
       assert.equal(
-        refusalOf(() => parseJson(text)),
+        rejectionOf(() => parseJson(text)),
         'syntax',
       );
     });
@@ -112,39 +94,6 @@ describe('parseJson', () => {
 
   it('ignores a byte order mark', () => {
     assert.deepEqual(parseJson('\ufeff{"a":1}'), { a: 1 });
-  });
-});
-
-describe('parseCallerJson', () => {
-  it('refuses text that cannot be kept, wherever it is', () => {
-    for (const text of ['"\\u0000"', '{"a":["\\ud800"]}', '{"\\uDC00":1}', '"\\udc00\\ud800"']) {
-      assert.equal(
-        refusalOf(() => parseCallerJson(Buffer.from(text))),
-        'text',
-        text,
-      );
-    }
-    assert.equal(
-      refusalOf(() => parseCallerJson(Buffer.from([0x22, 0xc3, 0x28, 0x22]))),
-      'text',
-    );
-  });
-
-  it('accepts whole pairs and escapes of harmless characters', () => {
-    assert.deepEqual(parseCallerJson(Buffer.from('["\\ud83d\\ude00","\\u00e9","\\\\u0000","猫"]')), [
-      '😀',
-      'é',
-      '\\u0000',
-      '猫',
-    ]);
-  });
-
-  it('refuses a million keys', () => {
-    const text = `{${Array.from({ length: 1_000_000 }, (_, index) => `"${index}":0`).join()}}`;
-    assert.equal(
-      refusalOf(() => parseCallerJson(Buffer.from(text))),
-      'keys',
-    );
   });
 });
 
@@ -169,7 +118,7 @@ describe('text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.nat(40), (text, max) => {
         assert.equal(countCodePoints(text), [...text].length);
-        assert.equal(cutCodePoints(text, max), [...text].slice(0, max).join(''));
+        assert.equal(truncateCodePoints(text, max), [...text].slice(0, max).join(''));
       }),
     );
   });

@@ -1,20 +1,18 @@
-import { isUtf8 } from 'node:buffer';
-
 /**
- * Reading JSON that somebody else wrote, callers and upstreams alike, and the rules for text inside it.
+ * Parsing JSON from outside, of upstreams here and of callers in `request-json.ts`, and the rules for text inside it.
  *
  * `JSON.parse` alone accepts what hurts later: nesting that overflows recursive walkers, and the keys `__proto__` and
  * `constructor.prototype`, which turn a later merge into prototype pollution.
  */
 
-export type JsonRefusal = 'syntax' | 'depth' | 'keys' | 'prototype' | 'text';
+export type JsonRejectionReason = 'syntax' | 'depth' | 'keys' | 'width' | 'prototype' | 'text';
 
 /** Thrown by `parseJson`; `message` is fit for the one who sent the text and never quotes it. */
-export class JsonRefused extends SyntaxError {
-  readonly reason: JsonRefusal;
-  constructor(reason: JsonRefusal, message: string, cause?: unknown) {
+export class JsonRejectedError extends SyntaxError {
+  readonly reason: JsonRejectionReason;
+  constructor(reason: JsonRejectionReason, message: string, cause?: unknown) {
     super(message, { cause });
-    this.name = 'JsonRefused';
+    this.name = 'JsonRejectedError';
     this.reason = reason;
   }
 }
@@ -28,9 +26,6 @@ export interface JsonBounds {
 
 const DEFAULT_MAX_DEPTH = 64;
 
-/** Far above the longest conversation; a million members would cost more to parse than to send. */
-const CALLER_MAX_KEYS = 50_000;
-
 /** Length of `"":0`; a shorter text than that for each key allowed needs no counting. */
 const SHORTEST_MEMBER = 4;
 
@@ -40,35 +35,17 @@ const POLLUTING_HINT = /__proto__|constructor|\\u00/i;
 /**
  * Parses JSON within bounds. A leading byte order mark is ignored (RFC 8259 section 8.1); of duplicate keys the last wins.
  *
- * @throws JsonRefused
+ * @throws JsonRejectedError
  */
 export function parseJson(source: string | Buffer, bounds: JsonBounds = {}): unknown {
   let text = typeof source === 'string' ? source : source.toString('utf8');
   if (text.charCodeAt(0) === 0xfeff) text = text.slice(1);
   const maxDepth = bounds.maxDepth ?? DEFAULT_MAX_DEPTH;
   const maxKeys = bounds.maxKeys ?? Number.POSITIVE_INFINITY;
-  if (text.length > maxKeys * SHORTEST_MEMBER || hasMoreOpenings(text, maxDepth)) scan(text, maxDepth, maxKeys);
+  if (text.length > maxKeys * SHORTEST_MEMBER || hasMoreContainersThan(text, maxDepth))
+    assertWithinBounds(text, maxDepth, maxKeys);
   const value = parse(text);
-  if (POLLUTING_HINT.test(text)) refusePollutingKeys(value);
-  return value;
-}
-
-/** Escapes that may spell U+0000 or half a surrogate pair; valid UTF-8 cannot hold either in another way inside JSON. */
-const ILL_FORMED_HINT = /\\u(?:0000|d[89a-f])/i;
-
-/**
- * Parses the body of a caller's request: what `parseJson` refuses, then bytes that are no UTF-8 and text with U+0000 or
- * lone surrogates (reason `text`), which would come back changed from the database or not at all.
- *
- * @throws JsonRefused
- */
-export function parseCallerJson(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw new JsonRefused('text', 'the body is not UTF-8');
-  const text = bytes.toString('utf8');
-  const value = parseJson(text, { maxKeys: CALLER_MAX_KEYS });
-  if (ILL_FORMED_HINT.test(text) && !hasOnlyWellFormedText(value)) {
-    throw new JsonRefused('text', 'text with U+0000 or a lone surrogate is not allowed');
-  }
+  if (POLLUTING_HINT.test(text)) assertNoPollutingKeys(value);
   return value;
 }
 
@@ -76,12 +53,12 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new JsonRefused('syntax', 'not valid JSON', error);
+    throw new JsonRejectedError('syntax', 'not valid JSON', error);
   }
 }
 
 /** Most documents have fewer brackets than levels allowed, so that they need no scan at all. */
-function hasMoreOpenings(text: string, limit: number): boolean {
+function hasMoreContainersThan(text: string, limit: number): boolean {
   let left = limit;
   for (const bracket of ['{', '[']) {
     for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {
@@ -92,7 +69,7 @@ function hasMoreOpenings(text: string, limit: number): boolean {
 }
 
 /** One pass over the text before anything is built from it; malformed text is left to JSON.parse. */
-function scan(text: string, maxDepth: number, maxKeys: number): void {
+function assertWithinBounds(text: string, maxDepth: number, maxKeys: number): void {
   let depth = 0;
   let keys = 0;
   for (let at = 0; at < text.length; at++) {
@@ -102,14 +79,14 @@ function scan(text: string, maxDepth: number, maxKeys: number): void {
         break;
       case 0x5b: // [
       case 0x7b: // {
-        if (++depth > maxDepth) throw new JsonRefused('depth', `JSON deeper than ${maxDepth} levels`);
+        if (++depth > maxDepth) throw new JsonRejectedError('depth', `JSON deeper than ${maxDepth} levels`);
         break;
       case 0x5d: // ]
       case 0x7d: // }
         depth--;
         break;
       case 0x3a: // :
-        if (++keys > maxKeys) throw new JsonRefused('keys', `JSON with more than ${maxKeys} keys`);
+        if (++keys > maxKeys) throw new JsonRejectedError('keys', `JSON with more than ${maxKeys} keys`);
         break;
     }
   }
@@ -125,14 +102,16 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-function refusePollutingKeys(root: unknown): void {
+/** @throws JsonRejectedError `prototype` */
+export function assertNoPollutingKeys(root: unknown): void {
   for (const object of containersOf(root)) {
     if (Array.isArray(object)) continue;
-    if (Object.hasOwn(object, '__proto__')) throw new JsonRefused('prototype', 'the key __proto__ is not allowed');
+    if (Object.hasOwn(object, '__proto__'))
+      throw new JsonRejectedError('prototype', 'the key __proto__ is not allowed');
     if (!Object.hasOwn(object, 'constructor')) continue;
     const inner = (object as { constructor: unknown }).constructor;
     if (typeof inner === 'object' && inner !== null && Object.hasOwn(inner, 'prototype')) {
-      throw new JsonRefused('prototype', 'the key constructor.prototype is not allowed');
+      throw new JsonRejectedError('prototype', 'the key constructor.prototype is not allowed');
     }
   }
 }
@@ -150,13 +129,25 @@ function* containersOf(root: unknown): Generator<object> {
   }
 }
 
-/** Whether a value that somebody else parsed nests no deeper than a document may. */
-export function isShallow(root: unknown, maxDepth = DEFAULT_MAX_DEPTH): boolean {
+/** Whether a value parsed elsewhere is no deeper and has no more values than a document may. */
+export function isWithinBounds(
+  root: unknown,
+  maxDepth = DEFAULT_MAX_DEPTH,
+  maxValues = Number.POSITIVE_INFINITY,
+): boolean {
   const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
   let level = [root].filter(isContainer);
+  let values = 1;
   for (let depth = 0; level.length > 0; depth++) {
     if (depth === maxDepth) return false;
-    level = level.flatMap((value) => Object.values(value).filter(isContainer));
+    const next: object[] = [];
+    for (const container of level) {
+      const inner = Object.values(container);
+      values += inner.length;
+      if (values > maxValues) return false;
+      for (const value of inner) if (isContainer(value)) next.push(value);
+    }
+    level = next;
   }
   return true;
 }
@@ -184,18 +175,18 @@ export function hasOnlyWellFormedText(root: unknown): boolean {
 /** Length in code points; a lone surrogate counts as one. */
 export function countCodePoints(text: string): number {
   let count = 0;
-  for (let at = 0; at < text.length; at += unitsAt(text, at)) count++;
+  for (let at = 0; at < text.length; at += codeUnitsAt(text, at)) count++;
   return count;
 }
 
 /** The first `max` code points of a text; never cuts a surrogate pair in half. */
-export function cutCodePoints(text: string, max: number): string {
+export function truncateCodePoints(text: string, max: number): string {
   if (text.length <= max) return text;
   let at = 0;
-  for (let count = 0; count < max && at < text.length; count++) at += unitsAt(text, at);
+  for (let count = 0; count < max && at < text.length; count++) at += codeUnitsAt(text, at);
   return text.slice(0, at);
 }
 
-function unitsAt(text: string, at: number): 1 | 2 {
+function codeUnitsAt(text: string, at: number): 1 | 2 {
   return (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
 }

@@ -1,7 +1,7 @@
 import type { Locale } from '../../contract/messages/messages.ts';
 
-/** The language to answer in, by Accept-Language (RFC 9110 section 12.5.4); quality values count, others fall back. */
-export function pickLocale(acceptLanguage: string | undefined, fallback: Locale): Locale {
+/** The language of the response, by Accept-Language (RFC 9110 section 12.5.4); quality values count, others fall back. */
+export function negotiateLocale(acceptLanguage: string | undefined, fallback: Locale): Locale {
   if (acceptLanguage === undefined || acceptLanguage.length > 256) return fallback;
   let best: { readonly locale: Locale; readonly quality: number } | undefined;
   for (const part of acceptLanguage.split(',')) {

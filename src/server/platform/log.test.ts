@@ -22,7 +22,7 @@ it('masks what looks like a secret in texts, and what is named like one at any p
   assert.ok(text.includes('[masked]'));
 });
 
-it('keeps one event on one line, whatever is in it', () => {
+it('T96: keeps one event on one line, whatever is in it', () => {
   const lines: string[] = [];
   openLog('info', { write: (line) => void lines.push(line) }).info({ path: 'a\r\n{"level":60}\u001b[2J' }, 'b\nc');
   assert.equal(lines.length, 1);

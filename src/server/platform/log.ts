@@ -28,20 +28,27 @@ const SECRET_KEYS = [
   'x-goog-api-key',
 ];
 
-/** Things that look like a secret inside a free text: our prefixes, bearer values, keys in addresses. */
-const SECRET_TEXT =
+/** Parts of free text that resemble a secret: our prefixes, bearer values, keys in URLs. */
+const SECRET_PATTERN =
   /\b(?:sk|llm|rgat|rgrt|rgut|rgs|rgcs|rgpl)[-_][A-Za-z0-9_-]{12,}|Bearer\s+[A-Za-z0-9._~+/=-]{8,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_.-]+|([?&](?:key|token|code|sig|signature|x-tos-signature|access_token)=)[^&\s"]+/gi;
 
-/** A text with everything that looks like a secret replaced. */
+/** Returns the text with everything that resembles a secret replaced. */
 export const maskSecrets = (text: string): string =>
-  text.replace(SECRET_TEXT, (_all, query?: string) => `${query ?? ''}[masked]`);
+  text.replace(SECRET_PATTERN, (_all, query?: string) => `${query ?? ''}[masked]`);
+
+/** What every line says about the process that wrote it, so that lines of several can be kept in one place. */
+export interface LogOrigin {
+  /** The name of this process among the replicas (`INSTANCE_NAME`). */
+  readonly instance: string;
+  readonly version: string;
+}
 
 /** JSON lines with masked secrets. `destination` is for tests. */
-export function openLog(level: string, destination?: DestinationStream): Log {
+export function openLog(level: string, destination?: DestinationStream, origin?: LogOrigin): Log {
   return pino(
     {
       level,
-      base: null,
+      base: origin === undefined ? null : { ...origin },
       timestamp: stdTimeFunctions.isoTime,
       redact: {
         paths: SECRET_KEYS.flatMap((key) => [`["${key}"]`, `*["${key}"]`, `*.*["${key}"]`]),

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
 import { promisify } from 'node:util';
-import { loadOrCreateMasterKey, readMasterKey } from './master-key.ts';
+import { loadOrCreateMasterKey } from './master-key.ts';
+import { parseMasterKey } from './secrets.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'reelgate-key-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -27,12 +28,12 @@ it('never replaces a file it cannot read as a key', () => {
   }
 });
 
-it('yields one key to processes that start at once', async () => {
+it('T90: yields one key to processes that start at once', async () => {
   const path = join(folder, 'shared.key');
   const code = `import { loadOrCreateMasterKey } from ${JSON.stringify(import.meta.resolve('./master-key.ts'))};
     console.log(loadOrCreateMasterKey(${JSON.stringify(path)}).toString('base64'));`;
   const run = () => promisify(execFile)(process.execPath, ['--input-type=module', '-e', code]);
   const keys = (await Promise.all([run(), run(), run(), run()])).map(({ stdout }) => stdout.trim());
   assert.equal(new Set(keys).size, 1);
-  assert.equal(readMasterKey(keys[0] ?? '')?.length, 32);
+  assert.equal(parseMasterKey(keys[0] ?? '')?.length, 32);
 });

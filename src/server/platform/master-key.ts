@@ -1,24 +1,42 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Config } from './config.ts';
-import { MASTER_KEY_BYTES } from './secrets.ts';
+import { MASTER_KEY_BYTES, parseMasterKey } from './secrets.ts';
+import { ConfigError } from './setting-readers.ts';
 
-/** Reads MASTER_KEY's form: 32 bytes in base64. Undefined for anything else. */
-export function readMasterKey(text: string): Buffer | undefined {
-  const key = Buffer.from(text.trim(), 'base64');
-  return key.length === MASTER_KEY_BYTES ? key : undefined;
-}
-
-/** MASTER_KEY, or the key kept beside the SQLite database; and those that open only. */
-export function openMasterKeys(config: Pick<Config, 'masterKey' | 'masterKeyPrevious' | 'databaseUrl'>): {
+/**
+ * MASTER_KEY, or the key kept beside the SQLite database; and those that open only.
+ *
+ * @param isFirstStart whether a key may be made where there is none; a database that has been in use has its key somewhere
+ * @throws ConfigError when the key of a database in use is missing
+ */
+export function openMasterKeys(
+  config: Pick<Config, 'masterKey' | 'masterKeyPrevious' | 'databaseUrl'>,
+  isFirstStart = true,
+): {
   readonly current: Buffer;
   readonly previous: readonly Buffer[];
 } {
   const previous = config.masterKeyPrevious.map((each) => Buffer.from(each, 'base64'));
   if (config.masterKey !== undefined) return { current: Buffer.from(config.masterKey, 'base64'), previous };
-  const path = config.databaseUrl.slice('sqlite:'.length);
-  return { current: loadOrCreateMasterKey(resolve(dirname(path), 'master.key')), previous };
+  const path = masterKeyFileOf(config.databaseUrl.slice('sqlite:'.length));
+  if (!isFirstStart && !existsSync(path))
+    throw new ConfigError(
+      'MASTER_KEY',
+      `is not set, and ${path} is missing: the database was written with that key. Put the file back (it belongs to the backup), or set MASTER_KEY; nothing was changed`,
+    );
+  return { current: loadOrCreateMasterKey(path), previous };
 }
 
 /**
@@ -28,13 +46,44 @@ export function openMasterKeys(config: Pick<Config, 'masterKey' | 'masterKeyPrev
  * @throws Error when the file holds no key: making another would lose whatever the first one sealed
  */
 export function loadOrCreateMasterKey(path: string): Buffer {
-  const text = readIfThere(path) ?? create(path);
-  const key = readMasterKey(text);
+  const text = readIfExists(path) ?? createKeyFile(path);
+  const key = parseMasterKey(text);
   if (key === undefined) throw new Error(`${path} does not hold a master key of ${MASTER_KEY_BYTES} bytes in base64`);
   return key;
 }
 
-function readIfThere(path: string): string | undefined {
+/** A key that is there already, and the file it is in unless MASTER_KEY has it; none is made. */
+export interface ExistingMasterKey {
+  readonly key: Buffer;
+  readonly file: string | undefined;
+}
+
+/**
+ * MASTER_KEY, else the key in the file beside a SQLite database.
+ *
+ * @param path of the SQLite database; undefined with PostgreSQL
+ * @throws Error where there is none
+ */
+export function findMasterKey({ masterKey }: Pick<Config, 'masterKey'>, path: string | undefined): ExistingMasterKey {
+  const file = path === undefined || masterKey !== undefined ? undefined : masterKeyFileOf(path);
+  const given = masterKey ?? (file === undefined ? undefined : readIfExists(file));
+  if (given === undefined)
+    throw new Error(`There is no master key: set MASTER_KEY${file === undefined ? '' : `, or put it into ${file}`}.`);
+  const key = parseMasterKey(given);
+  if (key === undefined) throw new Error(`${file} does not hold a master key of ${MASTER_KEY_BYTES} bytes in base64`);
+  return { key, file };
+}
+
+/** Where the key of a SQLite database is kept. */
+export const masterKeyFileOf = (path: string): string => resolve(dirname(path), 'master.key');
+
+/** Keeps a key in a new file. @throws Error where there is one already */
+export function storeMasterKey(path: string, key: Buffer): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeDurably(path, `${key.toString('base64')}\n`);
+}
+
+function readIfExists(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
@@ -43,7 +92,7 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-function create(path: string): string {
+function createKeyFile(path: string): string {
   mkdirSync(dirname(path), { recursive: true });
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   writeDurably(draft, `${randomBytes(MASTER_KEY_BYTES).toString('base64')}\n`);

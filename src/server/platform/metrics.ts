@@ -1,45 +1,113 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import { type ScrapedMetric, scrape } from './scraped-metric.ts';
 
-/** Figures for Prometheus. Labels are route patterns, vendors and outcomes: never ids, names or addresses. */
-export interface Metrics {
-  answered(route: string, method: string, status: number, seconds: number): void;
-  /** One submit or look at a vendor, by how it ended. */
-  upstream(vendor: string, operation: string, outcome: string): void;
-  /** A figure read when asked for. */
-  gauge(name: string, help: string, read: () => number | Promise<number>): void;
-  /** The whole page, in Prometheus' text form. */
-  page(): Promise<{ readonly contentType: string; readonly body: string }>;
+/** One finished call to an upstream. All but `channelId` are of closed sets. */
+export interface UpstreamCallRecord {
+  readonly vendor: string;
+  readonly channelId: number;
+  /** What was called for: `submit`, `poll`, `chat`, `image`, `probe`. */
+  readonly kind: string;
+  /** `ok`, or why it failed. */
+  readonly outcome: string;
+  /** From the request to its outcome; undefined where nothing was measured. */
+  readonly seconds: number | undefined;
 }
 
-export function makeMetrics(): Metrics {
+/**
+ * Prometheus metrics (docs/metrics.md lists them). Label values are of closed sets or ids of rows that administrators make:
+ * what callers send never becomes one, since every value is a series that Prometheus keeps.
+ */
+export interface Metrics {
+  /** @param route the pattern of the route, `none` for an unknown path */
+  recordRequest(route: string, method: string, status: number, seconds: number): void;
+  recordUpstreamCall(call: UpstreamCallRecord): void;
+  /** Reservations closed by a committed transaction. */
+  recordSettlements(kind: 'settle' | 'refund', count: number): void;
+  recordQuery(seconds: number): void;
+  /** One operation at the mail server that keeps the mailboxes. */
+  recordMailServerCall(outcome: string): void;
+  /** Values read when the metrics are requested. */
+  register(metric: ScrapedMetric): void;
+  /** The whole page, in Prometheus' text form. */
+  render(): Promise<{ readonly contentType: string; readonly body: string }>;
+}
+
+/** `ok`, then the kinds of failures of a mail server. */
+const MAIL_SERVER_OUTCOMES = ['ok', 'unavailable', 'uncertain', 'taken', 'rejected'] as const;
+const PREFIX = 'reelgate_';
+const REQUEST_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
+/** Vendors answer within seconds, models within minutes. */
+const UPSTREAM_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+const QUERY_BUCKETS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
+
+/**
+ * @param version of this package, for `build_info`
+ * @param outcomes every outcome a call to an upstream can have
+ */
+export function createMetrics(version: string, outcomes: readonly string[] = []): Metrics {
   const registry = new Registry();
+  const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const requests = new Histogram({
-    name: 'http_request_duration_seconds',
-    help: 'Time from the first byte of a request to the last of its answer.',
-    labelNames: ['route', 'method', 'status'],
-    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
-    registers: [registry],
-  });
-  const upstreams = new Counter({
-    name: 'upstream_calls_total',
-    help: 'Calls to upstreams by vendor, operation and outcome.',
-    labelNames: ['vendor', 'operation', 'outcome'],
-    registers: [registry],
-  });
+  const histogram = (name: string, help: string, labelNames: readonly string[], buckets: number[]) =>
+    new Histogram({ name: PREFIX + name, help, labelNames: [...labelNames], buckets, registers });
+  const counter = (name: string, help: string, labelNames: readonly string[]) =>
+    new Counter({ name: PREFIX + name, help, labelNames: [...labelNames], registers });
+
+  new Gauge({ name: `${PREFIX}build_info`, help: 'Always 1.', labelNames: ['version'], registers })
+    .labels(version)
+    .set(1);
+  const requests = histogram(
+    'http_request_duration_seconds',
+    'Time from the first byte of a request to the last of its response.',
+    ['route', 'method', 'status'],
+    REQUEST_BUCKETS,
+  );
+  const calls = counter('upstream_calls_total', 'Finished calls to vendors and chat upstreams.', [
+    'vendor',
+    'channel',
+    'kind',
+    'outcome',
+  ]);
+  const callSeconds = histogram(
+    'upstream_call_seconds',
+    'Duration of calls to vendors and chat upstreams, failed ones included.',
+    ['vendor', 'channel', 'kind'],
+    UPSTREAM_BUCKETS,
+  );
+  const settlements = counter('settlements_total', 'Reservations closed: charged (settle) or returned (refund).', [
+    'kind',
+  ]);
+  for (const kind of ['settle', 'refund']) settlements.labels(kind).inc(0);
+  const queries = histogram(
+    'db_query_seconds',
+    'Duration of single statements, the wait for a connection apart.',
+    [],
+    QUERY_BUCKETS,
+  );
+  const mailServerCalls = counter('mail_server_calls_total', 'Operations at the mail server of the mailboxes.', [
+    'outcome',
+  ]);
+  for (const outcome of MAIL_SERVER_OUTCOMES) mailServerCalls.labels(outcome).inc(0);
+  const known = new Set<string>();
+  /** A counter that begins at 1 shows no increase: all outcomes of a channel begin at 0 with its first call. */
+  const beginAtZero = (vendor: string, channel: string, kind: string): void => {
+    const key = `${channel} ${kind}`;
+    if (known.has(key)) return;
+    known.add(key);
+    for (const outcome of outcomes) calls.labels(vendor, channel, kind, outcome).inc(0);
+  };
   return {
-    answered: (route, method, status, seconds) => requests.labels(route, method, String(status)).observe(seconds),
-    upstream: (vendor, operation, outcome) => upstreams.labels(vendor, operation, outcome).inc(),
-    gauge: (name, help, read) => {
-      new Gauge({
-        name,
-        help,
-        registers: [registry],
-        async collect() {
-          this.set(await read());
-        },
-      });
+    recordRequest: (route, method, status, seconds) => requests.labels(route, method, String(status)).observe(seconds),
+    recordUpstreamCall({ vendor, channelId, kind, outcome, seconds }) {
+      const channel = String(channelId);
+      beginAtZero(vendor, channel, kind);
+      calls.labels(vendor, channel, kind, outcome).inc();
+      if (seconds !== undefined) callSeconds.labels(vendor, channel, kind).observe(seconds);
     },
-    page: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+    recordSettlements: (kind, count) => settlements.labels(kind).inc(count),
+    recordQuery: (seconds) => queries.observe(seconds),
+    recordMailServerCall: (outcome) => mailServerCalls.labels(outcome).inc(),
+    register: (metric) => scrape(registry, PREFIX, metric),
+    render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   };
 }

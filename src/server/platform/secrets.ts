@@ -10,26 +10,26 @@ import {
 import { crc32 } from 'node:zlib';
 
 /** Where a sealed value lives. It opens nowhere else, so that swapping two cells of the database is found out. */
-export interface SealedPlace {
+export interface SealContext {
   readonly table: string;
   readonly row: string | number;
   readonly column: string;
 }
 
 /** Thrown when a sealed value was made under another key or for another place, or was changed. */
-export class SealBroken extends Error {
+export class UnsealError extends Error {
   constructor(message: string) {
     super(message);
-    this.name = 'SealBroken';
+    this.name = 'UnsealError';
   }
 }
 
 /** Encrypts what the API must be able to show again: AES-256-GCM under MASTER_KEY (NIST SP 800-38D). */
 export interface Vault {
   /** Text that carries the key's id, a fresh nonce, the ciphertext and its tag. The same plain text never seals alike. */
-  seal(plain: string, place: SealedPlace): string;
-  /** @throws SealBroken */
-  open(sealed: string, place: SealedPlace): string;
+  seal(plain: string, context: SealContext): string;
+  /** @throws UnsealError */
+  open(sealed: string, context: SealContext): string;
   /** Whether a value was sealed under an older key and should be sealed anew. */
   isStale(sealed: string): boolean;
 }
@@ -39,14 +39,20 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 export const MASTER_KEY_BYTES = 32;
 
+/** Reads MASTER_KEY's form: 32 bytes in base64. Undefined for anything else. */
+export function parseMasterKey(text: string): Buffer | undefined {
+  const key = Buffer.from(text.trim(), 'base64');
+  return key.length === MASTER_KEY_BYTES ? key : undefined;
+}
+
 /** @param current the key that seals; @param previous keys that still open, while values are sealed anew */
-export function makeVault(current: Buffer, previous: readonly Buffer[] = []): Vault {
+export function createVault(current: Buffer, previous: readonly Buffer[] = []): Vault {
   const keys = new Map([...previous, current].map((key) => [keyId(key), key]));
   const currentId = keyId(current);
   return {
     seal(plain, place) {
       const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv('aes-256-gcm', current, nonce).setAAD(aadOf(place));
+      const cipher = createCipheriv('aes-256-gcm', current, nonce).setAAD(toAad(place));
       const bytes = Buffer.concat([nonce, cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
       return `${FORMAT}.${currentId}.${bytes.toString('base64url')}`;
     },
@@ -54,24 +60,24 @@ export function makeVault(current: Buffer, previous: readonly Buffer[] = []): Va
       const [format, id = '', text = ''] = sealed.split('.');
       const key = keys.get(id);
       const bytes = Buffer.from(text, 'base64url');
-      if (format !== FORMAT || bytes.length < NONCE_BYTES + TAG_BYTES) throw new SealBroken('not a sealed value');
-      if (key === undefined) throw new SealBroken(`sealed under a key that is not at hand (${id})`);
+      if (format !== FORMAT || bytes.length < NONCE_BYTES + TAG_BYTES) throw new UnsealError('not a sealed value');
+      if (key === undefined) throw new UnsealError(`sealed under a key that is not at hand (${id})`);
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
         authTagLength: TAG_BYTES,
       })
-        .setAAD(aadOf(place))
+        .setAAD(toAad(place))
         .setAuthTag(bytes.subarray(-TAG_BYTES));
       try {
         return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
       } catch {
-        throw new SealBroken('sealed for another place, or changed since');
+        throw new UnsealError('sealed for another place, or changed since');
       }
     },
     isStale: (sealed) => sealed.split('.')[1] !== currentId,
   };
 }
 
-function aadOf({ table, row, column }: SealedPlace): Buffer {
+function toAad({ table, row, column }: SealContext): Buffer {
   return Buffer.from(`${table}|${row}|${column}`);
 }
 
@@ -84,13 +90,13 @@ function derive(key: Buffer, purpose: string): Buffer {
   return createHmac('sha256', key).update(purpose).digest();
 }
 
-/** A value to keep in the database; it tells a wrong master key at start and says nothing about the right one. */
-export function makeKeyCheck(key: Buffer): string {
+/** A value to keep in the database; it detects a wrong master key at start and reveals nothing about the right one. */
+export function toKeyCheck(key: Buffer): string {
   return derive(key, 'reelgate key check').toString('base64url');
 }
 
 export function matchesKeyCheck(key: Buffer, check: string): boolean {
-  return isSameSecret(makeKeyCheck(key), check);
+  return isSameSecret(toKeyCheck(key), check);
 }
 
 /** What is stored of a token: SHA-256, hexadecimal. Tokens have enough randomness to need no salt and no slow hash. */
@@ -98,7 +104,7 @@ export function hashToken(token: string): string {
   return hash('sha256', token, 'hex');
 }
 
-/** Compares two secrets in a time that tells neither content nor length. */
+/** Compares two secrets in a time that depends on neither content nor length. */
 export function isSameSecret(one: string, other: string): boolean {
   return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'));
 }
@@ -106,16 +112,16 @@ export function isSameSecret(one: string, other: string): boolean {
 const LETTERS_AND_DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /** Drawn in advance: the generator takes as long for thirty bytes as for thousands. What was given out is not kept. */
-const drawn = Buffer.alloc(4_096);
-let used = drawn.length;
+const randomPool = Buffer.alloc(4_096);
+let randomPoolOffset = randomPool.length;
 
 function randomByte(): number {
-  if (used === drawn.length) {
-    randomFillSync(drawn);
-    used = 0;
+  if (randomPoolOffset === randomPool.length) {
+    randomFillSync(randomPool);
+    randomPoolOffset = 0;
   }
-  const byte = drawn.readUInt8(used);
-  drawn[used++] = 0;
+  const byte = randomPool.readUInt8(randomPoolOffset);
+  randomPool[randomPoolOffset++] = 0;
   return byte;
 }
 
@@ -135,7 +141,7 @@ const CHECKSUM_LENGTH = 6;
 
 /**
  * A bearer token: `prefix`, then `length` random letters and digits. With `checksum` six more follow, a CRC-32 of all
- * before, so that scanners for leaked secrets and our own door can tell a token from look-alikes without asking anybody.
+ * before, so that scanners for leaked secrets and our own authentication can recognize invalid tokens without a query.
  */
 export function randomToken(prefix: string, length: number, options: { readonly checksum?: boolean } = {}): string {
   const token = prefix + randomText(length);

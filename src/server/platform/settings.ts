@@ -1,113 +1,319 @@
-export interface Setting {
-  /** The text used when the environment has none; undefined: none is needed, or it is required in some cases. */
-  readonly default?: string;
-  readonly meaning: string;
-  /** Masked in every output. */
-  readonly secret?: boolean;
+import { LOCALES } from '../../contract/messages/messages.ts';
+import { createClientIpResolver } from './client-ip.ts';
+import { parsePostgresUrl } from './db/postgres-url.ts';
+import { assertOrigins } from './origins.ts';
+import { parseMasterKey } from './secrets.ts';
+import {
+  ConfigError,
+  flag,
+  integer,
+  list,
+  oneOf,
+  optionalInteger,
+  optionalOneOf,
+  optionalText,
+  pattern,
+  type Setting,
+  type SettingDescription,
+  someOf,
+  text,
+  url,
+} from './setting-readers.ts';
+
+const DOMAIN_NAME = /^(?=.{1,190}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/;
+
+const masterKey = (about: SettingDescription): Setting<string | undefined> => ({
+  ...about,
+  read(value, name) {
+    if (value !== undefined && parseMasterKey(value) === undefined)
+      throw new ConfigError(name, 'must be 32 bytes in base64 (make one with: openssl rand -base64 32)');
+    return value;
+  },
+});
+
+function assertPostgresUrl(value: string, name: string): void {
+  try {
+    parsePostgresUrl(value);
+  } catch (error) {
+    throw new ConfigError(name, (error as Error).message);
+  }
 }
 
-/** Every setting there is, in the order people read them. docs/config.md and .env.example are made from this. */
+const databaseUrl = (about: SettingDescription & { readonly default: string }): Setting<string> => ({
+  ...about,
+  read(value = about.default, name) {
+    if (!/^(sqlite:|postgres:\/\/|postgresql:\/\/)/.test(value))
+      throw new ConfigError(name, 'must start with sqlite: or postgres://');
+    if (!value.startsWith('sqlite:')) assertPostgresUrl(value, name);
+    return value;
+  },
+});
+
+const postgresUrl = (about: SettingDescription): Setting<string | undefined> => ({
+  ...about,
+  read(value, name) {
+    if (value !== undefined) assertPostgresUrl(value, name);
+    return value;
+  },
+});
+
+function assertHostsWithPort(hosts: readonly string[]): void {
+  for (const host of hosts)
+    if (!/^(\[[0-9a-f:]+\]|[a-z0-9.-]+):\d{1,5}$/.test(host))
+      throw new TypeError(`must be host:port pairs, not "${host}"`);
+}
+
+function assertMasterKeys(keys: readonly string[]): void {
+  if (keys.some((key) => parseMasterKey(key) === undefined))
+    throw new TypeError('must be keys of 32 bytes in base64, separated by commas');
+}
+
+/**
+ * All settings, in the order of the documentation: its reader, its type and its documentation. `Config`, docs/config.md
+ * and .env.example are made from this table, so that a setting is added in one place.
+ */
 export const SETTINGS = {
-  HOST: { default: '127.0.0.1', meaning: 'Address to listen on.' },
-  PORT: { default: '3000', meaning: 'Port to listen on; 0 takes a free one.' },
-  BASE_URL: {
-    meaning: 'The address people use, without a path; every link is made from it. Default: http://HOST:PORT.',
-  },
-  ALLOW_HTTP: { default: '0', meaning: '1 permits a plain http BASE_URL off this machine.' },
-  DATABASE_URL: { default: 'sqlite:./data/reelgate.db', meaning: 'sqlite:PATH, or postgres://… at scale.' },
-  DATABASE_POOL: { default: '10', meaning: 'Connections to PostgreSQL per process.' },
-  MASTER_KEY: {
+  HOST: text({ default: '127.0.0.1', description: 'Address to listen on.' }),
+  PORT: integer(0, 65_535, { default: '3000', description: 'Port to listen on; 0 takes a free one.' }),
+  BASE_URL: url(['http:', 'https:'], {
+    description: 'The address people use, without a path; every link is made from it. Default: http://HOST:PORT.',
+  }),
+  ALLOW_HTTP: flag({ default: '0', description: '1 permits a plain http BASE_URL off this machine.' }),
+  DATABASE_URL: databaseUrl({
+    default: 'sqlite:./data/reelgate.db',
+    description:
+      'sqlite:PATH, or postgres://… at scale; several hosts as postgres://user:password@a:5432,b:5432/name, of which the one that takes writes is used.',
+  }),
+  DATABASE_DIRECT_URL: postgresUrl({
     secret: true,
-    meaning:
+    description:
+      'Address of the PostgreSQL server itself where DATABASE_URL is that of PgBouncer in transaction mode: for migrations, locks and signals.',
+  }),
+  DATABASE_POOL: integer(1, 500, { default: '10', description: 'Connections to PostgreSQL per process.' }),
+  MASTER_KEY: masterKey({
+    secret: true,
+    description:
       '32 bytes in base64 that encrypt what must be shown again in clear. Made and kept beside a SQLite database when absent; required with PostgreSQL.',
-  },
-  MASTER_KEY_PREVIOUS: {
+  }),
+  MASTER_KEY_PREVIOUS: list(assertMasterKeys, {
     secret: true,
-    meaning:
+    description:
       'Older or newer keys, separated by commas, that open too while MASTER_KEY is changed (docs/operations.md).',
-  },
-  ADMIN_USERNAME: { default: 'root', meaning: 'Name of the first account; first start only.' },
-  ADMIN_PASSWORD: {
+  }),
+  ADMIN_USERNAME: text({ default: 'root', description: 'Name of the first account; first start only.' }),
+  ADMIN_PASSWORD: optionalText({
     secret: true,
-    meaning: 'Its password; first start only. A random one is printed once when absent.',
-  },
-  REGISTRATION: { default: 'open', meaning: 'open or closed: whether people may make their own accounts.' },
-  NEW_USER_QUOTA: { default: '0', meaning: 'Quota a new account starts with.' },
-  QUOTA_PER_UNIT: { default: '500000', meaning: 'Quota that equals 1 unit of display currency.' },
-  LOW_QUOTA: {
+    description: 'Its password; first start only. A random one is printed once when absent.',
+  }),
+  REGISTRATION: oneOf(['open', 'closed'], {
+    default: 'open',
+    description: 'open or closed: whether people may make their own accounts.',
+  }),
+  NEW_USER_QUOTA: integer(0, 1e15, { default: '0', description: 'Quota a new account starts with.' }),
+  QUOTA_PER_UNIT: integer(1, 1e12, { default: '500000', description: 'Quota that equals 1 unit of display currency.' }),
+  LOW_QUOTA: integer(0, 1e15, {
     default: '500000',
-    meaning: 'An account is told when its wallet falls below so much quota; 0: never.',
-  },
-  VALKEY_URL: {
+    description: 'An account is told when its wallet falls below so much quota; 0: never.',
+  }),
+  VALKEY_URL: url(['redis:', 'rediss:', 'valkey:'], {
     secret: true,
-    meaning: 'redis://… of a Valkey or Redis for rate limits and revocation news over several replicas; optional.',
-  },
-  LOG_LEVEL: { default: 'info', meaning: 'silent, fatal, error, warn, info, debug or trace.' },
-  DEFAULT_LOCALE: { default: 'en', meaning: 'en or zh-CN, where Accept-Language does not decide.' },
-  TRUST_PROXY: { meaning: 'Comma-separated addresses or CIDR ranges of proxies whose X-Forwarded-For is believed.' },
-  API_USER_HEADER: {
+    description: 'redis://… of a Valkey or Redis for rate limits and revocation news over several replicas; optional.',
+  }),
+  INSTANCE_NAME: optionalText({
+    description:
+      'Name of this process in every line of the log, to tell replicas apart. Default: the host name and the process id.',
+  }),
+  LOG_LEVEL: oneOf(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'], {
+    default: 'info',
+    description: 'silent, fatal, error, warn, info, debug or trace.',
+  }),
+  DEFAULT_LOCALE: oneOf(LOCALES, { default: 'en', description: 'en or zh-CN, where Accept-Language does not decide.' }),
+  TRUST_PROXY: list(createClientIpResolver, {
+    description: 'Comma-separated addresses or CIDR ranges of proxies whose X-Forwarded-For is believed.',
+  }),
+  CORS_ORIGINS: list(assertOrigins, {
+    description:
+      'Comma-separated origins of web pages that may call /v1 and /v1beta with a key of their own, or * for all; never with cookies.',
+  }),
+  CONNECTIONS_PER_ADDRESS: integer(0, 1e6, {
+    default: '1000',
+    description:
+      'Connections one IP address (an IPv6 /64) may hold, this machine and the proxies of TRUST_PROXY apart; 0: any number.',
+  }),
+  KEY_REQUESTS_PER_MINUTE: integer(0, 1e9, {
+    default: '12000',
+    description:
+      'Requests one key may make in a minute, counted by each process for itself before a body is read; 0: any number.',
+  }),
+  API_USER_HEADER: pattern(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'must be a header name', {
     default: 'Service-Api-User',
-    meaning: 'Name of the header that carries the user id beside a management credential.',
-  },
-  METRICS_PORT: { meaning: 'Serves /metrics on a port of its own on HOST.' },
-  METRICS_TOKEN: { secret: true, meaning: 'Serves /metrics on the main port to callers with this bearer token.' },
-  SANDBOX: {
+    description: 'Name of the header that carries the user id beside a management credential.',
+  }),
+  DRAIN_SECONDS: integer(0, 300, {
+    default: '5',
+    description:
+      'How long the port stays open after SIGTERM, while /readyz answers 503 and load balancers send their requests elsewhere.',
+  }),
+  METRICS_PORT: optionalInteger(0, 65_535, { description: 'Serves /metrics on a port of its own on HOST.' }),
+  METRICS_TOKEN: optionalText({
+    secret: true,
+    description: 'Serves /metrics on the main port to callers with this bearer token.',
+  }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:'], {
+    description: 'Collector that gets traces as OTLP over HTTP (at /v1/traces); empty: no traces (docs/traces.md).',
+  }),
+  OTEL_EXPORTER_OTLP_HEADERS: optionalText({
+    secret: true,
+    description: 'Headers for the collector: name=value, separated by commas, values percent-encoded.',
+  }),
+  OTEL_SERVICE_NAME: text({ default: 'reelgate', description: 'Name of the service in traces.' }),
+  OTEL_RESOURCE_ATTRIBUTES: optionalText({
+    description: 'More attributes of this process in traces: name=value, separated by commas.',
+  }),
+  OTEL_TRACES_SAMPLER: oneOf(
+    [
+      'always_on',
+      'always_off',
+      'traceidratio',
+      'parentbased_always_on',
+      'parentbased_always_off',
+      'parentbased_traceidratio',
+    ],
+    { default: 'parentbased_always_on', description: 'Which traces are recorded.' },
+  ),
+  OTEL_TRACES_SAMPLER_ARG: optionalText({
+    description: 'Share of the traces, 0 to 1, for the samplers with a ratio; default 1.',
+  }),
+  SANDBOX: flag({
     default: '0',
-    meaning: '1 starts simulated vendors on loopback with a channel for each. Never in production.',
-  },
-  DEVICE_CODE_TTL_SECONDS: { default: '600', meaning: 'How long a device code waits for approval.' },
-  DEVICE_CODES_PER_ADDRESS: { default: '300', meaning: 'Device codes one address may ask for in ten minutes.' },
-  DEVICE_CODES_PER_CLIENT: {
-    default: '100000',
-    meaning: 'Device codes one client may ask for in ten minutes, over all addresses.',
-  },
-  REFRESH_REUSE_WINDOW_SECONDS: {
-    default: '60',
-    meaning: 'A refresh token used again within this time fails without ending the sign-in.',
-  },
-  AMBIGUOUS_SUBMIT_TTL_SECONDS: {
+    description: '1 starts simulated vendors on loopback with a channel for each. Never in production.',
+  }),
+  DEVICE_CODE_TTL_SECONDS: integer(1, 86_400, {
     default: '600',
-    meaning: 'A submit whose answer was lost is refunded after this time.',
-  },
-  SYNC_PERIOD_SECONDS: { default: '15', meaning: 'How often an unfinished task is looked up at its vendor.' },
-  CHAT_FIRST_BYTE_SECONDS: {
+    description: 'How long a device code waits for approval.',
+  }),
+  DEVICE_CODES_PER_ADDRESS: integer(1, 1e9, {
     default: '300',
-    meaning: 'Longest wait for the first byte of a model call; an answer that is not streamed comes as a whole.',
-  },
-  CHAT_IDLE_SECONDS: { default: '120', meaning: 'Longest silence inside the answer of a model call.' },
-  CHAT_TOTAL_SECONDS: {
-    default: '1800',
-    meaning: 'Longest model call; what a crash left open is given back after it.',
-  },
-  CHAT_KEEPALIVE_SECONDS: {
+    description: 'Device codes one address may ask for in ten minutes.',
+  }),
+  DEVICE_LIVE_CODES_PER_ADDRESS: integer(1, 1e9, {
+    default: '50',
+    description: 'Device codes one address may have waiting for approval at a time.',
+  }),
+  DEVICE_CODES_PER_CLIENT: integer(1, 1e9, {
+    default: '100000',
+    description: 'Device codes one client may ask for in ten minutes, over all addresses.',
+  }),
+  REFRESH_REUSE_WINDOW_SECONDS: integer(10, 3_600, {
+    default: '60',
+    description: 'A refresh token used again within this time fails without ending the sign-in.',
+  }),
+  AMBIGUOUS_SUBMIT_TTL_SECONDS: integer(1, 86_400, {
+    default: '600',
+    description: 'A submit whose answer was lost is refunded after this time.',
+  }),
+  SYNC_PERIOD_SECONDS: integer(1, 3_600, {
     default: '15',
-    meaning: 'Silence in a stream after which a comment is sent, so that proxies keep it open.',
-  },
-  TASK_TIMEOUT_HOURS: { default: '24', meaning: 'A task without an end by then fails and is refunded.' },
-  PHONE_DRIVER: { default: 'log', meaning: 'log (development: the code is written to the log) or http.' },
-  PHONE_HTTP_URL: { meaning: 'Address that gets POST {phone, code} with PHONE_DRIVER=http.' },
-  MESSAGING_VERIFY_URL: { meaning: 'Address asked with ?code=… to confirm a messaging-app binding.' },
-  MAIL_BACKEND: {
-    meaning: 'dovecot, mailcow or sandbox; none: mailboxes are switched off. With SANDBOX=1 the default is sandbox.',
-  },
-  MAIL_DOMAIN: { default: 'mail.localhost', meaning: 'Domain of the mailbox addresses.' },
-  MAIL_HOST: { default: 'localhost', meaning: 'Host name mail clients connect to.' },
-  WEBMAIL_URL: { meaning: 'Address of the webmail, shown to users.' },
-  MAIL_IMAP_PORT: { default: '993', meaning: 'Port mail clients use for IMAP over TLS.' },
-  MAIL_SMTP_PORT: { default: '465', meaning: 'Port mail clients use for SMTP over TLS.' },
-  MAIL_POP3_PORT: { default: '995', meaning: 'Port mail clients use for POP3 over TLS.' },
-  MAIL_APP_PASSWORD_PROTOCOLS: {
+    description: 'How often an unfinished task is polled at its vendor.',
+  }),
+  CHAT_FIRST_BYTE_SECONDS: integer(1, 3_600, {
+    default: '300',
+    description: 'Longest wait for the first byte of a model call; an answer that is not streamed comes as a whole.',
+  }),
+  CHAT_IDLE_SECONDS: integer(1, 3_600, {
+    default: '120',
+    description: 'Longest silence inside the answer of a model call.',
+  }),
+  CHAT_TOTAL_SECONDS: integer(1, 18_000, {
+    default: '1800',
+    description: 'Longest model call; what a crash left open is given back after it.',
+  }),
+  CHAT_KEEPALIVE_SECONDS: integer(1, 600, {
+    default: '15',
+    description: 'Silence in a stream after which a comment is sent, so that proxies keep it open.',
+  }),
+  JOURNAL_DIR: optionalText({
+    description:
+      'Directory for the journal of model calls that are not settled yet. Default: beside a SQLite database, else under the directory for temporary files.',
+  }),
+  RETENTION_TASK_DETAIL_DAYS: integer(0, 36_500, {
+    default: '30',
+    description:
+      'Days after its end at which the request and the last response of a video, and its failed attempts, are emptied; 0: never.',
+  }),
+  RETENTION_NOTIFICATIONS_DAYS: integer(0, 36_500, {
+    default: '180',
+    description: 'Days after which a notification is deleted; 0: never.',
+  }),
+  RETENTION_AUDIT_DAYS: integer(0, 36_500, {
+    default: '365',
+    description: 'Days after which an entry of the audit log is deleted; 0: never.',
+  }),
+  RETENTION_LEDGER_DAYS: integer(0, 36_500, {
+    default: '0',
+    description:
+      'Days after which ledger entries are folded, by whole months, into one closing entry per account and month; 0: never.',
+  }),
+  TASK_TIMEOUT_HOURS: integer(1, 720, {
+    default: '24',
+    description: 'A task without an end by then fails and is refunded.',
+  }),
+  WEBHOOK_PRIVATE_HOSTS: list(assertHostsWithPort, {
+    description:
+      'Comma-separated host:port pairs of your own network that may receive webhooks, by http too; every other address must be public.',
+  }),
+  RETENTION_EVENTS_DAYS: integer(0, 36_500, {
+    default: '30',
+    description: 'How long events and deliveries of webhooks are kept, to be shown and replayed; 0: for ever.',
+  }),
+  PHONE_DRIVER: oneOf(['log', 'http'], {
+    default: 'log',
+    description: 'log (development: the code is written to the log) or http.',
+  }),
+  PHONE_HTTP_URL: url(['http:', 'https:'], {
+    description: 'Address that gets POST {phone, code} with PHONE_DRIVER=http.',
+  }),
+  MESSAGING_VERIFY_URL: url(['http:', 'https:'], {
+    description: 'Address asked with ?code=… to confirm a messaging-app binding.',
+  }),
+  SMTP_URL: url(['smtp:', 'smtps:'], {
+    secret: true,
+    description:
+      'smtp://USER:PASSWORD@HOST:587 or smtps://…:465, the server that takes the e-mails of the service: confirmation of addresses, reset of passwords. None: no e-mail is sent.',
+  }),
+  SMTP_FROM: optionalText({
+    description: 'Sender of these e-mails, such as Reelgate <no-reply@example.com>. Required with SMTP_URL.',
+  }),
+  MAIL_BACKEND: optionalOneOf(['sandbox', 'dovecot', 'mailcow'], {
+    description:
+      'dovecot, mailcow or sandbox; none: mailboxes are switched off. With SANDBOX=1 the default is sandbox.',
+  }),
+  MAIL_DOMAIN: pattern(DOMAIN_NAME, 'must be a domain name in lower case', {
+    default: 'mail.localhost',
+    description: 'Domain of the mailbox addresses.',
+  }),
+  MAIL_HOST: text({ default: 'localhost', description: 'Host name mail clients connect to.' }),
+  WEBMAIL_URL: optionalText({ description: 'Address of the webmail, shown to users.' }),
+  MAIL_IMAP_PORT: integer(1, 65_535, { default: '993', description: 'Port mail clients use for IMAP over TLS.' }),
+  MAIL_SMTP_PORT: integer(1, 65_535, { default: '465', description: 'Port mail clients use for SMTP over TLS.' }),
+  MAIL_POP3_PORT: integer(1, 65_535, { default: '995', description: 'Port mail clients use for POP3 over TLS.' }),
+  MAIL_APP_PASSWORD_PROTOCOLS: someOf(['imap', 'smtp', 'pop3'], {
     default: 'imap,smtp,pop3',
-    meaning: 'What a first application password of a mailbox admits: imap, smtp and pop3, or some of them.',
-  },
-  MAIL_DOVECOT_AUTH_SOCKET: {
-    meaning: 'Auth socket of Dovecot for the consistency check: a path, or host:port. Required with dovecot.',
-  },
-  MAIL_DOVECOT_ADMIN_URL: { meaning: 'Address of the doveadm HTTP API of Dovecot, for ending open mail sessions.' },
-  MAIL_DOVECOT_ADMIN_KEY: { secret: true, meaning: 'Its API key.' },
-  MAIL_MAILCOW_URL: { meaning: 'Address of the mailcow. Required with mailcow.' },
-  MAIL_MAILCOW_KEY: { secret: true, meaning: 'Its read-write API key. Required with mailcow.' },
-  MAIL_MAILCOW_QUOTA_MB: { default: '1024', meaning: 'Size of a new mailbox on mailcow, in MiB.' },
+    description: 'What a first application password of a mailbox admits: imap, smtp and pop3, or some of them.',
+  }),
+  MAIL_DOVECOT_AUTH_SOCKET: optionalText({
+    description: 'Auth socket of Dovecot for the consistency check: a path, or host:port. Required with dovecot.',
+  }),
+  MAIL_DOVECOT_ADMIN_URL: url(['http:', 'https:'], {
+    description: 'Address of the doveadm HTTP API of Dovecot, for ending open mail sessions.',
+  }),
+  MAIL_DOVECOT_ADMIN_KEY: optionalText({ secret: true, description: 'Its API key.' }),
+  MAIL_MAILCOW_URL: url(['http:', 'https:'], { description: 'Address of the mailcow. Required with mailcow.' }),
+  MAIL_MAILCOW_KEY: optionalText({ secret: true, description: 'Its read-write API key. Required with mailcow.' }),
+  MAIL_MAILCOW_QUOTA_MB: integer(1, 10_000_000, {
+    default: '1024',
+    description: 'Size of a new mailbox on mailcow, in MiB.',
+  }),
 } as const satisfies Record<string, Setting>;
 
 export type SettingName = keyof typeof SETTINGS;

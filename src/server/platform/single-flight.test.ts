@@ -9,11 +9,11 @@ it('runs shared work once at a time and forgets failures', async () => {
     await new Promise((resolve) => setImmediate(resolve));
     return ++runs;
   };
-  assert.deepEqual(await Promise.all([flight.do('a', work), flight.do('a', work), flight.do('b', work)]), [1, 1, 2]);
-  assert.equal(await flight.do('a', work), 3);
+  assert.deepEqual(await Promise.all([flight.run('a', work), flight.run('a', work), flight.run('b', work)]), [1, 1, 2]);
+  assert.equal(await flight.run('a', work), 3);
   await assert.rejects(
-    flight.do('a', async () => Promise.reject(new Error('once'))),
+    flight.run('a', async () => Promise.reject(new Error('once'))),
     /once/,
   );
-  assert.equal(await flight.do('a', work), 4);
+  assert.equal(await flight.run('a', work), 4);
 });

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { forEachDatabase } from '../../../test/databases.ts';
-import { openLedger } from '../../../test/ledger.ts';
-import { checkBooks } from './books-store.ts';
-import type { Allowances } from './quota.ts';
+import { openLedger } from '../../../test/ledger-fixture.ts';
+import type { Allowances } from './ledger.ts';
+import { auditLedger } from './ledger-audit-store.ts';
 
 /** A plan per account with one period; its state is undone by hand where a transaction was. */
 class Plans implements Allowances {
@@ -38,7 +38,7 @@ class Model {
 
   reserve(ref: string, amount: number, token: boolean): string | undefined {
     const plan = Math.min(amount, this.plan);
-    if (token && this.limit !== undefined && this.tokenUsed + amount > this.limit) return 'token_quota_not_enough';
+    if (token && this.limit !== undefined && this.tokenUsed + amount > this.limit) return 'quota_not_enough';
     if (amount - plan > this.wallet) return 'quota_not_enough';
     this.plan -= plan;
     this.wallet -= amount - plan;
@@ -48,15 +48,18 @@ class Model {
   }
 
   end(ref: string, cost: number, settles: boolean): number | undefined {
-    const hold = this.open.get(ref);
-    if (hold === undefined) return undefined;
+    const reservation = this.open.get(ref);
+    if (reservation === undefined) return undefined;
     this.open.delete(ref);
-    const extra = Math.min(Math.max(0, cost - hold.amount), this.wallet);
-    const charged = Math.min(cost, hold.amount) + extra;
-    const fromPlan = Math.min(charged, hold.plan);
-    this.plan += hold.plan - fromPlan;
-    this.wallet += hold.amount - hold.plan - (charged - fromPlan);
-    if (hold.token && this.limit !== undefined) this.tokenUsed += charged - hold.amount;
+    const reserved = Math.min(cost, reservation.amount);
+    const extra = cost - reserved;
+    const planExtra = Math.min(extra, this.plan);
+    const walletExtra = Math.min(extra - planExtra, this.wallet);
+    const charged = reserved + planExtra + walletExtra;
+    const fromPlan = Math.min(reserved, reservation.plan);
+    this.plan += reservation.plan - fromPlan - planExtra;
+    this.wallet += reservation.amount - reservation.plan - (reserved - fromPlan) - walletExtra;
+    if (reservation.token && this.limit !== undefined) this.tokenUsed += charged - reservation.amount;
     if (settles) {
       this.used += charged;
       this.requests++;
@@ -75,16 +78,21 @@ class Model {
       this.tokenUsed =
         limit === undefined
           ? 0
-          : [...this.open.values()].filter((hold) => hold.token).reduce((sum, hold) => sum + hold.amount, 0);
+          : [...this.open.values()]
+              .filter((reservation) => reservation.token)
+              .reduce((sum, { amount }) => sum + amount, 0);
     this.limit = limit;
   }
 }
 
-const amount = fc.oneof(fc.integer({ min: 0, max: 60 }), fc.constant(2 ** 40));
+const amount = fc.oneof(
+  { weight: 9, arbitrary: fc.integer({ min: 0, max: 60 }) },
+  { weight: 1, arbitrary: fc.constant(2 ** 40) },
+);
 const ref = fc.integer({ min: 0, max: 7 });
 const step = fc.oneof(
-  fc.record({ does: fc.constant('reserve' as const), ref, amount, token: fc.boolean() }),
-  fc.record({ does: fc.constant('settle' as const), ref, amount }),
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('reserve' as const), ref, amount, token: fc.boolean() }) },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('settle' as const), ref, amount }) },
   fc.record({ does: fc.constant('refund' as const), ref }),
   fc.record({ does: fc.constant('grant' as const), amount: fc.integer({ min: -80, max: 80 }) }),
   fc.record({ does: fc.constant('limit' as const), limit: fc.option(fc.integer({ min: 0, max: 120 })) }),
@@ -92,7 +100,7 @@ const step = fc.oneof(
 
 describe('the ledger', () => {
   forEachDatabase((_name, open) => {
-    it('does what a model of plain arithmetic does, step by step, and its books add up', async () => {
+    it('does what a model of plain arithmetic does, step by step, and the ledger adds up', async () => {
       const database = await open();
       const plans = new Plans();
       const ledger = openLedger(database, plans);
@@ -101,7 +109,8 @@ describe('the ledger', () => {
         fc.asyncProperty(
           fc.integer({ min: 0, max: 100 }),
           fc.integer({ min: 0, max: 50 }),
-          fc.array(step, { maxLength: 25 }),
+          // The default size makes lists of a few steps, in which hardly a settlement meets its reservation.
+          fc.array(step, { maxLength: 25, size: 'max' }),
           async (wallet, plan, steps) => {
             const userId = ++user;
             const tokenId = userId;
@@ -149,7 +158,7 @@ describe('the ledger', () => {
         ),
         { numRuns: 60 },
       );
-      assert.deepEqual(await checkBooks(database), []);
+      assert.deepEqual(await auditLedger(database), []);
     });
 
     it('does many at once as it does them one after another', async () => {
@@ -234,7 +243,7 @@ describe('the ledger', () => {
             }));
             ends.sort((one, other) => Number(one.beyond) - Number(other.beyond));
             const charged = await run((trx) =>
-              quota.endAll(
+              quota.settleAll(
                 trx,
                 [...ends, ...ends].map((end) => ({ ...end, ref: `task_${together.userId}_${end.index}` })),
               ),
@@ -242,7 +251,7 @@ describe('the ledger', () => {
             const singly: unknown[] = [];
             for (const end of ends) {
               const [one] = await database.transaction((trx) =>
-                quota.endAll(trx, [{ ...end, ref: `task_${alone.userId}_${end.index}` }]),
+                quota.settleAll(trx, [{ ...end, ref: `task_${alone.userId}_${end.index}` }]),
               );
               singly.push(one);
             }
@@ -252,7 +261,7 @@ describe('the ledger', () => {
         ),
         { numRuns: 60 },
       );
-      assert.deepEqual(await checkBooks(database), []);
+      assert.deepEqual(await auditLedger(database), []);
     });
 
     it('takes exactly as many of 200 reservations at once as the balance pays for', async () => {
@@ -272,7 +281,7 @@ describe('the ledger', () => {
         assert.equal(outcomes.filter((outcome) => outcome === 'quota_not_enough').length, 200 - affordable);
         assert.equal((await ledger.quota.wallet(userId)).balance, 9);
       }
-      assert.deepEqual(await checkBooks(database), []);
+      assert.deepEqual(await auditLedger(database), []);
     });
 
     it('holds a token to its limit, whatever arrives at once', async () => {
@@ -282,13 +291,13 @@ describe('the ledger', () => {
       await ledger.limit(5, 105);
       const outcomes = await Promise.all(Array.from({ length: 60 }, (_, i) => ledger.reserve(`task_${i}`, 1, 10, 5)));
       assert.equal(outcomes.filter((outcome) => outcome === undefined).length, 10);
-      assert.equal(outcomes.filter((outcome) => outcome === 'token_quota_not_enough').length, 50);
+      assert.equal(outcomes.filter((outcome) => outcome === 'quota_not_enough').length, 50);
       assert.deepEqual((await ledger.quota.tokenLimits([5])).get(5), { limit: 105, used: 100 });
       assert.equal((await ledger.quota.wallet(1)).balance, 1_000_000 - 100, 'a refused one took nothing');
-      assert.deepEqual(await checkBooks(database), []);
+      assert.deepEqual(await auditLedger(database), []);
     });
 
-    it('ends a reservation once, however many paths see its end at once', async () => {
+    it('T75: ends a reservation once, however many paths see its end at once', async () => {
       const database = await open();
       const ledger = openLedger(database);
       await ledger.open(1, 10_000);
@@ -313,10 +322,10 @@ describe('the ledger', () => {
         used: charged,
         requests: charged / 30,
       });
-      assert.deepEqual(await checkBooks(database), []);
+      assert.deepEqual(await auditLedger(database), []);
     });
 
-    it('keeps its books under reservations, ends, grants and limits all at once', async () => {
+    it('T77: keeps the ledger right under reservations, settlements, grants and limits all at once', async () => {
       const database = await open();
       const ledger = openLedger(database);
       await ledger.open(1, 3_000);
@@ -334,7 +343,7 @@ describe('the ledger', () => {
           }
         }),
       );
-      assert.deepEqual(await checkBooks(database), []);
+      assert.deepEqual(await auditLedger(database), []);
       for (const userId of [1, 2]) assert.ok((await ledger.quota.wallet(userId)).balance >= 0);
     });
 
@@ -353,22 +362,22 @@ describe('the ledger', () => {
         await assert.rejects(ledger.settle('junk', junk), TypeError);
         if (junk !== -1) await assert.rejects(ledger.grant(1, junk, 'junk'), TypeError);
       }
-      assert.deepEqual(await checkBooks(database), []);
+      assert.deepEqual(await auditLedger(database), []);
     });
 
-    it('finds every way in which books can be wrong', async () => {
+    it('finds every way in which a ledger can be wrong', async () => {
       const database = await open();
       const ledger = openLedger(database);
       await ledger.open(1, 1_000);
       for (const each of ['a', 'b', 'c', 'd']) await ledger.reserve(`task_${each}`, 1, 100);
       await ledger.settle('task_a', 60);
       await ledger.refund('task_b');
-      assert.deepEqual(await checkBooks(database), []);
+      assert.deepEqual(await auditLedger(database), []);
       const { kysely } = database;
       await kysely.updateTable('wallets').set({ balance: 5, used: 1, requests: 9 }).execute();
       await kysely.updateTable('usage_daily').set({ quota: 7 }).execute();
-      await kysely.updateTable('holds').set({ amount: 101 }).where('ref', '=', 'task_c').execute();
-      await kysely.deleteFrom('holds').where('ref', '=', 'task_d').execute();
+      await kysely.updateTable('reservations').set({ amount: 101 }).where('ref', '=', 'task_c').execute();
+      await kysely.deleteFrom('reservations').where('ref', '=', 'task_d').execute();
       await kysely
         .updateTable('ledger')
         .set({ charged: 61 })
@@ -376,7 +385,7 @@ describe('the ledger', () => {
         .where('kind', '=', 'settle')
         .execute();
       await kysely.insertInto('token_limits').values({ token_id: 3, quota_limit: 1, used: -1 }).execute();
-      const rules = new Set((await checkBooks(database)).map(({ rule }) => rule));
+      const rules = new Set((await auditLedger(database)).map(({ rule }) => rule));
       assert.deepEqual([...rules].sort(), [
         'a reservation is open or ended once',
         'a token counts its open reservations',

@@ -1,40 +1,40 @@
 import type { Static } from 'typebox';
+import { defined } from '../../contract/defined.ts';
 import { list, ok, toPage } from '../../contract/schemas.ts';
+import { toSeconds } from '../../contract/time.ts';
 import * as lines from '../../contract/usage.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
-import type { Routes } from '../platform/http/routes.ts';
-import type { Tables } from '../tables.ts';
-import { checkBooks } from './books-store.ts';
-import { dayOf } from './rules.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import { dateOf, dayOf } from './amount-rules.ts';
+import type { LedgerAuditService } from './ledger-audit-service.ts';
 import type { LedgerEntry, UsageColumn, UsageFilter, UsageRow, UsageStore } from './usage-store.ts';
 
 /** The two names of a video: ours, which the ledger refers to, and the one callers know. */
-export interface TaskNames {
-  /** Ours for a name a caller knows; undefined when there is no such task. */
-  idOf(publicId: string): Promise<string | undefined>;
+export interface TaskIdLookup {
+  /** The internal id for a public one; undefined when there is no such task. */
+  internalIdOf(publicId: string): Promise<string | undefined>;
   /** Public names by ours; those that are the same may be left out. */
   publicIds(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
-export interface QuotaRouteParts {
-  readonly database: Database<Tables>;
+export interface QuotaRouteDependencies {
+  readonly audit: LedgerAuditService;
   readonly usage: UsageStore;
   readonly clock: Clock;
-  readonly tasks: TaskNames;
+  readonly tasks: TaskIdLookup;
 }
 
 /** What was spent on what, for owners and administrators. */
-export function addQuotaRoutes(routes: Routes, { database, usage, clock, tasks }: QuotaRouteParts): void {
+export function addQuotaRoutes(routes: RouteRegistry, { audit, usage, clock, tasks }: QuotaRouteDependencies): void {
   routes.add(lines.listLedger, async ({ query }) => {
     const { offset, pageSize } = toPage(query);
     const { user_id, task_id, kind } = query;
     const { rows, total } = await usage.entries(
-      {
-        ...(user_id === undefined ? {} : { userId: Number(user_id) }),
-        ...(task_id === undefined ? {} : { ref: (await tasks.idOf(task_id)) ?? task_id }),
-        ...(kind === undefined ? {} : { kind }),
-      },
+      defined({
+        userId: toNumber(user_id),
+        ref: task_id && ((await tasks.internalIdOf(task_id)) ?? task_id),
+        kind,
+      }),
       offset,
       pageSize,
     );
@@ -46,23 +46,25 @@ export function addQuotaRoutes(routes: Routes, { database, usage, clock, tasks }
   });
 
   routes.add(lines.checkLedger, async () => {
-    const errors = await checkBooks(database);
-    return ok({ ok: errors.length === 0, errors });
+    const result = await audit.check();
+    return ok({
+      ok: result.ok,
+      errors: [...result.findings],
+      checked_at: toSeconds(result.finishedAt),
+      full_checked_at: toSeconds(result.fullFinishedAt),
+    });
   });
 
   routes.add(lines.getUsage, async ({ query, caller }) => {
     const filter = { ...toFilter(query, clock.now()), userId: caller.userId };
-    const rows = await usage.usage(filter, toColumns(query.by ?? 'day,model,token'));
+    const rows = await usage.usage(filter, parseGroupColumns(query.by ?? 'day,model,token'));
     return ok({ rows: rows.map(toUsageRow), total: await totalOf(filter) });
   });
 
   routes.add(lines.getAllUsage, async ({ query }) => {
     const { user_id } = query;
-    const filter = {
-      ...toFilter(query, clock.now()),
-      ...(user_id === undefined ? {} : { userId: Number(user_id) }),
-    };
-    const rows = await usage.usage(filter, toColumns(query.by ?? 'day,model'));
+    const filter = { ...toFilter(query, clock.now()), ...defined({ userId: toNumber(user_id) }) };
+    const rows = await usage.usage(filter, parseGroupColumns(query.by ?? 'day,model'));
     return ok({ rows: rows.map(toUsageRow), total: await totalOf(filter) });
   });
 
@@ -71,6 +73,8 @@ export function addQuotaRoutes(routes: Routes, { database, usage, clock, tasks }
     return all ?? { requests: 0, quota: 0, prompt_tokens: 0, completion_tokens: 0 };
   };
 }
+
+const toNumber = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));
 
 const isTask = (ref: string): boolean => ref.startsWith('task_');
 
@@ -90,11 +94,11 @@ function toLedgerRow(entry: LedgerEntry, names: ReadonlyMap<string, string>): St
 const COLUMNS = { day: 'day', model: 'model', token: 'token_id', user: 'user_id' } as const;
 
 /** Names were checked by the contract. */
-const toColumns = (by: string): UsageColumn[] =>
+const parseGroupColumns = (by: string): UsageColumn[] =>
   [...new Set(by.split(','))].map((name) => COLUMNS[name as keyof typeof COLUMNS]);
 
 const DEFAULT_DAYS = 30;
-const MOST_DAYS = 366;
+const MAX_DAYS = 366;
 
 function toFilter(
   query: { readonly from?: string; readonly to?: string; readonly model?: string; readonly token_id?: string },
@@ -104,13 +108,12 @@ function toFilter(
   const toDay = Math.min(dayOf(now), query.to === undefined ? dayOf(now) : dayOf(Number(query.to) * 1000));
   const fromDay = query.from === undefined ? toDay - DEFAULT_DAYS + 1 : dayOf(Number(query.from) * 1000);
   return {
-    fromDay: Math.max(fromDay, toDay - MOST_DAYS + 1),
+    fromDay: Math.max(fromDay, toDay - MAX_DAYS + 1),
     toDay,
-    ...(query.model === undefined ? {} : { model: query.model }),
-    ...(query.token_id === undefined ? {} : { tokenId: Number(query.token_id) }),
+    ...defined({ model: query.model, tokenId: toNumber(query.token_id) }),
   };
 }
 
 function toUsageRow({ day, ...row }: UsageRow) {
-  return { ...row, ...(day === undefined ? {} : { day: new Date(day * 86_400_000).toISOString().slice(0, 10) }) };
+  return defined({ ...row, day: day === undefined ? undefined : dateOf(day) });
 }

@@ -1,10 +1,20 @@
 import type { Clock } from '../platform/clock.ts';
-import { AppError, invalid } from '../platform/errors.ts';
-import { makeEndAll } from './ending.ts';
-import type { Allowances, Quota, SpendWatch } from './quota.ts';
-import { makeReserveAll } from './reserving.ts';
-import { assertAmount } from './rules.ts';
-import type { QuotaStore } from './store.ts';
+import { AppError, invalidRequest } from '../platform/errors.ts';
+import type { Trx } from '../tables.ts';
+import { assertAmount } from './amount-rules.ts';
+import type {
+  Allowances,
+  Grant,
+  Ledger,
+  Reservation,
+  Settlement,
+  SettlementListener,
+  SpendListener,
+  TokenUsage,
+} from './ledger.ts';
+import { Reserver } from './reservation.ts';
+import { Settler } from './settlement.ts';
+import type { LedgerStore } from './store.ts';
 
 /** An account without a plan: nothing is taken from one and every model is permitted. */
 export const NO_ALLOWANCES: Allowances = {
@@ -13,59 +23,104 @@ export const NO_ALLOWANCES: Allowances = {
   permittedModels: async () => undefined,
 };
 
-/** Most a wallet may be granted; what refunds add on top still is a safe integer. */
-const MOST = 9_000_000_000_000_000;
+export interface LedgerServiceDependencies {
+  readonly store: LedgerStore;
+  readonly clock: Clock;
+  /** Default: no account has a plan. */
+  readonly allowances?: Allowances | undefined;
+  /** Default: not called. */
+  readonly onSpend?: SpendListener | undefined;
+  /** Called after the commit with how many reservations it closed; for the metrics. */
+  readonly onSettled?: SettlementListener | undefined;
+}
 
-/** The ledger over its store. Amounts are checked here once more, since a float or a negative would mint money. */
-export function makeQuota(
-  store: QuotaStore,
-  clock: Clock,
-  allowances: Allowances = NO_ALLOWANCES,
-  watch: SpendWatch = async () => {},
-): Quota {
-  const parts = { store, clock, allowances, watch };
-  const reserveAll = makeReserveAll(parts);
-  const endAll = makeEndAll(parts);
-  return {
-    reserveAll,
-    endAll,
-    reserve: (trx, reservation) => reserveAll(trx, [reservation]),
-    async settle(trx, ref, cost, use) {
-      return (await endAll(trx, [{ ref, cost, ...(use === undefined ? {} : { use }) }]))[0];
-    },
-    async refund(trx, ref) {
-      return (await endAll(trx, [{ ref }]))[0] !== undefined;
-    },
-    async grant(trx, { userId, amount, ref, note }) {
-      if (!Number.isSafeInteger(amount)) throw new TypeError('a grant is whole quota');
-      const isNew = await store.addEntryOnce(trx, {
-        user_id: userId,
-        kind: 'grant',
-        amount,
-        plan_amount: 0,
-        charged: 0,
-        ref,
-        token_id: null,
-        model: null,
-        note: note ?? null,
-        created_at: clock.now(),
+/** Most a wallet may be granted; with what refunds add on top it is still a safe integer. */
+const MAX_WALLET = 9_000_000_000_000_000;
+
+/** The ledger over its store. Amounts are checked here once more, since a float or a negative would create money. */
+export class LedgerService implements Ledger {
+  readonly #store: LedgerStore;
+  readonly #clock: Clock;
+  readonly #reserver: Reserver;
+  readonly #settler: Settler;
+
+  constructor({
+    store,
+    clock,
+    allowances = NO_ALLOWANCES,
+    onSpend = async () => {},
+    onSettled = () => {},
+  }: LedgerServiceDependencies) {
+    this.#store = store;
+    this.#clock = clock;
+    const writer = { store, clock, allowances, onSpend };
+    this.#reserver = new Reserver(writer);
+    this.#settler = new Settler({ ...writer, onSettled });
+  }
+
+  reserveAll(trx: Trx, reservations: readonly Reservation[]): Promise<void> {
+    return this.#reserver.reserveAll(trx, reservations);
+  }
+
+  settleAll(trx: Trx, settlements: readonly Settlement[]): Promise<(number | undefined)[]> {
+    return this.#settler.settleAll(trx, settlements);
+  }
+
+  reserve(trx: Trx, reservation: Reservation): Promise<void> {
+    return this.#reserver.reserveAll(trx, [reservation]);
+  }
+
+  async settle(trx: Trx, ref: string, cost: number, usage?: TokenUsage): Promise<number | undefined> {
+    return (await this.#settler.settleAll(trx, [{ ref, cost, usage }]))[0];
+  }
+
+  async refund(trx: Trx, ref: string): Promise<boolean> {
+    return (await this.#settler.settleAll(trx, [{ ref }]))[0] !== undefined;
+  }
+
+  async grant(trx: Trx, { userId, amount, ref, note }: Grant): Promise<void> {
+    if (!Number.isSafeInteger(amount)) throw new TypeError('a grant is whole quota');
+    const isNew = await this.#store.addEntryOnce(trx, {
+      user_id: userId,
+      kind: 'grant',
+      amount,
+      plan_amount: 0,
+      charged: 0,
+      ref,
+      token_id: null,
+      model: null,
+      note: note ?? null,
+      created_at: this.#clock.now(),
+    });
+    if (!isNew) throw new AppError('already_exists', { params: { what: 'grant' } });
+    if (amount < 0 && (await this.#store.takeExactly(trx, userId, -amount)) === undefined) {
+      throw new AppError('quota_not_enough', {
+        params: { needed: -amount, available: await this.#store.balanceIn(trx, userId) },
       });
-      if (!isNew) throw new AppError('already_exists', { params: { what: 'grant' } });
-      if (amount < 0 && (await store.takeExactly(trx, userId, -amount)) === undefined) {
-        throw new AppError('quota_not_enough', {
-          params: { needed: -amount, available: await store.balanceIn(trx, userId) },
-        });
-      }
-      if (amount > 0 && !(await store.giveWithin(trx, userId, amount, MOST)))
-        throw invalid(`A wallet holds at most ${MOST}.`, 'quota');
-    },
-    async open(trx, userId, amount) {
-      assertAmount(amount);
-      await store.addWallet(trx, userId);
-      if (amount > 0) await this.grant(trx, { userId, amount, ref: `open:${userId}` });
-    },
-    limitToken: (trx, tokenId, limit) => store.limitToken(trx, tokenId, limit),
-    tokenLimits: (tokenIds) => store.tokenLimits(tokenIds),
-    wallet: (userId) => store.wallet(userId),
-  };
+    }
+    if (amount > 0 && !(await this.#store.giveWithin(trx, userId, amount, MAX_WALLET)))
+      throw invalidRequest(`A wallet holds at most ${MAX_WALLET}.`, 'quota');
+  }
+
+  async openWallet(trx: Trx, userId: number, amount: number): Promise<void> {
+    assertAmount(amount);
+    await this.#store.addWallet(trx, userId);
+    if (amount > 0) await this.grant(trx, { userId, amount, ref: `open:${userId}` });
+  }
+
+  setTokenLimit(trx: Trx, tokenId: number, limit: number | undefined): Promise<void> {
+    return this.#store.setTokenLimit(trx, tokenId, limit);
+  }
+
+  tokenLimits(tokenIds: readonly number[]): ReturnType<Ledger['tokenLimits']> {
+    return this.#store.tokenLimits(tokenIds);
+  }
+
+  wallet(userId: number): ReturnType<Ledger['wallet']> {
+    return this.#store.wallet(userId);
+  }
+
+  lockBalance(trx: Trx, userId: number): Promise<number> {
+    return this.#store.lockBalance(trx, userId);
+  }
 }

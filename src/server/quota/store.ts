@@ -1,16 +1,15 @@
-import type { Insertable, Kysely, Selectable, Transaction } from 'kysely';
+import type { Insertable, Selectable } from 'kysely';
 import { sql } from 'kysely';
 import type { Database } from '../platform/db/database.ts';
-import { prepare, prepareInsert } from '../platform/db/prepared.ts';
-import type { Tables } from '../tables.ts';
-import type { TokenUse } from './quota.ts';
+import { hasConcurrentWriters, jsonTexts } from '../platform/db/dialect.ts';
+import { prepareInsert, prepareQuery } from '../platform/db/prepared-query.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
+import type { TokenUsage } from './ledger.ts';
 
-type Trx = Transaction<Tables>;
-export type Hold = Selectable<Tables['holds']>;
-export type Entry = Required<Omit<Insertable<Tables['ledger']>, 'id'>>;
+export type ReservationRow = Selectable<Tables['reservations']>;
+export type NewLedgerEntry = Required<Omit<Insertable<Tables['ledger']>, 'id' | 'settlements'>>;
 
-const sub = prepare<Tables, { user: number; amount: number }>();
-const takeExactly = sub((db, p) =>
+const takeExactly = prepareQuery<Tables, { user: number; amount: number }>()((db, p) =>
   db
     .updateTable('wallets')
     .set({ balance: sql`balance - ${p('amount')}` })
@@ -18,7 +17,7 @@ const takeExactly = sub((db, p) =>
     .where('balance', '>=', p('amount'))
     .returning('balance'),
 );
-const addUse = prepare<Tables, { user: number; back: number; charged: number; requests: number }>()((db, p) =>
+const addUse = prepareQuery<Tables, { user: number; back: number; charged: number; requests: number }>()((db, p) =>
   db
     .updateTable('wallets')
     .set({
@@ -28,10 +27,10 @@ const addUse = prepare<Tables, { user: number; back: number; charged: number; re
     })
     .where('user_id', '=', p('user')),
 );
-const wallet = prepare<Tables, { user: number }>()((db, p) =>
+const wallet = prepareQuery<Tables, { user: number }>()((db, p) =>
   db.selectFrom('wallets').select(['balance', 'used', 'requests']).where('user_id', '=', p('user')),
 );
-const addHolds = prepareInsert<Tables, Hold>('holds', [
+const insertReservations = prepareInsert<Tables, ReservationRow>('reservations', [
   'ref',
   'user_id',
   'token_id',
@@ -41,23 +40,17 @@ const addHolds = prepareInsert<Tables, Hold>('holds', [
   'plan_slot',
   'created_at',
 ]);
-const takeHold = prepare<Tables, { ref: string }>()((db, p) =>
-  db.deleteFrom('holds').where('ref', '=', p('ref')).returningAll(),
+const deleteReservation = prepareQuery<Tables, { ref: string }>()((db, p) =>
+  db.deleteFrom('reservations').where('ref', '=', p('ref')).returningAll(),
 );
-/** A list of changing length in one parameter, so that one query serves them all. */
-const takeHolds = prepare<Tables, { refs: string }>()((db, p, dialect) =>
+/** A list of any length in one parameter, so that one prepared query serves every length. */
+const deleteReservations = prepareQuery<Tables, { refs: string }>()((db, p) =>
   db
-    .deleteFrom('holds')
-    .where(
-      'ref',
-      'in',
-      dialect === 'sqlite'
-        ? sql<string>`(select value from json_each(${p('refs')}))`
-        : sql<string>`(select json_array_elements_text(${p('refs')}::json))`,
-    )
+    .deleteFrom('reservations')
+    .where('ref', 'in', jsonTexts(db, p('refs')))
     .returningAll(),
 );
-const addEntries = prepareInsert<Tables, Entry>('ledger', [
+const addEntries = prepareInsert<Tables, NewLedgerEntry>('ledger', [
   'user_id',
   'kind',
   'amount',
@@ -69,30 +62,30 @@ const addEntries = prepareInsert<Tables, Entry>('ledger', [
   'note',
   'created_at',
 ]);
-/** A limit is set alone and heeded together: between this and the commit nobody sets the limit of that token. */
-const limitOf = prepare<Tables, { token: number }>()((db, p, dialect) =>
-  dialect === 'sqlite'
-    ? db.selectFrom('token_limits').select('quota_limit').where('token_id', '=', p('token'))
-    : db.selectNoFrom(sql<number | null>`token_limit_in_turn(${p('token')}, false)`.as('quota_limit')),
+/** Read under a shared lock where others may write meanwhile: until the commit no one else can set that token's limit. */
+const limitOf = prepareQuery<Tables, { token: number }>()((db, p) =>
+  hasConcurrentWriters(db)
+    ? db.selectNoFrom(sql<number | null>`locked_token_limit(${p('token')}, false)`.as('quota_limit'))
+    : db.selectFrom('token_limits').select('quota_limit').where('token_id', '=', p('token')),
 );
-const setAlone = prepare<Tables, { token: number }>()((db, p) =>
-  db.selectNoFrom(sql<number | null>`token_limit_in_turn(${p('token')}, true)`.as('quota_limit')),
+const lockTokenLimit = prepareQuery<Tables, { token: number }>()((db, p) =>
+  db.selectNoFrom(sql<number | null>`locked_token_limit(${p('token')}, true)`.as('quota_limit')),
 );
-const takeFromToken = prepare<Tables, { token: number; amount: number }>()((db, p) =>
+const takeFromToken = prepareQuery<Tables, { token: number; amount: number }>()((db, p) =>
   db
     .updateTable('token_limits')
     .set({ used: sql`used + ${p('amount')}` })
     .where('token_id', '=', p('token'))
     .where(sql<boolean>`used + ${p('amount')} <= quota_limit`),
 );
-const changeTokenUse = prepare<Tables, { token: number; amount: number }>()((db, p) =>
+const changeTokenUse = prepareQuery<Tables, { token: number; amount: number }>()((db, p) =>
   db
     .updateTable('token_limits')
     .set({ used: sql`used + ${p('amount')}` })
     .where('token_id', '=', p('token')),
 );
 /** Figures of one account, day, token and model. */
-export interface DailyUse extends TokenUse {
+export interface DailyUsage extends TokenUsage {
   readonly userId: number;
   /** Days since 1970 UTC. */
   readonly day: number;
@@ -102,7 +95,7 @@ export interface DailyUse extends TokenUse {
   readonly requests: number;
   readonly charged: number;
 }
-const addUsage = prepare<Tables, { [K in keyof DailyUse]: DailyUse[K] }>()((db, p) =>
+const addUsage = prepareQuery<Tables, { [K in keyof DailyUsage]: DailyUsage[K] }>()((db, p) =>
   db
     .insertInto('usage_daily')
     .values({
@@ -125,8 +118,8 @@ const addUsage = prepare<Tables, { [K in keyof DailyUse]: DailyUse[K] }>()((db, 
     ),
 );
 
-/** SQL of the ledger; every conditional write answers whether it hit its row. */
-export class QuotaStore {
+/** SQL of the ledger. Conditional writes return whether they changed their row. */
+export class LedgerStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
@@ -137,21 +130,25 @@ export class QuotaStore {
     return (await takeExactly.first(trx, { user, amount }))?.balance;
   }
 
-  /** Takes the amount, or all there is; answers what it took. */
+  /** Takes the amount, or all there is. @returns what it took */
   async takeUpTo(trx: Trx, user: number, amount: number): Promise<number> {
     if ((await this.takeExactly(trx, user, amount)) !== undefined) return amount;
-    // Locked between the read and the write, or somebody else could take it meanwhile.
+    const rest = Math.min(amount, await this.lockBalance(trx, user));
+    return rest > 0 && (await this.takeExactly(trx, user, rest)) !== undefined ? rest : 0;
+  }
+
+  /** The balance, locked against other changes until the transaction ends. */
+  async lockBalance(trx: Trx, user: number): Promise<number> {
     const row = await trx
       .selectFrom('wallets')
       .select('balance')
       .where('user_id', '=', user)
-      .$if(this.#database.dialect === 'postgres', (query) => query.forUpdate())
+      .forUpdate()
       .executeTakeFirst();
-    const rest = Math.min(amount, row?.balance ?? 0);
-    return rest > 0 && (await this.takeExactly(trx, user, rest)) !== undefined ? rest : 0;
+    return row?.balance ?? 0;
   }
 
-  async balanceIn(trx: Kysely<Tables>, user: number): Promise<number> {
+  async balanceIn(trx: Executor, user: number): Promise<number> {
     return (await wallet.first(trx, { user }))?.balance ?? 0;
   }
 
@@ -163,7 +160,7 @@ export class QuotaStore {
     await trx.insertInto('wallets').values({ user_id: user, balance: 0, used: 0, requests: 0 }).execute();
   }
 
-  /** What came back into a wallet, and what was used and how often. */
+  /** Adds what is returned to a wallet, and to the figures of what it used and how often. */
   async addUse(
     trx: Trx,
     change: { readonly user: number; readonly back: number; readonly charged: number; readonly requests: number },
@@ -171,28 +168,28 @@ export class QuotaStore {
     if ((await addUse.changes(trx, change)) !== 1) throw new Error(`account ${change.user} has no wallet`);
   }
 
-  async addUsage(trx: Trx, use: DailyUse): Promise<void> {
+  async addUsage(trx: Trx, use: DailyUsage): Promise<void> {
     await addUsage.changes(trx, use);
   }
 
-  addHolds(trx: Trx, holds: readonly Hold[]): Promise<void> {
-    return addHolds(trx, holds);
+  addReservations(trx: Trx, rows: readonly ReservationRow[]): Promise<void> {
+    return insertReservations(trx, rows);
   }
 
-  /** The holds there are, removed: whoever gets one closes it, everybody later does not find it. */
-  takeHolds(trx: Trx, refs: readonly string[]): Promise<Hold[]> {
+  /** Deletes and returns the open reservations among them: each row is returned to one transaction only. */
+  takeReservations(trx: Trx, refs: readonly string[]): Promise<ReservationRow[]> {
     const [ref, second] = refs;
-    // A lone one costs half of what it would cost as a list.
-    if (ref !== undefined && second === undefined) return takeHold.all(trx, { ref });
-    return takeHolds.all(trx, { refs: JSON.stringify(refs) });
+    // The query for one costs half of what the one for a list costs.
+    if (ref !== undefined && second === undefined) return deleteReservation.all(trx, { ref });
+    return deleteReservations.all(trx, { refs: JSON.stringify(refs) });
   }
 
-  addEntries(trx: Trx, entries: readonly Entry[]): Promise<void> {
+  addEntries(trx: Trx, entries: readonly NewLedgerEntry[]): Promise<void> {
     return addEntries(trx, entries);
   }
 
   /** False, having changed nothing, when this cause has its entry already. */
-  async addEntryOnce(trx: Trx, entry: Entry): Promise<boolean> {
+  async addEntryOnce(trx: Trx, entry: NewLedgerEntry): Promise<boolean> {
     const { numInsertedOrUpdatedRows } = await trx
       .insertInto('ledger')
       .values(entry)
@@ -218,9 +215,9 @@ export class QuotaStore {
     return (await takeFromToken.changes(trx, { token, amount })) === 1;
   }
 
-  async changeTokenUse(trx: Trx, token: number, amount: number): Promise<void> {
-    // An update alone would overlook a limit being set, which counts the reservation that is ending as open.
-    if (this.#database.dialect === 'postgres' && !(await this.#isLimited(trx, token))) return;
+  async adjustTokenUse(trx: Trx, token: number, amount: number): Promise<void> {
+    // An update alone would miss a limit that is being set just now and counts this reservation as open.
+    if (hasConcurrentWriters(trx) && !(await this.#isLimited(trx, token))) return;
     await changeTokenUse.changes(trx, { token, amount });
   }
 
@@ -228,16 +225,16 @@ export class QuotaStore {
     return ((await limitOf.first(trx, { token }))?.quota_limit ?? null) !== null;
   }
 
-  async limitToken(trx: Trx, token: number, limit: number | undefined): Promise<void> {
-    // Whoever reserved or ended without regard to this limit is done before the open reservations are counted.
-    if (this.#database.dialect === 'postgres') await setAlone.first(trx, { token });
+  async setTokenLimit(trx: Trx, token: number, limit: number | undefined): Promise<void> {
+    // Waits for transactions that reserved or settled without seeing this limit; then open reservations are counted.
+    if (hasConcurrentWriters(trx)) await lockTokenLimit.first(trx, { token });
     if (limit === undefined) {
       await trx.deleteFrom('token_limits').where('token_id', '=', token).execute();
       return;
     }
-    // Reservations made before there was a limit are taken off it when they end, so they count from the start.
+    // Reservations older than the limit are subtracted when they are settled, so they count from the start.
     const open = trx
-      .selectFrom('holds')
+      .selectFrom('reservations')
       .select(({ fn }) => sql<number>`cast(coalesce(${fn.sum('amount')}, 0) as bigint)`.as('open'))
       .where('token_id', '=', token);
     await trx
@@ -247,20 +244,19 @@ export class QuotaStore {
       .execute();
   }
 
-  async tokenLimits(tokens: readonly number[]): Promise<ReadonlyMap<number, { limit: number; used: number }>> {
+  async tokenLimits(
+    tokens: readonly number[],
+    executor: Executor = this.#database.kysely,
+  ): Promise<ReadonlyMap<number, { limit: number; used: number }>> {
     if (tokens.length === 0) return new Map();
-    const rows = await this.#database.kysely
-      .selectFrom('token_limits')
-      .selectAll()
-      .where('token_id', 'in', tokens)
-      .execute();
+    const rows = await executor.selectFrom('token_limits').selectAll().where('token_id', 'in', tokens).execute();
     return new Map(rows.map((row) => [row.token_id, { limit: row.quota_limit, used: row.used }]));
   }
 
   /** References of reservations made before a time and still open, oldest first; for the sweep after a crash. */
   async openRefs(before: number, prefix: string, limit: number): Promise<string[]> {
     const rows = await this.#database.kysely
-      .selectFrom('holds')
+      .selectFrom('reservations')
       .select('ref')
       .where('created_at', '<', before)
       .where('ref', '>=', prefix)

@@ -1,4 +1,5 @@
 import { type Generated, sql } from 'kysely';
+import { hasConcurrentWriters } from '../platform/db/dialect.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
 export interface QuotaTables {
@@ -6,8 +7,8 @@ export interface QuotaTables {
   wallets: { user_id: number; balance: number; used: number; requests: number };
   /** Tokens with a limit of their own; `used` counts open reservations too. */
   token_limits: { token_id: number; quota_limit: number; used: number };
-  /** Reservations still open; closing one deletes it, and the row count of that delete decides who closed it. */
-  holds: {
+  /** Open reservations. Closing one deletes it, and the row count of that delete decides who closed it. */
+  reservations: {
     ref: string;
     user_id: number;
     token_id: number | null;
@@ -18,7 +19,10 @@ export interface QuotaTables {
     plan_slot: string | null;
     created_at: number;
   };
-  /** Append-only. `amount` changes the wallet, `plan_amount` an allowance; `charged` is the final cost, on settle rows. */
+  /**
+   * Append-only. `amount` changes the wallet, `plan_amount` an allowance; `charged` is the final cost, on settle rows. An entry
+   * of kind `closing` stands for all older ones of its account and month (RETENTION_LEDGER_DAYS).
+   */
   ledger: {
     id: Generated<number>;
     user_id: number;
@@ -30,8 +34,19 @@ export interface QuotaTables {
     token_id: number | null;
     model: string | null;
     note: string | null;
+    /** How many settlements a closing entry stands for; 0 on all others. */
+    settlements: Generated<number>;
     created_at: number;
   };
+  /**
+   * Sums of the entries of an account up to the position of a generation, so that an audit reads only newer ones. `settled`:
+   * number of settlements.
+   */
+  ledger_checkpoints: { generation: number; user_id: number; amount: number; charged: number; settled: number };
+  /** `position`: id of the last entry in the checkpoints. A full audit makes a new generation; one is current. */
+  ledger_generations: { generation: number; position: number; is_current: 0 | 1 };
+  /** The last audit of each kind. `findings`: JSON. Times are Unix milliseconds. */
+  ledger_audits: { kind: 'incremental' | 'full'; finished_at: number; duration_ms: number; findings: string };
   /** Settled use by UTC day, model and token; `token_id` 0 = none. */
   usage_daily: {
     user_id: number;
@@ -64,7 +79,7 @@ export const quotaMigrations: readonly Migration[] = [
         .addColumn('used', int64, (column) => column.notNull().defaultTo(0))
         .execute();
       await trx.schema
-        .createTable('holds')
+        .createTable('reservations')
         .addColumn('ref', text, (column) => column.primaryKey())
         .addColumn('user_id', int64, (column) => column.notNull())
         .addColumn('token_id', int64)
@@ -85,6 +100,7 @@ export const quotaMigrations: readonly Migration[] = [
         .addColumn('token_id', int64)
         .addColumn('model', text)
         .addColumn('note', text)
+        .addColumn('settlements', int64, (column) => column.notNull().defaultTo(0))
         .addColumn('created_at', int64, (column) => column.notNull())
         .execute();
       await trx.schema.createIndex('ledger_once').on('ledger').columns(['ref', 'kind']).unique().execute();
@@ -97,43 +113,62 @@ export const quotaMigrations: readonly Migration[] = [
         .addColumn('model', text, (column) => column.notNull())
         .addColumn('requests', int64, (column) => column.notNull())
         .addColumn('quota', int64, (column) => column.notNull())
+        .addColumn('prompt_tokens', int64, (column) => column.notNull())
+        .addColumn('completion_tokens', int64, (column) => column.notNull())
         .addPrimaryKeyConstraint('usage_daily_key', ['user_id', 'day', 'token_id', 'model'])
         .execute();
-    },
-  },
-  {
-    id: '0011-usage-tokens',
-    async up(trx, { int64 }) {
-      for (const name of ['prompt_tokens', 'completion_tokens'])
-        await trx.schema
-          .alterTable('usage_daily')
-          .addColumn(name, int64, (column) => column.notNull().defaultTo(0))
-          .execute();
       await trx.schema.createIndex('usage_daily_by_day').on('usage_daily').column('day').execute();
       await trx.schema.createIndex('ledger_by_kind').on('ledger').columns(['kind', 'id']).execute();
-      await trx.schema.createIndex('holds_by_token').on('holds').column('token_id').execute();
-    },
-  },
-  {
-    id: '0012-token-limit-turns',
-    async up(trx, { name }) {
-      // SQLite has one writer at a time, and with it all turns there are.
-      if (name === 'sqlite') return;
-      // One call instead of two statements. Each query of a volatile function has a snapshot of its own ("Function
-      // Volatility Categories" in PostgreSQL's manual): what it reads is what there is once it has the lock. Among
-      // locks of two numbers 1 stands for token limits; tokens that share a second number only wait for each other.
-      await sql`
-        create function token_limit_in_turn(token bigint, alone boolean) returns bigint
-        language plpgsql volatile as $$
-        begin
-          if alone then
-            perform pg_advisory_xact_lock(1, (token % 2147483648)::integer);
-          else
-            perform pg_advisory_xact_lock_shared(1, (token % 2147483648)::integer);
-          end if;
-          return (select quota_limit from token_limits where token_id = token);
-        end
-        $$`.execute(trx);
+      await trx.schema.createIndex('reservations_by_token').on('reservations').column('token_id').execute();
+      await createAudits(trx, { int64, text });
+      // SQLite has one writer at a time, so nothing needs a lock there.
+      if (hasConcurrentWriters(trx)) await createTokenLimitLock(trx);
     },
   },
 ];
+
+type Step = Parameters<Migration['up']>;
+
+async function createAudits(trx: Step[0], { int64, text }: Pick<Step[1], 'int64' | 'text'>): Promise<void> {
+  await trx.schema
+    .createTable('ledger_checkpoints')
+    .addColumn('generation', int64, (column) => column.notNull())
+    .addColumn('user_id', int64, (column) => column.notNull())
+    .addColumn('amount', int64, (column) => column.notNull())
+    .addColumn('charged', int64, (column) => column.notNull())
+    .addColumn('settled', int64, (column) => column.notNull())
+    .addPrimaryKeyConstraint('ledger_checkpoints_key', ['generation', 'user_id'])
+    .execute();
+  await trx.schema
+    .createTable('ledger_generations')
+    .addColumn('generation', int64, (column) => column.primaryKey())
+    .addColumn('position', int64, (column) => column.notNull())
+    .addColumn('is_current', int64, (column) => column.notNull())
+    .execute();
+  await trx.schema
+    .createTable('ledger_audits')
+    .addColumn('kind', text, (column) => column.primaryKey())
+    .addColumn('finished_at', int64, (column) => column.notNull())
+    .addColumn('duration_ms', int64, (column) => column.notNull())
+    .addColumn('findings', text, (column) => column.notNull())
+    .execute();
+}
+
+/**
+ * A function instead of two statements. Each query of a volatile function has a snapshot of its own ("Function Volatility
+ * Categories" in PostgreSQL's manual): it reads what is there once it has the lock. Among locks of two numbers 1 stands for
+ * token limits; tokens that share a second number only wait for each other.
+ */
+const createTokenLimitLock = (trx: Parameters<Migration['up']>[0]) =>
+  sql`
+    create function locked_token_limit(token bigint, alone boolean) returns bigint
+    language plpgsql volatile as $$
+    begin
+      if alone then
+        perform pg_advisory_xact_lock(1, (token % 2147483648)::integer);
+      else
+        perform pg_advisory_xact_lock_shared(1, (token % 2147483648)::integer);
+      end if;
+      return (select quota_limit from token_limits where token_id = token);
+    end
+    $$`.execute(trx);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { forEachDatabase } from '../../../test/databases.ts';
-import { openLedger, type Trx } from '../../../test/ledger.ts';
-import { checkBooks } from './books-store.ts';
+import { openLedger, type Trx } from '../../../test/ledger-fixture.ts';
+import { auditLedger } from './ledger-audit-store.ts';
 
 const USER = 1;
 
@@ -23,7 +23,7 @@ describe('the limit of a token', () => {
     };
     type Started = Awaited<ReturnType<typeof start>>;
 
-    /** Begins `second` when `first` has done its work and is not committed; answers what came of both. */
+    /** Begins `second` when `first` has done its work but has not committed yet; returns the results of both. */
     const overlap = async <F, S>({ ledger }: Started, first: (trx: Trx) => Promise<F>, second: () => Promise<S>) => {
       const worked = Promise.withResolvers<void>();
       const committed = ledger.run(async (trx) => {
@@ -55,7 +55,7 @@ describe('the limit of a token', () => {
         () => ledger.limit(token, 100),
       );
       assert.deepEqual(await started.limitOf(token), { limit: 100, used: 60 });
-      assert.equal(await ledger.reserve('task_more', USER, 50, token), 'token_quota_not_enough');
+      assert.equal(await ledger.reserve('task_more', USER, 50, token), 'quota_not_enough');
       await ledger.settle(`task_${token}`, 40);
       assert.deepEqual(await started.limitOf(token), { limit: 100, used: 40 });
     });
@@ -82,9 +82,9 @@ describe('the limit of a token', () => {
       const started = await start();
       const { ledger } = started;
       const token = started.nextToken();
-      const setting = (trx: Trx) => ledger.quota.limitToken(trx, token, 100);
+      const setting = (trx: Trx) => ledger.quota.setTokenLimit(trx, token, 100);
       const [, refused] = await overlap(started, setting, () => ledger.reserve('task_large', USER, 101, token));
-      assert.equal(refused, 'token_quota_not_enough');
+      assert.equal(refused, 'quota_not_enough');
       await ledger.limit(token, undefined);
       await ledger.reserve('task_ending', USER, 60, token);
       const [, charged] = await overlap(started, setting, () => ledger.settle('task_ending', 10));
@@ -99,7 +99,7 @@ describe('the limit of a token', () => {
       await ledger.limit(token, 10);
       const [, outcome] = await overlap(
         started,
-        (trx) => ledger.quota.limitToken(trx, token, undefined),
+        (trx) => ledger.quota.setTokenLimit(trx, token, undefined),
         () => ledger.reserve('task_free', USER, 50, token),
       );
       assert.equal(outcome, undefined);
@@ -124,7 +124,7 @@ describe('the limit of a token', () => {
         const used = (await started.limitOf(token))?.used ?? -1;
         assert.ok(token <= 6 ? used === 16 : used >= 0 && used <= 16 && used % 4 === 0, `${token}: ${used}`);
       }
-      assert.deepEqual(await checkBooks(database), []);
+      assert.deepEqual(await auditLedger(database), []);
     });
   });
 });

@@ -1,14 +1,14 @@
 import type { Selectable } from 'kysely';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
-import type { LedgerKind } from './quota.ts';
+import type { LedgerKind } from './ledger.ts';
 
 export type LedgerEntry = Selectable<Tables['ledger']>;
 
 export interface LedgerFilter {
-  readonly userId?: number;
-  readonly ref?: string;
-  readonly kind?: LedgerKind;
+  readonly userId?: number | undefined;
+  readonly ref?: string | undefined;
+  readonly kind?: LedgerKind | undefined;
 }
 
 /** What figures can be grouped by: columns of `usage_daily`. */
@@ -18,9 +18,9 @@ export interface UsageFilter {
   /** Days since 1970 UTC, both included. */
   readonly fromDay: number;
   readonly toDay: number;
-  readonly userId?: number;
-  readonly model?: string;
-  readonly tokenId?: number;
+  readonly userId?: number | undefined;
+  readonly model?: string | undefined;
+  readonly tokenId?: number | undefined;
 }
 
 export interface UsageFigures {
@@ -31,10 +31,10 @@ export interface UsageFigures {
 }
 export type UsageRow = Partial<Pick<Selectable<Tables['usage_daily']>, UsageColumn>> & UsageFigures;
 
-/** Most groups of one answer: a year of days by thirty models. */
+/** Maximum groups of one result: a year of days by thirty models. */
 const MAX_GROUPS = 10_000;
 
-/** Reads of the ledger for people; everything that writes is in `store.ts`. */
+/** Queries of the ledger for reports; everything that writes is in `store.ts`. */
 export class UsageStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../contract/endpoint.ts';
 
-/** The reference as Markdown: the twin of the page, for readers that are programs. */
+/** The reference as Markdown: the same content as the page, for programs. */
 export function toReferenceMarkdown(endpoints: readonly Endpoint[], version: string): string {
   const tags = [...new Set(endpoints.map(({ tag }) => tag))].sort();
   const sections = tags.map((tag) => {
@@ -14,7 +14,7 @@ function toLines(endpoint: Endpoint): string {
   const schemas = [
     ['Query', endpoint.query],
     ['Body', endpoint.body],
-    ['Answer', endpoint.answer],
+    ['Response', endpoint.response],
   ] as const;
   return [
     `### ${endpoint.method} ${endpoint.path}`,
@@ -32,7 +32,7 @@ export const toLlmsText = (baseUrl: string): string => `# Reelgate
 
 Model calls take \`Authorization: Bearer sk-…\` and live under ${baseUrl}/v1; OpenAI clients work with that address as base URL.
 A video is a task: POST /v1/videos answers an id at once, GET /v1/videos/{id} tells its state (queued, in_progress, completed, failed),
-GET /v1/videos/{id}/content is the MP4. Look every 10 to 15 seconds; send an Idempotency-Key with submits.
+GET /v1/videos/{id}/content is the MP4. Poll every 10 to 15 seconds; send an Idempotency-Key with submits.
 
 ## Reference
 

@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
+import { defined } from '../../contract/defined.ts';
 import { DEVICE_ERRORS } from '../../contract/device-auth.ts';
-import type { Endpoint, EnvelopeKind, Policy } from '../../contract/endpoint.ts';
+import { type Endpoint, type EnvelopeKind, envelopeOfPath, type Policy } from '../../contract/endpoint.ts';
 import { ERRORS } from '../../contract/errors.ts';
 
 type Json = { [key: string]: unknown };
@@ -39,16 +40,21 @@ const openAiError = object({
 const FAILURES: Readonly<Record<EnvelopeKind, Json>> = {
   api: object({ success: { const: false }, message: { type: 'string' } }),
   video: object({
-    code: { type: 'string', enum: Object.keys(ERRORS) },
+    // A vendor that refuses a submit is quoted with its own code.
+    code: { type: 'string', anyOf: [{ enum: Object.keys(ERRORS) }, { description: "The vendor's own code." }] },
     message: { type: 'string' },
     data: { type: 'null' },
   }),
-  'openai-video': object({
-    code: { type: 'string' },
-    message: { type: 'string' },
-    data: { type: 'null' },
-    error: openAiError,
-  }),
+  // The documented body of a missing task has no `error`.
+  'openai-video': {
+    ...object({ code: { type: 'string' }, message: { type: 'string' }, data: { type: 'null' } }),
+    properties: {
+      code: { type: 'string' },
+      message: { type: 'string' },
+      data: { type: 'null' },
+      error: openAiError,
+    },
+  },
   model: object({ error: openAiError }),
   device: object({
     success: { const: false },
@@ -56,10 +62,30 @@ const FAILURES: Readonly<Record<EnvelopeKind, Json>> = {
     message: { type: 'string' },
   }),
   oauth: object({ error: { type: 'string' }, error_description: { type: 'string' } }),
+  kling: object({
+    code: { type: 'integer' },
+    message: { type: 'string' },
+    request_id: { type: 'string' },
+    data: { type: 'null' },
+  }),
+  // The service's envelope, or the front gateway's for a wrong key.
+  jimeng: {
+    anyOf: [
+      object({
+        code: { type: 'integer' },
+        data: { type: 'null' },
+        message: { type: 'string' },
+        request_id: { type: 'string' },
+        status: { type: 'integer' },
+        time_elapsed: { type: 'string' },
+      }),
+      object({ ResponseMetadata: { type: 'object' } }),
+    ],
+  },
   page: { type: 'string' },
 };
 
-/** OpenAPI 3.1 from the lines of the contract (https://spec.openapis.org/oas/v3.1.0): JSON Schema goes in as it is. */
+/** OpenAPI 3.1 from the endpoints of the contract (https://spec.openapis.org/oas/v3.1.0): JSON Schema is embedded unchanged. */
 export function toOpenApi(
   endpoints: readonly Endpoint[],
   about: { readonly version: string; readonly baseUrl: string; readonly userHeader: string },
@@ -77,7 +103,7 @@ export function toOpenApi(
       title: 'Reelgate',
       version: about.version,
       description:
-        'Device sign-in, video generation over eight vendors, chat relay, mailboxes, plans and notifications.',
+        'Device sign-in, video generation over nine vendors, chat relay, mailboxes, plans and notifications.',
     },
     servers: [{ url: about.baseUrl }],
     tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({ name })),
@@ -104,29 +130,52 @@ export function toOpenApi(
 
 function toOperation(endpoint: Endpoint): Json {
   const body = endpoint.body === undefined ? undefined : toRequestBody(endpoint);
-  return {
+  return defined({
     summary: endpoint.summary,
     tags: [endpoint.tag],
     operationId: toOperationId(endpoint),
     security: SECURITY[endpoint.policy],
     parameters: [...toParameters(endpoint.params, 'path'), ...toParameters(endpoint.query, 'query')],
-    ...(body === undefined ? {} : { requestBody: body }),
+    requestBody: body,
     responses: {
-      200: {
-        description: 'Done.',
-        ...(endpoint.answer === undefined ? {} : { content: { 'application/json': { schema: endpoint.answer } } }),
-      },
+      ...Object.fromEntries(
+        (endpoint.responseStatuses ?? [200]).map((status) => [status, toSuccess(endpoint, status)]),
+      ),
       default: {
-        description: 'A failure; /api addresses answer documented failures with 200 and success false.',
-        content: {
-          [endpoint.envelope === 'page' ? 'text/html' : 'application/json']: { schema: FAILURES[endpoint.envelope] },
-        },
+        description: 'An error. Endpoints below /api report documented errors with status 200 and `success: false`.',
+        content: toErrorContent(endpoint),
       },
     },
-  };
+  });
 }
 
-/** An address and the same one with a slash at its end are two operations, so the slash has a word of its own. */
+/** Errors before the route is known, such as an unknown host, are in the envelope of the path. */
+function toErrorContent({ envelope, path }: Endpoint): Json {
+  const envelopes = [...new Set([envelope, envelopeOfPath(path)])];
+  const html = envelopes.includes('page') ? { 'text/html': { schema: FAILURES.page } } : {};
+  const schemas = envelopes.filter((each) => each !== 'page').map((each) => FAILURES[each]);
+  if (schemas.length === 0) return html;
+  return { ...html, 'application/json': { schema: schemas.length === 1 ? schemas[0] : { anyOf: schemas } } };
+}
+
+/** Envelopes whose documented errors have status 200, beside the success. */
+const ERRORS_WITH_STATUS_200: ReadonlySet<EnvelopeKind> = new Set(['api', 'device']);
+
+function toSuccess(endpoint: Endpoint, status: number): Json {
+  const { envelope, response, documentedResponse = response } = endpoint;
+  const { responseTypes = [envelope === 'page' ? 'text/html' : 'application/json'] } = endpoint;
+  if (status === 204 || (status >= 300 && status < 400))
+    return { description: status === 304 ? 'Not modified.' : 'Done.' };
+  const success: unknown = documentedResponse ?? { type: 'object' };
+  const json =
+    ERRORS_WITH_STATUS_200.has(envelope) && documentedResponse !== undefined
+      ? { [canBeBoth(documentedResponse) ? 'anyOf' : 'oneOf']: [success, FAILURES[envelope]] }
+      : success;
+  const content = responseTypes.map((type) => [type, type === 'application/json' ? { schema: json } : {}]);
+  return { description: 'Done.', content: Object.fromEntries(content) };
+}
+
+/** A path with and without a slash at its end are two operations, so the slash becomes a word. */
 const toOperationId = ({ method, path }: Endpoint): string =>
   `${method.toLowerCase()}${path
     .replace(/(?<=.)\/$/, '/slash')
@@ -138,8 +187,32 @@ const TYPES: Readonly<Record<NonNullable<Endpoint['accepts']>, readonly string[]
   'json-or-multipart': ['application/json', 'multipart/form-data'],
 };
 
-function toRequestBody({ body, accepts = 'json' }: Endpoint): Json {
-  return { required: true, content: Object.fromEntries(TYPES[accepts].map((type) => [type, { schema: body }])) };
+function toRequestBody({ body, accepts = 'json', optionalBody = false, files = [] }: Endpoint): Json {
+  const schemaOf = (type: string): unknown => (type === 'multipart/form-data' ? toMultipartSchema(body, files) : body);
+  const content = TYPES[accepts].map((type) => [type, { schema: schemaOf(type) }]);
+  return { required: !optionalBody, content: Object.fromEntries(content) };
+}
+
+/** Whether a response of this schema may contain `success: false` too, as the state of a device code does. */
+function canBeBoth(schema: TSchema): boolean {
+  const { properties = {} } = schema as ObjectSchema;
+  return (properties['success'] as { readonly const?: unknown } | undefined)?.const !== true;
+}
+
+/** In a multipart body files are bytes, and all other fields texts. */
+function toMultipartSchema(body: TSchema | undefined, files: readonly string[]): Json {
+  const { properties = {}, required = [] } = (body ?? {}) as ObjectSchema;
+  const binary = { type: 'string', contentMediaType: 'application/octet-stream' };
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      Object.keys(properties).map((name) => [
+        name,
+        files.includes(name) ? { anyOf: [binary, { type: 'array', items: binary }] } : { type: 'string' },
+      ]),
+    ),
+    required,
+  };
 }
 
 interface ObjectSchema {
@@ -149,11 +222,13 @@ interface ObjectSchema {
 
 function toParameters(schema: TSchema | undefined, place: 'path' | 'query'): Json[] {
   const { properties = {}, required = [] } = (schema ?? {}) as ObjectSchema;
-  return Object.entries(properties).map(([name, property]) => ({
-    name,
-    in: place,
-    required: place === 'path' || required.includes(name),
-    schema: property,
-    ...(property.description === undefined ? {} : { description: property.description }),
-  }));
+  return Object.entries(properties).map(([name, property]) =>
+    defined({
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      schema: property,
+      description: property.description,
+    }),
+  );
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Running, startRunning } from '../../../test/running.ts';
+import { type SandboxService, startSandboxService } from '../../../test/service-with-sandbox.ts';
 
 describe('the API reference', () => {
-  let running: Running;
+  let running: SandboxService;
   before(async () => {
-    running = await startRunning('sqlite::memory:');
+    running = await startSandboxService('sqlite::memory:');
   });
   after(() => running.stop());
 
@@ -27,6 +27,14 @@ describe('the API reference', () => {
     const ids = operations.map(({ operationId }) => operationId);
     assert.equal(new Set(ids).size, ids.length);
     assert.ok(document.paths['/v1/videos/{task_id}/content']);
+  });
+
+  test('declares every parameter of every path, which generated clients and linters ask for', () => {
+    for (const { method, path, params } of running.app.http.routes.endpoints) {
+      const declared = Object.keys((params as { properties?: object } | undefined)?.properties ?? {});
+      const named = [...path.matchAll(/:(\w+)/g)].map(([, name]) => String(name));
+      assert.deepEqual(named.toSorted(), declared.toSorted(), `${method} ${path}`);
+    }
   });
 
   test('bounds every number a request may hold: a database takes no 1e308', () => {

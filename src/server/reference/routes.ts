@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import * as lines from '../../contract/reference.ts';
-import type { Routes } from '../platform/http/routes.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import { REFERENCE_STYLE, toReferencePage } from './html-page.ts';
 import { toLlmsText, toReferenceMarkdown } from './markdown.ts';
 import { toOpenApi } from './openapi.ts';
-import { REFERENCE_STYLE, toReferencePage } from './page.ts';
 
-/** The reference of everything that is registered, as a file and as a page that asks nobody else for anything. */
+/** The reference of everything that is registered, as a file and as a page that loads nothing from other hosts. */
 export function addReferenceRoutes(
-  routes: Routes,
+  routes: RouteRegistry,
   about: { readonly version: string; readonly baseUrl: string; readonly userHeader: string },
 ): void {
   const styleHash = createHash('sha256').update(REFERENCE_STYLE).digest('base64');

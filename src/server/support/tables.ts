@@ -10,14 +10,14 @@ export interface SupportTables {
     title: string;
     content: string;
     category: string;
-    /** The caller's name of a task; empty: none. */
+    /** Public id of a task; empty: none. */
     task_id: string;
     status: TicketStatus;
-    /** 1: the last word is the owner's. */
+    /** 1: the owner wrote last. */
     awaits_staff: number;
-    /** Replies its owner sees. */
+    /** Replies the owner sees. */
     reply_count: number;
-    /** Those and the notes among administrators. */
+    /** Those and the internal notes. */
     entry_count: number;
     created_at: number;
     updated_at: number;
@@ -27,7 +27,7 @@ export interface SupportTables {
     ticket_id: number;
     author_id: number;
     by_staff: number;
-    /** 1: a note among administrators. */
+    /** 1: a note among administrators, never shown to the owner. */
     internal: number;
     content: string;
     task_id: string;
@@ -49,77 +49,81 @@ export interface SupportTables {
 export const supportMigrations: readonly Migration[] = [
   {
     id: '0080-support',
-    async up(trx, { int64, bool, text, autoIncrement }) {
-      await trx.schema
-        .createTable('tickets')
-        .addColumn('id', int64, autoIncrement)
-        .addColumn('user_id', int64, (column) => column.notNull())
-        .addColumn('title', text, (column) => column.notNull())
-        .addColumn('content', text, (column) => column.notNull())
-        .addColumn('category', text, (column) => column.notNull())
-        .addColumn('task_id', text, (column) => column.notNull())
-        .addColumn('status', text, (column) => column.notNull())
-        .addColumn('awaits_staff', bool, (column) => column.notNull())
-        .addColumn('reply_count', int64, (column) => column.notNull())
-        .addColumn('entry_count', int64, (column) => column.notNull())
-        .addColumn('created_at', int64, (column) => column.notNull())
-        .addColumn('updated_at', int64, (column) => column.notNull())
-        .execute();
-      await trx.schema.createIndex('tickets_by_user').on('tickets').columns(['user_id', 'id']).execute();
-      await trx.schema.createIndex('tickets_by_category').on('tickets').columns(['category', 'id']).execute();
-      await trx.schema.createIndex('tickets_by_status').on('tickets').columns(['status', 'id']).execute();
-      await trx.schema.createIndex('tickets_by_turn').on('tickets').columns(['status', 'awaits_staff', 'id']).execute();
-      await trx.schema
-        .createTable('ticket_replies')
-        .addColumn('id', int64, autoIncrement)
-        .addColumn('ticket_id', int64, (column) => column.notNull())
-        .addColumn('author_id', int64, (column) => column.notNull())
-        .addColumn('by_staff', bool, (column) => column.notNull())
-        .addColumn('internal', bool, (column) => column.notNull())
-        .addColumn('content', text, (column) => column.notNull())
-        .addColumn('task_id', text, (column) => column.notNull())
-        .addColumn('created_at', int64, (column) => column.notNull())
-        .execute();
-      await trx.schema
-        .createIndex('ticket_replies_by_ticket')
-        .on('ticket_replies')
-        .columns(['ticket_id', 'id'])
-        .execute();
-      await trx.schema
-        .createTable('beta_applications')
-        .addColumn('id', int64, autoIncrement)
-        .addColumn('user_id', int64, (column) => column.notNull())
-        .addColumn('feature', text, (column) => column.notNull())
-        .addColumn('reason', text, (column) => column.notNull())
-        .addColumn('status', text, (column) => column.notNull())
-        .addColumn('note', text, (column) => column.notNull())
-        .addColumn('decided_by', int64)
-        .addColumn('created_at', int64, (column) => column.notNull())
-        .addColumn('decided_at', int64)
-        .execute();
-      await trx.schema
-        .createIndex('beta_applications_by_user')
-        .on('beta_applications')
-        .columns(['user_id', 'id'])
-        .execute();
-      await trx.schema
-        .createIndex('beta_applications_by_status')
-        .on('beta_applications')
-        .columns(['status', 'id'])
-        .execute();
-      await trx.schema
-        .createIndex('beta_applications_by_feature')
-        .on('beta_applications')
-        .columns(['feature', 'id'])
-        .execute();
-      // One that waits or was granted stands in the way of another for the same feature; a rejected one does not.
-      await trx.schema
-        .createIndex('beta_applications_standing')
-        .unique()
-        .on('beta_applications')
-        .columns(['user_id', 'feature'])
-        .where(sql<boolean>`status <> 'rejected'`)
-        .execute();
+    async up(trx, dialect) {
+      await createTickets(trx, dialect);
+      await createBetaApplications(trx, dialect);
     },
   },
 ];
+
+const createTickets: Migration['up'] = async (trx, { int64, bool, text, autoIncrement }) => {
+  await trx.schema
+    .createTable('tickets')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('user_id', int64, (column) => column.notNull())
+    .addColumn('title', text, (column) => column.notNull())
+    .addColumn('content', text, (column) => column.notNull())
+    .addColumn('category', text, (column) => column.notNull())
+    .addColumn('task_id', text, (column) => column.notNull())
+    .addColumn('status', text, (column) => column.notNull())
+    .addColumn('awaits_staff', bool, (column) => column.notNull())
+    .addColumn('reply_count', int64, (column) => column.notNull())
+    .addColumn('entry_count', int64, (column) => column.notNull())
+    .addColumn('created_at', int64, (column) => column.notNull())
+    .addColumn('updated_at', int64, (column) => column.notNull())
+    .execute();
+  await trx.schema.createIndex('tickets_by_user').on('tickets').columns(['user_id', 'id']).execute();
+  await trx.schema.createIndex('tickets_by_category').on('tickets').columns(['category', 'id']).execute();
+  await trx.schema.createIndex('tickets_by_status').on('tickets').columns(['status', 'id']).execute();
+  await trx.schema.createIndex('tickets_by_turn').on('tickets').columns(['status', 'awaits_staff', 'id']).execute();
+  await trx.schema
+    .createTable('ticket_replies')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('ticket_id', int64, (column) => column.notNull())
+    .addColumn('author_id', int64, (column) => column.notNull())
+    .addColumn('by_staff', bool, (column) => column.notNull())
+    .addColumn('internal', bool, (column) => column.notNull())
+    .addColumn('content', text, (column) => column.notNull())
+    .addColumn('task_id', text, (column) => column.notNull())
+    .addColumn('created_at', int64, (column) => column.notNull())
+    .execute();
+  await trx.schema.createIndex('ticket_replies_by_ticket').on('ticket_replies').columns(['ticket_id', 'id']).execute();
+};
+
+const createBetaApplications: Migration['up'] = async (trx, { int64, text, autoIncrement }) => {
+  await trx.schema
+    .createTable('beta_applications')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('user_id', int64, (column) => column.notNull())
+    .addColumn('feature', text, (column) => column.notNull())
+    .addColumn('reason', text, (column) => column.notNull())
+    .addColumn('status', text, (column) => column.notNull())
+    .addColumn('note', text, (column) => column.notNull())
+    .addColumn('decided_by', int64)
+    .addColumn('created_at', int64, (column) => column.notNull())
+    .addColumn('decided_at', int64)
+    .execute();
+  await trx.schema
+    .createIndex('beta_applications_by_user')
+    .on('beta_applications')
+    .columns(['user_id', 'id'])
+    .execute();
+  await trx.schema
+    .createIndex('beta_applications_by_status')
+    .on('beta_applications')
+    .columns(['status', 'id'])
+    .execute();
+  await trx.schema
+    .createIndex('beta_applications_by_feature')
+    .on('beta_applications')
+    .columns(['feature', 'id'])
+    .execute();
+  // One pending or approved application for each account and feature; rejected ones allow another.
+  await trx.schema
+    .createIndex('beta_applications_one_open')
+    .unique()
+    .on('beta_applications')
+    .columns(['user_id', 'feature'])
+    .where(sql<boolean>`status <> 'rejected'`)
+    .execute();
+};

@@ -1,16 +1,16 @@
 import type { Static } from 'typebox';
-import * as lines from '../../contract/admin-tasks.ts';
+import * as endpoints from '../../contract/admin-tasks.ts';
 import { list, ok, toPage } from '../../contract/schemas.ts';
-import type { Channels } from '../channels/channels.ts';
-import { notExist } from '../platform/errors.ts';
-import type { Routes } from '../platform/http/routes.ts';
+import { toSeconds } from '../../contract/time.ts';
+import type { ChannelDirectory } from '../channels/channel-directory.ts';
+import { notExistError } from '../platform/errors.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { TaskAdminStore } from './admin-store.ts';
-import { toSeconds } from './faces/unified.ts';
-import { toRow } from './owner-routes.ts';
+import { toVideoRow } from './owner-routes.ts';
 import type { Task } from './store.ts';
 
-/** What the ledger says of one task, oldest first; implemented by quota. */
-export interface MoneyTrail {
+/** The ledger entries of one task, oldest first; implemented by quota. */
+export interface LedgerHistory {
   trail(ref: string): Promise<
     readonly {
       readonly kind: string;
@@ -22,27 +22,30 @@ export interface MoneyTrail {
   >;
 }
 
-export interface TaskAdminRouteParts {
+export interface TaskAdminRouteDependencies {
   readonly store: TaskAdminStore;
-  readonly channels: Pick<Channels, 'byId'>;
-  readonly money: MoneyTrail;
+  readonly channels: Pick<ChannelDirectory, 'byId'>;
+  readonly ledgerHistory: LedgerHistory;
 }
 
-/** Everybody's tasks, for administrators. */
-export function addTaskAdminRoutes(routes: Routes, { store, channels, money }: TaskAdminRouteParts): void {
-  routes.add(lines.listTasks, async ({ query }) => {
+/** All accounts' tasks, for administrators. */
+export function addTaskAdminRoutes(
+  routes: RouteRegistry,
+  { store, channels, ledgerHistory }: TaskAdminRouteDependencies,
+): void {
+  routes.add(endpoints.listTasks, async ({ query }) => {
     const { task_id, status, model, user_id, channel_id, unfinished, from, to } = query;
     const { offset, pageSize } = toPage(query);
     const { rows, total } = await store.page(
       {
-        ...(task_id === undefined ? {} : { taskId: task_id }),
-        ...(status === undefined ? {} : { status }),
-        ...(model === undefined ? {} : { model }),
-        ...(user_id === undefined ? {} : { userId: Number(user_id) }),
-        ...(channel_id === undefined ? {} : { channelId: Number(channel_id) }),
-        ...(unfinished === undefined ? {} : { unfinished: true }),
-        ...(from === undefined ? {} : { from: Number(from) * 1000 }),
-        ...(to === undefined ? {} : { to: Number(to) * 1000 }),
+        taskId: task_id,
+        status,
+        model,
+        userId: toNumber(user_id),
+        channelId: toNumber(channel_id),
+        unfinished: unfinished !== undefined,
+        from: toNumber(from, 1000),
+        to: toNumber(to, 1000),
       },
       offset,
       pageSize,
@@ -50,12 +53,12 @@ export function addTaskAdminRoutes(routes: Routes, { store, channels, money }: T
     return list(rows.map(toAdminRow), total);
   });
 
-  routes.add(lines.getTask, async ({ params }) => {
+  routes.add(endpoints.getTask, async ({ params }) => {
     const task = await store.find(params.id);
-    if (task === undefined) throw notExist('task');
+    if (task === undefined) throw notExistError('task');
     const [attempts, trail, channel] = await Promise.all([
-      store.attempts(task.id),
-      money.trail(task.id),
+      store.failedAttempts(task.id),
+      ledgerHistory.trail(task.id),
       task.channel_id === null ? undefined : channels.byId(task.channel_id),
     ]);
     return ok({
@@ -79,9 +82,12 @@ export function addTaskAdminRoutes(routes: Routes, { store, channels, money }: T
   });
 }
 
-function toAdminRow(task: Task): Static<typeof lines.AdminTaskRow> {
+const toNumber = (text: string | undefined, factor = 1): number | undefined =>
+  text === undefined ? undefined : Number(text) * factor;
+
+function toAdminRow(task: Task): Static<typeof endpoints.AdminTaskRow> {
   return {
-    ...toRow(task),
+    ...toVideoRow(task),
     user_id: task.user_id,
     token_id: task.token_id,
     vendor: task.vendor,
@@ -94,10 +100,10 @@ function toAdminRow(task: Task): Static<typeof lines.AdminTaskRow> {
   };
 }
 
-type Timeline = Static<typeof lines.AdminTask>['timeline'];
+type Timeline = Static<typeof endpoints.AdminTask>['timeline'];
 
 /** What happened to a task, in the order it happened. */
-function toTimeline(task: Task, attempts: Awaited<ReturnType<TaskAdminStore['attempts']>>): Timeline {
+function toTimeline(task: Task, attempts: Awaited<ReturnType<TaskAdminStore['failedAttempts']>>): Timeline {
   const event = (time: number, name: string, also: Partial<Timeline[number]> = {}): Timeline[number] => ({
     time: toSeconds(time),
     event: name,

@@ -4,8 +4,8 @@ import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 import type { Task } from './store.ts';
 
-/** A try that came to nothing. */
-export interface AttemptNote {
+/** A failed submit attempt. */
+export interface FailedAttempt {
   readonly taskId: string;
   readonly attempt: number;
   readonly channelId: number;
@@ -16,22 +16,22 @@ export interface AttemptNote {
 }
 
 export interface AdminTaskFilter {
-  /** Either of a task's names. */
-  readonly taskId?: string;
-  readonly status?: TaskStatus;
-  readonly model?: string;
-  readonly userId?: number;
-  readonly channelId?: number;
-  readonly unfinished?: boolean;
-  /** Unix milliseconds, from included, to not. */
-  readonly from?: number;
-  readonly to?: number;
+  /** The task's `id` or its public id. */
+  readonly taskId?: string | undefined;
+  readonly status?: TaskStatus | undefined;
+  readonly model?: string | undefined;
+  readonly userId?: number | undefined;
+  readonly channelId?: number | undefined;
+  readonly unfinished?: boolean | undefined;
+  /** Unix milliseconds, `from` included, `to` not. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
 }
 
-/** Matches beyond this are not counted: counting a million takes longer than anybody waits for a page. */
-const MOST_COUNTED = 10_000;
+/** Matches beyond this are not counted: counting a million rows would delay the page by seconds. */
+const MAX_COUNTED = 10_000;
 
-/** What administrators ask about tasks. */
+/** Queries of administrators about tasks. */
 export class TaskAdminStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
@@ -60,8 +60,8 @@ export class TaskAdminStore {
     return Number(count);
   }
 
-  /** Our id of a task callers know by this name. */
-  async idOf(publicId: string): Promise<string | undefined> {
+  /** The `id` of the task with this public id. */
+  async internalIdOf(publicId: string): Promise<string | undefined> {
     const row = await this.#database.kysely
       .selectFrom('tasks')
       .select('id')
@@ -70,7 +70,7 @@ export class TaskAdminStore {
     return row?.id;
   }
 
-  /** Names callers know tasks by, by our ids. */
+  /** Public ids of tasks, by `id`. */
   async publicIds(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     if (ids.length === 0) return new Map();
     const rows = await this.#database.kysely
@@ -81,7 +81,7 @@ export class TaskAdminStore {
     return new Map(rows.map((row) => [row.id, row.public_id]));
   }
 
-  /** By either of its names; removed ones too. */
+  /** By `id` or public id; deleted tasks too. */
   find(id: string): Promise<Task | undefined> {
     return this.#database.kysely
       .selectFrom('tasks')
@@ -90,11 +90,11 @@ export class TaskAdminStore {
       .executeTakeFirst();
   }
 
-  /** Newest first, those their owners removed included. `total` stops counting at 10,000. */
+  /** Newest first, including those their owners deleted. `total` stops counting at 10,000. */
   async page(filter: AdminTaskFilter, offset: number, limit: number): Promise<{ rows: Task[]; total: number }> {
     const bounds = await Promise.all([this.#seqAt(filter.from), this.#seqAt(filter.to)]);
     const matching = this.#database.kysely.selectFrom('tasks').where((eb) => eb.and(conditions(eb, filter, bounds)));
-    const counted = matching.select(sql<number>`1`.as('one')).limit(MOST_COUNTED).as('counted');
+    const counted = matching.select(sql<number>`1`.as('one')).limit(MAX_COUNTED).as('counted');
     const [rows, count] = await Promise.all([
       matching.selectAll().orderBy('seq', 'desc').offset(offset).limit(limit).execute(),
       this.#database.kysely
@@ -105,7 +105,7 @@ export class TaskAdminStore {
     return { rows, total: Number(count.total) };
   }
 
-  async addAttempt(note: AttemptNote): Promise<void> {
+  async insertFailedAttempt(note: FailedAttempt): Promise<void> {
     await this.#database.kysely
       .insertInto('task_attempts')
       .values({
@@ -121,7 +121,7 @@ export class TaskAdminStore {
       .execute();
   }
 
-  attempts(taskId: string): Promise<Selectable<Tables['task_attempts']>[]> {
+  failedAttempts(taskId: string): Promise<Selectable<Tables['task_attempts']>[]> {
     return this.#database.kysely
       .selectFrom('task_attempts')
       .selectAll()
@@ -131,8 +131,8 @@ export class TaskAdminStore {
   }
 
   /**
-   * The number of the first task made at this time or later, by halving: rows are numbered in the order they are made, so
-   * that a time needs no index of its own on the way of every submit.
+   * The `seq` of the first task created at this time or later, found by binary search: `seq` ascends with the creation time, so
+   * that no index on the time is needed, which every submit would have to update.
    */
   async #seqAt(time: number | undefined): Promise<number | undefined> {
     if (time === undefined) return undefined;

@@ -1,8 +1,8 @@
-import type { TaskStatus } from '../../contract/states.ts';
+import { isTerminal, type TaskStatus } from '../../contract/states.ts';
 
 /**
- * How far along a state is. News of a lower rank than the present state is old news and is ignored. UNKNOWN ranks lowest
- * of all that was submitted: a word nobody knows never takes a known state away.
+ * Order of the states: a result with a lower rank than the current state is outdated and ignored. UNKNOWN ranks lowest of the
+ * submitted ones: an unknown status of a vendor never replaces a known state.
  */
 const RANK: Readonly<Record<TaskStatus, number>> = {
   NOT_START: 0,
@@ -16,7 +16,15 @@ const RANK: Readonly<Record<TaskStatus, number>> = {
 
 export const rankOf = (status: TaskStatus): number => RANK[status];
 
-/** Coarse percent where the vendor gives none. */
+const STATES = Object.keys(RANK) as TaskStatus[];
+const previousStates = new Map(
+  STATES.map((status) => [status, STATES.filter((each) => !isTerminal(each) && RANK[each] <= RANK[status])]),
+);
+
+/** The unfinished states from which a task may enter this one. */
+export const allowedPreviousStates = (status: TaskStatus): readonly TaskStatus[] => previousStates.get(status) ?? [];
+
+/** Coarse percent where the vendor reports none. */
 const PROGRESS: Readonly<Record<TaskStatus, number>> = {
   NOT_START: 0,
   UNKNOWN: 0,
@@ -27,7 +35,7 @@ const PROGRESS: Readonly<Record<TaskStatus, number>> = {
   FAILURE: 100,
 };
 
-/** Whole percent to show: 100 at an end, below 100 before it, and the vendor's real figure where there is one. */
+/** Whole percent to show: 100 once ended, below 100 before, the vendor's own figure where there is one. */
 export function progressOf(status: TaskStatus, vendorPercent: number | undefined): number {
   if (status === 'SUCCESS' || status === 'FAILURE' || vendorPercent === undefined || !Number.isFinite(vendorPercent))
     return PROGRESS[status];

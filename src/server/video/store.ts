@@ -1,51 +1,52 @@
-import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
-import type { TaskStatus } from '../../contract/states.ts';
-import { containing } from '../platform/db/containing.ts';
+import { type Selectable, sql } from 'kysely';
+import type { TaskStatus, VendorName } from '../../contract/states.ts';
+import { containsText } from '../platform/db/contains-text.ts';
 import type { Database } from '../platform/db/database.ts';
-import { forUpdateSkipLocked } from '../platform/db/dialect.ts';
+import { wasChanged } from '../platform/db/one-row.ts';
 import { toWellFormedText } from '../platform/json.ts';
-import type { Tables } from '../tables.ts';
-import { rankOf } from './states.ts';
-import { type Acceptance, accept, insertTask, type NewTask, ownByPublicId } from './submit-store.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
+import { allowedPreviousStates } from './states.ts';
+import { type Acceptance, acceptTaskQuery, findForTokenQuery, insertTask } from './submit/submit-store.ts';
+import type { NewTask } from './task-row.ts';
 
 export type Task = Selectable<Tables['tasks']>;
-type Trx = Transaction<Tables>;
-/** What one look at the vendor changed. */
+/** What one poll of the vendor changed; undefined keeps the stored value. */
 export interface TaskChange {
   readonly status: TaskStatus;
   readonly progress: number;
   readonly data: string;
-  readonly handle?: string;
-  readonly artifact?: string;
-  /** In the vendor's words, of which what cannot be stored is left out. */
-  readonly failReason?: string;
-  readonly errorCode?: string;
+  readonly handle?: string | undefined;
+  readonly artifact?: string | undefined;
+  /** The vendor's own message; ill-formed text in it is replaced. */
+  readonly failReason?: string | undefined;
+  readonly errorCode?: string | undefined;
 }
 
 export interface TaskFilter {
-  readonly status?: TaskStatus;
-  readonly model?: string;
-  readonly from?: number;
-  readonly to?: number;
-  readonly userId?: number;
-  /** With `userId`: all of these are in the prompt, of which only the newest {@link MOST_SEARCHED} are looked at. */
-  readonly words?: readonly string[];
-  /** With `userId`: only those given a star. */
-  readonly favourite?: boolean;
-  readonly channelId?: number;
-  readonly unfinished?: boolean;
+  readonly status?: TaskStatus | undefined;
+  readonly model?: string | undefined;
+  /** Unix milliseconds, `from` included, `to` not. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  readonly userId?: number | undefined;
+  /** With `userId`: the prompt contains all of these; only the newest {@link MAX_SEARCHED_TASKS} tasks are searched. */
+  readonly searchTerms?: readonly string[] | undefined;
+  /** With `userId`: favourites only. */
+  readonly favourite?: boolean | undefined;
+  readonly channelId?: number | undefined;
+  readonly unfinished?: boolean | undefined;
 }
 
-/** Prompts one search reads: no index holds them, and a search must not cost a walk over all of them. */
-export const MOST_SEARCHED = 5_000;
+/** Prompts one search reads: they have no index, and a search must not read all of them. */
+export const MAX_SEARCHED_TASKS = 5_000;
 
-/** When claimed tasks are looked at next, Unix milliseconds. */
-export interface NextLook {
+/** When claimed tasks are polled next, Unix milliseconds. */
+export interface NextPoll {
   readonly at: number;
-  /** Until when they were claimed: the claim is told by it. */
+  /** Until when they were claimed; identifies the claim. */
   readonly lease: number;
-  /** They were not looked at, since their channel rests. */
-  readonly rested: boolean;
+  /** They were not polled, because their channel is backing off. */
+  readonly backedOff: boolean;
 }
 
 /** SQL of video tasks. */
@@ -55,43 +56,51 @@ export class TaskStore {
     this.#database = database;
   }
 
-  async insert(trx: Trx, task: Required<NewTask>): Promise<void> {
-    await insertTask.changes(trx, task);
+  /** @returns false when the token has another task with this external id */
+  insert(trx: Trx, task: NewTask): Promise<boolean> {
+    return insertTask(trx, task);
   }
 
   /**
-   * NOT_START → SUBMITTED for this attempt. Answers with the task's name: the one wished for, or its own where another task
-   * has that; undefined when somebody else decided first.
+   * NOT_START → SUBMITTED for this attempt.
+   * @returns the task's public id: the requested one, or its own where another task has that; undefined when the task has
+   * gone on to another attempt or has ended
    */
-  async accept(trx: Kysely<Tables>, acceptance: Acceptance): Promise<string | undefined> {
-    return (await accept.first(trx, { ...acceptance }))?.public_id;
+  async markAccepted(executor: Executor, acceptance: Acceptance): Promise<string | undefined> {
+    return (await acceptTaskQuery.first(executor, { ...acceptance }))?.public_id;
   }
 
-  /** Moves an unanswered task on to its next channel; false when it has ended meanwhile. */
-  async nextAttempt(
+  /** Moves an unconfirmed task to its next channel. @returns false when it has ended meanwhile */
+  async startNextAttempt(
     id: string,
     attempt: number,
     channelId: number,
-    hint: string | null,
+    findTaskHint: string | null,
     now: number,
   ): Promise<boolean> {
-    const { numUpdatedRows } = await this.#database.kysely
+    const result = await this.#database.kysely
       .updateTable('tasks')
-      .set({ attempt: attempt + 1, channel_id: channelId, hint, updated_at: now })
+      .set({ attempt: attempt + 1, channel_id: channelId, find_task_hint: findTaskHint, updated_at: now })
       .where('id', '=', id)
       .where('attempt', '=', attempt)
       .where('status', '=', 'NOT_START')
       .executeTakeFirst();
-    return numUpdatedRows === 1n;
+    return wasChanged(result);
   }
 
   /**
-   * Applies a look. States only move forward and a terminal one never changes; false when this look came too late. The
-   * attempt is part of the condition, so that news of an abandoned attempt never lands on the present one.
+   * Applies the result of a poll. States only move forward and a terminal one never changes. The attempt is part of the
+   * condition, so that a result of an abandoned attempt never changes the current one.
+   * @returns false when the result came too late
    */
-  async change(trx: Trx, task: Pick<Task, 'id' | 'attempt'>, change: TaskChange, now: number): Promise<boolean> {
+  async applyChange(
+    executor: Executor,
+    task: Pick<Task, 'id' | 'attempt'>,
+    change: TaskChange,
+    now: number,
+  ): Promise<boolean> {
     const ended = change.status === 'SUCCESS' || change.status === 'FAILURE';
-    const { numUpdatedRows } = await trx
+    const result = await executor
       .updateTable('tasks')
       .set({
         status: change.status,
@@ -99,31 +108,64 @@ export class TaskStore {
         data: change.data,
         updated_at: now,
         poll_failures: 0,
-        ...(change.handle === undefined ? {} : { handle: change.handle }),
-        ...(change.artifact === undefined ? {} : { artifact: change.artifact }),
-        ...(change.failReason === undefined ? {} : { fail_reason: toWellFormedText(change.failReason) }),
-        ...(change.errorCode === undefined ? {} : { error_code: toWellFormedText(change.errorCode) }),
-        ...(change.status === 'IN_PROGRESS'
-          ? { start_time: sql<number>`case when start_time = 0 then ${now} else start_time end` }
-          : {}),
-        ...(ended ? { finish_time: now, next_poll_at: null } : {}),
+        // Kysely leaves out what is undefined.
+        handle: change.handle,
+        artifact: change.artifact,
+        fail_reason: toStorableText(change.failReason),
+        error_code: toStorableText(change.errorCode),
+        start_time:
+          change.status === 'IN_PROGRESS'
+            ? sql<number>`case when start_time = 0 then ${now} else start_time end`
+            : undefined,
+        finish_time: ended ? now : undefined,
+        next_poll_at: ended ? null : undefined,
       })
       .where('id', '=', task.id)
       .where('attempt', '=', task.attempt)
-      .where('status', 'in', statesUpTo(change.status))
+      .where('status', 'in', allowedPreviousStates(change.status))
       .executeTakeFirst();
-    return numUpdatedRows === 1n;
+    return wasChanged(result);
   }
 
-  own(publicId: string, tokenId: number): Promise<Task | undefined> {
-    return ownByPublicId.first(this.#database.kysely, { id: publicId, token: tokenId });
+  findForToken(publicId: string, tokenId: number): Promise<Task | undefined> {
+    return findForTokenQuery.first(this.#database.kysely, { id: publicId, token: tokenId });
   }
 
-  byId(id: string): Promise<Task | undefined> {
+  /** A task by the caller's own id of it. */
+  findByExternalId(externalId: string, tokenId: number): Promise<Task | undefined> {
+    return this.#database.kysely
+      .selectFrom('tasks')
+      .selectAll()
+      .where('token_id', '=', tokenId)
+      .where('external_id', '=', externalId)
+      .where('deleted', '=', 0)
+      .executeTakeFirst();
+  }
+
+  /** Tasks of one token at one vendor, newest first, either those made from text alone or all others. */
+  listForVendorFormat(
+    filter: { readonly tokenId: number; readonly vendor: VendorName; readonly isFromText: boolean },
+    offset: number,
+    limit: number,
+  ): Promise<Task[]> {
+    return this.#database.kysely
+      .selectFrom('tasks')
+      .selectAll()
+      .where('token_id', '=', filter.tokenId)
+      .where('vendor', '=', filter.vendor)
+      .where('action', filter.isFromText ? '=' : '<>', 'textGenerate')
+      .where('deleted', '=', 0)
+      .orderBy('seq', 'desc')
+      .offset(offset)
+      .limit(limit)
+      .execute();
+  }
+
+  findById(id: string): Promise<Task | undefined> {
     return this.#database.kysely.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
-  ofUser(publicId: string, userId: number): Promise<Task | undefined> {
+  findForUser(publicId: string, userId: number): Promise<Task | undefined> {
     return this.#database.kysely
       .selectFrom('tasks')
       .selectAll()
@@ -133,14 +175,19 @@ export class TaskStore {
       .executeTakeFirst();
   }
 
-  byPublicId(publicId: string): Promise<Task | undefined> {
+  findByPublicId(publicId: string): Promise<Task | undefined> {
     return this.#database.kysely.selectFrom('tasks').selectAll().where('public_id', '=', publicId).executeTakeFirst();
   }
 
-  /** Newest first (or oldest), after a task of the same token; one more than `limit`, to tell whether more follow. */
-  async listOfToken(tokenId: number, after: string | undefined, limit: number, order: 'asc' | 'desc'): Promise<Task[]> {
+  /** Tasks of one token after `after` (a public id); one more than `limit`, which shows whether there is a further page. */
+  async listForToken(
+    tokenId: number,
+    after: string | undefined,
+    limit: number,
+    order: 'asc' | 'desc',
+  ): Promise<Task[]> {
     const { kysely } = this.#database;
-    const start = after === undefined ? undefined : await this.own(after, tokenId);
+    const start = after === undefined ? undefined : await this.findForToken(after, tokenId);
     if (after !== undefined && start === undefined) return [];
     let query = kysely.selectFrom('tasks').selectAll().where('token_id', '=', tokenId).where('deleted', '=', 0);
     if (start !== undefined) query = query.where('seq', order === 'desc' ? '<' : '>', start.seq);
@@ -158,9 +205,9 @@ export class TaskStore {
     if (filter.model !== undefined) query = query.where('model', '=', filter.model);
     if (filter.from !== undefined) query = query.where('created_at', '>=', filter.from);
     if (filter.to !== undefined) query = query.where('created_at', '<', filter.to);
-    if (filter.userId !== undefined && filter.words !== undefined) {
+    if (filter.userId !== undefined && filter.searchTerms !== undefined) {
       query = query.where('seq', '>=', await this.#oldestSearched(filter.userId));
-      for (const word of filter.words) query = query.where(containing('prompt', word));
+      for (const word of filter.searchTerms) query = query.where(containsText('prompt', word));
     }
     if (filter.userId !== undefined && filter.favourite === true) {
       const { userId } = filter;
@@ -182,18 +229,17 @@ export class TaskStore {
       .select('seq')
       .where('user_id', '=', userId)
       .orderBy('seq', 'desc')
-      .offset(MOST_SEARCHED - 1)
+      .offset(MAX_SEARCHED_TASKS - 1)
       .limit(1)
       .executeTakeFirst();
     return row?.seq ?? 0;
   }
 
   /**
-   * Takes due tasks for this process by moving their next look one lease ahead; a row is taken by exactly one process. A
-   * process that dies with them loses nothing: they are due again when the lease ends, which is their `next_poll_at`.
+   * Claims due tasks for this process by moving their next poll one lease ahead; exactly one process claims a row. Tasks of a
+   * process that dies are due again when the lease ends, which is their `next_poll_at`.
    */
   async claimDue(now: number, leaseMs: number, limit: number): Promise<Task[]> {
-    const { dialect } = this.#database;
     return this.#database.transaction(async (trx) => {
       const due = trx
         .selectFrom('tasks')
@@ -201,7 +247,8 @@ export class TaskStore {
         .where('next_poll_at', '<=', now)
         .orderBy('next_poll_at')
         .limit(limit)
-        .$call(forUpdateSkipLocked(dialect));
+        .forUpdate()
+        .skipLocked();
       return trx
         .updateTable('tasks')
         .set({ next_poll_at: now + leaseMs })
@@ -212,22 +259,22 @@ export class TaskStore {
   }
 
   /**
-   * Sets the next look of tasks claimed until `lease`, many in one write. A task whose lease has ended meanwhile is somebody
-   * else's: its next look stays as it is.
+   * Sets the next poll of tasks claimed until `lease`, many in one write. A task whose claim has ended meanwhile may be claimed
+   * by another process: its next poll is not changed.
    */
-  async schedule(seqs: readonly number[], { at, lease, rested }: NextLook): Promise<void> {
+  async schedule(seqs: readonly number[], { at, lease, backedOff }: NextPoll): Promise<void> {
     for (let start = 0; start < seqs.length; start += 500) {
       await this.#database.kysely
         .updateTable('tasks')
-        .set({ next_poll_at: at, ...(rested ? { poll_failures: sql<number>`poll_failures + 1` } : {}) })
+        .set({ next_poll_at: at, poll_failures: backedOff ? sql<number>`poll_failures + 1` : undefined })
         .where('seq', 'in', seqs.slice(start, start + 500))
         .where('next_poll_at', '=', lease)
         .execute();
     }
   }
 
-  /** Puts the next look at an unfinished task off, never forward. */
-  async postpone(seq: number, until: number): Promise<void> {
+  /** Defers the next poll of an unfinished task; never makes it earlier. */
+  async defer(seq: number, until: number): Promise<void> {
     await this.#database.kysely
       .updateTable('tasks')
       .set({ next_poll_at: until })
@@ -236,8 +283,8 @@ export class TaskStore {
       .execute();
   }
 
-  /** Makes due what would be looked at after `latest`: later than anything is put off, so the clock has been set back. */
-  async hasten(now: number, latest: number): Promise<void> {
+  /** Makes tasks due whose next poll is after `latest`, later than any is scheduled: the clock was set back. */
+  async pullForward(now: number, latest: number): Promise<void> {
     await this.#database.kysely
       .updateTable('tasks')
       .set({ next_poll_at: now })
@@ -245,8 +292,8 @@ export class TaskStore {
       .execute();
   }
 
-  /** Where a finished video is by now; its state, its times and its money stay as they are. */
-  async renew(id: string, fresh: { artifact: string; data: string; handle: string }): Promise<void> {
+  /** Replaces the URL of a finished video; its state, times and quota stay as they are. */
+  async updateArtifact(id: string, fresh: { artifact: string; data: string; handle: string }): Promise<void> {
     await this.#database.kysely
       .updateTable('tasks')
       .set(fresh)
@@ -256,25 +303,16 @@ export class TaskStore {
   }
 
   async markDeleted(id: string, now: number): Promise<boolean> {
-    const { numUpdatedRows } = await this.#database.kysely
+    const result = await this.#database.kysely
       .updateTable('tasks')
       .set({ deleted: 1, updated_at: now })
       .where('id', '=', id)
       .where('deleted', '=', 0)
       .where('status', 'in', ['SUCCESS', 'FAILURE'])
       .executeTakeFirst();
-    return numUpdatedRows === 1n;
+    return wasChanged(result);
   }
 }
 
-const ALL: readonly TaskStatus[] = ['NOT_START', 'UNKNOWN', 'SUBMITTED', 'QUEUED', 'IN_PROGRESS'];
-const UP_TO = new Map<TaskStatus, readonly TaskStatus[]>();
-
-/** Unfinished states a task may be in to take this one; precomputed, as every look asks. */
-function statesUpTo(status: TaskStatus): readonly TaskStatus[] {
-  const known = UP_TO.get(status);
-  if (known !== undefined) return known;
-  const states = ALL.filter((each) => rankOf(each) <= rankOf(status));
-  UP_TO.set(status, states);
-  return states;
-}
+const toStorableText = (text: string | undefined): string | undefined =>
+  text === undefined ? undefined : toWellFormedText(text);

@@ -1,59 +1,75 @@
 import { type Generated, sql } from 'kysely';
 import type { TaskStatus, VendorName } from '../../contract/states.ts';
+import type { Dialect } from '../platform/db/dialect.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
-/** What stands in place of a token on tasks that a person started in the console. */
+/** `token_id` of tasks that a person started in the console. */
 export const NO_TOKEN = 0;
 
 export interface VideoTables {
+  /** One video generation each. Times are Unix milliseconds, 0 for what has not happened yet. */
   tasks: {
+    /** Ascends with creation; lists are ordered and paged by it. */
     seq: Generated<number>;
-    /** Ours for ever: the reference in the ledger. */
+    /** Never changes: the reference in the ledger. */
     id: string;
-    /** What callers know it by: `id`, or the upstream's id for Sora-style channels. */
+    /** The id callers use: `id`, or the upstream's own where the vendor's objects pass through. */
     public_id: string;
     user_id: number;
+    /** The API token that submitted it, or NO_TOKEN. */
     token_id: number;
+    /** The channel it was sent over; null once that was removed. */
     channel_id: number | null;
     vendor: VendorName;
     /** As the caller named it. */
     model: string;
-    /** What the vendor was asked for. */
+    /** The model name sent to the vendor. */
     upstream_model: string;
+    /** The requested operation, as the unified format names it: `textGenerate`, `generate`, `remix`, … */
     action: string;
     status: TaskStatus;
     /** Whole percent. */
     progress: number;
-    /** How often it was sent upstream, failovers counted; only the last one counts. */
+    /** Number of the submit attempt, failovers counted. Only what concerns the latest attempt may change the task. */
     attempt: number;
+    /** Reserved quota. */
     price: number;
     prompt: string;
-    /** The caller's parameters as JSON, pictures cut. */
+    /** The caller's body as JSON, long Base64 cut. */
     request: string;
-    /** The vendor's last answer as JSON. */
+    /** The vendor's latest response as JSON. */
     data: string;
-    /** Opaque JSON of the adapter. */
+    /** JSON of the adapter, opaque to all other code: what it needs to poll the vendor. Null before the vendor confirmed. */
     handle: string | null;
-    /** What a look-up after a lost answer needs, as JSON. */
-    hint: string | null;
-    /** JSON of the artifact. */
+    /** JSON the adapter needs to find the task by our id, after the response to its submit was lost. */
+    find_task_hint: string | null;
+    /** JSON of the Artifact, once finished. */
     artifact: string | null;
     fail_reason: string;
     error_code: string;
+    /** `id` of the task this one is a remix of. */
     remixed_from: string | null;
+    /** The caller's own id of the task, where a format has one (`external_task_id`); unique per token. */
+    external_id: string | null;
+    /** Where the caller asked to be called back when it has ended. */
+    callback_url: string | null;
+    /** W3C `traceparent` of the request that began it; null where traces are off. */
+    traceparent: string | null;
     created_at: number;
     submit_time: number;
     start_time: number;
     finish_time: number;
     updated_at: number;
-    /** When the synchronizer looks at it again; null once it has ended. */
+    /** When it is polled next, or until when a process has claimed it; null once it has ended. */
     next_poll_at: number | null;
-    /** Looks in a row that came to nothing. */
+    /** Consecutive polls skipped because its channel was backing off. */
     poll_failures: number;
-    /** 1: its owner removed it; kept for the books. */
+    /** 0: its request and data were emptied (RETENTION_TASK_DETAIL_DAYS). */
+    has_detail: Generated<0 | 1>;
+    /** 1: its owner deleted it; the row stays for the ledger. */
     deleted: 0 | 1;
   };
-  /** Tries that came to nothing; the one that counts is the task itself. For administrators. */
+  /** Failed submit attempts, for administrators; the successful one is the task itself. */
   task_attempts: {
     task_id: string;
     attempt: number;
@@ -63,114 +79,137 @@ export interface VideoTables {
     message: string;
     created_at: number;
   };
-  /** Videos their owners gave a star. */
   favourite_videos: {
     user_id: number;
     task_seq: number;
   };
   idempotency_keys: {
-    token_id: number;
+    /** The token, or the negative of the account id for submits from the console. */
+    scope: number;
     key: string;
-    body_hash: string;
+    /** SHA-256 of the request's content. */
+    request_hash: string;
     task_id: string;
-    /** JSON of the answer; null while the submit is under way. */
-    answer: string | null;
+    /** JSON of the SubmittedTask; null while the submit is in progress. */
+    result: string | null;
+    /** Until when the process with the submit in progress counts as alive; it is moved on while it runs. */
+    alive_until: number;
     created_at: number;
   };
 }
 
+type SchemaTrx = Parameters<Migration['up']>[0];
+
+const required: Parameters<ReturnType<SchemaTrx['schema']['createTable']>['addColumn']>[2] = (column) =>
+  column.notNull();
+
 export const videoMigrations: readonly Migration[] = [
   {
     id: '0030-video',
-    async up(trx, { int64, text, bool, autoIncrement }) {
-      await trx.schema
-        .createTable('tasks')
-        .addColumn('seq', int64, autoIncrement)
-        .addColumn('id', text, (column) => column.notNull().unique())
-        .addColumn('public_id', text, (column) => column.notNull().unique())
-        .addColumn('user_id', int64, (column) => column.notNull())
-        .addColumn('token_id', int64, (column) => column.notNull())
-        .addColumn('channel_id', int64)
-        .addColumn('vendor', text, (column) => column.notNull())
-        .addColumn('model', text, (column) => column.notNull())
-        .addColumn('upstream_model', text, (column) => column.notNull())
-        .addColumn('action', text, (column) => column.notNull())
-        .addColumn('status', text, (column) => column.notNull())
-        .addColumn('progress', int64, (column) => column.notNull())
-        .addColumn('attempt', int64, (column) => column.notNull())
-        .addColumn('price', int64, (column) => column.notNull())
-        .addColumn('prompt', text, (column) => column.notNull())
-        .addColumn('request', text, (column) => column.notNull())
-        .addColumn('data', text, (column) => column.notNull())
-        .addColumn('handle', text)
-        .addColumn('hint', text)
-        .addColumn('artifact', text)
-        .addColumn('fail_reason', text, (column) => column.notNull())
-        .addColumn('error_code', text, (column) => column.notNull())
-        .addColumn('remixed_from', text)
-        .addColumn('created_at', int64, (column) => column.notNull())
-        .addColumn('submit_time', int64, (column) => column.notNull())
-        .addColumn('start_time', int64, (column) => column.notNull())
-        .addColumn('finish_time', int64, (column) => column.notNull())
-        .addColumn('updated_at', int64, (column) => column.notNull())
-        .addColumn('next_poll_at', int64)
-        .addColumn('poll_failures', int64, (column) => column.notNull().defaultTo(0))
-        .addColumn('deleted', bool, (column) => column.notNull().defaultTo(0))
-        .execute();
-      await trx.schema.createIndex('tasks_by_token').on('tasks').columns(['token_id', 'seq']).execute();
-      await trx.schema.createIndex('tasks_by_user').on('tasks').columns(['user_id', 'seq']).execute();
-      await trx.schema
-        .createIndex('tasks_due')
-        .on('tasks')
-        .column('next_poll_at')
-        .where('next_poll_at', 'is not', null)
-        .execute();
-      await trx.schema
-        .createTable('idempotency_keys')
-        .addColumn('token_id', int64, (column) => column.notNull())
-        .addColumn('key', text, (column) => column.notNull())
-        .addColumn('body_hash', text, (column) => column.notNull())
-        .addColumn('task_id', text, (column) => column.notNull())
-        .addColumn('answer', text)
-        .addColumn('created_at', int64, (column) => column.notNull())
-        .addPrimaryKeyConstraint('idempotency_keys_key', ['token_id', 'key'])
-        .execute();
-      await trx.schema.createIndex('idempotency_keys_by_age').on('idempotency_keys').column('created_at').execute();
-    },
-  },
-  {
-    id: '0031-task-administration',
-    async up(trx, { int64, text }) {
-      await trx.schema
-        .createTable('task_attempts')
-        .addColumn('task_id', text, (column) => column.notNull())
-        .addColumn('attempt', int64, (column) => column.notNull())
-        .addColumn('channel_id', int64, (column) => column.notNull())
-        .addColumn('outcome', text, (column) => column.notNull())
-        .addColumn('code', text, (column) => column.notNull())
-        .addColumn('message', text, (column) => column.notNull())
-        .addColumn('created_at', int64, (column) => column.notNull())
-        .addPrimaryKeyConstraint('task_attempts_key', ['task_id', 'attempt'])
-        .execute();
-      await trx.schema.createIndex('tasks_by_channel').on('tasks').columns(['channel_id', 'seq']).execute();
-      await trx.schema.createIndex('tasks_by_model').on('tasks').columns(['model', 'seq']).execute();
-      await trx.schema
-        .createIndex('tasks_failed')
-        .on('tasks')
-        .column('seq')
-        .where(sql.ref('status'), '=', 'FAILURE')
-        .execute();
-    },
-  },
-  {
-    id: '0032-favourites',
-    async up(trx, { int64 }) {
-      await trx.schema
-        .createTable('favourite_videos')
-        .addColumn('user_id', int64, (column) => column.notNull())
-        .addColumn('task_seq', int64, (column) => column.notNull())
-        .addPrimaryKeyConstraint('favourite_videos_key', ['user_id', 'task_seq'])
-        .execute();
+    async up(trx, dialect) {
+      await createTasks(trx, dialect);
+      await createTaskIndexes(trx);
+      await createTaskAttempts(trx, dialect);
+      await createFavourites(trx, dialect);
+      await createIdempotencyKeys(trx, dialect);
     },
   },
 ];
+
+async function createTasks(trx: SchemaTrx, { int64, text, bool, autoIncrement }: Dialect): Promise<void> {
+  await trx.schema
+    .createTable('tasks')
+    .addColumn('seq', int64, autoIncrement)
+    .addColumn('id', text, (column) => column.notNull().unique())
+    .addColumn('public_id', text, (column) => column.notNull().unique())
+    .addColumn('user_id', int64, required)
+    .addColumn('token_id', int64, required)
+    .addColumn('channel_id', int64)
+    .addColumn('vendor', text, required)
+    .addColumn('model', text, required)
+    .addColumn('upstream_model', text, required)
+    .addColumn('action', text, required)
+    .addColumn('status', text, required)
+    .addColumn('progress', int64, required)
+    .addColumn('attempt', int64, required)
+    .addColumn('price', int64, required)
+    .addColumn('prompt', text, required)
+    .addColumn('request', text, required)
+    .addColumn('data', text, required)
+    .addColumn('handle', text)
+    .addColumn('find_task_hint', text)
+    .addColumn('artifact', text)
+    .addColumn('fail_reason', text, required)
+    .addColumn('error_code', text, required)
+    .addColumn('remixed_from', text)
+    .addColumn('external_id', text)
+    .addColumn('callback_url', text)
+    .addColumn('traceparent', text)
+    .addColumn('created_at', int64, required)
+    .addColumn('submit_time', int64, required)
+    .addColumn('start_time', int64, required)
+    .addColumn('finish_time', int64, required)
+    .addColumn('updated_at', int64, required)
+    .addColumn('next_poll_at', int64)
+    .addColumn('poll_failures', int64, required)
+    .addColumn('deleted', bool, required)
+    .addColumn('has_detail', bool, (column) => column.notNull().defaultTo(1))
+    .execute();
+}
+
+async function createTaskIndexes(trx: SchemaTrx): Promise<void> {
+  const index = (name: string) => trx.schema.createIndex(name).on('tasks');
+  await index('tasks_by_token').columns(['token_id', 'seq']).execute();
+  await index('tasks_by_user').columns(['user_id', 'seq']).execute();
+  await index('tasks_by_channel').columns(['channel_id', 'seq']).execute();
+  await index('tasks_by_model').columns(['model', 'seq']).execute();
+  await index('tasks_due').column('next_poll_at').where('next_poll_at', 'is not', null).execute();
+  await index('tasks_with_old_detail')
+    .column('finish_time')
+    .where(sql<boolean>`has_detail = 1 and finish_time > 0`)
+    .execute();
+  await index('tasks_failed').column('seq').where(sql.ref('status'), '=', 'FAILURE').execute();
+  await index('tasks_by_external_id')
+    .columns(['token_id', 'external_id'])
+    .unique()
+    .where('external_id', 'is not', null)
+    .execute();
+}
+
+async function createTaskAttempts(trx: SchemaTrx, { int64, text }: Dialect): Promise<void> {
+  await trx.schema
+    .createTable('task_attempts')
+    .addColumn('task_id', text, required)
+    .addColumn('attempt', int64, required)
+    .addColumn('channel_id', int64, required)
+    .addColumn('outcome', text, required)
+    .addColumn('code', text, required)
+    .addColumn('message', text, required)
+    .addColumn('created_at', int64, required)
+    .addPrimaryKeyConstraint('task_attempts_key', ['task_id', 'attempt'])
+    .execute();
+}
+
+async function createFavourites(trx: SchemaTrx, { int64 }: Dialect): Promise<void> {
+  await trx.schema
+    .createTable('favourite_videos')
+    .addColumn('user_id', int64, required)
+    .addColumn('task_seq', int64, required)
+    .addPrimaryKeyConstraint('favourite_videos_key', ['user_id', 'task_seq'])
+    .execute();
+}
+
+async function createIdempotencyKeys(trx: SchemaTrx, { int64, text }: Dialect): Promise<void> {
+  await trx.schema
+    .createTable('idempotency_keys')
+    .addColumn('scope', int64, required)
+    .addColumn('key', text, required)
+    .addColumn('request_hash', text, required)
+    .addColumn('task_id', text, required)
+    .addColumn('result', text)
+    .addColumn('alive_until', int64, required)
+    .addColumn('created_at', int64, required)
+    .addPrimaryKeyConstraint('idempotency_keys_key', ['scope', 'key'])
+    .execute();
+  await trx.schema.createIndex('idempotency_keys_by_age').on('idempotency_keys').column('created_at').execute();
+}

@@ -3,107 +3,127 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { bindMessaging, bindPhone, sendPhoneCode } from '../../../contract/accounts.ts';
-import { call } from '../../data/client.ts';
-import { selfQuery } from '../../data/queries.ts';
-import { Failure } from '../../parts/failure.tsx';
-import { useNotices } from '../../parts/notices.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { callApi } from '../../data/api-client.ts';
+import { selfQuery, useStatus } from '../../data/query-client.ts';
 
 /** A number, then the code that was sent to it. */
 export function PhoneForm() {
   const { t } = useTranslation('account');
-  const queries = useQueryClient();
-  const notices = useNotices();
+  const toasts = useToasts();
   const [phone, setPhone] = useState('');
-  const [code, setCode] = useState('');
+  const codesAreLogged = useStatus().data?.phone_codes === 'log';
   const number = phone.replace(/[\s()-]/g, '');
   const send = useMutation({
-    mutationFn: () => call(sendPhoneCode, { body: { phone: number } }),
-    onSuccess: () => notices.done(t('profile.phoneSent')),
-  });
-  const bind = useMutation({
-    mutationFn: () => call(bindPhone, { body: { phone: number, code: code.trim() } }),
-    onSuccess: async () => {
-      setCode('');
-      setPhone('');
-      send.reset();
-      notices.done(t('profile.phoneDone'));
-      await queries.invalidateQueries({ queryKey: selfQuery.queryKey });
-    },
+    mutationFn: () => callApi(sendPhoneCode, { body: { phone: number } }),
+    onSuccess: () => toasts.success(t(codesAreLogged ? 'profile.phoneLogged' : 'profile.phoneSent')),
   });
   return (
     <Stack gap="sm">
-      <Row
+      <InputWithButton
         label={t('profile.phoneLabel')}
-        hint={t('profile.phoneHint')}
+        hint={codesAreLogged ? t('profile.phoneLogHint') : t('profile.phoneHint')}
         type="tel"
-        complete="tel"
+        autoComplete="tel"
         value={phone}
         onChange={setPhone}
-        action={t('profile.sendCode')}
+        buttonLabel={t('profile.sendCode')}
         busy={send.isPending}
         onSubmit={send.mutate}
       />
       {send.isSuccess ? (
-        <Row
-          label={t('profile.code')}
-          type="text"
-          complete="one-time-code"
-          value={code}
-          onChange={setCode}
-          action={t('profile.bind')}
-          busy={bind.isPending}
-          onSubmit={bind.mutate}
+        <CodeForm
+          autoComplete="one-time-code"
+          message={t('profile.phoneDone')}
+          bind={async (code) => {
+            await callApi(bindPhone, { body: { phone: number, code } });
+            setPhone('');
+            send.reset();
+          }}
         />
       ) : null}
-      <Failure error={bind.error ?? send.error} />
+      <ErrorAlert error={send.error} />
     </Stack>
   );
 }
 
+/** The code that the messaging app shows. */
 export function MessagingForm() {
   const { t } = useTranslation('account');
+  return (
+    <CodeForm
+      hint={t('profile.messagingHint')}
+      autoComplete="off"
+      message={t('profile.messagingDone')}
+      bind={(code) => callApi(bindMessaging, { body: { code } })}
+    />
+  );
+}
+
+interface CodeFormProps {
+  readonly hint?: string;
+  readonly autoComplete: string;
+  /** Sends the code. */
+  readonly bind: (code: string) => Promise<unknown>;
+  /** Shown when the account is linked. */
+  readonly message: string;
+}
+
+function CodeForm({ hint, autoComplete, bind, message }: CodeFormProps) {
+  const { t } = useTranslation('account');
   const queries = useQueryClient();
-  const notices = useNotices();
+  const toasts = useToasts();
   const [code, setCode] = useState('');
-  const bind = useMutation({
-    mutationFn: () => call(bindMessaging, { body: { code: code.trim() } }),
+  const binding = useMutation({
+    mutationFn: () => bind(code.trim()),
     onSuccess: async () => {
       setCode('');
-      notices.done(t('profile.messagingDone'));
+      toasts.success(message);
       await queries.invalidateQueries({ queryKey: selfQuery.queryKey });
     },
   });
   return (
     <Stack gap="sm">
-      <Row
+      <InputWithButton
         label={t('profile.code')}
-        hint={t('profile.messagingHint')}
+        hint={hint}
         type="text"
-        complete="off"
+        autoComplete={autoComplete}
         value={code}
         onChange={setCode}
-        action={t('profile.bind')}
-        busy={bind.isPending}
-        onSubmit={bind.mutate}
+        buttonLabel={t('profile.bind')}
+        busy={binding.isPending}
+        onSubmit={binding.mutate}
       />
-      <Failure error={bind.error} />
+      <ErrorAlert error={binding.error} />
     </Stack>
   );
 }
 
-interface RowProps {
+interface InputWithButtonProps {
   readonly label: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   readonly type: 'tel' | 'text';
-  readonly complete: string;
+  readonly autoComplete: string;
   readonly value: string;
   readonly onChange: (value: string) => void;
-  readonly action: string;
+  readonly buttonLabel: string;
   readonly busy: boolean;
   readonly onSubmit: () => void;
 }
 
-function Row({ label, hint, type, complete, value, onChange, action, busy, onSubmit }: RowProps) {
+function InputWithButton({
+  label,
+  hint,
+  type,
+  autoComplete,
+  value,
+  onChange,
+  buttonLabel,
+  busy,
+  onSubmit,
+}: InputWithButtonProps) {
   return (
     <form
       onSubmit={(event) => {
@@ -116,7 +136,7 @@ function Row({ label, hint, type, complete, value, onChange, action, busy, onSub
           label={label}
           description={hint}
           type={type}
-          autoComplete={complete}
+          autoComplete={autoComplete}
           required
           withAsterisk={false}
           w={{ base: '100%', xs: 280 }}
@@ -124,7 +144,7 @@ function Row({ label, hint, type, complete, value, onChange, action, busy, onSub
           onChange={(event) => onChange(event.currentTarget.value)}
         />
         <Button type="submit" variant="default" loading={busy} disabled={value.trim() === ''}>
-          {action}
+          {buttonLabel}
         </Button>
       </Group>
     </form>

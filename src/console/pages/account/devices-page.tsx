@@ -4,16 +4,16 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { endDevice } from '../../../contract/device-auth.ts';
-import { type DeviceRow, devicesQuery, PAGE_SIZE } from '../../data/account.ts';
-import { call } from '../../data/client.ts';
-import { toDay } from '../../data/time.ts';
-import { Confirm } from '../../parts/confirm.tsx';
-import { Empty } from '../../parts/empty.tsx';
-import { Failure } from '../../parts/failure.tsx';
-import { Moment } from '../../parts/moment.tsx';
-import { useNotices } from '../../parts/notices.tsx';
-import { Page } from '../../parts/page.tsx';
-import { Pager } from '../../parts/pager.tsx';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { Page } from '../../components/page.tsx';
+import { Pager } from '../../components/pager.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { type Device, devicesQuery, PAGE_SIZE } from '../../data/account-queries.ts';
+import { callApi } from '../../data/api-client.ts';
+import { formatDate } from '../../data/format-time.ts';
 import { RenameDevice } from './rename-device.tsx';
 
 /** Where the account is signed in by a code. */
@@ -27,17 +27,17 @@ export function DevicesPage() {
     </Button>
   );
   return (
-    <Page title={t('devices.title')} lead={t('devices.lead')} actions={confirm}>
-      <Failure error={devices.error} retry={() => void devices.refetch()} />
+    <Page title={t('devices.title')} subtitle={t('devices.lead')} actions={confirm}>
+      <ErrorAlert error={devices.error} retry={() => void devices.refetch()} />
       {devices.data === undefined && devices.error === null ? <Skeleton h={180} radius="lg" /> : null}
       {devices.data?.total === 0 ? (
-        <Empty icon={<IconDeviceLaptop size={28} />} title={t('devices.emptyTitle')} action={confirm}>
+        <EmptyState icon={<IconDeviceLaptop size={28} />} title={t('devices.emptyTitle')} action={confirm}>
           {t('devices.emptyText')}
-        </Empty>
+        </EmptyState>
       ) : null}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         {(devices.data?.data ?? []).map((device) => (
-          <Device key={device.id} device={device} />
+          <DeviceCard key={device.id} device={device} />
         ))}
       </SimpleGrid>
       <Pager page={page} total={devices.data?.total ?? 0} pageSize={PAGE_SIZE} onChange={setPage} />
@@ -45,15 +45,15 @@ export function DevicesPage() {
   );
 }
 
-function Device({ device }: { readonly device: DeviceRow }) {
+function DeviceCard({ device }: { readonly device: Device }) {
   const { t } = useTranslation('account');
   const queries = useQueryClient();
-  const notices = useNotices();
+  const toasts = useToasts();
   const name = device.name === '' ? device.client : device.name;
   const end = async (): Promise<void> => {
-    await call(endDevice, { params: { id: String(device.id) } });
+    await callApi(endDevice, { params: { id: String(device.id) } });
     await queries.invalidateQueries({ queryKey: ['devices'] });
-    notices.done(t('devices.ended'));
+    toasts.success(t('devices.ended'));
   };
   return (
     <Card p="lg">
@@ -70,9 +70,9 @@ function Device({ device }: { readonly device: DeviceRow }) {
             {device.client}
           </Text>
         </Stack>
-        <Confirm
+        <ConfirmDialog
           title={t('devices.endTitle', { name })}
-          action={t('devices.end')}
+          confirmLabel={t('devices.end')}
           onConfirm={end}
           trigger={(open) => (
             <Button size="compact-sm" variant="light" color="red" onClick={open}>
@@ -81,18 +81,19 @@ function Device({ device }: { readonly device: DeviceRow }) {
           )}
         >
           {t('devices.endText')}
-        </Confirm>
+        </ConfirmDialog>
       </Group>
       <Stack gap={4} mt="md" fz="sm">
         <Text size="sm">
-          {t('devices.lastUsed')}: <Moment at={device.last_used_time} />{' '}
+          {t('devices.lastUsed')}: <RelativeTime at={device.last_used_time} />{' '}
           {device.last_used_address === '' ? '' : t('devices.from', { address: device.last_used_address })}
         </Text>
         <Text size="sm" c="dimmed">
-          {t('devices.signedIn')}: <Moment at={device.created_time} />, {t('devices.from', { address: device.address })}
+          {t('devices.signedIn')}: <RelativeTime at={device.created_time} />,{' '}
+          {t('devices.from', { address: device.address })}
         </Text>
         <Text size="sm" c="dimmed">
-          {t('devices.expires')}: {toDay(device.expires_time)}
+          {t('devices.expires')}: {formatDate(device.expires_time)}
         </Text>
         <Text size="xs" c="dimmed" truncate title={device.user_agent}>
           {device.user_agent}

@@ -3,30 +3,31 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { putSelf } from '../../../contract/accounts.ts';
-import { call } from '../../data/client.ts';
-import { useSelf } from '../../data/queries.ts';
-import { Failure } from '../../parts/failure.tsx';
-import { useNotices } from '../../parts/notices.tsx';
-import { Section } from '../../parts/section.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { NewPasswordInput } from '../../components/new-password-input.tsx';
+import { SettingsSection } from '../../components/settings-section.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { callApi } from '../../data/api-client.ts';
+import { useSelf } from '../../data/query-client.ts';
 
 export function PasswordSection() {
-  const { t } = useTranslation('account');
+  const { t } = useTranslation(['account', 'sign-in']);
   const { data: self } = useSelf();
   const queries = useQueryClient();
-  const notices = useNotices();
+  const toasts = useToasts();
   const [original, setOriginal] = useState('');
   const [next, setNext] = useState('');
   const change = useMutation({
-    mutationFn: () => call(putSelf, { body: { password: next, original_password: original } }),
+    mutationFn: () => callApi(putSelf, { body: { password: next, original_password: original } }),
     onSuccess: async () => {
       setOriginal('');
       setNext('');
-      notices.done(t('security.changed'));
+      toasts.success(t('security.changed'));
       await queries.invalidateQueries({ queryKey: ['sessions'] });
     },
   });
   return (
-    <Section title={t('security.password')} lead={t('security.passwordText')}>
+    <SettingsSection title={t('security.password')} subtitle={t('security.passwordText')}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -43,17 +44,14 @@ export function PasswordSection() {
             value={original}
             onChange={(event) => setOriginal(event.currentTarget.value)}
           />
-          <PasswordInput
+          <NewPasswordInput
             label={t('security.next')}
-            description={t('register.passwordHint')}
-            autoComplete="new-password"
-            minLength={8}
-            maxLength={128}
+            description={t('sign-in:register.passwordHint')}
             required
             value={next}
             onChange={(event) => setNext(event.currentTarget.value)}
           />
-          <Failure error={change.error} />
+          <ErrorAlert error={change.error} />
           <Group>
             <Button type="submit" loading={change.isPending} disabled={original === '' || next === ''}>
               {t('security.change')}
@@ -61,6 +59,6 @@ export function PasswordSection() {
           </Group>
         </Stack>
       </form>
-    </Section>
+    </SettingsSection>
   );
 }

@@ -1,52 +1,57 @@
-import { Badge, Button, Group, Skeleton, Stack, Text, TextInput } from '@mantine/core';
+import { Badge, Button, Group, PasswordInput, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { putSelf } from '../../../contract/accounts.ts';
-import { call } from '../../data/client.ts';
-import { type Self, selfQuery, useSelf } from '../../data/queries.ts';
-import { toDay } from '../../data/time.ts';
-import { Failure } from '../../parts/failure.tsx';
-import { useNotices } from '../../parts/notices.tsx';
-import { Page } from '../../parts/page.tsx';
-import { Section } from '../../parts/section.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { Page } from '../../components/page.tsx';
+import { SettingsSection } from '../../components/settings-section.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { emailQuery } from '../../data/account-queries.ts';
+import { callApi } from '../../data/api-client.ts';
+import { formatDate } from '../../data/format-time.ts';
+import { type Self, selfQuery, useSelf, useStatus } from '../../data/query-client.ts';
 import { MessagingForm, PhoneForm } from './binding-forms.tsx';
+import { EmailState } from './email-state.tsx';
 
 export function ProfilePage() {
   const { t } = useTranslation('account');
   const self = useSelf();
+  const { data: status } = useStatus();
   return (
     <Page title={t('profile.title')} size="md">
-      <Failure error={self.error} retry={() => void self.refetch()} />
+      <ErrorAlert error={self.error} retry={() => void self.refetch()} />
       {self.data === undefined ? (
         self.error === null ? (
           <Skeleton h={320} radius="lg" />
         ) : null
       ) : (
         <Stack gap="lg">
-          <Names self={self.data} />
-          <Section
+          <NameAndEmailForm self={self.data} />
+          <SettingsSection
             title={t('profile.account')}
             aside={<Badge color="gray">{t(`profile.roles.${self.data.role as 'user'}`)}</Badge>}
-            lead={`${self.data.username} · ${t('profile.since')} ${toDay(self.data.created_time)}`}
+            subtitle={`${self.data.username} · ${t('profile.since')} ${formatDate(self.data.created_time)}`}
           />
-          <Section title={t('profile.bindings')} lead={t('profile.bindingsText')}>
+          <SettingsSection title={t('profile.bindings')} subtitle={t('profile.bindingsText')}>
             <Stack gap="lg">
-              <Binding name={t('profile.phone')} bound={self.data.phone_bound}>
+              <BindingStatus name={t('profile.phone')} bound={self.data.phone_bound}>
                 <PhoneForm />
-              </Binding>
-              <Binding name={t('profile.messaging')} bound={self.data.messaging_bound}>
-                <MessagingForm />
-              </Binding>
+              </BindingStatus>
+              {status?.messaging_binding === true || self.data.messaging_bound ? (
+                <BindingStatus name={t('profile.messaging')} bound={self.data.messaging_bound}>
+                  <MessagingForm />
+                </BindingStatus>
+              ) : null}
             </Stack>
-          </Section>
+          </SettingsSection>
         </Stack>
       )}
     </Page>
   );
 }
 
-function Binding({
+function BindingStatus({
   name,
   bound,
   children,
@@ -69,27 +74,32 @@ function Binding({
   );
 }
 
-function Names({ self }: { readonly self: Self }) {
-  const { t } = useTranslation(['account', 'shell']);
+function NameAndEmailForm({ self }: { readonly self: Self }) {
+  const { t } = useTranslation(['account', 'app']);
   const queries = useQueryClient();
-  const notices = useNotices();
+  const toasts = useToasts();
   const [name, setName] = useState(self.display_name);
   const [email, setEmail] = useState(self.email);
+  const [password, setPassword] = useState('');
+  const needsPassword = useStatus().data?.mail === true && email !== self.email;
   const save = useMutation({
     mutationFn: () =>
-      call(putSelf, {
+      callApi(putSelf, {
         body: {
-          ...(name === self.display_name ? {} : { display_name: name }),
-          ...(email === self.email ? {} : { email }),
+          display_name: name === self.display_name ? undefined : name,
+          email: email === self.email ? undefined : email,
+          original_password: needsPassword ? password : undefined,
         },
       }),
     onSuccess: async () => {
-      notices.done(t('shell:saved'));
+      toasts.success(t('app:saved'));
+      setPassword('');
       await queries.invalidateQueries({ queryKey: selfQuery.queryKey });
+      await queries.invalidateQueries({ queryKey: emailQuery.queryKey });
     },
   });
   return (
-    <Section title={t('account:profile.title')}>
+    <SettingsSection title={t('profile.title')}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -98,8 +108,8 @@ function Names({ self }: { readonly self: Self }) {
       >
         <Stack maw={420}>
           <TextInput
-            label={t('account:profile.displayName')}
-            description={t('account:profile.displayNameHint', { username: self.username })}
+            label={t('profile.displayName')}
+            description={t('profile.displayNameHint', { username: self.username })}
             maxLength={60}
             required
             withAsterisk={false}
@@ -108,24 +118,36 @@ function Names({ self }: { readonly self: Self }) {
           />
           <TextInput
             type="email"
-            label={t('account:profile.email')}
-            description={t('account:profile.emailHint')}
+            label={t('profile.email')}
+            description={t('profile.emailHint')}
             autoComplete="email"
             value={email}
             onChange={(event) => setEmail(event.currentTarget.value)}
           />
-          <Failure error={save.error} />
+          <EmailState />
+          {needsPassword ? (
+            <PasswordInput
+              label={t('profile.emailPassword')}
+              description={t('profile.emailPasswordHint')}
+              autoComplete="current-password"
+              required
+              withAsterisk={false}
+              value={password}
+              onChange={(event) => setPassword(event.currentTarget.value)}
+            />
+          ) : null}
+          <ErrorAlert error={save.error} />
           <Group>
             <Button
               type="submit"
               loading={save.isPending}
               disabled={name === self.display_name && email === self.email}
             >
-              {t('shell:save')}
+              {t('app:save')}
             </Button>
           </Group>
         </Stack>
       </form>
-    </Section>
+    </SettingsSection>
   );
 }

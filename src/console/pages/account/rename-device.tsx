@@ -3,14 +3,14 @@ import { IconPencil } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { NAME_LENGTH_MAX, nameDevice } from '../../../contract/device-auth.ts';
-import type { DeviceRow } from '../../data/account.ts';
-import { call } from '../../data/client.ts';
-import { Dialog } from '../../parts/dialog.tsx';
-import { useNotices } from '../../parts/notices.tsx';
+import { NAME_LENGTH_MAX, renameDevice } from '../../../contract/device-auth.ts';
+import { FormDialog } from '../../components/form-dialog.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import type { Device } from '../../data/account-queries.ts';
+import { callApi } from '../../data/api-client.ts';
 
-/** Gives a device a name of one's own. */
-export function RenameDevice({ device }: { readonly device: DeviceRow }) {
+/** Lets the user rename a device. */
+export function RenameDevice({ device }: { readonly device: Device }) {
   const { t } = useTranslation('account');
   const [open, setOpen] = useState(false);
   return (
@@ -25,28 +25,21 @@ export function RenameDevice({ device }: { readonly device: DeviceRow }) {
   );
 }
 
-function RenameDialog({ device, onClose }: { readonly device: DeviceRow; readonly onClose: () => void }) {
-  const { t } = useTranslation(['account', 'shell']);
+function RenameDialog({ device, onClose }: { readonly device: Device; readonly onClose: () => void }) {
+  const { t } = useTranslation(['account', 'app']);
   const queries = useQueryClient();
-  const notices = useNotices();
+  const toasts = useToasts();
   const [name, setName] = useState(device.name);
   const save = useMutation({
-    mutationFn: () => call(nameDevice, { params: { id: String(device.id) }, body: { name } }),
+    mutationFn: () => callApi(renameDevice, { params: { id: String(device.id) }, body: { name } }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['devices'] });
-      notices.done(t('shell:saved'));
+      toasts.success(t('app:saved'));
       onClose();
     },
   });
   return (
-    <Dialog
-      title={t('devices.rename')}
-      action={t('shell:save')}
-      busy={save.isPending}
-      error={save.error}
-      onSubmit={() => save.mutate()}
-      onClose={onClose}
-    >
+    <FormDialog title={t('devices.rename')} submitLabel={t('app:save')} save={save} onClose={onClose}>
       <TextInput
         label={t('devices.name')}
         description={t('devices.nameHint', { client: device.client })}
@@ -55,6 +48,6 @@ function RenameDialog({ device, onClose }: { readonly device: DeviceRow; readonl
         value={name}
         onChange={(event) => setName(event.currentTarget.value)}
       />
-    </Dialog>
+    </FormDialog>
   );
 }

@@ -1,7 +1,7 @@
 import { Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { Page } from '../../parts/page.tsx';
-import { AccessTokenSection } from './access-token-section.tsx';
+import { Page } from '../../components/page.tsx';
+import { ManagementTokenSection } from './management-token-section.tsx';
 import { PasswordSection } from './password-section.tsx';
 import { SessionsSection } from './sessions-section.tsx';
 import { TwoStepSection } from './two-step-section.tsx';
@@ -15,7 +15,7 @@ export function SecurityPage() {
         <TwoStepSection />
         <PasswordSection />
         <SessionsSection />
-        <AccessTokenSection />
+        <ManagementTokenSection />
       </Stack>
     </Page>
   );

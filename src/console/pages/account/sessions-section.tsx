@@ -3,30 +3,30 @@ import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tansta
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { endSession } from '../../../contract/accounts.ts';
-import { PAGE_SIZE, sessionsQuery } from '../../data/account.ts';
-import { call } from '../../data/client.ts';
-import { Failure } from '../../parts/failure.tsx';
-import { useNotices } from '../../parts/notices.tsx';
-import { Pager } from '../../parts/pager.tsx';
-import { Section } from '../../parts/section.tsx';
-import { SessionRow } from '../../parts/session-row.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { Pager } from '../../components/pager.tsx';
+import { SessionRow } from '../../components/session-row.tsx';
+import { SettingsSection } from '../../components/settings-section.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { PAGE_SIZE, sessionsQuery } from '../../data/account-queries.ts';
+import { callApi } from '../../data/api-client.ts';
 
 export function SessionsSection() {
   const { t } = useTranslation('account');
   const queries = useQueryClient();
-  const notices = useNotices();
+  const toasts = useToasts();
   const [page, setPage] = useState(1);
   const sessions = useQuery({ ...sessionsQuery(page), placeholderData: keepPreviousData });
   const end = useMutation({
-    mutationFn: (id: number) => call(endSession, { params: { id: String(id) } }),
+    mutationFn: (id: number) => callApi(endSession, { params: { id: String(id) } }),
     onSuccess: async () => {
-      notices.done(t('security.ended'));
+      toasts.success(t('security.ended'));
       await queries.invalidateQueries({ queryKey: ['sessions'] });
     },
   });
   return (
-    <Section title={t('security.sessions')} lead={t('security.sessionsText')}>
-      <Failure error={sessions.error ?? end.error} />
+    <SettingsSection title={t('security.sessions')} subtitle={t('security.sessionsText')}>
+      <ErrorAlert error={sessions.error ?? end.error} />
       <Stack gap="sm">
         {(sessions.data?.data ?? []).map((session) => (
           <SessionRow key={session.id} session={session}>
@@ -39,6 +39,6 @@ export function SessionsSection() {
         ))}
       </Stack>
       <Pager page={page} total={sessions.data?.total ?? 0} pageSize={PAGE_SIZE} onChange={setPage} />
-    </Section>
+    </SettingsSection>
   );
 }

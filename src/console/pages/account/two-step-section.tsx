@@ -3,54 +3,57 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { disableTwoFactor, enableTwoFactor, setUpTwoFactor } from '../../../contract/accounts.ts';
-import { call } from '../../data/client.ts';
-import { selfQuery, useSelf } from '../../data/queries.ts';
-import { Copy, CopyField } from '../../parts/copy.tsx';
-import { Failure } from '../../parts/failure.tsx';
-import { useNotices } from '../../parts/notices.tsx';
-import { Qr } from '../../parts/qr.tsx';
-import { Section } from '../../parts/section.tsx';
+import { CopyField, CopyIconButton } from '../../components/copy-button.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { QrCode } from '../../components/qr-code.tsx';
+import { SettingsSection } from '../../components/settings-section.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { callApi } from '../../data/api-client.ts';
+import { selfQuery, useSelf } from '../../data/query-client.ts';
 
 /** Off → secret and QR → code → backup codes, shown once; on → off again by a code. */
 export function TwoStepSection() {
   const { t } = useTranslation('account');
   const { data: self } = useSelf();
   const [codes, setCodes] = useState<readonly string[]>();
-  const setUp = useMutation({ mutationFn: async () => (await call(setUpTwoFactor, {})).data });
+  const setUp = useMutation({ mutationFn: async () => (await callApi(setUpTwoFactor, {})).data });
   const on = self?.has_2fa === true;
   return (
-    <Section
+    <SettingsSection
       title={t('security.twoStep')}
-      lead={t('security.twoStepText')}
+      subtitle={t('security.twoStepText')}
       aside={<Badge color={on ? 'teal' : 'gray'}>{on ? t('security.on') : t('security.off')}</Badge>}
     >
-      <Failure error={setUp.error} />
+      <ErrorAlert error={setUp.error} />
       {codes !== undefined ? (
         <BackupCodes codes={codes} onKept={() => setCodes(undefined)} />
       ) : on ? (
-        <TurnOff />
+        <DisableTwoStep />
       ) : setUp.data === undefined ? (
-        <Button loading={setUp.isPending} onClick={() => setUp.mutate()}>
-          {t('security.setUp')}
-        </Button>
+        <Stack align="flex-start" gap="sm">
+          <Text size="sm">{t('security.setUpWarning')}</Text>
+          <Button loading={setUp.isPending} onClick={() => setUp.mutate()}>
+            {t('security.setUp')}
+          </Button>
+        </Stack>
       ) : (
-        <TurnOn {...setUp.data} onDone={setCodes} />
+        <EnableTwoStep {...setUp.data} onDone={setCodes} />
       )}
-    </Section>
+    </SettingsSection>
   );
 }
 
-interface TurnOnProps {
+interface EnableTwoStepProps {
   readonly secret: string;
   readonly otpauth_url: string;
   readonly onDone: (codes: readonly string[]) => void;
 }
 
-function TurnOn({ secret, otpauth_url, onDone }: TurnOnProps) {
+function EnableTwoStep({ secret, otpauth_url, onDone }: EnableTwoStepProps) {
   const { t } = useTranslation('account');
   const queries = useQueryClient();
   const enable = useMutation({
-    mutationFn: async (code: string) => (await call(enableTwoFactor, { body: { code } })).data.backup_codes,
+    mutationFn: async (code: string) => (await callApi(enableTwoFactor, { body: { code } })).data.backup_codes,
     onSuccess: async (codes) => {
       onDone(codes);
       await queries.invalidateQueries({ queryKey: selfQuery.queryKey });
@@ -58,7 +61,7 @@ function TurnOn({ secret, otpauth_url, onDone }: TurnOnProps) {
   });
   return (
     <Group align="flex-start" gap="xl">
-      <Qr text={otpauth_url} label={t('security.qr')} />
+      <QrCode text={otpauth_url} label={t('security.qr')} />
       <Stack flex={1} miw={240}>
         <Text size="sm">{t('security.scan')}</Text>
         <CopyField text={secret} />
@@ -68,20 +71,20 @@ function TurnOn({ secret, otpauth_url, onDone }: TurnOnProps) {
           busy={enable.isPending}
           onCode={enable.mutate}
         />
-        <Failure error={enable.error} />
+        <ErrorAlert error={enable.error} />
       </Stack>
     </Group>
   );
 }
 
-function TurnOff() {
-  const { t } = useTranslation('account');
+function DisableTwoStep() {
+  const { t } = useTranslation(['account', 'sign-in']);
   const queries = useQueryClient();
-  const notices = useNotices();
+  const toasts = useToasts();
   const disable = useMutation({
-    mutationFn: (code: string) => call(disableTwoFactor, { body: { code } }),
+    mutationFn: (code: string) => callApi(disableTwoFactor, { body: { code } }),
     onSuccess: async () => {
-      notices.done(t('security.turnedOff'));
+      toasts.success(t('security.turnedOff'));
       await queries.invalidateQueries({ queryKey: selfQuery.queryKey });
     },
   });
@@ -89,12 +92,12 @@ function TurnOff() {
     <Stack>
       <Text size="sm">{t('security.turnOffText')}</Text>
       <CodeForm
-        label={t('signIn.code')}
+        label={t('sign-in:signIn.code')}
         action={t('security.turnOff')}
         busy={disable.isPending}
         onCode={disable.mutate}
       />
-      <Failure error={disable.error} />
+      <ErrorAlert error={disable.error} />
     </Stack>
   );
 }
@@ -133,7 +136,7 @@ function CodeForm({ label, action, busy, onCode }: CodeFormProps) {
   );
 }
 
-function BackupCodes({ codes, onKept }: { readonly codes: readonly string[]; readonly onKept: () => void }) {
+function BackupCodes({ codes, onKept: onSaved }: { readonly codes: readonly string[]; readonly onKept: () => void }) {
   const { t } = useTranslation('account');
   const text = codes.join('\n');
   return (
@@ -157,8 +160,8 @@ function BackupCodes({ codes, onKept }: { readonly codes: readonly string[]; rea
         >
           {t('security.download')}
         </Button>
-        <Copy text={text} />
-        <Button onClick={onKept}>{t('security.kept')}</Button>
+        <CopyIconButton text={text} />
+        <Button onClick={onSaved}>{t('security.kept')}</Button>
       </Group>
     </Stack>
   );

@@ -3,19 +3,19 @@ import { IconChartBar } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { usageQuery } from '../../data/account.ts';
-import { toUnits } from '../../data/money.ts';
-import { useSelf, useStatus } from '../../data/queries.ts';
-import { toDay } from '../../data/time.ts';
-import { Empty } from '../../parts/empty.tsx';
-import { Failure } from '../../parts/failure.tsx';
-import { Page } from '../../parts/page.tsx';
-import { Quota } from '../../parts/quota.tsx';
-import { RecordTable } from '../../parts/record-table.tsx';
-import { UsageBars } from '../../parts/usage-bars.tsx';
-import { toModels } from './model-use.ts';
+import { CreditAmount } from '../../components/credit-amount.tsx';
+import { DataTable } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { LazyUsageChart } from '../../components/lazy-usage-chart.tsx';
+import { Page } from '../../components/page.tsx';
+import { usageQuery } from '../../data/account-queries.ts';
+import { formatQuota } from '../../data/format-quota.ts';
+import { formatDate } from '../../data/format-time.ts';
+import { useSelf, useStatus } from '../../data/query-client.ts';
+import { sumUsageByModel } from './usage-by-model.ts';
 
-const RANGES = ['7', '30', '90'] as const;
+const PERIODS = ['7', '30', '90'] as const;
 
 /** What is there, what was spent, and on what. */
 export function UsagePage() {
@@ -25,17 +25,21 @@ export function UsagePage() {
   const usage = useQuery({ ...usageQuery(Number(days)), placeholderData: keepPreviousData });
   const rows = usage.data?.rows ?? [];
   return (
-    <Page title={t('usage.title')} lead={t('usage.lead')}>
+    <Page title={t('usage.title')} subtitle={t('usage.lead')}>
       <SimpleGrid cols={{ base: 2, md: 4 }} mb="lg">
-        <Figure name={t('usage.balance')}>{self === undefined ? null : <Quota value={self.quota} />}</Figure>
-        <Figure name={t('usage.spent')}>{self === undefined ? null : <Quota value={self.used_quota} />}</Figure>
-        <Figure name={t('usage.requests')}>{self?.request_count.toLocaleString()}</Figure>
-        <Figure
+        <StatCard name={t('usage.balance')}>
+          {self === undefined ? null : <CreditAmount value={self.quota} wraps />}
+        </StatCard>
+        <StatCard name={t('usage.spent')}>
+          {self === undefined ? null : <CreditAmount value={self.used_quota} wraps />}
+        </StatCard>
+        <StatCard name={t('usage.requests')}>{self?.request_count.toLocaleString()}</StatCard>
+        <StatCard
           name={t('usage.plan')}
           note={
             self === undefined || self.package_expires_at === 0
               ? undefined
-              : t('usage.planUntil', { day: toDay(self.package_expires_at) })
+              : t('usage.planUntil', { day: formatDate(self.package_expires_at) })
           }
         >
           {self === undefined
@@ -43,7 +47,7 @@ export function UsagePage() {
             : self.current_package_code === 'none'
               ? t('usage.noPlan')
               : self.current_package_code}
-        </Figure>
+        </StatCard>
       </SimpleGrid>
       <Group justify="space-between" mb="md">
         <Title order={2}>{t('usage.byDay')}</Title>
@@ -52,32 +56,32 @@ export function UsagePage() {
           aria-label={t('usage.range')}
           value={days}
           onChange={setDays}
-          data={RANGES.map((value) => ({ value, label: t(`usage.days${value}`) }))}
+          data={PERIODS.map((value) => ({ value, label: t(`usage.days${value}`) }))}
         />
       </Group>
-      <Failure error={usage.error} retry={() => void usage.refetch()} />
+      <ErrorAlert error={usage.error} retry={() => void usage.refetch()} />
       {usage.data === undefined && usage.error === null ? <Skeleton h={300} radius="lg" /> : null}
       {usage.data !== undefined && rows.length === 0 ? (
-        <Empty icon={<IconChartBar size={28} />} title={t('usage.emptyTitle')}>
+        <EmptyState icon={<IconChartBar size={28} />} title={t('usage.emptyTitle')}>
           {t('usage.emptyText')}
-        </Empty>
+        </EmptyState>
       ) : null}
       {rows.length > 0 ? (
         <>
           <Paper withBorder p="md" mb="lg">
-            <UsageBars rows={rows} figure="quota" days={Number(days)} nowMs={Date.now()} />
+            <LazyUsageChart rows={rows} measure="quota" days={Number(days)} nowMs={Date.now()} />
           </Paper>
           <Title order={2} mb="sm">
             {t('usage.byModel')}
           </Title>
-          <Models rows={rows} />
+          <UsageTable rows={rows} />
         </>
       ) : null}
     </Page>
   );
 }
 
-function Figure({
+function StatCard({
   name,
   note,
   children,
@@ -103,14 +107,14 @@ function Figure({
   );
 }
 
-function Models({ rows }: { readonly rows: Parameters<typeof toModels>[0] }) {
+function UsageTable({ rows }: { readonly rows: Parameters<typeof sumUsageByModel>[0] }) {
   const { t } = useTranslation('account');
   const perUnit = useStatus().data?.quota_per_unit;
   return (
-    <RecordTable
+    <DataTable
       label={t('usage.byModel')}
-      rows={toModels(rows)}
-      keyOf={({ model }) => model}
+      rows={sumUsageByModel(rows)}
+      rowKey={({ model }) => model}
       columns={[
         { label: t('usage.model'), cell: ({ model }) => model },
         { label: t('usage.requests'), align: 'right', cell: ({ requests }) => requests.toLocaleString() },
@@ -119,7 +123,7 @@ function Models({ rows }: { readonly rows: Parameters<typeof toModels>[0] }) {
           align: 'right',
           cell: ({ tokens }) => (tokens === 0 ? '–' : tokens.toLocaleString()),
         },
-        { label: t('usage.cost'), align: 'right', cell: ({ quota }) => toUnits(quota, perUnit) },
+        { label: t('usage.cost'), align: 'right', cell: ({ quota }) => formatQuota(quota, perUnit) },
       ]}
     />
   );

@@ -1,51 +1,54 @@
-import { type AnyRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { createRoute, redirect } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
-import { appRoute } from '../../app-route.tsx';
-import { AdminGate } from './frame/admin-gate.tsx';
+import { appRoute, lazyPage } from '../../root-routes.tsx';
+import type { ListSearch } from './list/use-list-filters.ts';
+import { RequireAdmin } from './require-admin.tsx';
 
-const adminRoute = createRoute({ getParentRoute: () => appRoute, id: 'admin', component: AdminGate });
+const adminRoute = createRoute({ getParentRoute: () => appRoute, id: 'admin', component: RequireAdmin });
 
-const page = (path: string, load: () => Promise<ComponentType>): AnyRoute =>
+const page = <const Path extends string>(path: Path, load: () => Promise<ComponentType>) =>
   createRoute({
     getParentRoute: () => adminRoute,
     path: `/admin/${path}`,
-    component: lazyRouteComponent(async () => ({ default: await load() })),
+    validateSearch: (search: Record<string, unknown>): ListSearch => search as ListSearch,
+    component: lazyPage(load),
   });
 
 const homeRoute = createRoute({
   getParentRoute: () => adminRoute,
   path: '/admin',
   beforeLoad: () => {
-    redirect({ to: '/admin/overview' as string, throw: true });
+    redirect({ to: '/admin/overview', throw: true });
   },
 });
 
-/** Pages under /admin, each loaded when it is first opened. The service refuses those who may not. */
-export const adminRoutes: readonly AnyRoute[] = [
-  adminRoute.addChildren([
-    homeRoute,
-    page('overview', async () => (await import('./overview/overview-page.tsx')).OverviewPage),
-    page('users', async () => (await import('./users/users-page.tsx')).UsersPage),
-    page('users/$id', async () => (await import('./users/user-page.tsx')).UserPage),
-    page('channels', async () => (await import('./channels/channels-page.tsx')).ChannelsPage),
-    page('channels/new', async () => (await import('./channels/new-channel-page.tsx')).NewChannelPage),
-    page('channels/$id', async () => (await import('./channels/channel-page.tsx')).ChannelPage),
-    page('models', async () => (await import('./models/models-page.tsx')).ModelsPage),
-    page('models/new', async () => (await import('./models/model-page.tsx')).NewModelPage),
-    page('models/$id', async () => (await import('./models/model-page.tsx')).ModelPage),
-    page('tasks', async () => (await import('./tasks/tasks-page.tsx')).TasksPage),
-    page('tasks/$id', async () => (await import('./tasks/task-page.tsx')).TaskPage),
-    page('ledger', async () => (await import('./ledger/ledger-page.tsx')).LedgerPage),
-    page('packages', async () => (await import('./plans/plans-page.tsx')).PlansPage),
-    page('packages/new', async () => (await import('./plans/plan-page.tsx')).NewPlanPage),
-    page('packages/$id', async () => (await import('./plans/plan-page.tsx')).PlanPage),
-    page('codes', async () => (await import('./codes/codes-page.tsx')).CodesPage),
-    page('tickets', async () => (await import('./tickets/tickets-page.tsx')).AdminTicketsPage),
-    page('tickets/$id', async () => (await import('./tickets/ticket-page.tsx')).AdminTicketPage),
-    page('beta-applications', async () => (await import('./beta/beta-page.tsx')).AdminBetaPage),
-    page('beta-applications/$id', async () => (await import('./beta/application-page.tsx')).ApplicationPage),
-    page('announcements', async () => (await import('./announcements/announcements-page.tsx')).AnnouncementsPage),
-    page('audit', async () => (await import('./audit/audit-page.tsx')).AuditPage),
-    page('device-clients', async () => (await import('./device-clients/device-clients-page.tsx')).DeviceClientsPage),
-  ]),
-];
+/** Pages under /admin, each loaded when it is first opened. The server enforces who may use their endpoints. */
+export const adminRoutes = adminRoute.addChildren([
+  homeRoute,
+  page('overview', async () => (await import('./overview/overview-page.tsx')).OverviewPage),
+  page('users', async () => (await import('./users/users-page.tsx')).UsersPage),
+  page('users/$id', async () => (await import('./users/user-page.tsx')).UserPage),
+  page('channels', async () => (await import('./channels/channels-page.tsx')).ChannelsPage),
+  page('channels/new', async () => (await import('./channels/new-channel-page.tsx')).NewChannelPage),
+  page('channels/$id', async () => (await import('./channels/channel-page.tsx')).ChannelPage),
+  page('models', async () => (await import('./models/models-page.tsx')).ModelsPage),
+  page('models/new', async () => (await import('./models/model-page.tsx')).NewModelPage),
+  page('models/$id', async () => (await import('./models/model-page.tsx')).ModelPage),
+  page('tasks', async () => (await import('./tasks/tasks-page.tsx')).TasksPage),
+  page('tasks/$id', async () => (await import('./tasks/task-page.tsx')).TaskPage),
+  page('ledger', async () => (await import('./ledger/ledger-page.tsx')).LedgerPage),
+  page('packages', async () => (await import('./plans/plans-page.tsx')).PlansPage),
+  page('packages/new', async () => (await import('./plans/plan-page.tsx')).NewPlanPage),
+  page('packages/$id', async () => (await import('./plans/plan-page.tsx')).PlanPage),
+  page('codes', async () => (await import('./codes/codes-page.tsx')).CodesPage),
+  page('tickets', async () => (await import('./tickets/admin-tickets-page.tsx')).AdminTicketsPage),
+  page('tickets/$id', async () => (await import('./tickets/admin-ticket-page.tsx')).AdminTicketPage),
+  page('beta-applications', async () => (await import('./beta-applications/beta-applications-page.tsx')).AdminBetaPage),
+  page(
+    'beta-applications/$id',
+    async () => (await import('./beta-applications/beta-application-page.tsx')).ApplicationPage,
+  ),
+  page('announcements', async () => (await import('./announcements/announcements-page.tsx')).AnnouncementsPage),
+  page('audit', async () => (await import('./audit/audit-page.tsx')).AuditPage),
+  page('device-clients', async () => (await import('./device-clients/device-clients-page.tsx')).DeviceClientsPage),
+]);

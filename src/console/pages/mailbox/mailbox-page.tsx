@@ -4,36 +4,36 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { applyForMailbox, getMailbox } from '../../../contract/mailbox.ts';
-import { call } from '../../data/client.ts';
-import { useSelf } from '../../data/queries.ts';
-import { CopyField } from '../../parts/copy.tsx';
-import { Failure } from '../../parts/failure.tsx';
-import { useNotices } from '../../parts/notices.tsx';
-import { Page } from '../../parts/page.tsx';
-import { SecretField } from '../../parts/secret-field.tsx';
-import { Section } from '../../parts/section.tsx';
-import { MailPrograms } from './mail-programs.tsx';
+import { CopyField } from '../../components/copy-button.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { Page } from '../../components/page.tsx';
+import { SecretField } from '../../components/secret-field.tsx';
+import { SettingsSection } from '../../components/settings-section.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { callApi } from '../../data/api-client.ts';
+import { useSelf } from '../../data/query-client.ts';
+import { AppPasswordSection } from './app-password-section.tsx';
 
-/** Secrets are asked for when the page is opened and forgotten when it is left. */
-const FRESH = { staleTime: 0, gcTime: 0 } as const;
+/** Secrets are fetched when the page is opened and discarded when the user leaves it. */
+const NO_CACHE = { staleTime: 0, gcTime: 0 } as const;
 
 export function MailboxPage() {
   const { t } = useTranslation('mailbox');
   const mailbox = useQuery({
     queryKey: ['mailbox'],
-    queryFn: async ({ signal }) => (await call(getMailbox, {}, { signal })).data,
-    ...FRESH,
+    queryFn: async ({ signal }) => (await callApi(getMailbox, {}, { signal })).data,
+    ...NO_CACHE,
   });
   return (
-    <Page title={t('title')} lead={t('lead')} size="md">
-      <Failure error={mailbox.error} retry={() => void mailbox.refetch()} />
+    <Page title={t('title')} subtitle={t('lead')} size="md">
+      <ErrorAlert error={mailbox.error} retry={() => void mailbox.refetch()} />
       {mailbox.data === undefined ? (
         mailbox.error === null ? (
           <Skeleton h={240} radius="lg" />
         ) : null
       ) : mailbox.data.has_mailbox ? (
         <Stack gap="lg">
-          <Section title={t('address')}>
+          <SettingsSection title={t('address')}>
             <Stack gap="sm">
               <CopyField text={mailbox.data.email} />
               {mailbox.data.password === '' ? (
@@ -47,32 +47,32 @@ export function MailboxPage() {
                 {mailbox.data.message}
               </Text>
             </Stack>
-          </Section>
-          <MailPrograms />
+          </SettingsSection>
+          <AppPasswordSection />
         </Stack>
       ) : (
-        <Apply />
+        <MailboxApplication />
       )}
     </Page>
   );
 }
 
-function Apply() {
+function MailboxApplication() {
   const { t } = useTranslation('mailbox');
   const { data: self } = useSelf();
   const queries = useQueryClient();
-  const notices = useNotices();
+  const toasts = useToasts();
   const [name, setName] = useState('');
   const apply = useMutation({
-    mutationFn: () => call(applyForMailbox, { body: name.trim() === '' ? {} : { local_part: name.trim() } }),
+    mutationFn: () => callApi(applyForMailbox, { body: name.trim() === '' ? {} : { local_part: name.trim() } }),
     onSuccess: async () => {
-      notices.done(t('created'));
+      toasts.success(t('created'));
       await queries.invalidateQueries({ queryKey: ['mailbox'] });
     },
   });
   const bound = self === undefined || self.phone_bound || self.messaging_bound;
   return (
-    <Section title={t('applyTitle')} lead={t('applyText')}>
+    <SettingsSection title={t('applyTitle')} subtitle={t('applyText')}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -96,7 +96,7 @@ function Apply() {
             value={name}
             onChange={(event) => setName(event.currentTarget.value.toLowerCase())}
           />
-          <Failure error={apply.error} />
+          <ErrorAlert error={apply.error} />
           <Group>
             <Button type="submit" loading={apply.isPending} disabled={!bound}>
               {t('apply')}
@@ -104,6 +104,6 @@ function Apply() {
           </Group>
         </Stack>
       </form>
-    </Section>
+    </SettingsSection>
   );
 }

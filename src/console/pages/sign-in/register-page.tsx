@@ -1,17 +1,18 @@
-import { Alert, Anchor, Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Anchor, Button, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { login, register } from '../../../contract/accounts.ts';
-import { call } from '../../data/client.ts';
-import { useStatus } from '../../data/queries.ts';
-import { rememberUser, safePath } from '../../data/session.ts';
-import { Failure } from '../../parts/failure.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { NewPasswordInput } from '../../components/new-password-input.tsx';
+import { callApi } from '../../data/api-client.ts';
+import { useStatus } from '../../data/query-client.ts';
+import { storeUserId, toSafePath } from '../../data/stored-user.ts';
 import { SignInFrame } from './sign-in-frame.tsx';
 
 export function RegisterPage() {
-  const { t } = useTranslation(['account', 'shell']);
+  const { t } = useTranslation(['sign-in', 'app']);
   const { back } = useSearch({ from: '/register' });
   const navigate = useNavigate();
   const { data: status } = useStatus();
@@ -19,11 +20,11 @@ export function RegisterPage() {
   const create = useMutation({
     mutationFn: async () => {
       const { username, email, password } = form;
-      await call(register, { body: { username, password, ...(email === '' ? {} : { email }) } });
-      const { data } = await call(login, { body: { username, password } });
-      if ('id' in data) rememberUser(data.id);
+      await callApi(register, { body: { username, password, email: email || undefined } });
+      const { data } = await callApi(login, { body: { username, password } });
+      if ('id' in data) storeUserId(data.id);
     },
-    onSuccess: () => navigate({ href: safePath(back) }),
+    onSuccess: () => navigate({ href: toSafePath(back) }),
   });
   const field = (name: keyof typeof form) => ({
     value: form[name],
@@ -33,9 +34,9 @@ export function RegisterPage() {
     },
   });
   return (
-    <SignInFrame title={t('account:register.title')}>
+    <SignInFrame title={t('register.title')}>
       {status?.registration === 'closed' ? (
-        <Alert color="gray">{t('account:register.closed')}</Alert>
+        <Alert color="gray">{t('register.closed')}</Alert>
       ) : (
         <form
           onSubmit={(event) => {
@@ -45,8 +46,8 @@ export function RegisterPage() {
         >
           <Stack>
             <TextInput
-              label={t('account:register.username')}
-              description={t('account:register.usernameHint')}
+              label={t('register.username')}
+              description={t('register.usernameHint')}
               autoComplete="username"
               autoCapitalize="none"
               pattern="[a-z0-9_\-]{3,30}"
@@ -55,31 +56,28 @@ export function RegisterPage() {
               {...field('username')}
             />
             <TextInput
-              label={`${t('account:register.email')} (${t('shell:optional')})`}
+              label={`${t('register.email')} (${t('app:optional')})`}
               type="email"
               autoComplete="email"
               {...field('email')}
             />
-            <PasswordInput
-              label={t('account:register.password')}
-              description={t('account:register.passwordHint')}
-              autoComplete="new-password"
-              minLength={8}
-              maxLength={128}
+            <NewPasswordInput
+              label={t('register.password')}
+              description={t('register.passwordHint')}
               required
               {...field('password')}
             />
-            <Failure error={create.error} />
+            <ErrorAlert error={create.error} />
             <Button type="submit" loading={create.isPending}>
-              {t('account:register.action')}
+              {t('register.action')}
             </Button>
           </Stack>
         </form>
       )}
       <Text size="sm" c="dimmed" mt="md">
-        {t('account:register.haveAccount')}{' '}
-        <Anchor renderRoot={(props) => <Link to="/sign-in" search={back === undefined ? {} : { back }} {...props} />}>
-          {t('account:register.signIn')}
+        {t('register.haveAccount')}{' '}
+        <Anchor renderRoot={(props) => <Link to="/sign-in" search={{ back }} {...props} />}>
+          {t('register.signIn')}
         </Anchor>
       </Text>
     </SignInFrame>

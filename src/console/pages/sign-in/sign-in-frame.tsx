@@ -1,7 +1,7 @@
 import { Box, Center, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
+import { LanguageAndThemeMenus } from '../../components/language-and-theme-menus.tsx';
 import mark from '../../mark.svg';
-import { Preferences } from '../../parts/preferences.tsx';
 
 /** The frame of the pages before one is signed in. */
 export function SignInFrame({ title, children }: { readonly title: string; readonly children: ReactNode }) {
@@ -11,7 +11,7 @@ export function SignInFrame({ title, children }: { readonly title: string; reado
   return (
     <Box mih="100dvh" p="md" component="main">
       <Group justify="flex-end" gap={4}>
-        <Preferences />
+        <LanguageAndThemeMenus />
       </Group>
       <Center pt={{ base: 16, sm: 64 }}>
         <Stack w="100%" maw={400} gap="lg">

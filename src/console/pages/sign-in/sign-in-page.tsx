@@ -5,42 +5,42 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { login, loginSecondStep } from '../../../contract/accounts.ts';
-import { call } from '../../data/client.ts';
-import { queryClient, useStatus } from '../../data/queries.ts';
-import { rememberUser, safePath } from '../../data/session.ts';
-import { Failure } from '../../parts/failure.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { callApi } from '../../data/api-client.ts';
+import { queryClient, useStatus } from '../../data/query-client.ts';
+import { storeUserId, toSafePath } from '../../data/stored-user.ts';
 import { SignInFrame } from './sign-in-frame.tsx';
 
-/** Password first, then the code where the account asks for one; then back to the page one came for. */
+/** Asks for the password, then for the code if the account requires one; then returns to the requested page. */
 export function SignInPage() {
-  const { t } = useTranslation('account');
+  const { t } = useTranslation('sign-in');
   const { back } = useSearch({ from: '/sign-in' });
   const navigate = useNavigate();
   const [secondStep, setSecondStep] = useState(false);
-  const enter = async (id: number): Promise<void> => {
-    rememberUser(id);
+  const finishSignIn = async (id: number): Promise<void> => {
+    storeUserId(id);
     queryClient.clear();
-    await navigate({ href: safePath(back) });
+    await navigate({ href: toSafePath(back) });
   };
   return secondStep ? (
     <SignInFrame title={t('signIn.secondTitle')}>
-      <CodeForm onDone={enter} onBack={() => setSecondStep(false)} />
+      <CodeForm onDone={finishSignIn} onBack={() => setSecondStep(false)} />
     </SignInFrame>
   ) : (
     <SignInFrame title={t('signIn.title')}>
-      <PasswordForm onDone={enter} onSecondStep={() => setSecondStep(true)} />
+      <PasswordForm onDone={finishSignIn} onSecondStep={() => setSecondStep(true)} />
     </SignInFrame>
   );
 }
 
 function PasswordForm({ onDone, onSecondStep }: { onDone: (id: number) => Promise<void>; onSecondStep: () => void }) {
-  const { t } = useTranslation('account');
+  const { t } = useTranslation('sign-in');
   const { back } = useSearch({ from: '/sign-in' });
   const { data: status } = useStatus();
   const [username, setUsername] = useState('');
   const [password, setPassword] = useState('');
   const signIn = useMutation({
-    mutationFn: async () => (await call(login, { body: { username: username.trim(), password } })).data,
+    mutationFn: async () => (await callApi(login, { body: { username: username.trim(), password } })).data,
     onSuccess: (data) => ('require_2fa' in data ? onSecondStep() : onDone(data.id)),
   });
   const submit = (event: FormEvent): void => {
@@ -73,16 +73,19 @@ function PasswordForm({ onDone, onSecondStep }: { onDone: (id: number) => Promis
           value={password}
           onChange={(event) => setPassword(event.currentTarget.value)}
         />
-        <Failure error={signIn.error} />
+        <ErrorAlert error={signIn.error} />
         <Button type="submit" loading={signIn.isPending}>
           {t('signIn.action')}
         </Button>
+        {status?.mail === true ? (
+          <Anchor size="sm" renderRoot={(props) => <Link to="/forgot-password" {...props} />}>
+            {t('signIn.forgot')}
+          </Anchor>
+        ) : null}
         {status?.registration === 'open' ? (
           <Text size="sm" c="dimmed">
             {t('signIn.noAccount')}{' '}
-            <Anchor
-              renderRoot={(props) => <Link to="/register" search={back === undefined ? {} : { back }} {...props} />}
-            >
+            <Anchor renderRoot={(props) => <Link to="/register" search={{ back }} {...props} />}>
               {t('signIn.register')}
             </Anchor>
           </Text>
@@ -93,15 +96,15 @@ function PasswordForm({ onDone, onSecondStep }: { onDone: (id: number) => Promis
 }
 
 function CodeForm({ onDone, onBack }: { onDone: (id: number) => Promise<void>; onBack: () => void }) {
-  const { t } = useTranslation('account');
+  const { t } = useTranslation('sign-in');
   const [code, setCode] = useState('');
   const verify = useMutation({
-    mutationFn: async (given: string) => (await call(loginSecondStep, { body: { code: given.trim() } })).data,
+    mutationFn: async (given: string) => (await callApi(loginSecondStep, { body: { code: given.trim() } })).data,
     onSuccess: ({ id }) => onDone(id),
   });
   const change = (next: string): void => {
     setCode(next);
-    // Six digits are a whole code: nobody should have to press a button after them.
+    // Six digits are a complete code, so the form is submitted without a button press.
     if (/^\d{6}$/.test(next.trim()) && !verify.isPending) verify.mutate(next);
   };
   return (
@@ -127,7 +130,7 @@ function CodeForm({ onDone, onBack }: { onDone: (id: number) => Promise<void>; o
           value={code}
           onChange={(event) => change(event.currentTarget.value)}
         />
-        <Failure error={verify.error} />
+        <ErrorAlert error={verify.error} />
         <Button type="submit" loading={verify.isPending}>
           {t('signIn.verify')}
         </Button>

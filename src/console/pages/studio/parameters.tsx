@@ -18,9 +18,9 @@ import {
 import { IconChevronRight, IconDice5 } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { UsableModel } from '../../data/models.ts';
-import { controlsOf, type Draft, type Seconds } from './draft.ts';
+import type { UsableModel } from '../../data/model-queries.ts';
 import { SchemaFields } from './schema-fields.tsx';
+import { controlsFor, type Draft, type DurationRange } from './studio-draft.ts';
 
 interface ParametersProps {
   readonly model: UsableModel;
@@ -31,32 +31,44 @@ interface ParametersProps {
 /** The controls of what this model can do, and nothing else; rarer ones are folded away. */
 export function Parameters({ model, draft, onChange }: ParametersProps) {
   const { t } = useTranslation('studio');
-  const can = controlsOf(model);
+  const can = controlsFor(model);
   return (
     <Stack gap="md">
       {can.seconds === undefined ? null : (
-        <Length
+        <DurationField
           can={can.seconds}
           value={draft.seconds ?? can.seconds.default}
           onChange={(seconds) => onChange({ seconds })}
         />
       )}
-      <Choice
+      <ChoiceField
         label={t('ratio')}
         values={can.ratios}
         value={draft.ratio}
         auto
         onChange={(ratio) => onChange({ ratio })}
       />
-      <Choice
+      <ChoiceField
         label={t('resolution')}
         values={can.resolutions}
         value={draft.resolution}
         auto
         onChange={(resolution) => onChange({ resolution })}
       />
-      <Choice label={t('size')} values={can.sizes} value={draft.size} auto onChange={(size) => onChange({ size })} />
-      <Choice label={t('mode')} values={can.modes} value={draft.mode} onChange={(mode) => onChange({ mode })} />
+      <ChoiceField
+        label={t('size')}
+        values={can.sizes}
+        value={draft.size}
+        auto
+        onChange={(size) => onChange({ size })}
+      />
+      <ChoiceField
+        label={t('mode')}
+        values={can.modes}
+        value={draft.mode}
+        show={(mode) => t(`modes.${mode as 'std'}`, { defaultValue: mode })}
+        onChange={(mode) => onChange({ mode })}
+      />
       {can.audio ? (
         <Switch
           label={t('soundOn')}
@@ -70,12 +82,20 @@ export function Parameters({ model, draft, onChange }: ParametersProps) {
   );
 }
 
-function Length({ can, value, onChange }: { can: Seconds; value: number; onChange: (seconds: number) => void }) {
+function DurationField({
+  can,
+  value,
+  onChange,
+}: {
+  can: DurationRange;
+  value: number;
+  onChange: (seconds: number) => void;
+}) {
   const { t } = useTranslation('studio');
   if ('values' in can) {
     if (can.values.length < 2) return null;
     return (
-      <Choice
+      <ChoiceField
         label={t('length')}
         values={can.values.map(String)}
         value={String(value)}
@@ -112,7 +132,7 @@ interface ChoiceProps {
 }
 
 /** A few values side by side, many in a list. */
-function Choice({ label, values, value, auto = false, show = (each) => each, onChange }: ChoiceProps) {
+function ChoiceField({ label, values, value, auto = false, show = (each) => each, onChange }: ChoiceProps) {
   const { t } = useTranslation('studio');
   if (values.length === 0) return null;
   const data = [
@@ -148,7 +168,7 @@ function Choice({ label, values, value, auto = false, show = (each) => each, onC
 
 function Advanced({ model, draft, onChange }: ParametersProps) {
   const { t } = useTranslation('studio');
-  const can = controlsOf(model);
+  const can = controlsFor(model);
   const [opened, setOpened] = useState(draft.negative !== '' || draft.seed !== '' || draft.metadata !== '');
   const dice = (
     <ActionIcon

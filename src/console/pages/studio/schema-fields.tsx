@@ -1,4 +1,5 @@
 import { NumberInput, Select, Switch, TextInput } from '@mantine/core';
+import { STANDARD_FIELDS } from '../../../contract/generation-fields.ts';
 
 interface Property {
   readonly type?: string;
@@ -18,20 +19,6 @@ interface SchemaFieldsProps {
   readonly onChange: (values: Readonly<Record<string, unknown>>) => void;
 }
 
-/** What the form draws by itself already. */
-const KNOWN = new Set([
-  'model',
-  'prompt',
-  'image',
-  'images',
-  'duration',
-  'seconds',
-  'size',
-  'mode',
-  'input_reference',
-  'metadata',
-]);
-
 /** Fields of a model's media schema beyond the common ones: texts, numbers, choices and switches; required ones are marked. */
 export function SchemaFields({ schema, values, onChange }: SchemaFieldsProps) {
   const { properties = {}, required = [] } = (schema ?? {}) as {
@@ -43,9 +30,9 @@ export function SchemaFields({ schema, values, onChange }: SchemaFieldsProps) {
     onChange(value === '' || value === undefined ? rest : { ...rest, [name]: value });
   };
   return Object.entries(properties)
-    .filter(([name]) => !KNOWN.has(name))
+    .filter(([name]) => !STANDARD_FIELDS.has(name))
     .map(([name, property]) => (
-      <Field
+      <SchemaField
         key={name}
         name={name}
         property={property}
@@ -58,7 +45,7 @@ export function SchemaFields({ schema, values, onChange }: SchemaFieldsProps) {
 
 const toText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-interface FieldProps {
+interface SchemaFieldProps {
   readonly name: string;
   readonly property: Property;
   readonly required: boolean;
@@ -66,13 +53,13 @@ interface FieldProps {
   readonly onChange: (value: unknown) => void;
 }
 
-function Field({ name, property, required, value, onChange }: FieldProps) {
-  const around = { label: property.title ?? name, description: property.description, required };
+function SchemaField({ name, property, required, value, onChange }: SchemaFieldProps) {
+  const common = { label: property.title ?? name, description: property.description, required };
   if (property.enum !== undefined) {
     const known = new Map(property.enum.map((each) => [toText(each), each]));
     return (
       <Select
-        {...around}
+        {...common}
         data={[...known.keys()]}
         value={value === undefined ? null : toText(value)}
         clearable={!required}
@@ -83,8 +70,8 @@ function Field({ name, property, required, value, onChange }: FieldProps) {
   if (property.type === 'boolean')
     return (
       <Switch
-        label={around.label}
-        description={around.description}
+        label={common.label}
+        description={common.description}
         checked={value === true}
         onChange={(event) => onChange(event.currentTarget.checked)}
       />
@@ -92,20 +79,20 @@ function Field({ name, property, required, value, onChange }: FieldProps) {
   if (property.type === 'integer' || property.type === 'number')
     return (
       <NumberInput
-        {...around}
+        {...common}
         value={typeof value === 'number' ? value : ''}
         allowDecimal={property.type === 'number'}
-        {...(property.minimum === undefined ? {} : { min: property.minimum })}
-        {...(property.maximum === undefined ? {} : { max: property.maximum })}
+        min={property.minimum}
+        max={property.maximum}
         onChange={(each) => onChange(typeof each === 'number' ? each : undefined)}
       />
     );
   if (property.type === 'string' || property.type === undefined)
     return (
       <TextInput
-        {...around}
+        {...common}
         value={typeof value === 'string' ? value : ''}
-        {...(property.maxLength === undefined ? {} : { maxLength: property.maxLength })}
+        maxLength={property.maxLength}
         onChange={(event) => onChange(event.currentTarget.value)}
       />
     );

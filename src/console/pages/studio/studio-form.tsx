@@ -3,17 +3,18 @@ import { IconCode } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { UsableModel } from '../../data/models.ts';
-import { selfQuery } from '../../data/queries.ts';
-import { submitVideo, type VideoBody } from '../../data/videos.ts';
-import { useNotices } from '../../parts/notices.tsx';
-import { CodeDialog } from './code-dialog.tsx';
-import { controlsOf, type Draft, type DraftField, EMPTY_DRAFT, fit } from './draft.ts';
+import { useToasts } from '../../components/toasts.tsx';
+import type { UsableModel } from '../../data/model-queries.ts';
+import { selfQuery } from '../../data/query-client.ts';
+import { submitVideo, type VideoBody } from '../../data/video-queries.ts';
+import { CodeSamplesDialog } from './code-samples-dialog.tsx';
+import { requestPathsFor } from './form-fields.ts';
+import { GenerateBar } from './generate-bar.tsx';
+import { ImageSlots } from './image-slots.tsx';
 import { ModelPicker } from './model-picker.tsx';
 import { Parameters } from './parameters.tsx';
-import { PictureSlots } from './picture-slots.tsx';
-import { RunBar } from './run-bar.tsx';
-import { toBody } from './wire-fields.ts';
+import { toBody } from './request-body.ts';
+import { controlsFor, type Draft, type DraftField, EMPTY_DRAFT, fitToModel } from './studio-draft.ts';
 
 interface StudioFormProps {
   readonly models: readonly UsableModel[];
@@ -23,34 +24,18 @@ interface StudioFormProps {
 }
 
 export function StudioForm({ models, draft, change, replace }: StudioFormProps) {
-  const { t } = useTranslation(['studio', 'shell']);
-  const queries = useQueryClient();
-  const notices = useNotices();
+  const { t } = useTranslation(['studio', 'app']);
   const [dropped, setDropped] = useState<readonly DraftField[]>([]);
   const [code, setCode] = useState(false);
   const model = models.find(({ id }) => id === draft.model);
-  const missing = model === undefined ? t('modelPlaceholder') : missingOf(model, draft, t);
+  const missing = model === undefined ? t('modelPlaceholder') : missingInput(model, draft, t);
   const body = model === undefined || missing !== undefined ? undefined : bodyOf(draft, model);
-  // One press, one video: a key is made anew once its video has begun.
-  const key = useRef(crypto.randomUUID());
-  const run = useMutation({
-    mutationFn: (wish: VideoBody) => submitVideo(wish, key.current),
-    onSettled: () => {
-      key.current = crypto.randomUUID();
-    },
-    onSuccess: async () => {
-      notices.done(t('started'));
-      await Promise.all([
-        queries.invalidateQueries({ queryKey: ['videos', 'list'] }),
-        queries.invalidateQueries({ queryKey: selfQuery.queryKey }),
-      ]);
-    },
-  });
-  const start = (): void => {
+  const run = useSubmitVideo();
+  const submit = (): void => {
     if (body !== undefined && !run.isPending) run.mutate(body);
   };
-  const choose = (next: UsableModel): void => {
-    const fitted = fit(draft, next);
+  const selectModel = (next: UsableModel): void => {
+    const fitted = fitToModel(draft, next);
     replace(fitted.draft);
     setDropped(fitted.dropped);
   };
@@ -61,21 +46,21 @@ export function StudioForm({ models, draft, change, replace }: StudioFormProps) 
       component="form"
       onSubmit={(event) => event.preventDefault()}
       onKeyDown={(event) => {
-        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) start();
+        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit();
       }}
     >
       <Stack gap="md">
-        <ModelPicker models={models} value={draft.model} onChange={choose} />
+        <ModelPicker models={models} value={draft.model} onChange={selectModel} />
         {dropped.length === 0 ? null : (
           <Alert
             color="yellow"
             variant="light"
             p="xs"
             withCloseButton
-            closeButtonLabel={t('shell:close')}
+            closeButtonLabel={t('app:close')}
             onClose={() => setDropped([])}
           >
-            {t('dropped', { fields: dropped.map((field) => t(`fields.${field}`)).join(', ') })}
+            {t('dropped', { count: dropped.length, fields: joinNames(dropped.map((field) => t(`fields.${field}`))) })}
           </Alert>
         )}
         <Textarea
@@ -92,8 +77,8 @@ export function StudioForm({ models, draft, change, replace }: StudioFormProps) 
         {draft.prompt === '' ? <Examples onChoose={(prompt) => change({ prompt })} /> : null}
         {model === undefined ? null : (
           <>
-            <PictureSlots
-              can={controlsOf(model).pictures}
+            <ImageSlots
+              limits={controlsFor(model).pictures}
               pictures={draft.pictures}
               onChange={(pictures) => change({ pictures })}
             />
@@ -101,36 +86,74 @@ export function StudioForm({ models, draft, change, replace }: StudioFormProps) 
           </>
         )}
         <div className="run-bar">
-          <RunBar body={body} missing={missing} busy={run.isPending} error={run.error} onRun={start} />
+          <GenerateBar body={body} missing={missing} busy={run.isPending} error={run.error} onRun={submit} />
         </div>
-        <Group justify="space-between">
-          <Button
-            size="compact-sm"
-            variant="subtle"
-            color="gray"
-            onClick={() =>
-              replace(model === undefined ? EMPTY_DRAFT : fit({ ...EMPTY_DRAFT, model: model.id }, model).draft)
-            }
-          >
-            {t('clear')}
-          </Button>
-          <Button
-            size="compact-sm"
-            variant="subtle"
-            color="gray"
-            leftSection={<IconCode size={15} />}
-            disabled={model === undefined}
-            onClick={() => setCode(true)}
-          >
-            {t('code')}
-          </Button>
-        </Group>
+        <FormFooter
+          onClear={() =>
+            replace(model === undefined ? EMPTY_DRAFT : fitToModel({ ...EMPTY_DRAFT, model: model.id }, model).draft)
+          }
+          onShowCode={model === undefined ? undefined : () => setCode(true)}
+        />
       </Stack>
       {code && model !== undefined ? (
-        <CodeDialog body={bodyOf(draft, model) ?? { model: model.id }} onClose={() => setCode(false)} />
+        <CodeSamplesDialog body={bodyOf(draft, model) ?? { model: model.id }} onClose={() => setCode(false)} />
       ) : null}
     </Paper>
   );
+}
+
+/** "Length, seed": named at the beginning of a sentence. */
+function joinNames(names: readonly string[]): string {
+  const text = names.join(', ');
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
+interface FormFooterProps {
+  readonly onClear: () => void;
+  /** Undefined while there is no request to show as code. */
+  readonly onShowCode: (() => void) | undefined;
+}
+
+function FormFooter({ onClear, onShowCode }: FormFooterProps) {
+  const { t } = useTranslation('studio');
+  return (
+    <Group justify="space-between">
+      <Button size="compact-sm" variant="subtle" color="gray" onClick={onClear}>
+        {t('clear')}
+      </Button>
+      <Button
+        size="compact-sm"
+        variant="subtle"
+        color="gray"
+        leftSection={<IconCode size={15} />}
+        disabled={onShowCode === undefined}
+        onClick={onShowCode}
+      >
+        {t('code')}
+      </Button>
+    </Group>
+  );
+}
+
+/** Starts videos. A press starts one video even if its request has to be sent again: the key is renewed after each. */
+function useSubmitVideo() {
+  const { t } = useTranslation('studio');
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const idempotencyKey = useRef(crypto.randomUUID());
+  return useMutation({
+    mutationFn: (request: VideoBody) => submitVideo(request, idempotencyKey.current),
+    onSettled: () => {
+      idempotencyKey.current = crypto.randomUUID();
+    },
+    onSuccess: async () => {
+      toasts.success(t('started'));
+      await Promise.all([
+        queries.invalidateQueries({ queryKey: ['videos', 'list'] }),
+        queries.invalidateQueries({ queryKey: selfQuery.queryKey }),
+      ]);
+    },
+  });
 }
 
 function Examples({ onChoose }: { readonly onChoose: (prompt: string) => void }) {
@@ -153,7 +176,7 @@ function Examples({ onChoose }: { readonly onChoose: (prompt: string) => void })
 
 function bodyOf(draft: Draft, model: UsableModel): VideoBody | undefined {
   try {
-    return toBody(draft, model.vendor) as VideoBody;
+    return toBody(draft, requestPathsFor(model)) as VideoBody;
   } catch {
     return undefined;
   }
@@ -167,9 +190,9 @@ function needsPrompt(model: UsableModel | undefined): boolean {
 
 type T = ReturnType<typeof useTranslation<'studio'>>['t'];
 
-/** What still stands between the form and a video, in words. */
-function missingOf(model: UsableModel, draft: Draft, t: T): string | undefined {
-  const { min } = controlsOf(model).pictures;
+/** The first reason, as text, why the form cannot be submitted yet; undefined if it can. */
+function missingInput(model: UsableModel, draft: Draft, t: T): string | undefined {
+  const { min } = controlsFor(model).pictures;
   if (needsPrompt(model) && draft.prompt.trim() === '') return t('promptRequired');
   if (draft.pictures.length < min) return t('pictureNeeded', { count: min });
   return bodyOf(draft, model) === undefined ? t('metadataBroken') : undefined;

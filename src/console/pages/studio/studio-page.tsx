@@ -4,35 +4,36 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
+import { isChatPrice, priceMedia } from '../../../contract/pricing.ts';
 import { isTerminal } from '../../../contract/states.ts';
-import { modelsQuery, type UsableModel } from '../../data/models.ts';
-import { selfQuery } from '../../data/queries.ts';
-import { videosQuery } from '../../data/videos.ts';
-import { Empty } from '../../parts/empty.tsx';
-import { Failure } from '../../parts/failure.tsx';
-import { useNotices } from '../../parts/notices.tsx';
-import { Page } from '../../parts/page.tsx';
-import { VideoCard } from '../../parts/video-card.tsx';
-import { type Draft, fit } from './draft.ts';
-import { useDraft } from './draft-store.ts';
-import { toDraftAgain } from './reuse.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { Page } from '../../components/page.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { VideoCard } from '../../components/video-card.tsx';
+import { modelsQuery, type UsableModel } from '../../data/model-queries.ts';
+import { selfQuery } from '../../data/query-client.ts';
+import { videosQuery } from '../../data/video-queries.ts';
+import { draftFromVideo } from './draft-from-video.ts';
+import { controlsFor, type Draft, fitToModel } from './studio-draft.ts';
 import { StudioForm } from './studio-form.tsx';
+import { useDraft } from './use-draft.ts';
 
-/** The form on one side, what came of it on the other. */
+/** The form on one side, the resulting videos on the other. */
 export function StudioPage() {
   const { t } = useTranslation('studio');
   const [draft, change, replace] = useDraft();
   const models = useQuery(modelsQuery);
   const videoModels = (models.data ?? []).filter(({ kind }) => kind === 'video');
-  const reuse = useReuse(replace);
-  // The first choice is made for the person: an empty form teaches nothing.
-  const first = cheapest(videoModels);
+  const reuse = useReuseVideo(replace);
+  // A first visit starts with a model selected, because the controls of the form depend on it.
+  const first = cheapestTextModel(videoModels);
   useEffect(() => {
-    if (draft.model === '' && first !== undefined) replace(fit(draft, first).draft);
+    if (draft.model === '' && first !== undefined) replace(fitToModel(draft, first).draft);
   }, [draft, first, replace]);
   return (
     <Page title={t('title')} size="xl">
-      <Failure error={models.error} retry={() => void models.refetch()} />
+      <ErrorAlert error={models.error} retry={() => void models.refetch()} />
       <Grid gap="lg">
         <Grid.Col span={{ base: 12, lg: 5, xl: 4 }}>
           {models.data === undefined ? (
@@ -44,30 +45,35 @@ export function StudioPage() {
           )}
         </Grid.Col>
         <Grid.Col span={{ base: 12, lg: 7, xl: 8 }}>
-          <Latest onReuse={reuse} />
+          <RecentVideos onReuse={reuse} />
         </Grid.Col>
       </Grid>
     </Page>
   );
 }
 
-/** The least that can go wrong: a model of the plan that needs words alone and costs little. */
-function cheapest(models: readonly UsableModel[]): UsableModel | undefined {
-  const cost = ({ price }: UsableModel): number => ('per_second' in price ? (price.per_second ?? 0) : 0);
+/** Of the models that the user's plan includes and that need no picture, the one whose default video costs least. */
+function cheapestTextModel(models: readonly UsableModel[]): UsableModel | undefined {
   return models
     .filter(({ permitted, capability }) => permitted && capability?.images.min === 0)
     .reduce<UsableModel | undefined>(
-      (best, each) => (best === undefined || cost(each) < cost(best) ? each : best),
+      (best, each) => (best === undefined || defaultCost(each) < defaultCost(best) ? each : best),
       undefined,
     );
 }
 
-const SHOWN = 12;
+/** Quota of a video of the default duration, without multipliers. */
+function defaultCost(model: UsableModel): number {
+  const seconds = controlsFor(model).seconds?.default ?? 0;
+  return isChatPrice(model.price) ? 0 : priceMedia(model.price, { seconds, factors: {} }).quota;
+}
 
-function Latest({ onReuse }: { readonly onReuse: (taskId: string) => void }) {
+const MAX_RECENT = 12;
+
+function RecentVideos({ onReuse }: { readonly onReuse: (taskId: string) => void }) {
   const { t } = useTranslation('studio');
   const queries = useQueryClient();
-  const videos = useQuery({ ...videosQuery(1, SHOWN), placeholderData: keepPreviousData });
+  const videos = useQuery({ ...videosQuery(1, MAX_RECENT), placeholderData: keepPreviousData });
   // A video that ends may bring its price back.
   const running = videos.data?.data.filter(({ status }) => !isTerminal(status)).length ?? 0;
   const before = useRef(running);
@@ -75,13 +81,13 @@ function Latest({ onReuse }: { readonly onReuse: (taskId: string) => void }) {
     if (running < before.current) void queries.invalidateQueries({ queryKey: selfQuery.queryKey });
     before.current = running;
   }, [running, queries]);
-  if (videos.error !== null) return <Failure error={videos.error} retry={() => void videos.refetch()} />;
+  if (videos.error !== null) return <ErrorAlert error={videos.error} retry={() => void videos.refetch()} />;
   if (videos.data === undefined) return <Skeleton h={320} radius="lg" />;
   if (videos.data.total === 0)
     return (
-      <Empty icon={<IconMovie size={28} />} title={t('emptyTitle')}>
+      <EmptyState icon={<IconMovie size={28} />} title={t('emptyTitle')}>
         {t('emptyText')}
-      </Empty>
+      </EmptyState>
     );
   return (
     <>
@@ -100,22 +106,22 @@ function Latest({ onReuse }: { readonly onReuse: (taskId: string) => void }) {
   );
 }
 
-/** Fills the form from an earlier video: at a press, or when the address asks for it (`/studio?again=task_…`). */
-function useReuse(replace: (draft: Draft) => void): (taskId: string) => void {
+/** Fills the form from an earlier video: on click, or when the URL requests it (`/studio?again=task_…`). */
+function useReuseVideo(replace: (draft: Draft) => void): (taskId: string) => void {
   const { t } = useTranslation('studio');
   const queries = useQueryClient();
-  const notices = useNotices();
+  const toasts = useToasts();
   const navigate = useNavigate();
   const { again } = useSearch({ from: '/app/studio' });
   const fill = useRef((_: string): void => {});
   fill.current = (taskId) => {
-    toDraftAgain(queries, taskId).then(
+    draftFromVideo(queries, taskId).then(
       ({ draft, lostPictures }) => {
         replace(draft);
-        if (lostPictures > 0) notices.failed(t('lostPictures'));
+        if (lostPictures > 0) toasts.error(t('lostPictures'));
         window.scrollTo({ top: 0, behavior: 'smooth' });
       },
-      (error: Error) => notices.failed(error.message),
+      (error: Error) => toasts.error(error.message),
     );
   };
   useEffect(() => {

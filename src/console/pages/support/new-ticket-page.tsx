@@ -3,63 +3,53 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { openTicket } from '../../../contract/tickets.ts';
-import { call } from '../../data/client.ts';
-import { toMoment } from '../../data/time.ts';
-import { videosQuery } from '../../data/videos.ts';
-import { Failure } from '../../parts/failure.tsx';
-import { useNotices } from '../../parts/notices.tsx';
-import { Page } from '../../parts/page.tsx';
-import { useDraftText } from '../../parts/use-draft-text.ts';
+import { MAX_TICKET_TEXT, openTicket } from '../../../contract/tickets.ts';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { Page } from '../../components/page.tsx';
+import { submitHandlers } from '../../components/submit-handlers.ts';
+import { useToasts } from '../../components/toasts.tsx';
+import { useDraftText } from '../../components/use-draft-text.ts';
+import { callApi } from '../../data/api-client.ts';
+import { formatDateTime } from '../../data/format-time.ts';
+import { videosQuery } from '../../data/video-queries.ts';
 
 const CATEGORIES = ['video', 'billing', 'account', 'mailbox', 'other'] as const;
 
-/** Asks the operators something; `?task=` says which video it is about. */
+/** Opens a ticket; `?task=` names the video it is about. */
 export function NewTicketPage() {
-  const { t } = useTranslation(['support', 'shell']);
-  const { task: brought } = useSearch({ from: '/app/tickets/new' });
+  const { t } = useTranslation('support');
+  const { task: linkedTask } = useSearch({ from: '/app/tickets/new' });
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const notices = useNotices();
+  const toasts = useToasts();
   const [title, setTitle] = useDraftText('ticket.title');
   const [content, setContent] = useDraftText('ticket.content');
-  const [category, setCategory] = useState<string | null>(brought === undefined ? null : 'video');
-  const [task, setTask] = useState<string | null>(brought ?? null);
+  const [category, setCategory] = useState<string | null>(linkedTask === undefined ? null : 'video');
+  const [task, setTask] = useState<string | null>(linkedTask ?? null);
   const open = useMutation({
     mutationFn: async () =>
       (
-        await call(openTicket, {
+        await callApi(openTicket, {
           body: {
             title: title.trim(),
             content,
-            ...(category === null ? {} : { category }),
-            ...(task === null ? {} : { task_id: task }),
+            category: category ?? undefined,
+            task_id: task ?? undefined,
           },
         })
       ).data,
     onSuccess: async ({ id }) => {
       setTitle('');
       setContent('');
-      notices.done(t('opened'));
+      toasts.success(t('opened'));
       await queries.invalidateQueries({ queryKey: ['tickets'] });
       await navigate({ to: '/tickets/$id', params: { id: String(id) }, replace: true });
     },
   });
-  const ready = title.trim() !== '' && content.trim() !== '';
+  const ready = title.trim() !== '' && content.trim() !== '' && !open.isPending;
   return (
-    <Page title={t('newTitle')} lead={t('newLead')} size="sm">
-      <Paper
-        withBorder
-        p={{ base: 'md', sm: 'lg' }}
-        component="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          open.mutate();
-        }}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && ready && !open.isPending) open.mutate();
-        }}
-      >
+    <Page title={t('newTitle')} subtitle={t('newLead')} size="sm">
+      <Paper withBorder p={{ base: 'md', sm: 'lg' }} component="form" {...submitHandlers(ready, open.mutate)}>
         <Stack>
           <TextInput
             label={t('subject')}
@@ -77,7 +67,7 @@ export function NewTicketPage() {
             value={category}
             onChange={setCategory}
           />
-          <TaskSelect value={task} brought={brought} onChange={setTask} />
+          <VideoSelect value={task} linkedTask={linkedTask} onChange={setTask} />
           <Textarea
             label={t('text')}
             placeholder={t('textPlaceholder')}
@@ -85,11 +75,11 @@ export function NewTicketPage() {
             autosize
             minRows={6}
             maxRows={20}
-            maxLength={10_000}
+            maxLength={MAX_TICKET_TEXT}
             value={content}
             onChange={(event) => setContent(event.currentTarget.value)}
           />
-          <Failure error={open.error} />
+          <ErrorAlert error={open.error} />
           <Group>
             <Button type="submit" loading={open.isPending} disabled={!ready}>
               {t('send')}
@@ -101,24 +91,24 @@ export function NewTicketPage() {
   );
 }
 
-interface TaskSelectProps {
+interface VideoSelectProps {
   readonly value: string | null;
-  readonly brought: string | undefined;
+  readonly linkedTask: string | undefined;
   readonly onChange: (task: string | null) => void;
 }
 
-/** The latest videos, so that nobody has to copy an id. */
-function TaskSelect({ value, brought, onChange }: TaskSelectProps) {
+/** The latest videos to choose from, so that the user need not copy an id. */
+function VideoSelect({ value, linkedTask, onChange }: VideoSelectProps) {
   const { t } = useTranslation('support');
   const videos = useQuery(videosQuery(1, 20));
   const known = (videos.data?.data ?? []).map(({ task_id, model, submit_time, prompt }) => ({
     value: task_id,
-    label: `${model} · ${toMoment(submit_time)} · ${prompt.slice(0, 40)}`,
+    label: `${model} · ${formatDateTime(submit_time)} · ${prompt.slice(0, 40)}`,
   }));
   const data =
-    brought === undefined || known.some((each) => each.value === brought)
+    linkedTask === undefined || known.some((each) => each.value === linkedTask)
       ? known
-      : [{ value: brought, label: brought }, ...known];
+      : [{ value: linkedTask, label: linkedTask }, ...known];
   return (
     <Select
       label={t('task')}

@@ -3,16 +3,16 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { closeTicket } from '../../../contract/tickets.ts';
-import { call } from '../../data/client.ts';
-import { type TicketDetail, ticketQuery } from '../../data/support.ts';
-import { Confirm } from '../../parts/confirm.tsx';
-import { Failure } from '../../parts/failure.tsx';
-import { Moment } from '../../parts/moment.tsx';
-import { Page } from '../../parts/page.tsx';
-import { TicketState, TicketTurn } from '../../parts/ticket-state.tsx';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { Page } from '../../components/page.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { TicketStatusBadge, TicketWaitingFor } from '../../components/ticket-status-badge.tsx';
+import { callApi } from '../../data/api-client.ts';
+import { type TicketDetail, ticketQuery } from '../../data/ticket-queries.ts';
 import { ReplyForm } from './reply-form.tsx';
 
-/** One conversation with the operators; answers appear by themselves. */
+/** One ticket of the user; replies appear automatically. */
 export function TicketPage() {
   const { t } = useTranslation('support');
   const { id } = useParams({ from: '/app/tickets/$id' });
@@ -21,10 +21,10 @@ export function TicketPage() {
     <Page
       title={ticket.data?.title ?? t('ticket', { id })}
       size="md"
-      lead={<Anchor renderRoot={(props) => <Link to="/tickets" {...props} />}>{t('backToAll')}</Anchor>}
-      actions={ticket.data === undefined ? undefined : <State ticket={ticket.data} />}
+      subtitle={<Anchor renderRoot={(props) => <Link to="/tickets" {...props} />}>{t('backToAll')}</Anchor>}
+      actions={ticket.data === undefined ? undefined : <TicketActions ticket={ticket.data} />}
     >
-      <Failure error={ticket.error} retry={() => void ticket.refetch()} />
+      <ErrorAlert error={ticket.error} retry={() => void ticket.refetch()} />
       {ticket.data === undefined ? (
         ticket.error === null ? (
           <Skeleton h={280} radius="lg" />
@@ -36,21 +36,21 @@ export function TicketPage() {
   );
 }
 
-function State({ ticket }: { readonly ticket: TicketDetail }) {
+function TicketActions({ ticket }: { readonly ticket: TicketDetail }) {
   const { t } = useTranslation('support');
   const queries = useQueryClient();
   const close = async (): Promise<void> => {
-    await call(closeTicket, { params: { id: String(ticket.id) } });
+    await callApi(closeTicket, { params: { id: String(ticket.id) } });
     await queries.invalidateQueries({ queryKey: ['tickets'] });
   };
   return (
     <>
-      <TicketTurn turn={ticket.waiting_for} />
-      <TicketState status={ticket.status} />
+      <TicketWaitingFor turn={ticket.waiting_for} />
+      <TicketStatusBadge status={ticket.status} />
       {ticket.status === 'closed' ? null : (
-        <Confirm
+        <ConfirmDialog
           title={t('closeTitle')}
-          action={t('close')}
+          confirmLabel={t('close')}
           onConfirm={close}
           trigger={(open) => (
             <Button size="compact-sm" variant="default" onClick={open}>
@@ -59,7 +59,7 @@ function State({ ticket }: { readonly ticket: TicketDetail }) {
           )}
         >
           {t('closeText')}
-        </Confirm>
+        </ConfirmDialog>
       )}
     </>
   );
@@ -112,7 +112,7 @@ function Message({ by_staff, content, task_id, created_time }: MessageProps) {
           {by_staff ? t('staff') : t('you')}
         </Text>
         <Text size="xs" c="dimmed">
-          <Moment at={created_time} />
+          <RelativeTime at={created_time} />
         </Text>
       </Group>
       <Text size="sm" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>

@@ -4,15 +4,15 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { TICKET_STATUS, type TicketStatus } from '../../../contract/tickets.ts';
-import { PAGE_SIZE, type TicketRow, ticketsQuery } from '../../data/support.ts';
-import { Empty } from '../../parts/empty.tsx';
-import { Failure } from '../../parts/failure.tsx';
-import { Moment } from '../../parts/moment.tsx';
-import { Page } from '../../parts/page.tsx';
-import { Pager } from '../../parts/pager.tsx';
-import { TicketState, TicketTurn } from '../../parts/ticket-state.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { Page } from '../../components/page.tsx';
+import { Pager } from '../../components/pager.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { TicketStatusBadge, TicketWaitingFor } from '../../components/ticket-status-badge.tsx';
+import { PAGE_SIZE, type Ticket, ticketsQuery } from '../../data/ticket-queries.ts';
 
-/** What one has asked the operators. */
+/** The tickets of the user. */
 export function TicketsPage() {
   const { t } = useTranslation('support');
   const { page = 1, status } = useSearch({ from: '/app/tickets' });
@@ -26,7 +26,7 @@ export function TicketsPage() {
   );
   const rows = tickets.data?.data ?? [];
   return (
-    <Page title={t('title')} lead={t('lead')} size="md" actions={ask}>
+    <Page title={t('title')} subtitle={t('lead')} size="md" actions={ask}>
       <SegmentedControl
         mb="md"
         maw="100%"
@@ -39,18 +39,18 @@ export function TicketsPage() {
           ...TICKET_STATUS.map((value) => ({ value, label: t(`status.${value}`) })),
         ]}
       />
-      <Failure error={tickets.error} retry={() => void tickets.refetch()} />
-      {tickets.data === undefined && tickets.error === null ? <Waiting /> : null}
+      <ErrorAlert error={tickets.error} retry={() => void tickets.refetch()} />
+      {tickets.data === undefined && tickets.error === null ? <TicketSkeletons /> : null}
       {tickets.data?.total === 0 && status !== undefined ? <Text c="dimmed">{t('noMatch')}</Text> : null}
       {tickets.data?.total === 0 && status === undefined ? (
-        <Empty icon={<IconLifebuoy size={28} />} title={t('emptyTitle')} action={ask}>
+        <EmptyState icon={<IconLifebuoy size={28} />} title={t('emptyTitle')} action={ask}>
           {t('emptyText')}
-        </Empty>
+        </EmptyState>
       ) : null}
       {rows.length === 0 ? null : (
         <Paper withBorder style={{ overflow: 'hidden' }}>
           {rows.map((ticket) => (
-            <Row key={ticket.id} ticket={ticket} />
+            <TicketRow key={ticket.id} ticket={ticket} />
           ))}
         </Paper>
       )}
@@ -58,13 +58,13 @@ export function TicketsPage() {
         page={page}
         total={tickets.data?.total ?? 0}
         pageSize={PAGE_SIZE}
-        onChange={(next) => show({ page: next, ...(status === undefined ? {} : { status }) })}
+        onChange={(next) => show({ page: next, status })}
       />
     </Page>
   );
 }
 
-function Waiting() {
+function TicketSkeletons() {
   return (
     <Stack>
       {[0, 1, 2].map((each) => (
@@ -74,7 +74,7 @@ function Waiting() {
   );
 }
 
-function Row({ ticket }: { readonly ticket: TicketRow }) {
+function TicketRow({ ticket }: { readonly ticket: Ticket }) {
   const { t } = useTranslation('support');
   return (
     <UnstyledButton
@@ -85,13 +85,13 @@ function Row({ ticket }: { readonly ticket: TicketRow }) {
         <Text size="sm" fw={600} truncate>
           {ticket.title}
         </Text>
-        <TicketState status={ticket.status} />
+        <TicketStatusBadge status={ticket.status} />
       </Group>
       <Group gap="xs" mt={2}>
         <Text size="xs" c="dimmed">
-          #{ticket.id} · <Moment at={ticket.updated_time} /> · {t('replies', { count: ticket.reply_count })}
+          #{ticket.id} · <RelativeTime at={ticket.updated_time} /> · {t('replies', { count: ticket.reply_count })}
         </Text>
-        <TicketTurn turn={ticket.waiting_for} />
+        <TicketWaitingFor turn={ticket.waiting_for} />
       </Group>
     </UnstyledButton>
   );

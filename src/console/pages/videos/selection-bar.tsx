@@ -3,48 +3,48 @@ import { IconDownload, IconTrash } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/states.ts';
-import { saveVideos } from '../../data/downloads.ts';
-import { deleteVideo, type VideoRow } from '../../data/videos.ts';
-import { Confirm } from '../../parts/confirm.tsx';
-import { toMessage } from '../../parts/failure.tsx';
-import { useNotices } from '../../parts/notices.tsx';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { toErrorMessage } from '../../components/error-alert.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { downloadVideos } from '../../data/download-video.ts';
+import { deleteVideo, type Video } from '../../data/video-queries.ts';
 import type { Selection } from './use-selection.ts';
 
 interface SelectionBarProps {
   readonly selection: Selection;
-  readonly chosen: readonly VideoRow[];
+  readonly selected: readonly Video[];
   /** Videos on the screen. */
-  readonly shown: readonly VideoRow[];
+  readonly shown: readonly Video[];
 }
 
 /** What can be done with the chosen videos; stays in sight while they are chosen. */
-export function SelectionBar({ selection, chosen, shown }: SelectionBarProps) {
-  const { t } = useTranslation(['studio', 'shell']);
+export function SelectionBar({ selection, selected, shown }: SelectionBarProps) {
+  const { t } = useTranslation(['studio', 'app']);
   const queries = useQueryClient();
-  const notices = useNotices();
-  const finished = chosen.filter(({ status }) => isTerminal(status));
-  const made = chosen.filter(({ status }) => status === 'SUCCESS').map(({ task_id: id }) => id);
+  const toasts = useToasts();
+  const finished = selected.filter(({ status }) => isTerminal(status));
+  const downloadable = selected.filter(({ status }) => status === 'SUCCESS').map(({ task_id: id }) => id);
   const save = useMutation({
-    mutationFn: () => saveVideos(queries, made),
-    onError: (error) => notices.failed(toMessage(error, t('shell:unreachable'))),
+    mutationFn: () => downloadVideos(queries, downloadable),
+    onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
   });
   const remove = async (): Promise<void> => {
     try {
       for (const video of finished) {
         await deleteVideo(video.task_id);
-        selection.drop([video]);
+        selection.remove([video]);
       }
     } finally {
       for (const list of ['list', 'favourites']) await queries.invalidateQueries({ queryKey: ['videos', list] });
     }
-    notices.done(t('deletedMany', { count: finished.length }));
-    selection.end();
+    toasts.success(t('deletedMany', { count: finished.length }));
+    selection.stop();
   };
   return (
     <Group className="selection-bar" role="region" aria-label={t('select')} justify="space-between" gap="xs">
       <Group gap="xs">
         <Text size="sm" fw={600} role="status">
-          {t('chosen', { count: chosen.length })}
+          {t('chosen', { count: selected.length })}
         </Text>
         <Button variant="subtle" size="compact-sm" onClick={() => selection.add(shown)}>
           {t('choosePage')}
@@ -55,15 +55,15 @@ export function SelectionBar({ selection, chosen, shown }: SelectionBarProps) {
           variant="default"
           size="xs"
           leftSection={<IconDownload size={16} />}
-          disabled={made.length === 0}
+          disabled={downloadable.length === 0}
           loading={save.isPending}
           onClick={() => save.mutate()}
         >
-          {t('downloadMany', { count: made.length })}
+          {t('downloadMany', { count: downloadable.length })}
         </Button>
-        <Confirm
+        <ConfirmDialog
           title={t('deleteManyTitle', { count: finished.length })}
-          action={t('deleteMany', { count: finished.length })}
+          confirmLabel={t('deleteMany', { count: finished.length })}
           onConfirm={remove}
           trigger={(open) => (
             <Button
@@ -78,9 +78,11 @@ export function SelectionBar({ selection, chosen, shown }: SelectionBarProps) {
           )}
         >
           {t('deleteManyText')}
-          {finished.length < chosen.length ? ` ${t('unfinishedStay', { count: chosen.length - finished.length })}` : ''}
-        </Confirm>
-        <Button size="xs" onClick={selection.end}>
+          {finished.length < selected.length
+            ? ` ${t('unfinishedStay', { count: selected.length - finished.length })}`
+            : ''}
+        </ConfirmDialog>
+        <Button size="xs" onClick={selection.stop}>
           {t('selectDone')}
         </Button>
       </Group>

@@ -1,33 +1,33 @@
 import { useState } from 'react';
-import type { VideoRow } from '../../data/videos.ts';
+import type { Video } from '../../data/video-queries.ts';
 
 /** Videos chosen to be dealt with together, those of other pages and filters included. */
 export interface Selection {
-  /** Undefined: nobody is choosing. */
-  readonly chosen: readonly VideoRow[] | undefined;
+  /** Undefined: selection mode is off. */
+  readonly videos: readonly Video[] | undefined;
   has(id: string): boolean;
-  begin(): void;
-  end(): void;
-  toggle(video: VideoRow): void;
-  add(videos: readonly VideoRow[]): void;
-  drop(videos: readonly VideoRow[]): void;
+  start(): void;
+  stop(): void;
+  toggle(video: Video): void;
+  add(videos: readonly Video[]): void;
+  remove(videos: readonly Video[]): void;
 }
 
 export function useSelection(): Selection {
-  const [chosen, setChosen] = useState<readonly VideoRow[]>();
-  const without = (all: readonly VideoRow[] = [], some: readonly VideoRow[]) =>
+  const [chosen, setChosen] = useState<readonly Video[]>();
+  const without = (all: readonly Video[] = [], some: readonly Video[]) =>
     all.filter(({ task_id: id }) => !some.some(({ task_id: other }) => other === id));
   return {
-    chosen,
+    videos: chosen,
     has: (id) => chosen?.some(({ task_id: each }) => each === id) === true,
-    begin: () => setChosen([]),
-    end: () => setChosen(undefined),
+    start: () => setChosen([]),
+    stop: () => setChosen(undefined),
     toggle: (video) =>
       setChosen((all = []) => {
         const others = without(all, [video]);
         return others.length === all.length ? [...all, video] : others;
       }),
     add: (videos) => setChosen((all) => [...without(all, videos), ...videos]),
-    drop: (videos) => setChosen((all) => without(all, videos)),
+    remove: (videos) => setChosen((all) => without(all, videos)),
   };
 }

@@ -5,14 +5,14 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { TASK_STATUS } from '../../../contract/states.ts';
-import { modelsQuery } from '../../data/models.ts';
-import { isNarrowed, type VideosSearch } from './videos-search.ts';
+import { modelsQuery } from '../../data/model-queries.ts';
+import { hasFilters, type VideosSearchParams } from './videos-search-params.ts';
 
-const CHOICES = [TASK_STATUS.SUCCESS, TASK_STATUS.IN_PROGRESS, TASK_STATUS.QUEUED, TASK_STATUS.FAILURE] as const;
+const STATUS_CHOICES = [TASK_STATUS.SUCCESS, TASK_STATUS.IN_PROGRESS, TASK_STATUS.QUEUED, TASK_STATUS.FAILURE] as const;
 
 interface VideoFiltersProps {
-  readonly search: VideosSearch;
-  readonly set: (part: VideosSearch) => void;
+  readonly search: VideosSearchParams;
+  readonly set: (part: VideosSearchParams) => void;
 }
 
 /** What narrows the list of own videos. */
@@ -22,13 +22,13 @@ export function VideoFilters({ search, set }: VideoFiltersProps) {
   const models = useQuery(modelsQuery);
   return (
     <Group mb="lg" gap="sm" align="flex-end" className="filters" role="search">
-      <Words value={search.q ?? ''} onChange={(q) => set({ q: q === '' ? undefined : q })} />
+      <PromptSearch value={search.q ?? ''} onChange={(q) => set({ q: q === '' ? undefined : q })} />
       <Select
         label={t('filterStatus')}
         w={130}
         placeholder={t('anyStatus')}
         clearable
-        data={CHOICES.map((value) => ({ value, label: t(`stage.${value}`) }))}
+        data={STATUS_CHOICES.map((value) => ({ value, label: t(`stage.${value}`) }))}
         value={status ?? null}
         onChange={(value) => set({ status: value ?? undefined })}
       />
@@ -62,7 +62,7 @@ export function VideoFilters({ search, set }: VideoFiltersProps) {
       >
         {t('favourites')}
       </Button>
-      {isNarrowed(search) ? (
+      {hasFilters(search) ? (
         <Button
           variant="subtle"
           color="gray"
@@ -84,8 +84,8 @@ export function VideoFilters({ search, set }: VideoFiltersProps) {
   );
 }
 
-/** Looks after a short pause, not at every key. */
-function Words({ value, onChange }: { readonly value: string; readonly onChange: (words: string) => void }) {
+/** Searches after a short pause, not on every keystroke. */
+function PromptSearch({ value, onChange }: { readonly value: string; readonly onChange: (words: string) => void }) {
   const { t } = useTranslation('studio');
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);

@@ -18,18 +18,18 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/states.ts';
-import { toElapsed, toMoment } from '../../data/time.ts';
-import { deleteVideo, type VideoDetail, videoQuery } from '../../data/videos.ts';
-import { Confirm } from '../../parts/confirm.tsx';
-import { Copy } from '../../parts/copy.tsx';
-import { Failure } from '../../parts/failure.tsx';
-import { FavouriteStar } from '../../parts/favourite-star.tsx';
-import { useNotices } from '../../parts/notices.tsx';
-import { Page } from '../../parts/page.tsx';
-import { Player } from '../../parts/player.tsx';
-import { Quota } from '../../parts/quota.tsx';
-import { StatusBadge, TaskStage } from '../../parts/task-stage.tsx';
-import { FailureReason } from '../../parts/video-card.tsx';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { CopyIconButton } from '../../components/copy-button.tsx';
+import { CreditAmount } from '../../components/credit-amount.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { FavouriteButton } from '../../components/favourite-button.tsx';
+import { Page } from '../../components/page.tsx';
+import { TaskProgress, VideoStatusBadge } from '../../components/task-progress.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { FailureReason } from '../../components/video-card.tsx';
+import { VideoPlayer } from '../../components/video-player.tsx';
+import { formatDateTime, formatElapsed } from '../../data/format-time.ts';
+import { deleteVideo, type VideoDetail, videoQuery } from '../../data/video-queries.ts';
 
 /** One video with everything known about it. */
 export function VideoPage() {
@@ -39,15 +39,15 @@ export function VideoPage() {
   return (
     <Page
       title={t('videosTitle')}
-      lead={
+      subtitle={
         <Anchor size="sm" renderRoot={(props) => <Link to="/videos" {...props} />}>
           {t('seeAll')}
         </Anchor>
       }
       size="lg"
-      actions={video.data === undefined ? undefined : <Actions video={video.data} />}
+      actions={video.data === undefined ? undefined : <VideoActions video={video.data} />}
     >
-      <Failure error={video.error} retry={() => void video.refetch()} />
+      <ErrorAlert error={video.error} retry={() => void video.refetch()} />
       {video.data === undefined ? (
         video.error === null ? (
           <Skeleton h={420} radius="lg" />
@@ -59,17 +59,17 @@ export function VideoPage() {
               video.data.status === 'SUCCESS' ? (
                 <Text c="dimmed">{t('noFile')}</Text>
               ) : (
-                <TaskStage video={video.data} />
+                <TaskProgress video={video.data} />
               )
             ) : (
-              <Player src={video.data.play_url} title={video.data.prompt} tools />
+              <VideoPlayer src={video.data.play_url} title={video.data.prompt} frameControls />
             )}
             <Text mt="md" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
               {video.data.prompt === '' ? t('noPrompt') : video.data.prompt}
             </Text>
           </Grid.Col>
           <Grid.Col span={{ base: 12, md: 4 }}>
-            <Facts video={video.data} />
+            <VideoDetails video={video.data} />
           </Grid.Col>
         </Grid>
       )}
@@ -77,20 +77,20 @@ export function VideoPage() {
   );
 }
 
-function Actions({ video }: { readonly video: VideoDetail }) {
+function VideoActions({ video }: { readonly video: VideoDetail }) {
   const { t } = useTranslation('studio');
   const queries = useQueryClient();
-  const notices = useNotices();
+  const toasts = useToasts();
   const navigate = useNavigate();
   const remove = async (): Promise<void> => {
     await deleteVideo(video.task_id);
     await queries.invalidateQueries({ queryKey: ['videos', 'list'] });
-    notices.done(t('deleted'));
+    toasts.success(t('deleted'));
     await navigate({ to: '/videos' });
   };
   return (
     <>
-      <FavouriteStar id={video.task_id} />
+      <FavouriteButton id={video.task_id} />
       <Button
         variant="default"
         leftSection={<IconArrowBackUp size={16} />}
@@ -116,9 +116,9 @@ function Actions({ video }: { readonly video: VideoDetail }) {
         {t('help')}
       </Button>
       {isTerminal(video.status) ? (
-        <Confirm
+        <ConfirmDialog
           title={t('deleteTitle')}
-          action={t('delete')}
+          confirmLabel={t('delete')}
           onConfirm={remove}
           trigger={(open) => (
             <Button variant="default" color="red" leftSection={<IconTrash size={16} />} onClick={open}>
@@ -127,34 +127,34 @@ function Actions({ video }: { readonly video: VideoDetail }) {
           )}
         >
           {t('deleteText')}
-        </Confirm>
+        </ConfirmDialog>
       ) : null}
     </>
   );
 }
 
-function Facts({ video }: { readonly video: VideoDetail }) {
+function VideoDetails({ video }: { readonly video: VideoDetail }) {
   const { t } = useTranslation('studio');
   const rows: [string, ReactNode][] = [
-    [t('filterStatus'), <StatusBadge key="status" status={video.status} />],
+    [t('filterStatus'), <VideoStatusBadge key="status" status={video.status} />],
     [t('model'), video.model],
     [
       t('cost'),
       video.refunded ? (
         <s key="cost">
-          <Quota value={video.quota} />
+          <CreditAmount value={video.quota} />
         </s>
       ) : (
-        <Quota key="cost" value={video.quota} />
+        <CreditAmount key="cost" value={video.quota} />
       ),
     ],
-    [t('submitted'), toMoment(video.submit_time)],
+    [t('submitted'), formatDateTime(video.submit_time)],
     ...(video.finish_time === 0
       ? []
       : ([
           [
             t('finished'),
-            `${toMoment(video.finish_time)} (${t('took', { time: toElapsed(video.finish_time - video.submit_time) })})`,
+            `${formatDateTime(video.finish_time)} (${t('took', { time: formatElapsed(video.finish_time - video.submit_time) })})`,
           ],
         ] satisfies [string, ReactNode][])),
   ];
@@ -179,7 +179,7 @@ function Facts({ video }: { readonly video: VideoDetail }) {
         </Table>
         <Group gap={4} wrap="nowrap" mt="xs">
           <Code style={{ overflowWrap: 'anywhere' }}>{video.task_id}</Code>
-          <Copy text={video.task_id} />
+          <CopyIconButton text={video.task_id} />
         </Group>
       </Paper>
       <Paper withBorder p="md">

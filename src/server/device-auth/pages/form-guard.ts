@@ -12,26 +12,28 @@ export interface FormBinding {
   readonly code: string;
 }
 
-/** Anti-forgery values of the pages' forms: a site that makes a browser post to us cannot know one. */
-export interface FormGuard {
-  issue(action: string, binding: FormBinding, now: number): string;
-  check(value: string, action: string, binding: FormBinding, now: number): boolean;
-}
+/** Anti-forgery values of the pages' forms: a site that makes a browser post to this service cannot know one. */
+export class FormGuard {
+  readonly #key: Buffer;
 
-export function makeFormGuard(masterKey: Buffer): FormGuard {
-  const key = Buffer.from(hkdfSync('sha256', masterKey, '', 'reelgate authorization forms', 32));
-  const sign = (end: string, action: string, { browser, session = '', code }: FormBinding): string =>
-    createHmac('sha256', key)
+  constructor(masterKey: Buffer) {
+    this.#key = Buffer.from(hkdfSync('sha256', masterKey, '', 'reelgate authorization forms', 32));
+  }
+
+  /** @param now Unix milliseconds */
+  issue(action: string, binding: FormBinding, now: number): string {
+    const end = String(now + VALID_MS);
+    return `${end}.${this.#sign(end, action, binding)}`;
+  }
+
+  check(value: string, action: string, binding: FormBinding, now: number): boolean {
+    const [end = '', signature = ''] = value.split('.');
+    return isSameSecret(signature, this.#sign(end, action, binding)) && Number(end) > now;
+  }
+
+  #sign(end: string, action: string, { browser, session = '', code }: FormBinding): string {
+    return createHmac('sha256', this.#key)
       .update(JSON.stringify([end, action, browser, session, code]))
       .digest('base64url');
-  return {
-    issue(action, binding, now) {
-      const end = String(now + VALID_MS);
-      return `${end}.${sign(end, action, binding)}`;
-    },
-    check(value, action, binding, now) {
-      const [end = '', signature = ''] = value.split('.');
-      return isSameSecret(signature, sign(end, action, binding)) && Number(end) > now;
-    },
-  };
+  }
 }

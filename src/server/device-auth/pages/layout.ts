@@ -1,3 +1,4 @@
+import { defined } from '../../../contract/defined.ts';
 import { LOCALES, type Locale } from '../../../contract/messages/messages.ts';
 import { html, Markup } from '../../platform/html.ts';
 import { STYLE } from './style.ts';
@@ -5,28 +6,28 @@ import { TEXTS, type Texts } from './texts.ts';
 
 const LANGUAGE_NAMES: Readonly<Record<Locale, string>> = { en: 'English', 'zh-CN': '简体中文' };
 
-/** What every view knows. */
-export interface View {
+/** What every page is rendered with. */
+export interface PageContext {
   readonly locale: Locale;
   readonly texts: Texts;
-  /** The code in the form people see; empty where there is none. */
+  /** The code in its displayed form; empty where there is none. */
   readonly code: string;
   /** Anti-forgery value for the form that posts to this action. */
   formValue(action: string): string;
 }
 
-/** Address of the page that carries the code and the language along. */
+/** Path of the page; carries the code and the language along. */
 export function pagePath(code: string, locale: Locale, step?: string): string {
   const query = new URLSearchParams({
-    ...(code === '' ? {} : { code }),
+    ...defined({ code: code === '' ? undefined : code }),
     lang: locale,
-    ...(step === undefined ? {} : { step }),
+    ...defined({ step }),
   });
   return `/authorize?${query}`;
 }
 
 /** A whole page around its one section. */
-export function layout({ locale, code }: View, heading: string, section: Markup): string {
+export function layout({ locale, code }: PageContext, heading: string, section: Markup): string {
   const texts = TEXTS[locale];
   const others = LOCALES.filter((each) => each !== locale).map(
     (each) => html`<a href="${pagePath(code, each)}" hreflang="${each}" lang="${each}">${LANGUAGE_NAMES[each]}</a>`,
@@ -52,6 +53,6 @@ export function layout({ locale, code }: View, heading: string, section: Markup)
 const STYLE_MARKUP = new Markup(STYLE);
 
 /** The hidden part of a form that posts to `/authorize/<action>`. */
-export function hidden(view: View, action: string): Markup {
+export function hiddenFields(view: PageContext, action: string): Markup {
   return html`<input type="hidden" name="form" value="${view.formValue(action)}"><input type="hidden" name="code" value="${view.code}"><input type="hidden" name="lang" value="${view.locale}">`;
 }

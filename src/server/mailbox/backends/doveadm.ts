@@ -1,5 +1,5 @@
-import type { Outbound } from '../../platform/outbound/outbound.ts';
-import { BackendError } from '../backend.ts';
+import type { OutboundClient } from '../../platform/outbound/outbound.ts';
+import { BackendError } from '../mail-backend.ts';
 
 export interface DoveadmSettings {
   /** `http://127.0.0.1:18081`: the listener of Dovecot's `service doveadm`, on loopback or behind TLS. */
@@ -9,7 +9,7 @@ export interface DoveadmSettings {
 }
 
 /** "There is nothing of that kind" of doveadm (EX_NOHOST): nobody to kick, no such user. */
-export const DOVEADM_NONE = 68;
+export const DOVEADM_NOT_FOUND = 68;
 
 /**
  * One command over Dovecot's HTTP API (doc "Doveadm HTTP API"): an array of `[command, parameters, tag]` in, an array of
@@ -17,14 +17,14 @@ export const DOVEADM_NONE = 68;
  *
  * @returns the exit code, 0 for success
  */
-export async function doveadm(
-  outbound: Outbound,
+export async function runDoveadm(
+  outbound: OutboundClient,
   settings: DoveadmSettings,
   command: string,
   parameters: Readonly<Record<string, unknown>>,
 ): Promise<number> {
   const answer = await outbound
-    .json({
+    .requestJson({
       method: 'POST',
       url: `${settings.url.replace(/\/$/, '')}/doveadm/v1`,
       headers: {

@@ -1,30 +1,30 @@
 import { createConnection, type Socket } from 'node:net';
-import type { MailProtocol, Verdict } from '../backend.ts';
+import type { CheckResult, MailProtocol } from '../mail-backend.ts';
 
 /** Where Dovecot's auth service listens: a unix socket's path, or `host:port` on a private network. */
-export type AuthAddress = string;
+export type AuthEndpoint = string;
 
 /**
- * Asks Dovecot's own auth service whether it would let a login in, once for each protocol.
+ * Queries Dovecot's own auth service whether it would accept a login, once for each protocol.
  *
- * The line protocol of Dovecot's doc "Authentication Protocol" 1.2, as Postfix speaks it. Unlike a probe by IMAP login
- * it is exempt from the penalty that Dovecot lays on an address with wrong passwords (`no-penalty`), and it tells a
- * refusal from a failure of the database behind (`temp_fail`). A refusal takes `auth_failure_delay`.
+ * The line protocol of Dovecot's doc "Authentication Protocol" 1.2, which Postfix uses too. Unlike a probe by IMAP login
+ * it is exempt from the penalty that Dovecot applies to an IP with wrong passwords (`no-penalty`), and it distinguishes a
+ * refusal from a failure of Dovecot's database (`temp_fail`). A refusal takes `auth_failure_delay`.
  *
- * @returns a verdict for every protocol asked; `unknown` for those the signal cut short
+ * @returns a verdict for every protocol asked; `unknown` for those not finished when the signal aborted
  */
-export async function askDovecot(
-  address: AuthAddress,
+export async function authenticateWithDovecot(
+  address: AuthEndpoint,
   login: { user: string; secret: string; protocols: readonly MailProtocol[] },
   signal: AbortSignal,
-): Promise<Map<MailProtocol, Verdict>> {
-  const verdicts = new Map<MailProtocol, Verdict>(login.protocols.map((protocol) => [protocol, 'unknown']));
+): Promise<Map<MailProtocol, CheckResult>> {
+  const verdicts = new Map<MailProtocol, CheckResult>(login.protocols.map((protocol) => [protocol, 'unknown']));
   if (signal.aborted || /[\0\t\r\n]/.test(login.user + login.secret)) return verdicts;
   const socket = connect(address);
   const stop = () => socket.destroy();
   signal.addEventListener('abort', stop, { once: true });
   try {
-    await converse(socket, login, verdicts);
+    await runAuthDialogue(socket, login, verdicts);
   } catch {
     // A broken conversation leaves the verdicts that were not given at `unknown`.
   } finally {
@@ -34,12 +34,12 @@ export async function askDovecot(
   return verdicts;
 }
 
-/** Whether Dovecot's auth service answers at all. */
-export async function isDovecotUp(address: AuthAddress, timeoutMs: number): Promise<boolean> {
+/** Whether Dovecot's auth service is reachable and completes its handshake. */
+export async function isDovecotUp(address: AuthEndpoint, timeoutMs: number): Promise<boolean> {
   const socket = connect(address);
   const timer = setTimeout(() => socket.destroy(), timeoutMs);
   try {
-    for await (const line of linesOf(socket)) if (line === 'DONE') return true;
+    for await (const line of readLines(socket)) if (line === 'DONE') return true;
     return false;
   } catch {
     return false;
@@ -49,15 +49,15 @@ export async function isDovecotUp(address: AuthAddress, timeoutMs: number): Prom
   }
 }
 
-async function converse(
+async function runAuthDialogue(
   socket: Socket,
   login: { user: string; secret: string; protocols: readonly MailProtocol[] },
-  verdicts: Map<MailProtocol, Verdict>,
+  verdicts: Map<MailProtocol, CheckResult>,
 ): Promise<void> {
   const response = Buffer.from(`\0${login.user}\0${login.secret}`, 'utf8').toString('base64');
   let open = login.protocols.length;
   socket.write(`VERSION\t1\t2\nCPID\t${process.pid}\n`);
-  for await (const line of linesOf(socket)) {
+  for await (const line of readLines(socket)) {
     const [command, id, ...fields] = line.split('\t');
     if (command === 'DONE') {
       // `resp` has to be the last field of the line.
@@ -66,23 +66,23 @@ async function converse(
     }
     const protocol = login.protocols[Number(id) - 1];
     if (protocol === undefined || (command !== 'OK' && command !== 'FAIL')) continue;
-    verdicts.set(protocol, command === 'OK' ? 'accepted' : isTemporary(fields) ? 'unknown' : 'refused');
+    verdicts.set(protocol, command === 'OK' ? 'accepted' : isTemporaryFailure(fields) ? 'unknown' : 'refused');
     if (--open === 0) return;
   }
 }
 
 /** `code=temp_fail` since Dovecot 2.3, plain `temp` before. */
-function isTemporary(fields: readonly string[]): boolean {
+function isTemporaryFailure(fields: readonly string[]): boolean {
   return fields.includes('code=temp_fail') || fields.includes('temp');
 }
 
-function connect(address: AuthAddress): Socket {
+function connect(address: AuthEndpoint): Socket {
   const [, host, port] = /^([^/]+):(\d+)$/.exec(address) ?? [];
   return host === undefined ? createConnection(address) : createConnection(Number(port), host);
 }
 
 /** Ends or throws when the socket does; a line that was not finished is dropped. */
-async function* linesOf(socket: Socket): AsyncGenerator<string> {
+async function* readLines(socket: Socket): AsyncGenerator<string> {
   let rest = '';
   socket.setEncoding('utf8');
   for await (const chunk of socket as AsyncIterable<string>) {

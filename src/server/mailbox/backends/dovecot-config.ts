@@ -10,8 +10,8 @@ import {
  * Configuration of Dovecot 2.3 (Debian 12) that reads our two views. Dovecot 2.4 has another configuration language.
  *
  * The cache of logins stays off (`auth_cache_size = 0`): a cache would let a replaced password in until it expires.
- * `auth_failure_delay` is one second, not the usual two: our consistency check has to hear a refusal within three, and
- * guessing is slowed by the growing penalty per address all the same.
+ * `auth_failure_delay` is one second, not the usual two: our consistency check has to receive a refusal within three, and
+ * guessing is still slowed by the growing penalty per IP.
  */
 export function dovecotFiles(layout: MailServerLayout): GeneratedFile[] {
   const { root } = layout;

@@ -1,12 +1,12 @@
-import type { Outbound } from '../../platform/outbound/outbound.ts';
-import { BackendError, type MailBackend } from '../backend.ts';
-import { DOVEADM_NONE, type DoveadmSettings, doveadm } from './doveadm.ts';
-import { type AuthAddress, askDovecot, isDovecotUp } from './dovecot-auth.ts';
+import type { OutboundClient } from '../../platform/outbound/outbound.ts';
+import { BackendError, type MailBackend } from '../mail-backend.ts';
+import { DOVEADM_NOT_FOUND, type DoveadmSettings, runDoveadm } from './doveadm.ts';
+import { type AuthEndpoint, authenticateWithDovecot, isDovecotUp } from './dovecot-auth.ts';
 
 export interface DovecotSettings {
-  readonly auth: AuthAddress;
+  readonly auth: AuthEndpoint;
   /** Without it, sessions that are already open stay open until their mail program reconnects. */
-  readonly doveadm?: DoveadmSettings;
+  readonly doveadm?: DoveadmSettings | undefined;
 }
 
 const HANDSHAKE_TIMEOUT_MS = 3_000;
@@ -14,10 +14,10 @@ const HANDSHAKE_TIMEOUT_MS = 3_000;
 /**
  * Dovecot and Postfix that read our database through the views `mail_auth_mailbox` and `mail_auth_app`.
  *
- * What our transaction commits is what the mail server sees at its next look-up, so creating and replacing only make
- * sure that the server is there to obey: otherwise a new password could be shown that works nowhere.
+ * The mail server sees what our transaction commits at its next query, so creating and replacing only check that the
+ * server is reachable: otherwise a new password could be shown that does not work.
  */
-export function createDovecotBackend(settings: DovecotSettings, outbound: Outbound): MailBackend {
+export function createDovecotBackend(settings: DovecotSettings, outbound: OutboundClient): MailBackend {
   const assertUp = async () => {
     if (!(await isDovecotUp(settings.auth, HANDSHAKE_TIMEOUT_MS)))
       throw new BackendError('unavailable', "Dovecot's auth service does not answer");
@@ -29,21 +29,21 @@ export function createDovecotBackend(settings: DovecotSettings, outbound: Outbou
     setAppPassword: assertUp,
     removeAppPassword: () => Promise.resolve(),
     check: (address, { secret, protocols }, signal) =>
-      askDovecot(settings.auth, { user: address, secret, protocols }, signal),
+      authenticateWithDovecot(settings.auth, { user: address, secret, protocols }, signal),
     endSessions: async (address) => {
       if (settings.doveadm === undefined) return;
-      // The cache is off as we configure Dovecot; where an operator turned it on, a flush ends what it remembers.
+      // Our configuration of Dovecot disables the cache; where an operator enabled it, a flush removes the cached logins.
       await run(settings.doveadm, 'authCacheFlush', { user: [address] });
       await run(settings.doveadm, 'kick', { mask: [address] });
     },
-    // The rows are gone with our transaction; the mail itself is the operator's to keep or delete (docs/mail.md).
+    // Our transaction deletes the rows; whether to keep or delete the mail itself is up to the operator (docs/mail.md).
     removeMailbox: () => Promise.resolve(),
     list: () => Promise.resolve(undefined),
   };
 
   async function run(to: DoveadmSettings, command: string, parameters: Readonly<Record<string, unknown>>) {
-    const exitCode = await doveadm(outbound, to, command, parameters);
-    if (exitCode !== 0 && exitCode !== DOVEADM_NONE)
+    const exitCode = await runDoveadm(outbound, to, command, parameters);
+    if (exitCode !== 0 && exitCode !== DOVEADM_NOT_FOUND)
       throw new BackendError('rejected', `doveadm ${command}: exit code ${exitCode}`);
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
@@ -8,8 +8,8 @@ import { sql } from 'kysely';
 import { Client } from 'pg';
 import { forEachDatabase } from '../../../../test/databases.ts';
 import { migrations } from '../../migrations.ts';
-import { openDatabase } from '../../platform/db/database.ts';
 import { migrate } from '../../platform/db/migrate.ts';
+import { openDatabase } from '../../platform/db/open-database.ts';
 import type { Tables } from '../../tables.ts';
 import { dovecotFiles } from './dovecot-config.ts';
 import { grantStatements, writeMailConfig } from './mail-config.ts';
@@ -57,6 +57,14 @@ it('the servers can walk to their files whatever the umask of whoever wrote them
 
 it('Postfix is told nothing of the database', () => {
   for (const { text } of postfixFiles(layout)) assert.ok(!/sqlite|pgsql|canary/.test(text));
+});
+
+it('names the same Debian packages in mail-config and docs/mail-dovecot.md', () => {
+  const read = (path: string) => readFileSync(join(import.meta.dirname, '../../../..', path), 'utf8');
+  const packagesIn = (text: string) => /dovecot-core(?: [a-z0-9-]+)+/.exec(text)?.[0];
+  const documented = packagesIn(read('docs/mail-dovecot.md'));
+  assert.match(documented ?? '', /dovecot-sqlite.* postfix$/);
+  assert.equal(packagesIn(read('scripts/mail-config.ts')), documented);
 });
 
 forEachDatabase((name, _open, freshUrl) => {

@@ -8,7 +8,7 @@ import { postfixFiles } from './postfix-config.ts';
 export async function writeMailConfig(layout: MailServerLayout): Promise<void> {
   const { root } = layout;
   for (const [folder, mode] of [
-    // Three users walk through it: Dovecot's, Postfix' and the service's.
+    // Three system users need access: Dovecot's, Postfix' and the service's.
     [root, 0o755],
     [`${root}/etc`, 0o700],
     [`${root}/mail`, 0o700],
@@ -21,7 +21,7 @@ export async function writeMailConfig(layout: MailServerLayout): Promise<void> {
     [`${root}/postfix/data`, 0o700],
   ] as const) {
     await mkdir(folder, { recursive: true, mode });
-    // Root's umask may be narrower, also below.
+    // Root's umask may be more restrictive; the same applies to the files below.
     await chmod(folder, mode);
   }
   for (const { path, mode, text } of [...dovecotFiles(layout), ...postfixFiles(layout)]) {

@@ -1,12 +1,12 @@
-/** Where a Dovecot and Postfix pair lives and listens. One folder holds everything, so that nothing of `/etc` is read. */
+/** Folders and ports of a Dovecot and Postfix pair. One folder contains everything, so that nothing of `/etc` is read. */
 export interface MailServerLayout {
   /** Absolute path of the folder. */
   readonly root: string;
   /** Domain of the mailboxes. */
   readonly domain: string;
-  /** The servers' own name, which the certificate holds. */
+  /** The servers' host name, as in the certificate. */
   readonly hostname: string;
-  /** Address to listen on: `*` in production, `127.0.0.1` in tests. */
+  /** IP to listen on: `*` in production, `127.0.0.1` in tests. */
   readonly listen: string;
   readonly ports: {
     readonly imaps: number;
@@ -26,12 +26,12 @@ export interface MailServerLayout {
   readonly authGroup: string;
   /**
    * Networks from which the mailbox password is accepted: the webmail's. Empty accepts it from everywhere; with a value,
-   * mail programs get in with the application password alone.
+   * mail programs can only use the application password.
    */
   readonly webmailNetworks: readonly string[];
-  /** Receives mail for postmaster and abuse (RFC 2142); undefined on a machine that no mail reaches. */
+  /** Receives mail for postmaster and abuse (RFC 2142); undefined on a machine that receives no mail. */
   readonly operator: string | undefined;
-  /** Whether an address with wrong logins has to wait longer and longer; off only where one address is everybody. */
+  /** Whether an IP with wrong logins has to wait longer and longer; off only where all clients share one IP. */
   readonly slowsGuessing: boolean;
   /** False refuses recipients outside the domain. */
   readonly sendsOutside: boolean;
@@ -59,12 +59,12 @@ export interface GeneratedFile {
 /** Where Dovecot listens for Reelgate, in its own folder of sockets. */
 export const REELGATE_SOCKET = 'reelgate-auth';
 
-/** Unix sockets between the three parties. */
+/** Unix sockets between Dovecot, Postfix and Reelgate. */
 export const socketPaths = (root: string) => ({
-  /** Postfix asks Dovecot about logins. */
+  /** Postfix verifies logins with Dovecot. */
   sasl: `${root}/postfix/spool/private/auth`,
-  /** Postfix hands mail to Dovecot. */
+  /** Postfix delivers mail to Dovecot. */
   lmtp: `${root}/postfix/spool/private/dovecot-lmtp`,
-  /** Reelgate asks Dovecot about passwords: DOVECOT_AUTH. */
+  /** Reelgate verifies passwords with Dovecot: DOVECOT_AUTH. */
   reelgate: `${root}/dovecot-run/${REELGATE_SOCKET}`,
 });

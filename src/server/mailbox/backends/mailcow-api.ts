@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
-import { type Outbound, OutboundError } from '../../platform/outbound/outbound.ts';
-import { BackendError } from '../backend.ts';
+import { type OutboundClient, OutboundError } from '../../platform/outbound/outbound.ts';
+import { BackendError } from '../mail-backend.ts';
 
 export interface MailcowSettings {
   /** `https://mail.example.org` */
@@ -9,25 +9,25 @@ export interface MailcowSettings {
   readonly apiKey: string;
 }
 
-/** mailcow counts wrong keys and then shuts the caller's address out of every port, so after one we stop asking. */
-const SILENCE_AFTER_WRONG_KEY_MS = 10 * 60_000;
+/** mailcow counts wrong keys and then blocks the caller's IP on every port, so after one wrong key we pause requests. */
+const WRONG_KEY_PAUSE_MS = 10 * 60_000;
 
 /** Codes of mailcow's `msg` and what they mean to us; every other refusal needs the operator. */
 const TAKEN = new Set(['object_exists', 'is_alias', 'is_spam_alias', 'is_alias_or_mailbox']);
 const GONE = new Set(['app_passwd_id_invalid']);
 
 /**
- * mailcow's HTTP API: `X-API-Key`, JSON both ways, writes by POST only. A refused write answers HTTP 200 with an array
- * of `{type, log, msg}`, so the status says little; reading something unknown answers 200 and `{}`. Answers can echo
- * passwords and never go to the log.
+ * mailcow's HTTP API: `X-API-Key`, JSON both ways, writes by POST only. A refused write returns HTTP 200 with an array
+ * of `{type, log, msg}`, so the status is not sufficient; reading an unknown object returns 200 and `{}`. Responses can
+ * contain passwords and are never logged.
  */
 export class MailcowApi {
   readonly #settings: MailcowSettings;
-  readonly #outbound: Outbound;
+  readonly #outbound: OutboundClient;
   readonly #clock: Clock;
   #silentUntil = 0;
 
-  constructor(settings: MailcowSettings, outbound: Outbound, clock: Clock) {
+  constructor(settings: MailcowSettings, outbound: OutboundClient, clock: Clock) {
     this.#settings = settings;
     this.#outbound = outbound;
     this.#clock = clock;
@@ -37,11 +37,11 @@ export class MailcowApi {
     return this.#call('GET', path, undefined, signal);
   }
 
-  /** @returns false when what was to be changed is not there */
+  /** @returns false when the object to change does not exist */
   async write(path: string, body: unknown): Promise<boolean> {
     const answer = await this.#call('POST', path, body);
     const outcomes = Array.isArray(answer) ? answer.map(readOutcome) : [];
-    // Something that is neither yes nor no says nothing about what happened there.
+    // An unreadable response leaves it unknown whether the change was applied.
     if (outcomes.length === 0 || outcomes.includes('unreadable'))
       throw new BackendError('uncertain', `mailcow ${path}: unreadable answer`);
     const refusal = outcomes.find((outcome) => outcome !== 'done');
@@ -55,12 +55,12 @@ export class MailcowApi {
       throw new BackendError('unavailable', 'mailcow refused our API key; it is not asked again for ten minutes');
     const uncertain = method === 'POST' ? 'uncertain' : 'unavailable';
     const answer = await this.#outbound
-      .json({
+      .requestJson({
         method,
         url: `${this.#settings.url}/api/v1/${path}`,
         headers: { 'x-api-key': this.#settings.apiKey, 'content-type': 'application/json', accept: 'application/json' },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        ...(signal === undefined ? {} : { signal }),
+        body: body === undefined ? undefined : JSON.stringify(body),
+        signal,
         private: true,
         connectTimeoutMs: 3_000,
         totalTimeoutMs: 8_000,
@@ -69,7 +69,7 @@ export class MailcowApi {
         const arrived = !(cause instanceof OutboundError) || cause.mayHaveArrived;
         throw new BackendError(arrived ? uncertain : 'unavailable', `mailcow ${path}: no answer`, { cause });
       });
-    if (answer.status === 401) this.#silentUntil = this.#clock.now() + SILENCE_AFTER_WRONG_KEY_MS;
+    if (answer.status === 401) this.#silentUntil = this.#clock.now() + WRONG_KEY_PAUSE_MS;
     if (answer.status === 401 || answer.status === 403)
       throw new BackendError(
         'unavailable',

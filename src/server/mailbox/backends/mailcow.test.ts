@@ -8,14 +8,14 @@ import {
   MAILBOX,
   type MailboxRecord,
   type MailService,
-  mailConfig,
   startMailService,
-} from '../../../../test/mailbox/service.ts';
+} from '../../../../test/mailbox/mail-service-fixture.ts';
+import { startMailcow } from '../../../../test/mailbox/mailcow-fixture.ts';
 import type { FaultKind } from '../../../sandbox/faults.ts';
-import { type Sandbox, startSandbox } from '../../../sandbox/kit.ts';
-import { type MailcowState, makeMailcow } from '../../../sandbox/mailcow.ts';
+import type { MailcowSimulator } from '../../../sandbox/mail/mailcow.ts';
+import type { Sandbox } from '../../../sandbox/sandbox.ts';
 
-/** What can befall a request: before it is looked at, or after it was served. */
+/** Faults that the simulator injects, before it handles a request or after it has applied it. */
 const FAULTS: readonly FaultKind[] = [
   'reset',
   '500',
@@ -30,19 +30,13 @@ const FAULTS: readonly FaultKind[] = [
 
 forEachDatabase((_name, open) => {
   describe('mailcow', () => {
-    let mailcow: MailcowState;
+    let mailcow: MailcowSimulator;
     let sandbox: Sandbox;
     let service: MailService;
-    const start = async (key: (state: MailcowState) => string) => {
-      mailcow = makeMailcow('mail.test');
-      sandbox = await startSandbox({ simulators: [mailcow.simulator] });
-      service = await startMailService(await open(), {
-        config: mailConfig({
-          mailBackend: 'mailcow',
-          mailMailcowUrl: sandbox.url('mailcow'),
-          mailMailcowKey: key(mailcow),
-        }),
-      });
+    const start = async (keyOf: (state: MailcowSimulator) => string) => {
+      const fixture = await startMailcow({ keyOf });
+      ({ mailcow, sandbox } = fixture);
+      service = await startMailService(await open(), fixture);
     };
     const stop = async () => {
       await service.close();
@@ -54,19 +48,19 @@ forEachDatabase((_name, open) => {
       after(stop);
 
       it('never hands out a mailbox somebody made by hand', async () => {
-        mailcow.addByHand('grace@mail.test');
-        const grace = await service.bound('grace');
+        mailcow.addMailboxManually('grace@mail.test');
+        const grace = await service.personWithPhone('grace');
         assert.match(await grace.fails(200, 'POST', APPLY, { local_part: 'grace' }), /taken/);
-        assert.ok(mailcow.admits('grace@mail.test', 'by hand', 'imap'));
+        assert.ok(mailcow.authenticates('grace@mail.test', 'by hand', 'imap'));
         assert.equal((await grace.ok<{ email: string }>('POST', APPLY)).email, 'grace2@mail.test');
-        assert.ok(mailcow.admits('grace@mail.test', 'by hand', 'imap'));
+        assert.ok(mailcow.authenticates('grace@mail.test', 'by hand', 'imap'));
       });
 
       it('is told of the account password of a legacy mailbox', async () => {
-        mailcow.addByHand('old@mail.test');
-        const person = await service.bound('heidi');
-        await service.mailbox.mailboxes.adopt(person.id, 'old');
-        await service.mailbox.reconciler?.publishAll();
+        mailcow.addMailboxManually('old@mail.test');
+        const person = await service.personWithPhone('heidi');
+        await service.adoptLegacy(person, 'old');
+        await service.mailbox.reconciler?.syncAccess();
         const { hash } = await service.database.kysely
           .selectFrom('passwords')
           .select('hash')
@@ -75,17 +69,17 @@ forEachDatabase((_name, open) => {
         assert.equal(mailcow.passwordOf('old@mail.test'), `{ARGON2ID}${hash}`);
       });
 
-      it('loses application passwords of ours that no record knows', async () => {
-        const person = await service.bound('ivan');
+      it('removes application passwords of ours that no record has', async () => {
+        const person = await service.personWithPhone('ivan');
         const { email } = await person.ok<{ email: string }>('POST', APPLY);
         const app = await person.ok<AppPasswordRecord>('POST', APP_PASSWORD);
-        mailcow.addAppByHand(email, 'reelgate-0123456789abcdef0123');
-        mailcow.addAppByHand(email, 'my phone');
-        await service.mailbox.reconciler?.sweep();
+        mailcow.addAppPasswordManually(email, 'reelgate-0123456789abcdef0123');
+        mailcow.addAppPasswordManually(email, 'my phone');
+        await service.mailbox.reconciler?.removeUnknownAppPasswords();
         const names = mailcow.appNames(email);
         assert.equal(names.length, 2);
         assert.ok(names.includes('my phone'));
-        assert.ok(mailcow.admits(email, app.app_password, 'pop3'));
+        assert.ok(mailcow.authenticates(email, app.app_password, 'pop3'));
       });
 
       for (const kind of FAULTS) {
@@ -96,7 +90,7 @@ forEachDatabase((_name, open) => {
         ] as const) {
           it(`${kind} at ${operation} ${after}: fails clearly or works, and the next call makes it whole`, async () => {
             const name = `${kind}-${operation}${after}`.replace('wrong-types', 'wrong');
-            const person = await service.bound(name);
+            const person = await service.personWithPhone(name);
             const attempt = async (url: string, body?: unknown) => {
               const fault = sandbox.control.fault({ kind, operation, after });
               const answer = await person.send('POST', url, body);
@@ -111,22 +105,22 @@ forEachDatabase((_name, open) => {
             await person.ok('POST', APPLY, { local_part: name });
             const own = await person.ok<MailboxRecord>('GET', MAILBOX);
             assert.equal(own.email, email);
-            assert.ok(mailcow.admits(email, own.password, 'imap'));
+            assert.ok(mailcow.authenticates(email, own.password, 'imap'));
 
             const first = await person.ok<AppPasswordRecord>('POST', APP_PASSWORD);
             await attempt(APP_PASSWORD);
             const record = await person.ok<AppPasswordRecord>('GET', APP_PASSWORD);
             assert.equal(record.consistent, true);
-            assert.ok(mailcow.admits(email, record.app_password, 'smtp'));
+            assert.ok(mailcow.authenticates(email, record.app_password, 'smtp'));
             if (record.app_password !== first.app_password)
-              assert.ok(!mailcow.admits(email, first.app_password, 'smtp'));
+              assert.ok(!mailcow.authenticates(email, first.app_password, 'smtp'));
             assert.equal(mailcow.appNames(email).length, 1);
           });
         }
       }
 
       it('that does not answer keeps nobody waiting for more than three seconds', async () => {
-        const person = await service.bound('judy');
+        const person = await service.personWithPhone('judy');
         await person.ok('POST', APPLY);
         await person.ok('POST', APP_PASSWORD);
         sandbox.control.fault({ kind: 'hang', operation: 'query', times: Number.POSITIVE_INFINITY });
@@ -139,7 +133,7 @@ forEachDatabase((_name, open) => {
 
     it('that refuses our key is not asked again, so that it does not ban us', async () => {
       await start(() => 'WRONG0-WRONG0-WRONG0-WRONG0-WRONG0');
-      const person = await service.bound('kim');
+      const person = await service.personWithPhone('kim');
       for (let count = 0; count < 3; count++) assert.match(await person.fails(200, 'POST', APPLY), /cannot be reached/);
       assert.equal(sandbox.control.requests().length, 1);
       assert.equal((await person.ok<MailboxRecord>('GET', MAILBOX)).has_mailbox, false);
@@ -148,7 +142,7 @@ forEachDatabase((_name, open) => {
 
     it('with a key that may only read is a clear failure', async () => {
       await start((state) => state.readOnlyKey);
-      const person = await service.bound('lea');
+      const person = await service.personWithPhone('lea');
       assert.match(await person.fails(200, 'POST', APPLY), /cannot be reached/);
       assert.deepEqual(mailcow.addresses(), []);
       assert.equal((await person.ok<MailboxRecord>('GET', MAILBOX)).has_mailbox, false);

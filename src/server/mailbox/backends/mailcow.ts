@@ -1,13 +1,13 @@
+import { matchesGeneratedPassword } from '../generated-passwords.ts';
 import {
   type AppPasswordAccess,
   BackendError,
+  type CheckResult,
   type MailBackend,
   type MailboxAccess,
   type MailProtocol,
   type PresentedPassword,
-  type Verdict,
-} from '../backend.ts';
-import { matchesGenerated } from '../passwords.ts';
+} from '../mail-backend.ts';
 import type { MailcowApi } from './mailcow-api.ts';
 
 interface Mailbox {
@@ -23,27 +23,27 @@ export interface MailcowMailboxOptions {
 }
 
 const APP_PREFIX = 'reelgate-';
-/** Our mark at the end of a mailbox's display name, the one free text mailcow gives back. */
+/** Our mark at the end of a mailbox's display name, the only free text that mailcow returns. */
 const MARK = /\brg-([0-9a-f]{20})$/;
 
 /**
  * A mailcow through its HTTP API.
  *
  * It is given `{SSHA512}` hashes, which it stores as they are, so it never sees a password of ours. An application
- * password answers with no id when it is made: its unique name, known to our rows beforehand, finds it again. mailcow's
- * Dovecot remembers logins for 300 s and nothing flushes that, hence `revokeLagSeconds`.
+ * password is created without its id being returned, so it is found by its unique name, which our rows store beforehand. mailcow's
+ * Dovecot caches logins for 300 s and the API cannot flush them, hence `revokeLagSeconds`.
  */
 export function createMailcowBackend(api: MailcowApi, options: MailcowMailboxOptions): MailBackend {
   const at = encodeURIComponent;
-  const mailboxOf = async (address: string) => readMailbox(await api.read(`get/mailbox/${at(address)}`));
+  const mailboxOf = async (address: string) => parseMailbox(await api.read(`get/mailbox/${at(address)}`));
   const appRows = async (address: string, signal?: AbortSignal) =>
-    readAppRows(await api.read(`get/app-passwd/all/${at(address)}`, signal));
+    parseAppPasswords(await api.read(`get/app-passwd/all/${at(address)}`, signal));
 
-  /** Brings a mailbox that exists in line; false when there is none. */
+  /** Updates an existing mailbox to the given access; false when there is none. */
   const adopt = async (access: MailboxAccess): Promise<boolean> => {
     const existing = await mailboxOf(access.address);
     if (existing === undefined) return false;
-    if (!access.known && MARK.exec(existing.name)?.[1] !== access.ref)
+    if (!access.isKnownOurs && MARK.exec(existing.name)?.[1] !== access.ref)
       throw new BackendError('taken', 'the mailbox exists on mailcow and is not ours');
     await api.write('edit/mailbox', {
       items: [access.address],
@@ -83,7 +83,7 @@ export function createMailcowBackend(api: MailcowApi, options: MailcowMailboxOpt
       try {
         await add(access);
       } catch (error) {
-        // Another process of ours may have been faster with the very same mailbox.
+        // Another process of ours may have created the same mailbox at the same time.
         const beaten = error instanceof BackendError && error.kind === 'taken';
         if (!beaten || !(await adopt(access))) throw error;
       }
@@ -93,7 +93,7 @@ export function createMailcowBackend(api: MailcowApi, options: MailcowMailboxOpt
       const rows = await appRows(address);
       const name = APP_PREFIX + password.ref;
       const present = rows.find((row) => row.name === name);
-      if (present === undefined || !fits(present, password)) {
+      if (present === undefined || !matchesAppPassword(present, password)) {
         if (present !== undefined) await removeRows([present]);
         await api.write('add/app-passwd', {
           username: address,
@@ -114,14 +114,14 @@ export function createMailcowBackend(api: MailcowApi, options: MailcowMailboxOpt
     async check(address, password, signal) {
       try {
         const row = (await appRows(address, signal)).find(({ name }) => name === APP_PREFIX + password.ref);
-        return new Map(password.protocols.map((protocol) => [protocol, verdictOf(row, protocol, password)]));
+        return new Map(password.protocols.map((protocol) => [protocol, toCheckResult(row, protocol, password)]));
       } catch (error) {
         if (!(error instanceof BackendError)) throw error;
-        return new Map<MailProtocol, Verdict>();
+        return new Map<MailProtocol, CheckResult>();
       }
     },
 
-    // mailcow has no call for it.
+    // mailcow's API cannot end sessions.
     endSessions: () => Promise.resolve(),
 
     async removeMailbox(address, ref) {
@@ -133,7 +133,7 @@ export function createMailcowBackend(api: MailcowApi, options: MailcowMailboxOpt
     async list() {
       const all = await api.read('get/mailbox/all');
       const ours = (Array.isArray(all) ? all : []).flatMap((entry) => {
-        const mailbox = readMailbox(entry);
+        const mailbox = parseMailbox(entry);
         const ref = MARK.exec(mailbox?.name ?? '')?.[1];
         return mailbox === undefined || ref === undefined ? [] : [{ ...mailbox, ref }];
       });
@@ -148,40 +148,40 @@ export function createMailcowBackend(api: MailcowApi, options: MailcowMailboxOpt
 }
 
 /** Numbers come as 0/1 or as their text, depending on the call and the release. */
-const isOn = (value: unknown): boolean => Number(value) === 1;
+const isEnabled = (value: unknown): boolean => Number(value) === 1;
 
-function fits(row: AppRow, password: AppPasswordAccess): boolean {
-  const admits = (protocol: MailProtocol) => isOn(row[`${protocol}_access`]);
-  return isOn(row.active) && row.password === password.passwordHash && password.protocols.every(admits);
+function matchesAppPassword(row: AppRow, password: AppPasswordAccess): boolean {
+  const admits = (protocol: MailProtocol) => isEnabled(row[`${protocol}_access`]);
+  return isEnabled(row.active) && row.password === password.passwordHash && password.protocols.every(admits);
 }
 
-/** mailcow shows the hash it keeps, so a password somebody else put in the place of ours is found out as well. */
-function verdictOf(row: AppRow | undefined, protocol: MailProtocol, { secret }: PresentedPassword): Verdict {
-  if (row === undefined || !isOn(row.active) || !isOn(row[`${protocol}_access`])) return 'refused';
-  const matches = typeof row.password === 'string' ? matchesGenerated(secret, row.password) : undefined;
+/** mailcow returns the stored hash, so a password that somebody else replaced there is detected as well. */
+function toCheckResult(row: AppRow | undefined, protocol: MailProtocol, { secret }: PresentedPassword): CheckResult {
+  if (row === undefined || !isEnabled(row.active) || !isEnabled(row[`${protocol}_access`])) return 'refused';
+  const matches = typeof row.password === 'string' ? matchesGeneratedPassword(secret, row.password) : undefined;
   return matches === false ? 'refused' : 'accepted';
 }
 
-/** Whatever is not there is an empty object, with HTTP 200. */
-const isNothing = (answer: unknown): boolean =>
+/** For an object that does not exist mailcow returns an empty object with HTTP 200. */
+const isEmptyObject = (answer: unknown): boolean =>
   typeof answer === 'object' && answer !== null && Object.keys(answer).length === 0;
 
-const unreadable = (what: string) => new BackendError('unavailable', `mailcow ${what}: unreadable answer`);
+const unreadableResponse = (what: string) => new BackendError('unavailable', `mailcow ${what}: unreadable answer`);
 
-function readMailbox(answer: unknown): Mailbox | undefined {
-  if (isNothing(answer)) return undefined;
+function parseMailbox(answer: unknown): Mailbox | undefined {
+  if (isEmptyObject(answer)) return undefined;
   const { username, name, active } = (answer ?? {}) as Readonly<Record<string, unknown>>;
-  if (typeof username !== 'string' || typeof name !== 'string') throw unreadable('get/mailbox');
-  return { username, name, active: isOn(active) };
+  if (typeof username !== 'string' || typeof name !== 'string') throw unreadableResponse('get/mailbox');
+  return { username, name, active: isEnabled(active) };
 }
 
-function readAppRows(answer: unknown): AppRow[] {
-  if (isNothing(answer)) return [];
-  if (!Array.isArray(answer)) throw unreadable('get/app-passwd');
+function parseAppPasswords(answer: unknown): AppRow[] {
+  if (isEmptyObject(answer)) return [];
+  if (!Array.isArray(answer)) throw unreadableResponse('get/app-passwd');
   return answer.map((row: unknown): AppRow => {
     const { id, name } = (row ?? {}) as Readonly<Record<string, unknown>>;
     const isId = (typeof id === 'number' || typeof id === 'string') && Number.isInteger(Number(id));
-    if (!isId || typeof name !== 'string') throw unreadable('get/app-passwd');
+    if (!isId || typeof name !== 'string') throw unreadableResponse('get/app-passwd');
     return { ...(row as object), id: Number(id), name };
   });
 }

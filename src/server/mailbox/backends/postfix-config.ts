@@ -3,9 +3,9 @@ import type { GeneratedFile, MailServerLayout } from './mail-server-layout.ts';
 /**
  * Configuration of Postfix 3.7 in front of that Dovecot: SMTPS for mail programs, one port for other mail servers.
  *
- * Postfix never opens our database. Logins it leaves to Dovecot, and whether a recipient exists it learns from
- * Dovecot's LMTP (`reject_unverified_recipient`): a Postfix of its own rights could not read a SQLite file in WAL mode
- * without being allowed to write beside it. A "no" is remembered for a minute only, since the address may
+ * Postfix never opens our database. Dovecot verifies logins for it, and whether a recipient exists it learns from
+ * Dovecot's LMTP (`reject_unverified_recipient`): Postfix's own system user could not read a SQLite file in WAL mode
+ * without write permission on its folder. A negative result is cached for a minute only, since the e-mail address may
  * be given out at any time.
  */
 export function postfixFiles(layout: MailServerLayout): GeneratedFile[] {
@@ -28,7 +28,7 @@ function mainFile(layout: MailServerLayout): string {
     myhostname: layout.hostname,
     inet_interfaces: layout.listen === '*' ? 'all' : layout.listen,
     inet_protocols: layout.listen === '*' ? 'all' : 'ipv4',
-    // Nothing is relayed for anybody because of where he sits.
+    // No network is trusted to relay mail without a login.
     mynetworks: '',
     mydestination: '',
     local_recipient_maps: '',
@@ -56,7 +56,7 @@ function mainFile(layout: MailServerLayout): string {
     smtpd_sasl_type: 'dovecot',
     smtpd_sasl_path: 'private/auth',
     smtpd_sasl_auth_enable: 'no',
-    // A login owns exactly its own address. `$$` is Postfix for one `$`.
+    // A login may send only from its own e-mail address. `$$` is Postfix for one `$`.
     smtpd_sender_login_maps: 'regexp:{{/^(.*)$$/ $${1}}}',
     smtpd_relay_restrictions: 'permit_sasl_authenticated, reject_unauth_destination',
     smtpd_recipient_restrictions: 'reject_non_fqdn_recipient, reject_unverified_recipient',

@@ -1,17 +1,17 @@
-import { BackendError, type MailBackend, type MailProtocol, type Verdict } from '../backend.ts';
+import { BackendError, type CheckResult, type MailBackend, type MailProtocol } from '../mail-backend.ts';
 
 /** The running mail server of the sandbox, as far as this backend uses it. */
 export interface SandboxMailServer {
-  /** Whether it lets somebody in; undefined when it is not running. */
-  admits(address: string, password: string, protocol: MailProtocol): Promise<boolean | undefined>;
-  kick(address: string): void;
-  drop(address: string): void;
+  /** Whether it accepts a login; undefined when it is not running. */
+  accepts(address: string, password: string, protocol: MailProtocol): Promise<boolean | undefined>;
+  endSessions(address: string): void;
+  removeMailbox(address: string): void;
 }
 
 /** The mail server that runs inside this process in development. Like Dovecot it reads our views. */
 export function createSandboxBackend(server: SandboxMailServer): MailBackend {
   const assertUp = async () => {
-    if ((await server.admits('', '', 'imap')) === undefined)
+    if ((await server.accepts('', '', 'imap')) === undefined)
       throw new BackendError('unavailable', 'the sandbox mail server is not running');
   };
   return {
@@ -21,15 +21,15 @@ export function createSandboxBackend(server: SandboxMailServer): MailBackend {
     setAppPassword: assertUp,
     removeAppPassword: () => Promise.resolve(),
     async check(address, { secret, protocols }) {
-      const verdicts = new Map<MailProtocol, Verdict>();
+      const verdicts = new Map<MailProtocol, CheckResult>();
       for (const protocol of protocols) {
-        const admitted = await server.admits(address, secret, protocol);
+        const admitted = await server.accepts(address, secret, protocol);
         verdicts.set(protocol, admitted === undefined ? 'unknown' : admitted ? 'accepted' : 'refused');
       }
       return verdicts;
     },
-    endSessions: async (address) => server.kick(address),
-    removeMailbox: async (address) => server.drop(address),
+    endSessions: async (address) => server.endSessions(address),
+    removeMailbox: async (address) => server.removeMailbox(address),
     list: () => Promise.resolve(undefined),
   };
 }

@@ -1,19 +1,19 @@
 import type { Transaction } from 'kysely';
 
-const waiting = new WeakMap<object, (() => void)[]>();
+const pendingActions = new WeakMap<object, (() => void)[]>();
 
 /**
- * Runs an action once the transaction is on the disk; never when it was undone. For news of what has changed: nothing
+ * Runs an action once the transaction is on the disk; never after a rollback. For notifications of changes: nothing
  * that must happen may depend on it, since the process can die in between.
  */
 export function afterCommit<T>(trx: Transaction<T>, action: () => void): void {
-  const actions = waiting.get(trx);
-  if (actions === undefined) waiting.set(trx, [action]);
+  const actions = pendingActions.get(trx);
+  if (actions === undefined) pendingActions.set(trx, [action]);
   else actions.push(action);
 }
 
 /** Wraps the way a transaction is executed, so that actions of the attempt that was committed run after it. */
-export async function runningActions<T, R>(
+export async function runAfterCommitActions<T, R>(
   execute: (work: (trx: Transaction<T>) => Promise<R>) => Promise<R>,
   work: (trx: Transaction<T>) => Promise<R>,
 ): Promise<R> {
@@ -22,6 +22,6 @@ export async function runningActions<T, R>(
     committed = trx;
     return work(trx);
   });
-  for (const action of (committed && waiting.get(committed)) ?? []) action();
+  for (const action of (committed && pendingActions.get(committed)) ?? []) action();
   return result;
 }

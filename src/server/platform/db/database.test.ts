@@ -5,8 +5,9 @@ import { after, describe, it } from 'node:test';
 import { type Kysely, sql } from 'kysely';
 import { forEachDatabase } from '../../../../test/databases.ts';
 import type { Tables } from '../../tables.ts';
-import { type Database, openDatabase } from './database.ts';
+import type { Database } from './database.ts';
 import { isUniqueViolation } from './dialect.ts';
+import { openDatabase } from './open-database.ts';
 
 function put(executor: Kysely<Tables>, name: string, value = '') {
   return executor.insertInto('meta').values({ name, value }).execute();
@@ -188,9 +189,13 @@ forEachDatabase((name, open, freshUrl) => {
 
   it('survives kill -9 right after a write was acknowledged', async () => {
     const url = await freshUrl();
-    const child = spawn(process.execPath, [new URL('./acknowledge.fixture.ts', import.meta.url).pathname, url], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const child = spawn(
+      process.execPath,
+      [new URL('./acknowledged-writes.fixture.ts', import.meta.url).pathname, url],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     let acknowledged = 0;
     for await (const chunk of child.stdout) {
       acknowledged += String(chunk).split('\n').length - 1;

@@ -1,7 +1,5 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { DialectName } from './dialect.ts';
-import { openPostgres } from './postgres-database.ts';
-import { openSqlite } from './sqlite-database.ts';
 
 /** The part of the log the database writes to; pino fits. */
 export interface DatabaseLog {
@@ -11,14 +9,31 @@ export interface DatabaseLog {
 
 export interface DatabaseOptions {
   readonly log?: DatabaseLog;
+  /** Called after every statement with its seconds, failed ones included; for the metrics. */
+  readonly onQuery?: (seconds: number) => void;
   /** SQLite: how long a transaction's callback may keep everybody else waiting; default 5 000. */
   readonly stallMs?: number;
   /** SQLite: how long one batch of writes may go on before it is committed; default 5. */
   readonly batchMs?: number;
   /** PostgreSQL: most connections at a time; default 10. */
   readonly poolMax?: number;
-  /** PostgreSQL: longest run of one statement and longest wait for a connection; default 5 000. */
+  /** PostgreSQL: longest run of one statement; 0: any; default 5 000. */
   readonly statementTimeoutMs?: number;
+  /** PostgreSQL: the url is a pooler's that lends a server connection for one transaction; default false. */
+  readonly isPooled?: boolean;
+}
+
+export interface TransactionOptions {
+  /** PostgreSQL: longest run of one statement in this transaction, in place of the database's; 0: any. */
+  readonly timeoutMs?: number;
+}
+
+/** The pool at this moment. */
+export interface PoolConnections {
+  readonly idle: number;
+  readonly busy: number;
+  /** Queries and transactions that wait for a connection. */
+  readonly waiting: number;
 }
 
 /**
@@ -33,7 +48,7 @@ export interface Database<T> {
    */
   readonly kysely: Kysely<T>;
   /**
-   * Names the state that reads see just now: as long as it is the same object, a read answers the same. Undefined where
+   * Identifies the state that reads see now: as long as it is the same object, a read returns the same. Undefined where
    * that is not known, as always on PostgreSQL.
    */
   readonly snapshot: object | undefined;
@@ -43,21 +58,11 @@ export interface Database<T> {
    * uses only the transaction it is given, does no network call, and may run more than once: PostgreSQL repeats it up to
    * three times after a serialization failure or a deadlock. Throws inside another transaction's callback.
    */
-  transaction<R>(work: (trx: Transaction<T>) => Promise<R>): Promise<R>;
-  /** Resolves when the database answers, else throws `DatabaseUnavailable`. */
+  transaction<R>(work: (trx: Transaction<T>) => Promise<R>, options?: TransactionOptions): Promise<R>;
+  /** Connections by what they are doing, and who waits for one; undefined on SQLite, which has no pool. */
+  readonly connections: (() => PoolConnections) | undefined;
+  /** Resolves when the database responds and takes writes, else throws `DatabaseUnavailableError` or `DiskFullError`. */
   ping(): Promise<void>;
-  /** Waits for the writes under way, then lets go of file or connections. */
+  /** Waits for the writes in progress, then closes the file or the connections. */
   close(): Promise<void>;
-}
-
-/**
- * Opens the file, or makes ready to connect: PostgreSQL is first spoken to by the first query.
- *
- * @param url `sqlite:<path>` (the folder is made when absent), `sqlite::memory:` (gone on close) or `postgres://…`,
- *   where `?poolMax=20` sets the size of the pool
- */
-export function openDatabase<T>(url: string, options: DatabaseOptions = {}): Database<T> {
-  if (url.startsWith('sqlite:')) return openSqlite<T>(url.slice('sqlite:'.length), options);
-  if (/^postgres(ql)?:/.test(url)) return openPostgres<T>(url, options);
-  throw new TypeError('the database url must begin with "sqlite:" or "postgres://"');
 }

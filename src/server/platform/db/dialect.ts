@@ -1,6 +1,16 @@
-import { type ColumnDefinitionBuilder, type Expression, type SelectQueryBuilder, sql } from 'kysely';
+import {
+  type ColumnDefinitionBuilder,
+  type Expression,
+  type Kysely,
+  PostgresAdapter,
+  type RawBuilder,
+  type SelectQueryNode,
+  SqliteQueryCompiler,
+  sql,
+  type Transaction,
+} from 'kysely';
 
-/** The two engines. This file alone knows how they differ for somebody who writes tables or queries. */
+/** The two engines. Their differences that matter to tables and queries are in this file only. */
 export type DialectName = 'sqlite' | 'postgres';
 
 /** What a migration needs to know about the engine it runs on. */
@@ -43,13 +53,35 @@ export function dialectFor(name: DialectName): Dialect {
   return DIALECTS[name];
 }
 
+/** The engine behind a database or a transaction. */
+export const dialectOf = <T>(executor: Kysely<T>): DialectName =>
+  executor.getExecutor().adapter instanceof PostgresAdapter ? 'postgres' : 'sqlite';
+
 /**
- * For `$call` on the select that picks rows to claim: locks them and steps over rows others have locked. SQLite has one
- * writer at a time, so inside a transaction nothing needs locking there.
+ * Whether other transactions may write while this one is open, so that what it has read may have changed: always on
+ * PostgreSQL, never on SQLite, which has one writer at a time.
+ *
+ * Row locks need no such question: `forUpdate()` and `skipLocked()` are written for both engines, and left out on SQLite.
  */
-export function forUpdateSkipLocked(dialect: DialectName) {
-  return <DB, TB extends keyof DB, O>(query: SelectQueryBuilder<DB, TB, O>): SelectQueryBuilder<DB, TB, O> =>
-    dialect === 'postgres' ? query.forUpdate().skipLocked() : query;
+export const hasConcurrentWriters = <T>(executor: Kysely<T>): boolean => dialectOf(executor) === 'postgres';
+
+/** The texts of a JSON array as rows of one column, for `in`: a list of any length in one parameter. */
+export const jsonTexts = <T>(executor: Kysely<T>, array: string): RawBuilder<string> =>
+  dialectOf(executor) === 'sqlite'
+    ? sql<string>`(select value from json_each(${array}))`
+    : sql<string>`(select json_array_elements_text(${array}::json))`;
+
+/** Lets every statement of a transaction see the same state; to be called before its first one. */
+export async function readOneState<T>(trx: Transaction<T>): Promise<void> {
+  if (dialectOf(trx) === 'postgres') await sql`set transaction isolation level repeatable read`.execute(trx);
+}
+
+/** `for update`, `for share` and the like mean nothing where there is one writer at a time, and SQLite does not know them. */
+export class LocklessSqliteCompiler extends SqliteQueryCompiler {
+  protected override visitSelectQuery(node: SelectQueryNode): void {
+    const { endModifiers, ...rest } = node;
+    super.visitSelectQuery(endModifiers === undefined ? node : rest);
+  }
 }
 
 /** SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE and SQLITE_CONSTRAINT_ROWID (https://sqlite.org/rescode.html). */
@@ -58,8 +90,8 @@ const SQLITE_UNIQUE = new Set([1555, 2067, 2579]);
 const POSTGRES_UNIQUE = '23505';
 
 /**
- * True when a write was refused because a row with the same primary or unique key exists. A transaction is lost by then,
- * so inside one prefer `on conflict do nothing` and look at the row count.
+ * True when a write was refused because a row with the same primary or unique key exists. The transaction has failed by
+ * then, so inside one prefer `on conflict do nothing` and check the row count.
  */
 export function isUniqueViolation(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

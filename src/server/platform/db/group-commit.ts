@@ -1,29 +1,29 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { DatabaseUnavailable, TransactionStalled } from './errors.ts';
+import { DatabaseUnavailableError, DiskFullError, TransactionStalledError } from './database-errors.ts';
+import { isBusy, isDiskFull } from './sqlite-errors.ts';
 
-/** A batch is committed when it has had this many jobs or has lasted `batchMs`, whatever still waits. */
+/** A batch is committed when it has had this many jobs or has lasted `batchMs`, even if more jobs wait. */
 const MAX_JOBS = 256;
-/** How long another process may hold the write lock before we give up, and how often we look. */
+/** How long to wait for a write lock held by another process, and how often to retry. */
 const LOCK_WAIT_MS = 5_000;
 const LOCK_RETRY_MS = 10;
-const SQLITE_BUSY = 5;
 
 /** One transaction's turn on the writing connection. Ends with exactly one of `commit` and `rollback`. */
-export interface Turn {
+export interface WriteTransaction {
   /** Throws once the turn has been taken away (see `stallMs`). */
   assertOpen(): void;
   /** Keeps the work and resolves when it is on the disk; rejects when the batch could not be committed. */
   commit(): Promise<void>;
-  /** Undoes this transaction alone. Resolves with the batch, so that what the caller saw in it is true when it answers. */
+  /** Undoes this transaction alone. Resolves with the batch, so that data the caller read in it is on the disk by then. */
   rollback(): Promise<void>;
 }
 
-interface Settlement {
+interface PromiseCallbacks {
   resolve(): void;
   reject(error: unknown): void;
 }
 
-interface Job extends Settlement {
+interface Job extends PromiseCallbacks {
   /** A single statement to run now; without it the job is a transaction that waits for its turn. */
   readonly statement: (() => void) | undefined;
 }
@@ -32,17 +32,19 @@ export interface GroupCommitOptions {
   /** Longest a transaction may hold its turn while other things go on in the process. */
   readonly stallMs: number;
   readonly batchMs: number;
-  /** What was written before is seen by whoever reads after this. */
+  /** Called before each COMMIT to end the read snapshot, so that later reads see the committed writes. */
   readonly beforeCommit: () => void;
-  readonly onStall: (error: TransactionStalled) => void;
+  readonly onStall: (error: TransactionStalledError) => void;
+  /** Called when a write failed because there is no space left. */
+  readonly onDiskFull: () => void;
 }
 
 /**
  * Shares one COMMIT, and so one fsync, among all writes that wait at the same time [group commit].
  *
- * A batch starts with `setImmediate`: everything the current turn of the event loop asks for travels together, and a
+ * A batch starts with `setImmediate`: all writes of the current turn of the event loop share it, and a
  * lone write is still committed at once. Jobs run one after another, each transaction in a savepoint of its own, so a
- * failing one undoes only itself. Nobody hears of an outcome, good or bad, before the batch is on the disk.
+ * failing one undoes only itself. No outcome, success or failure, is reported before the batch is on the disk.
  */
 export class GroupCommit {
   readonly #database: DatabaseSync;
@@ -51,7 +53,7 @@ export class GroupCommit {
   #waiting: Job[] = [];
   #next = 0;
   #running = false;
-  #batch: Settlement[] = [];
+  #batch: PromiseCallbacks[] = [];
   #batchEndsAt = 0;
   #watchdog: NodeJS.Timeout | undefined;
   #idle: (() => void)[] = [];
@@ -83,10 +85,17 @@ export class GroupCommit {
   }
 
   /** Resolves when it is this transaction's turn. */
-  begin(): Promise<Turn> {
+  begin(): Promise<WriteTransaction> {
     return new Promise((resolve, reject) => {
-      this.#enqueue({ statement: undefined, resolve: () => resolve(this.#openTurn()), reject });
+      this.#enqueue({ statement: undefined, resolve: () => resolve(this.#openTransaction()), reject });
     });
+  }
+
+  /** An error of a statement that writes, as callers get it. */
+  toWriteError(error: unknown): unknown {
+    if (!isDiskFull(error)) return error;
+    this.#options.onDiskFull();
+    return new DiskFullError(error);
   }
 
   /** Resolves when nothing waits or runs any more. */
@@ -109,7 +118,7 @@ export class GroupCommit {
         setTimeout(() => this.#startBatch(lockDeadline), LOCK_RETRY_MS);
         return;
       }
-      const refused = new DatabaseUnavailable('the database could not be opened for writing', error);
+      const refused = new DatabaseUnavailableError('the database could not be opened for writing', error);
       while (this.#next < this.#waiting.length) this.#take()?.reject(refused);
       this.#endBatch();
       return;
@@ -132,7 +141,8 @@ export class GroupCommit {
           job.resolve();
           return;
         }
-      } catch (error) {
+      } catch (cause) {
+        const error = this.toWriteError(cause);
         this.#batch.push({ resolve: () => job.reject(error), reject: job.reject });
         if (!this.#database.isTransaction) {
           this.#failBatch(error);
@@ -143,16 +153,16 @@ export class GroupCommit {
     this.#commitBatch();
   }
 
-  #openTurn(): Turn {
+  #openTransaction(): WriteTransaction {
     let ended: Error | undefined;
     const end = (keep: boolean): Promise<void> => {
       if (ended) return keep ? Promise.reject(ended) : Promise.resolve();
       ended = new Error('the transaction has ended');
       clearTimeout(this.#watchdog);
-      return this.#endTurn(keep);
+      return this.#endTransaction(keep);
     };
     this.#watchdog = setTimeout(() => {
-      const stalled = new TransactionStalled(this.#options.stallMs);
+      const stalled = new TransactionStalledError(this.#options.stallMs);
       this.#options.onStall(stalled);
       void end(false).catch(() => {});
       ended = stalled;
@@ -166,7 +176,7 @@ export class GroupCommit {
     };
   }
 
-  #endTurn(keep: boolean): Promise<void> {
+  #endTransaction(keep: boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#batch.push({ resolve, reject });
       try {
@@ -198,7 +208,11 @@ export class GroupCommit {
    */
   #failBatch(cause: unknown): void {
     if (this.#database.isTransaction) this.#database.exec('rollback');
-    const error = new DatabaseUnavailable('the write could not be committed', cause);
+    const failure = this.toWriteError(cause);
+    const error =
+      failure instanceof DatabaseUnavailableError
+        ? failure
+        : new DatabaseUnavailableError('the write could not be committed', cause);
     for (const job of this.#batch) job.reject(error);
     this.#endBatch();
   }
@@ -223,8 +237,4 @@ export class GroupCommit {
     }
     return job;
   }
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY;
 }

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { sql } from 'kysely';
 import { forEachDatabase } from '../../../../test/databases.ts';
-import { type Database, openDatabase } from './database.ts';
+import type { Database } from './database.ts';
 import { dialectFor } from './dialect.ts';
-import { type Migration, migrate } from './migrate.ts';
+import { addIndex, type Migration, migrate } from './migrate.ts';
+import { openDatabase } from './open-database.ts';
 
 interface ThingTables {
   things: { seq: number; name: string };
@@ -28,6 +29,20 @@ function createThings(onRun: () => void = () => {}): Migration {
 
 async function things(database: Database<ThingTables>) {
   return await database.kysely.selectFrom('things').select(['seq', 'name']).orderBy('seq').execute();
+}
+
+const opened: Database<ThingTables>[] = [];
+function openAnother(url: string): Database<ThingTables> {
+  const database = openDatabase<ThingTables>(url);
+  opened.push(database);
+  return database;
+}
+
+/** A write by a process that has nothing to do with the migration. */
+async function insertFromOutside(url: string, name: string): Promise<void> {
+  const database = openDatabase<ThingTables>(url);
+  await database.kysely.insertInto('things').values({ seq: 20, name }).execute();
+  await database.close();
 }
 
 forEachDatabase((name, _open, freshUrl) => {
@@ -71,6 +86,56 @@ forEachDatabase((name, _open, freshUrl) => {
       { name: 'half', colour: 'red' },
     ]);
     await database.close();
+  });
+
+  it('adds an index while others write to the table, and again after it was cut off', async () => {
+    const url = await freshUrl();
+    const [database, writer] = [openDatabase<ThingTables>(url, { poolMax: 1 }), openDatabase<ThingTables>(url)];
+    const byName: Migration = {
+      id: '0002-things-by-name',
+      outsideTransaction: true,
+      up: addIndex({ name: 'things_by_name', table: 'things', columns: ['name'], unique: true }),
+    };
+    await migrate(database, [createThings()]);
+    // Two of one name: the index cannot be unique, and PostgreSQL leaves an invalid one behind.
+    await writer.kysely.insertInto('things').values({ seq: 10, name: 'first' }).execute();
+    await assert.rejects(migrate(database, [createThings(), byName]));
+    await writer.kysely.deleteFrom('things').where('seq', '=', 10).execute();
+
+    const built = await writer.transaction(async (trx) => {
+      await trx.insertInto('things').values({ seq: 11, name: 'open' }).execute();
+      const building = migrate(database, [createThings(), byName]);
+      // The table is not locked for others while the index waits for this transaction.
+      if (name === 'postgres') await insertFromOutside(url, 'beside');
+      return { building };
+    });
+    assert.deepEqual(await built.building, ['0002-things-by-name']);
+    await assert.rejects(writer.kysely.insertInto('things').values({ seq: 12, name: 'open' }).execute());
+    await Promise.all([database.close(), writer.close()]);
+  });
+
+  it('waits for a lock in short pieces, so that nobody queues up behind it for long', async () => {
+    if (name === 'sqlite') return;
+    const url = await freshUrl();
+    const [database, reader] = [openDatabase<ThingTables>(url), openDatabase<ThingTables>(url)];
+    await migrate(database, [createThings()]);
+    const addColour: Migration = {
+      id: '0002-colour',
+      up: async (trx) => {
+        await sql`alter table things add column colour text not null default 'red'`.execute(trx);
+      },
+    };
+    let migrating: Promise<readonly string[]> | undefined;
+    await reader.transaction(async (trx) => {
+      await trx.selectFrom('things').selectAll().execute();
+      migrating = migrate(database, [createThings(), addColour]);
+      const waiting = sql<{ count: number }>`select count(*) as count from pg_locks where not granted`;
+      while ((await waiting.execute(trx)).rows[0]?.count === 0);
+      // The step waits for this transaction, and gives up for a moment before this read of a third one times out.
+      assert.equal((await things(openAnother(url))).length, 1);
+    });
+    assert.deepEqual(await migrating, ['0002-colour']);
+    await Promise.all([database.close(), reader.close(), ...opened.splice(0).map((each) => each.close())]);
   });
 
   it('lets an older release start on a newer schema, and refuses two entries of one name', async () => {

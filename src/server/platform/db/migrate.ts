@@ -1,6 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Database } from './database.ts';
-import { type Dialect, type DialectName, dialectFor } from './dialect.ts';
+import { type Dialect, dialectFor } from './dialect.ts';
 
 /** The schema a migration works on: no types, since it must go on naming tables and columns that later code dropped. */
 export interface UntypedTables {
@@ -17,6 +18,11 @@ export interface Migration {
   /** `0001-accounts`: four digits and a name, unique over all capabilities. */
   readonly id: string;
   up(trx: Transaction<UntypedTables>, dialect: Dialect): Promise<void>;
+  /**
+   * PostgreSQL: it runs on a connection of its own without a transaction, as `create index concurrently` demands, so it
+   * must be possible to repeat it after it was cut off anywhere. See `addIndex`.
+   */
+  readonly outsideTransaction?: boolean;
 }
 
 interface MigrationTables {
@@ -25,15 +31,22 @@ interface MigrationTables {
 
 /** Any number no other advisory lock of this database uses. */
 const POSTGRES_LOCK = 7_264_920_117;
+/** How long a step waits for a table others use. Longer, and every query on the table would queue up behind the step. */
+const LOCK_TIMEOUT_MS = 3_000;
+const LOCK_RETRIES = 40;
+const LOCK_RETRY_MS = 100;
+/** PostgreSQL, appendix A: lock_not_available. */
+const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
- * Brings the schema up to date, in the order of the list, and answers with the ids that were applied now. Processes that
- * start together wait for each other; an id in the database that the list does not know (a newer release) is left alone.
+ * Brings the schema up to date, in the order of the list, and returns the ids that were applied now. Processes that
+ * start together wait for each other; an id in the database that the list does not know (a newer release) is left alone
+ * (`schema-check.ts` says whether this release can work with it).
  */
 export async function migrate<T>(database: Database<T>, migrations: readonly Migration[]): Promise<readonly string[]> {
   assertDistinct(migrations);
   const dialect = dialectFor(database.dialect);
-  await locked(database, (trx) =>
+  await inLockedTransaction(database, (trx) =>
     trx.schema
       .createTable('schema_migrations')
       .ifNotExists()
@@ -45,33 +58,118 @@ export async function migrate<T>(database: Database<T>, migrations: readonly Mig
   const applied: string[] = [];
   for (const migration of migrations) {
     if (known.has(migration.id)) continue;
-    const ran = await locked(database, async (trx) => {
-      if ((await appliedIds(trx)).has(migration.id)) return false;
-      await migration.up(trx as unknown as Transaction<UntypedTables>, dialect);
-      await trx.insertInto('schema_migrations').values({ id: migration.id, applied_at: Date.now() }).execute();
-      return true;
-    });
-    if (ran) applied.push(migration.id);
+    const run = () => runOnce(database, migration, dialect);
+    if (await (migration.outsideTransaction ? runOutside(database, migration, dialect) : run()))
+      applied.push(migration.id);
   }
   return applied;
 }
 
-/** A transaction no other migrating process is in. On SQLite every transaction is. */
-function locked<T, R>(database: Database<T>, work: (trx: Transaction<MigrationTables>) => Promise<R>) {
-  return database.transaction(async (typed) => {
-    const trx = typed as unknown as Transaction<MigrationTables>;
-    await LOCK[database.dialect](trx);
-    return work(trx);
+/** @returns false where another process was first */
+function runOnce<T>(database: Database<T>, migration: Migration, dialect: Dialect): Promise<boolean> {
+  return inLockedTransaction(database, async (trx) => {
+    if ((await appliedIds(trx)).has(migration.id)) return false;
+    await migration.up(trx as unknown as Transaction<UntypedTables>, dialect);
+    await noteApplied(trx, migration.id);
+    return true;
   });
 }
 
-const LOCK: Readonly<Record<DialectName, (trx: Transaction<MigrationTables>) => Promise<unknown>>> = {
-  sqlite: async () => {},
-  postgres: async (trx) => {
-    await sql`set local statement_timeout = 0`.execute(trx);
-    await sql`select pg_advisory_xact_lock(${sql.lit(POSTGRES_LOCK)})`.execute(trx);
-  },
-};
+/** @returns false where another process was first */
+function runOutside<T>(database: Database<T>, migration: Migration, dialect: Dialect): Promise<boolean> {
+  if (database.dialect === 'sqlite') return runOnce(database, migration, dialect);
+  const kysely = database.kysely as unknown as Kysely<MigrationTables>;
+  return kysely.connection().execute((connection) =>
+    untilLocked(async () => {
+      if (!(await tryLock(connection, 'pg_try_advisory_lock'))) return undefined;
+      try {
+        if ((await appliedIds(connection)).has(migration.id)) return false;
+        // One connection, as a transaction is, but without one.
+        await migration.up(connection as unknown as Transaction<UntypedTables>, dialect);
+        await noteApplied(connection, migration.id);
+        return true;
+      } finally {
+        await sql`select pg_advisory_unlock(${sql.lit(POSTGRES_LOCK)})`.execute(connection);
+      }
+    }),
+  );
+}
+
+/**
+ * The `up` of a migration that adds an index to a table which may be large and in use; the migration is
+ * `outsideTransaction`. On PostgreSQL the index is built beside the writes that go on.
+ */
+export const addIndex =
+  (index: {
+    readonly name: string;
+    readonly table: string;
+    readonly columns: readonly string[];
+    readonly unique?: boolean;
+  }): Migration['up'] =>
+  async (connection, dialect) => {
+    const concurrently = dialect.name === 'postgres' ? sql`concurrently` : sql``;
+    // What a build that was cut off left behind is not valid and has to go.
+    await sql`drop index ${concurrently} if exists ${sql.ref(index.name)}`.execute(connection);
+    const unique = index.unique ? sql`unique` : sql``;
+    const columns = sql.join(index.columns.map((column) => sql.ref(column)));
+    await sql`create ${unique} index ${concurrently} ${sql.ref(index.name)} on ${sql.table(index.table)} (${columns})`.execute(
+      connection,
+    );
+  };
+
+/** A transaction no other migrating process is in. On SQLite every transaction is. */
+function inLockedTransaction<T, R>(
+  database: Database<T>,
+  work: (trx: Transaction<MigrationTables>) => Promise<R>,
+): Promise<R> {
+  return untilLocked(() =>
+    database.transaction(
+      async (typed) => {
+        const trx = typed as unknown as Transaction<MigrationTables>;
+        if (database.dialect === 'postgres') {
+          if (!(await tryLock(trx, 'pg_try_advisory_xact_lock'))) return undefined;
+          await sql`set local lock_timeout = ${sql.lit(LOCK_TIMEOUT_MS)}`.execute(trx);
+        }
+        return { result: await work(trx) };
+      },
+      { timeoutMs: 0 },
+    ),
+  ).then(({ result }) => result);
+}
+
+/**
+ * Repeats a step until it has its locks. It asks instead of waiting inside the database: whoever waits there holds a
+ * snapshot, and `create index concurrently` of another process would wait for that one in turn.
+ *
+ * @param attempt resolves with undefined where another process migrates
+ */
+async function untilLocked<R>(attempt: () => Promise<R | undefined>): Promise<R> {
+  for (let retries = 0; ; ) {
+    try {
+      const outcome = await attempt();
+      if (outcome !== undefined) return outcome;
+    } catch (error) {
+      const cause = error instanceof Error ? (error.cause ?? error) : undefined;
+      const isLockMissing = cause instanceof Error && 'code' in cause && cause.code === LOCK_NOT_AVAILABLE;
+      if (!isLockMissing || ++retries > LOCK_RETRIES) throw error;
+    }
+    await delay(LOCK_RETRY_MS);
+  }
+}
+
+async function tryLock(
+  executor: Kysely<MigrationTables>,
+  lock: 'pg_try_advisory_lock' | 'pg_try_advisory_xact_lock',
+): Promise<boolean> {
+  const { rows } = await sql<{ locked: number }>`
+    select ${sql.raw(lock)}(${sql.lit(POSTGRES_LOCK)}) as locked
+  `.execute(executor);
+  return rows[0]?.locked === 1;
+}
+
+async function noteApplied(executor: Kysely<MigrationTables>, id: string): Promise<void> {
+  await executor.insertInto('schema_migrations').values({ id, applied_at: Date.now() }).execute();
+}
 
 async function appliedIds(kysely: Kysely<MigrationTables>): Promise<ReadonlySet<string>> {
   const rows = await kysely.selectFrom('schema_migrations').select('id').execute();

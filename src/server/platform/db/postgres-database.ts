@@ -1,38 +1,40 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } from 'kysely';
-import type { Pool, PoolConfig } from 'pg';
-import { runningActions } from './after-commit.ts';
-import type { Database, DatabaseLog, DatabaseOptions } from './database.ts';
-import { DatabaseUnavailable } from './errors.ts';
-import { loadPg } from './pg.ts';
-import { PostgresDriver } from './postgres-driver.ts';
+import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql, type Transaction } from 'kysely';
+import type { PoolConfig } from 'pg';
+import { runAfterCommitActions } from './after-commit.ts';
+import type { Database, DatabaseOptions } from './database.ts';
+import { DatabaseUnavailableError } from './database-errors.ts';
+import { withDirectExecutor } from './direct-executor.ts';
+import { DiskSpace } from './disk-space.ts';
+import { asPostgres, PostgresDriver } from './postgres-driver.ts';
 import { isConflict } from './postgres-errors.ts';
+import { PostgresHosts } from './postgres-hosts.ts';
+import { PostgresPool } from './postgres-pool.ts';
 import { postgresTypes } from './postgres-values.ts';
-import { withShortcut } from './shortcut.ts';
 import { TransactionContext } from './transaction-context.ts';
 
-const ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
+/** Longest wait for a connection: for a free one of the pool, or for the server. */
+const CONNECT_TIMEOUT_MS = 5_000;
 
 /** `poolMax` in the query of the url overrides the option of the same name. */
 export function openPostgres<T>(url: string, options: DatabaseOptions): Database<T> {
-  const parsed = new URL(url);
-  const max = Number(parsed.searchParams.get('poolMax') ?? options.poolMax ?? 10);
-  parsed.searchParams.delete('poolMax');
-  const timeoutMs = options.statementTimeoutMs ?? 5_000;
-  const pool = openPool(options.log, {
-    connectionString: parsed.href,
-    max,
+  const hosts = new PostgresHosts(url);
+  const space = new DiskSpace();
+  const { log, isPooled = false, statementTimeoutMs = 5_000 } = options;
+  const pool = new PostgresPool(hosts, log, {
+    max: hosts.poolMax ?? options.poolMax ?? 10,
     types: postgresTypes(),
     application_name: 'reelgate',
-    keepAlive: true,
-    connectionTimeoutMillis: timeoutMs,
-    statement_timeout: timeoutMs,
-    idle_in_transaction_session_timeout: 2 * timeoutMs,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    // A pooler knows no such parameters and refuses the connection; each transaction sets them itself then.
+    ...(isPooled ? undefined : toSessionSettings(statementTimeoutMs)),
   });
+  const driverOptions = { statementTimeoutMs, isPooled, onDiskFull: () => space.noteFull(), onQuery: options.onQuery };
   const context = new TransactionContext();
   const kysely = new Kysely<T>({
     dialect: {
-      createDriver: () => context.guard(new PostgresDriver(pool)),
+      createDriver: () => context.guard(new PostgresDriver(pool, driverOptions)),
       createAdapter: () => new PostgresAdapter(),
       createQueryCompiler: () => new PostgresQueryCompiler(),
       createIntrospector: (db) => new PostgresIntrospector(db),
@@ -42,38 +44,43 @@ export function openPostgres<T>(url: string, options: DatabaseOptions): Database
     dialect: 'postgres',
     kysely,
     snapshot: undefined,
-    transaction: (work) =>
-      runningActions(
+    connections: () => pool.connections,
+    transaction: (work, { timeoutMs } = {}) =>
+      runAfterCommitActions(
         (run) =>
-          repeatConflicts(() =>
-            kysely.transaction().execute((trx) => withShortcut(trx, () => context.run(() => run(trx)))),
+          retryConflicts(() =>
+            kysely.transaction().execute(async (trx) => {
+              if (timeoutMs !== undefined) await setTransactionTimeout(trx, timeoutMs);
+              return withDirectExecutor(trx, () => context.run(() => run(trx)));
+            }),
           ),
         work,
       ),
     ping: async () => {
       await sql`select 1`.execute(kysely);
+      await space.assertFree(kysely);
     },
     close: () => pool.end(),
   };
 }
 
-/** A connection that breaks tells by an event as well, which ends the process unless somebody listens. */
-function openPool(log: DatabaseLog | undefined, config: PoolConfig): Pool {
-  const pool = new (loadPg().Pool)(config);
-  const onError = (error: Error) => log?.warn({ err: error }, 'a connection to PostgreSQL was lost');
-  pool.on('error', onError);
-  pool.on('connect', (client) => client.on('error', () => {}));
-  return pool;
-}
+const toSessionSettings = (statementTimeoutMs: number): PoolConfig => ({
+  statement_timeout: statementTimeoutMs,
+  idle_in_transaction_session_timeout: 2 * statementTimeoutMs,
+});
+
+const setTransactionTimeout = <T>(trx: Transaction<T>, timeoutMs: number): Promise<void> =>
+  trx.getExecutor().provideConnection((connection) => asPostgres(connection).setTransactionTimeout(timeoutMs));
 
 /** Waits a random moment between attempts, so that those who collided do not meet again. */
-async function repeatConflicts<R>(attempt: () => Promise<R>): Promise<R> {
+async function retryConflicts<R>(attempt: () => Promise<R>): Promise<R> {
   for (let made = 1; ; made++) {
     try {
       return await attempt();
     } catch (error) {
       if (!isConflict(error)) throw error;
-      if (made === ATTEMPTS) throw new DatabaseUnavailable(`the transaction lost against others ${made} times`, error);
+      if (made === MAX_ATTEMPTS)
+        throw new DatabaseUnavailableError(`the transaction lost against others ${made} times`, error);
       await delay(Math.random() * 20 * made);
     }
   }

@@ -1,34 +1,51 @@
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
-import type { QueryResult as PgResult, Pool, PoolClient } from 'pg';
+import type { QueryResult as PgResult, PoolClient, QueryConfig } from 'pg';
+import { DiskFullError } from './database-errors.ts';
 import { isConnectionLost, isStalePlan, toDatabaseError } from './postgres-errors.ts';
+import type { PostgresPool } from './postgres-pool.ts';
 import { toPostgresValue } from './postgres-values.ts';
-import type { NamedQuery } from './prepared.ts';
+import type { NamedQuery } from './prepared-query.ts';
+
+/** How much longer than the server's own limit a response is waited for before the connection counts as dead. */
+const SILENCE_MS = 1_000;
+
+export interface PostgresDriverOptions {
+  /** Longest run of one statement; 0: any. */
+  readonly statementTimeoutMs: number;
+  /**
+   * The connections are a pooler's, which lends a server connection for one transaction: settings are given with each
+   * transaction, and no statement is prepared under a name.
+   */
+  readonly isPooled: boolean;
+  /** Called when a write failed because the server has no space left. */
+  readonly onDiskFull: () => void;
+  /** Called after a statement with its seconds. */
+  readonly onQuery: ((seconds: number) => void) | undefined;
+}
 
 /** Kysely over a pool of `pg`, with our reading of its errors. */
 export class PostgresDriver implements Driver {
-  readonly #pool: Pool;
+  readonly #pool: PostgresPool;
+  readonly #options: PostgresDriverOptions;
 
-  constructor(pool: Pool) {
+  constructor(pool: PostgresPool, options: PostgresDriverOptions) {
     this.#pool = pool;
+    this.#options = options;
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<DatabaseConnection> {
-    try {
-      return new PostgresConnection(await this.#pool.connect());
-    } catch (error) {
-      throw toDatabaseError(error);
-    }
+    return new PostgresConnection(await this.#pool.connect(), this.#pool, this.#options);
   }
 
   async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    await asPostgres(connection).command('begin');
+    await asPostgres(connection).begin();
   }
 
   /**
-   * When the connection breaks here nobody knows whether the work was kept; the caller hears `DatabaseUnavailable`, and a
-   * repeated request is held off by its own precondition or idempotency key.
+   * When the connection breaks here, it is unknown whether the transaction was committed; the caller gets
+   * `DatabaseUnavailableError`, and a precondition or an idempotency key keeps a repeated request from acting twice.
    */
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
     const outcome = await asPostgres(connection).command('commit');
@@ -48,18 +65,28 @@ export class PostgresDriver implements Driver {
   }
 }
 
-function asPostgres(connection: DatabaseConnection): PostgresConnection {
+export function asPostgres(connection: DatabaseConnection): PostgresConnection {
   if (connection instanceof PostgresConnection) return connection;
   throw new TypeError('not a connection of this driver');
 }
 
-class PostgresConnection implements DatabaseConnection {
+/** A limit of the client's own, for a server or network that is silent; 0, like the server's: none. */
+const toDeadline = (statementTimeoutMs: number): number =>
+  statementTimeoutMs === 0 ? 0 : statementTimeoutMs + SILENCE_MS;
+
+export class PostgresConnection implements DatabaseConnection {
   readonly #client: PoolClient;
+  readonly #pool: PostgresPool;
+  readonly #options: PostgresDriverOptions;
+  #deadlineMs: number;
   #lost = false;
   #inTransaction = false;
 
-  constructor(client: PoolClient) {
+  constructor(client: PoolClient, pool: PostgresPool, options: PostgresDriverOptions) {
     this.#client = client;
+    this.#pool = pool;
+    this.#options = options;
+    this.#deadlineMs = toDeadline(options.statementTimeoutMs);
   }
 
   /** A query that has a name is planned once a connection: to plan it costs the server more than to run it. */
@@ -73,14 +100,29 @@ class PostgresConnection implements DatabaseConnection {
     yield await this.executeQuery<R>(query);
   }
 
-  /** Runs `begin` or `commit` and answers with what the server says it did. */
-  async command(sql: string): Promise<string> {
+  async begin(): Promise<void> {
     this.#inTransaction = true;
+    const { isPooled, statementTimeoutMs } = this.#options;
+    // A pooler passes on no settings of a session. Without values several statements go in one message.
+    const settings = isPooled ? `; ${toLocalSettings(statementTimeoutMs)}` : '';
+    await this.#query(`begin${settings}`, []);
+  }
+
+  /** Gives every statement of the transaction that was begun so long. */
+  async setTransactionTimeout(timeoutMs: number): Promise<void> {
+    this.#deadlineMs = toDeadline(timeoutMs);
+    await this.#query(toLocalSettings(timeoutMs), []);
+  }
+
+  /** Runs `commit` and returns the command the server reports, which is ROLLBACK for a failed commit. */
+  async command(sql: string): Promise<string> {
     return (await this.#query(sql, [])).command;
   }
 
   /** A rollback that fails leaves nothing behind either: the server undoes what a closed connection began. */
   async undo(): Promise<void> {
+    // Nobody waits twice for a server that is silent.
+    if (this.#lost) return;
     try {
       await this.#query('rollback', []);
     } catch {
@@ -93,13 +135,28 @@ class PostgresConnection implements DatabaseConnection {
   }
 
   async #query(text: string, values: unknown[], name?: string): Promise<PgResult> {
+    const startedAt = performance.now();
     try {
-      return await this.#client.query(name === undefined ? { text, values } : { name, text, values });
+      return await this.#client.query(this.#toConfig(text, values, name));
     } catch (error) {
+      this.#pool.onQueryError(error);
       this.#lost ||= isConnectionLost(error) || isStalePlan(error);
       // Another release has changed a table meanwhile. A transaction is repeated as a whole, on another connection.
-      if (isStalePlan(error) && !this.#inTransaction) return this.#query(text, values);
-      throw toDatabaseError(error);
+      if (isStalePlan(error) && !this.#inTransaction) return await this.#query(text, values);
+      const failure = toDatabaseError(error);
+      if (failure instanceof DiskFullError) this.#options.onDiskFull();
+      throw failure;
+    } finally {
+      this.#options.onQuery?.((performance.now() - startedAt) / 1_000);
     }
   }
+
+  #toConfig(text: string, values: unknown[], name: string | undefined): QueryConfig {
+    const limit = this.#deadlineMs === 0 ? undefined : { query_timeout: this.#deadlineMs };
+    return name === undefined || this.#options.isPooled ? { text, values, ...limit } : { name, text, values, ...limit };
+  }
 }
+
+/** Settings until the end of the transaction; a transaction that waits for its client may do so twice as long. */
+const toLocalSettings = (timeoutMs: number): string =>
+  `set local statement_timeout = ${timeoutMs}; set local idle_in_transaction_session_timeout = ${2 * timeoutMs}`;

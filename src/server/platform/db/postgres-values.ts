@@ -5,7 +5,7 @@ const BOOL = 16;
 const INT8 = 20;
 const NUMERIC = 1700;
 
-/** `sum` over int64 columns answers as numeric, so both are read as numbers; one we would falsify throws. */
+/** `sum` over int64 columns returns numeric, so both are read as numbers; a value that would lose precision throws. */
 function toNumber(text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {

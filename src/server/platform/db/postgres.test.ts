@@ -3,9 +3,9 @@ import { it } from 'node:test';
 import { sql, type Transaction } from 'kysely';
 import { forEachDatabase } from '../../../../test/databases.ts';
 import type { Tables } from '../../tables.ts';
-import { openDatabase } from './database.ts';
-import { DatabaseUnavailable } from './errors.ts';
-import { prepare } from './prepared.ts';
+import { DatabaseUnavailableError } from './database-errors.ts';
+import { openDatabase } from './open-database.ts';
+import { prepareQuery } from './prepared-query.ts';
 
 forEachDatabase((name, open) => {
   if (name !== 'postgres') return;
@@ -34,49 +34,49 @@ forEachDatabase((name, open) => {
 
   it('plans a named query anew when its table has changed, in a transaction and outside', async () => {
     const database = await open({ poolMax: 1 });
-    const all = prepare<Tables, Record<never, never>>()((db) => db.selectFrom('meta').selectAll());
+    const all = prepareQuery<Tables, Record<never, never>>()((db) => db.selectFrom('meta').selectAll());
     await database.kysely.insertInto('meta').values({ name: 'a', value: 'x' }).execute();
     const ask = () => all.all(database.kysely, {});
     const askInside = () => database.transaction((trx) => all.all(trx, {}));
-    for (const [column, look] of [
+    for (const [column, read] of [
       ['one', ask],
       ['two', askInside],
     ] as const) {
-      await look();
+      await read();
       const before = await sql<{ name: string }>`select name from pg_prepared_statements`.execute(database.kysely);
       assert.equal(before.rows.filter(({ name }) => name.startsWith('rg_')).length, 1);
       await sql`alter table meta add column ${sql.ref(column)} text`.execute(database.kysely);
-      assert.deepEqual(Object.keys((await look())[0] ?? {}).at(-1), column);
+      assert.deepEqual(Object.keys((await read())[0] ?? {}).at(-1), column);
     }
   });
 
-  it('gives up with DatabaseUnavailable after three attempts', async () => {
+  it('gives up with DatabaseUnavailableError after three attempts', async () => {
     const database = await open();
     let runs = 0;
     const lost = database.transaction(async (trx) => {
       runs++;
       await sql`do $$ begin raise exception 'again' using errcode = '40001'; end $$`.execute(trx);
     });
-    await assert.rejects(lost, DatabaseUnavailable);
+    await assert.rejects(lost, DatabaseUnavailableError);
     assert.equal(runs, 3);
   });
 
-  it('says DatabaseUnavailable for a server that is not there, a statement too long and a connection cut', async () => {
+  it('says DatabaseUnavailableError for a server that is not there, a statement too long and a connection cut', async () => {
     const nowhere = openDatabase<Tables>('postgres://127.0.0.1:1/nothing');
-    await assert.rejects(nowhere.ping(), DatabaseUnavailable);
+    await assert.rejects(nowhere.ping(), DatabaseUnavailableError);
     await assert.rejects(
       nowhere.transaction(async () => {}),
-      DatabaseUnavailable,
+      DatabaseUnavailableError,
     );
     await nowhere.close();
 
     const database = await open({ statementTimeoutMs: 100, poolMax: 1 });
-    await assert.rejects(sql`select pg_sleep(5)`.execute(database.kysely), DatabaseUnavailable);
+    await assert.rejects(sql`select pg_sleep(5)`.execute(database.kysely), DatabaseUnavailableError);
     const cut = database.transaction(async (trx) => {
       await trx.insertInto('meta').values({ name: 'cut', value: '' }).execute();
       await sql`select pg_terminate_backend(pg_backend_pid())`.execute(trx);
     });
-    await assert.rejects(cut, DatabaseUnavailable);
+    await assert.rejects(cut, DatabaseUnavailableError);
     assert.deepEqual(await database.kysely.selectFrom('meta').selectAll().execute(), []);
   });
 });

@@ -4,38 +4,43 @@ import {
   type Dialect as KyselyDialect,
   SqliteAdapter,
   SqliteIntrospector,
-  SqliteQueryCompiler,
   type Transaction,
 } from 'kysely';
-import { runningActions } from './after-commit.ts';
+import { runAfterCommitActions } from './after-commit.ts';
 import type { Database, DatabaseOptions } from './database.ts';
-import { setShortcut, withShortcut } from './shortcut.ts';
+import { LocklessSqliteCompiler } from './dialect.ts';
+import { setDirectExecutor, withDirectExecutor } from './direct-executor.ts';
+import { DiskSpace } from './disk-space.ts';
 import { SqliteDriver } from './sqlite-driver.ts';
 import { TransactionContext } from './transaction-context.ts';
 
 export function openSqlite<T>(path: string, options: DatabaseOptions): Database<T> {
   const context = new TransactionContext();
+  const space = new DiskSpace();
   const driver = new SqliteDriver(path, {
+    onDiskFull: () => space.noteFull(),
     stallMs: options.stallMs ?? 5_000,
     batchMs: options.batchMs ?? 5,
+    onQuery: options.onQuery ?? (() => {}),
     onStall: (error) => options.log?.error({ err: error }, 'a transaction held up all others and was rolled back'),
   });
   const kysely = new Kysely<T>({ dialect: sqliteDialect(context.guard(driver)) });
   const beside = driver.connect();
-  setShortcut(kysely, (query) => {
+  setDirectExecutor(kysely, (query) => {
     context.assertOutside();
     return beside.executeQuery(query);
   });
   const inTransaction = <R>(run: (trx: Transaction<T>) => Promise<R>): Promise<R> =>
-    kysely.transaction().execute((trx) => withShortcut(trx, () => context.run(() => run(trx))));
+    kysely.transaction().execute((trx) => withDirectExecutor(trx, () => context.run(() => run(trx))));
   return {
     dialect: 'sqlite',
     kysely,
     get snapshot() {
       return driver.snapshot;
     },
-    transaction: (work) => runningActions(inTransaction, work),
-    ping: async () => {},
+    connections: undefined,
+    transaction: (work) => runAfterCommitActions(inTransaction, work),
+    ping: () => space.assertFree(kysely),
     close: () => driver.destroy(),
   };
 }
@@ -44,7 +49,7 @@ function sqliteDialect(driver: Driver): KyselyDialect {
   return {
     createDriver: () => driver,
     createAdapter: () => new ConcurrentSqliteAdapter(),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createQueryCompiler: () => new LocklessSqliteCompiler(),
     createIntrospector: (db) => new SqliteIntrospector(db),
   };
 }

@@ -1,11 +1,16 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
-import { GroupCommit, type GroupCommitOptions, type Turn } from './group-commit.ts';
+import { GroupCommit, type GroupCommitOptions, type WriteTransaction } from './group-commit.ts';
 import { SqliteReader } from './sqlite-reader.ts';
 import { SqliteStatements } from './sqlite-statements.ts';
+
+export interface SqliteDriverOptions extends Omit<GroupCommitOptions, 'beforeCommit'> {
+  /** Called after every statement with its seconds; a write counts without the wait for its batch. */
+  readonly onQuery: (seconds: number) => void;
+}
 
 /** One connection that writes, in batches, and one that reads, at once. */
 export class SqliteDriver implements Driver {
@@ -13,12 +18,15 @@ export class SqliteDriver implements Driver {
   readonly #reader: SqliteReader;
   readonly #commits: GroupCommit;
   readonly #temporary: string | undefined;
+  readonly #onQuery: SqliteDriverOptions['onQuery'];
 
   /** `path` `:memory:` means a file that is deleted on close: two connections could not share one in memory. */
-  constructor(path: string, options: Omit<GroupCommitOptions, 'beforeCommit'>) {
+  constructor(path: string, options: SqliteDriverOptions) {
+    this.#onQuery = options.onQuery;
     this.#temporary = path === ':memory:' ? mkdtempSync(join(tmpdir(), 'reelgate-')) : undefined;
     const file = this.#temporary ? join(this.#temporary, 'reelgate.db') : path;
     mkdirSync(dirname(file), { recursive: true });
+    keepFromOthers(file);
     this.#writer = new SqliteStatements(file);
     this.#writer.database.exec(`
       pragma journal_mode = wal;
@@ -46,7 +54,7 @@ export class SqliteDriver implements Driver {
 
   /** What Kysely would be given for one query or one transaction; there is nothing to give back. */
   connect(): SqliteConnection {
-    return new SqliteConnection(this.#reader, this.#writer, this.#commits);
+    return new SqliteConnection(this.#reader, this.#writer, this.#commits, this.#onQuery);
   }
 
   async beginTransaction(connection: DatabaseConnection): Promise<void> {
@@ -64,13 +72,24 @@ export class SqliteDriver implements Driver {
   async releaseConnection(): Promise<void> {}
 
   async destroy(): Promise<void> {
-    // A query asked for just now is still on its way through Kysely's promises.
+    // A query started in this turn has not reached the driver yet: Kysely passes it through several promises.
     await nextTurn();
     await this.#commits.drain();
     this.#reader.close();
     this.#writer.close();
     if (this.#temporary) rmSync(this.#temporary, { recursive: true, force: true });
   }
+}
+
+/**
+ * Makes the file readable for its owner alone, and takes the rights of everybody from one that exists; a group's stay, since a
+ * mail server may read the accounts. SQLite gives its log the same rights.
+ */
+function keepFromOthers(file: string): void {
+  closeSync(openSync(file, 'a', 0o600));
+  const { mode, uid } = statSync(file);
+  // Another user's file keeps the permissions its owner set.
+  if ((mode & 0o007) !== 0 && uid === process.getuid?.()) chmodSync(file, mode & 0o770);
 }
 
 function asSqlite(connection: DatabaseConnection): SqliteConnection {
@@ -83,47 +102,63 @@ class SqliteConnection implements DatabaseConnection {
   readonly #reader: SqliteReader;
   readonly #writer: SqliteStatements;
   readonly #commits: GroupCommit;
-  #turn: Turn | undefined;
+  readonly #onQuery: SqliteDriverOptions['onQuery'];
+  #transaction: WriteTransaction | undefined;
   #failed = false;
 
-  constructor(reader: SqliteReader, writer: SqliteStatements, commits: GroupCommit) {
+  constructor(
+    reader: SqliteReader,
+    writer: SqliteStatements,
+    commits: GroupCommit,
+    onQuery: SqliteDriverOptions['onQuery'],
+  ) {
     this.#reader = reader;
     this.#writer = writer;
     this.#commits = commits;
+    this.#onQuery = onQuery;
   }
 
   async begin(): Promise<void> {
-    this.#turn = await this.#commits.begin();
+    this.#transaction = await this.#commits.begin();
   }
 
   async commit(): Promise<void> {
-    this.#assertSound();
-    await this.#turn?.commit();
+    this.#assertNotFailed();
+    await this.#transaction?.commit();
   }
 
   async rollback(): Promise<void> {
-    await this.#turn?.rollback();
+    await this.#transaction?.rollback();
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    if (this.#turn) return this.#executeInTurn<R>(this.#turn, query);
-    if (isRead(query)) return this.#reader.read<R>(query);
-    return this.#commits.write(() => this.#writer.execute<R>(query));
+    if (this.#transaction) return this.#executeInTurn<R>(this.#transaction, query);
+    if (isRead(query)) return this.#timed(() => this.#reader.read<R>(query));
+    return this.#commits.write(() => this.#timed(() => this.#writer.execute<R>(query)));
   }
 
   /** After a failed statement nothing but a rollback follows, as on PostgreSQL: SQLite alone would go on. */
-  #executeInTurn<R>(turn: Turn, query: CompiledQuery): QueryResult<R> {
+  #executeInTurn<R>(turn: WriteTransaction, query: CompiledQuery): QueryResult<R> {
     turn.assertOpen();
-    this.#assertSound();
+    this.#assertNotFailed();
     try {
-      return this.#writer.execute<R>(query);
+      return this.#timed(() => this.#writer.execute<R>(query));
     } catch (error) {
       this.#failed = true;
-      throw error;
+      throw this.#commits.toWriteError(error);
     }
   }
 
-  #assertSound(): void {
+  #timed<T>(execute: () => T): T {
+    const startedAt = performance.now();
+    try {
+      return execute();
+    } finally {
+      this.#onQuery((performance.now() - startedAt) / 1_000);
+    }
+  }
+
+  #assertNotFailed(): void {
     if (this.#failed) throw new Error('a statement failed, so the transaction is rolled back');
   }
 
@@ -133,7 +168,7 @@ class SqliteConnection implements DatabaseConnection {
   }
 }
 
-/** What may go to the reading connection; whatever is not surely a read is treated as a write. */
+/** What may go to the reading connection; any statement that is not certain to be a read is treated as a write. */
 function isRead(query: CompiledQuery): boolean {
   if (query.query.kind === 'SelectQueryNode') return true;
   return query.query.kind === 'RawNode' && /^\s*(select|explain)\b/i.test(query.sql);

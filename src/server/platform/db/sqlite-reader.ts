@@ -3,8 +3,8 @@ import type { CompiledQuery, QueryResult } from 'kysely';
 import { SqliteStatements } from './sqlite-statements.ts';
 
 /**
- * The connection that reads. All reads of one turn of the event loop share a snapshot, for to open one costs several system
- * calls, more than most look-ups. It is at most one turn old and never older than a write this process has answered for.
+ * The connection that reads. All reads of one turn of the event loop share a snapshot, since opening one costs several
+ * system calls, more than most queries. It is at most one turn old and never older than a write this process has confirmed.
  */
 export class SqliteReader {
   readonly #statements: SqliteStatements;
@@ -34,7 +34,7 @@ export class SqliteReader {
     return this.#statements.execute<R>(query);
   }
 
-  /** Ends the snapshot: whoever reads next sees all that is committed by then. */
+  /** Ends the snapshot: the next read sees everything committed by then. */
   readonly renew = (): void => {
     if (this.#snapshot === undefined) return;
     this.#snapshot = undefined;

@@ -2,16 +2,16 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import type { CompiledQuery, QueryResult } from 'kysely';
 import { LRUCache } from 'lru-cache';
 
-interface Cached {
+interface CachedStatement {
   readonly statement: StatementSync;
-  /** Names of the columns it answers with; empty for a statement that answers with a row count. */
+  /** Names of the columns it returns; empty for a statement that returns a row count. */
   columns: readonly string[];
 }
 
 /** One connection with its prepared statements, kept by SQL text. Kysely alone would prepare each statement anew. */
 export class SqliteStatements {
   readonly database: DatabaseSync;
-  readonly #cache = new LRUCache<string, Cached>({ max: 500 });
+  readonly #cache = new LRUCache<string, CachedStatement>({ max: 500 });
 
   constructor(path: string) {
     this.database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 5_000 });
@@ -33,7 +33,7 @@ export class SqliteStatements {
     this.database.close();
   }
 
-  #prepare(sql: string): Cached {
+  #prepare(sql: string): CachedStatement {
     const known = this.#cache.get(sql);
     if (known) return known;
     const statement = this.database.prepare(sql);
@@ -50,9 +50,9 @@ function columnNames(statement: StatementSync): readonly string[] {
 
 /**
  * Rows arrive as arrays and become plain objects here: node:sqlite builds its own objects slowly and without a prototype,
- * which then compare as different from what PostgreSQL answers.
+ * so they would not be deeply equal to PostgreSQL's rows.
  */
-function toRow<R>(row: unknown, cached: Cached): R {
+function toRow<R>(row: unknown, cached: CachedStatement): R {
   const values = row as readonly unknown[];
   if (values.length !== cached.columns.length) cached.columns = columnNames(cached.statement);
   const object: Record<string, unknown> = {};

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, it } from 'node:test';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { openDatabase } from './database.ts';
-import { DatabaseUnavailable, TransactionStalled } from './errors.ts';
+import { DatabaseUnavailableError, TransactionStalledError } from './database-errors.ts';
 import { migrate } from './migrate.ts';
+import { openDatabase } from './open-database.ts';
 import { type MetaTables, metaMigrations } from './tables.ts';
 
 async function open(options: { stallMs?: number; batchMs?: number } = {}) {
@@ -27,7 +27,7 @@ describe('group commit on SQLite', () => {
     });
     const other = database.kysely.insertInto('meta').values({ name: 'other', value: '' }).execute();
     await other;
-    await assert.rejects(stalled, TransactionStalled);
+    await assert.rejects(stalled, TransactionStalledError);
     const rows = await database.kysely.selectFrom('meta').select('name').execute();
     assert.deepEqual(rows, [{ name: 'other' }]);
     await database.close();
@@ -47,7 +47,7 @@ describe('group commit on SQLite', () => {
       put('behind'),
     ]);
     for (const outcome of outcomes) {
-      assert.ok(outcome.status === 'rejected' && outcome.reason instanceof DatabaseUnavailable);
+      assert.ok(outcome.status === 'rejected' && outcome.reason instanceof DatabaseUnavailableError);
     }
     await put('later');
     assert.deepEqual(await database.kysely.selectFrom('meta').select('name').execute(), [{ name: 'later' }]);
@@ -105,15 +105,15 @@ describe('group commit on SQLite', () => {
     assert.deepEqual(await names(), ['other']);
     assert.notEqual(database.snapshot, snapshot);
     const written = Promise.withResolvers<void>();
-    const looked = Promise.withResolvers<void>();
+    const checked = Promise.withResolvers<void>();
     const write = database.transaction(async (trx) => {
       await trx.insertInto('meta').values({ name: 'ours', value: '' }).execute();
       written.resolve();
-      await looked.promise;
+      await checked.promise;
     });
     await written.promise;
     assert.deepEqual(await names(), ['other']);
-    looked.resolve();
+    checked.resolve();
     const beforeCommit = database.snapshot;
     await write;
     assert.notEqual(database.snapshot ?? {}, beforeCommit);
@@ -138,5 +138,28 @@ describe('group commit on SQLite', () => {
     const again = openDatabase<MetaTables>(url);
     assert.equal((await again.kysely.selectFrom('meta').select('name').execute()).length, 600);
     await again.close();
+  });
+
+  it('keeps the file and its log from other users of the machine', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'rg-mode-'));
+    try {
+      for (const [name, before, after] of [
+        ['new.db', undefined, 0o600],
+        ['open.db', 0o644, 0o640],
+        ['group.db', 0o660, 0o660],
+      ] as const) {
+        const file = join(folder, name);
+        if (before !== undefined) {
+          writeFileSync(file, '');
+          chmodSync(file, before);
+        }
+        const database = openDatabase<MetaTables>(`sqlite:${file}`);
+        await migrate(database, metaMigrations);
+        for (const each of [file, `${file}-wal`, `${file}-shm`]) assert.equal(statSync(each).mode & 0o777, after, each);
+        await database.close();
+      }
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });

@@ -3,6 +3,8 @@ import type { Migration } from './migrate.ts';
 /** Facts about this database as a whole, by name: the check value of the master key, for one. */
 export interface MetaTables {
   meta: { name: string; value: string };
+  /** Background work of one process at a time: until when somebody has it, and when it is due next (Unix milliseconds). */
+  scheduled_jobs: { name: string; holder: string; locked_until: number; due_at: number };
 }
 
 export const metaMigrations: readonly Migration[] = [
@@ -13,6 +15,13 @@ export const metaMigrations: readonly Migration[] = [
         .createTable('meta')
         .addColumn('name', dialect.text, (column) => column.primaryKey())
         .addColumn('value', dialect.text, (column) => column.notNull())
+        .execute();
+      await trx.schema
+        .createTable('scheduled_jobs')
+        .addColumn('name', dialect.text, (column) => column.primaryKey())
+        .addColumn('holder', dialect.text, (column) => column.notNull())
+        .addColumn('locked_until', dialect.int64, (column) => column.notNull())
+        .addColumn('due_at', dialect.int64, (column) => column.notNull())
         .execute();
     },
   },

@@ -26,7 +26,7 @@ export interface ModelCaller {
 
 export type Caller = AccountCaller | ModelCaller;
 
-/** Who a handler of each policy is told is calling. */
+/** The type of caller that a handler gets, by the policy of its endpoint. */
 export type CallerOf<P extends Policy> = P extends 'public' | 'self'
   ? undefined
   : P extends 'model'
@@ -38,7 +38,7 @@ export interface Credentials {
   readonly headers: IncomingHttpHeaders;
   /** Value of the cookie `session`. */
   readonly session: string | undefined;
-  readonly address: string;
+  readonly clientIp: string;
 }
 
 /**

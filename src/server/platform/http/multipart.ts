@@ -1,7 +1,7 @@
 import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { AppError, invalid } from '../errors.ts';
-import { hasOnlyWellFormedText, isShallow } from '../json.ts';
+import { AppError, invalidRequest } from '../errors.ts';
+import { hasOnlyWellFormedText, isWithinBounds } from '../json.ts';
 
 export interface UploadedFile {
   readonly field: string;
@@ -12,7 +12,6 @@ export interface UploadedFile {
 
 const LIMITS = {
   fields: 50,
-  fieldNameSize: 100,
   fieldSize: 1024 * 1024,
   files: 4,
   fileSize: 64 * 1024 * 1024,
@@ -20,7 +19,11 @@ const LIMITS = {
   headerPairs: 50,
 };
 
-export async function acceptMultipart(fastify: FastifyInstance): Promise<void> {
+/** Of a part that is JSON itself, as of a JSON body. */
+const MAX_DEPTH = 64;
+const MAX_VALUES = 50_000;
+
+export async function registerMultipart(fastify: FastifyInstance): Promise<void> {
   await fastify.register(multipart, { limits: LIMITS, throwFileSizeLimit: true });
 }
 
@@ -30,12 +33,12 @@ export interface MultipartBody {
   readonly files: readonly UploadedFile[];
 }
 
-/** Reads a whole multipart body within its bounds; repeated text parts are an error, as they are for JSON keys nobody can choose between. */
+/** Reads a whole multipart body within its limits; repeated text parts are ambiguous, so they are an error, as in JSON. */
 export async function readMultipart(request: FastifyRequest): Promise<MultipartBody> {
   try {
     return await readParts(request);
   } catch (error) {
-    throw isParserError(error) ? invalid('The multipart form is malformed.') : error;
+    throw isParserError(error) ? invalidRequest('The multipart form is malformed.') : error;
   }
 }
 
@@ -48,14 +51,13 @@ async function readParts(request: FastifyRequest): Promise<MultipartBody> {
   const files: UploadedFile[] = [];
   for await (const part of partsOf(request)) {
     if (part.type === 'file') {
-      const bytes = await part.toBuffer().catch(refuse);
+      const bytes = await part.toBuffer().catch(toRequestError);
       files.push({ field: part.fieldname, filename: part.filename ?? '', mimeType: part.mimetype, bytes });
       continue;
     }
-    if (part.fieldnameTruncated || part.valueTruncated)
-      throw new AppError('body_too_large', { params: { limit: '1 MiB per field' } });
+    if (part.valueTruncated) throw new AppError('body_too_large', { params: { limit: '1 MiB per field' } });
     // A part that calls itself JSON comes parsed, without the bounds of a body.
-    if (!isShallow(part.value)) throw new AppError('invalid_json');
+    if (!isWithinBounds(part.value, MAX_DEPTH, MAX_VALUES)) throw new AppError('invalid_json');
     if (!hasOnlyWellFormedText(part.value)) throw new AppError('invalid_text');
     setField(fields, part.fieldname, part.value);
   }
@@ -66,14 +68,14 @@ async function* partsOf(request: FastifyRequest) {
   try {
     yield* request.parts();
   } catch (error) {
-    refuse(error);
+    toRequestError(error);
   }
 }
 
 /** What the parser finds wrong with a body comes as bare errors; those of its limits bring a status along. */
-function refuse(error: unknown): never {
+function toRequestError(error: unknown): never {
   const isNamed = error instanceof AppError || (error as { statusCode?: unknown }).statusCode !== undefined;
-  throw isNamed ? error : invalid('The multipart body is malformed or ends too early.');
+  throw isNamed ? error : invalidRequest('The multipart body is malformed or ends too early.');
 }
 
 const NAME = /^([A-Za-z0-9_.-]{1,64})(?:\[([A-Za-z0-9_.-]{1,64})\])?$/;
@@ -82,15 +84,15 @@ const FORBIDDEN = new Set(['__proto__', 'constructor', 'prototype']);
 function setField(fields: Record<string, unknown>, fieldName: string, value: unknown): void {
   const [, name, inner] = NAME.exec(fieldName) ?? [];
   if (name === undefined || FORBIDDEN.has(name) || (inner !== undefined && FORBIDDEN.has(inner)))
-    throw invalid('The part name is not accepted.');
+    throw invalidRequest('The part name is not accepted.');
   if (inner === undefined) {
-    if (Object.hasOwn(fields, name)) throw invalid(`${name} is given twice.`, name);
+    if (Object.hasOwn(fields, name)) throw invalidRequest(`${name} is given twice.`, name);
     fields[name] = value;
     return;
   }
   const holder = fields[name] ?? Object.create(null);
   fields[name] = holder;
   if (typeof holder !== 'object' || holder === null || Object.hasOwn(holder, inner))
-    throw invalid(`${name} is given twice.`, name);
+    throw invalidRequest(`${name} is given twice.`, name);
   (holder as Record<string, unknown>)[inner] = value;
 }

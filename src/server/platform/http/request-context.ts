@@ -4,9 +4,9 @@ import type { Locale } from '../../../contract/messages/messages.ts';
 import type { Log } from '../log.ts';
 import type { UploadedFile } from './multipart.ts';
 
-interface Seen {
-  /** The client's address, proxies of TRUST_PROXY looked through. */
-  readonly address: string;
+interface ClientFacts {
+  /** The client's IP address; proxies in TRUST_PROXY are skipped. */
+  readonly clientIp: string;
   readonly locale: Locale;
   readonly log: Log;
 }
@@ -15,22 +15,22 @@ interface Seen {
  * What a handler may know of the request beyond its checked parts.
  *
  * A class, because an object literal with getters has a shape of its own each time it is made, and such a shape keeps its
- * request from being collected until the whole heap is gone through.
+ * request from being collected until a full garbage collection.
  */
 export class RequestContext {
   readonly #request: FastifyRequest;
   readonly id: string;
-  readonly address: string;
+  readonly clientIp: string;
   readonly locale: Locale;
   readonly log: Log;
   readonly headers: FastifyRequest['headers'];
   /** Value of the cookie `session`. */
   readonly session: string | undefined;
 
-  constructor(request: FastifyRequest, { address, locale, log }: Seen) {
+  constructor(request: FastifyRequest, { clientIp, locale, log }: ClientFacts) {
     this.#request = request;
     this.id = request.id;
-    this.address = address;
+    this.clientIp = clientIp;
     this.locale = locale;
     this.log = log;
     this.headers = request.headers;
@@ -42,21 +42,28 @@ export class RequestContext {
     return this.#request.uploads ?? [];
   }
 
-  /** The body as it came, where a rule needs the very bytes (idempotency). */
+  /** The body as it came, where a rule needs the very bytes (idempotency). Gone once the handler has returned. */
   get rawBody(): Buffer | undefined {
-    return this.#request.rawBytes;
+    return this.#request.rawBody?.bytes;
   }
 
-  /** Ends when the client goes away before the answer is complete. */
-  get gone(): AbortSignal {
-    return goneSignal(this.#request.raw.socket);
+  /** The same for a handler that goes on using the bytes after it has returned. */
+  takeRawBody(): Buffer | undefined {
+    const { rawBody } = this.#request;
+    this.#request.rawBody = undefined;
+    return rawBody?.bytes;
+  }
+
+  /** Aborted when the client disconnects before the response is complete. */
+  get disconnected(): AbortSignal {
+    return disconnectSignalOf(this.#request.raw.socket);
   }
 }
 
 /** One signal per connection: a listener per request would pile up on those that are kept alive. */
 const gone = new WeakMap<Socket, AbortSignal>();
 
-function goneSignal(socket: Socket): AbortSignal {
+function disconnectSignalOf(socket: Socket): AbortSignal {
   const known = gone.get(socket);
   if (known !== undefined) return known;
   const controller = new AbortController();

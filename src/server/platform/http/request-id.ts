@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 
-const ACCEPTED = /^[A-Za-z0-9_-]{1,64}$/;
+const SAFE_REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 // A random start per process and a counter: unique, and a hundred times cheaper than fresh randomness on hot paths.
-const start = randomBytes(9).toString('base64url');
+const processPrefix = randomBytes(9).toString('base64url');
 let count = 0;
 
 /** The caller's own request id where it is harmless in a log line, else a new one. */
-export function requestIdFrom(header: string | string[] | undefined): string {
-  if (typeof header === 'string' && ACCEPTED.test(header)) return header;
+export function toRequestId(header: string | string[] | undefined): string {
+  if (typeof header === 'string' && SAFE_REQUEST_ID.test(header)) return header;
   count += 1;
-  return `${start}${count.toString(36)}`;
+  return `${processPrefix}${count.toString(36)}`;
 }

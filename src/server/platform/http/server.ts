@@ -3,32 +3,45 @@ import type { AddressInfo } from 'node:net';
 import cookie from '@fastify/cookie';
 import Fastify, {
   type FastifyBaseLogger,
-  type FastifyError,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  type FastifyServerFactory,
 } from 'fastify';
 import type { Locale } from '../../../contract/messages/messages.ts';
-import { AppError, invalid } from '../errors.ts';
-import { pickLocale } from '../locale.ts';
+import { AppError } from '../errors.ts';
+import { negotiateLocale } from '../locale.ts';
 import type { Log } from '../log.ts';
-import { OutboundError } from '../outbound/outbound.ts';
-import { acceptBodies } from './body.ts';
+import { NO_TRACING, type Tracing } from '../tracing/tracing.ts';
+import { AllowedMethods } from './allowed-methods.ts';
+import { BodyAdmission } from './body-admission.ts';
+import { registerBodyParsers } from './body-parsers.ts';
 import type { Authenticator, Caller } from './caller.ts';
-import { isCleanTarget, isCrossSite, isKnownHost, namesTwoHosts } from './edge.ts';
-import { envelopeOfPath, type RenderedFailure, toFailure } from './envelopes.ts';
-import { acceptMultipart, type UploadedFile } from './multipart.ts';
-import { createServer } from './node-http.ts';
+import { BODY_GRACE_MS, ConnectionGuard } from './connection-guard.ts';
+import { CorsPolicy } from './cors.ts';
+import { ErrorSender } from './error-sender.ts';
+import type { FastPath, FastPathTools } from './fast-path.ts';
+import { type JsonBody, JsonBodyReader } from './json-body-reader.ts';
+import { registerMultipart, type UploadedFile } from './multipart.ts';
+import { sendParserError } from './parser-error-response.ts';
 import { RequestContext } from './request-context.ts';
-import { requestIdFrom } from './request-id.ts';
-import { makeRoutes, type Routes } from './routes.ts';
+import { hasMultipleHostHeaders, isCanonicalRequestTarget, isCrossSite, isKnownHost } from './request-guards.ts';
+import { toRequestId } from './request-id.ts';
+import { traceRequest } from './request-span.ts';
+import { RouteRegistry } from './route-registry.ts';
+import { ServicePort } from './service-port.ts';
+import type { RequestHandler } from './starting-requests.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | undefined;
     context: RequestContext | undefined;
     uploads: readonly UploadedFile[];
-    rawBytes: Buffer | undefined;
+    /** A JSON body as it came. */
+    rawBody: JsonBody | undefined;
+    /** A handler has begun. */
+    isHandled: boolean;
+    rawResponse: ServerResponse;
   }
 }
 
@@ -36,227 +49,221 @@ export interface HttpOptions {
   readonly log: Log;
   readonly authenticator: Authenticator;
   readonly defaultLocale: Locale;
-  /** Host names (without port) this service answers for; loopback names always are. */
-  readonly hosts: readonly string[];
-  /** The client's address, proxies looked through. */
-  addressOf(request: IncomingMessage): string;
-  /** Told of every answer; for the metrics. */
-  onAnswer?(route: string, method: string, status: number, seconds: number): void;
+  /** The service's own URL: requests for other host names are refused, except loopback names. */
+  readonly baseUrl: string;
+  /** Origins whose pages may call the model API. */
+  readonly corsOrigins: readonly string[];
+  /** Connections one IP address may hold; 0: any number. */
+  readonly maxConnectionsPerIp: number;
+  /** How long a body may take before its rate counts; default 15 seconds. */
+  readonly bodyGraceMs?: number;
+  /** The client's IP address; trusted proxies are skipped. */
+  clientIpOf(request: IncomingMessage): string;
+  isTrustedProxy(ip: string): boolean;
+  /** Default: no traces. */
+  readonly tracing?: Tracing | undefined;
+  /** Called after every response; for the metrics. */
+  onResponse?(route: string, method: string, status: number, seconds: number): void;
+  /** A port that may be open already; default: a new one. */
+  readonly port?: ServicePort | undefined;
 }
 
-/**
- * A handler that is asked before Fastify, for the hottest paths; answers false to pass. It stands behind the checks of the
- * edge, and does all else itself: credentials, body, envelope, the `x-request-id` header.
- */
-export type FastLane = (request: IncomingMessage, response: ServerResponse) => boolean;
-
-/** What answers outside Fastify are made with, so that they look like all others. */
-export interface LaneTools {
-  /** An id that was never given before. */
-  newId(): string;
-  /** The caller's own request id where it is harmless, else a new one. */
-  requestId(request: IncomingMessage): string;
-  isCrossSite(request: IncomingMessage): boolean;
-  /** A failure in the envelope of its address; what is our fault is logged. */
-  failure(request: IncomingMessage, id: string, error: unknown): RenderedFailure;
-  /** Sends it as the whole answer. */
-  fail(request: IncomingMessage, response: ServerResponse, id: string, error: unknown): void;
-  /** Tells the metrics. */
-  answered(route: string, method: string, status: number, seconds: number): void;
-}
-
-export interface Http {
+export interface HttpServer {
   readonly fastify: FastifyInstance;
-  readonly routes: Routes;
-  addFastLane(lane: FastLane): void;
-  readonly tools: LaneTools;
-  /** Listens and answers with the address in use. */
+  readonly routes: RouteRegistry;
+  addFastPath(path: FastPath): void;
+  readonly fastPathTools: FastPathTools;
+  readonly bodyReader: JsonBodyReader;
+  /** Opens the port if it is not open yet, serves requests on it, and returns its address. */
   listen(host: string, port: number): Promise<AddressInfo>;
-  /** Takes no new requests, lets those under way finish for at most `graceMs`, then cuts them. */
+  /** Goes on serving; every response ends its connection. */
+  drain(): void;
+  /** Closes the port, lets requests in progress finish for at most `graceMs`, then aborts them. */
   close(graceMs: number): Promise<void>;
 }
 
-const THIRTY_MINUTES = 30 * 60_000;
-
-/** Builds the HTTP layer: edge checks, bodies, policies, envelopes. Capabilities add their routes to it. */
-export async function makeHttp(options: HttpOptions): Promise<Http> {
-  const lanes: FastLane[] = [];
-  let server: Server | undefined;
-  const fastify = Fastify({
-    loggerInstance: options.log as FastifyBaseLogger,
-    logController: new Fastify.LogController({ disableRequestLogging: true }),
-    // One logger for all requests: a child each costs more than most answers, and every line names its request anyway.
-    childLoggerFactory: (logger) => logger,
-    genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
-    requestIdHeader: false,
-    bodyLimit: 64 * 1024,
-    // Uploads of 64 MB over slow lines take minutes; heads never do.
-    requestTimeout: 300_000,
-    connectionTimeout: 0,
-    keepAliveTimeout: 72_000,
-    routerOptions: { maxParamLength: 200, ignoreTrailingSlash: false, caseSensitive: true },
-    return503OnClosing: true,
-    forceCloseConnections: 'idle',
-    frameworkErrors: (error, request, reply) => fail(error, request as FastifyRequest, reply as FastifyReply),
-    serverFactory: (handler) => {
-      server = createServer(
-        { headersTimeout: 10_000, requestTimeout: 300_000, keepAliveTimeout: 72_000, maxHeaderSize: 16_384 },
-        (request, response) => {
-          const refusal = checkEdge(request, options.hosts);
-          if (refusal !== undefined) return refuse(request, response, refusal);
-          for (const lane of lanes) if (lane(request, response)) return;
-          handler(request, response);
-        },
-      );
-      server.maxConnections = 20_000;
-      return server;
-    },
-  });
-
-  const send = (response: ServerResponse, id: string, failure: RenderedFailure, headers: object = {}): void => {
-    response.writeHead(failure.status, {
-      ...failure.headers,
-      ...headers,
-      'content-type': failure.contentType,
-      'x-request-id': id,
-    });
-    response.end(failure.body);
+/** Builds the HTTP layer: request guards, bodies, policies, envelopes. Capabilities add their routes to it. */
+export async function createHttpServer(options: HttpOptions): Promise<HttpServer> {
+  const errors = new ErrorSender(options);
+  const cors = new CorsPolicy(options.corsOrigins);
+  const hosts = [new URL(options.baseUrl).hostname.toLowerCase()];
+  const crossesSites = (request: IncomingMessage, isPage = false): boolean =>
+    isCrossSite(request.method ?? 'GET', request.headers, hosts, isPage) &&
+    !(cors.allows(request) && request.headers.cookie === undefined);
+  const tools: FastPathTools = {
+    newRequestId: () => toRequestId(undefined),
+    requestIdOf: (request) => toRequestId(request.headers['x-request-id']),
+    isCrossSite: (request) => crossesSites(request),
+    renderError: (request, id, error) => errors.render(request, id, error),
+    sendError: (request, response, id, error) => errors.send(request, response, id, error),
+    recordRequest: (route, method, status, seconds) => options.onResponse?.(route, method, status, seconds),
   };
-  const refuse = (request: IncomingMessage, response: ServerResponse, error: AppError): void => {
-    const id = requestIdFrom(request.headers['x-request-id']);
-    send(response, id, tools.failure(request, id, error), { connection: 'close' });
-  };
-  const tools: LaneTools = {
-    newId: () => requestIdFrom(undefined),
-    requestId: (request) => requestIdFrom(request.headers['x-request-id']),
-    isCrossSite: (request) => isCrossSite(request.method ?? 'GET', request.headers, options.hosts),
-    failure(request, id, error) {
-      logFailure(options.log, error, { requestId: id, route: request.url?.split('?', 1)[0] });
-      const locale = pickLocale(request.headers['accept-language'], options.defaultLocale);
-      return toFailure(error, envelopeOfPath(request.url ?? '/'), locale, id);
-    },
-    fail: (request, response, id, error) =>
-      send(response, id, tools.failure(request, id, error), { 'x-content-type-options': 'nosniff' }),
-    answered: (route, method, status, seconds) => options.onAnswer?.(route, method, status, seconds),
-  };
-
-  const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const envelope = request.routeOptions?.config?.endpoint?.envelope ?? envelopeOfPath(request.url);
-    const shown = fromFramework(error);
-    logFailure(request.log as Log, shown, { err: error, requestId: request.id, route: request.routeOptions?.url });
-    const failure = toFailure(
-      shown,
-      envelope,
-      pickLocale(request.headers['accept-language'], options.defaultLocale),
-      request.id,
+  const fastPaths: FastPath[] = [];
+  const port = options.port ?? new ServicePort();
+  let serve: RequestHandler = () => {};
+  const fastify = openFastify(options, errors, (handler) => {
+    serve = guardRequests(port.server, options, errors, cors, hosts, (request, response) =>
+      traceRequest(options.tracing ?? NO_TRACING, request, response, () => {
+        for (const path of fastPaths) if (path(request, response)) return;
+        handler(request, response);
+      }),
     );
-    if (reply.raw.headersSent) {
-      reply.raw.destroy();
-      return;
-    }
-    void reply
-      .status(failure.status)
-      .headers(failure.headers)
-      .header('content-type', failure.contentType)
-      .header('x-request-id', request.id)
-      .serializer(String)
-      .send(failure.body);
-  };
-
-  fastify.decorateRequest('caller', undefined);
-  fastify.decorateRequest('context', undefined);
-  fastify.decorateRequest('uploads');
-  fastify.decorateRequest('rawBytes', undefined);
-  fastify.setErrorHandler((error, request, reply) => fail(error, request, reply));
-  fastify.setNotFoundHandler((request, reply) => fail(new AppError('not_found'), request, reply));
-  await fastify.register(cookie);
-  await acceptMultipart(fastify);
-  acceptBodies(fastify);
-
-  fastify.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id);
-    reply.header('x-content-type-options', 'nosniff');
-    const ofPage = request.routeOptions.config.endpoint?.envelope === 'page';
-    if (isCrossSite(request.method, request.headers, options.hosts, ofPage)) throw new AppError('cross_site');
+    return port.server;
   });
-  fastify.addHook('onResponse', async (request, reply) => {
-    const route = request.routeOptions.url ?? 'none';
-    options.onAnswer?.(route, request.method, reply.statusCode, reply.elapsedTime / 1000);
-    request.log.debug(
-      {
-        requestId: request.id,
-        method: request.method,
-        route,
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime),
-      },
-      'answered',
-    );
-  });
+  const admission = new BodyAdmission();
+  const bodyReader = new JsonBodyReader(admission);
+  await registerPlugins(fastify, bodyReader, admission);
+  registerHooks(fastify, options, crossesSites);
 
   const contextOf = (request: FastifyRequest): RequestContext =>
     (request.context ??= new RequestContext(request, {
-      address: options.addressOf(request.raw),
-      locale: pickLocale(request.headers['accept-language'], options.defaultLocale),
+      clientIp: options.clientIpOf(request.raw),
+      locale: negotiateLocale(request.headers['accept-language'], options.defaultLocale),
       log: options.log,
     }));
-
   return {
     fastify,
-    routes: makeRoutes(fastify, { authenticator: options.authenticator, contextOf }),
-    addFastLane: (lane) => void lanes.push(lane),
-    tools,
-    async listen(host, port) {
-      await fastify.listen({ host, port });
-      return fastify.server.address() as AddressInfo;
+    routes: new RouteRegistry(fastify, { authenticator: options.authenticator, contextOf }),
+    addFastPath: (path) => void fastPaths.push(path),
+    fastPathTools: tools,
+    bodyReader,
+    async listen(host, portNumber) {
+      // Not `fastify.listen`: the port may be open already, and Fastify would answer 503 on it from the moment it closes.
+      await fastify.ready();
+      port.serve(serve);
+      return port.listen(host, portNumber);
     },
+    drain: () => port.drain(),
     async close(graceMs) {
-      const cut = setTimeout(() => server?.closeAllConnections(), Math.min(graceMs, THIRTY_MINUTES));
+      await port.close(graceMs);
       await fastify.close();
-      clearTimeout(cut);
     },
   };
 }
 
-/** Callers' own faults are no news; ours are, and so is what a failure has to say to the log alone. */
-function logFailure(log: Log, error: unknown, where: object): void {
-  const known = error instanceof AppError && error.code !== 'internal_error';
-  if (known && error.options.log === undefined) return;
-  log[known ? 'warn' : 'error']({ err: error, ...where, ...(known ? error.options.log : {}) }, 'request failed');
+function openFastify(options: HttpOptions, errors: ErrorSender, serverFactory: FastifyServerFactory): FastifyInstance {
+  const fastify = Fastify({
+    loggerInstance: options.log as FastifyBaseLogger,
+    logController: new Fastify.LogController({ disableRequestLogging: true }),
+    // One logger for all requests: a child each costs more than most responses, and every line names its request anyway.
+    childLoggerFactory: (logger) => logger,
+    genReqId: (request) => toRequestId(request.headers['x-request-id']),
+    requestIdHeader: false,
+    bodyLimit: 64 * 1024,
+    routerOptions: { maxParamLength: 200, ignoreTrailingSlash: false, caseSensitive: true },
+    frameworkErrors: (error, request, reply) => errors.reply(error, request as FastifyRequest, reply as FastifyReply),
+    clientErrorHandler: (error, socket) => {
+      const { id, code } = sendParserError(error, socket, options.defaultLocale);
+      options.log.debug({ requestId: id, code, err: error }, 'request rejected by the HTTP parser');
+    },
+    serverFactory,
+  });
+  fastify.setErrorHandler((error, request, reply) => errors.reply(error, request, reply));
+  return fastify as FastifyInstance;
 }
 
-function checkEdge(request: IncomingMessage, hosts: readonly string[]): AppError | undefined {
-  if (!isCleanTarget(request.url ?? '')) return new AppError('not_found');
-  if (!isKnownHost(request.headers.host, hosts) || namesTwoHosts(request.rawHeaders))
+/** What comes before every path, Fastify's and the fast ones alike. */
+function guardRequests(
+  server: Server,
+  options: HttpOptions,
+  errors: ErrorSender,
+  cors: CorsPolicy,
+  hosts: readonly string[],
+  handle: RequestHandler,
+): RequestHandler {
+  const isHttps = options.baseUrl.startsWith('https:');
+  const guard = new ConnectionGuard({
+    maxPerIp: options.maxConnectionsPerIp,
+    bodyGraceMs: options.bodyGraceMs ?? BODY_GRACE_MS,
+    isExempt: (ip) => LOOPBACK_IP.test(ip) || options.isTrustedProxy(ip),
+    onSlowBody(request, response) {
+      if (response.headersSent) return void request.destroy();
+      const id = toRequestId(request.headers['x-request-id']);
+      errors.send(request, response, id, new AppError('request_timeout'), { connection: 'close' });
+      response.once('finish', () => request.destroy());
+    },
+  });
+  guard.attach(server);
+  return (request, response) => {
+    guard.onRequest(request, response);
+    // RFC 6797: one year, for this host alone.
+    if (isHttps) response.setHeader('strict-transport-security', 'max-age=31536000');
+    if (PRIVATE_PATH.test(request.url ?? '')) response.setHeader('cache-control', 'no-store');
+    const rejection = checkRequestGuards(request, hosts);
+    if (rejection !== undefined) {
+      const id = toRequestId(request.headers['x-request-id']);
+      return errors.send(request, response, id, rejection, { connection: 'close' });
+    }
+    if (!cors.handle(request, response)) handle(request, response);
+  };
+}
+
+/** This machine: a reverse proxy beside the service, or a program of its own. */
+const LOOPBACK_IP = /^(?:::ffff:)?127\.0\.0\.1$|^::1$/;
+/** Where nearly everything belongs to one account; a handler whose response may be kept says so. */
+const PRIVATE_PATH = /^\/(?:api|v\d(?:beta)?|oauth|kling|jimeng)(?:[/?]|$)/;
+
+async function registerPlugins(
+  fastify: FastifyInstance,
+  bodyReader: JsonBodyReader,
+  admission: BodyAdmission,
+): Promise<void> {
+  fastify.decorateRequest('caller', undefined);
+  fastify.decorateRequest('context', undefined);
+  fastify.decorateRequest('uploads');
+  fastify.decorateRequest('rawBody', undefined);
+  fastify.decorateRequest('isHandled', false);
+  fastify.decorateRequest('rawResponse');
+  await fastify.register(cookie);
+  await registerMultipart(fastify);
+  registerBodyParsers(fastify, bodyReader, admission);
+}
+
+function registerHooks(
+  fastify: FastifyInstance,
+  options: HttpOptions,
+  crossesSites: (request: IncomingMessage, isPage: boolean) => boolean,
+): void {
+  const allowedMethods = new AllowedMethods();
+  fastify.addHook('onRoute', ({ method, url }) => allowedMethods.add(method, url));
+  // Nothing is read of a request that goes nowhere, so that its body cannot change the response.
+  const notFound = (request: FastifyRequest): AppError => {
+    const methods = allowedMethods.of(request.url.split('?', 1)[0] ?? '');
+    return methods.length === 0 || methods.includes(request.method)
+      ? new AppError('not_found')
+      : new AppError('method_not_allowed', {
+          params: { method: request.method },
+          headers: { allow: methods.join(', ') },
+        });
+  };
+  fastify.setNotFoundHandler((request) => {
+    throw notFound(request);
+  });
+  fastify.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+    reply.header('x-content-type-options', 'nosniff');
+    if (request.is404) throw notFound(request);
+    const isPage = request.routeOptions.config.endpoint?.envelope === 'page';
+    if (crossesSites(request.raw, isPage)) throw new AppError('cross_site');
+  });
+  fastify.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'none';
+    const { method } = request;
+    options.onResponse?.(route, method, reply.statusCode, reply.elapsedTime / 1000);
+    request.log.debug(
+      { requestId: request.id, method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) },
+      'request served',
+    );
+  });
+}
+
+/** Health checks address a process by its IP address; what they answer depends on no host name. */
+const PROBE_PATH = /^\/(?:livez|readyz)(?:\?|$)/;
+
+function checkRequestGuards(request: IncomingMessage, hosts: readonly string[]): AppError | undefined {
+  if (!isCanonicalRequestTarget(request.url ?? '')) return new AppError('not_found');
+  if (PROBE_PATH.test(request.url ?? '')) return undefined;
+  if (!isKnownHost(request.headers.host, hosts) || hasMultipleHostHeaders(request.rawHeaders))
     return new AppError('misdirected');
   return undefined;
-}
-
-const FRAMEWORK_CODES: Readonly<Record<string, () => AppError>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: () => new AppError('body_too_large', { params: { limit: 'this address takes' } }),
-  FST_REQ_FILE_TOO_LARGE: () => new AppError('body_too_large', { params: { limit: '64 MB' } }),
-  FST_PARTS_LIMIT: () => invalid('The body has too many parts.'),
-  FST_FILES_LIMIT: () => invalid('The body has too many files.'),
-  FST_FIELDS_LIMIT: () => invalid('The body has too many fields.'),
-  FST_INVALID_MULTIPART_CONTENT_TYPE: () =>
-    new AppError('unsupported_media_type', { params: { expected: 'application/json or multipart/form-data' } }),
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
-    new AppError('unsupported_media_type', { params: { expected: 'application/json' } }),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => invalid('Content-Length does not fit the body.'),
-  FST_ERR_CTP_EMPTY_JSON_BODY: () => new AppError('invalid_json'),
-  FST_ERR_BAD_URL: () => new AppError('not_found'),
-  FST_ERR_MAX_PARAM_LENGTH: () => new AppError('not_found'),
-};
-
-/** Fastify's own failures in our codes; anything else stays what it is. */
-function fromFramework(error: unknown): unknown {
-  if (error instanceof AppError) return error;
-  // A relayed body that broke before its first byte.
-  if (error instanceof OutboundError) return new AppError('upstream_error', { log: { phase: error.phase } });
-  const { code, statusCode } = error as Partial<FastifyError>;
-  const known = code === undefined ? undefined : FRAMEWORK_CODES[code];
-  if (known !== undefined) return known();
-  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
-    return invalid('The request could not be read.');
-  return error;
 }

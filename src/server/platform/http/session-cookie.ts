@@ -2,13 +2,19 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 
 /** Cookies of a login. Their values are opaque; what they mean is kept on the server. */
 const ATTRIBUTES = { httpOnly: true, sameSite: 'lax', path: '/' } as const;
-const PENDING = 'pending_login';
+const PENDING_LOGIN_COOKIE = 'pending_login';
+const KNOWN_DEVICE_COOKIE = 'known_device';
+const KNOWN_DEVICE_SECONDS = 365 * 86_400;
 
 /** Writes and clears the login's cookies; `Secure` where the service is reached by https. */
 export interface SessionCookies {
   /** @param session value of the cookie `session` */
   setSession(reply: FastifyReply, session: string): void;
   clearSession(reply: FastifyReply): void;
+  /** A login succeeded: its session, and the mark of a device that has logged in, which outlives the session. */
+  setLogin(reply: FastifyReply, login: { readonly session: string; readonly knownDevice: string }): void;
+  /** Value of the mark. */
+  knownDeviceOf(reply: FastifyReply): string | undefined;
   /** The half login between password and second step; finished or given up, it is cleared. */
   setPending(reply: FastifyReply, pending: string): void;
   clearPending(reply: FastifyReply): void;
@@ -16,20 +22,26 @@ export interface SessionCookies {
   pendingOf(reply: FastifyReply): string | undefined;
 }
 
-export function makeSessionCookies(options: {
+export function createSessionCookies(options: {
   readonly secure: boolean;
   readonly sessionSeconds: number;
   readonly pendingSeconds: number;
 }): SessionCookies {
   const attributes = { ...ATTRIBUTES, secure: options.secure };
+  const setSession = (reply: FastifyReply, session: string): void =>
+    void reply.setCookie('session', session, { ...attributes, maxAge: options.sessionSeconds });
   return {
-    setSession: (reply, session) =>
-      void reply.setCookie('session', session, { ...attributes, maxAge: options.sessionSeconds }),
+    setSession,
+    setLogin(reply, { session, knownDevice }) {
+      setSession(reply, session);
+      reply.setCookie(KNOWN_DEVICE_COOKIE, knownDevice, { ...attributes, maxAge: KNOWN_DEVICE_SECONDS });
+    },
+    knownDeviceOf: (reply) => reply.request.cookies[KNOWN_DEVICE_COOKIE],
     clearSession: (reply) => void reply.clearCookie('session', attributes),
     setPending: (reply, pending) =>
-      void reply.setCookie(PENDING, pending, { ...attributes, maxAge: options.pendingSeconds }),
-    clearPending: (reply) => void reply.clearCookie(PENDING, attributes),
-    pendingOf: (reply) => reply.request.cookies[PENDING],
+      void reply.setCookie(PENDING_LOGIN_COOKIE, pending, { ...attributes, maxAge: options.pendingSeconds }),
+    clearPending: (reply) => void reply.clearCookie(PENDING_LOGIN_COOKIE, attributes),
+    pendingOf: (reply) => reply.request.cookies[PENDING_LOGIN_COOKIE],
   };
 }
 

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
 
 /** What was used of one key in its current window. */
-export interface Count {
+export interface WindowCount {
   readonly used: number;
   /** Milliseconds until the window ends and `used` is 0 again. */
   readonly endsInMs: number;
@@ -10,45 +10,85 @@ export interface Count {
 
 /** Where the figures of one limit are kept. A key's window begins with its first use and is never prolonged. */
 export interface Counters {
-  /** Adds and answers the new count in one step, so that two callers never see the same one. */
-  add(key: string, points: number): Promise<Count>;
-  read(key: string): Promise<Count>;
+  /** Adds and returns the new count atomically, so that two callers never see the same one. */
+  add(key: string, points: number): Promise<WindowCount>;
+  read(key: string): Promise<WindowCount>;
   remove(key: string): Promise<void>;
 }
 
-export const UNUSED: Count = { used: 0, endsInMs: 0 };
+export const EMPTY_WINDOW: WindowCount = { used: 0, endsInMs: 0 };
 
 /** Keys remembered for one limit; the least recently used go first, so that a flood of addresses cannot fill the memory. */
 const MAX_KEYS = 100_000;
 
+interface Window {
+  used: number;
+  readonly endsAt: number;
+}
+
+/** A key's window as it is to be saved. */
+export interface ChangedWindow {
+  readonly key: string;
+  readonly used: number;
+  readonly endsAt: number;
+}
+
 /** For one process. */
-export function memoryCounters(durationMs: number, clock: Clock): Counters {
+export class MemoryCounters implements Counters {
   // Bounded by size and not by `max`, which would set aside room for all keys at once: megabytes for every limit.
-  const windows = new LRUCache<string, { used: number; readonly endsAt: number }>({
-    maxSize: MAX_KEYS,
-    sizeCalculation: () => 1,
-  });
-  const current = (key: string) => {
-    const window = windows.get(key);
-    return window !== undefined && window.endsAt > clock.now() ? window : undefined;
-  };
-  const toCount = (window: { used: number; endsAt: number }): Count => ({
-    used: window.used,
-    endsInMs: window.endsAt - clock.now(),
-  });
-  return {
-    async add(key, points) {
-      const window = current(key) ?? { used: 0, endsAt: clock.now() + durationMs };
-      window.used = Math.max(0, window.used + points);
-      windows.set(key, window);
-      return toCount(window);
-    },
-    async read(key) {
-      const window = current(key);
-      return window === undefined ? UNUSED : toCount(window);
-    },
-    async remove(key) {
-      windows.delete(key);
-    },
-  };
+  readonly #windows = new LRUCache<string, Window>({ maxSize: MAX_KEYS, sizeCalculation: () => 1 });
+  readonly #durationMs: number;
+  readonly #clock: Clock;
+  /** Keys changed since they were last taken; undefined where nobody saves them. */
+  #changed: Set<string> | undefined;
+
+  constructor(durationMs: number, clock: Clock) {
+    this.#durationMs = durationMs;
+    this.#clock = clock;
+  }
+
+  async add(key: string, points: number): Promise<WindowCount> {
+    const window = this.#current(key) ?? { used: 0, endsAt: this.#clock.now() + this.#durationMs };
+    window.used = Math.max(0, window.used + points);
+    this.#windows.set(key, window);
+    this.#changed?.add(key);
+    return this.#toCount(window);
+  }
+
+  async read(key: string): Promise<WindowCount> {
+    const window = this.#current(key);
+    return window === undefined ? EMPTY_WINDOW : this.#toCount(window);
+  }
+
+  async remove(key: string): Promise<void> {
+    this.#windows.delete(key);
+    this.#changed?.add(key);
+  }
+
+  /** Takes over a window of an earlier process, and notes changes from now on. */
+  restore(windows: readonly ChangedWindow[]): void {
+    this.#changed = new Set();
+    for (const { key, used, endsAt } of windows) this.#windows.set(key, { used, endsAt });
+  }
+
+  /** At most `max` windows that have changed; one that was removed has nothing used. */
+  takeChanged(max: number): ChangedWindow[] {
+    const taken: ChangedWindow[] = [];
+    for (const key of this.#changed ?? []) {
+      if (taken.length >= max) break;
+      this.#changed?.delete(key);
+      const window = this.#current(key);
+      taken.push({ key, used: window?.used ?? 0, endsAt: window?.endsAt ?? 0 });
+    }
+    return taken;
+  }
+
+  #current(key: string): Window | undefined {
+    const window = this.#windows.get(key);
+    return window !== undefined && window.endsAt > this.#clock.now() ? window : undefined;
+  }
+
+  #toCount({ used, endsAt }: Window): WindowCount {
+    return { used, endsInMs: endsAt - this.#clock.now() };
+  }
 }

@@ -1,14 +1,14 @@
 import { type Kysely, sql } from 'kysely';
 import type { Clock } from '../clock.ts';
-import { type Counters, UNUSED } from './counters.ts';
-import type { LimitTables } from './tables.ts';
+import { type Counters, EMPTY_WINDOW } from './counters.ts';
+import type { RateLimitTables } from './tables.ts';
 
 /** One addition in so many clears what has ended, which keeps the table small without a job of its own. */
 const SWEEP_EVERY = 500;
 
 /** For several processes around one PostgreSQL and no Valkey: one statement an addition. */
 export function databaseCounters(
-  kysely: Kysely<LimitTables>,
+  kysely: Kysely<RateLimitTables>,
   name: string,
   durationMs: number,
   clock: Clock,
@@ -42,7 +42,7 @@ export function databaseCounters(
         .where('key', '=', rowKey(key))
         .where('ends_at', '>', now)
         .executeTakeFirst();
-      return row === undefined ? UNUSED : { used: Math.max(0, row.points), endsInMs: row.ends_at - now };
+      return row === undefined ? EMPTY_WINDOW : { used: Math.max(0, row.points), endsInMs: row.ends_at - now };
     },
     async remove(key) {
       await kysely.deleteFrom('rate_limits').where('key', '=', rowKey(key)).execute();

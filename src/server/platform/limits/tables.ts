@@ -1,11 +1,11 @@
 import type { Migration } from '../db/migrate.ts';
 
 /** Counters of rate limits that several processes share. A row past `ends_at` means nothing. */
-export interface LimitTables {
+export interface RateLimitTables {
   rate_limits: { key: string; points: number; ends_at: number };
 }
 
-export const limitMigrations: readonly Migration[] = [
+export const rateLimitMigrations: readonly Migration[] = [
   {
     id: '0001-rate-limits',
     up: async (trx, dialect) => {

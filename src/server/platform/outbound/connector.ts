@@ -2,19 +2,19 @@ import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { buildConnector, type Connector } from './undici.ts';
 
-export interface ResolvedAddress {
+export interface ResolvedIp {
   readonly address: string;
   readonly family: 4 | 6;
 }
 
-/** Finds all addresses of a name; rejects when there is none. */
-export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;
+/** Resolves all IP addresses of a name; rejects when there is none. */
+export type Resolve = (hostname: string) => Promise<readonly ResolvedIp[]>;
 
-/** An address that the guard does not let us dial. */
-export class AddressBlocked extends Error {}
+/** An IP address that the guard does not allow. */
+export class BlockedIpError extends Error {}
 
-/** A name that has no address. */
-export class NameUnresolved extends Error {}
+/** A name that has no IP address. */
+export class HostNotFoundError extends Error {}
 
 /** The operating system's way, hosts file included: for hosts of our own configuration. */
 export const resolveBySystem: Resolve = async (hostname) =>
@@ -24,7 +24,7 @@ export const resolveBySystem: Resolve = async (hostname) =>
   }));
 
 /**
- * DNS alone, for names strangers give. getaddrinfo would occupy one of the few threads that file system and password
+ * DNS alone, for names of untrusted hosts. getaddrinfo would occupy one of the few threads that file system and password
  * hashing share for as long as a hostile name server cares to be slow.
  */
 export function resolveByDns(timeoutMs = 2_000): Resolve {
@@ -40,19 +40,19 @@ export function resolveByDns(timeoutMs = 2_000): Resolve {
 }
 
 /**
- * A connector that dials only what `allows` accepts. Names are resolved inside the socket's own look-up, so that the
- * addresses checked are the addresses dialled and a name server that changes its mind gains nothing. One refused address
- * among several refuses the name. HTTP/2 is not offered: one request per socket is what makes "did it leave?" answerable.
+ * A connector that connects only to IPs `allows` accepts. Names are resolved in the socket's own `lookup`, so that the checked
+ * IPs are the ones connected to and DNS rebinding (another IP on the next query) has no effect. One refused IP among several
+ * refuses the name. HTTP/2 is not offered: only with one request per socket is it known whether a request was sent.
  */
 export function guardedConnector(options: {
   readonly resolve: Resolve;
   readonly allows: (address: string) => boolean;
   readonly timeoutMs: number;
-  /** Ends dialling under way, which undici's own `destroy` leaves alone. */
+  /** Aborts connection attempts in progress, which undici's own `destroy` does not. */
   readonly signal: AbortSignal;
 }): Connector {
   const check = (address: string): void => {
-    if (!options.allows(address)) throw new AddressBlocked('the host has an address that is not public');
+    if (!options.allows(address)) throw new BlockedIpError('the host has an address that is not public');
   };
   const lookup: LookupFunction = (hostname, { all }, callback) => {
     resolveChecked(hostname).then(
@@ -63,13 +63,13 @@ export function guardedConnector(options: {
       (error: Error) => callback(error, ''),
     );
   };
-  async function resolveChecked(hostname: string): Promise<[ResolvedAddress, ...ResolvedAddress[]]> {
+  async function resolveChecked(hostname: string): Promise<[ResolvedIp, ...ResolvedIp[]]> {
     const addresses = await options.resolve(hostname).catch((cause: unknown) => {
-      throw new NameUnresolved('the host name could not be resolved', { cause });
+      throw new HostNotFoundError('the host name could not be resolved', { cause });
     });
     for (const { address } of addresses) check(address);
     const [first, ...rest] = addresses;
-    if (first === undefined) throw new NameUnresolved('the host name has no address');
+    if (first === undefined) throw new HostNotFoundError('the host name has no address');
     return [first, ...rest];
   }
   const dial = buildConnector({ allowH2: false, timeout: options.timeoutMs, lookup, autoSelectFamily: true });
@@ -78,16 +78,16 @@ export function guardedConnector(options: {
     for (const socket of dialling) socket.destroy();
   });
   return (target, callback) => {
-    // A socket to an IP literal never asks `lookup`.
+    // A socket to an IP literal never calls `lookup`.
     if (isIP(target.hostname) !== 0) {
       try {
         check(target.hostname);
       } catch (error) {
-        queueMicrotask(() => callback(error as AddressBlocked, null));
+        queueMicrotask(() => callback(error as BlockedIpError, null));
         return;
       }
     }
-    // The declared type hides that undici's connector returns the socket it dials with.
+    // The declared type hides that undici's connector returns the socket it connects with.
     const socket = dial(target, (...result) => {
       dialling.delete(socket);
       callback(...result);

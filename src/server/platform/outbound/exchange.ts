@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { AddressBlocked, NameUnresolved } from './connector.ts';
+import { BlockedIpError, HostNotFoundError } from './connector.ts';
 import {
   type ExchangeControl,
   type ExchangeHandler,
@@ -24,7 +24,7 @@ export interface Target {
 }
 
 /**
- * One request and its answer on undici's dispatch level.
+ * One request and its response at undici's dispatch level.
  *
  * undici calls `onRequestStart` right before it writes the first byte of this request to a connected socket, on fresh and
  * reused sockets alike. That call is the border between "nothing left" and "may have arrived".
@@ -38,7 +38,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   #bodySentAt: number | undefined;
   #status = 0;
   #bytes = 0;
-  #over = false;
+  #ended = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(request: OutboundRequest, handler: ExchangeHandler, maxBytes = request.maxBytes) {
@@ -87,7 +87,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
 
   onRequestStart(control: Dispatcher.DispatchController): void {
     // A request given up while it waited for a socket must not be written, and none is ever written twice.
-    if (this.#over || this.#control !== undefined) {
+    if (this.#ended || this.#control !== undefined) {
       control.abort(new errors.RequestAbortedError());
       return;
     }
@@ -103,26 +103,26 @@ export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    if (this.#over || status < 200) return;
+    if (this.#ended || status < 200) return;
     this.#status = status;
     this.#handler.head(status, joinRepeated(headers), this);
   }
 
   onResponseData(_control: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#over) return;
+    if (this.#ended) return;
     this.#bytes += chunk.length;
     if (this.#bytes > this.#maxBytes) this.#fail('body', `the answer is longer than ${this.#maxBytes} bytes`);
     else this.#handler.chunk(chunk, this);
   }
 
   onResponseEnd(): void {
-    if (this.#over) return;
+    if (this.#ended) return;
     this.#finish();
     this.#handler.end();
   }
 
   onResponseError(_control: Dispatcher.DispatchController | null, error: Error): void {
-    if (this.#over) return;
+    if (this.#ended) return;
     const phase = this.#phaseOf(error);
     this.#fail(phase, error.message, error);
   }
@@ -130,18 +130,18 @@ export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   #phaseOf(error: Error): OutboundPhase {
     if (this.#status !== 0) return 'body';
     if (this.#control !== undefined) return 'sent';
-    if (error instanceof AddressBlocked || error instanceof errors.InvalidArgumentError) return 'blocked';
-    return error instanceof NameUnresolved ? 'resolve' : 'connect';
+    if (error instanceof BlockedIpError || error instanceof errors.InvalidArgumentError) return 'blocked';
+    return error instanceof HostNotFoundError ? 'resolve' : 'connect';
   }
 
   #finish(): void {
-    this.#over = true;
+    this.#ended = true;
     clearTimeout(this.#timer);
     this.#request.signal?.removeEventListener('abort', this.#onSignal);
   }
 
   #fail(phase: OutboundPhase, message: string, cause?: Error): void {
-    if (this.#over) return;
+    if (this.#ended) return;
     this.#finish();
     const failure = new OutboundError(phase, message, { cause, mayHaveArrived: this.#control !== undefined });
     if (this.#control !== undefined && !this.#control.aborted) this.#control.abort(failure);
@@ -162,8 +162,8 @@ export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   };
 
   #nextDeadline(): { at: number; phase: OutboundPhase; message: string } {
-    const { totalTimeoutMs, leastRate, connectTimeoutMs, headersTimeoutMs } = this.#request;
-    const earnedMs = leastRate === undefined ? 0 : (this.#bytes / leastRate) * 1000;
+    const { totalTimeoutMs, minBytesPerSecond, connectTimeoutMs, headersTimeoutMs } = this.#request;
+    const earnedMs = minBytesPerSecond === undefined ? 0 : (this.#bytes / minBytesPerSecond) * 1000;
     const total = this.#begunAt + (totalTimeoutMs ?? Number.POSITIVE_INFINITY) + earnedMs;
     const phase = this.#status !== 0 ? 'body' : this.#control !== undefined ? 'sent' : 'connect';
     const wait =
@@ -171,7 +171,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
         ? { at: this.#begunAt + (connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS), message: 'no connection in time' }
         : phase === 'sent'
           ? {
-              // A long upload is looked at again and again until it has left as a whole.
+              // While an upload is in progress, each check moves the deadline on; it is fixed once the body has been sent.
               at:
                 (this.#bodySentAt ?? performance.now()) +
                 (headersTimeoutMs ?? DEFAULT_HEADERS_TIMEOUT_MS) +
@@ -185,7 +185,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   }
 }
 
-/** undici gives repeated headers as arrays; most answers have none, and then its object serves as it is. */
+/** undici gives repeated headers as arrays; most responses have none, and then its object is used as it is. */
 function joinRepeated(headers: Record<string, string | string[] | undefined>): Readonly<Record<string, string>> {
   for (const name in headers) {
     const value = headers[name];

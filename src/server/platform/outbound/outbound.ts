@@ -5,24 +5,24 @@ export interface OutboundRequest {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Buffer | Readable;
+  readonly body?: string | Buffer | Readable | undefined;
   /** Default 5 000, at most 10 000; waiting for a free socket counts too. */
   readonly connectTimeoutMs?: number;
   /** Until the status line has come; default 30 000. */
   readonly headersTimeoutMs?: number;
   /** Longest silence inside a body; default 60 000. */
   readonly idleTimeoutMs?: number;
-  /** The whole exchange; default none for streams, 60 000 for `json`, 15 minutes for `stranger`. */
+  /** The whole exchange; default none for streams, 60 000 for `requestJson`, 15 minutes for `requestUntrusted`. */
   readonly totalTimeoutMs?: number;
-  /** Bytes a second of the answer that put `totalTimeoutMs` off: whoever keeps up with it is never cut; default none. */
-  readonly leastRate?: number;
-  /** A body that outgrows this ends with phase `body`; default none for `configured` and `stream`, 1 GiB for `stranger`. */
+  /** Extends `totalTimeoutMs` by the received bytes at this rate: a faster response is never cut off; default none. */
+  readonly minBytesPerSecond?: number;
+  /** A body that outgrows this ends with phase `body`; default none for `request` and `stream`, 1 GiB for `requestUntrusted`. */
   readonly maxBytes?: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * A request to a host of our own configuration. Without `private` it goes by https to public addresses only, as it may
+ * A request to a host of our own configuration. Without `private` it goes by https to public IPs only, as it may
  * carry credentials.
  */
 export interface ConfiguredRequest extends OutboundRequest {
@@ -30,13 +30,27 @@ export interface ConfiguredRequest extends OutboundRequest {
 }
 
 /**
- * A request to an address somebody else named. Only `accept`, `range` and the conditional headers pass, `user-agent` and
+ * A request to a URL from a caller or an upstream. Only `accept`, `range` and the conditional headers pass, `user-agent` and
  * whatever else is dropped, so that no credential can be sent by mistake.
  */
-export interface StrangerRequest extends Omit<OutboundRequest, 'method' | 'body'> {
+export interface UntrustedRequest extends Omit<OutboundRequest, 'method' | 'body'> {
   readonly method: 'GET' | 'HEAD';
   /** `host:port` pairs that are allowed although private: a private channel's own artifact hosts. */
-  readonly alsoHosts?: readonly string[];
+  readonly allowedPrivateHosts?: readonly string[];
+}
+
+/**
+ * A POST to a URL from a caller that carries no credential of ours: a webhook. Redirects are responses like any other, and
+ * a body beyond `maxBytes` is cut.
+ */
+export interface UntrustedPost extends Pick<OutboundRequest, 'url' | 'totalTimeoutMs' | 'maxBytes' | 'signal'> {
+  readonly body: string;
+  /** All headers that are sent, none is added but those of HTTP itself. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Without it only https is allowed. */
+  readonly allowHttp: boolean;
+  /** `host:port` pairs that are allowed although private, and by http. */
+  readonly allowedPrivateHosts: readonly string[];
 }
 
 export interface OutboundResponse {
@@ -47,8 +61,8 @@ export interface OutboundResponse {
   readonly body: Readable;
 }
 
-/** A whole answer read into memory within its bounds. */
-export interface OutboundAnswer {
+/** A complete response read into memory within its limits. */
+export interface BufferedResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** The body as text, always there, cut at the bound. */
@@ -58,8 +72,8 @@ export interface OutboundAnswer {
 }
 
 /**
- * Why an exchange did not come to an answer.
- * - `blocked`: the address guard refused it; nothing left this machine
+ * Phase in which an exchange failed.
+ * - `blocked`: the IP guard refused it; nothing left this machine
  * - `resolve`, `connect`: no byte of the request left
  * - `sent`: the request, or a part of it, left and no status came back: the outcome is unknown
  * - `body`: a status came, then the body broke, stalled or outgrew its bound
@@ -79,9 +93,9 @@ export class OutboundError extends Error {
   }
 }
 
-/** Steers an exchange under way. */
+/** Controls an exchange in progress. */
 export interface ExchangeControl {
-  /** Stops reading from the socket; the idle timeout rests meanwhile. */
+  /** Stops reading from the socket; the idle timeout is suspended meanwhile. */
   pause(): void;
   resume(): void;
   /** Ends the exchange; `fail` follows with phase `aborted` unless the exchange has ended already. */
@@ -89,8 +103,8 @@ export interface ExchangeControl {
 }
 
 /**
- * Receives an answer as it arrives, without a stream object between: one `head`, any number of `chunk`, then exactly one
- * of `end` and `fail`. `fail` alone comes when there was no answer. After it nothing is called any more. A method that
+ * Receives a response as it arrives, without a stream object: one `head`, any number of `chunk`, then exactly one of `end`
+ * and `fail`. Without a response only `fail` is called. After `end` or `fail` nothing is called any more. A method that
  * throws ends the exchange with `fail`.
  */
 export interface ExchangeHandler {
@@ -103,24 +117,26 @@ export interface ExchangeHandler {
 }
 
 /**
- * The one door out.
+ * The one HTTP client for requests that leave the service.
  *
- * `configured`, `json` and `stream` serve hosts from our own configuration and may carry credentials; private addresses
- * and plain http only with `private: true` on the channel, never a cloud's metadata service; redirects are answers like any other. `stranger` serves
- * addresses a caller or an upstream named: http(s) on ports 80 and 443 to public unicast addresses only, checked on the
- * address that is dialled, redirects (at most 3) re-checked, no credentials. All fail with OutboundError and nothing else.
+ * `request`, `requestJson` and `stream` serve hosts from our own configuration and may carry credentials; private IPs and plain
+ * http only with `private: true` on the channel, never a cloud's metadata service; redirects are responses like any other.
+ * `requestUntrusted` serves URLs from a caller or an upstream: http(s) on ports 80 and 443 to public unicast IPs only, checked
+ * on the IP that is connected to, redirects (at most 3) re-checked, no credentials. All fail with OutboundError and nothing else.
  */
-export interface Outbound {
-  configured(request: ConfiguredRequest): Promise<OutboundResponse>;
-  stranger(request: StrangerRequest): Promise<OutboundResponse>;
+export interface OutboundClient {
+  request(request: ConfiguredRequest): Promise<OutboundResponse>;
+  requestUntrusted(request: UntrustedRequest): Promise<OutboundResponse>;
+  /** To ports 80, 443 and those above 1023. Takes no place among the exchanges of `requestUntrusted`: its callers bound their number. */
+  postUntrusted(request: UntrustedPost): Promise<BufferedResponse>;
   /**
-   * Reads a whole JSON answer; `maxBytes` default 8 MiB, JSON depth at most 64. A longer answer is cut and has no `json`.
-   * Asks for an uncoded answer; one coding (gzip, deflate, br) is decoded within `maxBytes`, as some gateways compress
-   * whatever was asked; stacked and unknown codings end with phase `body`.
+   * Reads a complete JSON response; `maxBytes` default 8 MiB, JSON depth at most 64. A longer one is cut and has no `json`.
+   * Requests an unencoded response; one encoding (gzip, deflate, br) is decoded within `maxBytes`, as some gateways
+   * compress anyway; stacked and unknown encodings end with phase `body`.
    */
-  json(request: ConfiguredRequest): Promise<OutboundAnswer>;
-  /** The cheapest way to relay an answer chunk by chunk; never throws, reports through `handler`. */
+  requestJson(request: ConfiguredRequest): Promise<BufferedResponse>;
+  /** The cheapest way to relay a response chunk by chunk; never throws, reports through `handler`. */
   stream(request: ConfiguredRequest, handler: ExchangeHandler): ExchangeControl;
-  /** Ends idle sockets; requests under way are given `graceMs` (default 0) to finish. */
+  /** Ends idle sockets; requests in progress are given `graceMs` (default 0) to finish. */
   close(graceMs?: number): Promise<void>;
 }

@@ -35,7 +35,7 @@ const toStamp = (nowMs: number): string => new Date(nowMs).toISOString().replace
 
 /**
  * Signs a request with Volcengine's HMAC-SHA256 scheme (volcengine.com/docs/6369/67269): like AWS's version 4, but the key
- * chain starts from the bare secret. Gives all headers to send but `host`, which the door out writes from the URL.
+ * chain starts from the bare secret. Gives all headers to send but `host`, which the outbound client writes from the URL.
  */
 export function signVolcengine(
   request: UnsignedRequest,

@@ -1,104 +1,71 @@
 import { Switch, Text, Textarea, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { adminChangeAnnouncement, adminMakeAnnouncement } from '../../../../contract/notifications.ts';
-import { useRefresh } from '../../../data/admin.ts';
-import { call } from '../../../data/client.ts';
-import { Dialog } from '../../../parts/dialog.tsx';
-import { useNotices } from '../../../parts/notices.tsx';
-import { type Announcement, toAnnouncement, toAnnouncementDraft } from './announcement-draft.ts';
+import { adminCreateAnnouncement, adminUpdateAnnouncement } from '../../../../contract/notifications.ts';
+import { FormDialog } from '../../../components/form-dialog.tsx';
+import { useFormDraft } from '../../../components/use-form-draft.ts';
+import { useSaveAndClose } from '../../../components/use-save-and-close.ts';
+import type { Announcement } from '../../../data/admin-types.ts';
+import { callApi } from '../../../data/api-client.ts';
+import { toAnnouncementBody, toAnnouncementDraft } from './announcement-draft.ts';
 
 interface AnnouncementDialogProps {
-  /** Corrects this one in place of making another. */
-  readonly known?: Announcement;
+  /** Edits this announcement instead of creating one. */
+  readonly announcement?: Announcement;
   readonly onClose: () => void;
 }
 
-const MOST = { title: 200, content: 10_000 } as const;
+const MAX_LENGTH = { title: 200, content: 10_000 } as const;
 
-export function AnnouncementDialog({ known, onClose }: AnnouncementDialogProps) {
-  const { t } = useTranslation(['desk', 'shell']);
-  const refresh = useRefresh();
-  const notices = useNotices();
-  const [draft, setDraft] = useState(() => toAnnouncementDraft(known));
-  const set = (part: Partial<typeof draft>): void => setDraft((old) => ({ ...old, ...part }));
-  const save = useMutation({
-    mutationFn: async () => {
-      const body = toAnnouncement(draft);
-      if (known === undefined) await call(adminMakeAnnouncement, { body });
-      else await call(adminChangeAnnouncement, { params: { id: String(known.id) }, body });
+export function AnnouncementDialog({ announcement, onClose }: AnnouncementDialogProps) {
+  const { t } = useTranslation(['admin-announcements', 'app']);
+  const { draft, text, checked } = useFormDraft(() => toAnnouncementDraft(announcement));
+  const save = useSaveAndClose(
+    async () => {
+      const body = toAnnouncementBody(draft);
+      if (announcement === undefined) await callApi(adminCreateAnnouncement, { body });
+      else await callApi(adminUpdateAnnouncement, { params: { id: String(announcement.id) }, body });
     },
-    onSuccess: async () => {
-      await refresh();
-      notices.done(known === undefined ? t('announcements.sent') : t('shell:saved'));
-      onClose();
-    },
-  });
-  const text = (label: string, name: 'content' | 'contentChinese') => (
-    <Textarea
-      label={label}
-      autosize
-      minRows={4}
-      maxRows={14}
-      maxLength={MOST.content}
-      required
-      value={draft[name]}
-      onChange={(event) => set({ [name]: event.currentTarget.value })}
-    />
+    { onClose, message: announcement === undefined ? t('sent') : t('app:saved') },
+  );
+  const contentField = (label: string, name: 'content' | 'contentChinese') => (
+    <Textarea label={label} autosize minRows={4} maxRows={14} maxLength={MAX_LENGTH.content} required {...text(name)} />
   );
   return (
-    <Dialog
-      title={t(known === undefined ? 'announcements.make' : 'announcements.editTitle')}
-      action={known === undefined ? t('announcements.make') : t('shell:save')}
-      busy={save.isPending}
-      error={save.error}
-      onSubmit={() => save.mutate()}
+    <FormDialog
+      title={t(announcement === undefined ? 'make' : 'editTitle')}
+      submitLabel={announcement === undefined ? t('make') : t('app:save')}
+      save={save}
       onClose={onClose}
       disabled={draft.title.trim() === '' || draft.content.trim() === ''}
     >
-      <TextInput
-        label={t('announcements.title')}
-        maxLength={MOST.title}
-        required
-        data-autofocus
-        value={draft.title}
-        onChange={(event) => set({ title: event.currentTarget.value })}
-      />
-      {text(t('announcements.text'), 'content')}
-      <Switch
-        label={t('announcements.inChinese')}
-        description={t('announcements.inChineseHint')}
-        checked={draft.inChinese}
-        onChange={(event) => set({ inChinese: event.currentTarget.checked })}
-      />
+      <TextInput label={t('title')} maxLength={MAX_LENGTH.title} required data-autofocus {...text('title')} />
+      {contentField(t('text'), 'content')}
+      <Switch label={t('inChinese')} description={t('inChineseHint')} {...checked('inChinese')} />
       {draft.inChinese ? (
         <>
           <TextInput
-            label={t('announcements.titleChinese')}
-            maxLength={MOST.title}
+            label={t('titleChinese')}
+            maxLength={MAX_LENGTH.title}
             required
             lang="zh-CN"
-            value={draft.titleChinese}
-            onChange={(event) => set({ titleChinese: event.currentTarget.value })}
+            {...text('titleChinese')}
           />
-          {text(t('announcements.textChinese'), 'contentChinese')}
+          {contentField(t('textChinese'), 'contentChinese')}
         </>
       ) : null}
       <TextInput
-        label={`${t('announcements.target')} (${t('shell:optional')})`}
-        description={t('announcements.targetHint')}
+        label={`${t('target')} (${t('app:optional')})`}
+        description={t('targetHint')}
         placeholder="/packages"
         pattern="/.*"
         maxLength={500}
-        value={draft.target}
-        onChange={(event) => set({ target: event.currentTarget.value })}
+        {...text('target')}
       />
-      {known === undefined ? null : (
+      {announcement === undefined ? null : (
         <Text size="xs" c="dimmed">
-          {t('announcements.editHint')}
+          {t('editHint')}
         </Text>
       )}
-    </Dialog>
+    </FormDialog>
   );
 }

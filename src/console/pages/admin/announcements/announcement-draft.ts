@@ -1,7 +1,4 @@
-import type { adminListAnnouncements } from '../../../../contract/notifications.ts';
-import type { RowOf } from '../../../data/admin.ts';
-
-export type Announcement = RowOf<typeof adminListAnnouncements>;
+import type { Announcement } from '../../../data/admin-types.ts';
 
 /** An announcement as its form holds it. */
 export interface AnnouncementDraft {
@@ -22,7 +19,7 @@ export const toAnnouncementDraft = (known: Announcement | undefined): Announceme
   target: known?.target_url ?? '',
 });
 
-export const toAnnouncement = (draft: AnnouncementDraft) => ({
+export const toAnnouncementBody = (draft: AnnouncementDraft) => ({
   title: draft.title.trim(),
   content: draft.content.trim(),
   zh_cn: draft.inChinese ? { title: draft.titleChinese.trim(), content: draft.contentChinese.trim() } : null,

@@ -4,88 +4,88 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminDeleteAnnouncement, adminListAnnouncements } from '../../../../contract/notifications.ts';
-import { listQuery, useRefresh } from '../../../data/admin.ts';
-import { call } from '../../../data/client.ts';
-import { Confirm } from '../../../parts/confirm.tsx';
-import { Empty } from '../../../parts/empty.tsx';
-import { Moment } from '../../../parts/moment.tsx';
-import { useNotices } from '../../../parts/notices.tsx';
-import { Page } from '../../../parts/page.tsx';
-import { useFilters } from '../frame/filters.ts';
-import { RecordList } from '../frame/record-list.tsx';
-import { ToLink } from '../frame/to-link.tsx';
+import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
+import { EmptyState } from '../../../components/empty-state.tsx';
+import { Page } from '../../../components/page.tsx';
+import { RelativeTime } from '../../../components/relative-time.tsx';
+import { RouteLink } from '../../../components/route-link.tsx';
+import { useToasts } from '../../../components/toasts.tsx';
+import { listQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
+import type { Announcement } from '../../../data/admin-types.ts';
+import { callApi } from '../../../data/api-client.ts';
+import { PagedTable } from '../list/paged-table.tsx';
+import { useListFilters } from '../list/use-list-filters.ts';
 import { AnnouncementDialog } from './announcement-dialog.tsx';
-import type { Announcement } from './announcement-draft.ts';
 
-/** What every account is told. */
+/** Announcements, which are shown to every account. */
 export function AnnouncementsPage() {
-  const { t } = useTranslation(['desk', 'shell']);
-  const filters = useFilters([]);
+  const { t } = useTranslation(['admin-announcements', 'app']);
+  const filters = useListFilters([]);
   const [open, setOpen] = useState<Announcement | 'new'>();
   const announcements = useQuery(listQuery(adminListAnnouncements, filters.query));
   const make = (
     <Button leftSection={<IconPlus size={16} />} onClick={() => setOpen('new')}>
-      {t('announcements.make')}
+      {t('make')}
     </Button>
   );
   return (
-    <Page title={t('shell:pages.announcements')} lead={t('announcements.lead')} size="xl" actions={make}>
-      <RecordList
-        label={t('shell:pages.announcements')}
+    <Page title={t('app:pages.announcements')} subtitle={t('lead')} size="xl" actions={make}>
+      <PagedTable
+        label={t('app:pages.announcements')}
         query={announcements}
         filters={filters}
-        keyOf={({ id }) => id}
-        empty={
-          <Empty icon={<IconSpeakerphone size={28} />} title={t('announcements.emptyTitle')} action={make}>
-            {t('announcements.emptyText')}
-          </Empty>
+        rowKey={({ id }) => id}
+        emptyState={
+          <EmptyState icon={<IconSpeakerphone size={28} />} title={t('emptyTitle')} action={make}>
+            {t('emptyText')}
+          </EmptyState>
         }
         columns={[
-          { label: t('announcements.title'), cell: (each) => <Said announcement={each} /> },
+          { label: t('title'), cell: (each) => <AnnouncementText announcement={each} /> },
           {
-            label: t('announcements.languages'),
+            label: t('languages'),
             cell: ({ zh_cn: chinese }) => (
               <Group gap={4}>
                 <Badge color="gray">en</Badge>
                 {chinese === null ? null : <Badge color="gray">zh-CN</Badge>}
               </Group>
             ),
-            wide: true,
+            hideOnPhone: true,
           },
           {
-            label: t('announcements.target'),
+            label: t('target'),
             cell: ({ target_url: target }) =>
               target === '' ? (
                 '–'
               ) : (
-                <ToLink to={target} size="sm" style={{ overflowWrap: 'anywhere' }}>
+                <RouteLink to={target} size="sm" style={{ overflowWrap: 'anywhere' }}>
                   {target}
-                </ToLink>
+                </RouteLink>
               ),
           },
-          { label: t('announcements.told'), cell: ({ created_time: at }) => <Moment at={at} size="sm" /> },
+          { label: t('told'), cell: ({ created_time: at }) => <RelativeTime at={at} size="sm" /> },
           {
-            label: t('shell:edit'),
+            label: t('app:edit'),
             align: 'right',
             cell: (each) => (
               <Group gap={4} justify="flex-end" wrap="nowrap">
                 <Button size="compact-sm" variant="subtle" color="gray" onClick={() => setOpen(each)}>
-                  {t('announcements.edit')}
+                  {t('edit')}
                 </Button>
-                <TakeBack announcement={each} />
+                <DeleteAnnouncement announcement={each} />
               </Group>
             ),
           },
         ]}
       />
       {open === undefined ? null : (
-        <AnnouncementDialog {...(open === 'new' ? {} : { known: open })} onClose={() => setOpen(undefined)} />
+        <AnnouncementDialog announcement={open === 'new' ? undefined : open} onClose={() => setOpen(undefined)} />
       )}
     </Page>
   );
 }
 
-function Said({ announcement: { title, content } }: { readonly announcement: Announcement }) {
+function AnnouncementText({ announcement: { title, content } }: { readonly announcement: Announcement }) {
   return (
     <div style={{ maxWidth: 460 }}>
       <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
@@ -98,27 +98,27 @@ function Said({ announcement: { title, content } }: { readonly announcement: Ann
   );
 }
 
-function TakeBack({ announcement: { id, title } }: { readonly announcement: Announcement }) {
-  const { t } = useTranslation('desk');
-  const refresh = useRefresh();
-  const notices = useNotices();
+function DeleteAnnouncement({ announcement: { id, title } }: { readonly announcement: Announcement }) {
+  const { t } = useTranslation('admin-announcements');
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
   const remove = async (): Promise<void> => {
-    await call(adminDeleteAnnouncement, { params: { id: String(id) } });
-    await refresh();
-    notices.done(t('announcements.removed'));
+    await callApi(adminDeleteAnnouncement, { params: { id: String(id) } });
+    await invalidate();
+    toasts.success(t('removed'));
   };
   return (
-    <Confirm
-      title={t('announcements.removeTitle', { title })}
-      action={t('announcements.removeAction')}
+    <ConfirmDialog
+      title={t('removeTitle', { title })}
+      confirmLabel={t('removeAction')}
       onConfirm={remove}
       trigger={(open) => (
         <Button size="compact-sm" variant="subtle" color="red" onClick={open}>
-          {t('announcements.removeAction')}
+          {t('removeAction')}
         </Button>
       )}
     >
-      {t('announcements.removeText')}
-    </Confirm>
+      {t('removeText')}
+    </ConfirmDialog>
   );
 }

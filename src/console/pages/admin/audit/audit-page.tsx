@@ -4,61 +4,60 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminListAudit } from '../../../../contract/account-admin.ts';
-import { listQuery, type RowOf } from '../../../data/admin.ts';
-import { useUserNames } from '../../../data/names.ts';
-import { toMoment } from '../../../data/time.ts';
-import { Empty } from '../../../parts/empty.tsx';
-import { Page } from '../../../parts/page.tsx';
-import { FilterBar, ID, TextFilter } from '../frame/filter-bar.tsx';
-import { useFilters } from '../frame/filters.ts';
-import { NamedLink } from '../frame/named-link.tsx';
-import { RecordList } from '../frame/record-list.tsx';
-import { ToLink } from '../frame/to-link.tsx';
+import { EmptyState } from '../../../components/empty-state.tsx';
+import { EntityLink } from '../../../components/entity-link.tsx';
+import { Page } from '../../../components/page.tsx';
+import { RouteLink } from '../../../components/route-link.tsx';
+import { listQuery } from '../../../data/admin-queries.ts';
+import type { AuditEntry } from '../../../data/admin-types.ts';
+import { formatDateTime } from '../../../data/format-time.ts';
+import { useUserNames } from '../../../data/name-lookup.ts';
+import { FilterBar, ID_PATTERN, TextFilter } from '../list/filter-bar.tsx';
+import { PagedTable } from '../list/paged-table.tsx';
+import { useListFilters } from '../list/use-list-filters.ts';
+import { targetPath } from './audit-entry.ts';
 import { ChangeDialog } from './change-dialog.tsx';
-import { Changed } from './changed.tsx';
-import { pathOfTarget } from './target.ts';
-
-export type AuditRow = RowOf<typeof adminListAudit>;
+import { ChangedFields } from './changed-fields.tsx';
 
 /** Who changed what. */
 export function AuditPage() {
-  const { t } = useTranslation(['admin', 'shell']);
-  const filters = useFilters(['actor_id', 'action', 'target']);
-  const [shown, setShown] = useState<AuditRow>();
+  const { t } = useTranslation(['admin', 'app']);
+  const filters = useListFilters(['actor_id', 'action', 'target']);
+  const [shown, setShown] = useState<AuditEntry>();
   const entries = useQuery(listQuery(adminListAudit, filters.query));
   const users = useUserNames(entries.data?.data.flatMap(({ actor_id: id }) => (id === null ? [] : [id])));
   return (
-    <Page title={t('shell:pages.audit')} lead={t('audit.lead')} size="xl">
+    <Page title={t('app:pages.audit')} subtitle={t('audit.lead')} size="xl">
       <FilterBar filters={filters}>
-        <TextFilter filters={filters} name="actor_id" label={t('audit.actorId')} width={160} pattern={ID} />
+        <TextFilter filters={filters} name="actor_id" label={t('audit.actorId')} width={160} pattern={ID_PATTERN} />
         <TextFilter filters={filters} name="action" label={t('audit.actionExample')} />
         <TextFilter filters={filters} name="target" label={t('audit.targetExample')} />
       </FilterBar>
-      <RecordList
-        label={t('shell:pages.audit')}
+      <PagedTable
+        label={t('app:pages.audit')}
         query={entries}
         filters={filters}
-        keyOf={({ id }) => id}
-        empty={
-          <Empty icon={<IconHistory size={28} />} title={t('audit.emptyTitle')}>
+        rowKey={({ id }) => id}
+        emptyState={
+          <EmptyState icon={<IconHistory size={28} />} title={t('audit.emptyTitle')}>
             {t('audit.emptyText')}
-          </Empty>
+          </EmptyState>
         }
         columns={[
           { label: t('audit.action'), cell: ({ action }) => <Code style={{ whiteSpace: 'nowrap' }}>{action}</Code> },
-          { label: t('audit.target'), cell: ({ target }) => <Target target={target} /> },
-          { label: t('audit.change'), cell: (entry) => <Changed entry={entry} onOpen={() => setShown(entry)} /> },
+          { label: t('audit.target'), cell: ({ target }) => <AuditTarget target={target} /> },
+          { label: t('audit.change'), cell: (entry) => <ChangedFields entry={entry} onOpen={() => setShown(entry)} /> },
           {
             label: t('audit.actor'),
             cell: ({ actor_id: id }) =>
-              id === null ? t('audit.service') : <NamedLink to="users" id={id} names={users} />,
+              id === null ? t('audit.service') : <EntityLink to="users" id={id} names={users} />,
           },
-          { label: t('audit.address'), cell: ({ address }) => address || '–', wide: true },
+          { label: t('audit.address'), cell: ({ address }) => address || '–', hideOnPhone: true },
           {
             label: t('ledger.time'),
             cell: ({ created_time: at }) => (
               <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
-                {toMoment(at)}
+                {formatDateTime(at)}
               </Text>
             ),
           },
@@ -69,15 +68,15 @@ export function AuditPage() {
   );
 }
 
-function Target({ target }: { readonly target: string }) {
-  const path = pathOfTarget(target);
+function AuditTarget({ target }: { readonly target: string }) {
+  const path = targetPath(target);
   return path === undefined ? (
     <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
       {target}
     </Text>
   ) : (
-    <ToLink to={path} size="sm" style={{ overflowWrap: 'anywhere' }}>
+    <RouteLink to={path} size="sm" style={{ overflowWrap: 'anywhere' }}>
       {target}
-    </ToLink>
+    </RouteLink>
   );
 }

@@ -1,12 +1,12 @@
 import { Code, Modal, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { RecordTable } from '../../../parts/record-table.tsx';
-import type { AuditRow } from './audit-page.tsx';
-import { changedKeys } from './target.ts';
+import { DataTable } from '../../../components/data-table.tsx';
+import type { AuditEntry } from '../../../data/admin-types.ts';
+import { changedKeys } from './audit-entry.ts';
 
 /** Before and after, side by side. */
-export function ChangeDialog({ entry, onClose }: { readonly entry: AuditRow; readonly onClose: () => void }) {
-  const { t } = useTranslation(['admin', 'shell']);
+export function ChangeDialog({ entry, onClose }: { readonly entry: AuditEntry; readonly onClose: () => void }) {
+  const { t } = useTranslation(['admin', 'app']);
   const side = (value: unknown): Record<string, unknown> =>
     typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   return (
@@ -15,12 +15,12 @@ export function ChangeDialog({ entry, onClose }: { readonly entry: AuditRow; rea
       onClose={onClose}
       title={`${entry.action} · ${entry.target}`}
       size="xl"
-      closeButtonProps={{ 'aria-label': t('shell:close') }}
+      closeButtonProps={{ 'aria-label': t('app:close') }}
     >
-      <RecordTable
+      <DataTable
         label={t('audit.change')}
         rows={changedKeys(entry.before, entry.after)}
-        keyOf={(key) => key}
+        rowKey={(key) => key}
         columns={[
           {
             label: t('audit.field'),

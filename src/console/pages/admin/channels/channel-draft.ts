@@ -1,13 +1,15 @@
 import type { makeChannel } from '../../../../contract/channels.ts';
-import type { PartOf } from '../../../../contract/endpoint.ts';
-import type { ChannelDetail } from './channel-page.tsx';
-import { type ChannelVendor, VENDOR_FORMS, type Way } from './vendors.ts';
+import type { EndpointPart } from '../../../../contract/endpoint.ts';
+import type { ChannelDetail } from '../../../data/admin-types.ts';
+import type { CredentialScheme, Vendor } from '../../../data/vendor-queries.ts';
 
-/** A channel as its form holds it. Credentials are typed anew each time: the service never shows them again. */
+type ChannelBody = EndpointPart<typeof makeChannel, 'body'>;
+
+/** A channel as its form holds it. Credentials are entered anew each time: the server never returns them. */
 export interface ChannelDraft {
   readonly name: string;
-  readonly vendor: ChannelVendor;
-  readonly way: Way['key'];
+  /** Which of the vendor's credential schemes is filled in; an index. */
+  readonly scheme: number;
   readonly credentials: Readonly<Record<string, string>>;
   readonly baseUrl: string;
   readonly models: readonly string[];
@@ -17,10 +19,9 @@ export interface ChannelDraft {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-export const emptyDraft = (vendor: ChannelVendor): ChannelDraft => ({
-  name: VENDOR_FORMS[vendor].title,
-  vendor,
-  way: VENDOR_FORMS[vendor].ways[0].key,
+export const newChannelDraft = (vendor: Vendor): ChannelDraft => ({
+  name: vendor.title,
+  scheme: 0,
   credentials: {},
   baseUrl: '',
   models: [],
@@ -30,16 +31,15 @@ export const emptyDraft = (vendor: ChannelVendor): ChannelDraft => ({
   options: {},
 });
 
-export function toDraft(channel: ChannelDetail): ChannelDraft {
-  const vendor = channel.vendor as ChannelVendor;
-  const { ways, baseUrl } = VENDOR_FORMS[vendor];
-  const way = ways.find(({ fields }) => channel.credential_keys.every((key) => key in fields)) ?? ways[0];
+export function toChannelDraft(channel: ChannelDetail, vendor: Vendor): ChannelDraft {
+  const scheme = vendor.credentials.findIndex(({ fields }) =>
+    channel.credential_keys.every((key) => fields.some(({ name }) => name === key)),
+  );
   return {
     name: channel.name,
-    vendor,
-    way: way.key,
+    scheme: Math.max(0, scheme),
     credentials: {},
-    baseUrl: channel.base_url === baseUrl ? '' : channel.base_url,
+    baseUrl: channel.base_url === vendor.base_url ? '' : channel.base_url,
     models: channel.models,
     priority: channel.priority,
     weight: channel.weight,
@@ -48,27 +48,25 @@ export function toDraft(channel: ChannelDetail): ChannelDraft {
   };
 }
 
-export const wayOf = ({ vendor, way }: Pick<ChannelDraft, 'vendor' | 'way'>): Way => {
-  const { ways } = VENDOR_FORMS[vendor];
-  return ways.find(({ key }) => key === way) ?? ways[0];
-};
+export const credentialSchemeOf = (draft: ChannelDraft, vendor: Vendor): CredentialScheme =>
+  vendor.credentials[draft.scheme] ?? vendor.credentials[0] ?? { fields: [] };
 
-/** Nothing of the credentials was typed: those on file stay. */
-export const keepsCredentials = (draft: ChannelDraft): boolean =>
-  Object.keys(wayOf(draft).fields).every((name) => (draft.credentials[name] ?? '').trim() === '');
+/** Whether no credentials were entered, so that the stored ones stay. */
+export const keepsStoredCredentials = (draft: ChannelDraft, vendor: Vendor): boolean =>
+  credentialSchemeOf(draft, vendor).fields.every(({ name }) => (draft.credentials[name] ?? '').trim() === '');
 
-/** @throws SyntaxError where a pasted object is no JSON */
-export function toBody(draft: ChannelDraft): PartOf<typeof makeChannel, 'body'> {
+/** @throws SyntaxError where a pasted object is not valid JSON */
+export function toChannelBody(draft: ChannelDraft, vendor: Vendor): ChannelBody {
   const credentials = Object.fromEntries(
-    Object.entries(wayOf(draft).fields).map(([name, kind]) => {
+    credentialSchemeOf(draft, vendor).fields.map(({ name, kind }) => {
       const text = (draft.credentials[name] ?? '').trim();
       return [name, kind === 'json' ? (JSON.parse(text) as unknown) : text];
     }),
   );
-  return { ...toSettings(draft), vendor: draft.vendor, credentials };
+  return { ...toSettingsBody(draft), vendor: vendor.name as ChannelBody['vendor'], credentials };
 }
 
-export const toSettings = (draft: ChannelDraft) => ({
+export const toSettingsBody = (draft: ChannelDraft) => ({
   name: draft.name.trim(),
   base_url: draft.baseUrl.trim(),
   models: [...draft.models],

@@ -3,105 +3,77 @@ import { useQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { changeChannel, getChannel } from '../../../../contract/channels.ts';
-import { type DataOf, dataQuery, useRefresh } from '../../../data/admin.ts';
-import { call } from '../../../data/client.ts';
-import { Failure } from '../../../parts/failure.tsx';
-import { Moment } from '../../../parts/moment.tsx';
-import { useNotices } from '../../../parts/notices.tsx';
-import { Page } from '../../../parts/page.tsx';
-import { PageLoader } from '../../../parts/page-loader.tsx';
-import { Facts, Panel } from '../frame/facts.tsx';
-import { ToButton, ToLink } from '../frame/to-link.tsx';
-import { useId } from '../frame/use-id.ts';
-import { type ChannelDraft, keepsCredentials, toBody, toDraft, toSettings } from './channel-draft.ts';
+import { DescriptionList, Panel } from '../../../components/description-list.tsx';
+import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { Page } from '../../../components/page.tsx';
+import { PageLoader } from '../../../components/page-loader.tsx';
+import { RelativeTime } from '../../../components/relative-time.tsx';
+import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
+import { useToasts } from '../../../components/toasts.tsx';
+import { useRouteId } from '../../../components/use-route-id.ts';
+import { dataQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
+import type { ChannelDetail } from '../../../data/admin-types.ts';
+import { callApi } from '../../../data/api-client.ts';
+import { useVendors, type Vendor } from '../../../data/vendor-queries.ts';
+import {
+  type ChannelDraft,
+  keepsStoredCredentials,
+  toChannelBody,
+  toChannelDraft,
+  toSettingsBody,
+} from './channel-draft.ts';
 import { ChannelForm } from './channel-form.tsx';
-import { ChannelState } from './channel-state.tsx';
+import { ChannelStatusBadge } from './channel-status-badge.tsx';
+import { ConnectionTest } from './connection-test.tsx';
+import { DeleteChannel } from './delete-channel.tsx';
+import { toErrorReason } from './error-reasons.ts';
 import { HealthTable } from './health-table.tsx';
-import { toReason } from './reasons.ts';
-import { RemoveChannel } from './remove-channel.tsx';
-import { TestPanel } from './test-panel.tsx';
-import { vendorTitle } from './vendors.ts';
-
-export type ChannelDetail = DataOf<typeof getChannel>;
 
 export function ChannelPage() {
-  const { t } = useTranslation('upstreams');
-  const id = useId();
+  const { t } = useTranslation('admin-channels');
+  const id = useRouteId();
   const channel = useQuery({ ...dataQuery(getChannel, { params: { id } }), refetchInterval: 15_000 });
-  if (channel.data !== undefined) return <Known key={channel.data.id} channel={channel.data} />;
+  if (channel.data !== undefined) return <ChannelDetails key={channel.data.id} channel={channel.data} />;
   if (channel.error === null) return <PageLoader />;
   return (
-    <Page title={t('channels.one', { id })} lead={<ToLink to="/admin/channels">{t('channels.all')}</ToLink>}>
-      <Failure error={channel.error} retry={() => void channel.refetch()} />
+    <Page title={t('channels.one', { id })} subtitle={<RouteLink to="/admin/channels">{t('channels.all')}</RouteLink>}>
+      <ErrorAlert error={channel.error} retry={() => void channel.refetch()} />
     </Page>
   );
 }
 
-function Known({ channel }: { readonly channel: ChannelDetail }) {
-  const { t } = useTranslation(['upstreams', 'shell']);
-  const { test } = useSearch({ strict: false }) as { readonly test?: unknown };
-  const refresh = useRefresh();
-  const notices = useNotices();
+function ChannelDetails({ channel }: { readonly channel: ChannelDetail }) {
+  const { t } = useTranslation(['admin-channels', 'admin-models', 'app']);
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
+  const vendors = useVendors();
+  const vendor = vendors.find(({ name }) => name === channel.vendor);
   const save = async (draft: ChannelDraft): Promise<void> => {
-    const { vendor: _fixed, ...whole } = keepsCredentials(draft)
-      ? { ...toSettings(draft), vendor: undefined }
-      : toBody(draft);
-    await call(changeChannel, { params: { id: String(channel.id) }, body: whole });
-    await refresh();
-    notices.done(t('shell:saved'));
+    if (vendor === undefined) return;
+    const body = keepsStoredCredentials(draft, vendor) ? toSettingsBody(draft) : toChannelBody(draft, vendor);
+    await callApi(changeChannel, { params: { id: String(channel.id) }, body });
+    await invalidate();
+    toasts.success(t('app:saved'));
   };
   return (
     <Page
       title={channel.name}
-      lead={<ToLink to="/admin/channels">{t('channels.all')}</ToLink>}
+      subtitle={<RouteLink to="/admin/channels">{t('channels.all')}</RouteLink>}
       size="xl"
-      actions={<ChannelState enabled={channel.enabled} state={channel.state} />}
+      actions={<ChannelStatusBadge enabled={channel.enabled} condition={channel.condition} />}
     >
       <SimpleGrid cols={{ base: 1, lg: 2 }} style={{ alignItems: 'start' }}>
         <Stack miw={0}>
-          <Panel title={t('channels.atAGlance')}>
-            <Facts
-              facts={[
-                [t('channels.vendor'), vendorTitle(channel.vendor)],
-                [
-                  t('channels.unfinished'),
-                  channel.unfinished_tasks === 0 ? (
-                    '0'
-                  ) : (
-                    <ToLink
-                      key="unfinished"
-                      to="/admin/tasks"
-                      search={{ channel_id: channel.id, unfinished: true }}
-                      size="sm"
-                    >
-                      {String(channel.unfinished_tasks)}
-                    </ToLink>
-                  ),
-                ],
-                [t('channels.keysOnFile'), <Code key="keys">{channel.credential_keys.join(', ') || '–'}</Code>],
-                [t('channels.changed'), <Moment key="changed" at={channel.updated_time} />],
-              ]}
-            />
-            {channel.unserved_models.length === 0 ? null : (
-              <Text size="sm" mt="md">
-                {t('channels.unserved', { models: channel.unserved_models.join(', ') })}{' '}
-                <ToLink to="/admin/models/new" underline="always">
-                  {t('models.make')}
-                </ToLink>
-              </Text>
-            )}
-            <Group mt="lg" />
-            <TestPanel id={channel.id} isVideo={channel.vendor !== 'openai'} atOnce={test === true} />
-          </Panel>
+          <SummaryPanel channel={channel} vendor={vendor} />
           <Panel title={t('channels.health')}>
             <HealthTable health={channel.health} />
           </Panel>
           <Panel
             title={t('channels.lastErrors')}
             actions={
-              <ToButton to="/admin/tasks" search={{ channel_id: channel.id }} size="compact-sm" variant="default">
+              <RouteButton to="/admin/tasks" search={{ channel_id: channel.id }} size="compact-sm" variant="default">
                 {t('channels.seeTasks')}
-              </ToButton>
+              </RouteButton>
             }
           >
             <LastErrors errors={channel.last_errors} />
@@ -109,23 +81,75 @@ function Known({ channel }: { readonly channel: ChannelDetail }) {
         </Stack>
         <Stack miw={0}>
           <Panel title={t('channels.settings')}>
-            <ChannelForm
-              key={channel.updated_time}
-              start={toDraft(channel)}
-              isNew={false}
-              action={t('shell:save')}
-              save={save}
-            />
+            {vendor === undefined ? (
+              <PageLoader />
+            ) : (
+              <ChannelForm
+                key={channel.updated_time}
+                vendor={vendor}
+                initial={toChannelDraft(channel, vendor)}
+                isNew={false}
+                submitLabel={t('app:save')}
+                save={save}
+              />
+            )}
           </Panel>
-          <RemoveChannel channel={channel} />
+          <DeleteChannel channel={channel} />
         </Stack>
       </SimpleGrid>
     </Page>
   );
 }
 
+interface SummaryPanelProps {
+  readonly channel: ChannelDetail;
+  /** Undefined while the vendors are being fetched. */
+  readonly vendor: Vendor | undefined;
+}
+
+function SummaryPanel({ channel, vendor }: SummaryPanelProps) {
+  const { t } = useTranslation(['admin-channels', 'admin-models']);
+  const { test } = useSearch({ strict: false }) as { readonly test?: unknown };
+  return (
+    <Panel title={t('channels.atAGlance')}>
+      <DescriptionList
+        facts={[
+          [t('channels.vendor'), vendor?.title ?? channel.vendor],
+          [
+            t('channels.unfinished'),
+            channel.unfinished_tasks === 0 ? (
+              '0'
+            ) : (
+              <RouteLink
+                key="unfinished"
+                to="/admin/tasks"
+                search={{ channel_id: channel.id, unfinished: true }}
+                size="sm"
+              >
+                {String(channel.unfinished_tasks)}
+              </RouteLink>
+            ),
+          ],
+          [t('channels.keysOnFile'), <Code key="keys">{channel.credential_keys.join(', ') || '–'}</Code>],
+          [t('channels.changed'), <RelativeTime key="changed" at={channel.updated_time} />],
+        ]}
+      />
+      {channel.unserved_models.length === 0 ? null : (
+        <Text size="sm" mt="md">
+          {t('channels.unserved', { models: channel.unserved_models.join(', ') })}{' '}
+          <RouteLink to="/admin/models/new" underline="always">
+            {t('admin-models:models.make')}
+          </RouteLink>
+        </Text>
+      )}
+      <Group mt="lg" />
+      <ConnectionTest id={channel.id} isVideo={vendor?.kind === 'video'} runOnMount={test === true} />
+    </Panel>
+  );
+}
+
 function LastErrors({ errors }: { readonly errors: ChannelDetail['last_errors'] }) {
-  const { t } = useTranslation('upstreams');
+  const { t } = useTranslation('admin-channels');
   if (errors.length === 0)
     return (
       <Text size="sm" c="dimmed">
@@ -138,11 +162,11 @@ function LastErrors({ errors }: { readonly errors: ChannelDetail['last_errors'] 
         {errors.map((error) => (
           <Table.Tr key={`${error.time} ${error.model} ${error.code} ${error.message}`}>
             <Table.Td w={110} style={{ verticalAlign: 'top' }}>
-              <Moment at={error.time} size="xs" c="dimmed" />
+              <RelativeTime at={error.time} size="xs" c="dimmed" />
             </Table.Td>
             <Table.Td style={{ overflowWrap: 'anywhere' }}>
               <Text size="sm" fw={600}>
-                {t(`reasons.${toReason(error.reason)}`)}
+                {t(`reasons.${toErrorReason(error.reason)}`)}
                 {error.model === '' ? '' : ` · ${error.model}`}
               </Text>
               <Text size="xs" c="dimmed">

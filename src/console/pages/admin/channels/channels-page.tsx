@@ -3,36 +3,42 @@ import { IconPlugConnected, IconPlus } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { changeChannel, listChannels } from '../../../../contract/channels.ts';
-import { listQuery, type RowOf, useRefresh } from '../../../data/admin.ts';
-import { call } from '../../../data/client.ts';
-import { Empty } from '../../../parts/empty.tsx';
-import { toMessage } from '../../../parts/failure.tsx';
-import { useNotices } from '../../../parts/notices.tsx';
-import { Page } from '../../../parts/page.tsx';
-import { ChoiceFilter, FilterBar, TextFilter } from '../frame/filter-bar.tsx';
-import { useFilters } from '../frame/filters.ts';
-import { RecordList } from '../frame/record-list.tsx';
-import { ToButton, ToLink } from '../frame/to-link.tsx';
-import { ChannelState } from './channel-state.tsx';
-import { VENDOR_CHOICES, vendorTitle } from './vendors.ts';
+import { EmptyState } from '../../../components/empty-state.tsx';
+import { toErrorMessage } from '../../../components/error-alert.tsx';
+import { Page } from '../../../components/page.tsx';
+import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
+import { useToasts } from '../../../components/toasts.tsx';
+import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { callApi } from '../../../data/api-client.ts';
+import { toVendorOptions, useVendors, vendorTitle } from '../../../data/vendor-queries.ts';
+import { ChoiceFilter, FilterBar, TextFilter } from '../list/filter-bar.tsx';
+import { PagedTable } from '../list/paged-table.tsx';
+import { useListFilters } from '../list/use-list-filters.ts';
+import { ChannelStatusBadge } from './channel-status-badge.tsx';
 
-type ChannelRow = RowOf<typeof listChannels>;
+type ChannelListItem = ListItem<typeof listChannels>;
 
 export function ChannelsPage() {
-  const { t } = useTranslation(['upstreams', 'shell']);
-  const filters = useFilters(['vendor', 'model', 'enabled']);
+  const { t } = useTranslation(['admin-channels', 'app']);
+  const vendors = useVendors();
+  const filters = useListFilters(['vendor', 'model', 'enabled']);
   const channels = useQuery({ ...listQuery(listChannels, filters.query), refetchInterval: 15_000 });
   const make = (
-    <ToButton to="/admin/channels/new" leftSection={<IconPlus size={16} />}>
+    <RouteButton to="/admin/channels/new" leftSection={<IconPlus size={16} />}>
       {t('channels.make')}
-    </ToButton>
+    </RouteButton>
   );
   const isEmpty = channels.data?.total === 0 && !filters.active;
   return (
-    <Page title={t('shell:pages.channels')} lead={t('channels.lead')} size="xl" actions={isEmpty ? null : make}>
+    <Page title={t('app:pages.channels')} subtitle={t('channels.lead')} size="xl" actions={isEmpty ? null : make}>
       {isEmpty ? null : (
         <FilterBar filters={filters}>
-          <ChoiceFilter filters={filters} name="vendor" label={t('channels.vendor')} choices={VENDOR_CHOICES} />
+          <ChoiceFilter
+            filters={filters}
+            name="vendor"
+            label={t('channels.vendor')}
+            choices={toVendorOptions(vendors)}
+          />
           <TextFilter filters={filters} name="model" label={t('channels.servesModel')} />
           <ChoiceFilter
             filters={filters}
@@ -45,48 +51,54 @@ export function ChannelsPage() {
           />
         </FilterBar>
       )}
-      <RecordList
-        label={t('shell:pages.channels')}
+      <PagedTable
+        label={t('app:pages.channels')}
         query={channels}
         filters={filters}
-        keyOf={({ id }) => id}
-        empty={
-          <Empty icon={<IconPlugConnected size={28} />} title={t('channels.emptyTitle')} action={make}>
+        rowKey={({ id }) => id}
+        emptyState={
+          <EmptyState icon={<IconPlugConnected size={28} />} title={t('channels.emptyTitle')} action={make}>
             {t('channels.emptyText')}
-          </Empty>
+          </EmptyState>
         }
         columns={[
-          { label: t('channels.name'), cell: (channel) => <Name channel={channel} /> },
-          { label: t('channels.state'), cell: (channel) => <ChannelState {...channel} /> },
-          { label: t('channels.models'), cell: (channel) => <Models channel={channel} /> },
+          { label: t('channels.name'), cell: (channel) => <ChannelName channel={channel} /> },
+          { label: t('channels.state'), cell: (channel) => <ChannelStatusBadge {...channel} /> },
+          { label: t('channels.models'), cell: (channel) => <ChannelModels channel={channel} /> },
           {
             label: t('channels.order'),
             cell: ({ priority, weight }) => t('channels.orderValue', { priority, weight }),
-            wide: true,
+            hideOnPhone: true,
           },
           { label: t('channels.unfinished'), align: 'right', cell: ({ unfinished_tasks: count }) => count },
-          { label: t('channels.enabled'), align: 'right', cell: (channel) => <Enabled channel={channel} /> },
+          { label: t('channels.enabled'), align: 'right', cell: (channel) => <EnabledSwitch channel={channel} /> },
         ]}
       />
     </Page>
   );
 }
 
-function Name({ channel }: { readonly channel: ChannelRow }) {
+function ChannelName({ channel }: { readonly channel: ChannelListItem }) {
   return (
     <>
-      <ToLink to={`/admin/channels/${channel.id}`} fw={600} size="sm" style={{ overflowWrap: 'anywhere' }}>
+      <RouteLink
+        to="/admin/channels/$id"
+        params={{ id: String(channel.id) }}
+        fw={600}
+        size="sm"
+        style={{ overflowWrap: 'anywhere' }}
+      >
         {channel.name}
-      </ToLink>
+      </RouteLink>
       <Text size="xs" c="dimmed">
-        {vendorTitle(channel.vendor)}
+        {vendorTitle(useVendors(), channel.vendor)}
       </Text>
     </>
   );
 }
 
-function Models({ channel }: { readonly channel: ChannelRow }) {
-  const { t } = useTranslation('upstreams');
+function ChannelModels({ channel }: { readonly channel: ChannelListItem }) {
+  const { t } = useTranslation('admin-channels');
   return (
     <Group gap={6} title={channel.models.join(', ')}>
       <Text size="sm">{t('channels.modelCount', { count: channel.models.length })}</Text>
@@ -100,14 +112,14 @@ function Models({ channel }: { readonly channel: ChannelRow }) {
 }
 
 /** On and off from the list: in an incident there is no time for forms. */
-function Enabled({ channel }: { readonly channel: ChannelRow }) {
-  const { t } = useTranslation(['upstreams', 'shell']);
-  const refresh = useRefresh();
-  const notices = useNotices();
+function EnabledSwitch({ channel }: { readonly channel: ChannelListItem }) {
+  const { t } = useTranslation(['admin-channels', 'app']);
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
   const change = useMutation({
-    mutationFn: (enabled: boolean) => call(changeChannel, { params: { id: String(channel.id) }, body: { enabled } }),
-    onSuccess: refresh,
-    onError: (error) => notices.failed(toMessage(error, t('shell:unreachable'))),
+    mutationFn: (enabled: boolean) => callApi(changeChannel, { params: { id: String(channel.id) }, body: { enabled } }),
+    onSuccess: invalidate,
+    onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
   });
   return (
     <Switch

@@ -10,37 +10,38 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { type ChannelDraft, keepsCredentials, wayOf } from './channel-draft.ts';
-import { type FieldKind, VENDOR_FORMS, type Way } from './vendors.ts';
+import type { CredentialField, CredentialScheme, Vendor } from '../../../data/vendor-queries.ts';
+import { type ChannelDraft, credentialSchemeOf, keepsStoredCredentials } from './channel-draft.ts';
 
 interface CredentialFieldsProps {
+  readonly vendor: Vendor;
   readonly draft: ChannelDraft;
   readonly isNew: boolean;
   readonly onChange: (part: Partial<ChannelDraft>) => void;
 }
 
-/** The keys the vendor wants. Of a channel that exists they are on file and stay there unless new ones are typed. */
-export function CredentialFields({ draft, isNew, onChange }: CredentialFieldsProps) {
-  const { t } = useTranslation('upstreams');
-  const { ways } = VENDOR_FORMS[draft.vendor];
-  const required = isNew || !keepsCredentials(draft);
+/** The keys the vendor requires. Those of an existing channel are stored, and stay unless new ones are entered. */
+export function CredentialFields({ vendor, draft, isNew, onChange }: CredentialFieldsProps) {
+  const { t } = useTranslation('admin-channels');
+  const schemeLabel = useSchemeLabel();
+  const required = isNew || !keepsStoredCredentials(draft, vendor);
   return (
     <Fieldset legend={t('credentials.title')} radius="md">
       <Stack gap="sm">
         <Text size="xs" c="dimmed">
           {t(isNew ? 'credentials.hint' : 'credentials.keepHint')}
         </Text>
-        {ways.length > 1 ? (
+        {vendor.credentials.length > 1 ? (
           <SegmentedControl
             aria-label={t('credentials.way')}
-            value={wayOf(draft).key}
-            onChange={(way) => onChange({ way: way as Way['key'], credentials: {} })}
-            data={ways.map(({ key }) => ({ value: key, label: t(`credentials.${key}`) }))}
+            value={String(draft.scheme)}
+            onChange={(scheme) => onChange({ scheme: Number(scheme), credentials: {} })}
+            data={vendor.credentials.map((scheme, index) => ({ value: String(index), label: schemeLabel(scheme) }))}
           />
         ) : null}
-        {Object.entries(wayOf(draft).fields).map(([name, kind]) => (
+        {credentialSchemeOf(draft, vendor).fields.map(({ name, kind }) => (
           <Field
-            key={`${draft.vendor} ${name}`}
+            key={name}
             name={name}
             kind={kind}
             required={required}
@@ -53,18 +54,30 @@ export function CredentialFields({ draft, isNew, onChange }: CredentialFieldsPro
   );
 }
 
+/** The usual name of a set of credentials, derived from its field names; falls back to the field names themselves. */
+function useSchemeLabel(): (scheme: CredentialScheme) => string {
+  const { t } = useTranslation('admin-channels');
+  return ({ fields }) => {
+    const names = fields.map(({ name }) => name);
+    if (names.includes('service_account')) return t('credentials.serviceAccount');
+    if (names.includes('access_key')) return t('credentials.keyPair');
+    return names.length === 1 && names[0] === 'api_key' ? t('credentials.apiKey') : names.join(', ');
+  };
+}
+
 interface FieldProps {
   readonly name: string;
-  readonly kind: FieldKind;
+  readonly kind: CredentialField['kind'];
   readonly required: boolean;
   readonly value: string;
   readonly onChange: (value: string) => void;
 }
 
 function Field({ name, kind, required, value, onChange }: FieldProps) {
-  const { t } = useTranslation('upstreams');
-  // The names are the vendors' own, which is what people look for in their consoles.
-  const shared = { label: t(`credentials.fields.${name}` as 'credentials.fields.api_key'), required, value } as const;
+  const { t } = useTranslation('admin-channels');
+  // The vendors' own names, as administrators find them in the vendors' consoles; an unknown name is shown unchanged.
+  const label = t(`credentials.fields.${name}` as 'credentials.fields.api_key', { defaultValue: name });
+  const shared = { label, required, value } as const;
   if (kind === 'json') {
     return (
       <Textarea

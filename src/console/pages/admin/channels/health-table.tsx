@@ -1,13 +1,17 @@
 import { Badge, Table, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { Moment } from '../../../parts/moment.tsx';
-import type { ChannelDetail } from './channel-page.tsx';
-import { ChannelState } from './channel-state.tsx';
-import { toReason } from './reasons.ts';
+import type { ChannelCondition } from '../../../../contract/channels.ts';
+import { RelativeTime } from '../../../components/relative-time.tsx';
+import type { ChannelDetail } from '../../../data/admin-types.ts';
+import { ChannelStatusBadge } from './channel-status-badge.tsx';
+import { toErrorReason } from './error-reasons.ts';
+
+type Health = ChannelDetail['health'][number];
+const FAILING_RATE = 0.5;
 
 /** How the channel and each model on it have been doing lately. */
 export function HealthTable({ health }: { readonly health: ChannelDetail['health'] }) {
-  const { t } = useTranslation('upstreams');
+  const { t } = useTranslation('admin-channels');
   if (health.length === 0)
     return (
       <Text size="sm" c="dimmed">
@@ -21,7 +25,7 @@ export function HealthTable({ health }: { readonly health: ChannelDetail['health
           <Table.Tr key={model}>
             <Table.Td style={{ overflowWrap: 'anywhere' }}>{model === '' ? t('health.whole') : model}</Table.Td>
             <Table.Td>
-              <ChannelState enabled state={state} />
+              <ChannelStatusBadge enabled condition={toCondition(state, rate)} />
             </Table.Td>
             <Table.Td ta="right">
               <Badge color={rate > 0.5 ? 'red' : rate > 0 ? 'yellow' : 'gray'} variant="transparent">
@@ -29,12 +33,12 @@ export function HealthTable({ health }: { readonly health: ChannelDetail['health
               </Badge>
               {state === 'healthy' || reason === '' || reason === 'ok' ? null : (
                 <Text size="xs" c="dimmed">
-                  {t(`reasons.${toReason(reason)}`)}
+                  {t(`reasons.${toErrorReason(reason)}`)}
                 </Text>
               )}
               {until === 0 ? null : (
                 <Text size="xs" c="dimmed">
-                  {t('health.back')} <Moment at={until} />
+                  {t('health.back')} <RelativeTime at={until} />
                 </Text>
               )}
             </Table.Td>
@@ -43,4 +47,10 @@ export function HealthTable({ health }: { readonly health: ChannelDetail['health
       </Table.Tbody>
     </Table>
   );
+}
+
+/** One model's: failing calls count before there are enough of them for the circuit breaker to open. */
+function toCondition(state: Health['state'], failureRate: number): ChannelCondition {
+  if (state !== 'healthy') return state;
+  return failureRate >= FAILING_RATE ? 'failing' : 'working';
 }

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { listModelRows } from '../../../../contract/model-catalog.ts';
-import { listQuery } from '../../../data/admin.ts';
+import { listQuery } from '../../../data/admin-queries.ts';
 
 interface ModelsFieldProps {
   readonly vendor: string;
@@ -15,7 +15,7 @@ interface ModelsFieldProps {
 
 /** Public names the channel serves; one without a row yet may be typed as well. */
 export function ModelsField({ vendor, value, onChange, isNew }: ModelsFieldProps) {
-  const { t } = useTranslation('upstreams');
+  const { t } = useTranslation('admin-channels');
   const rows = useQuery(listQuery(listModelRows, { vendor, page_size: '50' }));
   // What is kept on the screen meanwhile is the vendor's before.
   const known = rows.isPlaceholderData ? undefined : rows.data?.data.map(({ id }) => id);

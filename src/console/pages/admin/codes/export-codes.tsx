@@ -2,11 +2,11 @@ import { Button } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminExportCodes } from '../../../../contract/packages.ts';
-import { send } from '../../../data/client.ts';
-import { toMessage } from '../../../parts/failure.tsx';
-import { useNotices } from '../../../parts/notices.tsx';
-import { saveFile } from '../frame/save-file.ts';
+import { adminExportRedemptionCodes } from '../../../../contract/packages.ts';
+import { toErrorMessage } from '../../../components/error-alert.tsx';
+import { useToasts } from '../../../components/toasts.tsx';
+import { sendRequest } from '../../../data/api-client.ts';
+import { downloadFile } from '../../../data/download-file.ts';
 
 interface ExportCodesProps {
   readonly filter: Readonly<Record<string, string | undefined>>;
@@ -14,15 +14,15 @@ interface ExportCodesProps {
 }
 
 export function ExportCodes({ filter, total }: ExportCodesProps) {
-  const { t } = useTranslation(['plans', 'shell']);
-  const notices = useNotices();
+  const { t } = useTranslation(['admin-codes', 'app']);
+  const toasts = useToasts();
   const save = useMutation({
     mutationFn: async () => {
-      const response = await send(adminExportCodes, { query: filter as never });
-      saveFile('redemption-codes.csv', await response.blob());
+      const response = await sendRequest(adminExportRedemptionCodes, { query: filter });
+      downloadFile('redemption-codes.csv', await response.blob());
     },
-    onSuccess: () => notices.done(t('codes.exported')),
-    onError: (error) => notices.failed(toMessage(error, t('shell:unreachable'))),
+    onSuccess: () => toasts.success(t('exported')),
+    onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
   });
   return (
     <Button
@@ -32,7 +32,7 @@ export function ExportCodes({ filter, total }: ExportCodesProps) {
       loading={save.isPending}
       onClick={() => save.mutate()}
     >
-      {t('codes.export')}
+      {t('export')}
     </Button>
   );
 }

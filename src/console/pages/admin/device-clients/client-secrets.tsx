@@ -1,81 +1,76 @@
-import { Button, Code, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Code, Group, Stack, Text } from '@mantine/core';
 import { IconKey } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { adminAddDeviceClientSecret, adminDeleteDeviceClientSecret } from '../../../../contract/device-clients.ts';
-import { useRefresh } from '../../../data/admin.ts';
-import { call } from '../../../data/client.ts';
-import { Confirm } from '../../../parts/confirm.tsx';
-import { toMessage } from '../../../parts/failure.tsx';
-import { Moment } from '../../../parts/moment.tsx';
-import { useNotices } from '../../../parts/notices.tsx';
-import type { DeviceClient } from './device-clients-page.tsx';
-import { ShownOnce } from './shown-once.tsx';
+import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
+import { toErrorMessage } from '../../../components/error-alert.tsx';
+import { OneTimeDialog } from '../../../components/one-time-dialog.tsx';
+import { RelativeTime } from '../../../components/relative-time.tsx';
+import { useToasts } from '../../../components/toasts.tsx';
+import { useInvalidateQueries } from '../../../data/admin-queries.ts';
+import type { DeviceClient } from '../../../data/admin-types.ts';
+import { callApi } from '../../../data/api-client.ts';
+import { OneTimeSecret } from './one-time-secret.tsx';
 
-const MOST = 2;
+const MAX_SECRETS = 2;
 
 /** One secret, or two while programs change over from the old one. */
 export function ClientSecrets({ client }: { readonly client: DeviceClient }) {
-  const { t } = useTranslation(['admin', 'shell']);
-  const refresh = useRefresh();
-  const notices = useNotices();
+  const { t } = useTranslation(['admin', 'app']);
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
   const add = useMutation({
-    mutationFn: async () => (await call(adminAddDeviceClientSecret, { params: { id: client.id } })).data,
-    onSuccess: refresh,
-    onError: (error) => notices.failed(toMessage(error, t('shell:unreachable'))),
+    mutationFn: async () => (await callApi(adminAddDeviceClientSecret, { params: { id: client.id } })).data,
+    onSuccess: invalidate,
+    onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
   });
   const retire = async (secret: number): Promise<void> => {
-    await call(adminDeleteDeviceClientSecret, { params: { id: client.id, secret: String(secret) } });
-    await refresh();
+    await callApi(adminDeleteDeviceClientSecret, { params: { id: client.id, secret: String(secret) } });
+    await invalidate();
   };
   return (
     <Stack gap={4} align="flex-start">
       {client.secrets.map(({ id, hint, created_time: at }) => (
         <Group key={id} gap={6}>
           <Code>{hint}…</Code>
-          <Moment at={at} size="xs" c="dimmed" />
+          <RelativeTime at={at} size="xs" c="dimmed" />
           {client.secrets.length < 2 ? null : (
-            <Confirm
-              title={t('clients.retireTitle', { hint, name: client.name })}
-              action={t('clients.retireAction', { hint })}
+            <ConfirmDialog
+              title={t('deviceClients.retireTitle', { hint, name: client.name })}
+              confirmLabel={t('deviceClients.retireAction', { hint })}
               onConfirm={() => retire(id)}
               trigger={(open) => (
                 <Button size="compact-xs" variant="subtle" color="red" onClick={open}>
-                  {t('clients.retire')}
+                  {t('deviceClients.retire')}
                 </Button>
               )}
             >
-              {t('clients.retireText')}
-            </Confirm>
+              {t('deviceClients.retireText')}
+            </ConfirmDialog>
           )}
         </Group>
       ))}
-      {client.secrets.length < MOST ? (
+      {client.secrets.length < MAX_SECRETS ? (
         <Button
           size="compact-xs"
           variant="default"
           leftSection={<IconKey size={13} />}
           loading={add.isPending}
           onClick={() => add.mutate()}
-          title={t('clients.rotateHint')}
+          title={t('deviceClients.rotateHint')}
         >
-          {t('clients.rotate')}
+          {t('deviceClients.rotate')}
         </Button>
       ) : (
         <Text size="xs" c="dimmed">
-          {t('clients.rotating')}
+          {t('deviceClients.rotating')}
         </Text>
       )}
       {add.data === undefined ? null : (
-        <Modal
-          opened
-          onClose={add.reset}
-          title={t('clients.secretOf', { name: client.name })}
-          closeOnClickOutside={false}
-          closeButtonProps={{ 'aria-label': t('shell:close') }}
-        >
-          <ShownOnce clientId={client.id} secret={add.data.client_secret} onClose={add.reset} />
-        </Modal>
+        <OneTimeDialog title={t('deviceClients.secretOf', { name: client.name })} onClose={add.reset}>
+          <OneTimeSecret clientId={client.id} secret={add.data.client_secret} onClose={add.reset} />
+        </OneTimeDialog>
       )}
     </Stack>
   );

@@ -4,47 +4,46 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminListDeviceClients, adminUpdateDeviceClient } from '../../../../contract/device-clients.ts';
-import { listQuery, type RowOf, useRefresh } from '../../../data/admin.ts';
-import { call } from '../../../data/client.ts';
-import { Confirm } from '../../../parts/confirm.tsx';
-import { Empty } from '../../../parts/empty.tsx';
-import { toMessage } from '../../../parts/failure.tsx';
-import { useNotices } from '../../../parts/notices.tsx';
-import { Page } from '../../../parts/page.tsx';
-import { useFilters } from '../frame/filters.ts';
-import { RecordList } from '../frame/record-list.tsx';
-import { ClientDialog } from './client-dialog.tsx';
+import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
+import { EmptyState } from '../../../components/empty-state.tsx';
+import { toErrorMessage } from '../../../components/error-alert.tsx';
+import { Page } from '../../../components/page.tsx';
+import { useToasts } from '../../../components/toasts.tsx';
+import { listQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
+import type { DeviceClient } from '../../../data/admin-types.ts';
+import { callApi } from '../../../data/api-client.ts';
+import { PagedTable } from '../list/paged-table.tsx';
+import { useListFilters } from '../list/use-list-filters.ts';
 import { ClientSecrets } from './client-secrets.tsx';
-import { RemoveClient } from './remove-client.tsx';
+import { DeleteClient } from './delete-client.tsx';
+import { NewClientDialog } from './new-client-dialog.tsx';
 
-export type DeviceClient = RowOf<typeof adminListDeviceClients>;
-
-/** Programs that may ask people to sign a device in. */
+/** OAuth clients that may ask users to sign in a device. */
 export function DeviceClientsPage() {
-  const { t } = useTranslation(['admin', 'shell']);
-  const filters = useFilters([]);
+  const { t } = useTranslation(['admin', 'app']);
+  const filters = useListFilters([]);
   const [making, setMaking] = useState(false);
   const clients = useQuery(listQuery(adminListDeviceClients, filters.query));
   const make = (
     <Button leftSection={<IconPlus size={16} />} onClick={() => setMaking(true)}>
-      {t('clients.make')}
+      {t('deviceClients.make')}
     </Button>
   );
   return (
-    <Page title={t('shell:pages.deviceClients')} lead={t('clients.lead')} size="xl" actions={make}>
-      <RecordList
-        label={t('shell:pages.deviceClients')}
+    <Page title={t('app:pages.deviceClients')} subtitle={t('deviceClients.lead')} size="xl" actions={make}>
+      <PagedTable
+        label={t('app:pages.deviceClients')}
         query={clients}
         filters={filters}
-        keyOf={({ id }) => id}
-        empty={
-          <Empty icon={<IconDeviceTvOld size={28} />} title={t('clients.emptyTitle')} action={make}>
-            {t('clients.emptyText')}
-          </Empty>
+        rowKey={({ id }) => id}
+        emptyState={
+          <EmptyState icon={<IconDeviceTvOld size={28} />} title={t('deviceClients.emptyTitle')} action={make}>
+            {t('deviceClients.emptyText')}
+          </EmptyState>
         }
         columns={[
           {
-            label: t('clients.name'),
+            label: t('deviceClients.name'),
             cell: ({ id, name }) => (
               <>
                 <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
@@ -54,44 +53,44 @@ export function DeviceClientsPage() {
               </>
             ),
           },
-          { label: t('clients.devices'), align: 'right', cell: ({ devices }) => devices },
-          { label: t('clients.secrets'), cell: (client) => <ClientSecrets client={client} /> },
-          { label: t('clients.enabled'), cell: (client) => <KillSwitch client={client} /> },
-          { label: t('shell:remove'), align: 'right', cell: (client) => <RemoveClient client={client} /> },
+          { label: t('deviceClients.devices'), align: 'right', cell: ({ devices }) => devices },
+          { label: t('deviceClients.secrets'), cell: (client) => <ClientSecrets client={client} /> },
+          { label: t('deviceClients.enabled'), cell: (client) => <EnabledSwitch client={client} /> },
+          { label: t('app:remove'), align: 'right', cell: (client) => <DeleteClient client={client} /> },
         ]}
       />
-      {making ? <ClientDialog onClose={() => setMaking(false)} /> : null}
+      {making ? <NewClientDialog onClose={() => setMaking(false)} /> : null}
     </Page>
   );
 }
 
 /** Off: no new codes, polls or refreshes from that moment, which deserves a question; on needs none. */
-function KillSwitch({ client }: { readonly client: DeviceClient }) {
-  const { t } = useTranslation(['admin', 'shell']);
-  const refresh = useRefresh();
-  const notices = useNotices();
+function EnabledSwitch({ client }: { readonly client: DeviceClient }) {
+  const { t } = useTranslation(['admin', 'app']);
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
   const set = async (enabled: boolean): Promise<void> => {
-    await call(adminUpdateDeviceClient, { params: { id: client.id }, body: { enabled } });
-    await refresh();
+    await callApi(adminUpdateDeviceClient, { params: { id: client.id }, body: { enabled } });
+    await invalidate();
   };
   const turnOn = useMutation({
     mutationFn: () => set(true),
-    onError: (error) => notices.failed(toMessage(error, t('shell:unreachable'))),
+    onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
   });
   return (
-    <Confirm
-      title={t('clients.offTitle', { name: client.name })}
-      action={t('clients.offAction', { name: client.name })}
+    <ConfirmDialog
+      title={t('deviceClients.offTitle', { name: client.name })}
+      confirmLabel={t('deviceClients.offAction', { name: client.name })}
       onConfirm={() => set(false)}
       trigger={(open) => (
         <Switch
-          aria-label={t('clients.enabledOf', { name: client.name })}
+          aria-label={t('deviceClients.enabledOf', { name: client.name })}
           checked={client.enabled}
           onChange={(event) => (event.currentTarget.checked ? turnOn.mutate() : open())}
         />
       )}
     >
-      {t('clients.offText', { count: client.devices })}
-    </Confirm>
+      {t('deviceClients.offText', { count: client.devices })}
+    </ConfirmDialog>
   );
 }

@@ -4,33 +4,33 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { listLedger } from '../../../../contract/usage.ts';
-import { call } from '../../../data/client.ts';
-import { toMessage } from '../../../parts/failure.tsx';
-import { useNotices } from '../../../parts/notices.tsx';
-import { saveCsv } from '../frame/save-csv.ts';
+import { toErrorMessage } from '../../../components/error-alert.tsx';
+import { useToasts } from '../../../components/toasts.tsx';
+import { callApi } from '../../../data/api-client.ts';
+import { downloadCsv } from '../../../data/download-csv.ts';
 
 interface ExportLedgerProps {
   readonly filter: Readonly<Record<string, string | undefined>>;
   readonly total: number;
 }
 
-const STEP = 50;
-/** Beyond it the database is the better place to ask. */
-const MOST = 20_000;
+const PAGE_SIZE = 50;
+/** Above this limit, a query of the database is the better tool. */
+const MAX_ROWS = 20_000;
 const COLUMNS = ['id', 'created_time', 'user_id', 'kind', 'amount', 'task_id', 'request_id'] as const;
 
 /** The list as it is filtered, as a table for other programs; amounts in quota. */
 export function ExportLedger({ filter, total }: ExportLedgerProps) {
-  const { t } = useTranslation(['admin', 'shell']);
-  const notices = useNotices();
+  const { t } = useTranslation(['admin', 'app']);
+  const toasts = useToasts();
   const [count, setCount] = useState(0);
   const save = useMutation({
     mutationFn: async () => {
       const rows = new Map<number, readonly (string | number)[]>();
-      for (let page = 1; rows.size < MOST; page += 1) {
-        const query = { ...filter, page: String(page), page_size: String(STEP) } as never;
-        const { data } = await call(listLedger, { query });
-        // Entries made meanwhile push known ones onto the next page: the number keeps each once.
+      for (let page = 1; rows.size < MAX_ROWS; page += 1) {
+        const query = { ...filter, page: String(page), page_size: String(PAGE_SIZE) };
+        const { data } = await callApi(listLedger, { query });
+        // Entries created during the export move known ones to the next page; the id prevents duplicates.
         for (const { created_time: at, ...row } of data) {
           const values = { ...row, created_time: new Date(at * 1000).toISOString() };
           rows.set(
@@ -39,14 +39,14 @@ export function ExportLedger({ filter, total }: ExportLedgerProps) {
           );
         }
         setCount(rows.size);
-        if (data.length < STEP) break;
+        if (data.length < PAGE_SIZE) break;
       }
-      await saveCsv('ledger.csv', COLUMNS, [...rows.values()]);
+      await downloadCsv('ledger.csv', COLUMNS, [...rows.values()]);
       return rows.size;
     },
     onSuccess: (saved) =>
-      notices.done(t(saved < total ? 'ledger.exportedPart' : 'ledger.exported', { count: saved, total })),
-    onError: (error) => notices.failed(toMessage(error, t('shell:unreachable'))),
+      toasts.success(t(saved < total ? 'ledger.exportedPart' : 'ledger.exported', { count: saved, total })),
+    onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
   });
   return (
     <Button

@@ -1,13 +1,16 @@
+import type { EndpointPart } from '../../../../contract/endpoint.ts';
+import type { makeModel } from '../../../../contract/model-catalog.ts';
 import type { ModelKind } from '../../../../contract/models.ts';
-import type { ChannelVendor } from '../channels/vendors.ts';
-import type { Model } from './model-page.tsx';
+import type { Model } from '../../../data/admin-types.ts';
+import { parseSchema } from './parse-schema.ts';
 import { type AnyPrice, type PriceDraft, toPrice, toPriceDraft } from './price-draft.ts';
-import { readSchema } from './schema-text.ts';
+
+type ModelBody = EndpointPart<typeof makeModel, 'body'>;
 
 /** A model as its form holds it. */
 export interface ModelDraft {
   readonly id: string;
-  readonly vendor: ChannelVendor;
+  readonly vendor: string;
   readonly kind: ModelKind;
   /** Empty: it is called by its own name upstream. */
   readonly aliasOf: string;
@@ -18,9 +21,9 @@ export interface ModelDraft {
   readonly enabled: boolean;
 }
 
-export const emptyModel = (perUnit: number): ModelDraft => ({
+export const newModelDraft = (vendor: string, perUnit: number): ModelDraft => ({
   id: '',
-  vendor: 'kling',
+  vendor,
   kind: 'video',
   aliasOf: '',
   ownPrice: true,
@@ -31,7 +34,7 @@ export const emptyModel = (perUnit: number): ModelDraft => ({
 
 export const toModelDraft = (model: Model, perUnit: number): ModelDraft => ({
   id: model.id,
-  vendor: model.vendor as ChannelVendor,
+  vendor: model.vendor,
   kind: model.kind as ModelKind,
   aliasOf: model.alias_of ?? '',
   ownPrice: model.price !== null,
@@ -42,11 +45,11 @@ export const toModelDraft = (model: Model, perUnit: number): ModelDraft => ({
 
 /** The body of a change; the schema must have been read without fault before. */
 export function toModelBody(draft: ModelDraft, perUnit: number) {
-  const schema = readSchema(draft.schema);
+  const schema = parseSchema(draft.schema);
   const inherits = draft.aliasOf !== '' && !draft.ownPrice;
   return {
     id: draft.id.trim(),
-    vendor: draft.vendor,
+    vendor: draft.vendor as ModelBody['vendor'],
     kind: draft.kind,
     alias_of: draft.aliasOf,
     price: inherits ? null : { ...toPrice(draft.price, draft.kind, perUnit) },

@@ -3,43 +3,43 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { changeModel, getModelRow, makeModel } from '../../../../contract/model-catalog.ts';
-import { type DataOf, dataQuery, useRefresh } from '../../../data/admin.ts';
-import { call } from '../../../data/client.ts';
-import { useStatus } from '../../../data/queries.ts';
-import { Failure } from '../../../parts/failure.tsx';
-import { useNotices } from '../../../parts/notices.tsx';
-import { Page } from '../../../parts/page.tsx';
-import { PageLoader } from '../../../parts/page-loader.tsx';
-import { ToLink } from '../frame/to-link.tsx';
-import { useId } from '../frame/use-id.ts';
-import { emptyModel, toModelBody, toModelDraft } from './model-draft.ts';
+import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { Page } from '../../../components/page.tsx';
+import { PageLoader } from '../../../components/page-loader.tsx';
+import { RouteLink } from '../../../components/route-link.tsx';
+import { useToasts } from '../../../components/toasts.tsx';
+import { useRouteId } from '../../../components/use-route-id.ts';
+import { dataQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { callApi } from '../../../data/api-client.ts';
+import { useStatus } from '../../../data/query-client.ts';
+import { useVendors } from '../../../data/vendor-queries.ts';
+import { DeleteModel } from './delete-model.tsx';
+import { newModelDraft, toModelBody, toModelDraft } from './model-draft.ts';
 import { ModelForm } from './model-form.tsx';
-import { toModelPath } from './model-path.ts';
-import { RemoveModel } from './remove-model.tsx';
-
-export type Model = DataOf<typeof getModelRow>;
+import { toModelUrlPart } from './model-url.ts';
 
 export function NewModelPage() {
-  const { t } = useTranslation('upstreams');
+  const { t } = useTranslation('admin-models');
   const { data: status } = useStatus();
-  const refresh = useRefresh();
-  const notices = useNotices();
+  const [vendor] = useVendors();
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
   const navigate = useNavigate();
   return (
-    <Page title={t('models.make')} lead={<ToLink to="/admin/models">{t('models.all')}</ToLink>} size="sm">
-      {status === undefined ? null : (
+    <Page title={t('models.make')} subtitle={<RouteLink to="/admin/models">{t('models.all')}</RouteLink>} size="sm">
+      {status === undefined || vendor === undefined ? null : (
         <Card p={{ base: 'md', sm: 'xl' }}>
           <ModelForm
-            start={emptyModel(status.quota_per_unit)}
+            initial={newModelDraft(vendor.name, status.quota_per_unit)}
             isNew
-            action={t('models.make')}
+            submitLabel={t('models.make')}
             save={async (draft) => {
               const { id, ...rest } = toModelBody(draft, status.quota_per_unit);
               const { price, ...body } = rest;
-              await call(makeModel, { body: { id, ...body, ...(price === null ? {} : { price }) } });
-              await refresh();
-              notices.done(t('models.made', { name: id }));
-              await navigate({ to: '/admin/models' as string });
+              await callApi(makeModel, { body: { id, ...body, price: price ?? undefined } });
+              await invalidate();
+              toasts.success(t('models.made', { name: id }));
+              await navigate({ to: '/admin/models' });
             }}
           />
         </Card>
@@ -49,18 +49,18 @@ export function NewModelPage() {
 }
 
 export function ModelPage() {
-  const { t } = useTranslation(['upstreams', 'shell']);
-  const id = useId();
+  const { t } = useTranslation(['admin-models', 'admin-channels', 'app']);
+  const id = useRouteId();
   const { data: status } = useStatus();
-  const refresh = useRefresh();
-  const notices = useNotices();
-  const model = useQuery(dataQuery(getModelRow, { params: { id: toModelPath(id) } }));
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
+  const model = useQuery(dataQuery(getModelRow, { params: { id: toModelUrlPart(id) } }));
   if (model.data === undefined || status === undefined) {
     return model.error === null ? (
       <PageLoader />
     ) : (
-      <Page title={id} lead={<ToLink to="/admin/models">{t('models.all')}</ToLink>} size="sm">
-        <Failure error={model.error} retry={() => void model.refetch()} />
+      <Page title={id} subtitle={<RouteLink to="/admin/models">{t('models.all')}</RouteLink>} size="sm">
+        <ErrorAlert error={model.error} retry={() => void model.refetch()} />
       </Page>
     );
   }
@@ -68,14 +68,16 @@ export function ModelPage() {
   return (
     <Page
       title={known.id}
-      lead={<ToLink to="/admin/models">{t('models.all')}</ToLink>}
+      subtitle={<RouteLink to="/admin/models">{t('models.all')}</RouteLink>}
       size="sm"
       actions={
         <Group gap={6}>
-          <Badge color={known.enabled ? 'teal' : 'gray'}>{t(known.enabled ? 'states.on' : 'states.off')}</Badge>
-          <ToLink to="/admin/channels" search={{ model: known.id }} size="sm">
+          <Badge color={known.enabled ? 'teal' : 'gray'}>
+            {t(known.enabled ? 'admin-channels:states.on' : 'admin-channels:states.off')}
+          </Badge>
+          <RouteLink to="/admin/channels" search={{ model: known.id }} size="sm">
             {t('models.channelCount', { count: known.channels })}
-          </ToLink>
+          </RouteLink>
         </Group>
       }
     >
@@ -83,18 +85,18 @@ export function ModelPage() {
         <Card p={{ base: 'md', sm: 'xl' }}>
           <ModelForm
             key={known.updated_time}
-            start={toModelDraft(known, status.quota_per_unit)}
+            initial={toModelDraft(known, status.quota_per_unit)}
             isNew={false}
-            action={t('shell:save')}
+            submitLabel={t('app:save')}
             save={async (draft) => {
               const { id: _name, ...body } = toModelBody(draft, status.quota_per_unit);
-              await call(changeModel, { params: { id: toModelPath(known.id) }, body });
-              await refresh();
-              notices.done(t('shell:saved'));
+              await callApi(changeModel, { params: { id: toModelUrlPart(known.id) }, body });
+              await invalidate();
+              toasts.success(t('app:saved'));
             }}
           />
         </Card>
-        <RemoveModel id={known.id} />
+        <DeleteModel id={known.id} />
       </Stack>
     </Page>
   );

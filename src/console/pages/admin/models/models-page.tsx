@@ -4,37 +4,43 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { changeModel, listModelRows } from '../../../../contract/model-catalog.ts';
 import { MODEL_KINDS } from '../../../../contract/models.ts';
-import { listQuery, type RowOf, useRefresh } from '../../../data/admin.ts';
-import { call } from '../../../data/client.ts';
-import { Empty } from '../../../parts/empty.tsx';
-import { toMessage } from '../../../parts/failure.tsx';
-import { useNotices } from '../../../parts/notices.tsx';
-import { Page } from '../../../parts/page.tsx';
-import { useQuota } from '../../../parts/quota.tsx';
-import { VENDOR_CHOICES, vendorTitle } from '../channels/vendors.ts';
-import { ChoiceFilter, FilterBar, TextFilter } from '../frame/filter-bar.tsx';
-import { useFilters } from '../frame/filters.ts';
-import { RecordList } from '../frame/record-list.tsx';
-import { ToButton, ToLink } from '../frame/to-link.tsx';
-import { toModelPath } from './model-path.ts';
+import { useFormatPrice } from '../../../components/credit-amount.tsx';
+import { EmptyState } from '../../../components/empty-state.tsx';
+import { toErrorMessage } from '../../../components/error-alert.tsx';
+import { Page } from '../../../components/page.tsx';
+import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
+import { useToasts } from '../../../components/toasts.tsx';
+import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { callApi } from '../../../data/api-client.ts';
+import { toVendorOptions, useVendors, vendorTitle } from '../../../data/vendor-queries.ts';
+import { ChoiceFilter, FilterBar, TextFilter } from '../list/filter-bar.tsx';
+import { PagedTable } from '../list/paged-table.tsx';
+import { useListFilters } from '../list/use-list-filters.ts';
+import { toModelUrlPart } from './model-url.ts';
 import type { AnyPrice } from './price-draft.ts';
 
-type ModelRow = RowOf<typeof listModelRows>;
+type ModelListItem = ListItem<typeof listModelRows>;
 
 export function ModelsPage() {
-  const { t } = useTranslation(['upstreams', 'shell']);
-  const filters = useFilters(['q', 'vendor', 'kind']);
+  const { t } = useTranslation(['admin-models', 'admin-channels', 'app']);
+  const vendors = useVendors();
+  const filters = useListFilters(['q', 'vendor', 'kind']);
   const models = useQuery(listQuery(listModelRows, filters.query));
   const make = (
-    <ToButton to="/admin/models/new" leftSection={<IconPlus size={16} />}>
+    <RouteButton to="/admin/models/new" leftSection={<IconPlus size={16} />}>
       {t('models.make')}
-    </ToButton>
+    </RouteButton>
   );
   return (
-    <Page title={t('shell:pages.models')} lead={t('models.lead')} size="xl" actions={make}>
+    <Page title={t('app:pages.models')} subtitle={t('models.lead')} size="xl" actions={make}>
       <FilterBar filters={filters}>
         <TextFilter filters={filters} name="q" label={t('models.search')} />
-        <ChoiceFilter filters={filters} name="vendor" label={t('channels.vendor')} choices={VENDOR_CHOICES} />
+        <ChoiceFilter
+          filters={filters}
+          name="vendor"
+          label={t('admin-channels:channels.vendor')}
+          choices={toVendorOptions(vendors)}
+        />
         <ChoiceFilter
           filters={filters}
           name="kind"
@@ -42,41 +48,46 @@ export function ModelsPage() {
           choices={MODEL_KINDS.map((value) => ({ value, label: t(`kinds.${value}`) }))}
         />
       </FilterBar>
-      <RecordList
-        label={t('shell:pages.models')}
+      <PagedTable
+        label={t('app:pages.models')}
         query={models}
         filters={filters}
-        keyOf={({ id }) => id}
-        empty={
-          <Empty icon={<IconTags size={28} />} title={t('models.emptyTitle')} action={make}>
+        rowKey={({ id }) => id}
+        emptyState={
+          <EmptyState icon={<IconTags size={28} />} title={t('models.emptyTitle')} action={make}>
             {t('models.emptyText')}
-          </Empty>
+          </EmptyState>
         }
         columns={[
-          { label: t('models.name'), cell: (model) => <Name model={model} /> },
+          { label: t('models.name'), cell: (model) => <ModelName model={model} /> },
           { label: t('models.kind'), cell: ({ kind }) => t(`kinds.${kind}` as 'kinds.video') },
-          { label: t('channels.vendor'), cell: ({ vendor }) => vendorTitle(vendor), wide: true },
-          { label: t('price.title'), cell: (model) => <Price model={model} /> },
-          { label: t('models.channels'), cell: (model) => <Channels model={model} /> },
-          { label: t('models.enabled'), align: 'right', cell: (model) => <Enabled model={model} /> },
+          {
+            label: t('admin-channels:channels.vendor'),
+            cell: ({ vendor }) => vendorTitle(vendors, vendor),
+            hideOnPhone: true,
+          },
+          { label: t('price.title'), cell: (model) => <ModelPrice model={model} /> },
+          { label: t('models.channels'), cell: (model) => <ChannelCount model={model} /> },
+          { label: t('models.enabled'), align: 'right', cell: (model) => <EnabledSwitch model={model} /> },
         ]}
       />
     </Page>
   );
 }
 
-function Name({ model }: { readonly model: ModelRow }) {
-  const { t } = useTranslation('upstreams');
+function ModelName({ model }: { readonly model: ModelListItem }) {
+  const { t } = useTranslation('admin-models');
   return (
     <>
-      <ToLink
-        to={`/admin/models/${encodeURIComponent(toModelPath(model.id))}`}
+      <RouteLink
+        to="/admin/models/$id"
+        params={{ id: toModelUrlPart(model.id) }}
         fw={600}
         size="sm"
         style={{ overflowWrap: 'anywhere' }}
       >
         {model.id}
-      </ToLink>
+      </RouteLink>
       {model.alias_of === null ? null : (
         <Text size="xs" c="dimmed">
           {t('models.aliasOf', { name: model.alias_of })}
@@ -86,9 +97,9 @@ function Name({ model }: { readonly model: ModelRow }) {
   );
 }
 
-function Price({ model }: { readonly model: ModelRow }) {
-  const { t } = useTranslation('upstreams');
-  const quota = useQuota();
+function ModelPrice({ model }: { readonly model: ModelListItem }) {
+  const { t } = useTranslation('admin-models');
+  const quota = useFormatPrice();
   const price = model.price as AnyPrice | null;
   if (price === null) return <Text size="sm">{t('price.asTarget')}</Text>;
   const parts = [
@@ -112,27 +123,28 @@ function Price({ model }: { readonly model: ModelRow }) {
   );
 }
 
-function Channels({ model }: { readonly model: ModelRow }) {
-  const { t } = useTranslation('upstreams');
+function ChannelCount({ model }: { readonly model: ModelListItem }) {
+  const { t } = useTranslation('admin-models');
   return model.channels === 0 ? (
     <Group gap={6}>
       <Badge color="yellow">{t('models.noChannel')}</Badge>
     </Group>
   ) : (
-    <ToLink to="/admin/channels" search={{ model: model.id }} size="sm">
+    <RouteLink to="/admin/channels" search={{ model: model.id }} size="sm">
       {t('models.channelCount', { count: model.channels })}
-    </ToLink>
+    </RouteLink>
   );
 }
 
-function Enabled({ model }: { readonly model: ModelRow }) {
-  const { t } = useTranslation(['upstreams', 'shell']);
-  const refresh = useRefresh();
-  const notices = useNotices();
+function EnabledSwitch({ model }: { readonly model: ModelListItem }) {
+  const { t } = useTranslation(['admin-models', 'app']);
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
   const change = useMutation({
-    mutationFn: (enabled: boolean) => call(changeModel, { params: { id: toModelPath(model.id) }, body: { enabled } }),
-    onSuccess: refresh,
-    onError: (error) => notices.failed(toMessage(error, t('shell:unreachable'))),
+    mutationFn: (enabled: boolean) =>
+      callApi(changeModel, { params: { id: toModelUrlPart(model.id) }, body: { enabled } }),
+    onSuccess: invalidate,
+    onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
   });
   return (
     <Switch

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { toExample, toPrice, toPriceDraft } from './price-draft.ts';
+import { examplePrice, toPrice, toPriceDraft } from './price-draft.ts';
 
 const PER_UNIT = 500_000;
 
@@ -12,7 +12,15 @@ test('a price comes back from its form as it went in', () => {
   ])
     assert.deepEqual(toPrice(toPriceDraft(price, PER_UNIT), 'video', PER_UNIT), price);
   const chat = { input_per_million: 1_250_000, output_per_million: 5_000_001 };
-  assert.deepEqual(toPrice(toPriceDraft(chat, PER_UNIT), 'chat', PER_UNIT), chat);
+  const detailed = {
+    ...chat,
+    cached_input_per_million: 0,
+    cache_write_1h_per_million: 2_500_000,
+    per_call: 7,
+    tiers: [{ above_input_tokens: 200_000, input_per_million: 3_000_000, audio_output_per_million: 11 }],
+  };
+  for (const price of [chat, detailed])
+    assert.deepEqual(toPrice(toPriceDraft(price, PER_UNIT), 'chat', PER_UNIT), price);
 });
 
 test('unfinished multipliers are left out', () => {
@@ -25,7 +33,7 @@ test('unfinished multipliers are left out', () => {
 
 test('the example multiplies what applies and rounds up once, dust aside', () => {
   const price = { per_call: 0, per_second: 28_000, multipliers: { mode: { pro: 1.1 }, audio: { true: 2 } } };
-  assert.deepEqual(toExample(price, 5, { mode: 'pro' }), { quota: 154_000, times: [1.1] });
-  assert.deepEqual(toExample(price, 5, { mode: 'std', audio: 'true' }), { quota: 280_000, times: [2] });
-  assert.equal(toExample({ per_call: 1, multipliers: { mode: { pro: 1.5 } } }, 5, { mode: 'pro' }).quota, 2);
+  assert.deepEqual(examplePrice(price, 5, { mode: 'pro' }), { quota: 154_000, times: [1.1] });
+  assert.deepEqual(examplePrice(price, 5, { mode: 'std', audio: 'true' }), { quota: 280_000, times: [2] });
+  assert.equal(examplePrice({ per_call: 1, multipliers: { mode: { pro: 1.5 } } }, 5, { mode: 'pro' }).quota, 2);
 });

@@ -1,4 +1,6 @@
 import type { ModelKind } from '../../../../contract/models.ts';
+import { priceMedia, type VideoPrice } from '../../../../contract/pricing.ts';
+import { type ChatPrice, TOKEN_PARTS, type TokenPart } from '../../../../contract/token-pricing.ts';
 
 /** One multiplier of a price as its form holds it. */
 export interface MultiplierDraft {
@@ -7,23 +9,28 @@ export interface MultiplierDraft {
   readonly value: string;
   readonly by: number | string;
 }
+export const PARTS = Object.keys(TOKEN_PARTS) as readonly TokenPart[];
+/** Names of rates without `_per_million`. */
+export type RateName = TokenPart | 'input' | 'output';
+const RATES: readonly RateName[] = ['input', 'output', ...PARTS];
+/** Credits a million tokens by rate; empty: the price names none. */
+export type RateDrafts = Readonly<Record<RateName, number | string>>;
+/** A tier of a chat price as its form holds it. */
+export interface TierDraft extends RateDrafts {
+  readonly key: number;
+  readonly above: number | string;
+}
 /** A price as its form holds it, in credits; quota is whole and small, which nobody wants to type. */
 export interface PriceDraft {
   readonly perCall: number | string;
   readonly perSecond: number | string;
-  readonly input: number | string;
-  readonly output: number | string;
+  readonly rates: RateDrafts;
+  readonly tiers: readonly TierDraft[];
   readonly multipliers: readonly MultiplierDraft[];
 }
 
 /** The shapes of the contract's prices, each key optional as they are sent. */
-export interface AnyPrice {
-  readonly per_call?: number | undefined;
-  readonly per_second?: number | undefined;
-  readonly multipliers?: Readonly<Record<string, Readonly<Record<string, number>>>> | undefined;
-  readonly input_per_million?: number | undefined;
-  readonly output_per_million?: number | undefined;
-}
+export type AnyPrice = VideoPrice & ChatPrice;
 
 export const DECIMALS = 6;
 
@@ -35,42 +42,64 @@ export function toPriceDraft(price: AnyPrice | null, perUnit: number): PriceDraf
   return {
     perCall: credits(price?.per_call),
     perSecond: credits(price?.per_second),
-    input: credits(price?.input_per_million),
-    output: credits(price?.output_per_million),
+    rates: {
+      ...toRateDrafts(price ?? {}, credits),
+      input: credits(price?.input_per_million),
+      output: credits(price?.output_per_million),
+    },
+    tiers: (price?.tiers ?? []).map((tier, key) => ({
+      ...toRateDrafts(tier, credits),
+      key,
+      above: tier.above_input_tokens,
+    })),
     multipliers: pairs.map((pair, key) => ({ ...pair, key })),
   };
 }
 
 export function toPrice(draft: PriceDraft, kind: ModelKind, perUnit: number): AnyPrice {
   const quota = (credits: number | string): number => Math.round(Number(credits) * perUnit);
-  if (kind === 'chat') return { input_per_million: quota(draft.input), output_per_million: quota(draft.output) };
+  if (kind === 'chat') {
+    const tiers = draft.tiers
+      .map((tier) => ({ above_input_tokens: Number(tier.above), ...toRates(tier, quota) }))
+      .filter((tier) => tier.above_input_tokens > 0 && Object.keys(tier).length > 1);
+    return {
+      ...toRates(draft.rates, quota),
+      ...(Number(draft.perCall) > 0 ? { per_call: quota(draft.perCall) } : {}),
+      ...(tiers.length > 0 ? { tiers } : {}),
+    };
+  }
   const multipliers: Record<string, Record<string, number>> = {};
   for (const { factor, value, by } of draft.multipliers) {
     const name = factor.trim();
     if (name !== '' && value.trim() !== '') multipliers[name] = { ...multipliers[name], [value.trim()]: Number(by) };
   }
-  return {
-    per_call: quota(draft.perCall),
-    per_second: quota(draft.perSecond),
-    ...(Object.keys(multipliers).length === 0 ? {} : { multipliers }),
-  };
+  const price = { per_call: quota(draft.perCall), per_second: quota(draft.perSecond) };
+  return Object.keys(multipliers).length === 0 ? price : { ...price, multipliers };
 }
 
-export interface Example {
-  /** Whole quota. */
-  readonly quota: number;
-  /** Multipliers that applied. */
-  readonly times: readonly number[];
-}
+type Rates = Omit<ChatPrice, 'tiers' | 'per_call'>;
 
-/** What one video costs: the service's own rule, for showing only. */
-export function toExample(price: AnyPrice, seconds: number, chosen: Readonly<Record<string, string>>): Example {
-  const times = Object.entries(price.multipliers ?? {}).flatMap(([factor, values]) => {
-    const by = values[chosen[factor] ?? ''];
-    return by === undefined ? [] : [by];
-  });
-  const base = (price.per_call ?? 0) + (price.per_second ?? 0) * seconds;
-  const exact = times.reduce((sum, by) => sum * by, base);
-  // Floating point leaves dust above whole numbers, which rounding up would turn into one quota more.
-  return { quota: Math.ceil(Number(exact.toFixed(6))), times };
+const toRateDrafts = (rates: Rates, credits: (quota: number | undefined) => number): RateDrafts =>
+  Object.fromEntries(
+    RATES.map((name) => {
+      const quota = rates[`${name}_per_million`];
+      return [name, quota === undefined ? '' : credits(quota)];
+    }),
+  ) as RateDrafts;
+
+const toRates = (drafts: RateDrafts, quota: (credits: number | string) => number): Rates =>
+  Object.fromEntries(
+    RATES.filter((name) => drafts[name] !== '').map((name) => [`${name}_per_million`, quota(drafts[name])]),
+  );
+
+/** What one video costs, by the same rule the server charges by. @returns quota, and the multipliers that applied */
+export function examplePrice(
+  price: AnyPrice,
+  seconds: number,
+  factors: Readonly<Record<string, string>>,
+): { readonly quota: number; readonly times: readonly number[] } {
+  // During typing, the form may contain durations that are not whole numbers yet.
+  const whole = Number.isSafeInteger(seconds) && seconds > 0 ? seconds : 0;
+  const { quota, multipliers } = priceMedia(price as VideoPrice, { seconds: whole, factors });
+  return { quota, times: multipliers.map(({ by }) => by) };
 }

@@ -13,6 +13,7 @@ import { IconPlus, IconTrash } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { ModelKind } from '../../../../contract/models.ts';
 import { DECIMALS, type MultiplierDraft, type PriceDraft } from './price-draft.ts';
+import { TokenPriceFields } from './token-price-fields.tsx';
 
 interface PriceFieldsProps {
   readonly kind: ModelKind;
@@ -24,8 +25,8 @@ interface PriceFieldsProps {
 const FACTORS = ['mode', 'resolution', 'size', 'audio'];
 
 export function PriceFields({ kind, draft, onChange }: PriceFieldsProps) {
-  const { t } = useTranslation('upstreams');
-  const amount = (name: 'perCall' | 'perSecond' | 'input' | 'output') => (
+  const { t } = useTranslation('admin-models');
+  const amount = (name: 'perCall' | 'perSecond') => (
     <NumberInput
       label={t(`price.${name}`)}
       min={0}
@@ -38,14 +39,7 @@ export function PriceFields({ kind, draft, onChange }: PriceFieldsProps) {
       onChange={(value) => onChange({ ...draft, [name]: value })}
     />
   );
-  if (kind === 'chat') {
-    return (
-      <SimpleGrid cols={{ base: 1, xs: 2 }}>
-        {amount('input')}
-        {amount('output')}
-      </SimpleGrid>
-    );
-  }
+  if (kind === 'chat') return <TokenPriceFields draft={draft} onChange={onChange} />;
   const { multipliers } = draft;
   const change = (key: number, part: Partial<MultiplierDraft>): void =>
     onChange({ ...draft, multipliers: multipliers.map((each) => (each.key === key ? { ...each, ...part } : each)) });
@@ -65,44 +59,14 @@ export function PriceFields({ kind, draft, onChange }: PriceFieldsProps) {
       <Text size="xs" c="dimmed" mt={-8}>
         {t('price.multipliersHint')}
       </Text>
-      {multipliers.map(({ key, factor, value, by }, index) => (
-        <Group key={key} gap="xs" wrap="nowrap">
-          <Autocomplete
-            aria-label={t('price.factorAt', { place: index + 1 })}
-            placeholder={t('price.factor')}
-            data={FACTORS}
-            flex={1}
-            miw={0}
-            value={factor}
-            onChange={(next) => change(key, { factor: next })}
-          />
-          <TextInput
-            aria-label={t('price.valueAt', { place: index + 1 })}
-            placeholder="pro"
-            flex={1}
-            miw={0}
-            maxLength={64}
-            value={value}
-            onChange={(event) => change(key, { value: event.currentTarget.value })}
-          />
-          <NumberInput
-            aria-label={t('price.byAt', { place: index + 1 })}
-            leftSection="×"
-            w={96}
-            min={0}
-            max={1000}
-            decimalScale={9}
-            hideControls
-            value={by}
-            onChange={(next) => change(key, { by: next })}
-          />
-          <ActionIcon
-            aria-label={t('price.removeAt', { place: index + 1 })}
-            onClick={() => onChange({ ...draft, multipliers: multipliers.filter((each) => each.key !== key) })}
-          >
-            <IconTrash size={16} />
-          </ActionIcon>
-        </Group>
+      {multipliers.map((multiplier, index) => (
+        <MultiplierRow
+          key={multiplier.key}
+          place={index + 1}
+          multiplier={multiplier}
+          onChange={(part) => change(multiplier.key, part)}
+          onRemove={() => onChange({ ...draft, multipliers: multipliers.filter((each) => each !== multiplier) })}
+        />
       ))}
       <div>
         <Button variant="default" size="compact-sm" leftSection={<IconPlus size={14} />} onClick={add}>
@@ -110,5 +74,53 @@ export function PriceFields({ kind, draft, onChange }: PriceFieldsProps) {
         </Button>
       </div>
     </Stack>
+  );
+}
+
+interface MultiplierRowProps {
+  /** Counted from 1, for the labels. */
+  readonly place: number;
+  readonly multiplier: MultiplierDraft;
+  readonly onChange: (part: Partial<MultiplierDraft>) => void;
+  readonly onRemove: () => void;
+}
+
+function MultiplierRow({ place, multiplier: { factor, value, by }, onChange, onRemove }: MultiplierRowProps) {
+  const { t } = useTranslation('admin-models');
+  return (
+    <Group gap="xs" wrap="nowrap">
+      <Autocomplete
+        aria-label={t('price.factorAt', { place })}
+        placeholder={t('price.factor')}
+        data={FACTORS}
+        flex={1}
+        miw={0}
+        value={factor}
+        onChange={(next) => onChange({ factor: next })}
+      />
+      <TextInput
+        aria-label={t('price.valueAt', { place })}
+        placeholder="pro"
+        flex={1}
+        miw={0}
+        maxLength={64}
+        value={value}
+        onChange={(event) => onChange({ value: event.currentTarget.value })}
+      />
+      <NumberInput
+        aria-label={t('price.byAt', { place })}
+        leftSection="×"
+        w={96}
+        min={0}
+        max={1000}
+        decimalScale={9}
+        hideControls
+        value={by}
+        onChange={(next) => onChange({ by: next })}
+      />
+      <ActionIcon aria-label={t('price.removeAt', { place })} onClick={onRemove}>
+        <IconTrash size={16} />
+      </ActionIcon>
+    </Group>
   );
 }

@@ -1,18 +1,18 @@
 import { Anchor, Group, Text, Textarea } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { readSchema } from './schema-text.ts';
+import { parseSchema } from './parse-schema.ts';
 
-const EXAMPLE = {
+const EXAMPLE_SCHEMA = {
   type: 'object',
   properties: {
     camera: { type: 'string', enum: ['static', 'orbit'], default: 'static', 'x-upstream': 'camera_control' },
   },
 };
 
-/** The media schema as text, told at once what is wrong with it as JSON; what it means is checked by the service. */
+/** The media schema as text. JSON syntax errors are shown immediately; the service validates the content. */
 export function SchemaField({ text, onChange }: { readonly text: string; readonly onChange: (text: string) => void }) {
-  const { t } = useTranslation('upstreams');
-  const read = readSchema(text);
+  const { t } = useTranslation('admin-models');
+  const read = parseSchema(text);
   return (
     <div>
       <Textarea
@@ -40,7 +40,12 @@ export function SchemaField({ text, onChange }: { readonly text: string; readonl
           </Anchor>
         ) : null}
         {text.trim() === '' ? (
-          <Anchor component="button" type="button" size="xs" onClick={() => onChange(JSON.stringify(EXAMPLE, null, 2))}>
+          <Anchor
+            component="button"
+            type="button"
+            size="xs"
+            onClick={() => onChange(JSON.stringify(EXAMPLE_SCHEMA, null, 2))}
+          >
             {t('schema.example')}
           </Anchor>
         ) : null}

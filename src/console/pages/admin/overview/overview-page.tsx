@@ -6,45 +6,37 @@ import { listTasks } from '../../../../contract/admin-tasks.ts';
 import { listChannels } from '../../../../contract/channels.ts';
 import { adminListTickets } from '../../../../contract/tickets.ts';
 import { getAllUsage } from '../../../../contract/usage.ts';
-import { dataQuery, listQuery } from '../../../data/admin.ts';
-import { Failure } from '../../../parts/failure.tsx';
-import { Page } from '../../../parts/page.tsx';
-import { useQuota } from '../../../parts/quota.tsx';
-import { useFilters } from '../frame/filters.ts';
-import { Figure } from './figure.tsx';
-import { FirstSteps } from './first-steps.tsx';
+import { useFormatCredits } from '../../../components/credit-amount.tsx';
+import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { Page } from '../../../components/page.tsx';
+import { dataQuery, type ListItem, listQuery } from '../../../data/admin-queries.ts';
+import { isInTrouble } from '../channels/channel-status-badge.tsx';
+import { useListFilters } from '../list/use-list-filters.ts';
+import { GettingStarted } from './getting-started.tsx';
 import { Ranking } from './ranking.tsx';
-import { UsagePlot } from './usage-plot.tsx';
+import { StatCard } from './stat-card.tsx';
+import { UsagePanel } from './usage-panel.tsx';
 
-const SPANS = ['7', '30', '90'] as const;
+const PERIODS = ['7', '30', '90'] as const;
 const DAY_SECONDS = 86_400;
 const REFRESH_MS = 30_000;
 
 /** How the service does: what is used, what waits, what fails. */
 export function OverviewPage() {
-  const { t } = useTranslation(['admin', 'shell']);
-  const quota = useQuota();
-  const filters = useFilters(['days']);
-  const days = Number(SPANS.find((span) => span === filters.value.days) ?? 30);
+  const { t } = useTranslation(['admin', 'app']);
+  const filters = useListFilters(['days']);
+  const days = Number(PERIODS.find((span) => span === filters.value.days) ?? 30);
   // Whole minutes: a span that moves with every drawing would be fetched with every drawing.
   const nowMs = useMemo(() => Math.floor(Date.now() / 60_000) * 60_000, []);
   const from = String(nowMs / 1000 - (days - 1) * DAY_SECONDS);
-  const live = { refetchInterval: REFRESH_MS } as const;
   const usage = useQuery(dataQuery(getAllUsage, { query: { from, by: 'day,model' } }));
   const byUser = useQuery(dataQuery(getAllUsage, { query: { from, by: 'user' } }));
-  const unfinished = useQuery({ ...listQuery(listTasks, { unfinished: 'true', page_size: '1' }), ...live });
-  const failed = useQuery({
-    ...listQuery(listTasks, { status: 'FAILURE', from: String(nowMs / 1000 - DAY_SECONDS), page_size: '1' }),
-    ...live,
-  });
-  const unanswered = useQuery({ ...listQuery(adminListTickets, { unprocessed: 'true', page_size: '1' }), ...live });
-  const channels = useQuery({ ...listQuery(listChannels, { page_size: '50' }), ...live });
-  const failing = channels.data?.data.filter(({ enabled, state }) => enabled && state !== 'healthy').length;
-  const error = usage.error ?? unfinished.error ?? channels.error;
+  const channels = useQuery({ ...listQuery(listChannels, { page_size: '50' }), refetchInterval: REFRESH_MS });
+  const error = usage.error ?? channels.error;
   return (
     <Page
-      title={t('shell:pages.adminOverview')}
-      lead={t('overview.lead')}
+      title={t('app:pages.adminOverview')}
+      subtitle={t('overview.lead')}
       size="xl"
       actions={
         <SegmentedControl
@@ -52,54 +44,79 @@ export function OverviewPage() {
           aria-label={t('overview.span')}
           value={String(days)}
           onChange={(value) => filters.set('days', value === '30' ? undefined : value)}
-          data={SPANS.map((value) => ({ value, label: t('overview.days', { count: Number(value) }) }))}
+          data={PERIODS.map((value) => ({ value, label: t('overview.days', { count: Number(value) }) }))}
         />
       }
     >
       <Stack>
-        <Failure error={error} retry={() => void usage.refetch()} />
-        <FirstSteps channels={channels.data?.total} />
-        <SimpleGrid cols={{ base: 2, sm: 3 }}>
-          <Figure
-            label={t('overview.spent', { days })}
-            value={usage.data && quota(usage.data.total.quota)}
-            to="/admin/ledger"
-          />
-          <Figure label={t('overview.calls', { days })} value={usage.data?.total.requests} to="/admin/tasks" />
-          <Figure
-            label={t('overview.unfinished')}
-            value={unfinished.data?.total}
-            to="/admin/tasks"
-            search={{ unfinished: true }}
-          />
-          <Figure
-            label={t('overview.failedToday')}
-            value={failed.data?.total}
-            bad={(failed.data?.total ?? 0) > 0}
-            to="/admin/tasks"
-            search={{ status: 'FAILURE' }}
-          />
-          <Figure
-            label={t('overview.failing')}
-            value={failing}
-            of={channels.data?.total}
-            bad={(failing ?? 0) > 0}
-            to="/admin/channels"
-          />
-          <Figure
-            label={t('overview.unanswered')}
-            value={unanswered.data?.total}
-            bad={(unanswered.data?.total ?? 0) > 0}
-            to="/admin/tickets"
-            search={{ unprocessed: true }}
-          />
-        </SimpleGrid>
-        <UsagePlot rows={usage.data?.rows} days={days} nowMs={nowMs} />
+        <ErrorAlert error={error} retry={() => void usage.refetch()} />
+        <GettingStarted channels={channels.data?.data} />
+        <OverviewStats days={days} nowMs={nowMs} usage={usage.data?.total} channels={channels.data?.data} />
+        <UsagePanel rows={usage.data?.rows} days={days} nowMs={nowMs} />
         <SimpleGrid cols={{ base: 1, lg: 2 }}>
           <Ranking title={t('overview.topModels')} rows={usage.data?.rows} by="model" days={days} />
           <Ranking title={t('overview.topUsers')} rows={byUser.data?.rows} by="user_id" days={days} />
         </SimpleGrid>
       </Stack>
     </Page>
+  );
+}
+
+interface OverviewStatsProps {
+  readonly days: number;
+  readonly nowMs: number;
+  readonly usage: { readonly requests: number; readonly quota: number } | undefined;
+  readonly channels: readonly ListItem<typeof listChannels>[] | undefined;
+}
+
+/** Key figures that show whether everything works; each links to the list it summarizes. */
+function OverviewStats({ days, nowMs, usage, channels }: OverviewStatsProps) {
+  const { t } = useTranslation('admin');
+  const formatCredits = useFormatCredits();
+  const unfinished = useQuery({
+    ...listQuery(listTasks, { unfinished: 'true', page_size: '1' }),
+    refetchInterval: REFRESH_MS,
+  });
+  const failed = useQuery({
+    ...listQuery(listTasks, { status: 'FAILURE', from: String(nowMs / 1000 - DAY_SECONDS), page_size: '1' }),
+    refetchInterval: REFRESH_MS,
+  });
+  const unanswered = useQuery({
+    ...listQuery(adminListTickets, { unprocessed: 'true', page_size: '1' }),
+    refetchInterval: REFRESH_MS,
+  });
+  const failing = channels?.filter(isInTrouble).length;
+  return (
+    <SimpleGrid cols={{ base: 2, sm: 3 }}>
+      <StatCard label={t('overview.spent', { days })} value={usage && formatCredits(usage.quota)} to="/admin/ledger" />
+      <StatCard label={t('overview.calls', { days })} value={usage?.requests} to="/admin/tasks" />
+      <StatCard
+        label={t('overview.unfinished')}
+        value={unfinished.data?.total}
+        to="/admin/tasks"
+        search={{ unfinished: true }}
+      />
+      <StatCard
+        label={t('overview.failedToday')}
+        value={failed.data?.total}
+        alert={(failed.data?.total ?? 0) > 0}
+        to="/admin/tasks"
+        search={{ status: 'FAILURE' }}
+      />
+      <StatCard
+        label={t('overview.failing')}
+        value={failing}
+        total={channels?.length}
+        alert={(failing ?? 0) > 0}
+        to="/admin/channels"
+      />
+      <StatCard
+        label={t('overview.unanswered')}
+        value={unanswered.data?.total}
+        alert={(unanswered.data?.total ?? 0) > 0}
+        to="/admin/tickets"
+        search={{ unprocessed: true }}
+      />
+    </SimpleGrid>
   );
 }

@@ -1,11 +1,11 @@
 import { Progress, Skeleton, Stack, Table, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { useUserNames } from '../../../data/names.ts';
-import { Quota } from '../../../parts/quota.tsx';
-import { Panel } from '../frame/facts.tsx';
-import { ToLink } from '../frame/to-link.tsx';
+import { CreditAmount } from '../../../components/credit-amount.tsx';
+import { Panel } from '../../../components/description-list.tsx';
+import { RouteLink } from '../../../components/route-link.tsx';
+import { useUserNames } from '../../../data/name-lookup.ts';
 
-interface Row {
+interface RankingRow {
   readonly model?: string;
   readonly user_id?: number;
   readonly requests: number;
@@ -13,12 +13,12 @@ interface Row {
 }
 interface RankingProps {
   readonly title: string;
-  readonly rows: readonly Row[] | undefined;
+  readonly rows: readonly RankingRow[] | undefined;
   readonly by: 'model' | 'user_id';
   readonly days: number;
 }
 
-const MOST = 8;
+const MAX_ROWS = 8;
 
 /** Who or what used most. */
 export function Ranking({ title, rows, by }: RankingProps) {
@@ -29,7 +29,7 @@ export function Ranking({ title, rows, by }: RankingProps) {
     sums.set(String(row[by]), { requests: known.requests + row.requests, quota: known.quota + row.quota });
   }
   const ranked = [...sums].sort((one, two) => two[1].quota - one[1].quota || two[1].requests - one[1].requests);
-  const names = useUserNames(by === 'user_id' ? ranked.slice(0, MOST).map(([id]) => Number(id)) : []);
+  const names = useUserNames(by === 'user_id' ? ranked.slice(0, MAX_ROWS).map(([id]) => Number(id)) : []);
   const top = Math.max(1, ranked[0]?.[1].quota ?? 0);
   return (
     <Panel title={title}>
@@ -47,17 +47,17 @@ export function Ranking({ title, rows, by }: RankingProps) {
       {ranked.length === 0 ? null : (
         <Table verticalSpacing={6} aria-label={title} horizontalSpacing={4}>
           <Table.Tbody>
-            {ranked.slice(0, MOST).map(([name, { requests, quota }]) => (
+            {ranked.slice(0, MAX_ROWS).map(([name, { requests, quota }]) => (
               <Table.Tr key={name}>
                 <Table.Td style={{ overflowWrap: 'anywhere' }}>
                   {by === 'model' ? (
-                    <ToLink to="/admin/tasks" search={{ model: name }} size="sm">
+                    <RouteLink to="/admin/tasks" search={{ model: name }} size="sm">
                       {name}
-                    </ToLink>
+                    </RouteLink>
                   ) : (
-                    <ToLink to={`/admin/users/${name}`} size="sm">
+                    <RouteLink to="/admin/users/$id" params={{ id: String(name) }} size="sm">
                       {names(Number(name)) ?? t('overview.user', { id: name })}
-                    </ToLink>
+                    </RouteLink>
                   )}
                   <Progress value={(quota / top) * 100} size={3} mt={4} aria-hidden color="gray" />
                 </Table.Td>
@@ -65,7 +65,7 @@ export function Ranking({ title, rows, by }: RankingProps) {
                   {t('overview.callCount', { count: requests })}
                 </Table.Td>
                 <Table.Td ta="right" w={1}>
-                  <Quota value={quota} />
+                  <CreditAmount value={quota} />
                 </Table.Td>
               </Table.Tr>
             ))}

@@ -1,40 +1,24 @@
-import {
-  Button,
-  Group,
-  MultiSelect,
-  NumberInput,
-  SegmentedControl,
-  SimpleGrid,
-  Stack,
-  Switch,
-  Text,
-  Textarea,
-  TextInput,
-} from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { NumberInput, SegmentedControl, SimpleGrid, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { modelsQuery } from '../../../data/models.ts';
-import { Failure } from '../../../parts/failure.tsx';
-import type { CardDraft } from './card-draft.ts';
+import { ModelsSelect } from '../../../components/models-select.tsx';
+import { SaveForm } from '../../../components/save-form.tsx';
+import { useFormDraft } from '../../../components/use-form-draft.ts';
+import type { PlanDraft } from './plan-draft.ts';
 
 interface PlanFormProps {
-  readonly start: CardDraft;
+  readonly initial: PlanDraft;
   readonly isNew: boolean;
-  /** The card of people without a plan: it has no level, length or price, and is always on. */
+  /** The plan of accounts without one: it has no level, duration or price, and is always enabled. */
   readonly isBuiltin?: boolean;
-  readonly action: string;
-  readonly save: (draft: CardDraft) => Promise<void>;
+  readonly submitLabel: string;
+  readonly save: (draft: PlanDraft) => Promise<void>;
 }
 
 type NumberName = 'level' | 'price' | 'days' | 'hours' | 'credits' | 'weekly';
 
-export function PlanForm({ start, isNew, isBuiltin = false, action, save }: PlanFormProps) {
-  const { t } = useTranslation(['plans', 'shell']);
-  const [draft, setDraft] = useState(start);
-  const set = (part: Partial<CardDraft>): void => setDraft((known) => ({ ...known, ...part }));
-  const models = useQuery(modelsQuery);
-  const sending = useMutation({ mutationFn: () => save(draft) });
+export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save }: PlanFormProps) {
+  const { t } = useTranslation(['admin-plans', 'app']);
+  const { draft, set, text, value, checked } = useFormDraft(initial);
   const number = (name: NumberName, label: string, more: Parameters<typeof NumberInput>[0] = {}) => (
     <NumberInput
       label={label}
@@ -44,111 +28,66 @@ export function PlanForm({ start, isNew, isBuiltin = false, action, save }: Plan
       hideControls
       inputWrapperOrder={['label', 'input', 'description', 'error']}
       value={draft[name]}
-      onChange={(value) => set({ [name]: value })}
+      onChange={(next) => set({ [name]: next })}
       {...more}
     />
   );
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        sending.mutate();
-      }}
-    >
-      <Stack>
-        <SimpleGrid cols={{ base: 1, xs: 2 }}>
-          <TextInput
-            label={t('cards.name')}
-            maxLength={100}
-            required
-            value={draft.name}
-            onChange={(event) => set({ name: event.currentTarget.value })}
-          />
-          <TextInput
-            label={t('cards.code')}
-            description={t('cards.codeHint')}
-            inputWrapperOrder={['label', 'input', 'description', 'error']}
-            pattern="[a-z0-9][a-z0-9_\-]{0,63}"
-            required
-            readOnly={!isNew}
-            spellCheck={false}
-            value={draft.code}
-            onChange={(event) => set({ code: event.currentTarget.value })}
-          />
-        </SimpleGrid>
-        <Textarea
-          label={`${t('cards.description')} (${t('shell:optional')})`}
-          autosize
-          minRows={2}
-          maxRows={8}
-          maxLength={2_000}
-          value={draft.description}
-          onChange={(event) => set({ description: event.currentTarget.value })}
+    <SaveForm submitLabel={submitLabel} save={() => save(draft)} hint={isNew ? '' : t('holders')}>
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        <TextInput label={t('name')} maxLength={100} required {...text('name')} />
+        <TextInput
+          label={t('code')}
+          description={t('codeHint')}
+          inputWrapperOrder={['label', 'input', 'description', 'error']}
+          pattern="[a-z0-9][a-z0-9_\-]{0,63}"
+          required
+          readOnly={!isNew}
+          spellCheck={false}
+          {...text('code')}
         />
-        {isBuiltin ? null : (
-          <SimpleGrid cols={{ base: 1, xs: 3 }}>
-            {number('level', t('cards.level'), { description: t('cards.levelHint'), allowDecimal: false, max: 1e6 })}
-            {number('price', t('cards.price'), { description: t('cards.priceHint'), decimalScale: 2, max: 1e9 })}
-            {number('days', t('cards.duration'), { allowDecimal: false, min: 1, max: 36_500 })}
-          </SimpleGrid>
-        )}
-        <div>
-          <Text size="sm" fw={600} mb={4} id="renewed">
-            {t('cards.allowance')}
-          </Text>
-          <SegmentedControl
-            aria-labelledby="renewed"
-            value={draft.renewed}
-            onChange={(renewed) => set({ renewed: renewed as CardDraft['renewed'] })}
-            data={[
-              { value: 'day', label: t('cards.eachDay') },
-              { value: 'period', label: t('cards.eachPeriod') },
-            ]}
-          />
-        </div>
-        <SimpleGrid cols={{ base: 1, xs: draft.renewed === 'day' ? 2 : 3 }}>
-          {draft.renewed === 'day'
-            ? null
-            : number('hours', t('cards.hours'), { min: 0.1, max: 8_784, decimalScale: 2 })}
-          {number('credits', t('cards.credits'), { decimalScale: 6, max: 1e9 })}
-          {number('weekly', t('cards.weekly'), { description: t('cards.weeklyHint'), decimalScale: 6, max: 1e9 })}
+      </SimpleGrid>
+      <Textarea
+        label={`${t('description')} (${t('app:optional')})`}
+        autosize
+        minRows={2}
+        maxRows={8}
+        maxLength={2_000}
+        {...text('description')}
+      />
+      {isBuiltin ? null : (
+        <SimpleGrid cols={{ base: 1, xs: 3 }}>
+          {number('level', t('level'), { description: t('levelHint'), allowDecimal: false, max: 1e6 })}
+          {number('price', t('price'), { description: t('priceHint'), decimalScale: 2, max: 1e9 })}
+          {number('days', t('duration'), { allowDecimal: false, min: 1, max: 36_500 })}
         </SimpleGrid>
-        <MultiSelect
-          label={t('cards.models')}
-          description={t('cards.modelsHint')}
-          data={[...new Set([...(models.data ?? []).map(({ id }) => id), ...draft.models])]}
-          searchable
-          clearable
-          clearButtonProps={{ 'aria-label': t('shell:remove') }}
-          value={[...draft.models]}
-          onChange={(next) => set({ models: next })}
+      )}
+      <div>
+        <Text size="sm" fw={600} mb={4} id="renewed">
+          {t('allowance')}
+        </Text>
+        <SegmentedControl
+          aria-labelledby="renewed"
+          value={draft.renewal}
+          onChange={(renewed) => set({ renewal: renewed as PlanDraft['renewal'] })}
+          data={[
+            { value: 'day', label: t('eachDay') },
+            { value: 'period', label: t('eachPeriod') },
+          ]}
         />
-        {isBuiltin ? null : (
-          <>
-            <Switch
-              label={t('cards.purchasable')}
-              description={t('cards.purchasableHint')}
-              checked={draft.purchasable}
-              onChange={(event) => set({ purchasable: event.currentTarget.checked })}
-            />
-            <Switch
-              label={t('cards.enabled')}
-              description={t('cards.enabledHint')}
-              checked={draft.enabled}
-              onChange={(event) => set({ enabled: event.currentTarget.checked })}
-            />
-          </>
-        )}
-        <Failure error={sending.error} />
-        <Group justify="space-between">
-          <Text size="xs" c="dimmed">
-            {isNew ? '' : t('cards.holders')}
-          </Text>
-          <Button type="submit" loading={sending.isPending}>
-            {action}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      </div>
+      <SimpleGrid cols={{ base: 1, xs: draft.renewal === 'day' ? 2 : 3 }}>
+        {draft.renewal === 'day' ? null : number('hours', t('hours'), { min: 0.1, max: 8_784, decimalScale: 2 })}
+        {number('credits', t('credits'), { decimalScale: 6, max: 1e9 })}
+        {number('weekly', t('weekly'), { description: t('weeklyHint'), decimalScale: 6, max: 1e9 })}
+      </SimpleGrid>
+      <ModelsSelect label={t('models')} description={t('modelsHint')} {...value('models')} />
+      {isBuiltin ? null : (
+        <>
+          <Switch label={t('purchasable')} description={t('purchasableHint')} {...checked('purchasable')} />
+          <Switch label={t('enabled')} description={t('enabledHint')} {...checked('enabled')} />
+        </>
+      )}
+    </SaveForm>
   );
 }

@@ -2,39 +2,40 @@ import { Card as Box, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { adminChangeCard, adminGetCard, adminMakeCard } from '../../../../contract/packages.ts';
-import { dataQuery, useRefresh } from '../../../data/admin.ts';
-import { call } from '../../../data/client.ts';
-import { useStatus } from '../../../data/queries.ts';
-import { Failure } from '../../../parts/failure.tsx';
-import { useNotices } from '../../../parts/notices.tsx';
-import { Page } from '../../../parts/page.tsx';
-import { PageLoader } from '../../../parts/page-loader.tsx';
-import { ToButton, ToLink } from '../frame/to-link.tsx';
-import { useId } from '../frame/use-id.ts';
-import { type Card, EMPTY_CARD, toBuiltinCard, toCard, toCardDraft } from './card-draft.ts';
+import { adminCreatePackageCard, adminGetPackageCard, adminUpdatePackageCard } from '../../../../contract/packages.ts';
+import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { Page } from '../../../components/page.tsx';
+import { PageLoader } from '../../../components/page-loader.tsx';
+import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
+import { useToasts } from '../../../components/toasts.tsx';
+import { useRouteId } from '../../../components/use-route-id.ts';
+import { dataQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
+import type { Plan } from '../../../data/admin-types.ts';
+import { callApi } from '../../../data/api-client.ts';
+import { useStatus } from '../../../data/query-client.ts';
+import { DeletePlan } from './delete-plan.tsx';
+import { EMPTY_PLAN, toBuiltinPlanBody, toPlanBody, toPlanDraft } from './plan-draft.ts';
 import { PlanForm } from './plan-form.tsx';
-import { RemovePlan } from './remove-plan.tsx';
 
 export function NewPlanPage() {
-  const { t } = useTranslation('plans');
+  const { t } = useTranslation('admin-plans');
   const { data: status } = useStatus();
-  const refresh = useRefresh();
-  const notices = useNotices();
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
   const navigate = useNavigate();
   return (
-    <Page title={t('cards.make')} lead={<ToLink to="/admin/packages">{t('cards.all')}</ToLink>} size="sm">
+    <Page title={t('make')} subtitle={<RouteLink to="/admin/packages">{t('all')}</RouteLink>} size="sm">
       {status === undefined ? null : (
         <Box p={{ base: 'md', sm: 'xl' }}>
           <PlanForm
-            start={EMPTY_CARD}
+            initial={EMPTY_PLAN}
             isNew
-            action={t('cards.make')}
+            submitLabel={t('make')}
             save={async (draft) => {
-              await call(adminMakeCard, { body: toCard(draft, status.quota_per_unit) });
-              await refresh();
-              notices.done(t('cards.made', { name: draft.name.trim() }));
-              await navigate({ to: '/admin/packages' as string });
+              await callApi(adminCreatePackageCard, { body: toPlanBody(draft, status.quota_per_unit) });
+              await invalidate();
+              toasts.success(t('made', { name: draft.name.trim() }));
+              await navigate({ to: '/admin/packages' });
             }}
           />
         </Box>
@@ -44,62 +45,62 @@ export function NewPlanPage() {
 }
 
 export function PlanPage() {
-  const { t } = useTranslation('plans');
-  const id = useId();
+  const { t } = useTranslation('admin-plans');
+  const id = useRouteId();
   const { data: status } = useStatus();
-  const card = useQuery(dataQuery(adminGetCard, { params: { id } }));
+  const card = useQuery(dataQuery(adminGetPackageCard, { params: { id } }));
   if (card.data !== undefined && status !== undefined)
-    return <Known card={card.data} perUnit={status.quota_per_unit} />;
+    return <PlanDetails card={card.data} perUnit={status.quota_per_unit} />;
   if (card.error === null) return <PageLoader />;
   return (
-    <Page title={t('cards.all')} lead={<ToLink to="/admin/packages">{t('cards.all')}</ToLink>} size="sm">
-      <Failure error={card.error} retry={() => void card.refetch()} />
+    <Page title={t('all')} subtitle={<RouteLink to="/admin/packages">{t('all')}</RouteLink>} size="sm">
+      <ErrorAlert error={card.error} retry={() => void card.refetch()} />
     </Page>
   );
 }
 
-function Known({ card, perUnit }: { readonly card: Card; readonly perUnit: number }) {
-  const { t } = useTranslation(['plans', 'shell']);
-  const refresh = useRefresh();
-  const notices = useNotices();
+function PlanDetails({ card: plan, perUnit }: { readonly card: Plan; readonly perUnit: number }) {
+  const { t } = useTranslation(['admin-plans', 'app']);
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
   return (
     <Page
-      title={card.name}
-      lead={
+      title={plan.name}
+      subtitle={
         <>
-          <ToLink to="/admin/packages" underline="always">
-            {t('cards.all')}
-          </ToLink>
-          {card.system_builtin ? ` · ${t('cards.builtin')}` : ''}
+          <RouteLink to="/admin/packages" underline="always">
+            {t('all')}
+          </RouteLink>
+          {plan.system_builtin ? ` · ${t('builtin')}` : ''}
         </>
       }
       size="sm"
       actions={
-        card.system_builtin ? undefined : (
-          <ToButton to="/admin/codes" search={{ package_code: card.package_code }} variant="default">
-            {t('shell:pages.codes')}
-          </ToButton>
+        plan.system_builtin ? undefined : (
+          <RouteButton to="/admin/codes" search={{ package_code: plan.package_code }} variant="default">
+            {t('app:pages.codes')}
+          </RouteButton>
         )
       }
     >
       <Stack>
         <Box p={{ base: 'md', sm: 'xl' }}>
           <PlanForm
-            key={card.id}
-            start={toCardDraft(card, perUnit)}
+            key={plan.id}
+            initial={toPlanDraft(plan, perUnit)}
             isNew={false}
-            isBuiltin={card.system_builtin}
-            action={t('shell:save')}
+            isBuiltin={plan.system_builtin}
+            submitLabel={t('app:save')}
             save={async (draft) => {
-              const { package_code: _fixed, ...whole } = toCard(draft, perUnit);
-              const body = card.system_builtin ? toBuiltinCard(draft, perUnit) : whole;
-              await call(adminChangeCard, { params: { id: String(card.id) }, body });
-              await refresh();
-              notices.done(t('shell:saved'));
+              const { package_code: _fixed, ...whole } = toPlanBody(draft, perUnit);
+              const body = plan.system_builtin ? toBuiltinPlanBody(draft, perUnit) : whole;
+              await callApi(adminUpdatePackageCard, { params: { id: String(plan.id) }, body });
+              await invalidate();
+              toasts.success(t('app:saved'));
             }}
           />
         </Box>
-        {card.system_builtin ? null : <RemovePlan card={card} />}
+        {plan.system_builtin ? null : <DeletePlan plan={plan} />}
       </Stack>
     </Page>
   );

@@ -3,60 +3,60 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { getTask } from '../../../../contract/admin-tasks.ts';
 import { isTerminal } from '../../../../contract/states.ts';
-import { type DataOf, dataQuery } from '../../../data/admin.ts';
-import { type Names, useUserNames } from '../../../data/names.ts';
-import { toElapsed } from '../../../data/time.ts';
-import { Copy } from '../../../parts/copy.tsx';
-import { Failure } from '../../../parts/failure.tsx';
-import { Moment } from '../../../parts/moment.tsx';
-import { Page } from '../../../parts/page.tsx';
-import { PageLoader } from '../../../parts/page-loader.tsx';
-import { Facts, Panel } from '../frame/facts.tsx';
-import { JsonView } from '../frame/json-view.tsx';
-import { NamedLink } from '../frame/named-link.tsx';
-import { ToButton, ToLink } from '../frame/to-link.tsx';
-import { useId } from '../frame/use-id.ts';
-import { Attempts } from './attempts.tsx';
-import { Cost } from './cost.tsx';
-import { MoneyTrail } from './money-trail.tsx';
-import { TaskState } from './task-state.tsx';
+import { CopyIconButton } from '../../../components/copy-button.tsx';
+import { DescriptionList, Panel } from '../../../components/description-list.tsx';
+import { EntityLink } from '../../../components/entity-link.tsx';
+import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { JsonView } from '../../../components/json-view.tsx';
+import { Page } from '../../../components/page.tsx';
+import { PageLoader } from '../../../components/page-loader.tsx';
+import { RelativeTime } from '../../../components/relative-time.tsx';
+import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
+import { useRouteId } from '../../../components/use-route-id.ts';
+import { dataQuery } from '../../../data/admin-queries.ts';
+import type { Task } from '../../../data/admin-types.ts';
+import { formatElapsed } from '../../../data/format-time.ts';
+import { type NameLookup, useUserNames } from '../../../data/name-lookup.ts';
+import { TaskCharges } from './task-charges.tsx';
+import { TaskCost } from './task-cost.tsx';
+import { TaskStatusBadge } from './task-status-badge.tsx';
+import { TaskTimeline } from './task-timeline.tsx';
 
-export type Task = DataOf<typeof getTask>;
 const REFRESH_MS = 3_000;
 
-/** One video: where it has been, what it cost, what the vendor said. */
+/** One video: its channels and states, its cost, and the vendor's response. */
 export function TaskPage() {
   const { t } = useTranslation('admin');
-  const id = useId();
+  const id = useRouteId();
   const task = useQuery({
     ...dataQuery(getTask, { params: { id } }),
     refetchInterval: ({ state: { data } }) => (data !== undefined && isTerminal(data.status) ? false : REFRESH_MS),
   });
-  if (task.data !== undefined) return <Known task={task.data} />;
+  if (task.data !== undefined) return <TaskDetails task={task.data} />;
   if (task.error === null) return <PageLoader />;
   return (
-    <Page title={t('tasks.one')} lead={<ToLink to="/admin/tasks">{t('tasks.all')}</ToLink>}>
-      <Failure error={task.error} retry={() => void task.refetch()} />
+    <Page title={t('tasks.one')} subtitle={<RouteLink to="/admin/tasks">{t('tasks.all')}</RouteLink>}>
+      <ErrorAlert error={task.error} retry={() => void task.refetch()} />
     </Page>
   );
 }
 
-function Known({ task }: { readonly task: Task }) {
+function TaskDetails({ task }: { readonly task: Task }) {
   const { t } = useTranslation('admin');
   const users = useUserNames([task.user_id]);
   return (
     <Page
       title={t('tasks.one')}
-      lead={<ToLink to="/admin/tasks">{t('tasks.all')}</ToLink>}
+      subtitle={<RouteLink to="/admin/tasks">{t('tasks.all')}</RouteLink>}
       size="xl"
-      actions={<TaskState status={task.status} />}
+      actions={<TaskStatusBadge status={task.status} />}
     >
       <Stack>
         <div style={{ display: 'flex', alignItems: 'center', gap: 4, minWidth: 0 }}>
           <Code fz="sm" style={{ overflowWrap: 'anywhere' }}>
             {task.task_id}
           </Code>
-          <Copy text={task.task_id} />
+          <CopyIconButton text={task.task_id} />
         </div>
         {task.status === 'FAILURE' ? (
           <Alert color="red" title={t('tasks.failedBecause')}>
@@ -67,7 +67,7 @@ function Known({ task }: { readonly task: Task }) {
           </Alert>
         ) : null}
         <Panel title={t('tasks.facts')}>
-          <Facts facts={toFacts(task, users, t)} />
+          <DescriptionList facts={describeTask(task, users, t)} />
           {task.prompt === '' ? null : (
             <Text size="sm" mt="md" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }} lineClamp={8}>
               {task.prompt}
@@ -76,17 +76,22 @@ function Known({ task }: { readonly task: Task }) {
         </Panel>
         <SimpleGrid cols={{ base: 1, lg: 2 }} style={{ alignItems: 'start' }}>
           <Panel title={t('tasks.timeline')}>
-            <Attempts task={task} />
+            <TaskTimeline task={task} />
           </Panel>
           <Panel
             title={t('tasks.money')}
             actions={
-              <ToButton to="/admin/ledger" search={{ task_id: task.internal_id }} size="compact-sm" variant="default">
+              <RouteButton
+                to="/admin/ledger"
+                search={{ task_id: task.internal_id }}
+                size="compact-sm"
+                variant="default"
+              >
                 {t('tasks.seeLedger')}
-              </ToButton>
+              </RouteButton>
             }
           >
-            <MoneyTrail money={task.money} />
+            <TaskCharges money={task.money} />
           </Panel>
         </SimpleGrid>
         <SimpleGrid cols={{ base: 1, lg: 2 }} style={{ alignItems: 'start' }}>
@@ -102,25 +107,25 @@ function Known({ task }: { readonly task: Task }) {
   );
 }
 
-function toFacts(task: Task, users: Names, t: ReturnType<typeof useTranslation<'admin'>>['t']) {
-  const took = task.finish_time > 0 ? toElapsed(task.finish_time - task.submit_time) : '–';
+function describeTask(task: Task, users: NameLookup, t: ReturnType<typeof useTranslation<'admin'>>['t']) {
+  const took = task.finish_time > 0 ? formatElapsed(task.finish_time - task.submit_time) : '–';
   return [
-    [t('tasks.user'), <NamedLink key="user" to="users" id={task.user_id} names={users} />],
+    [t('tasks.user'), <EntityLink key="user" to="users" id={task.user_id} names={users} />],
     [t('tasks.model'), task.model === task.upstream_model ? task.model : `${task.model} → ${task.upstream_model}`],
     [
       t('tasks.channel'),
       task.channel_id === null ? (
         '–'
       ) : (
-        <ToLink key="channel" to={`/admin/channels/${task.channel_id}`} size="sm">
+        <RouteLink key="channel" to="/admin/channels/$id" params={{ id: String(task.channel_id) }} size="sm">
           {task.channel || `#${task.channel_id}`}
-        </ToLink>
+        </RouteLink>
       ),
     ],
-    [t('tasks.cost'), <Cost key="cost" status={task.status} quota={task.quota} />],
-    [t('tasks.submitted'), <Moment key="submitted" at={task.submit_time} />],
+    [t('tasks.cost'), <TaskCost key="cost" status={task.status} quota={task.quota} />],
+    [t('tasks.submitted'), <RelativeTime key="submitted" at={task.submit_time} />],
     [t('tasks.took'), took],
     [t('tasks.attempt'), String(task.attempt)],
-    [t('tasks.nextLook'), task.next_poll_time === null ? '–' : <Moment key="next" at={task.next_poll_time} />],
+    [t('tasks.nextPoll'), task.next_poll_time === null ? '–' : <RelativeTime key="next" at={task.next_poll_time} />],
   ] as const;
 }

@@ -1,15 +1,15 @@
 import { Group, Paper, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { useUserNames } from '../../../data/names.ts';
-import { Moment } from '../../../parts/moment.tsx';
-import { ToLink } from '../frame/to-link.tsx';
-import type { AdminTicket } from './ticket-page.tsx';
+import { RelativeTime } from '../../../components/relative-time.tsx';
+import { RouteLink } from '../../../components/route-link.tsx';
+import type { AdminTicket } from '../../../data/admin-types.ts';
+import { useUserNames } from '../../../data/name-lookup.ts';
 
 type Reply = AdminTicket['replies'][number];
 
-/** The request, its answers and the notes among administrators, oldest first. */
+/** The ticket's text, its replies and the internal notes of administrators, oldest first. */
 export function Conversation({ ticket }: { readonly ticket: AdminTicket }) {
-  const { t } = useTranslation('desk');
+  const { t } = useTranslation('admin-tickets');
   const names = useUserNames([ticket.user_id, ...ticket.replies.map(({ author_id: id }) => id)]);
   const first: Reply = {
     id: 0,
@@ -27,7 +27,7 @@ export function Conversation({ ticket }: { readonly ticket: AdminTicket }) {
         <Message
           key={reply.id}
           reply={reply}
-          by={t(`tickets.${kind(reply)}`, { name: names(reply.author_id) ?? `#${reply.author_id}` })}
+          by={t(`${kind(reply)}`, { name: names(reply.author_id) ?? `#${reply.author_id}` })}
         />
       ))}
     </Stack>
@@ -43,16 +43,16 @@ function Message({ reply, by }: { readonly reply: Reply; readonly by: string }) 
           {by}
         </Text>
         <Text size="xs" c="dimmed">
-          <Moment at={reply.created_time} />
+          <RelativeTime at={reply.created_time} />
         </Text>
       </Group>
       <Text size="sm" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
         {reply.content}
       </Text>
       {reply.task_id === '' ? null : (
-        <ToLink to={`/admin/tasks/${encodeURIComponent(reply.task_id)}`} size="xs" style={{ overflowWrap: 'anywhere' }}>
+        <RouteLink to="/admin/tasks/$id" params={{ id: reply.task_id }} size="xs" style={{ overflowWrap: 'anywhere' }}>
           {reply.task_id}
-        </ToLink>
+        </RouteLink>
       )}
     </Paper>
   );

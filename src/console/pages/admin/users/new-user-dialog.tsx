@@ -1,32 +1,34 @@
-import { NumberInput, PasswordInput, Select, TextInput } from '@mantine/core';
+import { NumberInput, Select, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { adminMakeUser } from '../../../../contract/account-admin.ts';
+import { adminCreateUser } from '../../../../contract/account-admin.ts';
 import { ROLES, type Role } from '../../../../contract/roles.ts';
-import { useRefresh } from '../../../data/admin.ts';
-import { call } from '../../../data/client.ts';
-import { toQuota } from '../../../data/money.ts';
-import { useMayManage } from '../../../data/names.ts';
-import { useStatus } from '../../../data/queries.ts';
-import { Dialog } from '../../../parts/dialog.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
+import { NewPasswordInput } from '../../../components/new-password-input.tsx';
+import { useFormDraft } from '../../../components/use-form-draft.ts';
+import { useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { callApi } from '../../../data/api-client.ts';
+import { creditsToQuota } from '../../../data/format-quota.ts';
+import { useCanManageRole } from '../../../data/name-lookup.ts';
+import { useStatus } from '../../../data/query-client.ts';
 
-/** An account made for somebody; its page opens afterwards. */
+const EMPTY_FORM = {
+  username: '',
+  password: '',
+  email: '',
+  role: 'user' as Role,
+  credits: '' as number | string,
+};
+
+/** Creates an account for another user and opens its page afterwards. */
 export function NewUserDialog({ onClose }: { readonly onClose: () => void }) {
-  const { t } = useTranslation(['admin', 'shell']);
+  const { t } = useTranslation(['admin', 'app']);
   const perUnit = useStatus().data?.quota_per_unit;
-  const refresh = useRefresh();
-  const mayGive = useMayManage();
+  const invalidate = useInvalidateQueries();
+  const mayGive = useCanManageRole();
   const navigate = useNavigate();
-  const [form, setForm] = useState({
-    username: '',
-    password: '',
-    email: '',
-    role: 'user' as Role,
-    credits: '' as number | string,
-  });
-  const set = (part: Partial<typeof form>): void => setForm((known) => ({ ...known, ...part }));
+  const { draft: form, set, text, value } = useFormDraft(EMPTY_FORM);
   const make = useMutation({
     mutationFn: async () => {
       const { username, password, role, email, credits } = form;
@@ -34,26 +36,19 @@ export function NewUserDialog({ onClose }: { readonly onClose: () => void }) {
         username,
         password,
         role,
-        ...(email === '' ? {} : { email }),
-        ...(credits === '' ? {} : { quota: toQuota(Number(credits), perUnit) }),
+        email: email || undefined,
+        quota: credits === '' ? undefined : creditsToQuota(Number(credits), perUnit),
       };
-      return (await call(adminMakeUser, { body })).data.id;
+      return (await callApi(adminCreateUser, { body })).data.id;
     },
     onSuccess: async (id) => {
-      await refresh();
+      await invalidate();
       onClose();
-      await navigate({ to: `/admin/users/${id}` as string });
+      await navigate({ to: '/admin/users/$id', params: { id: String(id) } });
     },
   });
   return (
-    <Dialog
-      title={t('users.make')}
-      action={t('users.make')}
-      busy={make.isPending}
-      error={make.error}
-      onSubmit={() => make.mutate()}
-      onClose={onClose}
-    >
+    <FormDialog title={t('users.make')} submitLabel={t('users.make')} save={make} onClose={onClose}>
       <TextInput
         label={t('users.username')}
         description={t('users.usernameHint')}
@@ -61,25 +56,15 @@ export function NewUserDialog({ onClose }: { readonly onClose: () => void }) {
         autoCapitalize="none"
         required
         data-autofocus
-        value={form.username}
-        onChange={(event) => set({ username: event.currentTarget.value })}
+        {...text('username')}
       />
-      <PasswordInput
+      <NewPasswordInput
         label={t('users.password')}
         description={t('users.passwordHint')}
-        autoComplete="new-password"
-        minLength={8}
-        maxLength={128}
         required
-        value={form.password}
-        onChange={(event) => set({ password: event.currentTarget.value })}
+        {...text('password')}
       />
-      <TextInput
-        label={`${t('users.email')} (${t('shell:optional')})`}
-        type="email"
-        value={form.email}
-        onChange={(event) => set({ email: event.currentTarget.value })}
-      />
+      <TextInput label={`${t('users.email')} (${t('app:optional')})`} type="email" {...text('email')} />
       <Select
         label={t('users.role')}
         description={t(`roleHints.${form.role}`)}
@@ -89,13 +74,12 @@ export function NewUserDialog({ onClose }: { readonly onClose: () => void }) {
         allowDeselect={false}
       />
       <NumberInput
-        label={`${t('users.startBalance')} (${t('shell:optional')})`}
+        label={`${t('users.startBalance')} (${t('app:optional')})`}
         min={0}
         decimalScale={4}
         hideControls
-        value={form.credits}
-        onChange={(credits) => set({ credits })}
+        {...value('credits')}
       />
-    </Dialog>
+    </FormDialog>
   );
 }

@@ -4,31 +4,31 @@ import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminGetUser } from '../../../../contract/account-admin.ts';
 import { getAllUsage } from '../../../../contract/usage.ts';
-import { type DataOf, dataQuery } from '../../../data/admin.ts';
-import { useMayManage } from '../../../data/names.ts';
-import { toDay } from '../../../data/time.ts';
-import { Failure } from '../../../parts/failure.tsx';
-import { Moment } from '../../../parts/moment.tsx';
-import { Page } from '../../../parts/page.tsx';
-import { PageLoader } from '../../../parts/page-loader.tsx';
-import { Quota } from '../../../parts/quota.tsx';
-import { Facts, Panel } from '../frame/facts.tsx';
-import { OutOfRank } from '../frame/out-of-rank.tsx';
-import { ToButton, ToLink } from '../frame/to-link.tsx';
-import { useId } from '../frame/use-id.ts';
-import { UsagePlot } from '../overview/usage-plot.tsx';
-import { GivePlanDialog } from '../plans/give-plan-dialog.tsx';
+import { CreditAmount } from '../../../components/credit-amount.tsx';
+import { DescriptionList, Panel } from '../../../components/description-list.tsx';
+import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { Page } from '../../../components/page.tsx';
+import { PageLoader } from '../../../components/page-loader.tsx';
+import { PermissionHint } from '../../../components/permission-hint.tsx';
+import { RelativeTime } from '../../../components/relative-time.tsx';
+import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
+import { useRouteId } from '../../../components/use-route-id.ts';
+import { dataQuery } from '../../../data/admin-queries.ts';
+import type { User } from '../../../data/admin-types.ts';
+import { formatDate } from '../../../data/format-time.ts';
+import { useCanManageRole } from '../../../data/name-lookup.ts';
+import { UsagePanel } from '../overview/usage-panel.tsx';
+import { AssignPlanDialog } from '../plans/assign-plan-dialog.tsx';
+import { BalanceDialog } from './balance-dialog.tsx';
+import { DeleteUser } from './delete-user.tsx';
 import { EditUserDialog } from './edit-user-dialog.tsx';
-import { QuotaDialog } from './quota-dialog.tsx';
-import { UserDanger } from './user-danger.tsx';
 import { UserSessions } from './user-sessions.tsx';
 
-export type User = DataOf<typeof adminGetUser>;
 const DAYS = 30;
 
 export function UserPage() {
   const { t } = useTranslation('admin');
-  const id = useId();
+  const id = useRouteId();
   const user = useQuery(dataQuery(adminGetUser, { params: { id } }));
   if (user.data === undefined) {
     return user.error === null ? (
@@ -37,42 +37,41 @@ export function UserPage() {
       <Page
         title={t('users.one', { id })}
         actions={
-          <ToButton to="/admin/users" variant="default">
+          <RouteButton to="/admin/users" variant="default">
             {t('users.all')}
-          </ToButton>
+          </RouteButton>
         }
       >
-        <Failure error={user.error} retry={() => void user.refetch()} />
+        <ErrorAlert error={user.error} retry={() => void user.refetch()} />
       </Page>
     );
   }
-  return <Known user={user.data} />;
+  return <UserDetails user={user.data} />;
 }
 
-function Known({ user }: { readonly user: User }) {
-  const { t } = useTranslation(['admin', 'plans', 'shell']);
+function UserDetails({ user }: { readonly user: User }) {
+  const { t } = useTranslation(['admin', 'admin-plans', 'app']);
   const [dialog, setDialog] = useState<'edit' | 'quota' | 'plan'>();
   const nowMs = useMemo(() => Math.floor(Date.now() / 60_000) * 60_000, []);
   const usage = useQuery(dataQuery(getAllUsage, { query: { user_id: String(user.id), by: 'day,model' } }));
-  const of = { user_id: user.id };
-  const managed = useMayManage()(user.role);
+  const managed = useCanManageRole()(user.role);
   return (
     <Page
       title={user.username}
-      lead={
-        <ToLink to="/admin/users" size="sm">
+      subtitle={
+        <RouteLink to="/admin/users" size="sm">
           {t('users.all')}
-        </ToLink>
+        </RouteLink>
       }
       size="xl"
       actions={
         managed ? (
           <>
             <Button variant="default" onClick={() => setDialog('edit')}>
-              {t('shell:edit')}
+              {t('app:edit')}
             </Button>
             <Button variant="default" onClick={() => setDialog('plan')}>
-              {t('plans:give.action')}
+              {t('admin-plans:assign.action')}
             </Button>
             <Button onClick={() => setDialog('quota')}>{t('users.changeBalance')}</Button>
           </>
@@ -80,58 +79,66 @@ function Known({ user }: { readonly user: User }) {
       }
     >
       <Stack>
-        {managed ? null : <OutOfRank>{t('users.outOfRank')}</OutOfRank>}
-        <Panel
-          title={t('users.account')}
-          actions={
-            <Group gap={6}>
-              <Badge color={user.role === 'user' ? 'gray' : 'ember'}>{t(`roles.${user.role}`)}</Badge>
-              <Badge color={user.status === 1 ? 'teal' : 'red'}>
-                {user.status === 1 ? t('users.enabled') : t('users.disabled')}
-              </Badge>
-            </Group>
-          }
-        >
-          <Facts
-            facts={[
-              [t('users.balance'), <Quota key="balance" value={user.quota} fw={650} />],
-              [t('users.used'), <Quota key="used" value={user.used_quota} />],
-              [t('users.requests'), user.request_count.toLocaleString()],
-              [t('users.displayName'), user.display_name || '–'],
-              [t('users.email'), user.email || '–'],
-              [
-                t('users.plan'),
-                user.current_package_code === ''
-                  ? '–'
-                  : `${user.current_package_code}${user.package_expires_at === 0 ? '' : ` · ${toDay(user.package_expires_at)}`}`,
-              ],
-              [t('users.secured'), user.has_2fa ? t('users.twoStep') : t('users.passwordOnly')],
-              [t('users.created'), <Moment key="created" at={user.created_time} />],
-            ]}
-          />
-          <Group mt="lg" gap="xs">
-            <ToButton to="/admin/tasks" search={of} variant="default" size="compact-sm">
-              {t('users.seeTasks')}
-            </ToButton>
-            <ToButton to="/admin/ledger" search={of} variant="default" size="compact-sm">
-              {t('users.seeLedger')}
-            </ToButton>
-            <ToButton to="/admin/audit" search={{ target: `user:${user.id}` }} variant="default" size="compact-sm">
-              {t('users.seeAudit')}
-            </ToButton>
-          </Group>
-        </Panel>
-        <UsagePlot rows={usage.data?.rows} days={DAYS} nowMs={nowMs} />
+        {managed ? null : <PermissionHint>{t('users.outOfRank')}</PermissionHint>}
+        <AccountPanel user={user} />
+        <UsagePanel rows={usage.data?.rows} days={DAYS} nowMs={nowMs} />
         {managed ? (
           <>
             <UserSessions user={user} />
-            <UserDanger user={user} />
+            <DeleteUser user={user} />
           </>
         ) : null}
       </Stack>
       {dialog === 'edit' ? <EditUserDialog user={user} onClose={() => setDialog(undefined)} /> : null}
-      {dialog === 'plan' ? <GivePlanDialog user={user} onClose={() => setDialog(undefined)} /> : null}
-      {dialog === 'quota' ? <QuotaDialog user={user} onClose={() => setDialog(undefined)} /> : null}
+      {dialog === 'plan' ? <AssignPlanDialog user={user} onClose={() => setDialog(undefined)} /> : null}
+      {dialog === 'quota' ? <BalanceDialog user={user} onClose={() => setDialog(undefined)} /> : null}
     </Page>
+  );
+}
+
+function AccountPanel({ user }: { readonly user: User }) {
+  const { t } = useTranslation('admin');
+  const ofUser = { user_id: user.id };
+  return (
+    <Panel
+      title={t('users.account')}
+      actions={
+        <Group gap={6}>
+          <Badge color={user.role === 'user' ? 'gray' : 'ember'}>{t(`roles.${user.role}`)}</Badge>
+          <Badge color={user.status === 1 ? 'teal' : 'red'}>
+            {user.status === 1 ? t('users.enabled') : t('users.disabled')}
+          </Badge>
+        </Group>
+      }
+    >
+      <DescriptionList
+        facts={[
+          [t('users.balance'), <CreditAmount key="balance" value={user.quota} fw={650} />],
+          [t('users.used'), <CreditAmount key="used" value={user.used_quota} />],
+          [t('users.requests'), user.request_count.toLocaleString()],
+          [t('users.displayName'), user.display_name || '–'],
+          [t('users.email'), user.email || '–'],
+          [
+            t('users.plan'),
+            user.current_package_code === ''
+              ? '–'
+              : `${user.current_package_code}${user.package_expires_at === 0 ? '' : ` · ${formatDate(user.package_expires_at)}`}`,
+          ],
+          [t('users.secured'), user.has_2fa ? t('users.twoStep') : t('users.passwordOnly')],
+          [t('users.created'), <RelativeTime key="created" at={user.created_time} />],
+        ]}
+      />
+      <Group mt="lg" gap="xs">
+        <RouteButton to="/admin/tasks" search={ofUser} variant="default" size="compact-sm">
+          {t('users.seeTasks')}
+        </RouteButton>
+        <RouteButton to="/admin/ledger" search={ofUser} variant="default" size="compact-sm">
+          {t('users.seeLedger')}
+        </RouteButton>
+        <RouteButton to="/admin/audit" search={{ target: `user:${user.id}` }} variant="default" size="compact-sm">
+          {t('users.seeAudit')}
+        </RouteButton>
+      </Group>
+    </Panel>
   );
 }

@@ -3,33 +3,33 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminEndSession, adminListSessions } from '../../../../contract/account-admin.ts';
-import { listQuery, useRefresh } from '../../../data/admin.ts';
-import { call } from '../../../data/client.ts';
-import { Failure } from '../../../parts/failure.tsx';
-import { useNotices } from '../../../parts/notices.tsx';
-import { Pager } from '../../../parts/pager.tsx';
-import { SessionRow } from '../../../parts/session-row.tsx';
-import { Panel } from '../frame/facts.tsx';
-import type { User } from './user-page.tsx';
+import { Panel } from '../../../components/description-list.tsx';
+import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { Pager } from '../../../components/pager.tsx';
+import { SessionRow } from '../../../components/session-row.tsx';
+import { useToasts } from '../../../components/toasts.tsx';
+import { listQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
+import type { User } from '../../../data/admin-types.ts';
+import { callApi } from '../../../data/api-client.ts';
 
 const PAGE_SIZE = 10;
 
 /** Where a user is signed in; a browser that was lost or stolen is signed out alone. */
 export function UserSessions({ user }: { readonly user: User }) {
   const { t } = useTranslation(['admin', 'account']);
-  const refresh = useRefresh();
-  const notices = useNotices();
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
   const [page, setPage] = useState(1);
   const params = { id: String(user.id) };
   const sessions = useQuery(listQuery(adminListSessions, { page: String(page), page_size: String(PAGE_SIZE) }, params));
   const end = useMutation({
-    mutationFn: (id: number) => call(adminEndSession, { params: { ...params, session: String(id) } }),
-    onSuccess: () => notices.done(t('account:security.ended')),
-    onSettled: refresh,
+    mutationFn: (id: number) => callApi(adminEndSession, { params: { ...params, session: String(id) } }),
+    onSuccess: () => toasts.success(t('account:security.ended')),
+    onSettled: invalidate,
   });
   return (
     <Panel title={t('account:security.sessions')}>
-      <Failure error={sessions.error ?? end.error} />
+      <ErrorAlert error={sessions.error ?? end.error} />
       {sessions.data?.total === 0 ? (
         <Text size="sm" c="dimmed">
           {t('users.noSessions')}

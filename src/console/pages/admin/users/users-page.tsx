@@ -5,29 +5,29 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminListUsers } from '../../../../contract/account-admin.ts';
 import { ROLES } from '../../../../contract/roles.ts';
-import { listQuery, type RowOf } from '../../../data/admin.ts';
-import { Empty } from '../../../parts/empty.tsx';
-import { Moment } from '../../../parts/moment.tsx';
-import { Page } from '../../../parts/page.tsx';
-import { Quota } from '../../../parts/quota.tsx';
-import { ChoiceFilter, FilterBar, TextFilter } from '../frame/filter-bar.tsx';
-import { useFilters } from '../frame/filters.ts';
-import { RecordList } from '../frame/record-list.tsx';
-import { ToLink } from '../frame/to-link.tsx';
+import { CreditAmount } from '../../../components/credit-amount.tsx';
+import { EmptyState } from '../../../components/empty-state.tsx';
+import { Page } from '../../../components/page.tsx';
+import { RelativeTime } from '../../../components/relative-time.tsx';
+import { RouteLink } from '../../../components/route-link.tsx';
+import { type ListItem, listQuery } from '../../../data/admin-queries.ts';
+import { ChoiceFilter, FilterBar, TextFilter } from '../list/filter-bar.tsx';
+import { PagedTable } from '../list/paged-table.tsx';
+import { useListFilters } from '../list/use-list-filters.ts';
 import { NewUserDialog } from './new-user-dialog.tsx';
 
-export type UserRow = RowOf<typeof adminListUsers>;
+export type UserListItem = ListItem<typeof adminListUsers>;
 export const DISABLED = 2;
 
 export function UsersPage() {
-  const { t } = useTranslation(['admin', 'shell']);
-  const filters = useFilters(['q', 'role', 'status']);
+  const { t } = useTranslation(['admin', 'app']);
+  const filters = useListFilters(['q', 'role', 'status']);
   const [making, setMaking] = useState(false);
   const users = useQuery(listQuery(adminListUsers, filters.query));
   return (
     <Page
-      title={t('shell:pages.users')}
-      lead={t('users.lead')}
+      title={t('app:pages.users')}
+      subtitle={t('users.lead')}
       size="xl"
       actions={
         <Button leftSection={<IconPlus size={16} />} onClick={() => setMaking(true)}>
@@ -53,19 +53,23 @@ export function UsersPage() {
           ]}
         />
       </FilterBar>
-      <RecordList
-        label={t('shell:pages.users')}
+      <PagedTable
+        label={t('app:pages.users')}
         query={users}
         filters={filters}
-        keyOf={({ id }) => id}
-        empty={<Empty icon={<IconUsers size={28} />} title={t('users.emptyTitle')} />}
+        rowKey={({ id }) => id}
+        emptyState={<EmptyState icon={<IconUsers size={28} />} title={t('users.emptyTitle')} />}
         columns={[
-          { label: t('users.name'), cell: (user) => <Name user={user} /> },
-          { label: t('users.email'), cell: ({ email }) => email || '–', wide: true },
-          { label: t('users.balance'), align: 'right', cell: ({ quota }) => <Quota value={quota} /> },
-          { label: t('users.used'), align: 'right', cell: ({ used_quota: used }) => <Quota value={used} /> },
+          { label: t('users.name'), cell: (user) => <UserName user={user} /> },
+          { label: t('users.email'), cell: ({ email }) => email || '–', hideOnPhone: true },
+          { label: t('users.balance'), align: 'right', cell: ({ quota }) => <CreditAmount value={quota} /> },
+          { label: t('users.used'), align: 'right', cell: ({ used_quota: used }) => <CreditAmount value={used} /> },
           { label: t('users.plan'), cell: (user) => user.current_package_code || '–' },
-          { label: t('users.created'), cell: (user) => <Moment at={user.created_time} size="sm" />, wide: true },
+          {
+            label: t('users.created'),
+            cell: (user) => <RelativeTime at={user.created_time} size="sm" />,
+            hideOnPhone: true,
+          },
         ]}
       />
       {making ? <NewUserDialog onClose={() => setMaking(false)} /> : null}
@@ -73,14 +77,14 @@ export function UsersPage() {
   );
 }
 
-function Name({ user }: { readonly user: UserRow }) {
+function UserName({ user }: { readonly user: UserListItem }) {
   const { t } = useTranslation('admin');
   return (
     <Group gap={6} wrap="nowrap">
       <div style={{ minWidth: 0 }}>
-        <ToLink to={`/admin/users/${user.id}`} fw={600} size="sm">
+        <RouteLink to="/admin/users/$id" params={{ id: String(user.id) }} fw={600} size="sm">
           {user.username}
-        </ToLink>
+        </RouteLink>
         <Text size="xs" c="dimmed" truncate maw={200}>
           {user.display_name === '' || user.display_name === user.username ? `#${user.id}` : user.display_name}
         </Text>

@@ -1,0 +1,108 @@
+/**
+ * An hour at a low rate: what the memory of the service does. `node bench/soak.ts` on SQLite, `node bench/soak.ts --postgres` on
+ * a PostgreSQL of its own; `--minutes 5` for a shorter look. Prints a line a minute, then the slope after the first ten, and the
+ * lowest of each quarter of an hour: memory rises and falls with the collections of garbage, and what is left after one counts.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { startSandbox } from '../src/sandbox/sandbox.ts';
+import { SIMULATORS } from '../src/sandbox/simulators.ts';
+import { AdminClient, callModelApi } from '../test/admin-client.ts';
+import { chatBody } from '../test/chat/chat-service.ts';
+import { addChatModel, prepare, VIDEO_MODELS } from '../test/faults/submit-scenario.ts';
+import { freePort, ServerProcess } from '../test/operations/server-process.ts';
+import { startPostgres } from '../test/postgres.ts';
+
+const { values } = parseArgs({
+  options: { postgres: { type: 'boolean', default: false }, minutes: { type: 'string', default: '60' } },
+});
+const minutes = Number(values.minutes);
+const REQUESTS_PER_SECOND = 10;
+const WARM_UP_MINUTES = 10;
+
+const folder = mkdtempSync(join(tmpdir(), 'reelgate-soak-'));
+const postgres = values.postgres ? await startPostgres() : undefined;
+const sandbox = await startSandbox({ simulators: SIMULATORS, keepRequests: 0 });
+const databaseUrl = postgres?.url ?? `sqlite:${join(folder, 'soak.db')}`;
+const server = await new ServerProcess(databaseUrl, await freePort()).untilReady();
+const key = await prepare(server.baseUrl, sandbox);
+const operator = await new AdminClient(server.baseUrl).signIn();
+await operator.grantQuota(1_000_000_000_000);
+await addChatModel({
+  operator,
+  addChannel: (vendor, models) =>
+    operator.addChannel({
+      vendor,
+      base_url: sandbox.url(vendor),
+      credentials: sandbox.credentials(vendor),
+      models: [...models],
+    }),
+});
+
+let failed = 0;
+let sent = 0;
+let lastVideo = '';
+/** Of ten requests one is a video, three are model calls (one of them streamed), the others read. */
+async function request(n: number): Promise<void> {
+  const kind = n % 10;
+  const call = (method: string, path: string, body?: object) => callModelApi(server.baseUrl, key, method, path, body);
+  sent += 1;
+  const answer = await (kind === 0
+    ? call('POST', '/v1/videos', { model: VIDEO_MODELS.kling, prompt: `soak ${n}` })
+    : kind < 3
+      ? call('POST', '/v1/chat/completions', chatBody(`soak ${n}`))
+      : kind < 5 && lastVideo !== ''
+        ? call('GET', `/v1/videos/${lastVideo}`)
+        : kind === 5
+          ? stream(n)
+          : call('GET', '/v1/videos')
+  ).catch(() => undefined);
+  if (answer?.status !== 200) failed += 1;
+  else if (kind === 0 && 'body' in answer) lastVideo = String((answer.body as { id: string }).id);
+}
+
+async function stream(n: number): Promise<{ status: number }> {
+  const response = await fetch(`${server.baseUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(chatBody(`soak ${n}`, { stream: true })),
+  });
+  await response.text();
+  return response;
+}
+
+const rssMb = (): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1024;
+
+/** MB an hour, by least squares. */
+function slope(samples: readonly (readonly [minute: number, mb: number])[]): number {
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const [x, y] = [mean(samples.map(([minute]) => minute)), mean(samples.map(([, mb]) => mb))];
+  const covariance = samples.reduce((sum, [minute, mb]) => sum + (minute - x) * (mb - y), 0);
+  return (60 * covariance) / samples.reduce((sum, [minute]) => sum + (minute - x) ** 2, 0);
+}
+
+const samples: [number, number][] = [];
+const startedAt = performance.now();
+for (let n = 0, minute = 0; minute < minutes; n += 1) {
+  void request(n);
+  await pause(1_000 / REQUESTS_PER_SECOND);
+  const passed = (performance.now() - startedAt) / 60_000;
+  if (passed < minute + 1) continue;
+  minute += 1;
+  samples.push([passed, rssMb()]);
+  console.log(`${minute} min: ${rssMb().toFixed(1)} MB, ${sent} requests, ${failed} failed`);
+}
+const settled = samples.filter(([minute]) => minute > WARM_UP_MINUTES);
+if (settled.length > 2) console.log(`after ${WARM_UP_MINUTES} minutes: ${slope(settled).toFixed(2)} MB an hour`);
+const quarters = Map.groupBy(settled, ([minute]) => Math.floor((minute - WARM_UP_MINUTES) / 15));
+const lowest = [...quarters.values()].map((quarter) => Math.min(...quarter.map(([, mb]) => mb)).toFixed(1));
+console.log(`lowest of each quarter of an hour: ${lowest.join(', ')} MB`);
+
+await server.stop();
+await sandbox.stop();
+await postgres?.stop();
+rmSync(folder, { recursive: true, force: true });

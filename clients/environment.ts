@@ -1,0 +1,16 @@
+/** Where the service is; set by test/clients.test.ts. */
+export const BASE_URL = `${process.env.SERVICE_URL}/v1`;
+export const API_KEY = String(process.env.SERVICE_KEY);
+
+export const CHAT = 'sandbox-chat';
+export const EMBEDDING = 'sandbox-embedding';
+export const IMAGE = 'sandbox-image';
+export const VIDEO = 'sora-2';
+
+/** Parameters of a tool, as JSON Schema; the simulated model calls it with `{city: 'Paris'}`. */
+export const WEATHER = {
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+  additionalProperties: false,
+} as const;

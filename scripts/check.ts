@@ -1,0 +1,67 @@
+/**
+ * `npm run check`: all checks of the code that do not run the service. The parts run two at a time,
+ * each on one thread: with more threads the type checker and the linter compute the same types several times.
+ * `npm run check -- types` runs the parts whose name contains one of the words.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+interface Part {
+  readonly name: string;
+  readonly command: readonly [string, ...string[]];
+}
+
+/** Longest first, so that two workers end at about the same time. */
+const PARTS: readonly Part[] = [
+  { name: 'promises', command: ['oxlint', '--type-aware', '--deny-warnings', '--threads', '1'] },
+  { name: 'types', command: ['tsc', '-p', 'tsconfig.json', '--checkers', '1'] },
+  { name: 'types of the console', command: ['tsc', '-p', 'src/console/tsconfig.json', '--checkers', '1'] },
+  { name: 'format and lint', command: ['biome', 'check', '--error-on-warnings'] },
+  { name: 'unused code', command: ['knip', '--no-progress'] },
+  {
+    name: 'structure and documents',
+    command: [
+      'node',
+      '--test',
+      '--test-reporter=dot',
+      'test/architecture.test.ts',
+      'test/docs.test.ts',
+      'test/lock.test.ts',
+      'src/contract/messages/details-zh-cn.test.ts',
+    ],
+  },
+];
+const WORKERS = 2;
+
+const root = join(import.meta.dirname, '..');
+const environment = {
+  ...process.env,
+  PATH: `${join(root, 'node_modules', '.bin')}:${process.env.PATH ?? ''}`,
+  // The linter's type checker is written in Go and takes a thread for each core otherwise.
+  GOMAXPROCS: '1',
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(root, 'out', 'compile-cache'),
+};
+
+const words = process.argv.slice(2);
+const queue = PARTS.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
+const startedAt = performance.now();
+const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed(1)} s`;
+
+async function work(): Promise<void> {
+  for (let part = queue.shift(); part !== undefined; part = queue.shift()) {
+    const since = performance.now();
+    const [program, ...args] = part.command;
+    const child = spawn(program, args, { cwd: root, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    const output: Buffer[] = [];
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => output.push(chunk));
+    const [code] = (await once(child, 'close')) as [number | null];
+    console.log(`${code === 0 ? '✔' : '✖'} ${part.name}  ${seconds(since)}`);
+    if (code === 0) continue;
+    process.exitCode = 1;
+    console.log(Buffer.concat(output).toString());
+  }
+}
+
+await Promise.all(Array.from({ length: WORKERS }, work));
+console.log(`${process.exitCode === undefined ? 'All good' : 'Something failed'} after ${seconds(startedAt)}.`);

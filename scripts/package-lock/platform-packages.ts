@@ -1,0 +1,67 @@
+/** The parts of package-lock.json (version 3) that matter here; keys of `packages` are folders. */
+export interface Lock {
+  packages: Record<string, LockEntry>;
+}
+
+export interface LockEntry {
+  version?: string;
+  dev?: boolean;
+  optional?: boolean;
+  cpu?: string[];
+  os?: string[];
+  libc?: string[];
+  optionalDependencies?: Record<string, string>;
+}
+
+const SYSTEMS = ['android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'aix', 'win32'];
+const PROCESSORS = ['arm64', 'arm', 'ia32', 'loong64', 'ppc64', 'riscv64', 's390x', 'wasm32', 'x64'];
+
+/** Optional packages that a package of the lock requires and the lock does not contain: folder to entry. */
+export function missingEntries(lock: Lock): Record<string, LockEntry> {
+  const missing: Record<string, LockEntry> = {};
+  for (const [folder, entry] of Object.entries(lock.packages)) {
+    for (const [name, range] of Object.entries(entry.optionalDependencies ?? {})) {
+      if (hasPackage(lock, folder, name) || !/^\d+\.\d+\.\d+/.test(range)) continue;
+      missing[`node_modules/${name}`] = {
+        version: range,
+        ...platformOf(name),
+        ...(entry.dev === true ? { dev: true } : {}),
+        optional: true,
+      };
+    }
+  }
+  return missing;
+}
+
+/** Adds them, in the order npm keeps. Returns their folders. */
+export function completeLock(lock: Lock): string[] {
+  const missing = missingEntries(lock);
+  const all = Object.entries({ ...lock.packages, ...missing });
+  lock.packages = Object.fromEntries(all.sort(([a], [b]) => a.localeCompare(b, 'en')));
+  return Object.keys(missing);
+}
+
+/** Resolves a package as Node does: in the folder's own node_modules, then in those above. */
+function hasPackage(lock: Lock, folder: string, name: string): boolean {
+  for (let at = folder; ; at = at.slice(0, Math.max(0, at.lastIndexOf('node_modules/') - 1))) {
+    if (lock.packages[`${at === '' ? '' : `${at}/`}node_modules/${name}`] !== undefined) return true;
+    if (at === '') return false;
+  }
+}
+
+/** Makers name platform packages by system and processor: `binding-linux-x64-musl`. */
+function platformOf(name: string): Pick<LockEntry, 'cpu' | 'os' | 'libc'> {
+  const parts = name.split(/[/-]/);
+  const os = SYSTEMS.find((system) => parts.includes(system));
+  const cpu = PROCESSORS.find((processor) => parts.includes(processor));
+  const libc = parts.some((part) => part.startsWith('musl'))
+    ? 'musl'
+    : parts.some((part) => part.startsWith('gnu'))
+      ? 'glibc'
+      : undefined;
+  return {
+    ...(cpu === undefined ? {} : { cpu: [cpu] }),
+    ...(libc === undefined || os !== 'linux' ? {} : { libc: [libc] }),
+    ...(os === undefined ? {} : { os: [os] }),
+  };
+}

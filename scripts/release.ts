@@ -1,0 +1,85 @@
+/**
+ * `npm run release -- X.Y.Z` makes a release of what is committed: checks and tests it, raises the version, writes CHANGELOG.md from the
+ * commits, packs it, installs the package globally under a bare Node and runs it, commits, and tags. Nothing is pushed or published:
+ * the last lines say how. When a step fails, the working tree is as it was before.
+ *
+ * `--skip-tests` leaves the tests out where continuous integration has just run them.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { addToChangelog, assertNextVersion } from './release/changelog.ts';
+import { writePackageFolder } from './release/package-folder.ts';
+import { tryPackage } from './release/try-package.ts';
+
+const root = join(import.meta.dirname, '..');
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { 'skip-tests': { type: 'boolean', default: false } },
+});
+
+const run = (program: string, ...args: string[]): void =>
+  void execFileSync(program, args, { cwd: root, stdio: 'inherit' });
+const read = (program: string, ...args: string[]): string =>
+  execFileSync(program, args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+
+/** Files that name the version. */
+const VERSIONED = ['package.json', 'package-lock.json', 'deploy/kubernetes.yaml', 'CHANGELOG.md'];
+
+async function release(version: string): Promise<void> {
+  const { version: current } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+  assertNextVersion(current, version);
+  if (read('git', 'status', '--porcelain') !== '') throw new Error('there are changes that are not committed');
+  if (read('git', 'tag', '--list', `v${version}`) !== '') throw new Error(`v${version} exists already`);
+  run('npm', 'run', '-s', 'check');
+  if (!values['skip-tests']) run('npm', 'test');
+  try {
+    raiseVersion(current, version);
+    const file = pack(version);
+    await tryPackage(file, version);
+    run('git', 'add', ...VERSIONED);
+    run('git', 'commit', '--quiet', '-m', `Release ${version}`);
+    run('git', 'tag', '-a', `v${version}`, '-m', `Release ${version}`);
+    console.log(`\n${file}\ngit push --follow-tags     # publishes the commit and the tag\nnpm install -g ${file}`);
+  } catch (error) {
+    run('git', 'reset', '--quiet', '--hard');
+    throw error;
+  }
+}
+
+function raiseVersion(current: string, version: string): void {
+  // Its own scripts are not run: they would install and build again.
+  run('npm', 'version', version, '--no-git-tag-version', '--ignore-scripts', '--allow-same-version=false');
+  const manifest = join(root, 'deploy/kubernetes.yaml');
+  writeFileSync(manifest, readFileSync(manifest, 'utf8').replace(`reelgate:${current}`, `reelgate:${version}`));
+  const changelog = join(root, 'CHANGELOG.md');
+  const before = existsSync(changelog) ? readFileSync(changelog, 'utf8') : '';
+  const date = new Date().toISOString().slice(0, 10);
+  writeFileSync(changelog, addToChangelog(before, version, date, subjectsSince(lastTag())));
+}
+
+function lastTag(): string | undefined {
+  return read('git', 'tag', '--list', 'v*', '--merged', 'HEAD', '--sort=-version:refname').split('\n')[0] || undefined;
+}
+
+const subjectsSince = (tag: string | undefined): string[] =>
+  read('git', 'log', '--no-merges', '--format=%s', tag === undefined ? 'HEAD' : `${tag}..HEAD`).split('\n');
+
+/** @returns the packed file, in `out/` */
+function pack(version: string): string {
+  run('npm', 'run', '-s', 'build:console');
+  const folder = join(root, 'out', 'package');
+  writePackageFolder(root, folder);
+  mkdirSync(join(root, 'out'), { recursive: true });
+  const [packed = ''] = read('npm', 'pack', folder, '--silent', '--pack-destination', 'out').split('\n');
+  const file = join(root, 'out', `reelgate-${version}.tgz`);
+  if (packed !== `reelgate-${version}.tgz`) renameSync(join(root, 'out', packed), file);
+  return file;
+}
+
+const [version = ''] = positionals;
+await release(version).catch((error: unknown) => {
+  console.error(`no release: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+});

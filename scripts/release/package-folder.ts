@@ -1,0 +1,45 @@
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { dirname, join } from 'node:path';
+
+/** What a package has besides the code; tests, benches and sources of the console stay behind. */
+const COPIED = ['LICENSE', 'README.md', 'README.zh-CN.md', '.env.example', 'deploy', 'dist', 'docs'];
+/** Written by the first release. */
+const CHANGELOG = 'CHANGELOG.md';
+const CODE = ['bin/*.js', 'scripts/quickstart.ts', 'src/{contract,sdk,cli,server,sandbox}/**/*.ts'];
+const TESTS = /\.(?:test|fixture)\.ts$/;
+/** Fields of package.json that only matter where the package is developed. */
+const DEVELOPMENT_FIELDS = ['private', 'devDependencies', 'scripts'] as const;
+
+/**
+ * Writes what is packed: JavaScript, since Node strips no types from files inside `node_modules`. Nothing is compiled: types become
+ * blanks, so every line and column is that of the source.
+ *
+ * @param root the repository, with its console built
+ * @param folder is emptied
+ */
+export function writePackageFolder(root: string, folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+  for (const path of globSync(CODE, { cwd: root, exclude: (name) => TESTS.test(name) })) {
+    const text = readFileSync(join(root, path), 'utf8');
+    const plain = path.endsWith('.ts') ? stripTypeScriptTypes(text) : text;
+    const target = join(folder, path.replace(/\.ts$/, '.js'));
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, namePlainFiles(plain));
+  }
+  // Other files that the code reads at run time.
+  for (const path of globSync('src/{contract,sdk,cli,server,sandbox}/**/*.*', { cwd: root }))
+    if (!path.endsWith('.ts')) copy(root, folder, path);
+  for (const path of COPIED) copy(root, folder, path);
+  if (existsSync(join(root, CHANGELOG))) copy(root, folder, CHANGELOG);
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, unknown>;
+  for (const field of DEVELOPMENT_FIELDS) delete manifest[field];
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
+}
+
+/** Screenshots are for readers of the repository. */
+const copy = (root: string, folder: string, path: string): void =>
+  cpSync(join(root, path), join(folder, path), { recursive: true, filter: (from) => !from.includes('screenshots') });
+
+/** `'../src/cli/main.ts'` → `'../src/cli/main.js'`, in imports and in addresses of files beside. */
+const namePlainFiles = (text: string): string => text.replace(/(['"])(\.{1,2}\/[^'"\n]+)\.ts\1/g, '$1$2.js$1');

@@ -1,0 +1,50 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { isObject } from '../contract/is-object.ts';
+
+/** Collects the values of an option that may be repeated. */
+export const collectValues = (value: string, previous: readonly string[]): readonly string[] => [...previous, value];
+
+/** Parses a row id as the lists print them. */
+export function parseRowId(text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('Give a number from the list.');
+  return Number(text);
+}
+
+/** Parses a whole number from 1 to 99,999,999. */
+export function parsePositiveInteger(text: string): number {
+  if (!/^[1-9]\d{0,7}$/.test(text)) throw new InvalidArgumentError('Give a whole number from 1.');
+  return Number(text);
+}
+
+/** Parses an amount of quota; 0 is allowed. */
+export function parseQuota(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
+  return Number(text);
+}
+
+/** Parses a JSON object, neither null nor an array. */
+export function parseJsonObject(text: string): { [key: string]: unknown } {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isObject(value)) return value;
+  } catch {
+    // Reported below, as for any other value that is no JSON object.
+  }
+  throw new InvalidArgumentError('Give a JSON object, such as \'{"aspect_ratio":"9:16"}\'.');
+}
+
+/** Options of a command that waits for a video. */
+export interface WaitOptions {
+  readonly out?: string;
+  readonly timeout: number;
+  readonly every?: number;
+  readonly force?: boolean;
+}
+
+/** Adds them. */
+export const addWaitOptions = (command: Command): Command =>
+  command
+    .option('-o, --out <file>', 'save the finished video here')
+    .option('--timeout <seconds>', 'longest wait', parsePositiveInteger, 900)
+    .option('--every <seconds>', 'between two polls; default: as the service advises, 10 to 30', parsePositiveInteger)
+    .option('-f, --force', 'replace the file if it exists');

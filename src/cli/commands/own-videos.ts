@@ -1,0 +1,119 @@
+import type { Command } from 'commander';
+import { defined } from '../../contract/defined.ts';
+import { getStatus } from '../../contract/service.ts';
+import { OPENAI_STATUS } from '../../contract/states.ts';
+import type { OwnVideo, OwnVideoDetail, Video } from '../../sdk/index.ts';
+import { parsePositiveInteger } from '../arguments.ts';
+import type { CommandContext } from '../command-context.ts';
+import { UsageError } from '../errors.ts';
+import { formatKeyValues, formatQuota, formatRelativeTime, formatTable, formatVideoStatus } from '../format.ts';
+import type { RunCommand } from '../run-command.ts';
+
+interface ListOptions {
+  readonly limit: number;
+  readonly page?: number;
+  readonly after?: string;
+}
+
+/** A video of the account or of one API key; of a key the cost and the prompt are not known. */
+interface VideoSummary extends Video {
+  readonly prompt?: string;
+  /** Quota it cost; 0 when it failed. */
+  readonly quota?: number;
+}
+
+/** An API key sees the videos it started; a sign-in or user access token those of the whole account. */
+const usesApiKey = (): boolean => Boolean(process.env.REELGATE_API_KEY) && !process.env.REELGATE_ACCESS_TOKEN;
+
+/** `reelgate video list` and `reelgate video get` */
+export function addOwnVideoCommands(video: Command, run: RunCommand): void {
+  video
+    .command('list')
+    .option('-n, --limit <n>', 'how many, at most 50 when signed in', parsePositiveInteger, 20)
+    .option('--page <n>', 'the page, when signed in', parsePositiveInteger)
+    .option('--after <id>', 'those older than this one, with REELGATE_API_KEY')
+    .description('List your videos, newest first: all of the account, or those of REELGATE_API_KEY')
+    .action((options: ListOptions, command: Command) =>
+      run(command, (context) => (usesApiKey() ? listOfKey(context, options) : listOfAccount(context, options))),
+    );
+
+  video
+    .command('get')
+    .argument('<id>', 'a task id')
+    .description('Show a task')
+    .action((id: string, _options: unknown, command: Command) =>
+      run(command, async ({ reelgate, output }) => {
+        if (usesApiKey()) {
+          const found = await reelgate.videos.get(id);
+          return output.result(found, formatDetails({ ...found, id: found.id || id }));
+        }
+        const own = await reelgate.account.video(id);
+        const { data: status } = await reelgate.transport.call(getStatus, {});
+        const summary = { ...toSummary(own), request: own.request, refunded: own.refunded };
+        output.result(summary, formatDetails(summary, formatCost(own, status.quota_per_unit)));
+      }),
+    );
+}
+
+async function listOfKey({ reelgate, output }: CommandContext, { limit, page, after }: ListOptions): Promise<void> {
+  if (page !== undefined) throw new UsageError('--page is for a sign-in. With REELGATE_API_KEY use --after.');
+  const { data, has_more } = await reelgate.videos.list(defined({ limit, after }));
+  output.result(data, formatList(data));
+  if (has_more) output.info(`There are older ones: --after ${data.at(-1)?.id}`);
+}
+
+async function listOfAccount(context: CommandContext, { limit, page = 1, after }: ListOptions): Promise<void> {
+  if (after !== undefined) throw new UsageError('--after is for REELGATE_API_KEY. When signed in use --page.');
+  const pageSize = Math.min(50, limit);
+  const { data, total } = await context.reelgate.account.videos({ page, pageSize });
+  context.output.result(data.map(toSummary), formatList(data.map(toSummary)));
+  if (total > page * pageSize)
+    context.output.info(`Page ${page} of ${Math.ceil(total / pageSize)}: --page ${page + 1}`);
+}
+
+const formatList = (videos: readonly VideoSummary[]): string =>
+  videos.length === 0
+    ? 'No videos yet. Make one with "reelgate video create".'
+    : formatTable(
+        ['TASK', 'STATUS', 'MODEL', 'STARTED', 'REASON'],
+        videos.map((each) => [
+          each.id,
+          formatVideoStatus(each),
+          each.model,
+          each.created_at > 0 ? formatRelativeTime(each.created_at) : '',
+          each.error?.message ?? '',
+        ]),
+      );
+
+const formatDetails = (video: VideoSummary, cost?: string): string =>
+  formatKeyValues({
+    Task: video.id,
+    Status: formatVideoStatus(video),
+    Model: video.model,
+    Prompt: video.prompt,
+    Cost: cost,
+    Started: video.created_at > 0 ? formatRelativeTime(video.created_at) : undefined,
+    Reason: video.error?.message,
+    URL: video.metadata?.url,
+  });
+
+/** A failed video costs nothing; one under way has its price reserved. */
+function formatCost({ status, quota, refunded }: OwnVideoDetail, quotaPerUnit: number): string {
+  if (refunded || status === 'FAILURE') return 'not charged';
+  return `${formatQuota(quota, quotaPerUnit)}${status === 'SUCCESS' ? '' : ', reserved'}`;
+}
+
+/** The account's own view in the keys of a video object. `fail_reason` of a success is the URL of the video. */
+function toSummary(own: OwnVideo): VideoSummary {
+  const failed = own.status === 'FAILURE';
+  return {
+    id: own.task_id,
+    status: OPENAI_STATUS[own.status],
+    progress: Number.parseInt(own.progress, 10) || 0,
+    model: own.model,
+    created_at: own.submit_time,
+    prompt: own.prompt,
+    quota: own.quota,
+    ...(failed && { error: { message: own.fail_reason } }),
+  };
+}

@@ -1,0 +1,205 @@
+import type { Command } from 'commander';
+import { defined } from '../../contract/defined.ts';
+import type { EventType } from '../../contract/events.ts';
+import { toSeconds } from '../../contract/time.ts';
+import type { WebhookPreset } from '../../contract/webhooks.ts';
+import type { DeliveryInfo, WebhookInfo } from '../../sdk/index.ts';
+import { collectValues, parsePositiveInteger, parseRowId } from '../arguments.ts';
+import { formatRelativeTime, formatTable } from '../format.ts';
+import { withReauthentication } from '../reauthentication.ts';
+import type { RunCommand } from '../run-command.ts';
+
+interface CreateOptions {
+  readonly event: readonly string[];
+  readonly description?: string;
+  readonly preset?: string;
+}
+
+/** `reelgate webhooks …` */
+export function addWebhookCommands(program: Command, run: RunCommand): void {
+  const webhooks = program
+    .command('webhooks')
+    .description('Where events are delivered; asks for your password')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ reelgate webhooks create https://example.com/hook --event video.completed --event video.failed
+  $ reelgate webhooks test 3
+  $ reelgate webhooks deliveries 3 --failed
+  $ reelgate webhooks replay 3 --hours 6`,
+    );
+  addEndpointCommands(webhooks, run);
+  addDeliveryCommands(webhooks, run);
+}
+
+function addEndpointCommands(webhooks: Command, run: RunCommand): void {
+  webhooks
+    .command('list', { isDefault: true })
+    .description('List the webhooks')
+    .action((_options: unknown, command: Command) =>
+      run(command, async (context) => {
+        const rows = await withReauthentication(context, ({ reelgate, headers }) =>
+          reelgate.webhooks.list({ headers }),
+        );
+        const none = 'No webhooks. Add one with "reelgate webhooks create URL".';
+        context.output.result(rows, rows.length === 0 ? none : formatWebhooks(rows));
+      }),
+    );
+  webhooks
+    .command('create')
+    .argument('<url>', 'https, a public address')
+    .option('--event <type>', 'only this type of event; repeatable', collectValues, [])
+    .option('--description <text>', 'what it is for')
+    .option('--preset <name>', 'standard, slack, lark, dingtalk, discord, telegram, bark or gotify')
+    .description('Add a webhook; its signing secret is shown only now')
+    .action((url: string, { event, description, preset }: CreateOptions, command: Command) =>
+      run(command, async (context) => {
+        // The service refuses types and presets it does not know.
+        const request = defined({
+          url,
+          description,
+          preset: preset as WebhookPreset | undefined,
+          events: event as EventType[],
+        });
+        const made = await withReauthentication(context, ({ reelgate, headers }) =>
+          reelgate.webhooks.create(request, { headers }),
+        );
+        context.output.info(`Webhook ${made.id}. Store its signing secret now: it is not shown again.`);
+        context.output.result(made, made.secret);
+      }),
+    );
+  webhooks
+    .command('remove')
+    .argument('<id>', 'an id from the list', parseRowId)
+    .description('Remove a webhook and its deliveries')
+    .action((id: number, _options: unknown, command: Command) =>
+      run(command, async (context) => {
+        await withReauthentication(context, ({ reelgate, headers }) => reelgate.webhooks.remove(id, { headers }));
+        context.output.result({ id, removed: true }, `Removed webhook ${id}.`);
+      }),
+    );
+  webhooks
+    .command('enable')
+    .argument('<id>', 'an id from the list', parseRowId)
+    .option('--off', 'disable it instead')
+    .description('Enable a webhook again that was disabled')
+    .action((id: number, { off }: { off?: boolean }, command: Command) =>
+      run(command, async (context) => {
+        const enabled = off !== true;
+        await withReauthentication(context, ({ reelgate, headers }) =>
+          reelgate.webhooks.update(id, { enabled }, { headers }),
+        );
+        context.output.result({ id, enabled }, `Webhook ${id} is ${enabled ? 'enabled' : 'disabled'}.`);
+      }),
+    );
+  webhooks
+    .command('rotate-secret')
+    .argument('<id>', 'an id from the list', parseRowId)
+    .description('Make a new signing secret; the old one signs beside it for 24 hours')
+    .action((id: number, _options: unknown, command: Command) =>
+      run(command, async (context) => {
+        const secret = await withReauthentication(context, ({ reelgate, headers }) =>
+          reelgate.webhooks.rotateSecret(id, { headers }),
+        );
+        context.output.result({ id, secret }, secret);
+      }),
+    );
+}
+
+function addDeliveryCommands(webhooks: Command, run: RunCommand): void {
+  webhooks
+    .command('test')
+    .argument('<id>', 'an id from the list', parseRowId)
+    .description('Deliver a test event')
+    .action((id: number, _options: unknown, command: Command) =>
+      run(command, async (context) => {
+        const delivery = await withReauthentication(context, ({ reelgate, headers }) =>
+          reelgate.webhooks.test(id, { headers }),
+        );
+        context.output.result({ delivery }, `Delivery ${delivery}: see "reelgate webhooks deliveries ${id}".`);
+      }),
+    );
+  webhooks
+    .command('deliveries')
+    .argument('<id>', 'an id from the list', parseRowId)
+    .option('--failed', 'only failed ones')
+    .option('--limit <n>', 'how many, at most 100', parsePositiveInteger, 20)
+    .description('List deliveries, newest first; with --json request and answer too')
+    .action((id: number, { failed, limit }: { failed?: boolean; limit: number }, command: Command) =>
+      run(command, async (context) => {
+        const page = defined({ limit, status: failed === true ? ('failed' as const) : undefined });
+        const { deliveries } = await withReauthentication(context, ({ reelgate, headers }) =>
+          reelgate.webhooks.deliveries(id, page, { headers }),
+        );
+        context.output.result(deliveries, deliveries.length === 0 ? 'Nothing here.' : formatDeliveries(deliveries));
+      }),
+    );
+  webhooks
+    .command('retry')
+    .argument('<id>', 'an id from the list', parseRowId)
+    .argument('<delivery>', 'an id from the deliveries', parseRowId)
+    .description('Deliver one event again, now')
+    .action((id: number, delivery: number, _options: unknown, command: Command) =>
+      run(command, async (context) => {
+        await withReauthentication(context, ({ reelgate, headers }) =>
+          reelgate.webhooks.retry(id, delivery, { headers }),
+        );
+        context.output.result({ delivery }, `Delivery ${delivery} is due now.`);
+      }),
+    );
+  webhooks
+    .command('replay')
+    .argument('<id>', 'an id from the list', parseRowId)
+    .requiredOption('--hours <n>', 'events of the last so many hours', parsePositiveInteger)
+    .description('Deliver the events of a time once more, with the same ids')
+    .action((id: number, { hours }: { hours: number }, command: Command) =>
+      run(command, async (context) => {
+        const since = toSeconds(Date.now()) - hours * 3_600;
+        const queued = await withReauthentication(context, ({ reelgate, headers }) =>
+          reelgate.webhooks.replay(id, { since }, { headers }),
+        );
+        context.output.result({ queued }, `${queued} events are delivered again.`);
+      }),
+    );
+  webhooks
+    .command('secret')
+    .description('Show the secret that signs deliveries to the callback_url of single requests')
+    .action((_options: unknown, command: Command) =>
+      run(command, async (context) => {
+        const secret = await withReauthentication(context, ({ reelgate, headers }) =>
+          reelgate.webhooks.callbackSecret({ headers }),
+        );
+        context.output.result({ secret }, secret);
+      }),
+    );
+}
+
+const stateOf = ({ enabled, disabled_reason: reason, failing_since: since }: WebhookInfo): string =>
+  enabled ? (since === null ? 'works' : `fails since ${formatRelativeTime(since)}`) : `disabled ${reason}`.trim();
+
+const formatWebhooks = (rows: readonly WebhookInfo[]): string =>
+  formatTable(
+    ['ID', 'URL', 'EVENTS', 'STATE', 'WAITING', 'DESCRIPTION'],
+    rows.map((row) => [
+      String(row.id),
+      row.url,
+      row.events.length === 0 ? 'all' : row.events.join(', '),
+      stateOf(row),
+      String(row.pending),
+      row.description,
+    ]),
+  );
+
+const formatDeliveries = (rows: readonly DeliveryInfo[]): string =>
+  formatTable(
+    ['ID', 'WHEN', 'EVENT', 'STATE', 'TRIES', 'ANSWER'],
+    rows.map((row) => [
+      String(row.id),
+      formatRelativeTime(row.created_time),
+      row.event_type,
+      row.status,
+      String(row.tries),
+      row.last_try === null ? '' : row.last_try.error || String(row.last_try.response_status),
+    ]),
+  );

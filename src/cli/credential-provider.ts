@@ -1,0 +1,70 @@
+import { type CredentialPurpose, type Credentials, type Reelgate, ReelgateError } from '../sdk/index.ts';
+import type { CredentialStore, StoredCredentials } from './credential-store.ts';
+import { UsageError } from './errors.ts';
+import { expiresSoon, refreshCredentials } from './refresh-credentials.ts';
+
+/** Where the credential of a request comes from. */
+export type CredentialSource = 'REELGATE_API_KEY' | 'REELGATE_ACCESS_TOKEN' | 'sign-in';
+
+/**
+ * Provides the credentials for requests to one service: those of the environment, else the stored sign-in. Refreshes the
+ * sign-in's tokens shortly before they expire, and when the service rejects them.
+ */
+export class CredentialProvider {
+  readonly #baseUrl: string;
+  readonly #store: CredentialStore;
+  /** The sign-in whose access_token was sent last. */
+  #lastStored: StoredCredentials | undefined;
+  /** The source used last: an authentication error is about it. */
+  lastSource: CredentialSource | undefined;
+
+  constructor(baseUrl: string, store: CredentialStore) {
+    this.#baseUrl = baseUrl;
+    this.#store = store;
+  }
+
+  async getCredentials(purpose: CredentialPurpose, reelgate: Reelgate): Promise<Credentials> {
+    if (purpose === 'none') return {};
+    const { REELGATE_API_KEY, REELGATE_ACCESS_TOKEN } = process.env;
+    if (purpose === 'model' && REELGATE_API_KEY) {
+      this.lastSource = 'REELGATE_API_KEY';
+      return { apiKey: REELGATE_API_KEY };
+    }
+    if (purpose === 'account' && REELGATE_ACCESS_TOKEN) {
+      this.lastSource = 'REELGATE_ACCESS_TOKEN';
+      return { accessToken: REELGATE_ACCESS_TOKEN, userId: readTokenOwnerId() };
+    }
+    this.lastSource = 'sign-in';
+    this.#lastStored = await this.#store.read(this.#baseUrl);
+    if (this.#lastStored === undefined) throw notSignedInError(this.#baseUrl, purpose);
+    // For model calls too, else a user who only makes videos would be signed out after 90 days. Errors are ignored here:
+    // if the token really has expired, the request itself fails.
+    if (expiresSoon(this.#lastStored, Date.now()))
+      this.#lastStored = (await this.#refresh(this.#lastStored, reelgate).catch(() => undefined)) ?? this.#lastStored;
+    const { llmToken: apiKey, accessToken, userId, userHeader } = this.#lastStored;
+    return { apiKey, accessToken, userId, userHeader };
+  }
+
+  /** Refreshes after a 401. @returns whether there is a newer access_token to retry with */
+  async refresh(reelgate: Reelgate): Promise<boolean> {
+    if (this.lastSource !== 'sign-in' || this.#lastStored === undefined) return false;
+    return (await this.#refresh(this.#lastStored, reelgate)) !== undefined;
+  }
+
+  #refresh(old: StoredCredentials, reelgate: Reelgate): Promise<StoredCredentials | undefined> {
+    return refreshCredentials(this.#store, reelgate.deviceAuth, old);
+  }
+}
+
+function readTokenOwnerId(): number {
+  const id = process.env.REELGATE_USER_ID ?? '';
+  if (!/^[1-9]\d{0,14}$/.test(id))
+    throw new UsageError('REELGATE_ACCESS_TOKEN needs REELGATE_USER_ID too, the id of its account.');
+  return Number(id);
+}
+
+function notSignedInError(baseUrl: string, purpose: CredentialPurpose): ReelgateError {
+  const onlyApiKey = purpose === 'account' && process.env.REELGATE_API_KEY;
+  const why = onlyApiKey ? ' REELGATE_API_KEY works for videos and models, not for the account.' : '';
+  return new ReelgateError(`You are not signed in to ${baseUrl}.${why}`, { code: 'unauthorized', status: 401 });
+}

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { CredentialStore, type StoredCredentials } from './credential-store.ts';
+import { toErrorReport } from './error-report.ts';
+import { KeychainError } from './errors.ts';
+import type { Keychain } from './keychain.ts';
+
+const signIn: StoredCredentials = {
+  baseUrl: 'https://reelgate.example.com',
+  userId: 7,
+  username: 'ada',
+  displayName: 'Ada',
+  userHeader: 'Service-Api-User',
+  accessToken: 'rgat_secret',
+  refreshToken: 'rgrt_secret',
+  llmToken: 'sk-secret',
+  accessExpiresAt: 1_800_000_000_000,
+};
+
+/** A keychain in memory that can be locked. */
+class Chain implements Keychain {
+  readonly name = 'the test keychain';
+  readonly kept = new Map<string, string>();
+  isLocked = false;
+  async get(account: string): Promise<string | undefined> {
+    this.#open();
+    return this.kept.get(account);
+  }
+  async set(account: string, secret: string): Promise<void> {
+    this.#open();
+    this.kept.set(account, secret);
+  }
+  async remove(account: string): Promise<void> {
+    this.#open();
+    this.kept.delete(account);
+  }
+  #open(): void {
+    if (this.isLocked) throw new Error('locked');
+  }
+}
+
+describe('where a sign-in is kept', () => {
+  let folder: string;
+  let chain: Chain;
+  const withChain = () => new CredentialStore({ folder, keychain: async () => chain });
+  const withFile = () => new CredentialStore({ folder, keychain: async () => undefined });
+  const onDisk = () => readFileSync(join(folder, 'credentials.json'), 'utf8');
+  beforeEach(() => {
+    folder = join(mkdtempSync(join(tmpdir(), 'rg-credentials-')), 'reelgate');
+    chain = new Chain();
+  });
+  afterEach(() => rmSync(join(folder, '..'), { recursive: true, force: true }));
+
+  it('in the keychain where there is one, and no token on the disk', async () => {
+    assert.equal(await withChain().write(signIn), 'the test keychain');
+    assert.deepEqual(await withChain().read(signIn.baseUrl), signIn);
+    assert.doesNotMatch(onDisk(), /secret/);
+    await withChain().remove(signIn.baseUrl, { tokensRevoked: true });
+    assert.equal(chain.kept.size, 0);
+    assert.equal(await withChain().read(signIn.baseUrl), undefined);
+  });
+
+  it('else in a file of its owner alone, in a folder of its owner alone, and it says so', async () => {
+    const place = await withFile().write(signIn);
+    assert.match(place, /credentials\.json \(only you can read it\)$/);
+    assert.deepEqual(await withFile().read(signIn.baseUrl), signIn);
+    assert.equal(statSync(folder).mode & 0o777, 0o700);
+    assert.equal(statSync(join(folder, 'credentials.json')).mode & 0o777, 0o600);
+    assert.deepEqual(readdirSync(folder), ['credentials.json'], 'no draft is left');
+  });
+
+  it('in the file too when the keychain takes nothing, and a refresh stays where the pair is', async () => {
+    chain.isLocked = true;
+    assert.match(await withChain().write(signIn), /only you/);
+    chain.isLocked = false;
+    assert.match(await withChain().write({ ...signIn, accessToken: 'rgat_secret2' }), /only you/);
+    assert.equal(chain.kept.size, 0);
+    assert.equal(await withChain().write(signIn, 'best'), 'the test keychain');
+    assert.doesNotMatch(onDisk(), /secret/);
+  });
+
+  it('says that the keychain is shut instead of that nobody is signed in, and can still forget', async () => {
+    await withChain().write(signIn);
+    chain.isLocked = true;
+    for (const credentials of [withChain(), withFile()]) {
+      await assert.rejects(credentials.read(signIn.baseUrl), KeychainError);
+      assert.equal(await credentials.has(signIn.baseUrl), true);
+    }
+    const told = toErrorReport(
+      await withChain()
+        .read(signIn.baseUrl)
+        .catch((error: unknown) => error),
+    );
+    assert.deepEqual([told.exitCode, told.code], [3, 'keychain']);
+    assert.match(`${told.message} ${told.advice}`, /the test keychain.*REELGATE_KEYCHAIN=0/);
+    await withFile().remove(signIn.baseUrl, { tokensRevoked: true });
+    assert.equal(await withFile().has(signIn.baseUrl), false);
+  });
+
+  it('keeps a sign-in whose tokens are still valid while the keychain cannot be opened', async () => {
+    await withChain().write(signIn);
+    chain.isLocked = true;
+    for (const store of [withChain(), withFile()]) {
+      const error = await store.remove(signIn.baseUrl, { tokensRevoked: false }).catch((thrown: unknown) => thrown);
+      assert.match(`${toErrorReport(error).advice}`, /still valid.*console under Devices/);
+      assert.equal(await store.has(signIn.baseUrl), true);
+    }
+    chain.isLocked = false;
+    await withChain().remove(signIn.baseUrl, { tokensRevoked: false });
+    assert.deepEqual([chain.kept.size, await withChain().has(signIn.baseUrl)], [0, false]);
+  });
+
+  it('one device_id for the machine, several services, the last one first', async () => {
+    const id = await withFile().deviceId();
+    await withFile().write(signIn);
+    await withFile().write({ ...signIn, baseUrl: 'http://127.0.0.1:3000' });
+    assert.equal(await withFile().deviceId(), id);
+    assert.equal(await withFile().currentUrl(), 'http://127.0.0.1:3000');
+    await withFile().remove('http://127.0.0.1:3000', { tokensRevoked: true });
+    assert.equal(await withFile().currentUrl(), undefined);
+    assert.equal(await withFile().has(signIn.baseUrl), true);
+  });
+
+  it('starts afresh over a file that is no JSON', async () => {
+    await withFile().write(signIn);
+    writeFileSync(join(folder, 'credentials.json'), '{"version":');
+    assert.equal(await withFile().read(signIn.baseUrl), undefined);
+    await withFile().write(signIn);
+    assert.deepEqual(await withFile().read(signIn.baseUrl), signIn);
+  });
+});

@@ -1,0 +1,197 @@
+import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import envPaths from 'env-paths';
+import { defined } from '../contract/defined.ts';
+import { KeychainError } from './errors.ts';
+import { type Keychain, openKeychain } from './keychain.ts';
+import { withLock } from './process-lock.ts';
+
+/** The secret part; in the keychain where there is one. */
+interface StoredTokens {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+  readonly llmToken: string;
+  /** Unix milliseconds. */
+  readonly accessExpiresAt: number;
+}
+
+/** The account; nothing secret. */
+interface Identity {
+  readonly baseUrl: string;
+  readonly userId: number;
+  readonly username: string;
+  readonly displayName: string;
+  /** Name of the service's header with the user id. */
+  readonly userHeader: string;
+}
+
+/** A sign-in stored on this machine, one per service URL. */
+export interface StoredCredentials extends Identity, StoredTokens {}
+
+interface CredentialFileEntry extends Identity {
+  /** Absent when they are in the keychain. */
+  readonly secrets?: StoredTokens;
+}
+
+interface CredentialFile {
+  readonly version: 2;
+  /** The same for all sign-ins on this machine. */
+  readonly deviceId: string;
+  /** URL of the last sign-in. */
+  readonly current?: string;
+  readonly entries: Readonly<Record<string, CredentialFileEntry>>;
+}
+
+export interface CredentialStoreOptions {
+  /** Folder of the file; default: REELGATE_CONFIG_DIR, else the platform's configuration folder. */
+  readonly folder?: string;
+  /** `undefined`: tokens stay in the file. Default: the system's keychain, unless REELGATE_KEYCHAIN=0. */
+  readonly keychain?: () => Promise<Keychain | undefined>;
+}
+
+/**
+ * Sign-ins on this machine: the accounts in a file, the tokens in the keychain or in the same file, which only its owner
+ * can read (0600). The file is replaced atomically, so that a crash in the middle leaves the old one.
+ */
+export class CredentialStore {
+  readonly path: string;
+  readonly #openKeychain: () => Promise<Keychain | undefined>;
+  #keychain: Promise<Keychain | undefined> | undefined;
+
+  constructor(options: CredentialStoreOptions = {}) {
+    const folder = options.folder ?? process.env.REELGATE_CONFIG_DIR ?? envPaths('reelgate', { suffix: '' }).config;
+    this.path = join(folder, 'credentials.json');
+    this.#openKeychain =
+      options.keychain ?? (process.env.REELGATE_KEYCHAIN === '0' ? async () => undefined : openKeychain);
+  }
+
+  /** Runs one process at a time. Code that reads the tokens to replace them must do both inside. */
+  runExclusive<T>(work: () => Promise<T>): Promise<T> {
+    return withLock(`${this.path}.lock`, work);
+  }
+
+  /** URL of the last sign-in. */
+  async currentUrl(): Promise<string | undefined> {
+    return (await this.#load()).current;
+  }
+
+  /** Whether there is a sign-in, even if its tokens cannot be read now. */
+  async has(baseUrl: string): Promise<boolean> {
+    return (await this.#load()).entries[baseUrl] !== undefined;
+  }
+
+  /** @throws KeychainError when the tokens are in a keychain that cannot be opened now */
+  async read(baseUrl: string): Promise<StoredCredentials | undefined> {
+    const entry = (await this.#load()).entries[baseUrl];
+    if (entry === undefined) return undefined;
+    const { secrets = await this.#readKeychain(baseUrl), ...identity } = entry;
+    return secrets === undefined ? undefined : { ...identity, ...secrets };
+  }
+
+  /** Created at the first call. Call inside `runExclusive`. */
+  async deviceId(): Promise<string> {
+    const stored = await this.#load();
+    await this.#save(stored);
+    return stored.deviceId;
+  }
+
+  /**
+   * Stores a sign-in durably and returns where the tokens are, in words. Call inside `runExclusive`.
+   *
+   * @param place `same`: tokens in the file stay there, so that a refresh leaves no old pair behind; `best`: the keychain if possible
+   */
+  async write(signIn: StoredCredentials, place: 'same' | 'best' = 'same'): Promise<string> {
+    const { accessToken, refreshToken, llmToken, accessExpiresAt, ...identity } = signIn;
+    const secrets: StoredTokens = { accessToken, refreshToken, llmToken, accessExpiresAt };
+    const stored = await this.#load();
+    const inFile = place === 'same' && stored.entries[signIn.baseUrl]?.secrets !== undefined;
+    const keptBy = inFile ? undefined : await this.#writeKeychain(signIn.baseUrl, secrets);
+    const entry: CredentialFileEntry = keptBy === undefined ? { ...identity, secrets } : identity;
+    await this.#save({
+      ...stored,
+      current: signIn.baseUrl,
+      entries: { ...stored.entries, [signIn.baseUrl]: entry },
+    });
+    return keptBy ?? `${this.path} (only you can read it)`;
+  }
+
+  /**
+   * Removes a sign-in. Call inside `runExclusive`.
+   *
+   * @param tokensRevoked whether the service has revoked the tokens. Only then may they be left in a keychain that cannot be
+   *   opened: otherwise valid tokens would remain in the keychain without an entry that leads to them.
+   * @throws KeychainError when valid tokens cannot be deleted; the sign-in is kept, so that this can be repeated
+   */
+  async remove(baseUrl: string, { tokensRevoked }: { readonly tokensRevoked: boolean }): Promise<void> {
+    const { current, ...stored } = await this.#load();
+    const { [baseUrl]: removed, ...entries } = stored.entries;
+    if (removed === undefined) return;
+    if (removed.secrets === undefined)
+      await this.#removeFromKeychain(baseUrl).catch((error: unknown) => {
+        if (!tokensRevoked) throw error;
+      });
+    await this.#save(defined({ ...stored, current: current === baseUrl ? undefined : current, entries }));
+  }
+
+  async #removeFromKeychain(baseUrl: string): Promise<void> {
+    const keychain = await this.#getKeychain();
+    const advice =
+      'They are still valid. Unlock it and repeat this, or end the sign-in in the console under Devices and repeat this without --local.';
+    if (keychain === undefined) throw new KeychainError('the keychain', { advice });
+    await keychain.remove(baseUrl).catch((cause: unknown) => {
+      throw new KeychainError(keychain.name, { cause, advice });
+    });
+  }
+
+  #getKeychain(): Promise<Keychain | undefined> {
+    this.#keychain ??= this.#openKeychain();
+    return this.#keychain;
+  }
+
+  async #readKeychain(baseUrl: string): Promise<StoredTokens | undefined> {
+    const keychain = await this.#getKeychain();
+    // It was available when the sign-in was stored: this is another desktop session, or an SSH connection.
+    if (keychain === undefined) throw new KeychainError('the keychain');
+    const text = await keychain.get(baseUrl).catch((error: unknown) => {
+      throw new KeychainError(keychain.name, { cause: error });
+    });
+    return text === undefined ? undefined : (JSON.parse(text) as StoredTokens);
+  }
+
+  /** @returns the keychain's name, or undefined where there is none or it refuses */
+  async #writeKeychain(baseUrl: string, secrets: StoredTokens): Promise<string | undefined> {
+    const keychain = await this.#getKeychain();
+    if (keychain === undefined) return undefined;
+    return keychain.set(baseUrl, JSON.stringify(secrets)).then(
+      () => keychain.name,
+      () => undefined,
+    );
+  }
+
+  async #load(): Promise<CredentialFile> {
+    try {
+      const stored = JSON.parse(await readFile(this.path, 'utf8')) as CredentialFile;
+      if (stored.version === 2) return stored;
+    } catch (error) {
+      if (!(error instanceof SyntaxError) && (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+    return { version: 2, deviceId: crypto.randomUUID(), entries: {} };
+  }
+
+  async #save(stored: CredentialFile): Promise<void> {
+    await mkdir(join(this.path, '..'), { recursive: true, mode: 0o700 });
+    const draft = `${this.path}.${process.pid}.${Date.now()}`;
+    const file = await open(draft, 'wx', 0o600);
+    try {
+      await file.writeFile(`${JSON.stringify(stored, null, 2)}\n`);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, this.path).catch(async (error: unknown) => {
+      await rm(draft, { force: true });
+      throw error;
+    });
+    await chmod(this.path, 0o600);
+  }
+}

@@ -1,0 +1,117 @@
+import { ReelgateError } from '../sdk/index.ts';
+import type { CredentialSource } from './credential-provider.ts';
+import { KeychainError, UsageError } from './errors.ts';
+import { EXIT } from './exit-codes.ts';
+import { InterruptedError } from './interrupt.ts';
+
+/** An error in the form printed for users and for scripts. */
+export interface ErrorReport {
+  readonly exitCode: number;
+  readonly code: string;
+  readonly message: string;
+  /** What to do now. */
+  readonly advice?: string | undefined;
+  readonly requestId?: string | undefined;
+  /** A task that was started and may still be running. */
+  readonly taskId?: string | undefined;
+}
+
+interface ErrorPresentation {
+  readonly exitCode?: number;
+  /** Replaces the service's message where that is meant for programs. */
+  readonly message?: string;
+  readonly advice?: string;
+}
+
+const SIGN_IN: ErrorPresentation = { exitCode: EXIT.signIn };
+
+/** By code, else by `http_STATUS`. */
+const ERROR_PRESENTATIONS: Readonly<Record<string, ErrorPresentation>> = {
+  network: { exitCode: EXIT.network, advice: 'Is it running? Set the URL with --url or REELGATE_URL.' },
+  not_json: { exitCode: EXIT.network, advice: 'Set the URL of the service with --url or REELGATE_URL.' },
+  timeout: { exitCode: EXIT.timeout },
+  task_failed: { exitCode: EXIT.taskFailed },
+  task_not_exist: {
+    message: 'There is no such task.',
+    advice: 'A task is visible only to the key that started it. List your videos with "reelgate video list".',
+  },
+  quota_not_enough: {
+    exitCode: EXIT.quota,
+    advice:
+      'Redeem a code with "reelgate redeem CODE", or ask the administrator for quota. If a token\'s own limit is used up, another token has its own.',
+  },
+  invalid_api_key: SIGN_IN,
+  unauthorized: SIGN_IN,
+  http_401: SIGN_IN,
+  wrong_password: SIGN_IN,
+  model_not_found: { advice: 'List the models with "reelgate models".' },
+  access_denied: { exitCode: EXIT.signIn },
+  expired_token: { exitCode: EXIT.signIn, advice: 'Get a new code with "reelgate login".' },
+  invalid_grant: { exitCode: EXIT.signIn, advice: 'Start again with "reelgate login".' },
+  invalid_client: {
+    exitCode: EXIT.signIn,
+    advice: 'The service does not accept this command line as a client; its administrator can allow it.',
+  },
+  http_429: { advice: 'Try again a little later.' },
+};
+
+/** What to do when the service rejects the credential, by its source. */
+const REJECTED_CREDENTIAL_ADVICE: Readonly<Record<CredentialSource, string>> = {
+  REELGATE_API_KEY: 'REELGATE_API_KEY was sent. Make a key in the console under Tokens, or unset it to sign in.',
+  REELGATE_ACCESS_TOKEN:
+    'REELGATE_ACCESS_TOKEN was sent, with REELGATE_USER_ID. Make a new one in the console, or unset it to sign in.',
+  'sign-in': 'Sign in with "reelgate login", or set REELGATE_API_KEY for videos and models.',
+};
+
+/** Error codes of the file system in words. */
+const FILE_ERROR_TEXTS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or folder',
+  EACCES: 'permission denied',
+  EPERM: 'not permitted',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of the path is no folder',
+  ENOSPC: 'the disk is full',
+  EROFS: 'the disk is read-only',
+};
+
+export function toErrorReport(error: unknown, proof: CredentialSource = 'sign-in'): ErrorReport {
+  if (error instanceof UsageError) return { exitCode: EXIT.usage, code: 'usage', message: error.message };
+  if (error instanceof InterruptedError)
+    return { exitCode: EXIT.interrupted, code: 'interrupted', message: error.message, taskId: error.taskId };
+  if (error instanceof KeychainError)
+    return {
+      exitCode: EXIT.signIn,
+      code: 'keychain',
+      message: error.message,
+      advice: error.advice,
+    };
+  if (error instanceof ReelgateError) return reportServiceError(error, proof);
+  const { code, path, message } = error as NodeJS.ErrnoException;
+  const trouble = FILE_ERROR_TEXTS[code ?? ''];
+  if (trouble !== undefined && path !== undefined)
+    return { exitCode: EXIT.failed, code: 'file', message: `${path}: ${trouble}.` };
+  return { exitCode: EXIT.failed, code: 'failed', message: error instanceof Error ? message : String(error) };
+}
+
+function reportServiceError(error: ReelgateError, source: CredentialSource): ErrorReport {
+  const { code, status, requestId, taskId } = error;
+  const presentation = ERROR_PRESENTATIONS[code] ?? ERROR_PRESENTATIONS[`http_${status}`] ?? {};
+  const continues = taskId !== undefined && code !== 'task_failed';
+  const isRejected = presentation === SIGN_IN && code !== 'wrong_password';
+  // The service's message names an API key; a user who signed in has none. Without a request id the service was not asked.
+  const message = isRejected && source === 'sign-in' && requestId !== undefined ? SIGN_IN_ENDED : presentation.message;
+  return {
+    exitCode: presentation.exitCode ?? EXIT.failed,
+    code,
+    message: message ?? error.message,
+    advice: continues ? resumeHint(taskId) : isRejected ? REJECTED_CREDENTIAL_ADVICE[source] : presentation.advice,
+    requestId,
+    taskId,
+  };
+}
+
+const SIGN_IN_ENDED = 'The sign-in on this machine has ended: it was signed out, ended from elsewhere, or it expired.';
+
+/** For a task that continues after the command has ended. */
+export const resumeHint = (taskId: string): string =>
+  `The task continues. Wait for it with "reelgate video wait ${taskId}".`;

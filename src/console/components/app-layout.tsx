@@ -1,0 +1,72 @@
+import { Anchor, AppShell, Box, Burger, Group, ScrollArea, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { Link, Outlet, useRouterState } from '@tanstack/react-router';
+import { type ReactNode, Suspense, useEffect } from 'react';
+import { useTranslation } from 'react-i18next';
+import mark from '../mark.svg';
+import { AccountMenu } from './account-menu.tsx';
+import { LanguageAndThemeMenus } from './language-and-theme-menus.tsx';
+import { Navigation } from './navigation.tsx';
+import { NotificationBell } from './notification-bell.tsx';
+import { PageLoader } from './page-loader.tsx';
+
+/** Header and menu around every page of a signed-in user. */
+export function AppLayout({ children = <Outlet /> }: { readonly children?: ReactNode }) {
+  const { t } = useTranslation();
+  const [opened, { toggle, close }] = useDisclosure();
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu of a phone closes whenever the page changes
+  useEffect(close, [path]);
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 232, breakpoint: 'md', collapsed: { mobile: !opened } }}
+      padding={{ base: 'md', sm: 'lg' }}
+    >
+      <Anchor href="#main" className="skip-link">
+        {t('skip')}
+      </Anchor>
+      <AppShell.Header px="md">
+        <Group h="100%" justify="space-between" wrap="nowrap" gap="xs">
+          <Group gap="xs" wrap="nowrap">
+            <Burger
+              opened={opened}
+              onClick={toggle}
+              hiddenFrom="md"
+              size="sm"
+              aria-label={t('menu')}
+              aria-expanded={opened}
+            />
+            <Brand />
+          </Group>
+          <Group gap={4} wrap="nowrap">
+            <NotificationBell />
+            <LanguageAndThemeMenus />
+            <AccountMenu />
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="sm" aria-label={t('menu')}>
+        <ScrollArea type="hover" scrollbarSize={6}>
+          <Navigation />
+        </ScrollArea>
+      </AppShell.Navbar>
+      <AppShell.Main id="main" tabIndex={-1}>
+        <Suspense fallback={<PageLoader />}>{children}</Suspense>
+      </AppShell.Main>
+    </AppShell>
+  );
+}
+
+export function Brand() {
+  return (
+    <Box renderRoot={(props) => <Link to="/studio" {...props} />} style={{ textDecoration: 'none', color: 'inherit' }}>
+      <Group gap={10} wrap="nowrap">
+        <img src={mark} width={28} height={28} alt="" />
+        <Text fw={700} fz="lg" lts="-0.02em">
+          Reelgate
+        </Text>
+      </Group>
+    </Box>
+  );
+}

@@ -1,0 +1,119 @@
+import { Box, Group, Paper, Skeleton, Stack, Table, Text, VisuallyHidden } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
+import type { ReactNode } from 'react';
+
+export interface Column<Row> {
+  readonly label: string;
+  readonly cell: (row: Row) => ReactNode;
+  readonly align?: 'right';
+  /** Hides the label visually but keeps it for screen readers; for columns whose cells need no visible label. */
+  readonly hideLabel?: boolean;
+  /** Omitted on a phone; the detail page of the row shows the value. */
+  readonly hideOnPhone?: boolean;
+}
+
+interface DataTableProps<Row> {
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  /** Undefined while they are fetched. */
+  readonly rows: readonly Row[] | undefined;
+  readonly rowKey: (row: Row) => string | number;
+  readonly stale?: boolean;
+}
+
+const SKELETON_ROWS = 8;
+
+/** A table; on a phone each row is a card with its first column as the heading. */
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const narrow = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false });
+  const { stale = false } = props;
+  return (
+    <Box aria-busy={stale} style={{ opacity: stale ? 0.6 : 1, transition: 'opacity 120ms' }}>
+      {narrow === true ? <RowCards {...props} /> : <RowsTable {...props} />}
+    </Box>
+  );
+}
+
+function RowsTable<Row>({ label, columns, rows, rowKey }: DataTableProps<Row>) {
+  return (
+    <Table.ScrollContainer
+      minWidth={Math.min(960, columns.length * 120)}
+      scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': label, role: 'region' } }}
+    >
+      <Table highlightOnHover aria-label={label}>
+        <Table.Thead>
+          <Table.Tr>
+            {columns.map((column) => (
+              <Table.Th key={column.label} ta={column.align ?? 'left'} style={{ whiteSpace: 'nowrap' }}>
+                <ColumnLabel column={column} />
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows === undefined
+            ? Array.from({ length: SKELETON_ROWS }, (_, row) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: rows that are only a shape have no other name
+                <Table.Tr key={row}>
+                  {columns.map((column) => (
+                    <Table.Td key={column.label}>
+                      <Skeleton h={20} w="70%" />
+                    </Table.Td>
+                  ))}
+                </Table.Tr>
+              ))
+            : rows.map((row) => (
+                <Table.Tr key={rowKey(row)}>
+                  {columns.map((column) => (
+                    <Table.Td key={column.label} ta={column.align ?? 'left'}>
+                      {column.cell(row)}
+                    </Table.Td>
+                  ))}
+                </Table.Tr>
+              ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}
+
+const ColumnLabel = ({
+  column: { label, hideLabel },
+}: {
+  readonly column: Pick<Column<never>, 'label' | 'hideLabel'>;
+}) => (hideLabel === true ? <VisuallyHidden>{label}</VisuallyHidden> : label);
+
+function RowCards<Row>({ label, columns, rows, rowKey }: DataTableProps<Row>) {
+  const [head, ...rest] = columns;
+  if (rows === undefined || head === undefined) {
+    return (
+      <Stack gap="xs">
+        {Array.from({ length: 4 }, (_, card) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: cards that are only a shape have no other name
+          <Skeleton key={card} h={110} radius="lg" />
+        ))}
+      </Stack>
+    );
+  }
+  return (
+    <Stack gap="xs" component="ul" aria-label={label} m={0} p={0} style={{ listStyle: 'none' }}>
+      {rows.map((row) => (
+        <Paper key={rowKey(row)} withBorder p="sm" component="li">
+          <Box mb={6}>{head.cell(row)}</Box>
+          {rest
+            .filter(({ hideOnPhone }) => hideOnPhone !== true)
+            .map((column) => (
+              <Group key={column.label} justify="space-between" wrap="nowrap" gap="md" py={2} align="flex-start">
+                <Text size="xs" c="dimmed" style={{ flexShrink: 0 }}>
+                  <ColumnLabel column={column} />
+                </Text>
+                <Text size="sm" component="div" ta="right" miw={0} style={{ overflowWrap: 'anywhere' }}>
+                  {column.cell(row)}
+                </Text>
+              </Group>
+            ))}
+        </Paper>
+      ))}
+    </Stack>
+  );
+}

@@ -1,0 +1,28 @@
+import { ActionIcon, Tooltip } from '@mantine/core';
+import { IconStar, IconStarFilled } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { useFavourites, useSetFavourite } from '../data/favourites.ts';
+import { toErrorMessage } from './error-alert.tsx';
+import { useToasts } from './toasts.tsx';
+
+/** Shows whether a video is a favourite, and toggles it. */
+export function FavouriteButton({ id }: { readonly id: string }) {
+  const { t } = useTranslation(['studio', 'app']);
+  const toasts = useToasts();
+  const favourites = useFavourites();
+  const set = useSetFavourite((error) => toasts.error(toErrorMessage(error, t('app:unreachable'))));
+  const starred = favourites?.includes(id) === true;
+  return (
+    <Tooltip label={t(starred ? 'unfavourite' : 'favourite')}>
+      <ActionIcon
+        aria-label={t('favourite')}
+        aria-pressed={starred}
+        disabled={favourites === undefined}
+        color={starred ? 'ember' : 'gray'}
+        onClick={() => set.mutate({ id, starred: !starred })}
+      >
+        {starred ? <IconStarFilled size={16} /> : <IconStar size={17} />}
+      </ActionIcon>
+    </Tooltip>
+  );
+}

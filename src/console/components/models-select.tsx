@@ -1,0 +1,29 @@
+import { MultiSelect } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { modelsQuery } from '../data/model-queries.ts';
+
+interface ModelsSelectProps {
+  readonly label: string;
+  readonly description: string;
+  readonly value: readonly string[];
+  readonly onChange: (models: readonly string[]) => void;
+}
+
+/** Several of the models there are; one that is no longer available stays selected until it is removed. */
+export function ModelsSelect({ label, description, value, onChange }: ModelsSelectProps) {
+  const { t } = useTranslation();
+  const models = useQuery(modelsQuery);
+  return (
+    <MultiSelect
+      label={label}
+      description={description}
+      data={[...new Set([...(models.data ?? []).map(({ id }) => id), ...value])]}
+      searchable
+      clearable
+      clearButtonProps={{ 'aria-label': t('remove') }}
+      value={[...value]}
+      onChange={onChange}
+    />
+  );
+}

@@ -1,0 +1,90 @@
+import {
+  IconBell,
+  IconChartBar,
+  IconCreditCard,
+  IconDeviceLaptop,
+  IconDeviceTvOld,
+  IconFlask,
+  IconGauge,
+  IconHistory,
+  IconKey,
+  IconLifebuoy,
+  IconListDetails,
+  IconMail,
+  IconMovie,
+  IconPlugConnected,
+  IconReceipt2,
+  IconShieldLock,
+  IconSparkles,
+  IconSpeakerphone,
+  IconTags,
+  IconTicket,
+  IconUser,
+  IconUsers,
+  IconWebhook,
+} from '@tabler/icons-react';
+import type { LinkProps } from '@tanstack/react-router';
+import type { ComponentType } from 'react';
+import type app from '../strings/en/app.ts';
+
+/** One entry of the menu; `label` is a key of `pages` in the texts of the app. */
+export interface NavigationItem {
+  readonly to: NonNullable<LinkProps['to']>;
+  readonly label: keyof typeof app.pages;
+  readonly icon: ComponentType<{ size?: number | string }>;
+}
+export interface NavigationSection {
+  readonly title: keyof typeof app.sections;
+  readonly items: readonly NavigationItem[];
+}
+
+export const USER_SECTIONS: readonly NavigationSection[] = [
+  {
+    title: 'create',
+    items: [
+      { to: '/studio', label: 'studio', icon: IconSparkles },
+      { to: '/videos', label: 'videos', icon: IconMovie },
+    ],
+  },
+  {
+    title: 'account',
+    items: [
+      { to: '/account/overview', label: 'overview', icon: IconChartBar },
+      { to: '/account/tokens', label: 'tokens', icon: IconKey },
+      { to: '/account/webhooks', label: 'webhooks', icon: IconWebhook },
+      { to: '/account/devices', label: 'devices', icon: IconDeviceLaptop },
+      { to: '/account/security', label: 'security', icon: IconShieldLock },
+      { to: '/account/profile', label: 'profile', icon: IconUser },
+      { to: '/packages', label: 'packages', icon: IconCreditCard },
+      { to: '/mailbox', label: 'mailbox', icon: IconMail },
+    ],
+  },
+  {
+    title: 'messages',
+    items: [
+      { to: '/notifications', label: 'notifications', icon: IconBell },
+      { to: '/tickets', label: 'tickets', icon: IconLifebuoy },
+      { to: '/beta-applications', label: 'beta', icon: IconFlask },
+    ],
+  },
+];
+
+/** Shown to administrators below the rest of the menu. */
+export const ADMIN_SECTION: NavigationSection = {
+  title: 'administration',
+  items: [
+    { to: '/admin/overview', label: 'adminOverview', icon: IconGauge },
+    { to: '/admin/channels', label: 'channels', icon: IconPlugConnected },
+    { to: '/admin/models', label: 'models', icon: IconTags },
+    { to: '/admin/users', label: 'users', icon: IconUsers },
+    { to: '/admin/packages', label: 'adminPackages', icon: IconCreditCard },
+    { to: '/admin/codes', label: 'codes', icon: IconTicket },
+    { to: '/admin/tasks', label: 'tasks', icon: IconListDetails },
+    { to: '/admin/ledger', label: 'ledger', icon: IconReceipt2 },
+    { to: '/admin/tickets', label: 'adminTickets', icon: IconLifebuoy },
+    { to: '/admin/beta-applications', label: 'adminBeta', icon: IconFlask },
+    { to: '/admin/announcements', label: 'announcements', icon: IconSpeakerphone },
+    { to: '/admin/audit', label: 'audit', icon: IconHistory },
+    { to: '/admin/device-clients', label: 'deviceClients', icon: IconDeviceTvOld },
+  ],
+};

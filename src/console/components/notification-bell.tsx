@@ -1,0 +1,66 @@
+import { ActionIcon, Indicator, Popover, Tooltip } from '@mantine/core';
+import { IconBell } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense, useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { unreadCountQuery } from '../data/notification-queries.ts';
+import { useSelf } from '../data/query-client.ts';
+import { PageLoader } from './page-loader.tsx';
+import { useLiveNotifications } from './use-live-notifications.ts';
+
+const BellPanel = lazy(() =>
+  import('./notification-panel.tsx').then(({ NotificationPanel: component }) => ({ default: component })),
+);
+
+const MAX_COUNT = 9;
+
+/** How much is unread, on every page, live; a press shows the latest. */
+export function NotificationBell() {
+  const { t } = useTranslation();
+  const { data: self } = useSelf();
+  useLiveNotifications(self?.id);
+  const { data: unread = 0 } = useQuery(unreadCountQuery);
+  useUnreadCountInTitle(unread);
+  const [opened, setOpened] = useState(false);
+  const label = unread === 0 ? t('notifications') : t('unread', { count: unread });
+  return (
+    <Popover opened={opened} onChange={setOpened} position="bottom-end" width={380} shadow="md" trapFocus returnFocus>
+      <Popover.Target>
+        <Tooltip label={label} disabled={opened}>
+          <Indicator
+            disabled={unread === 0}
+            label={unread > MAX_COUNT ? `${MAX_COUNT}+` : unread}
+            size={17}
+            offset={7}
+            color="ember"
+          >
+            <ActionIcon size="lg" aria-label={label} onClick={() => setOpened(!opened)}>
+              <IconBell size={19} />
+            </ActionIcon>
+          </Indicator>
+        </Tooltip>
+      </Popover.Target>
+      <Popover.Dropdown p={0} maw="calc(100vw - 24px)" aria-label={t('notifications')}>
+        <Suspense fallback={<PageLoader />}>
+          <BellPanel onClose={() => setOpened(false)} />
+        </Suspense>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+/** `(2) Studio · Reelgate`, so that a tab in the background shows unread notifications too. */
+function useUnreadCountInTitle(unread: number): void {
+  useEffect(() => {
+    const write = (): void => {
+      const bare = document.title.replace(/^\(\d+\+?\) /, '');
+      const wanted = unread === 0 ? bare : `(${unread > MAX_COUNT ? `${MAX_COUNT}+` : unread}) ${bare}`;
+      if (document.title !== wanted) document.title = wanted;
+    };
+    write();
+    const watch = new MutationObserver(write);
+    const title = document.querySelector('title');
+    if (title !== null) watch.observe(title, { childList: true });
+    return () => watch.disconnect();
+  }, [unread]);
+}

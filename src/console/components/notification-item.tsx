@@ -1,0 +1,87 @@
+import { Box, Group, Indicator, Text, UnstyledButton, VisuallyHidden } from '@mantine/core';
+import { IconBell, IconFlask, IconInbox, IconLifebuoy } from '@tabler/icons-react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useRouter } from '@tanstack/react-router';
+import type { MouseEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import {
+  markRead,
+  NOTIFICATIONS_KEY,
+  type NotificationItemData,
+  notificationPath,
+} from '../data/notification-queries.ts';
+import { toSafePath } from '../data/stored-user.ts';
+import { RelativeTime } from './relative-time.tsx';
+
+const ICONS = {
+  system: IconBell,
+  ticket_reply: IconLifebuoy,
+  ticket_status: IconLifebuoy,
+  beta_result: IconFlask,
+} as const;
+
+interface ItemProps {
+  readonly item: NotificationItemData;
+  /** Shortened where room is scarce. */
+  readonly short?: boolean;
+  readonly onOpen?: () => void;
+}
+
+/** One thing that happened; a press leads to it and marks it read. */
+export function NotificationItem({ item, short = false, onOpen }: ItemProps) {
+  const { t } = useTranslation('notifications');
+  const open = useOpenNotification(item, onOpen);
+  const target = notificationPath(item);
+  const Icon = ICONS[item.type as keyof typeof ICONS] ?? IconInbox;
+  const text = (
+    <Group wrap="nowrap" align="flex-start" gap="sm">
+      <Indicator disabled={item.is_read} size={8} offset={2} color="ember" mt={2}>
+        <Icon size={19} stroke={1.6} />
+      </Indicator>
+      <Box flex={1} miw={0}>
+        <Text size="sm" fw={item.is_read ? 400 : 650} style={{ overflowWrap: 'anywhere' }} lineClamp={short ? 2 : 4}>
+          {item.is_read ? null : <VisuallyHidden>{t('unread')}: </VisuallyHidden>}
+          {item.title}
+        </Text>
+        <Text
+          size={short ? 'xs' : 'sm'}
+          c="dimmed"
+          style={{ overflowWrap: 'anywhere', whiteSpace: short ? undefined : 'pre-wrap' }}
+          lineClamp={short ? 2 : undefined}
+        >
+          {item.content}
+        </Text>
+        <Text size="xs" c="dimmed" mt={2}>
+          <RelativeTime at={item.created_at} />
+        </Text>
+      </Box>
+    </Group>
+  );
+  return target === undefined ? (
+    <UnstyledButton className="notification" onClick={open}>
+      {text}
+    </UnstyledButton>
+  ) : (
+    <UnstyledButton className="notification" component="a" href={toSafePath(target)} onClick={open}>
+      {text}
+    </UnstyledButton>
+  );
+}
+
+function useOpenNotification(item: NotificationItemData, onOpen?: () => void): (event: MouseEvent) => void {
+  const { history } = useRouter();
+  const queries = useQueryClient();
+  const read = useMutation({
+    mutationFn: () => markRead(item.id),
+    onSuccess: () => queries.invalidateQueries({ queryKey: NOTIFICATIONS_KEY }),
+  });
+  const target = notificationPath(item);
+  return (event) => {
+    if (!item.is_read) read.mutate();
+    // With a key held the browser opens a tab of its own.
+    if (target === undefined || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    onOpen?.();
+    history.push(toSafePath(target));
+  };
+}

@@ -1,0 +1,44 @@
+import { Center, Container, Loader, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { ErrorComponentProps } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { useTranslation } from 'react-i18next';
+import { fetchStatus } from '../data/api-client.ts';
+import { isPageLoadError } from '../data/page-load-error.ts';
+import { ErrorAlert } from './error-alert.tsx';
+
+/** Shown in place of a page that failed: one whose code could not be loaded waits for the service, others can be retried. */
+export function PageError({ error, reset }: ErrorComponentProps) {
+  return (
+    <Container size="sm" py="xl">
+      {isPageLoadError(error) ? <Reconnecting /> : <ErrorAlert error={error} retry={reset} />}
+    </Container>
+  );
+}
+
+const RETRY_MS = 2_000;
+
+/** Asks the service every two seconds and loads the page anew once it responds: a new release has other files. */
+function Reconnecting() {
+  const { t } = useTranslation();
+  const { isSuccess } = useQuery({
+    queryKey: ['reconnecting'],
+    queryFn: fetchStatus,
+    gcTime: 0,
+    refetchInterval: RETRY_MS,
+  });
+  useEffect(() => {
+    if (isSuccess) location.reload();
+  }, [isSuccess]);
+  return (
+    <Center py={56} role="status">
+      <Stack align="center" gap="sm" maw={420}>
+        <Loader type="dots" />
+        <Title order={1}>{t('reconnecting')}</Title>
+        <Text c="dimmed" size="sm" ta="center">
+          {t('reconnectingText')}
+        </Text>
+      </Stack>
+    </Center>
+  );
+}

@@ -1,0 +1,23 @@
+import { Text, type TextProps } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { formatDateTime, formatRelativeTime } from '../data/format-time.ts';
+
+/** How long ago, with the exact time on hover. @param at Unix seconds, null where it never happened. */
+export function RelativeTime({
+  at,
+  never,
+  ...text
+}: { readonly at: number | null; readonly never?: string } & TextProps) {
+  useTranslation();
+  if (at === null || at === 0)
+    return (
+      <Text component="span" inherit c="dimmed" {...text}>
+        {never ?? '–'}
+      </Text>
+    );
+  return (
+    <Text component="time" inherit {...text} dateTime={new Date(at * 1000).toISOString()} title={formatDateTime(at)}>
+      {formatRelativeTime(at)}
+    </Text>
+  );
+}

@@ -1,0 +1,71 @@
+import '@mantine/charts/styles.css';
+import { BarChart } from '@mantine/charts';
+import { Group, Text } from '@mantine/core';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { formatQuota } from '../data/format-quota.ts';
+import { useStatus } from '../data/query-client.ts';
+import { currentLanguage } from '../strings/language.ts';
+import { evenTicks, toChartSeries, type UsageMeasure, type UsagePoint } from './usage-series.ts';
+
+const COLORS = ['ember.6', 'teal.6', 'indigo.5', 'yellow.6', 'grape.5', 'gray.5'] as const;
+
+export interface UsageChartProps {
+  readonly rows: readonly UsagePoint[];
+  readonly measure: UsageMeasure;
+  /** Up to and including the day of `nowMs`. */
+  readonly days: number;
+  readonly nowMs: number;
+  /** Without the legend, in pixels. */
+  readonly height: number;
+}
+
+/** Bars by day, a colour for each of the models that stand out. */
+export function UsageChart({ rows, measure, days, nowMs, height }: UsageChartProps) {
+  const { t } = useTranslation('account');
+  const perUnit = useStatus().data?.quota_per_unit;
+  const { models, days: data } = useMemo(
+    () => toChartSeries(rows, measure, { days, nowMs, others: t('usage.others') }),
+    [rows, measure, days, nowMs, t],
+  );
+  const formatValue = (value: number): string =>
+    measure === 'quota' ? formatQuota(value, perUnit) : new Intl.NumberFormat(currentLanguage()).format(value);
+  const dayFormat = new Intl.DateTimeFormat(currentLanguage(), { month: 'short', day: 'numeric', timeZone: 'UTC' });
+  const formatDay = (day: string): string => dayFormat.format(new Date(`${day}T00:00:00Z`));
+  const labels = data.map((each) => formatDay(String(each.day)));
+  return (
+    <>
+      <div role="img" aria-label={t('usage.plotLabel', { days, models: models.join(', ') })}>
+        <BarChart
+          h={height}
+          type="stacked"
+          data={data.map((each, index) => ({ ...each, day: labels[index] }))}
+          dataKey="day"
+          series={models.map((name, index) => ({ name, label: name, color: COLORS[index] ?? 'gray.5' }))}
+          valueFormatter={formatValue}
+          tickLine="none"
+          barProps={{ isAnimationActive: false, maxBarSize: 36 }}
+          xAxisProps={{ ticks: evenTicks(labels), interval: 0 }}
+          yAxisProps={{ width: 56 }}
+          barChartProps={{ accessibilityLayer: false }}
+          tooltipAnimationDuration={0}
+        />
+      </div>
+      <Group gap="md" mt="sm" mih={20} aria-hidden>
+        {models.map((name, index) => (
+          <Group key={name} gap={6} wrap="nowrap">
+            <span
+              style={{
+                width: 10,
+                height: 10,
+                borderRadius: 3,
+                background: `var(--mantine-color-${(COLORS[index] ?? 'gray.5').replace('.', '-')})`,
+              }}
+            />
+            <Text size="xs">{name}</Text>
+          </Group>
+        ))}
+      </Group>
+    </>
+  );
+}

@@ -1,0 +1,153 @@
+import {
+  ActionIcon,
+  Alert,
+  AspectRatio,
+  Card,
+  Center,
+  Checkbox,
+  Group,
+  Skeleton,
+  Stack,
+  Text,
+  Tooltip,
+} from '@mantine/core';
+import { useInViewport } from '@mantine/hooks';
+import { IconArrowBackUp, IconArrowsMaximize, IconDownload } from '@tabler/icons-react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { downloadVideo } from '../data/download-video.ts';
+import { formatElapsed } from '../data/format-time.ts';
+import { type Video, videoQuery } from '../data/video-queries.ts';
+import { CreditAmount, useFormatCredits } from './credit-amount.tsx';
+import { FavouriteButton } from './favourite-button.tsx';
+import { RelativeTime } from './relative-time.tsx';
+import { TaskProgress, VideoStatusBadge } from './task-progress.tsx';
+import { useToasts } from './toasts.tsx';
+import { VideoPlayer } from './video-player.tsx';
+
+interface VideoCardProps {
+  readonly video: Video;
+  readonly onReuse: (video: Video) => void;
+  /** Where videos are chosen to be dealt with together. */
+  readonly selected?: boolean;
+  readonly onSelect?: () => void;
+}
+
+/** One video of one's own, from being sent to being played; of a failure why, and whether it cost anything. */
+export function VideoCard({ video, onReuse, selected = false, onSelect }: VideoCardProps) {
+  const { t } = useTranslation('studio');
+  const prompt = video.prompt === '' ? t('noPrompt') : video.prompt;
+  return (
+    <Card p="sm" component="article" aria-label={prompt} className={selected ? 'chosen' : ''}>
+      <Card.Section p="sm" pb={0}>
+        {video.status === 'SUCCESS' ? <LazyPlayer video={video} /> : <TaskProgress video={video} />}
+      </Card.Section>
+      <Stack gap={6} mt="sm" flex={1}>
+        {onSelect === undefined ? null : (
+          <Checkbox
+            label={t('choose')}
+            aria-label={`${t('choose')}: ${prompt}`}
+            checked={selected}
+            onChange={onSelect}
+          />
+        )}
+        <Text size="sm" lineClamp={2} title={video.prompt} style={{ overflowWrap: 'anywhere' }}>
+          {prompt}
+        </Text>
+        {video.status === 'FAILURE' ? <FailureReason video={video} /> : null}
+        <Group gap={8} wrap="nowrap">
+          <VideoStatusBadge status={video.status} />
+          <Text size="xs" c="dimmed" truncate flex={1}>
+            {video.model}
+          </Text>
+          {video.status === 'SUCCESS' ? <CreditAmount value={video.quota} fz="xs" c="dimmed" /> : null}
+        </Group>
+        <Group justify="space-between" wrap="nowrap" gap="xs" mt="auto">
+          <Text size="xs" c="dimmed" component="div" truncate>
+            <RelativeTime at={video.submit_time} />
+            {video.status === 'SUCCESS' ? (
+              <>
+                {' · '}
+                {formatElapsed(video.finish_time - video.submit_time)}
+              </>
+            ) : null}
+          </Text>
+          <Group gap={2} wrap="nowrap">
+            <FavouriteButton id={video.task_id} />
+            <Tooltip label={t('reuseHint')}>
+              <ActionIcon aria-label={t('reuse')} onClick={() => onReuse(video)}>
+                <IconArrowBackUp size={17} />
+              </ActionIcon>
+            </Tooltip>
+            {video.status === 'SUCCESS' ? <DownloadButton id={video.task_id} /> : null}
+            <Tooltip label={t('open')}>
+              <ActionIcon
+                aria-label={t('open')}
+                renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId: video.task_id }} {...props} />}
+              >
+                <IconArrowsMaximize size={16} />
+              </ActionIcon>
+            </Tooltip>
+          </Group>
+        </Group>
+      </Stack>
+    </Card>
+  );
+}
+
+/** Why it failed, in the vendor's words, and that it cost nothing. */
+export function FailureReason({ video }: { readonly video: Video }) {
+  const { t } = useTranslation('studio');
+  const money = useFormatCredits();
+  return (
+    <Alert color="red" variant="light" p="xs">
+      <Text size="xs" style={{ overflowWrap: 'anywhere' }}>
+        {video.fail_reason}
+      </Text>
+      <Text size="xs" fw={600} mt={2}>
+        {t('refunded', { price: money(video.quota) })}
+      </Text>
+    </Alert>
+  );
+}
+
+/** The player, once the card is on the screen. */
+function LazyPlayer({ video }: { readonly video: Video }) {
+  const { t } = useTranslation('studio');
+  const { ref, inViewport } = useInViewport();
+  const detail = useQuery({ ...videoQuery(video.task_id), enabled: inViewport });
+  return (
+    <div ref={ref}>
+      {detail.data !== undefined && detail.data.play_url !== '' ? (
+        <VideoPlayer src={detail.data.play_url} title={video.prompt} />
+      ) : (
+        <AspectRatio ratio={16 / 9}>
+          {detail.isLoading ? (
+            <Skeleton radius="md" />
+          ) : (
+            <Center c="dimmed" fz="sm">
+              {detail.data === undefined ? null : t('noFile')}
+            </Center>
+          )}
+        </AspectRatio>
+      )}
+    </div>
+  );
+}
+
+function DownloadButton({ id }: { readonly id: string }) {
+  const { t } = useTranslation('studio');
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  return (
+    <Tooltip label={t('download')}>
+      <ActionIcon
+        aria-label={t('download')}
+        onClick={() => void downloadVideo(queries, id).catch((error: Error) => toasts.error(error.message))}
+      >
+        <IconDownload size={17} />
+      </ActionIcon>
+    </Tooltip>
+  );
+}

@@ -1,0 +1,76 @@
+import { ActionIcon, AspectRatio, Center, Group, Text, Tooltip } from '@mantine/core';
+import { IconPlayerSkipBack, IconPlayerSkipForward, IconRepeat } from '@tabler/icons-react';
+import { useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+
+interface VideoPlayerProps {
+  /** A path of this service, good for a few minutes. */
+  readonly src: string;
+  readonly title: string;
+  /** Frame steps and repeat beside the browser's own controls. */
+  readonly frameControls?: boolean;
+}
+
+const FRAME_SECONDS = 1 / 24;
+
+/** Plays a video with seeking; shows the first frame until playback starts. */
+export function VideoPlayer({ src, title, frameControls = false }: VideoPlayerProps) {
+  const { t } = useTranslation('studio');
+  const video = useRef<HTMLVideoElement>(null);
+  const [loop, setLoop] = useState(true);
+  const [failed, setFailed] = useState(false);
+  const step = (seconds: number): void => {
+    if (video.current === null) return;
+    video.current.pause();
+    video.current.currentTime = Math.max(0, video.current.currentTime + seconds);
+  };
+  return (
+    <div>
+      <AspectRatio ratio={16 / 9} bg="dark.9" style={{ borderRadius: 10, overflow: 'hidden' }}>
+        {failed ? (
+          <Center c="gray.4">
+            <Text size="sm">{t('playFailed')}</Text>
+          </Center>
+        ) : (
+          // biome-ignore lint/a11y/useMediaCaption: what a model makes has no captions
+          <video
+            key={src.split('?')[0]}
+            ref={video}
+            src={`${src}#t=0.05`}
+            aria-label={title}
+            controls
+            playsInline
+            preload="metadata"
+            loop={loop}
+            onError={() => setFailed(true)}
+            style={{ objectFit: 'contain' }}
+          />
+        )}
+      </AspectRatio>
+      {frameControls ? (
+        <Group gap={4} mt={6}>
+          <Tooltip label={t('frameBack')}>
+            <ActionIcon aria-label={t('frameBack')} onClick={() => step(-FRAME_SECONDS)}>
+              <IconPlayerSkipBack size={17} />
+            </ActionIcon>
+          </Tooltip>
+          <Tooltip label={t('frameForward')}>
+            <ActionIcon aria-label={t('frameForward')} onClick={() => step(FRAME_SECONDS)}>
+              <IconPlayerSkipForward size={17} />
+            </ActionIcon>
+          </Tooltip>
+          <Tooltip label={t('loop')}>
+            <ActionIcon
+              aria-label={t('loop')}
+              aria-pressed={loop}
+              color={loop ? 'ember' : 'gray'}
+              onClick={() => setLoop(!loop)}
+            >
+              <IconRepeat size={17} />
+            </ActionIcon>
+          </Tooltip>
+        </Group>
+      ) : null}
+    </div>
+  );
+}

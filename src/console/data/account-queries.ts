@@ -1,0 +1,44 @@
+import { queryOptions } from '@tanstack/react-query';
+import { listSessions } from '../../contract/accounts.ts';
+import { listDevices } from '../../contract/device-auth.ts';
+import { getEmail } from '../../contract/email.ts';
+import type { EndpointPart } from '../../contract/endpoint.ts';
+import { getUsage } from '../../contract/usage.ts';
+import { callApi } from './api-client.ts';
+
+export const PAGE_SIZE = 20;
+
+export const sessionsQuery = (page: number) =>
+  queryOptions({
+    queryKey: ['sessions', page],
+    queryFn: ({ signal }) => callApi(listSessions, { query: { page: String(page) } }, { signal }),
+  });
+
+export const emailQuery = queryOptions({
+  queryKey: ['email'],
+  queryFn: async ({ signal }) => (await callApi(getEmail, {}, { signal })).data,
+});
+
+export type Device = EndpointPart<typeof listDevices, 'response'>['data'][number];
+
+export const devicesQuery = (page: number) =>
+  queryOptions({
+    queryKey: ['devices', page],
+    queryFn: ({ signal }) => callApi(listDevices, { query: { page: String(page) } }, { signal }),
+  });
+
+export type UsageByDayAndModel = EndpointPart<typeof getUsage, 'response'>['data']['rows'][number];
+
+const DAY_SECONDS = 86_400;
+
+/** Use of the last days, today included, by day and model. */
+export const usageQuery = (days: number) =>
+  queryOptions({
+    queryKey: ['usage', days],
+    queryFn: async ({ signal }) => {
+      const to = Math.floor(Date.now() / 1000);
+      const from = to - (days - 1) * DAY_SECONDS;
+      const query = { by: 'day,model', from: String(from), to: String(to) };
+      return (await callApi(getUsage, { query }, { signal })).data;
+    },
+  });

@@ -1,0 +1,41 @@
+import type { Endpoint } from '../../contract/endpoint.ts';
+import { getStatus } from '../../contract/service.ts';
+import { type CallOptions, Transport } from '../../sdk/transport.ts';
+import { currentLanguage } from '../strings/language.ts';
+import { readUserId } from './stored-user.ts';
+
+const LOCALES = { en: 'en', 'zh-cn': 'zh-CN' } as const;
+let userHeader = 'Service-Api-User';
+const createTransport = (): Transport =>
+  new Transport({ baseUrl: '', userHeader, credentials: () => ({ userId: readUserId() }) });
+let transport = createTransport();
+
+const withLanguage = (headers: Readonly<Record<string, string>> | undefined) => ({
+  'accept-language': LOCALES[currentLanguage()],
+  ...headers,
+});
+
+/** Calls an endpoint as the signed-in user, in the language of the page. Throws ReelgateError. */
+export const callApi: Transport['call'] = (endpoint, input, options) =>
+  transport.call(endpoint, input, { ...options, headers: withLanguage(options?.headers) });
+
+/** The same for an endpoint that is not known at compile time, where the input cannot be checked. */
+export const callAnyApi = (
+  endpoint: Endpoint,
+  input: { readonly params?: object; readonly query?: object },
+  options: CallOptions,
+): Promise<unknown> => callApi(endpoint, input, options);
+
+/** The raw response of an endpoint, for streams and files. */
+export const sendRequest: Transport['send'] = (endpoint, input, options) =>
+  transport.send(endpoint, input, { ...options, headers: withLanguage(options?.headers) });
+
+/** The server's public settings. Fetched first, because they name the user-id header of every other request. */
+export async function fetchStatus() {
+  const { data } = await callApi(getStatus, {});
+  if (data.api_user_header !== userHeader) {
+    userHeader = data.api_user_header;
+    transport = createTransport();
+  }
+  return data;
+}

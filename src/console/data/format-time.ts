@@ -1,0 +1,32 @@
+import { currentLanguage } from '../strings/language.ts';
+
+/** A moment, short: date and minute. @param seconds Unix seconds. */
+export function formatDateTime(seconds: number): string {
+  return new Intl.DateTimeFormat(currentLanguage(), { dateStyle: 'medium', timeStyle: 'short' }).format(seconds * 1000);
+}
+
+export function formatDate(seconds: number): string {
+  return new Intl.DateTimeFormat(currentLanguage(), { dateStyle: 'medium' }).format(seconds * 1000);
+}
+
+const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+];
+
+/** "3 minutes ago", "in 2 days". @param seconds Unix seconds. */
+export function formatRelativeTime(seconds: number, nowMs: number = Date.now()): string {
+  const delta = seconds - nowMs / 1000;
+  const format = new Intl.RelativeTimeFormat(currentLanguage(), { numeric: 'auto' });
+  const [unit, size] = UNITS.find(([, length]) => Math.abs(delta) >= length) ?? ['minute', 60];
+  return format.format(Math.abs(delta) < 60 ? 0 : Math.round(delta / size), unit);
+}
+
+/** `1:05` */
+export function formatElapsed(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
+}

@@ -1,0 +1,13 @@
+import { queryOptions } from '@tanstack/react-query';
+import type { EndpointPart } from '../../contract/endpoint.ts';
+import { listUsableModels } from '../../contract/model-catalog.ts';
+import { callApi } from './api-client.ts';
+
+export type UsableModel = EndpointPart<typeof listUsableModels, 'response'>['data'][number];
+
+/** Models this account can call now, with what they can do and cost. */
+export const modelsQuery = queryOptions({
+  queryKey: ['models'],
+  queryFn: async ({ signal }) => (await callApi(listUsableModels, { query: {} }, { signal })).data,
+  staleTime: 60_000,
+});

@@ -1,0 +1,18 @@
+import { queryOptions } from '@tanstack/react-query';
+import type { EndpointPart } from '../../contract/endpoint.ts';
+import { getOwnPackage, listPackageCards } from '../../contract/packages.ts';
+import { callApi } from './api-client.ts';
+
+export type CurrentPlan = EndpointPart<typeof getOwnPackage, 'response'>['data'];
+export type PurchasablePlan = EndpointPart<typeof listPackageCards, 'response'>['data'][number];
+
+export const currentPlanQuery = queryOptions({
+  queryKey: ['package', 'own'],
+  queryFn: async ({ signal }) => (await callApi(getOwnPackage, {}, { signal })).data,
+});
+
+export const purchasablePlansQuery = queryOptions({
+  queryKey: ['package', 'cards'],
+  queryFn: async ({ signal }) => (await callApi(listPackageCards, {}, { signal })).data,
+  staleTime: 60_000,
+});

@@ -1,0 +1,28 @@
+import { queryOptions } from '@tanstack/react-query';
+import type { EndpointPart } from '../../contract/endpoint.ts';
+import * as endpoints from '../../contract/webhooks.ts';
+import { callApi } from './api-client.ts';
+
+export type Webhook = EndpointPart<typeof endpoints.getWebhook, 'response'>['data'];
+export type WebhookDelivery = EndpointPart<typeof endpoints.listDeliveries, 'response'>['data']['deliveries'][number];
+
+/** An account has ten at most, so one page has them all. */
+export const webhooksQuery = queryOptions({
+  queryKey: ['webhooks'],
+  queryFn: ({ signal }) => callApi(endpoints.listWebhooks, { query: {} }, { signal }),
+});
+
+export const webhookQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['webhooks', id],
+    queryFn: async ({ signal }) => (await callApi(endpoints.getWebhook, { params: { id } }, { signal })).data,
+  });
+
+/** Deliveries of an endpoint, newest first. @param after `next` of the page before */
+export const deliveriesQuery = (id: string, status: endpoints.DeliveryStatus | undefined, after: string | undefined) =>
+  queryOptions({
+    queryKey: ['webhooks', id, 'deliveries', status ?? '', after ?? ''],
+    queryFn: async ({ signal }) =>
+      (await callApi(endpoints.listDeliveries, { params: { id }, query: { status, after } }, { signal })).data,
+    refetchInterval: 5_000,
+  });

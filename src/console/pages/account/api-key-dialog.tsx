@@ -1,0 +1,114 @@
+import { Alert, Button, NumberInput, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { createToken, updateToken } from '../../../contract/tokens.ts';
+import { CopyField } from '../../components/copy-button.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
+import { ModelsSelect } from '../../components/models-select.tsx';
+import { OneTimeDialog } from '../../components/one-time-dialog.tsx';
+import { useFormDraft } from '../../components/use-form-draft.ts';
+import { callApi } from '../../data/api-client.ts';
+import type { ApiKey, ApiKeyBody } from '../../data/api-key-queries.ts';
+import { formatDateField, toEndOfDay } from '../../data/calendar-day.ts';
+import { creditsToQuota } from '../../data/format-quota.ts';
+import { useStatus } from '../../data/query-client.ts';
+
+interface ApiKeyDialogProps {
+  readonly apiKey: ApiKey | 'new';
+  readonly onClose: () => void;
+}
+
+/** Creates or changes an API key; a new key is shown here once. */
+export function ApiKeyDialog({ apiKey, onClose }: ApiKeyDialogProps) {
+  const { t } = useTranslation(['account', 'app']);
+  const [created, setCreated] = useState<string>();
+  if (created === undefined) return <ApiKeyForm apiKey={apiKey} onCreated={setCreated} onClose={onClose} />;
+  return (
+    <OneTimeDialog title={t('apiKeys.onceTitle')} onClose={onClose}>
+      <Stack>
+        <Alert color="yellow" variant="light">
+          {t('apiKeys.onceText')}
+        </Alert>
+        <CopyField text={created} />
+        <Text size="sm" fw={600}>
+          {t('apiKeys.tryIt')}
+        </Text>
+        <CopyField text={toCurl(created)} />
+        <Button onClick={onClose}>{t('apiKeys.done')}</Button>
+      </Stack>
+    </OneTimeDialog>
+  );
+}
+
+const toCurl = (key: string): string => `curl ${location.origin}/v1/models -H "Authorization: Bearer ${key}"`;
+
+interface ApiKeyFormProps extends ApiKeyDialogProps {
+  readonly onCreated: (key: string) => void;
+}
+
+function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
+  const { t } = useTranslation(['account', 'app']);
+  const queries = useQueryClient();
+  const perUnit = useStatus().data?.quota_per_unit ?? 500_000;
+  const old = apiKey === 'new' ? undefined : apiKey;
+  const { draft, text, value } = useFormDraft(() => toDraft(old, perUnit));
+  const save = useMutation({
+    mutationFn: async () => {
+      const body: ApiKeyBody = {
+        name: draft.name.trim(),
+        quota_limit: draft.limit === '' ? null : creditsToQuota(Number(draft.limit), perUnit),
+        expires_at: toEndOfDay(draft.expires),
+        models: [...draft.models],
+      };
+      if (old === undefined) return (await callApi(createToken, { body })).data.key;
+      await callApi(updateToken, { params: { id: String(old.id) }, body });
+      return undefined;
+    },
+    onSuccess: async (key) => {
+      await queries.invalidateQueries({ queryKey: ['tokens'] });
+      if (key === undefined) onClose();
+      else onCreated(key);
+    },
+  });
+  return (
+    <FormDialog
+      title={t(old === undefined ? 'apiKeys.make' : 'apiKeys.editTitle')}
+      submitLabel={old === undefined ? t('apiKeys.make') : t('app:save')}
+      save={save}
+      onClose={onClose}
+    >
+      <TextInput
+        label={t('apiKeys.name')}
+        placeholder={t('apiKeys.namePlaceholder')}
+        maxLength={100}
+        required
+        data-autofocus
+        {...text('name')}
+      />
+      <NumberInput
+        label={t('apiKeys.limit')}
+        description={t('apiKeys.limitHint')}
+        min={0}
+        decimalScale={4}
+        hideControls
+        {...value('limit')}
+      />
+      <TextInput
+        type="date"
+        label={t('apiKeys.expires')}
+        description={t('apiKeys.expiresHint')}
+        min={formatDateField(Date.now() / 1000)}
+        {...text('expires')}
+      />
+      <ModelsSelect label={t('apiKeys.models')} description={t('apiKeys.modelsHint')} {...value('models')} />
+    </FormDialog>
+  );
+}
+
+const toDraft = (apiKey: ApiKey | undefined, perUnit: number) => ({
+  name: apiKey?.name ?? '',
+  limit: (apiKey?.quota_limit == null ? '' : apiKey.quota_limit / perUnit) as number | string,
+  expires: formatDateField(apiKey?.expires_at ?? 0),
+  models: (apiKey?.models ?? []) as readonly string[],
+});

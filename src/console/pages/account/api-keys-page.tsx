@@ -1,0 +1,129 @@
+import { Badge, Button, Code, Group, Text } from '@mantine/core';
+import { IconKey, IconPlus } from '@tabler/icons-react';
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { revokeToken } from '../../../contract/tokens.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { useFormatCredits } from '../../components/credit-amount.tsx';
+import { DataTable } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { Page } from '../../components/page.tsx';
+import { PageLoader } from '../../components/page-loader.tsx';
+import { Pager } from '../../components/pager.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { callApi } from '../../data/api-client.ts';
+import { type ApiKey, apiKeysQuery, PAGE_SIZE } from '../../data/api-key-queries.ts';
+import { formatDate } from '../../data/format-time.ts';
+import { ApiKeyDialog } from './api-key-dialog.tsx';
+
+export function TokensPage() {
+  const { t } = useTranslation(['account', 'app']);
+  const [page, setPage] = useState(1);
+  const [dialog, setDialog] = useState<ApiKey | 'new'>();
+  const tokens = useQuery({ ...apiKeysQuery(page), placeholderData: keepPreviousData });
+  const make = (
+    <Button leftSection={<IconPlus size={16} />} onClick={() => setDialog('new')}>
+      {t('apiKeys.make')}
+    </Button>
+  );
+  return (
+    <Page title={t('apiKeys.title')} subtitle={t('apiKeys.lead')} actions={make}>
+      <ErrorAlert error={tokens.error} retry={() => void tokens.refetch()} />
+      {tokens.data === undefined && tokens.error === null ? <PageLoader /> : null}
+      {tokens.data?.total === 0 ? (
+        <EmptyState icon={<IconKey size={28} />} title={t('apiKeys.emptyTitle')} action={make}>
+          {t('apiKeys.emptyText')}
+        </EmptyState>
+      ) : null}
+      {tokens.data !== undefined && tokens.data.total > 0 ? (
+        <DataTable
+          label={t('apiKeys.title')}
+          rows={tokens.data.data}
+          rowKey={({ id }) => id}
+          columns={[
+            {
+              label: t('apiKeys.name'),
+              cell: ({ name }) => (
+                <Text size="sm" fw={600} maw={220} truncate title={name}>
+                  {name}
+                </Text>
+              ),
+            },
+            { label: t('apiKeys.key'), cell: ({ key_hint: hint }) => <Code>{hint}…</Code> },
+            { label: t('apiKeys.limit'), cell: (token) => <SpendingLimit token={token} /> },
+            { label: t('apiKeys.expires'), cell: (token) => <Expiry token={token} /> },
+            {
+              label: t('apiKeys.models'),
+              cell: ({ models }) => (
+                <Text size="sm" maw={200} truncate title={models.join(', ')}>
+                  {models.length === 0 ? t('apiKeys.allModels') : models.join(', ')}
+                </Text>
+              ),
+            },
+            {
+              label: t('apiKeys.used'),
+              cell: ({ last_used_time: at }) => <RelativeTime at={at} never={t('apiKeys.notUsed')} size="sm" />,
+            },
+            {
+              label: t('app:edit'),
+              hideLabel: true,
+              align: 'right',
+              cell: (token) => <ApiKeyActions token={token} onEdit={() => setDialog(token)} />,
+            },
+          ]}
+        />
+      ) : null}
+      <Pager page={page} total={tokens.data?.total ?? 0} pageSize={PAGE_SIZE} onChange={setPage} />
+      {dialog === undefined ? null : <ApiKeyDialog apiKey={dialog} onClose={() => setDialog(undefined)} />}
+    </Page>
+  );
+}
+
+function SpendingLimit({ token: { quota_limit: limit, quota_used: used } }: { readonly token: ApiKey }) {
+  const { t } = useTranslation('account');
+  const quota = useFormatCredits();
+  return limit === null ? t('apiKeys.noLimit') : t('apiKeys.ofLimit', { used: quota(used), limit: quota(limit) });
+}
+
+function Expiry({ token: { expires_at: at } }: { readonly token: ApiKey }) {
+  const { t } = useTranslation('account');
+  if (at === null) return t('apiKeys.never');
+  return (
+    <>
+      {formatDate(at)} {at * 1000 < Date.now() ? <Badge color="red">{t('apiKeys.expired')}</Badge> : null}
+    </>
+  );
+}
+
+function ApiKeyActions({ token, onEdit }: { readonly token: ApiKey; readonly onEdit: () => void }) {
+  const { t } = useTranslation(['account', 'app']);
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const revoke = async (): Promise<void> => {
+    await callApi(revokeToken, { params: { id: String(token.id) } });
+    await queries.invalidateQueries({ queryKey: ['tokens'] });
+    toasts.success(t('apiKeys.revoked'));
+  };
+  return (
+    <Group gap={4} wrap="nowrap" justify="flex-end">
+      <Button size="compact-sm" variant="subtle" color="gray" onClick={onEdit}>
+        {t('app:edit')}
+      </Button>
+      <ConfirmDialog
+        title={t('apiKeys.revokeTitle', { name: token.name })}
+        confirmLabel={t('apiKeys.revoke')}
+        onConfirm={revoke}
+        trigger={(open) => (
+          <Button size="compact-sm" variant="subtle" color="red" onClick={open}>
+            {t('apiKeys.revoke')}
+          </Button>
+        )}
+      >
+        {t('apiKeys.revokeText')}
+      </ConfirmDialog>
+    </Group>
+  );
+}

@@ -1,0 +1,27 @@
+const PAGE_BY_TARGET: Readonly<Record<string, string>> = {
+  user: 'users',
+  channel: 'channels',
+  model: 'models',
+  ticket: 'tickets',
+  beta_application: 'beta-applications',
+  'package-card': 'packages',
+};
+
+/** The page of the target of an audit log entry, such as `user:12`; undefined if the target has no page. */
+export function targetPath(target: string): string | undefined {
+  const at = target.indexOf(':');
+  const page = PAGE_BY_TARGET[target.slice(0, Math.max(0, at))];
+  return page === undefined
+    ? undefined
+    : `/admin/${page}/${encodeURIComponent(target.slice(at + 1).replaceAll('/', '~'))}`;
+}
+
+/** Names of what differs between the two sides of a change. */
+export function changedKeys(before: unknown, after: unknown): string[] {
+  const [one, two] = [before, after].map((side) =>
+    typeof side === 'object' && side !== null ? (side as Record<string, unknown>) : {},
+  );
+  return [...new Set([...Object.keys(one ?? {}), ...Object.keys(two ?? {})])].filter(
+    (key) => JSON.stringify(one?.[key]) !== JSON.stringify(two?.[key]),
+  );
+}

@@ -1,0 +1,82 @@
+import { Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { adminGetBetaApplication } from '../../../../contract/beta-applications.ts';
+import { DescriptionList, Panel } from '../../../components/description-list.tsx';
+import { EntityLink } from '../../../components/entity-link.tsx';
+import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { Page } from '../../../components/page.tsx';
+import { PageLoader } from '../../../components/page-loader.tsx';
+import { PermissionHint } from '../../../components/permission-hint.tsx';
+import { RelativeTime } from '../../../components/relative-time.tsx';
+import { RouteLink } from '../../../components/route-link.tsx';
+import { useRouteId } from '../../../components/use-route-id.ts';
+import { dataQuery, type ResponseData } from '../../../data/admin-queries.ts';
+import { useCanManageUser, useUserNames } from '../../../data/name-lookup.ts';
+import { DecisionButtons } from './decision-buttons.tsx';
+import { DeleteApplication } from './delete-application.tsx';
+import { StatusBadge } from './status-badge.tsx';
+
+/** Where the notice of an application leads. */
+export function ApplicationPage() {
+  const { t } = useTranslation('admin-beta-applications');
+  const id = useRouteId();
+  const application = useQuery(dataQuery(adminGetBetaApplication, { params: { id } }));
+  if (application.data !== undefined) return <ApplicationDetails application={application.data} />;
+  if (application.error === null) return <PageLoader />;
+  return (
+    <Page title={t('one', { id })} subtitle={<RouteLink to="/admin/beta-applications">{t('all')}</RouteLink>} size="md">
+      <ErrorAlert error={application.error} retry={() => void application.refetch()} />
+    </Page>
+  );
+}
+
+function ApplicationDetails({ application }: { readonly application: ResponseData<typeof adminGetBetaApplication> }) {
+  const { t } = useTranslation('admin-beta-applications');
+  const { id, feature, user_id: userId, decided_by: decidedBy, decided_time: decided } = application;
+  const names = useUserNames(decidedBy === null ? [userId] : [userId, decidedBy]);
+  const managed = useCanManageUser([userId])(userId);
+  return (
+    <Page
+      title={feature}
+      subtitle={<RouteLink to="/admin/beta-applications">{t('all')}</RouteLink>}
+      size="md"
+      actions={
+        application.status === 'pending' && managed ? (
+          <DecisionButtons id={id} feature={feature} name={names(userId) ?? `#${userId}`} />
+        ) : (
+          <StatusBadge status={application.status} />
+        )
+      }
+    >
+      <Stack>
+        <Panel title={t('one', { id })}>
+          <DescriptionList
+            facts={[
+              [t('user'), <EntityLink key="user" to="users" id={userId} names={names} />],
+              [t('asked'), <RelativeTime key="asked" at={application.created_time} />],
+              [t('decided'), <RelativeTime key="decided" at={decided} />],
+              [t('decidedBy'), <EntityLink key="by" to="users" id={decidedBy} names={names} />],
+            ]}
+          />
+          <LabelledText title={t('reason')} text={application.reason} />
+          {application.note === '' ? null : <LabelledText title={t('note')} text={application.note} />}
+        </Panel>
+        {managed ? <DeleteApplication id={id} /> : <PermissionHint>{t('outOfRank')}</PermissionHint>}
+      </Stack>
+    </Page>
+  );
+}
+
+function LabelledText({ title, text }: { readonly title: string; readonly text: string }) {
+  return (
+    <>
+      <Text size="xs" c="dimmed" mt="md">
+        {title}
+      </Text>
+      <Text size="sm" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+        {text}
+      </Text>
+    </>
+  );
+}

@@ -1,0 +1,30 @@
+import { Badge } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import type { ChannelCondition } from '../../../../contract/channels.ts';
+
+const COLORS: Readonly<Record<ChannelCondition, string>> = {
+  untested: 'gray',
+  working: 'teal',
+  failing: 'red',
+  resting: 'red',
+  trying: 'yellow',
+};
+
+interface ChannelStatusBadgeProps {
+  readonly enabled: boolean;
+  readonly condition: ChannelCondition;
+}
+
+/** Whether a channel is used at all, and what its calls have shown. */
+export function ChannelStatusBadge({ enabled, condition }: ChannelStatusBadgeProps) {
+  const { t } = useTranslation('admin-channels');
+  return enabled ? (
+    <Badge color={COLORS[condition]}>{t(`states.${condition}`)}</Badge>
+  ) : (
+    <Badge color="gray">{t('states.off')}</Badge>
+  );
+}
+
+/** Whether an enabled channel needs an administrator's attention. */
+export const isInTrouble = ({ enabled, condition }: ChannelStatusBadgeProps): boolean =>
+  enabled && condition !== 'working' && condition !== 'untested';

@@ -1,0 +1,67 @@
+import { Button, Text } from '@mantine/core';
+import { IconFilterOff } from '@tabler/icons-react';
+import type { UseQueryResult } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { type Column, DataTable } from '../../../components/data-table.tsx';
+import { EmptyState } from '../../../components/empty-state.tsx';
+import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { Pager } from '../../../components/pager.tsx';
+import { ADMIN_PAGE_SIZE } from '../../../data/admin-queries.ts';
+import type { ListFilters } from './use-list-filters.ts';
+
+interface PagedTableProps<Row> {
+  readonly label: string;
+  readonly query: UseQueryResult<{ readonly data: readonly Row[]; readonly total: number }>;
+  readonly filters: ListFilters;
+  readonly columns: readonly Column<Row>[];
+  readonly rowKey: (row: Row) => string | number;
+  /** Shown where there is nothing at all yet. */
+  readonly emptyState: ReactNode;
+}
+
+/** One page of a list: being fetched, failed, empty, empty because of its filters, or there. */
+export function PagedTable<Row>({ label, query, filters, columns, rowKey, emptyState }: PagedTableProps<Row>) {
+  const { t } = useTranslation('admin');
+  const { data, error, isPlaceholderData } = query;
+  if (error !== null) {
+    return (
+      <>
+        <ErrorAlert error={error} retry={() => void query.refetch()} />
+        {filters.active ? <ClearFilters filters={filters} /> : null}
+      </>
+    );
+  }
+  if (data?.total === 0 && !filters.active && !isPlaceholderData) return emptyState;
+  if (data?.total === 0 && !isPlaceholderData) {
+    return (
+      <EmptyState
+        icon={<IconFilterOff size={28} />}
+        title={t('list.noMatch')}
+        action={<ClearFilters filters={filters} />}
+      >
+        {t('list.noMatchText')}
+      </EmptyState>
+    );
+  }
+  return (
+    <>
+      <DataTable label={label} columns={columns} rows={data?.data} rowKey={rowKey} stale={isPlaceholderData} />
+      {data === undefined ? null : (
+        <Text size="xs" c="dimmed" mt="xs" role="status">
+          {t('list.total', { count: data.total })}
+        </Text>
+      )}
+      <Pager page={filters.page} total={data?.total ?? 0} pageSize={ADMIN_PAGE_SIZE} onChange={filters.setPage} />
+    </>
+  );
+}
+
+function ClearFilters({ filters }: { readonly filters: ListFilters }) {
+  const { t } = useTranslation('admin');
+  return (
+    <Button variant="default" mt="sm" onClick={filters.clear}>
+      {t('list.clear')}
+    </Button>
+  );
+}

@@ -1,0 +1,20 @@
+import { useTranslation } from 'react-i18next';
+import { removeModel } from '../../../../contract/model-catalog.ts';
+import { DeletePanel } from '../../../components/delete-button.tsx';
+import { callApi } from '../../../data/api-client.ts';
+import { toModelUrlPart } from './model-url.ts';
+
+export function DeleteModel({ id: name }: { readonly id: string }) {
+  const { t } = useTranslation('admin-models');
+  return (
+    <DeletePanel
+      heading={t('models.remove')}
+      title={t('models.removeTitle', { name })}
+      text={t('models.removeText')}
+      confirmLabel={t('models.removeAction', { name })}
+      remove={() => callApi(removeModel, { params: { id: toModelUrlPart(name) } })}
+      message={t('models.removed', { name })}
+      listPage="/admin/models"
+    />
+  );
+}

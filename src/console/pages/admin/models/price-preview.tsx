@@ -1,0 +1,101 @@
+import { Group, NumberInput, Paper, Select, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { ModelKind } from '../../../../contract/models.ts';
+import { tokenQuota } from '../../../../contract/token-pricing.ts';
+import { useFormatPrice } from '../../../components/credit-amount.tsx';
+import { formatPrice } from '../../../data/format-quota.ts';
+import { type AnyPrice, examplePrice } from './price-draft.ts';
+
+interface PricePreviewProps {
+  readonly kind: ModelKind;
+  readonly price: AnyPrice;
+  readonly perUnit: number;
+}
+
+const INPUT_TOKENS = 2_000;
+const OUTPUT_TOKENS = 500;
+
+/** The price worked out for one call, so that a zero too many is seen before anybody pays it. */
+export function PricePreview({ kind, price, perUnit }: PricePreviewProps) {
+  const { t } = useTranslation('admin-models');
+  return (
+    <Paper p="sm" bg="var(--mantine-color-default-hover)" radius="md">
+      <Text size="xs" c="dimmed" mb={6}>
+        {t('price.example')}
+      </Text>
+      {kind === 'chat' ? (
+        <ChatPricePreview price={price} />
+      ) : (
+        <VideoPricePreview kind={kind} price={price} perUnit={perUnit} />
+      )}
+    </Paper>
+  );
+}
+
+function ChatPricePreview({ price }: { readonly price: AnyPrice }) {
+  const { t } = useTranslation('admin-models');
+  const quota = useFormatPrice();
+  const tokens = { promptTokens: INPUT_TOKENS, completionTokens: OUTPUT_TOKENS };
+  const sum = tokenQuota(price, tokens);
+  return (
+    <Text size="sm">
+      {t('price.chatExample', {
+        input: INPUT_TOKENS.toLocaleString(),
+        output: OUTPUT_TOKENS.toLocaleString(),
+        price: quota(sum),
+      })}
+    </Text>
+  );
+}
+
+function VideoPricePreview({ kind, price, perUnit }: PricePreviewProps) {
+  const { t } = useTranslation('admin-models');
+  const quota = useFormatPrice();
+  const [seconds, setSeconds] = useState<number | string>(5);
+  const [chosen, setChosen] = useState<Readonly<Record<string, string>>>({});
+  const length = kind === 'image' ? 0 : Number(seconds);
+  const example = examplePrice(price, length, chosen);
+  const units = (value: number): string => formatPrice(value, perUnit);
+  const terms = [
+    ...((price.per_call ?? 0) === 0 ? [] : [units(price.per_call ?? 0)]),
+    ...((price.per_second ?? 0) === 0 || length === 0 ? [] : [`${units(price.per_second ?? 0)} × ${length} s`]),
+  ];
+  const base = terms.length === 0 ? '0' : terms.join(' + ');
+  const sum = example.times.length > 0 && terms.length > 1 ? `(${base})` : base;
+  return (
+    <>
+      <Group gap="xs" align="flex-end">
+        {kind === 'image' ? null : (
+          <NumberInput
+            size="xs"
+            w={90}
+            label={t('price.seconds')}
+            min={1}
+            max={3600}
+            allowDecimal={false}
+            value={seconds}
+            onChange={setSeconds}
+          />
+        )}
+        {Object.entries(price.multipliers ?? {}).map(([factor, values]) => (
+          <Select
+            key={factor}
+            size="xs"
+            w={120}
+            label={factor}
+            placeholder={t('price.plain')}
+            data={Object.keys(values)}
+            value={chosen[factor] ?? null}
+            onChange={(value) => setChosen((known) => ({ ...known, [factor]: value ?? '' }))}
+            clearable
+            clearButtonProps={{ 'aria-label': t('price.plain') }}
+          />
+        ))}
+      </Group>
+      <Text size="sm" mt="xs" role="status" style={{ fontVariantNumeric: 'tabular-nums' }}>
+        {[sum, ...example.times].join(' × ')} = <strong>{quota(example.quota)}</strong>
+      </Text>
+    </>
+  );
+}

@@ -1,0 +1,75 @@
+import { Alert, Group, List, Text, ThemeIcon } from '@mantine/core';
+import { IconCheck, IconCircleDashed } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { listTasks } from '../../../../contract/admin-tasks.ts';
+import type { listChannels } from '../../../../contract/channels.ts';
+import { listModelRows } from '../../../../contract/model-catalog.ts';
+import { canManage } from '../../../../contract/roles.ts';
+import { RouteButton } from '../../../components/route-link.tsx';
+import { type ListItem, listQuery } from '../../../data/admin-queries.ts';
+import { useSelf } from '../../../data/query-client.ts';
+
+interface GettingStartedProps {
+  /** Undefined while they are being fetched. */
+  readonly channels: readonly ListItem<typeof listChannels>[] | undefined;
+}
+
+/** The steps to the first video; disappears with it. */
+export function GettingStarted({ channels }: GettingStartedProps) {
+  const { t } = useTranslation('admin');
+  const tasks = useQuery(listQuery(listTasks, { page_size: '1' }));
+  const models = useQuery(listQuery(listModelRows, { page_size: '50' }));
+  const { data: self } = useSelf();
+  if (
+    self === undefined ||
+    channels === undefined ||
+    tasks.data === undefined ||
+    models.data === undefined ||
+    tasks.data.total > 0
+  )
+    return null;
+  const served = models.data.data.some((model) => model.enabled && model.channels > 0);
+  const may = canManage(self.role, self.role);
+  const steps = [
+    { key: 'channel', done: channels.length > 0, to: '/admin/channels/new' },
+    { key: 'test', done: channels.some(({ condition }) => condition === 'working'), to: '/admin/channels' },
+    { key: 'model', done: served, to: '/admin/models' },
+    // Below root nobody gives to himself.
+    ...(may ? [{ key: 'credits', done: self.quota > 0, to: '/admin/users/$id' } as const] : []),
+    { key: 'video', done: false, to: '/studio' },
+  ] as const;
+  const next = steps.find(({ done }) => !done);
+  return (
+    <Alert color="ember" variant="light" title={t('gettingStarted.title')}>
+      <List spacing="sm" center listStyleType="none">
+        {steps.map(({ key, done, to }) => (
+          <List.Item
+            key={key}
+            icon={
+              <ThemeIcon
+                size={22}
+                radius="xl"
+                variant={done ? 'filled' : 'transparent'}
+                color={done ? 'teal.8' : 'gray'}
+              >
+                {done ? <IconCheck size={14} /> : <IconCircleDashed size={20} />}
+              </ThemeIcon>
+            }
+          >
+            <Group gap="sm">
+              <Text size="sm" fw={key === next?.key ? 650 : 400} td={done ? 'line-through' : 'none'}>
+                {t(`gettingStarted.${key}`)}
+              </Text>
+              {key === next?.key ? (
+                <RouteButton to={to} params={{ id: String(self.id) }} size="compact-sm">
+                  {t(`gettingStarted.${key}Action`)}
+                </RouteButton>
+              ) : null}
+            </Group>
+          </List.Item>
+        ))}
+      </List>
+    </Alert>
+  );
+}

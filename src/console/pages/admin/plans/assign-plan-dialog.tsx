@@ -1,0 +1,65 @@
+import { NumberInput, Select } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { activatePackage, NO_PACKAGE } from '../../../../contract/packages.ts';
+import { FormDialog } from '../../../components/form-dialog.tsx';
+import { useSaveAndClose } from '../../../components/use-save-and-close.ts';
+import { callApi } from '../../../data/api-client.ts';
+import { usePlanOptions } from './use-plan-options.ts';
+
+interface AssignPlanDialogProps {
+  readonly user: { readonly id: number; readonly username: string };
+  readonly onClose: () => void;
+}
+
+/** Gives an account a plan without a code, or ends the one it has. */
+export function AssignPlanDialog({ user, onClose }: AssignPlanDialogProps) {
+  const { t } = useTranslation(['admin-plans', 'admin-codes']);
+  const plans = usePlanOptions();
+  const [code, setCode] = useState<string | null>(null);
+  const [days, setDays] = useState<number | string>('');
+  const name = user.username;
+  const give = useSaveAndClose(
+    () =>
+      callApi(activatePackage, {
+        body: {
+          user_id: user.id,
+          package_code: code ?? NO_PACKAGE,
+          duration_days: days === '' || code === NO_PACKAGE ? undefined : Number(days),
+        },
+      }),
+    { onClose, message: t('assign.done', { name }) },
+  );
+  return (
+    <FormDialog
+      title={t('assign.title', { name })}
+      submitLabel={t('assign.action')}
+      save={give}
+      error={plans.error}
+      onClose={onClose}
+      disabled={code === null}
+    >
+      <Select
+        label={t('assign.plan')}
+        placeholder={t('admin-codes:choosePlan')}
+        data={[...(plans.options ?? []), { value: NO_PACKAGE, label: t('assign.none') }]}
+        required
+        data-autofocus
+        value={code}
+        onChange={setCode}
+      />
+      {code === NO_PACKAGE ? null : (
+        <NumberInput
+          label={t('assign.days')}
+          description={t('assign.daysHint')}
+          min={1}
+          max={36_500}
+          allowDecimal={false}
+          hideControls
+          value={days}
+          onChange={setDays}
+        />
+      )}
+    </FormDialog>
+  );
+}

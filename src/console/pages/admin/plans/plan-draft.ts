@@ -1,0 +1,82 @@
+import type { Plan } from '../../../data/admin-types.ts';
+
+const HOUR_SECONDS = 3600;
+
+/** A plan as its form holds it; amounts in credits. */
+export interface PlanDraft {
+  readonly code: string;
+  readonly name: string;
+  readonly description: string;
+  readonly level: number | string;
+  readonly price: number | string;
+  readonly days: number | string;
+  readonly renewal: 'day' | 'period';
+  readonly hours: number | string;
+  readonly credits: number | string;
+  readonly weekly: number | string;
+  readonly models: readonly string[];
+  readonly purchasable: boolean;
+  readonly enabled: boolean;
+}
+
+export const EMPTY_PLAN: PlanDraft = {
+  code: '',
+  name: '',
+  description: '',
+  level: 1,
+  price: 0,
+  days: 30,
+  renewal: 'day',
+  hours: 5,
+  credits: 10,
+  weekly: 0,
+  models: [],
+  purchasable: true,
+  enabled: true,
+};
+
+export function toPlanDraft(card: Plan, perUnit: number): PlanDraft {
+  const isDaily = card.refresh_interval_seconds === 0;
+  return {
+    code: card.package_code,
+    name: card.name,
+    description: card.description,
+    level: card.level,
+    price: card.price_amount,
+    days: card.duration_days,
+    renewal: isDaily ? 'day' : 'period',
+    hours: isDaily ? EMPTY_PLAN.hours : card.refresh_interval_seconds / HOUR_SECONDS,
+    credits: (isDaily ? card.daily_quota : card.interval_quota) / perUnit,
+    weekly: card.weekly_quota_limit / perUnit,
+    models: card.models,
+    purchasable: card.purchasable,
+    enabled: card.status === 1,
+  };
+}
+
+/** The editable fields of the default plan (users without a plan): its level, duration and price have no effect. */
+export function toBuiltinPlanBody(draft: PlanDraft, perUnit: number) {
+  const { name, description, refresh_interval_seconds, daily_quota, interval_quota, weekly_quota_limit, models } =
+    toPlanBody(draft, perUnit);
+  return { name, description, refresh_interval_seconds, daily_quota, interval_quota, weekly_quota_limit, models };
+}
+
+export function toPlanBody(draft: PlanDraft, perUnit: number) {
+  const quota = (credits: number | string): number => Math.round(Number(credits) * perUnit);
+  const isDaily = draft.renewal === 'day';
+  return {
+    package_code: draft.code.trim(),
+    name: draft.name.trim(),
+    description: draft.description.trim(),
+    level: Number(draft.level),
+    price_amount: Number(draft.price),
+    duration_days: Number(draft.days),
+    refresh_interval_seconds: isDaily ? 0 : Math.round(Number(draft.hours) * HOUR_SECONDS),
+    daily_quota: isDaily ? quota(draft.credits) : 0,
+    interval_quota: isDaily ? 0 : quota(draft.credits),
+    weekly_quota_limit: quota(draft.weekly),
+    models: [...draft.models],
+    purchasable: draft.purchasable,
+    status: draft.enabled ? (1 as const) : (2 as const),
+  };
+}

@@ -1,0 +1,12 @@
+import { useQuery } from '@tanstack/react-query';
+import { adminListPackageCards } from '../../../../contract/packages.ts';
+import { listQuery } from '../../../data/admin-queries.ts';
+
+/** The plans an account can be given, as options of a select; undefined while they are being fetched. */
+export function usePlanOptions() {
+  const plans = useQuery(listQuery(adminListPackageCards, { page_size: '50' }));
+  const options = plans.data?.data
+    .filter((plan) => !plan.system_builtin)
+    .map((plan) => ({ value: plan.package_code, label: plan.name }));
+  return { options, error: plans.error };
+}

@@ -1,0 +1,97 @@
+import { Text } from '@mantine/core';
+import { IconLifebuoy } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { adminListTickets, TICKET_STATUS } from '../../../../contract/tickets.ts';
+import { EmptyState } from '../../../components/empty-state.tsx';
+import { EntityLink } from '../../../components/entity-link.tsx';
+import { Page } from '../../../components/page.tsx';
+import { RelativeTime } from '../../../components/relative-time.tsx';
+import { RouteLink } from '../../../components/route-link.tsx';
+import { TicketStatusBadge } from '../../../components/ticket-status-badge.tsx';
+import { type ListItem, listQuery } from '../../../data/admin-queries.ts';
+import { useUserNames } from '../../../data/name-lookup.ts';
+import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../list/filter-bar.tsx';
+import { PagedTable } from '../list/paged-table.tsx';
+import { useListFilters } from '../list/use-list-filters.ts';
+
+type TicketListItem = ListItem<typeof adminListTickets>;
+const REFRESH_MS = 15_000;
+
+/** The tickets of all users; tickets that wait for a reply are highlighted. */
+export function AdminTicketsPage() {
+  const { t } = useTranslation(['admin-tickets', 'support', 'app']);
+  const filters = useListFilters(['unprocessed', 'status', 'category', 'user_id']);
+  const tickets = useQuery({ ...listQuery(adminListTickets, filters.query), refetchInterval: REFRESH_MS });
+  const users = useUserNames(tickets.data?.data.map(({ user_id: id }) => id));
+  return (
+    <Page title={t('app:pages.adminTickets')} subtitle={t('lead')} size="xl">
+      <FilterBar filters={filters}>
+        <ChoiceFilter
+          filters={filters}
+          name="unprocessed"
+          label={t('waiting')}
+          choices={[{ value: 'true', label: t('unanswered') }]}
+        />
+        <ChoiceFilter
+          filters={filters}
+          name="status"
+          label={t('status')}
+          choices={TICKET_STATUS.map((value) => ({ value, label: t(`support:status.${value}`) }))}
+        />
+        <TextFilter filters={filters} name="category" label={t('category')} width={150} />
+        <TextFilter filters={filters} name="user_id" label={t('userId')} width={160} pattern={ID_PATTERN} />
+      </FilterBar>
+      <PagedTable
+        label={t('app:pages.adminTickets')}
+        query={tickets}
+        filters={filters}
+        rowKey={({ id }) => id}
+        emptyState={
+          <EmptyState icon={<IconLifebuoy size={28} />} title={t('emptyTitle')}>
+            {t('emptyText')}
+          </EmptyState>
+        }
+        columns={[
+          { label: t('subject'), cell: (ticket) => <Subject ticket={ticket} /> },
+          {
+            label: t('user'),
+            cell: ({ user_id: id }) => <EntityLink to="users" id={id} names={users} />,
+          },
+          { label: t('status'), cell: ({ status }) => <TicketStatusBadge status={status} /> },
+          { label: t('turn'), cell: ({ waiting_for: turn }) => <WaitingFor turn={turn} /> },
+          { label: t('replies'), align: 'right', cell: ({ reply_count: count }) => count, hideOnPhone: true },
+          { label: t('updated'), cell: ({ updated_time: at }) => <RelativeTime at={at} size="sm" /> },
+        ]}
+      />
+    </Page>
+  );
+}
+
+function Subject({ ticket: { id, title, category } }: { readonly ticket: TicketListItem }) {
+  return (
+    <div style={{ maxWidth: 420 }}>
+      <RouteLink
+        to="/admin/tickets/$id"
+        params={{ id: String(id) }}
+        fw={600}
+        size="sm"
+        style={{ overflowWrap: 'anywhere' }}
+      >
+        {title}
+      </RouteLink>
+      <Text size="xs" c="dimmed" truncate>
+        {category === '' ? `#${id}` : `#${id} · ${category}`}
+      </Text>
+    </div>
+  );
+}
+
+export function WaitingFor({ turn: waitingFor }: { readonly turn: TicketListItem['waiting_for'] }) {
+  const { t } = useTranslation('admin-tickets');
+  return (
+    <Text component="span" size="sm" {...(waitingFor === 'staff' ? { fw: 650 } : { c: 'dimmed' })}>
+      {t(`waits.${waitingFor}`)}
+    </Text>
+  );
+}

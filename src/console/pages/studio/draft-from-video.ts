@@ -1,0 +1,18 @@
+import type { QueryClient } from '@tanstack/react-query';
+import { modelsQuery } from '../../data/model-queries.ts';
+import { videoQuery } from '../../data/video-queries.ts';
+import { requestPathsFor } from './form-fields.ts';
+import { fromBody } from './request-body.ts';
+import { type Draft, EMPTY_DRAFT, fitToModel } from './studio-draft.ts';
+
+/** The form as it was when this video was started, as far as that is kept; made to fit what the model can do today. */
+export async function draftFromVideo(
+  queries: QueryClient,
+  taskId: string,
+): Promise<{ readonly draft: Draft; readonly lostPictures: number }> {
+  const [video, models] = await Promise.all([queries.fetchQuery(videoQuery(taskId)), queries.fetchQuery(modelsQuery)]);
+  const model = models.find(({ id }) => id === video.model);
+  const { draft, lostPictures } = fromBody(video.request, requestPathsFor(model), EMPTY_DRAFT);
+  const named = { ...draft, model: video.model, prompt: draft.prompt || video.prompt };
+  return { draft: model === undefined ? named : fitToModel(named, model).draft, lostPictures };
+}

@@ -1,0 +1,204 @@
+import {
+  ActionIcon,
+  Alert,
+  Button,
+  FileButton,
+  Group,
+  Image,
+  Paper,
+  Popover,
+  Stack,
+  Text,
+  TextInput,
+  UnstyledButton,
+} from '@mantine/core';
+import { IconLink, IconPhotoPlus, IconX } from '@tabler/icons-react';
+import { type DragEvent, useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ACCEPTED_TYPES, imageFilesOf, isLink, readImage } from './image-files.ts';
+import type { Controls, ImageInput } from './studio-draft.ts';
+
+interface ImageSlotsProps {
+  readonly limits: Controls['pictures'];
+  readonly pictures: readonly ImageInput[];
+  readonly onChange: (pictures: readonly ImageInput[]) => void;
+}
+
+/** Slots for the pictures a video starts from, ends at or takes its subjects from; filled by drop, paste, pick or link. */
+export function ImageSlots({ limits, pictures, onChange }: ImageSlotsProps) {
+  const { t } = useTranslation('studio');
+  const [problem, setProblem] = useState<string>();
+  const freeSlots = limits.max - pictures.length;
+
+  const add = async (files: readonly File[]): Promise<void> => {
+    setProblem(undefined);
+    try {
+      const read = await Promise.all(files.slice(0, freeSlots).map(readImage));
+      if (read.length > 0) onChange([...pictures, ...read]);
+    } catch (error) {
+      setProblem((error as Error).message === 'size' ? t('pictureSize') : t('pictureType'));
+    }
+  };
+  useEffect(() => {
+    const onPaste = (event: ClipboardEvent): void => {
+      const files = imageFilesOf(event.clipboardData);
+      if (files.length === 0) return;
+      event.preventDefault();
+      void add(files);
+    };
+    document.addEventListener('paste', onPaste);
+    return () => document.removeEventListener('paste', onPaste);
+  });
+  const drop = {
+    onDragOver: (event: DragEvent) => event.preventDefault(),
+    onDrop: (event: DragEvent) => {
+      event.preventDefault();
+      void add(imageFilesOf(event.dataTransfer));
+    },
+  };
+  if (limits.max === 0) return null;
+  const roleLabel = (index: number): string => {
+    const role =
+      limits.max > 2 && limits.roles.includes('reference') && pictures.length > 2 ? 'reference' : limits.roles[index];
+    if (role === 'first_frame') return t('firstFrame');
+    return role === 'last_frame' ? t('lastFrame') : t('reference');
+  };
+  // One empty slot more than there are pictures: the next thing that can be done.
+  const slots = Math.min(limits.max, Math.max(pictures.length + 1, limits.roles.includes('last_frame') ? 2 : 1));
+  return (
+    <Stack gap={6} {...drop}>
+      <Text size="sm" fw={500}>
+        {t('pictures')}
+      </Text>
+      <Group gap="xs">
+        {Array.from({ length: slots }, (_, index) => {
+          const picture = pictures[index];
+          const role = roleLabel(index);
+          return picture === undefined ? (
+            <EmptySlot
+              key={role + String(index)}
+              role={role}
+              onFiles={add}
+              onLink={(src) => onChange([...pictures, { src, name: src }])}
+            />
+          ) : (
+            <FilledSlot
+              key={picture.src.slice(-64)}
+              picture={picture}
+              role={role}
+              onRemove={() => onChange(pictures.filter((each) => each !== picture))}
+            />
+          );
+        })}
+      </Group>
+      <Text size="xs" c="dimmed">
+        {t('picturesHint')}
+      </Text>
+      {problem === undefined ? null : (
+        <Alert color="red" p="xs" role="alert">
+          {problem}
+        </Alert>
+      )}
+    </Stack>
+  );
+}
+
+const SLOT_SIZE = { w: 132, h: 96 } as const;
+
+function FilledSlot({ picture, role, onRemove }: { picture: ImageInput; role: string; onRemove: () => void }) {
+  const { t } = useTranslation('studio');
+  // External images are not loaded, because that would reveal the user's IP address to the other host.
+  const isLocal = picture.src.startsWith('data:');
+  return (
+    <Paper withBorder pos="relative" {...SLOT_SIZE} style={{ overflow: 'hidden' }}>
+      {isLocal ? (
+        <Image src={picture.src} alt={picture.name} h="100%" fit="cover" />
+      ) : (
+        <Stack p="xs" gap={2} h="100%" justify="center">
+          <IconLink size={16} />
+          <Text size="xs" lineClamp={2} style={{ overflowWrap: 'anywhere' }}>
+            {picture.name}
+          </Text>
+        </Stack>
+      )}
+      <Text size="xs" pos="absolute" bottom={0} left={0} right={0} px={6} bg="var(--mantine-color-body)" opacity={0.92}>
+        {role}
+      </Text>
+      <ActionIcon
+        pos="absolute"
+        top={4}
+        right={4}
+        size="sm"
+        variant="default"
+        aria-label={t('removePicture', { role })}
+        onClick={onRemove}
+      >
+        <IconX size={13} />
+      </ActionIcon>
+    </Paper>
+  );
+}
+
+interface EmptySlotProps {
+  readonly role: string;
+  readonly onFiles: (files: readonly File[]) => Promise<void>;
+  readonly onLink: (link: string) => void;
+}
+
+function EmptySlot({ role, onFiles, onLink }: EmptySlotProps) {
+  const { t } = useTranslation('studio');
+  const [link, setLink] = useState('');
+  const [opened, setOpened] = useState(false);
+  const use = (): void => {
+    onLink(link.trim());
+    setLink('');
+    setOpened(false);
+  };
+  return (
+    <Paper withBorder pos="relative" {...SLOT_SIZE} style={{ borderStyle: 'dashed' }}>
+      <FileButton accept={ACCEPTED_TYPES} multiple onChange={(files) => void onFiles(files)}>
+        {(props) => (
+          <UnstyledButton {...props} w="100%" h="100%" aria-label={t('addPicture', { role })}>
+            <Stack align="center" justify="center" h="100%" gap={4}>
+              <IconPhotoPlus size={20} color="var(--mantine-color-dimmed)" />
+              <Text size="xs" c="dimmed">
+                {role}
+              </Text>
+            </Stack>
+          </UnstyledButton>
+        )}
+      </FileButton>
+      <Popover opened={opened} onChange={setOpened} trapFocus width={280}>
+        <Popover.Target>
+          <ActionIcon
+            pos="absolute"
+            top={4}
+            right={4}
+            size="sm"
+            aria-label={t('pictureLink')}
+            onClick={() => setOpened(!opened)}
+          >
+            <IconLink size={14} />
+          </ActionIcon>
+        </Popover.Target>
+        <Popover.Dropdown>
+          <Stack gap="xs">
+            <TextInput
+              label={t('pictureLink')}
+              placeholder="https://"
+              type="url"
+              value={link}
+              onChange={(event) => setLink(event.currentTarget.value)}
+              onKeyDown={(event) => {
+                if (event.key === 'Enter' && isLink(link)) use();
+              }}
+            />
+            <Button size="xs" disabled={!isLink(link)} onClick={use}>
+              {t('useLink')}
+            </Button>
+          </Stack>
+        </Popover.Dropdown>
+      </Popover>
+    </Paper>
+  );
+}

@@ -1,0 +1,33 @@
+/** The filters of the list as its URL contains them; invalid values are dropped. */
+export interface VideosSearchParams {
+  readonly page?: number | undefined;
+  /** Words of the prompt. */
+  readonly q?: string | undefined;
+  readonly status?: string | undefined;
+  readonly model?: string | undefined;
+  /** Days, `2026-11-21`. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly favourite?: true | undefined;
+}
+
+/** Whether anything but the page is chosen. */
+export const hasFilters = ({ page: _, ...filters }: VideosSearchParams): boolean =>
+  Object.values(filters).some((each) => each !== undefined);
+
+export function parseVideosSearchParams(search: Record<string, unknown>): VideosSearchParams {
+  const page = Number(search.page);
+  const day = (value: unknown): string | undefined =>
+    typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) ? value : undefined;
+  // A router reads `q=35` as a number.
+  const words = typeof search.q === 'string' || typeof search.q === 'number' ? String(search.q).slice(0, 200) : '';
+  return {
+    page: Number.isSafeInteger(page) && page > 1 ? page : undefined,
+    q: words === '' ? undefined : words,
+    status: typeof search.status === 'string' ? search.status : undefined,
+    model: typeof search.model === 'string' ? search.model : undefined,
+    from: day(search.from),
+    to: day(search.to),
+    favourite: search.favourite === true ? true : undefined,
+  };
+}

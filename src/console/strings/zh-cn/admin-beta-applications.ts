@@ -1,0 +1,32 @@
+import type en from '../en/admin-beta-applications.ts';
+import type { Translated } from '../resources.ts';
+
+export default {
+  lead: '谁想试用尚未全面开放的功能。',
+  all: '全部申请',
+  one: '申请 #{{id}}',
+  feature: '功能',
+  reason: '用途',
+  user: '用户',
+  userId: '用户编号',
+  status: '状态',
+  states: { pending: '待审批', approved: '已通过', rejected: '已拒绝' },
+  asked: '申请时间',
+  decided: '审批时间',
+  decidedBy: '审批人',
+  note: '备注',
+  noteHint: '申请人会随结果一同看到。',
+  approve: '通过',
+  reject: '拒绝',
+  approveTitle: '通过 {{name}} 对 {{feature}} 的申请？',
+  rejectTitle: '拒绝 {{name}} 对 {{feature}} 的申请？',
+  approved: '已通过，并已通知申请人。',
+  rejected: '已拒绝，并已通知申请人。',
+  emptyTitle: '还没有申请',
+  emptyText: '用户在“内测申请”中提交的内容在此审批。',
+  remove: '移除申请',
+  removeText: '申请人也无法再看到。账号已有的功能不受影响。',
+  removeTitle: '移除申请 #{{id}}？',
+  removed: '申请已移除。',
+  outOfRank: '该用户的角色与您相同或更高：只有超级管理员可以审批或移除此申请。',
+} satisfies Translated<typeof en>;

@@ -1,0 +1,65 @@
+import Type, { type Static } from 'typebox';
+import { endpoint } from './endpoint.ts';
+import { Ok } from './schemas.ts';
+
+/** Types of events and who they are for: the account they concern, every administrator, or one endpoint alone. */
+export const EVENT_TYPES = {
+  'video.completed': 'account',
+  'video.failed': 'account',
+  'video.expiring': 'account',
+  'wallet.low': 'account',
+  'plan.expiring': 'account',
+  'device.signed_in': 'account',
+  'ticket.replied': 'account',
+  'channel.failing': 'administrators',
+  'channel.recovered': 'administrators',
+  'model.retiring': 'administrators',
+  'ledger.mismatch': 'administrators',
+  'webhook.test': 'endpoint',
+} as const satisfies Readonly<Record<string, 'account' | 'administrators' | 'endpoint'>>;
+
+export type EventType = keyof typeof EVENT_TYPES;
+
+/** Types an endpoint can choose. */
+export const SUBSCRIBABLE_TYPES = (Object.keys(EVENT_TYPES) as EventType[]).filter(
+  (type) => EVENT_TYPES[type] !== 'endpoint',
+);
+
+export const EventTypeName = Type.Enum(SUBSCRIBABLE_TYPES);
+
+/** What a webhook delivers: the payload of Standard Webhooks 1.0.0. */
+export const EventPayload = Type.Object({
+  type: Type.String(),
+  timestamp: Type.String({ description: 'ISO 8601, when it happened' }),
+  data: Type.Record(Type.String(), Type.Unknown(), { description: 'what it happened to; the keys depend on the type' }),
+});
+
+/** An event with its id, which is the `webhook-id` of its deliveries. */
+export const Event = Type.Object({ id: Type.String(), ...EventPayload.properties });
+
+/** An event as its receivers see it: what a webhook delivers. @param unixMs when it happened; @param data JSON */
+export const toEventPayload = (type: string, unixMs: number, data: string): Static<typeof EventPayload> => ({
+  type,
+  timestamp: new Date(unixMs).toISOString(),
+  data: JSON.parse(data) as Record<string, unknown>,
+});
+
+export const listEvents = endpoint({
+  method: 'GET',
+  path: '/api/events',
+  summary: 'Events of the account, oldest first; administrators see those for administrators too',
+  tag: 'webhooks',
+  policy: 'account',
+  envelope: 'api',
+  query: Type.Object({
+    since: Type.Optional(Type.String({ pattern: '^[0-9]{1,12}$', description: 'Unix seconds' })),
+    after: Type.Optional(Type.String({ pattern: '^[0-9]{1,15}$', description: '`next` of the page before' })),
+    limit: Type.Optional(Type.String({ maxLength: 4, description: 'Default 20, at most 100.' })),
+  }),
+  response: Ok(
+    Type.Object({
+      events: Type.Array(Event),
+      next: Type.Union([Type.String(), Type.Null()], { description: 'null: there are no more now' }),
+    }),
+  ),
+});

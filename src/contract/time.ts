@@ -1,0 +1,5 @@
+/** Unix milliseconds, as they are stored, in the whole seconds of the contract. */
+export const toSeconds = (unixMs: number): number => Math.floor(unixMs / 1000);
+
+/** A day of 24 hours, in milliseconds. */
+export const DAY_MS = 86_400_000;

@@ -1,0 +1,218 @@
+import Type from 'typebox';
+import { PLAIN_TEXT_PATTERN, Time, TimeOrNull } from './account-fields.ts';
+import { endpoint } from './endpoint.ts';
+import { EventTypeName } from './events.ts';
+import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
+
+/** Endpoints an account can have. */
+export const MAX_ENDPOINTS = 10;
+
+/** How a delivery is written: as Standard Webhooks has it, or as a message in the format of a chat or push service. */
+export const WEBHOOK_PRESETS = [
+  'standard',
+  'slack',
+  'lark',
+  'dingtalk',
+  'discord',
+  'telegram',
+  'bark',
+  'gotify',
+] as const;
+export type WebhookPreset = (typeof WEBHOOK_PRESETS)[number];
+
+export const DELIVERY_STATUS = ['pending', 'delivered', 'failed'] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUS)[number];
+
+const WebhookUrl = Type.String({
+  minLength: 1,
+  maxLength: 2_000,
+  pattern: '^[\\u0021-\\u007e]+$',
+  description: 'https, a public address',
+});
+const Fields = {
+  events: Type.Array(EventTypeName, { maxItems: 20, description: 'empty: all' }),
+  description: Type.String({ maxLength: 200, pattern: PLAIN_TEXT_PATTERN }),
+  enabled: Type.Boolean(),
+  preset: Type.Enum([...WEBHOOK_PRESETS], { description: 'default `standard`' }),
+};
+
+const Webhook = Type.Object({
+  id: Type.Integer(),
+  url: Type.String(),
+  ...Fields,
+  events: Type.Array(Type.String(), { description: 'empty: all' }),
+  disabled_reason: Type.Enum(['', 'gone', 'failing'], {
+    description:
+      '`gone`: it answered 410; `failing`: every delivery failed for 5 days; empty: by its owner, or not at all',
+  }),
+  failing_since: TimeOrNull,
+  pending: Type.Integer({ description: 'deliveries that wait, counted to 1000' }),
+  created_time: Time,
+});
+
+const Delivery = Type.Object({
+  id: Type.Integer(),
+  event_id: Type.String({ description: 'the header `webhook-id`' }),
+  event_type: Type.String(),
+  status: Type.Enum([...DELIVERY_STATUS]),
+  tries: Type.Integer(),
+  next_try_at: TimeOrNull,
+  created_time: Time,
+  last_try: Type.Union([
+    Type.Object({
+      at: Time,
+      url: Type.String(),
+      request_body: Type.String(),
+      response_status: Type.Union([Type.Integer(), Type.Null()], { description: 'null: no answer came' }),
+      response_body: Type.String({ description: 'its first 2048 characters' }),
+      error: Type.String({ description: 'why it counts as failed; empty: it does not' }),
+      duration_ms: Type.Integer(),
+    }),
+    Type.Null(),
+  ]),
+});
+
+const DeliveryQuery = Type.Object({
+  status: Type.Optional(Type.Enum([...DELIVERY_STATUS])),
+  after: Type.Optional(Type.String({ pattern: '^[0-9]{1,15}$', description: '`next` of the page before' })),
+  limit: Type.Optional(Type.String({ maxLength: 4, description: 'Default 20, at most 100.' })),
+});
+const DeliveryPage = Ok(
+  Type.Object({
+    deliveries: Type.Array(Delivery),
+    next: Type.Union([Type.String(), Type.Null()], { description: 'null: this is the last page' }),
+  }),
+);
+const Secret = Ok(Type.Object({ secret: Type.String({ description: '`whsec_…`' }) }));
+const UnixSeconds = Type.Integer({ minimum: 0, maximum: 253_402_300_799, description: 'Unix seconds' });
+
+const own = { tag: 'webhooks', policy: 'owner', envelope: 'api' } as const;
+const DeliveryParams = Type.Object({ ...IdParam.properties, delivery: IdParam.properties.id });
+
+export const listWebhooks = endpoint({
+  ...own,
+  method: 'GET',
+  path: '/api/webhooks',
+  summary: 'Own webhook endpoints',
+  query: Type.Object(PageQuery),
+  response: ListOf(Webhook),
+});
+
+export const createWebhook = endpoint({
+  ...own,
+  method: 'POST',
+  path: '/api/webhooks',
+  summary: `Add a webhook endpoint; its signing secret is shown once. An account has ${MAX_ENDPOINTS} at most`,
+  secret: true,
+  body: Type.Object({
+    url: WebhookUrl,
+    events: Type.Optional(Fields.events),
+    description: Type.Optional(Fields.description),
+    enabled: Type.Optional(Fields.enabled),
+    preset: Type.Optional(Fields.preset),
+  }),
+  response: Ok(Type.Object({ id: Type.Integer(), secret: Type.String() })),
+});
+
+export const getWebhook = endpoint({
+  ...own,
+  method: 'GET',
+  path: '/api/webhooks/:id',
+  summary: 'One webhook endpoint',
+  params: IdParam,
+  response: Ok(Webhook),
+});
+
+export const updateWebhook = endpoint({
+  ...own,
+  method: 'PUT',
+  path: '/api/webhooks/:id',
+  summary: 'Change a webhook endpoint; only the named keys change',
+  params: IdParam,
+  body: Type.Partial(Type.Object({ url: WebhookUrl, ...Fields })),
+  response: Done,
+});
+
+export const deleteWebhook = endpoint({
+  ...own,
+  method: 'DELETE',
+  path: '/api/webhooks/:id',
+  summary: 'Remove a webhook endpoint and its deliveries',
+  params: IdParam,
+  response: Done,
+});
+
+export const rotateWebhookSecret = endpoint({
+  ...own,
+  method: 'POST',
+  path: '/api/webhooks/:id/rotate-secret',
+  summary: 'Make a new signing secret, shown once; the old one signs beside it for 24 hours',
+  secret: true,
+  params: IdParam,
+  response: Secret,
+});
+
+export const testWebhook = endpoint({
+  ...own,
+  method: 'POST',
+  path: '/api/webhooks/:id/test',
+  summary: 'Deliver an event of the type `webhook.test`',
+  params: IdParam,
+  response: Ok(Type.Object({ delivery: Type.Integer() })),
+});
+
+export const listDeliveries = endpoint({
+  ...own,
+  method: 'GET',
+  path: '/api/webhooks/:id/deliveries',
+  summary: 'Deliveries of an endpoint with request and answer, newest first',
+  params: IdParam,
+  query: DeliveryQuery,
+  response: DeliveryPage,
+});
+
+export const retryDelivery = endpoint({
+  ...own,
+  method: 'POST',
+  path: '/api/webhooks/:id/deliveries/:delivery/retry',
+  summary: 'Deliver again, now; with the same webhook-id',
+  params: DeliveryParams,
+  response: Done,
+});
+
+export const replayEvents = endpoint({
+  ...own,
+  method: 'POST',
+  path: '/api/webhooks/:id/replay',
+  summary: 'Deliver the events of a time once more, delivered ones included; with the same webhook-id each',
+  params: IdParam,
+  body: Type.Object({ since: UnixSeconds, until: Type.Optional(UnixSeconds) }),
+  response: Ok(Type.Object({ queued: Type.Integer({ description: 'at most 10000; the oldest' }) })),
+});
+
+export const listCallbacks = endpoint({
+  ...own,
+  method: 'GET',
+  path: '/api/webhooks/callbacks',
+  summary: 'Deliveries to the callback_url of single requests, newest first',
+  query: DeliveryQuery,
+  response: DeliveryPage,
+});
+
+export const getCallbackSecret = endpoint({
+  ...own,
+  method: 'GET',
+  path: '/api/webhooks/secret',
+  summary: 'The secret that signs deliveries to the callback_url of single requests',
+  secret: true,
+  response: Secret,
+});
+
+export const rotateCallbackSecret = endpoint({
+  ...own,
+  method: 'POST',
+  path: '/api/webhooks/secret/rotate',
+  summary: 'Replace it; the old one signs beside the new one for 24 hours',
+  secret: true,
+  response: Secret,
+});

@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../simulator.ts';
+import { newId, parseDirectives, planText, streamText } from './directives.ts';
+import { problem } from './problems.ts';
+import { API_KEY, CREATED, eventStream, isModel, promptTokens, type RequestBody } from './protocol.ts';
+import { chooseFunctionCall, chooseJson } from './tools.ts';
+
+/** `POST /v1/chat/completions`. */
+export function createChatCompletion(request: SimulatorRequest): SimulatorResponse | Promise<SimulatorResponse> {
+  const body = request.json();
+  if (body === undefined || !Array.isArray(body.messages) || body.messages.length === 0)
+    return problem('invalid', "'messages' is required");
+  if (!isModel(body.model)) return problem('model');
+  const directives = parseDirectives(request);
+  const call = chooseFunctionCall(body);
+  const text = planText(directives, body.max_completion_tokens ?? body.max_tokens, chooseJson(body));
+  const usage = usageOf(body, text.pieces.length, directives('usage'));
+  const base = { id: newId('chatcmpl'), created: CREATED, model: body.model, system_fingerprint: 'fp_sandbox' };
+  const finish = call ? 'tool_calls' : text.isCut ? 'length' : 'stop';
+  const toolCall = call && { id: newId('call'), type: 'function', function: call };
+  const waitMs = directives('wait');
+
+  if (body.stream !== true) {
+    const message = toolCall
+      ? { role: 'assistant', content: null, tool_calls: [toolCall] }
+      : { role: 'assistant', content: text.pieces.join(''), refusal: null };
+    const choice = { index: 0, message, logprobs: null, finish_reason: finish };
+    const response = jsonResponse(200, { ...base, object: 'chat.completion', choices: [choice], usage });
+    return waitMs === undefined ? response : sleep(waitMs).then(() => response);
+  }
+
+  const includesUsage = (body.stream_options as RequestBody | undefined)?.include_usage === true;
+  const event = (value: object): string =>
+    `data: ${JSON.stringify({ ...base, object: 'chat.completion.chunk', ...value })}\n\n`;
+  const delta = (piece: object, reason: string | null = null): string =>
+    event({
+      choices: [{ index: 0, delta: piece, logprobs: null, finish_reason: reason }],
+      usage: includesUsage ? null : undefined,
+    });
+
+  async function* pieces(): AsyncGenerator<string> {
+    if (waitMs !== undefined) await sleep(waitMs);
+    if (toolCall) {
+      const begun = { ...toolCall, index: 0, function: { ...toolCall.function, arguments: '' } };
+      yield delta({ role: 'assistant', content: null, tool_calls: [begun] });
+      yield delta({ tool_calls: [{ index: 0, function: { arguments: toolCall.function.arguments } }] });
+    } else {
+      yield delta({ role: 'assistant', content: '', refusal: null });
+      yield* streamText(text.pieces, directives, (content) => delta({ content }), API_KEY);
+    }
+    yield delta({}, finish);
+    if (includesUsage && usage) yield event({ choices: [], usage });
+    yield 'data: [DONE]\n\n';
+  }
+  return eventStream(pieces());
+}
+
+/** @param directive Of `[usage=…]`: 0 for none, -1 for negative, 2 for absurdly large figures. */
+function usageOf(body: RequestBody, completion: number, directive: number | undefined): object | undefined {
+  if (directive === 0) return undefined;
+  const prompt = promptTokens(body);
+  const factor = directive === -1 ? -1 : directive === 2 ? 1e300 : 1;
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion * factor,
+    total_tokens: prompt + completion * factor,
+    prompt_tokens_details: { cached_tokens: 0 },
+  };
+}

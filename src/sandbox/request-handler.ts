@@ -1,0 +1,219 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { asObject } from '../contract/is-object.ts';
+import { PROBLEM_BY_STATUS, REPLACEMENT_RESPONSES, RESPONSE_FAULTS, type WireResponse } from './fault-responses.ts';
+import type { Fault, FaultQueue } from './faults.ts';
+import type { JobOutcome, JobSnapshot, JobStore } from './jobs.ts';
+import { clip, loadMedia, serveFile } from './media.ts';
+import { findMarker } from './prompt-markers.ts';
+import type { RequestLog } from './request-log.ts';
+import {
+  PROBLEM_KINDS,
+  type ProblemKind,
+  type Route,
+  type Simulator,
+  type SimulatorContext,
+  type SimulatorRequest,
+  type SimulatorResponse,
+  StreamInterrupted,
+} from './simulator.ts';
+
+/** One running simulator and what all of them share. */
+export interface RunningSimulator {
+  readonly simulator: Simulator;
+  readonly url: string;
+  readonly jobs: JobStore;
+  readonly faults: FaultQueue;
+  readonly log: RequestLog;
+  readonly latencyMs: number;
+  now(): number;
+  artifactUrl(path: string): string;
+  /** The last response per operation, for `duplicate`. */
+  readonly lastResponses: Map<string, WireResponse>;
+}
+
+const PROBLEMS: ReadonlySet<string> = new Set(PROBLEM_KINDS);
+const isProblem = (kind: string): kind is ProblemKind => PROBLEMS.has(kind);
+
+function matchRoute(simulator: Simulator, method: string, path: string, query: URLSearchParams) {
+  for (const route of simulator.routes) {
+    if (route.method !== method && !(route.method === 'GET' && method === 'HEAD')) continue;
+    if (route.query && !Object.entries(route.query).every(([name, value]) => query.get(name) === value)) continue;
+    if (typeof route.path === 'string') {
+      if (route.path === path) return { route, params: {} };
+      continue;
+    }
+    const match = route.path.exec(path);
+    if (!match) continue;
+    const named = Object.entries(match.groups ?? {}).filter((entry) => entry[1] !== undefined);
+    return { route, params: Object.fromEntries(named.map(([name, value]) => [name, decodeURIComponent(value)])) };
+  }
+  return undefined;
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+}
+
+function toRequest(incoming: IncomingMessage, body: Buffer): Omit<SimulatorRequest, 'params'> {
+  const target = incoming.url ?? '/';
+  const cut = target.indexOf('?');
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(incoming.headers)) {
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return {
+    method: incoming.method ?? 'GET',
+    path: cut < 0 ? target : target.slice(0, cut),
+    query: new URLSearchParams(cut < 0 ? '' : target.slice(cut + 1)),
+    headers,
+    body,
+    json() {
+      try {
+        return asObject(JSON.parse(body.toString('utf8')));
+      } catch {
+        return undefined;
+      }
+    },
+    form: () =>
+      new Response(new Uint8Array(body), { headers: { 'content-type': headers['content-type'] ?? '' } }).formData(),
+  };
+}
+
+const PREVIOUS_STATE: Readonly<Partial<Record<JobSnapshot['phase'], JobSnapshot>>> = {
+  running: { phase: 'queued', progress: 0, hasArtifact: false },
+  succeeded: { phase: 'running', progress: 10, hasArtifact: false },
+  failed: { phase: 'running', progress: 10, hasArtifact: false },
+  filtered: { phase: 'running', progress: 10, hasArtifact: false },
+};
+
+function toContext(running: RunningSimulator, fault: Fault | undefined): SimulatorContext {
+  const { simulator, jobs } = running;
+  const forced = fault?.kind.startsWith('job-') ? fault.kind.slice('job-'.length) : undefined;
+  return {
+    now: running.now,
+    url: running.url,
+    jobs,
+    createJob: (job) =>
+      jobs.create(job, forced && forced !== 'slow' ? (forced as JobOutcome) : 'succeed', forced === 'slow' ? 10 : 1),
+    pollJob(job) {
+      job.polls += 1;
+      const snapshot = jobs.snapshot(job);
+      return fault?.kind === 'reordered' ? (PREVIOUS_STATE[snapshot.phase] ?? snapshot) : snapshot;
+    },
+    media: (job, kind) => (kind === 'thumbnail' ? loadMedia('thumbnail.webp') : clip(job.shape, job.audio)),
+    artifactUrl(job, kind) {
+      const media = kind === 'thumbnail' ? loadMedia('thumbnail.webp') : clip(job.shape, job.audio);
+      return running.artifactUrl(`/${simulator.name}/${encodeURIComponent(job.id)}/${media.name}`);
+    },
+  };
+}
+
+/** The vendor's response when no fault replaces it. */
+async function serveRoute(
+  running: RunningSimulator,
+  request: SimulatorRequest,
+  route: Route | undefined,
+  fault: Fault | undefined,
+): Promise<SimulatorResponse> {
+  const { simulator } = running;
+  const context = toContext(running, fault);
+  if (!route?.open) {
+    const refusal = await simulator.authorize(request, context);
+    if (refusal) return refusal;
+  }
+  if (!route) return simulator.problem('not_found');
+  return route.handle(request, context);
+}
+
+function toWireResponse(
+  request: SimulatorRequest,
+  reply: Exclude<SimulatorResponse, { kind: 'stream' }>,
+): WireResponse {
+  return reply.kind === 'media' ? serveFile(request, reply.file) : reply;
+}
+
+async function sendStream(
+  response: ServerResponse,
+  reply: Extract<SimulatorResponse, { kind: 'stream' }>,
+): Promise<void> {
+  response.writeHead(reply.status, reply.headers);
+  response.flushHeaders();
+  try {
+    for await (const piece of reply.pieces) {
+      if (response.destroyed) return;
+      if (!response.write(piece)) await waitForDrain(response);
+    }
+  } catch (error) {
+    if (!(error instanceof StreamInterrupted)) throw error;
+    if (error.clean) return void response.end();
+    // By then everything written before has been sent.
+    response.write('', () => response.socket?.destroy());
+    return;
+  }
+  response.end();
+}
+
+/** Resolves when more may be written, or the client has disconnected. */
+async function waitForDrain(response: ServerResponse): Promise<void> {
+  const either = new AbortController();
+  const events = ['drain', 'close'].map((event) => once(response, event, { signal: either.signal }).catch(() => {}));
+  await Promise.race(events);
+  either.abort();
+}
+
+function faultReply(simulator: Simulator, fault: Fault): SimulatorResponse | undefined {
+  const { kind } = fault;
+  const instead = REPLACEMENT_RESPONSES[kind];
+  if (instead) return { kind: 'body', ...instead };
+  const byStatus = PROBLEM_BY_STATUS[kind];
+  const problem = byStatus ?? (isProblem(kind) ? kind : undefined);
+  if (problem === undefined) return undefined;
+  const reply = simulator.problem(problem, fault.message);
+  if (reply.kind !== 'body') return reply;
+  const retryAfter: Record<string, string> = fault.retryAfter === undefined ? {} : { 'retry-after': fault.retryAfter };
+  return { ...reply, status: byStatus ? Number(kind) : reply.status, headers: { ...reply.headers, ...retryAfter } };
+}
+
+/** One request from its first byte to the last of its response. */
+export async function handleRequest(
+  running: RunningSimulator,
+  incoming: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { simulator } = running;
+  const bare = toRequest(incoming, await readBody(incoming));
+  const matched = matchRoute(simulator, bare.method, bare.path, bare.query);
+  const request: SimulatorRequest = { ...bare, params: matched?.params ?? {} };
+  const operation = matched?.route.operation;
+  const contains = (text: string) => (incoming.url ?? '').includes(text) || bare.body.includes(text);
+  let fault = running.faults.take(simulator.name, operation ?? 'other', contains);
+  if (!fault && operation) {
+    const text = () => `${incoming.url} ${bare.body}`;
+    const kind = running.faults.chooser?.(simulator.name, operation, text);
+    if (kind) fault = { kind };
+  }
+  if (!fault && operation === 'submit') {
+    const kind = findMarker(bare.body);
+    if (kind) fault = { kind };
+  }
+  running.log.add({ ...bare, vendor: simulator.name, operation, fault: fault?.kind });
+  if (running.latencyMs > 0) await sleep(running.latencyMs);
+
+  if (fault?.kind === 'hang') return;
+  if (fault?.kind === 'reset') return void incoming.socket.resetAndDestroy();
+  const reply = (fault && faultReply(simulator, fault)) ?? (await serveRoute(running, request, matched?.route, fault));
+  if (reply.kind === 'stream') return sendStream(response, reply);
+
+  const answer = toWireResponse(request, reply);
+  const play = fault && RESPONSE_FAULTS[fault.kind];
+  if (play) return play(response, answer);
+  const key = operation ?? '';
+  const sent = fault?.kind === 'duplicate' ? (running.lastResponses.get(key) ?? answer) : answer;
+  running.lastResponses.set(key, answer);
+  response.writeHead(sent.status, { ...sent.headers, 'content-length': String(sent.body.length) });
+  response.end(bare.method === 'HEAD' ? undefined : sent.body);
+}

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { afterEach, test } from 'node:test';
+import { manualClock } from './clock.ts';
+import { FAULT_KINDS, type FaultKind } from './faults.ts';
+import type { JobSnapshot } from './jobs.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
+import { defineSimulator, jsonResponse } from './simulator.ts';
+
+const toySimulator = defineSimulator({
+  name: 'toy',
+  credentials: ({ url }) => ({ api_key: 'key', token_uri: `${url}/token` }),
+  authorize: (request) =>
+    request.headers.authorization === 'Bearer key' ? undefined : jsonResponse(401, { code: 'who' }),
+  problem: (problem, message) => jsonResponse(problem === 'rate' ? 429 : 400, { code: problem, message }),
+  routes: [
+    {
+      method: 'POST',
+      path: '/jobs',
+      operation: 'submit',
+      handle(request, context) {
+        const body = request.json();
+        const prompt = String(body?.prompt);
+        return jsonResponse(200, {
+          id: context.createJob({ prompt, model: 'm', input: body, externalId: String(body?.ours) }).id,
+        });
+      },
+    },
+    {
+      method: 'GET',
+      path: /^\/jobs\/(?<id>[^/]+)$/,
+      operation: 'query',
+      handle({ params }, context) {
+        const job = context.jobs.find(params.id ?? '');
+        if (!job) return jsonResponse(404, { code: 'unknown job' });
+        return jsonResponse(200, { ...context.pollJob(job), url: context.artifactUrl(job) });
+      },
+    },
+    { method: 'POST', path: '/token', operation: 'token', open: true, handle: () => jsonResponse(200, { token: 't' }) },
+  ],
+});
+
+let running: Sandbox | undefined;
+afterEach(async () => {
+  await running?.stop();
+  running = undefined;
+});
+
+async function start(options: Partial<SandboxOptions> = {}) {
+  const sandbox = await startSandbox({ simulators: [toySimulator], ...options });
+  running = sandbox;
+  const headers = { authorization: 'Bearer key' };
+  const submit = async (prompt: string) =>
+    fetch(`${sandbox.url('toy')}/jobs`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ prompt, ours: 'task_1' }),
+      signal: AbortSignal.timeout(2_000),
+    });
+  const begin = async (prompt: string) => String(((await (await submit(prompt)).json()) as { id: string }).id);
+  const poll = async (id: string) =>
+    (await (await fetch(`${sandbox.url('toy')}/jobs/${id}`, { headers })).json()) as JobSnapshot & { url: string };
+  return { sandbox, submit, begin, poll };
+}
+
+test('a job goes through its states by the clock and its file is a playable MP4 with ranges', async () => {
+  const clock = manualClock();
+  const { sandbox, begin, poll } = await start({ clock, timing: { queuedMs: 1_000, runningMs: 4_000 } });
+  const id = await begin('a cat');
+  assert.equal((await poll(id)).phase, 'queued');
+  clock.advance(2_000);
+  assert.deepEqual([(await poll(id)).phase, (await poll(id)).progress], ['running', 25]);
+  clock.advance(4_000);
+  const done = await poll(id);
+  assert.equal(done.phase, 'succeeded');
+  assert.equal(sandbox.control.jobs('toy')[0]?.polls, 4);
+  assert.equal(sandbox.control.jobs('toy')[0]?.externalId, 'task_1');
+
+  const whole = await fetch(done.url);
+  const bytes = Buffer.from(await whole.arrayBuffer());
+  assert.equal(whole.headers.get('content-type'), 'video/mp4');
+  assert.equal(bytes.toString('latin1', 4, 8), 'ftyp');
+  assert.ok(bytes.indexOf('moov') < bytes.indexOf('mdat'), 'moov comes first');
+  const part = await fetch(done.url, { headers: { range: 'bytes=10-19' } });
+  assert.equal(part.status, 206);
+  assert.equal(part.headers.get('content-range'), `bytes 10-19/${bytes.length}`);
+  assert.deepEqual(Buffer.from(await part.arrayBuffer()), bytes.subarray(10, 20));
+  assert.equal((await fetch(done.url, { headers: { range: `bytes=${bytes.length}-` } })).status, 416);
+  const head = await fetch(done.url, { method: 'HEAD' });
+  assert.deepEqual([head.status, head.headers.get('content-length')], [200, String(bytes.length)]);
+  const again = await fetch(done.url, { headers: { 'if-none-match': whole.headers.get('etag') ?? '' } });
+  assert.equal(again.status, 304);
+});
+
+test('credentials are asked for except on open routes, and a channel learns its own address', async () => {
+  const { sandbox } = await start();
+  assert.equal((await fetch(`${sandbox.url('toy')}/jobs`, { method: 'POST' })).status, 401);
+  const credentials = sandbox.credentials('toy');
+  assert.equal((await fetch(String(credentials.token_uri), { method: 'POST' })).status, 200);
+});
+
+test('a dropped submit has begun its job, a reset one has not', async () => {
+  const { sandbox, submit } = await start();
+  sandbox.control.fault({ vendor: 'toy', operation: 'submit', kind: 'drop' });
+  await assert.rejects(submit('one'));
+  assert.equal(sandbox.control.jobs('toy').length, 1);
+  sandbox.control.fault({ vendor: 'toy', operation: 'submit', kind: 'reset' });
+  await assert.rejects(submit('two'));
+  assert.equal(sandbox.control.jobs('toy').length, 1);
+  assert.equal((await submit('three')).status, 200);
+});
+
+test('a fault befalls as many requests as it says, after those it leaves in peace', async () => {
+  const { sandbox, submit } = await start();
+  const handle = sandbox.control.fault({ kind: '429', operation: 'submit', times: 2, after: 1, retryAfter: '7' });
+  const answers = [await submit('a'), await submit('b'), await submit('c'), await submit('d')];
+  assert.deepEqual(
+    answers.map((answer) => answer.status),
+    [200, 429, 429, 200],
+  );
+  assert.equal(answers[1]?.headers.get('retry-after'), '7');
+  assert.equal(handle.timesUsed, 2);
+});
+
+test('a marker in the prompt is a fault for people', async () => {
+  const { begin, poll, submit } = await start({ timing: { queuedMs: 0, runningMs: 0 } });
+  assert.equal((await poll(await begin('a cat [fail]'))).phase, 'failed');
+  assert.equal((await submit('a cat [429]')).status, 429);
+  assert.equal((await poll(await begin('a cat [dog]'))).phase, 'succeeded');
+});
+
+const ENDLESS: readonly FaultKind[] = ['hang', 'hang-after', 'slow', 'huge', 'bomb'];
+test('every fault leaves the simulator alive', async () => {
+  const { sandbox, submit } = await start();
+  for (const kind of FAULT_KINDS.filter((name) => !ENDLESS.includes(name))) {
+    sandbox.control.fault({ kind, operation: 'submit' });
+    await submit('a cat')
+      .then((answer) => answer.arrayBuffer())
+      .catch(() => undefined);
+    assert.equal((await submit('a cat')).status, 200, kind);
+  }
+});
+
+test('endless answers end with the sandbox', async () => {
+  const { sandbox, submit } = await start();
+  for (const kind of ENDLESS) {
+    sandbox.control.fault({ kind, operation: 'submit' });
+    const open = submit('a cat').then((answer) => answer.body?.cancel());
+    if (kind.startsWith('hang')) await assert.rejects(open);
+    else await open;
+  }
+  assert.equal((await submit('a cat')).status, 200);
+});

@@ -1,0 +1,129 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { artifactHost } from './artifact-host.ts';
+import { type SandboxClock, systemClock } from './clock.ts';
+import { type Fault, type FaultChooser, type FaultHandle, FaultQueue } from './faults.ts';
+import { JOB_TIMINGS, type Job, JobStore, type JobTiming } from './jobs.ts';
+import { handleRequest, type RunningSimulator } from './request-handler.ts';
+import { type LoggedRequest, RequestLog } from './request-log.ts';
+import type { Operation, Simulator } from './simulator.ts';
+
+export interface SandboxOptions {
+  readonly simulators: readonly Simulator[];
+  /** The real one by default; with `handClock()` jobs progress only when it is advanced. */
+  readonly clock?: SandboxClock;
+  /** `fast` by default. `SPEEDS.people` for manual use, `SPEEDS.instant` for benchmarks. */
+  readonly timing?: JobTiming;
+  /** Delay added to every response. */
+  readonly latencyMs?: number;
+  /** How many requests are recorded for assertions; default 1000, 0 for benchmarks. */
+  readonly keepRequests?: number;
+  /** 0, a free one, by default. */
+  readonly port?: (name: string) => number;
+}
+
+/** How tests control and inspect a running sandbox. Names are those of simulators. */
+export interface SandboxControl {
+  readonly clock: SandboxClock;
+  fault(fault: Fault): FaultHandle;
+  clearFaults(): void;
+  /** Chooses the fault of requests that no fault added above matches; undefined for none. */
+  chooseFaults(choose: FaultChooser | undefined): void;
+  /** The newest requests, oldest first. */
+  requests(where?: { readonly vendor?: string; readonly operation?: Operation }): readonly LoggedRequest[];
+  clearRequests(): void;
+  /** Every job ever begun and not deleted; `externalId` and `prompt` identify it, `polls` counts its queries. */
+  jobs(name: string): readonly Job[];
+}
+
+export interface Sandbox {
+  /** A simulator's base URL: `http://127.0.0.1:port`, without a path. */
+  url(name: string): string;
+  /** The settings of a channel to it. */
+  credentials(name: string): Readonly<Record<string, unknown>>;
+  /** The artifact host, `127.0.0.1:port`. */
+  readonly artifactHost: string;
+  readonly control: SandboxControl;
+  /** Aborts requests in progress and closes every socket. */
+  stop(): Promise<void>;
+}
+
+async function listen(port: number): Promise<{ server: Server; url: string }> {
+  const server = createServer({ keepAliveTimeout: 30_000, requestTimeout: 0 });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+/** Makes a server respond for a simulator; the simulator's own defect breaks the connection and is written to stderr. */
+function serveSimulators(server: Server, pick: (path: string) => RunningSimulator | undefined): void {
+  server.on('request', (request, response) => {
+    const station = pick(request.url ?? '/');
+    if (!station) return void response.writeHead(404).end();
+    handleRequest(station, request, response).catch((error: unknown) => {
+      if (!request.destroyed || request.complete) console.error(`sandbox ${station.simulator.name}:`, error);
+      response.destroy();
+    });
+  });
+}
+
+/** Starts simulators on loopback, each on a port of its own, and one artifact host for all of them. */
+export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const {
+    clock = systemClock,
+    timing = JOB_TIMINGS.fast,
+    latencyMs = 0,
+    keepRequests = 1_000,
+    port = () => 0,
+  } = options;
+  const faults = new FaultQueue();
+  const log = new RequestLog(keepRequests);
+  const now = () => clock.now();
+  const artifacts = await listen(port('artifacts'));
+  const servers = [artifacts.server];
+  const shared = { faults, log, latencyMs, now, artifactUrl: (path: string) => `${artifacts.url}${path}` };
+  const stations = new Map<string, RunningSimulator>();
+  const hosts = new Map<string, RunningSimulator>();
+  for (const simulator of options.simulators) {
+    const { server, url } = await listen(port(simulator.name));
+    servers.push(server);
+    const jobs = new JobStore(clock, timing);
+    const station: RunningSimulator = { ...shared, simulator, url, jobs, lastResponses: new Map() };
+    stations.set(simulator.name, station);
+    serveSimulators(server, () => station);
+    const host = { ...station, simulator: artifactHost(simulator.name), url: artifacts.url, answered: new Map() };
+    hosts.set(simulator.name, host);
+  }
+  serveSimulators(artifacts.server, (path) => hosts.get(path.split('/')[1] ?? ''));
+
+  const named = (name: string): RunningSimulator => {
+    const station = stations.get(name);
+    if (!station) throw new Error(`the sandbox runs no simulator named ${name}`);
+    return station;
+  };
+  return {
+    url: (name) => named(name).url,
+    credentials: (name) => named(name).simulator.credentials({ url: named(name).url }),
+    artifactHost: artifacts.url.slice('http://'.length),
+    control: {
+      clock,
+      fault: (fault) => faults.add(fault),
+      clearFaults: () => faults.clear(),
+      chooseFaults: (choose) => {
+        faults.chooser = choose;
+      },
+      requests: (where = {}) => log.find(where),
+      clearRequests: () => log.clear(),
+      jobs: (name) => named(name).jobs.all(),
+    },
+    async stop() {
+      await Promise.all(
+        servers.map(async (server) => {
+          server.closeAllConnections();
+          await new Promise((resolve) => server.close(resolve));
+        }),
+      );
+    },
+  };
+}

@@ -1,0 +1,71 @@
+export type KlingFamily = 'text2video' | 'image2video';
+
+type Body = Readonly<Record<string, unknown>>;
+
+const BOTH = [
+  'kling-v1',
+  'kling-v1-6',
+  'kling-v2-master',
+  'kling-v2-1-master',
+  'kling-v2-5-turbo',
+  'kling-v2-6',
+  'kling-v3',
+];
+const MODELS: Readonly<Record<KlingFamily, readonly string[]>> = {
+  text2video: BOTH,
+  image2video: [...BOTH, 'kling-v1-5', 'kling-v2-1'],
+};
+const SOUND_MODELS = ['kling-v2-6', 'kling-v3'];
+const TEXT_MAX = 2_500;
+const MOVES = ['horizontal', 'vertical', 'pan', 'tilt', 'roll', 'zoom'];
+const CAMERA_TYPES = ['simple', 'down_back', 'forward_up', 'right_turn_forward', 'left_turn_forward'];
+
+const has = (body: Body, key: string): boolean => body[key] !== undefined && body[key] !== '';
+const isText = (value: unknown, max: number): boolean =>
+  value === undefined || (typeof value === 'string' && value.length <= max);
+const isOneOf = (value: unknown, values: readonly string[]): boolean =>
+  value === undefined || (typeof value === 'string' && values.includes(value));
+
+/** A URL or bare Base64; a `data:` prefix is not accepted. */
+function isPicture(value: unknown): boolean {
+  if (value === undefined || value === '') return true;
+  return typeof value === 'string' && (/^https?:\/\//.test(value) || /^[A-Za-z0-9+/]+={0,2}$/.test(value));
+}
+
+function checkCamera(camera: unknown): string | undefined {
+  if (camera === undefined) return undefined;
+  const { type, config } = (camera ?? {}) as { type?: unknown; config?: unknown };
+  if (!isOneOf(type, CAMERA_TYPES)) return 'camera_control.type is invalid';
+  if (type !== 'simple') return config === undefined ? undefined : 'camera_control.config must be empty';
+  if (typeof config !== 'object' || config === null) return 'camera_control.config is required';
+  const moves = Object.entries(config).filter((entry) => entry[1] !== 0);
+  const [move] = moves;
+  const isRight = moves.length === 1 && move && MOVES.includes(move[0]) && Math.abs(Number(move[1])) <= 10;
+  return isRight ? undefined : 'camera_control.config needs exactly one non-zero value in [-10, 10]';
+}
+
+/** The vendor's objection to a submit: `model` for a model it does not have in this family, else its message. */
+export function checkKlingBody(family: KlingFamily, body: Body): string | undefined {
+  const model = body.model_name ?? 'kling-v1';
+  if (typeof model !== 'string' || !MODELS[family].includes(model)) return 'model';
+  if (family === 'text2video' && !has(body, 'prompt')) return 'prompt is required';
+  for (const key of ['prompt', 'negative_prompt']) if (!isText(body[key], TEXT_MAX)) return `${key} is too long`;
+  for (const key of ['image', 'image_tail', 'static_mask']) if (!isPicture(body[key])) return `${key} is not a picture`;
+  if (family === 'image2video' && !has(body, 'image') && !has(body, 'image_tail')) return 'image is required';
+  const durations = model === 'kling-v3' ? Array.from({ length: 13 }, (_, index) => String(index + 3)) : ['5', '10'];
+  if (!isOneOf(body.duration, durations)) return `duration must be one of ${durations.join(', ')}, as a string`;
+  if (!isOneOf(body.mode, ['std', 'pro'])) return 'mode must be std or pro';
+  if (!isOneOf(body.aspect_ratio, ['16:9', '9:16', '1:1'])) return 'aspect_ratio must be 16:9, 9:16 or 1:1';
+  if (!isOneOf(body.sound, ['on', 'off'])) return 'sound must be on or off';
+  if (body.sound !== undefined && !SOUND_MODELS.includes(model)) return 'sound is not supported by this model';
+  if (body.sound === 'on' && model === 'kling-v2-6' && body.mode !== 'pro') return 'sound needs mode pro';
+  const scale = body.cfg_scale ?? 0.5;
+  if (typeof scale !== 'number' || scale < 0 || scale > 1) return 'cfg_scale must be in [0, 1]';
+  const exclusive = [
+    has(body, 'image_tail'),
+    has(body, 'static_mask') || has(body, 'dynamic_masks'),
+    has(body, 'camera_control'),
+  ];
+  if (exclusive.filter(Boolean).length > 1) return 'image_tail, masks and camera_control exclude one another';
+  return checkCamera(body.camera_control);
+}

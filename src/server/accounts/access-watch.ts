@@ -1,0 +1,166 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { AccountCaller, Caller } from '../platform/http/caller.ts';
+import type { Log } from '../platform/log.ts';
+import type { Tables } from '../tables.ts';
+import { AccessWatchStore, type LiveCredential } from './access-watch-store.ts';
+
+/** Milliseconds between two checks: including the query, access ends well within the documented second. */
+const CHECK_INTERVAL_MS = 400;
+
+export interface AccessWatchDependencies {
+  readonly database: Database<Tables>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface Watched {
+  readonly caller: Caller;
+  readonly listeners: Set<() => void>;
+}
+
+/**
+ * Ends long responses (downloads, streams, play links) with the credential they were opened with. A request is checked once,
+ * when it arrives; longer responses are registered here, and every process queries the database several times a second for which
+ * of the registered credentials are still valid. That works on every process and needs no cooperation of the code that ends a
+ * credential: logout, revocation, expiry, a change of role, a ban or the deletion of the account. While nothing is
+ * registered, no query runs.
+ */
+export class AccessWatch {
+  readonly #store: AccessWatchStore;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #watched = new Map<string, Watched>();
+  #timer: NodeJS.Timeout | undefined;
+  #isChecking = false;
+
+  constructor({ database, clock, log }: AccessWatchDependencies) {
+    this.#store = new AccessWatchStore(database);
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /**
+   * Calls `onEnd` once when the caller's credential stops working.
+   * @returns ends the registration; call it when the response is complete
+   */
+  watch(caller: Caller, onEnd: () => void): () => void {
+    const key = keyOf(caller);
+    const entry = this.#watched.get(key) ?? { caller, listeners: new Set() };
+    this.#watched.set(key, entry);
+    entry.listeners.add(onEnd);
+    this.#timer ??= setInterval(() => void this.check(), CHECK_INTERVAL_MS).unref();
+    return () => {
+      entry.listeners.delete(onEnd);
+      if (entry.listeners.size === 0 && this.#watched.get(key) === entry) this.#watched.delete(key);
+      if (this.#watched.size === 0) this.close();
+    };
+  }
+
+  /** A short text that names the caller's credential without revealing it; see {@link resolve}. */
+  referenceOf(caller: AccountCaller): string {
+    switch (caller.kind) {
+      case 'session':
+        return `s${caller.sessionId}`;
+      case 'device':
+        return `d${caller.authorizationId}`;
+      case 'user-token':
+        return `t${caller.tokenHash.slice(0, TOKEN_REFERENCE_LENGTH)}`;
+    }
+  }
+
+  /** The caller that a reference names, if the credential still works and belongs to this account. */
+  async resolve(reference: string, userId: number): Promise<AccountCaller | undefined> {
+    const kind = reference[0];
+    const rest = reference.slice(1);
+    const id = Number(rest);
+    const now = this.#clock.now();
+    const own = ([found]: LiveCredential[]) => (found?.userId === userId ? found : undefined);
+    if (kind === 't') {
+      const tokenHash = await this.#store.userTokenHash(userId);
+      if (tokenHash === undefined || rest.length !== TOKEN_REFERENCE_LENGTH || !tokenHash.startsWith(rest)) return;
+      const found = own(await this.#store.userTokens([tokenHash]));
+      return found && { kind: 'user-token', userId, role: found.role, tokenHash };
+    }
+    if (!Number.isSafeInteger(id) || id < 1) return undefined;
+    if (kind === 's') {
+      const found = own(await this.#store.sessions([id], now));
+      return found && { kind: 'session', userId, role: found.role, sessionId: id };
+    }
+    const found = kind === 'd' ? own(await this.#store.devices([id], now)) : undefined;
+    return found && { kind: 'device', userId, role: found.role, authorizationId: id };
+  }
+
+  /** Checks everything registered; safe to call at any time. */
+  async check(): Promise<void> {
+    if (this.#isChecking || this.#watched.size === 0) return;
+    this.#isChecking = true;
+    try {
+      // Registered while the queries run: not part of their result, so left for the next check.
+      const entries = [...this.#watched];
+      const live = await this.#findLive(entries.map(([, { caller }]) => caller));
+      for (const [key, entry] of entries) {
+        if (live.has(key)) continue;
+        if (this.#watched.get(key) === entry) this.#watched.delete(key);
+        for (const onEnd of entry.listeners) onEnd();
+        entry.listeners.clear();
+      }
+    } catch (error) {
+      // Without the database the validity is unknown; the next check finds it out.
+      this.#log.warn({ err: error }, 'open responses could not be checked for ended credentials');
+    } finally {
+      this.#isChecking = false;
+    }
+  }
+
+  /** Stops checking. */
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  async #findLive(callers: readonly Caller[]): Promise<ReadonlySet<string>> {
+    const now = this.#clock.now();
+    const ids = {
+      session: [] as number[],
+      device: [] as number[],
+      model: [] as number[],
+      'user-token': [] as string[],
+    };
+    for (const caller of callers) {
+      if (caller.kind === 'session') ids.session.push(caller.sessionId);
+      else if (caller.kind === 'device') ids.device.push(caller.authorizationId);
+      else if (caller.kind === 'model') ids.model.push(caller.tokenId);
+      else ids['user-token'].push(caller.tokenHash);
+    }
+    const [sessions, devices, models, userTokens] = await Promise.all([
+      this.#store.sessions(ids.session, now),
+      this.#store.devices(ids.device, now),
+      this.#store.modelTokens(ids.model, now),
+      this.#store.userTokens(ids['user-token']),
+    ]);
+    return new Set([
+      ...sessions.map(({ id, role }) => `session ${id} ${role}`),
+      ...devices.map(({ id, role }) => `device ${id} ${role}`),
+      ...models.map(({ id }) => `model ${id}`),
+      ...userTokens.map(({ id, role }) => `user-token ${id} ${role}`),
+    ]);
+  }
+}
+
+/** Hexadecimal characters of a management token's hash that name it: 88 bits. */
+const TOKEN_REFERENCE_LENGTH = 22;
+
+/** The role is part of it: a response opened as administrator ends with that role. */
+function keyOf(caller: Caller): string {
+  switch (caller.kind) {
+    case 'session':
+      return `session ${caller.sessionId} ${caller.role}`;
+    case 'device':
+      return `device ${caller.authorizationId} ${caller.role}`;
+    case 'model':
+      return `model ${caller.tokenId}`;
+    case 'user-token':
+      return `user-token ${caller.tokenHash} ${caller.role}`;
+  }
+}

@@ -1,0 +1,68 @@
+import type { Page } from '../../../contract/schemas.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Tables, Trx } from '../../tables.ts';
+import type { AuditEntry, AuditLog } from './audit-log.ts';
+
+export interface AuditFilter {
+  readonly actorId?: number | undefined;
+  readonly action?: string | undefined;
+  readonly target?: string | undefined;
+}
+
+const toJsonText = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value));
+
+/** The audit log over its table `audit_log`, to which rows are only ever added. */
+export class AuditStore implements AuditLog {
+  readonly #database: Database<Tables>;
+  readonly #clock: Clock;
+
+  constructor(database: Database<Tables>, clock: Clock) {
+    this.#database = database;
+    this.#clock = clock;
+  }
+
+  async record(trx: Trx, { actorId, action, target, before, after, address, requestId }: AuditEntry): Promise<void> {
+    await trx
+      .insertInto('audit_log')
+      .values({
+        actor_id: actorId ?? null,
+        action,
+        target,
+        before: toJsonText(before),
+        after: toJsonText(after),
+        address: address ?? '',
+        request_id: requestId ?? '',
+        created_at: this.#clock.now(),
+      })
+      .execute();
+  }
+
+  /** Deletes at most `limit` of the entries made before a time. @returns how many */
+  async deleteBefore(before: number, limit: number): Promise<number> {
+    const { kysely } = this.#database;
+    // Ids ascend with time, so the oldest entries are the first.
+    const oldest = await kysely
+      .selectFrom('audit_log')
+      .select(['id', 'created_at'])
+      .orderBy('id')
+      .limit(limit)
+      .execute();
+    const ids = oldest.filter(({ created_at }) => created_at < before).map(({ id }) => id);
+    if (ids.length > 0) await kysely.deleteFrom('audit_log').where('id', 'in', ids).execute();
+    return ids.length;
+  }
+
+  /** Newest first. */
+  async list({ actorId, action, target }: AuditFilter, page: Page) {
+    let filtered = this.#database.kysely.selectFrom('audit_log');
+    if (actorId !== undefined) filtered = filtered.where('actor_id', '=', actorId);
+    if (action !== undefined) filtered = filtered.where('action', '=', action);
+    if (target !== undefined) filtered = filtered.where('target', '=', target);
+    const [rows, count] = await Promise.all([
+      filtered.selectAll().orderBy('id', 'desc').limit(page.pageSize).offset(page.offset).execute(),
+      filtered.select((row) => row.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+    ]);
+    return { rows, total: Number(count.total) };
+  }
+}

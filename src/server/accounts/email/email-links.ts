@@ -1,0 +1,35 @@
+import { hashToken, randomToken } from '../../platform/secrets.ts';
+import { TOKEN_PREFIX } from '../token-prefix.ts';
+import type { EmailToken, EmailTokenStore } from './email-token-store.ts';
+
+/** The console's pages that links in e-mails open. */
+const PAGES: Readonly<Record<EmailToken['purpose'], string>> = {
+  confirm: '/confirm-email',
+  reset: '/reset-password',
+};
+
+/** Makes the links of e-mails. A token is made when the mail is sent, so that none is ever stored in clear. */
+export class EmailLinks {
+  readonly #tokens: EmailTokenStore;
+  readonly #baseUrl: string;
+  constructor(tokens: EmailTokenStore, baseUrl: string) {
+    this.#tokens = tokens;
+    this.#baseUrl = baseUrl;
+  }
+
+  /** Host of the service, as people know it. */
+  get site(): string {
+    return new URL(this.#baseUrl).host;
+  }
+
+  toPage(path: string): string {
+    return this.#baseUrl + path;
+  }
+
+  /** The token stands behind `#`: browsers send no fragment, so no proxy's log keeps it. */
+  async create(token: Omit<EmailToken, 'hash'>): Promise<string> {
+    const secret = randomToken(TOKEN_PREFIX.emailLink, 43);
+    await this.#tokens.insert({ ...token, hash: hashToken(secret) });
+    return `${this.#baseUrl}${PAGES[token.purpose]}#${secret}`;
+  }
+}

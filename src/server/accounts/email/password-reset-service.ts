@@ -1,0 +1,110 @@
+import type { Locale } from '../../../contract/messages/messages.ts';
+import type { Mailer, MailRequest, MailText } from '../../mail/mail-queue.ts';
+import { toIpLimitKey } from '../../platform/client-ip.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { RequestOrigin } from '../../platform/http/actor.ts';
+import { hashToken } from '../../platform/secrets.ts';
+import type { Tables } from '../../tables.ts';
+import { type AccountStore, ENABLED } from '../account-store.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
+import { assertUncommonPassword } from '../login/breached-passwords.ts';
+import type { LoginRevocation } from '../login/login-revocation.ts';
+import type { PasswordHasher } from '../login/password-hasher.ts';
+import type { AccountRateLimits } from '../rate-limits.ts';
+import type { SecurityNotices } from '../security-notices.ts';
+import type { EmailLinks } from './email-links.ts';
+import { PASSWORD_RESET } from './email-texts.ts';
+import type { EmailTokenStore } from './email-token-store.ts';
+
+const RESET_MS = 30 * 60_000;
+const RESET_MAIL = 'password-reset';
+
+export interface PasswordResetDependencies {
+  readonly database: Database<Tables>;
+  readonly accounts: AccountStore;
+  readonly tokens: EmailTokenStore;
+  readonly links: EmailLinks;
+  readonly mailer: Mailer;
+  readonly clock: Clock;
+  readonly passwords: PasswordHasher;
+  readonly rateLimits: AccountRateLimits;
+  readonly loginRevocation: LoginRevocation;
+  readonly auditLog: AuditLog;
+  readonly notices: SecurityNotices;
+}
+
+/** A new password by a link that is sent to the confirmed e-mail. Two-step verification stays on. */
+export class PasswordResetService {
+  readonly #dependencies: PasswordResetDependencies;
+  constructor(dependencies: PasswordResetDependencies) {
+    this.#dependencies = dependencies;
+    dependencies.mailer.registerKind(RESET_MAIL, (mail) => this.#render(mail));
+  }
+
+  /**
+   * Does the same for every address, in the same time: whether an account has it is looked up when the mail is due.
+   *
+   * @throws mail_off, rate_limit_exceeded, unavailable
+   */
+  async request(email: string, clientIp: string, locale: Locale): Promise<void> {
+    const { database, mailer, rateLimits, clock } = this.#dependencies;
+    if (!mailer.isEnabled) throw new AppError('mail_off');
+    await rateLimits.passwordResetsByNetwork.consume(toIpLimitKey(clientIp));
+    const recipient = email.toLowerCase();
+    await rateLimits.emailsByRecipient.consume(recipient);
+    await rateLimits.emailsTotal.consume('all');
+    const expiresAt = clock.now() + RESET_MS;
+    const isQueued = await database.transaction((trx) =>
+      mailer.enqueue(trx, { kind: RESET_MAIL, recipient, locale, expiresAt }),
+    );
+    if (!isQueued) throw new AppError('unavailable');
+  }
+
+  /**
+   * Sets the password and ends everything the account is signed in with.
+   *
+   * @throws link_invalid, account_disabled, password_too_common, rate_limit_exceeded, unavailable
+   */
+  async reset(token: string, password: string, origin: RequestOrigin): Promise<void> {
+    const { database, accounts, tokens, passwords, rateLimits, loginRevocation, auditLog, notices, clock } =
+      this.#dependencies;
+    await rateLimits.passwordResetsByNetwork.consume(toIpLimitKey(origin.address));
+    const hash = hashToken(token);
+    const found = await tokens.find(hash, 'reset', clock.now());
+    const owner = found === undefined ? undefined : await accounts.find(found.user_id);
+    // Checked before the password is hashed, so that a guessed link costs no hash.
+    if (owner === undefined) throw new AppError('link_invalid');
+    await assertUncommonPassword(password, owner.username);
+    const passwordHash = await passwords.hash(password);
+    await database.transaction(async (trx) => {
+      const used = await tokens.consume(trx, hash, 'reset', clock.now());
+      const account = used === undefined ? undefined : await accounts.lock(trx, used.user_id);
+      const emails = account === undefined ? undefined : await accounts.findEmail(account.id, trx);
+      if (used === undefined || account === undefined || emails?.login_email !== used.email)
+        throw new AppError('link_invalid');
+      if (account.status !== ENABLED) throw new AppError('account_disabled');
+      await tokens.deleteOfUser(trx, account.id, 'reset');
+      await accounts.putPassword(trx, account.id, passwordHash, clock.now());
+      await loginRevocation.revokeAll(trx, account.id);
+      await auditLog.record(trx, {
+        actorId: account.id,
+        action: 'self.password-reset',
+        target: `user:${account.id}`,
+        ...origin,
+      });
+      await notices.notify(trx, account.id, 'password');
+    });
+  }
+
+  async #render({ recipient: email, locale, expiresAt }: Required<MailRequest>): Promise<MailText | undefined> {
+    const { accounts, links } = this.#dependencies;
+    const account = await accounts.findByLogin(email);
+    // Sent only to whoever has proved to read this address, or was given it by an administrator.
+    if (account === undefined || account.status !== ENABLED) return undefined;
+    if ((await accounts.findEmail(account.id))?.email_confirmed_at == null) return undefined;
+    const link = await links.create({ user_id: account.id, purpose: 'reset', email, expires_at: expiresAt });
+    return PASSWORD_RESET[locale]({ username: account.username, link, site: links.site });
+  }
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { AttemptLimit } from '../rate-limits.ts';
+import { GuessLimit, toGuessSource } from './guess-limit.ts';
+
+/** A limit that writes down what is done to it. */
+const limitNamed = (name: string, log: string[]): AttemptLimit => {
+  const note = (verb: string) => async (key: string | number) => void log.push(`${verb} ${name} ${key}`);
+  return {
+    consume: note('consume'),
+    assertNotExhausted: note('look at'),
+    refund: note('refund'),
+    reset: note('reset'),
+  } as unknown as AttemptLimit;
+};
+
+const open = (forgivesMisses: boolean, withNetwork = true) => {
+  const log: string[] = [];
+  const limit = new GuessLimit({
+    byAccount: limitNamed('account', log),
+    byKnownSource: limitNamed('source', log),
+    ...(withNetwork && { byNetwork: limitNamed('network', log) }),
+    forgivesMisses,
+  });
+  return { limit, log };
+};
+
+const STRANGER = { network: '192.0.2.1', knownAs: undefined };
+const KNOWN = { network: '192.0.2.1', knownAs: 'device:x' };
+const LOGGED_IN = { network: undefined, knownAs: 'session:5' };
+
+describe('the limits a guess counts against', () => {
+  it("are the network's and the account's, or the known source's own", async () => {
+    const { limit, log } = open(true);
+    await limit.consume('ada', STRANGER);
+    await limit.consume('ada', KNOWN);
+    await limit.assertNotExhausted('ada', LOGGED_IN);
+    assert.deepEqual(log, [
+      'consume network 192.0.2.1',
+      'consume account ada',
+      'consume network 192.0.2.1',
+      'consume source ada:device:x',
+      'look at source ada:session:5',
+    ]);
+  });
+
+  it('leave out the account where the secret cannot be guessed', async () => {
+    const { limit, log } = open(true);
+    await limit.consume('ada', STRANGER, true);
+    await limit.assertNotExhausted('ada', STRANGER, true);
+    await limit.succeed('ada', STRANGER, true);
+    await limit.consume('ada', KNOWN, true);
+    assert.deepEqual(log, [
+      'consume network 192.0.2.1',
+      'look at network 192.0.2.1',
+      'refund network 192.0.2.1',
+      'consume network 192.0.2.1',
+      'consume source ada:device:x',
+    ]);
+  });
+
+  it('forgive wrong guesses after a right one where they say so, but never those of the network', async () => {
+    const forgiving = open(true);
+    await forgiving.limit.succeed('ada', STRANGER);
+    assert.deepEqual(forgiving.log, ['refund network 192.0.2.1', 'reset account ada']);
+    const strict = open(false);
+    await strict.limit.succeed('ada', KNOWN);
+    assert.deepEqual(strict.log, ['refund network 192.0.2.1', 'refund source ada:device:x']);
+  });
+
+  it('need none of the network', async () => {
+    const { limit, log } = open(true, false);
+    await limit.succeed('ada', STRANGER);
+    assert.deepEqual(log, ['reset account ada']);
+  });
+});
+
+it('a caller who proves the password again is known by the credential', () => {
+  const of = (caller: object) => toGuessSource({ userId: 1, role: 'user', ...caller } as never);
+  assert.deepEqual(of({ kind: 'session', sessionId: 5 }), { network: undefined, knownAs: 'session:5' });
+  assert.deepEqual(of({ kind: 'user-token', tokenHash: 'h' }), { network: undefined, knownAs: 'user-token' });
+});

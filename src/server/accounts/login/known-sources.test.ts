@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { forEachDatabase } from '../../../../test/databases.ts';
+import { manualClock } from '../../platform/clock.ts';
+import { hashToken } from '../../platform/secrets.ts';
+import { KnownSourceStore } from './known-source-store.ts';
+import { KnownSources } from './known-sources.ts';
+import type { SessionStore } from './session-store.ts';
+
+const DAY = 86_400_000;
+const HOME = '192.0.2.1';
+const AWAY = '198.51.100.1';
+
+describe('where an account has logged in from', () => {
+  forEachDatabase((_name, open) => {
+    const start = async () => {
+      const database = await open();
+      const clock = manualClock(1_000 * DAY);
+      const store = new KnownSourceStore(database);
+      const sessions = {
+        findByHash: async (hash: string) => (hash === hashToken('rgs_of_1') ? { id: 9, user_id: 1 } : undefined),
+      } as unknown as SessionStore;
+      const sources = new KnownSources({ store, sessions, clock });
+      const client = (address: string, more: { session?: string; knownDevice?: string } = {}) => ({
+        address,
+        userAgent: '',
+        session: undefined,
+        knownDevice: undefined,
+        ...more,
+      });
+      return {
+        clock,
+        sources,
+        client,
+        remember: (userId: number, from: ReturnType<typeof client>) =>
+          database.transaction((trx) => sources.remember(trx, userId, from)),
+        countRows: async () => (await database.kysely.selectFrom('known_login_sources').selectAll().execute()).length,
+      };
+    };
+
+    it('is known by its device, else by its network, to that account only', async () => {
+      const { sources, client, remember } = await start();
+      const unknownSource = { network: HOME, knownAs: undefined };
+      assert.deepEqual(await sources.identify(1, client(HOME)), unknownSource);
+      const knownDevice = await remember(1, client(HOME));
+      assert.match(knownDevice, /^rgkd_.{43}$/);
+      assert.deepEqual(await sources.identify(1, client(HOME)), { network: HOME, knownAs: `network:${HOME}` });
+      assert.deepEqual(await sources.identify(1, client(AWAY)), { network: AWAY, knownAs: undefined });
+      assert.deepEqual(await sources.identify(1, client(AWAY, { knownDevice })), {
+        network: undefined,
+        knownAs: `device:${hashToken(knownDevice)}`,
+      });
+      for (const userId of [2, undefined])
+        assert.deepEqual(await sources.identify(userId, client(HOME, { knownDevice })), unknownSource);
+    });
+
+    it("is known by a session of the account's own", async () => {
+      const { sources, client } = await start();
+      const own = client(AWAY, { session: 'rgs_of_1' });
+      assert.deepEqual(await sources.identify(1, own), { network: undefined, knownAs: 'session:9' });
+      assert.deepEqual(await sources.identify(2, own), { network: AWAY, knownAs: undefined });
+      assert.deepEqual(await sources.identify(undefined, client(AWAY, { session: 'rgs_x' })), {
+        network: AWAY,
+        knownAs: undefined,
+      });
+    });
+
+    it('keeps the mark of a device that has one, and gives another where it is none of ours', async () => {
+      const { client, remember } = await start();
+      const mark = await remember(1, client(HOME));
+      assert.equal(await remember(2, client(AWAY, { knownDevice: mark })), mark);
+      for (const knownDevice of ['rgs_something', `rgkd_${'x'.repeat(95)}`])
+        assert.match(await remember(1, client(HOME, { knownDevice })), /^rgkd_.{43}$/);
+      const longest = `rgkd_${'x'.repeat(94)}`;
+      assert.equal(await remember(1, client(HOME, { knownDevice: longest })), longest);
+    });
+
+    it('is forgotten when it was not used for ninety days', async () => {
+      const { clock, sources, client, remember, countRows } = await start();
+      const knownDevice = await remember(1, client(HOME));
+      await remember(2, client(HOME));
+      assert.equal(await countRows(), 4);
+      clock.advance(89 * DAY);
+      assert.equal((await sources.identify(1, client(HOME, { knownDevice }))).network, undefined);
+      await remember(2, client(HOME));
+      clock.advance(DAY + 1);
+      assert.deepEqual(await sources.identify(1, client(HOME, { knownDevice })), { network: HOME, knownAs: undefined });
+      assert.equal((await sources.identify(2, client(HOME))).knownAs, `network:${HOME}`);
+      await sources.deleteExpired();
+      assert.equal(await countRows(), 2);
+    });
+  });
+});

@@ -1,0 +1,75 @@
+import type { Page } from '../../../contract/schemas.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { hashToken, randomToken } from '../../platform/secrets.ts';
+import type { Trx } from '../../tables.ts';
+import { TOKEN_PREFIX } from '../token-prefix.ts';
+import type { SessionRow, SessionStore } from './session-store.ts';
+
+export const SESSION_MS = 7 * 24 * 60 * 60_000;
+/** A session's expiry is extended at most this often, so that a page with many requests does not write for each. */
+const EXTEND_EVERY_MS = 60 * 60_000;
+const MAX_ADDRESS_LENGTH = 64;
+const MAX_USER_AGENT_LENGTH = 300;
+
+export interface SessionServiceDependencies {
+  readonly store: SessionStore;
+  readonly clock: Clock;
+}
+
+/** Login sessions: opaque cookie values, stored as SHA-256 and kept on the server, so that each can be ended. */
+export class SessionService {
+  readonly #store: SessionStore;
+  readonly #clock: Clock;
+
+  constructor({ store, clock }: SessionServiceDependencies) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** Starts a session under a new id and returns the value of its cookie, which is stored nowhere. */
+  async start(trx: Trx, userId: number, client: { readonly address: string; readonly userAgent: string }) {
+    const token = randomToken(TOKEN_PREFIX.session, 43);
+    const now = this.#clock.now();
+    await this.#store.insert(trx, {
+      hash: hashToken(token),
+      user_id: userId,
+      address: client.address.slice(0, MAX_ADDRESS_LENGTH),
+      user_agent: client.userAgent.slice(0, MAX_USER_AGENT_LENGTH),
+      created_at: now,
+      expires_at: now + SESSION_MS,
+    });
+    return token;
+  }
+
+  /** The running session of a cookie value; using it extends its expiry. `renewed`: the cookie's expiry has to be extended too. */
+  async find(token: string): Promise<(SessionRow & { readonly renewed: boolean }) | undefined> {
+    const now = this.#clock.now();
+    const row = await this.#store.findByHash(hashToken(token), now);
+    if (row === undefined) return undefined;
+    const renewed = now - row.last_used_at >= EXTEND_EVERY_MS;
+    if (renewed) await this.#store.extend(row.id, now, now + SESSION_MS);
+    return { ...row, renewed };
+  }
+
+  async endByToken(trx: Trx, token: string): Promise<void> {
+    await this.#store.deleteByHash(trx, hashToken(token));
+  }
+
+  /** Ends all sessions of an account but the one to keep, if any. */
+  async endAll(trx: Trx, userId: number, keepId?: number): Promise<void> {
+    await this.#store.deleteOfUser(trx, userId, keepId);
+  }
+
+  /** Returns false where the account has no such session. */
+  async end(userId: number, id: number): Promise<boolean> {
+    return (await this.#store.delete(userId, id)) !== undefined;
+  }
+
+  list(userId: number, page: Page): ReturnType<SessionStore['list']> {
+    return this.#store.list(userId, this.#clock.now(), page);
+  }
+
+  async deleteExpired(): Promise<void> {
+    await this.#store.deleteExpired(this.#clock.now());
+  }
+}

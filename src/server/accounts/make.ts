@@ -1,0 +1,238 @@
+import type { Page } from '../../contract/schemas.ts';
+import type { Mailer } from '../mail/mail-queue.ts';
+import type { Notifier } from '../notifications/notifier.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Authenticator } from '../platform/http/caller.ts';
+import type { RateLimits } from '../platform/limits/rate-limits.ts';
+import type { Log } from '../platform/log.ts';
+import type { OutboundClient } from '../platform/outbound/outbound.ts';
+import { PeriodicWriter } from '../platform/periodic-writer.ts';
+import type { Vault } from '../platform/secrets.ts';
+import type { Ledger } from '../quota/ledger.ts';
+import type { Tables } from '../tables.ts';
+import { AccessWatch } from './access-watch.ts';
+import { AccountAccess } from './account-access.ts';
+import { AccountStore } from './account-store.ts';
+import type { AuditLog } from './audit/audit-log.ts';
+import { type AuditFilter, AuditStore } from './audit/audit-store.ts';
+import { BindingService } from './bindings/binding-service.ts';
+import { BindingStore } from './bindings/binding-store.ts';
+import { HttpMessagingVerifier, HttpPhoneSender, LogPhoneSender } from './bindings/senders.ts';
+import { EmailConfirmationService } from './email/email-confirmation-service.ts';
+import { EmailLinks } from './email/email-links.ts';
+import { EmailTokenStore } from './email/email-token-store.ts';
+import { PasswordResetService } from './email/password-reset-service.ts';
+import { KnownSourceStore } from './login/known-source-store.ts';
+import { KnownSources } from './login/known-sources.ts';
+import { LoginCredentials } from './login/login-credentials.ts';
+import { type LinkedLogins, LoginRevocation } from './login/login-revocation.ts';
+import { LoginService } from './login/login-service.ts';
+import { type PasswordCost, PasswordHasher } from './login/password-hasher.ts';
+import { PendingLoginStore } from './login/pending-login-store.ts';
+import { SessionService } from './login/session-service.ts';
+import { SessionStore } from './login/session-store.ts';
+import { TwoFactorService } from './login/two-factor-service.ts';
+import { TwoFactorStore } from './login/two-factor-store.ts';
+import { AccountRateLimits, defineKeyLimit } from './rate-limits.ts';
+import { type DeviceAccessTokens, RequestAuthenticator } from './request-authenticator.ts';
+import { SecurityNotices } from './security-notices.ts';
+import { ManagementTokenService } from './tokens/management-token-service.ts';
+import { ManagementTokenStore } from './tokens/management-token-store.ts';
+import { TokenService } from './tokens/token-service.ts';
+import { TokenStore } from './tokens/token-store.ts';
+import { createFirstAdministrator } from './users/first-administrator.ts';
+import { SelfUpdateService } from './users/self-update-service.ts';
+import { UserAdministration } from './users/user-administration.ts';
+import { type FindPlan, UserService } from './users/user-service.ts';
+import { UserSettings } from './users/user-settings.ts';
+
+export interface AccountsConfig {
+  readonly baseUrl: string;
+  readonly apiUserHeader: string;
+  readonly keyRequestsPerMinute: number;
+  readonly registration: 'open' | 'closed';
+  readonly newUserQuota: number;
+  readonly adminUsername: string;
+  readonly adminPassword: string | undefined;
+  readonly phoneDriver: 'log' | 'http';
+  readonly phoneHttpUrl: string | undefined;
+  readonly messagingVerifyUrl: string | undefined;
+}
+
+export interface AccountsDependencies {
+  readonly config: AccountsConfig;
+  readonly database: Database<Tables>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly vault: Vault;
+  readonly limits: RateLimits;
+  readonly outbound: OutboundClient;
+  readonly ledger: Ledger;
+  readonly notifier: Notifier;
+  readonly mailer: Mailer;
+  readonly findPlan: FindPlan;
+  /** The access_tokens of device sign-ins. */
+  readonly deviceTokens: DeviceAccessTokens;
+  /** Cost of new password hashes; default `PASSWORD_COST`. */
+  readonly passwordCost?: PasswordCost | undefined;
+  /** What else ends with an account's sessions. */
+  readonly linkedLogins: readonly LinkedLogins[];
+}
+
+/** What accounts offer the other capabilities and app.ts. */
+export interface Accounts {
+  readonly authenticator: Authenticator;
+  readonly access: AccountAccess;
+  /** Ends long responses when the credential they were opened with ends. */
+  readonly accessWatch: AccessWatch;
+  readonly auditLog: AuditLog;
+  readonly bindings: BindingService;
+  readonly credentials: LoginCredentials;
+  readonly emailConfirmations: EmailConfirmationService;
+  readonly passwordResets: PasswordResetService;
+  readonly logins: LoginService;
+  readonly managementTokens: ManagementTokenService;
+  readonly passwords: PasswordHasher;
+  readonly sessions: SessionService;
+  readonly settings: UserSettings;
+  readonly tokens: TokenService;
+  readonly twoFactors: TwoFactorService;
+  readonly userAdministration: UserAdministration;
+  readonly users: UserService;
+  readonly selfUpdates: SelfUpdateService;
+  /** Audit entries, newest first. */
+  listAuditLog(filter: AuditFilter, page: Page): ReturnType<AuditStore['list']>;
+  /** Makes the first root account where there has never been one; call it before listening. */
+  createFirstAdministrator(printOnce: (text: string) => void): Promise<void>;
+  /** Deletes what has expired. */
+  removeExpired(): Promise<void>;
+  /** Writes what is pending, and stops. */
+  close(): Promise<void>;
+}
+
+/** Assembles this capability. */
+export function makeAccounts(dependencies: AccountsDependencies): Accounts {
+  const { config, database, clock, log, vault, ledger, outbound, deviceTokens, linkedLogins } = dependencies;
+  const accounts = new AccountStore(database);
+  const sessionStore = new SessionStore(database);
+  const pendingLogins = new PendingLoginStore(database);
+  const managementTokenStore = new ManagementTokenStore(database);
+  const tokenStore = new TokenStore(database);
+  const twoFactorStore = new TwoFactorStore(database);
+  const bindingStore = new BindingStore(database);
+  const auditLog = new AuditStore(database, clock);
+
+  const access = new AccountAccess(accounts);
+  const accessWatch = new AccessWatch({ database, clock, log });
+  const notices = new SecurityNotices(dependencies.notifier);
+  const rateLimits = new AccountRateLimits(dependencies.limits);
+  const passwords = new PasswordHasher(dependencies.passwordCost);
+  const sessions = new SessionService({ store: sessionStore, clock });
+  const credentials = new LoginCredentials({ sessions: sessionStore, managementTokens: managementTokenStore });
+  const loginRevocation = new LoginRevocation({
+    sessions: sessionStore,
+    pendingLogins,
+    managementTokens: managementTokenStore,
+    linkedLogins,
+  });
+  const knownSources = new KnownSources({ store: new KnownSourceStore(database), sessions: sessionStore, clock });
+  const shared = {
+    database,
+    accounts,
+    clock,
+    vault,
+    rateLimits,
+    auditLog,
+    notices,
+    passwords,
+    ledger,
+    loginRevocation,
+  };
+  const tokens = new EmailTokenStore(database);
+  const emails = { ...shared, tokens, links: new EmailLinks(tokens, config.baseUrl), mailer: dependencies.mailer };
+  const emailConfirmations = new EmailConfirmationService(emails);
+  const twoFactors = new TwoFactorService({ ...shared, store: twoFactorStore, logins: loginRevocation });
+  const logins = new LoginService({ ...shared, pendingLogins, knownSources, sessions, twoFactors });
+  const users = new UserService({
+    ...shared,
+    ...config,
+    bindings: bindingStore,
+    twoFactors: twoFactorStore,
+    emailConfirmations,
+    findPlan: dependencies.findPlan,
+  });
+  const tokenUse = new PeriodicWriter<true>({
+    log,
+    subject: 'the last use of tokens',
+    write: (batch) => tokenStore.recordUse([...batch.keys()], clock.now()),
+  });
+  return {
+    authenticator: new RequestAuthenticator({
+      accounts,
+      sessions,
+      managementTokens: managementTokenStore,
+      tokens: tokenStore,
+      tokenUse,
+      deviceTokens,
+      keyLimit: defineKeyLimit(dependencies.limits, config.keyRequestsPerMinute),
+      clock,
+      userHeader: config.apiUserHeader,
+    }),
+    access,
+    accessWatch,
+    auditLog,
+    bindings: new BindingService({
+      ...shared,
+      store: bindingStore,
+      phoneSender:
+        config.phoneDriver === 'http' && config.phoneHttpUrl !== undefined
+          ? new HttpPhoneSender(outbound, config.phoneHttpUrl)
+          : new LogPhoneSender(log),
+      messaging: new HttpMessagingVerifier(outbound, config.messagingVerifyUrl),
+    }),
+    credentials,
+    emailConfirmations,
+    passwordResets: new PasswordResetService(emails),
+    logins,
+    managementTokens: new ManagementTokenService({ ...shared, store: managementTokenStore, credentials }),
+    passwords,
+    sessions,
+    settings: new UserSettings(accounts),
+    tokens: new TokenService({ database, store: tokenStore, clock, ledger }),
+    twoFactors,
+    userAdministration: new UserAdministration({
+      ...shared,
+      access,
+      users,
+      sessions,
+      sessionStore,
+      tokens: tokenStore,
+    }),
+    users,
+    selfUpdates: new SelfUpdateService({ ...shared, logins, emailConfirmations }),
+    listAuditLog: (filter, page) => auditLog.list(filter, page),
+    createFirstAdministrator: (printOnce) =>
+      createFirstAdministrator(
+        {
+          database,
+          accounts,
+          clock,
+          passwords,
+          ledger,
+          username: config.adminUsername,
+          password: config.adminPassword,
+        },
+        printOnce,
+      ),
+    async removeExpired() {
+      await sessions.deleteExpired();
+      await logins.deleteExpired();
+      await tokens.deleteExpired(clock.now());
+    },
+    async close() {
+      accessWatch.close();
+      await tokenUse.close();
+    },
+  };
+}

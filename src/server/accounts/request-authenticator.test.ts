@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { type AccountsFixture, ROOT, startAccounts } from '../../../test/accounts/accounts-fixture.ts';
+import type { TestUser } from '../../../test/accounts/test-user.ts';
+import { forEachDatabase } from '../../../test/databases.ts';
+import type { ErrorCode } from '../../contract/errors.ts';
+import { isAppError } from '../platform/errors.ts';
+import type { Credentials } from '../platform/http/caller.ts';
+import { hashToken, randomToken } from '../platform/secrets.ts';
+
+const POLICIES = ['account', 'owner', 'admin', 'root', 'model'] as const;
+type Outcome = 'yes' | ErrorCode;
+
+/** What each kind of credential may do: the table that applies to every route. */
+const TABLE: Readonly<Record<string, readonly Outcome[]>> = {
+  'session of a user': ['yes', 'yes', 'forbidden', 'forbidden', 'invalid_api_key'],
+  'session of an admin': ['yes', 'yes', 'yes', 'forbidden', 'invalid_api_key'],
+  'session of a root': ['yes', 'yes', 'yes', 'yes', 'invalid_api_key'],
+  'session as bearer': ['yes', 'yes', 'forbidden', 'forbidden', 'invalid_api_key'],
+  'user token': ['yes', 'yes', 'forbidden', 'forbidden', 'invalid_api_key'],
+  'user token of a root': ['yes', 'yes', 'yes', 'yes', 'invalid_api_key'],
+  'device access_token': ['yes', 'forbidden', 'forbidden', 'forbidden', 'invalid_api_key'],
+  'device access_token of a root': ['yes', 'forbidden', 'forbidden', 'forbidden', 'invalid_api_key'],
+  'expired device access_token': Array<Outcome>(4).fill('unauthorized').concat('invalid_api_key'),
+  'sk- token': Array<Outcome>(4).fill('unauthorized').concat('yes'),
+  llm_token: Array<Outcome>(4).fill('unauthorized').concat('yes'),
+  refresh_token: Array<Outcome>(4).fill('unauthorized').concat('invalid_api_key'),
+  'pending login': Array<Outcome>(4).fill('unauthorized').concat('invalid_api_key'),
+  'sk- token as cookie': Array<Outcome>(4).fill('unauthorized').concat('invalid_api_key'),
+  nothing: Array<Outcome>(4).fill('unauthorized').concat('invalid_api_key'),
+};
+
+forEachDatabase((_name, open) => {
+  let service: AccountsFixture;
+  let user: TestUser;
+  let root: TestUser;
+  let admin: TestUser;
+  let key: string;
+  const deviceTokens = new Map<string, { userId: number; authorizationId: number; expiresAt: number }>();
+  const device = (userId: number, expiresAt = Number.MAX_SAFE_INTEGER): string => {
+    const token = randomToken('rgat_', 43);
+    deviceTokens.set(hashToken(token), { userId, authorizationId: 5, expiresAt });
+    return token;
+  };
+
+  before(async () => {
+    service = await startAccounts(await open(), {
+      dependencies: { deviceTokens: { find: async (hash) => deviceTokens.get(hash), recordUse: () => {} } },
+    });
+    user = await service.newUser('somebody');
+    root = service.anonymous();
+    await root.logIn(ROOT.username, ROOT.password);
+    await root.ok('POST', '/api/admin/users', { username: 'the-admin', password: 'the-admin-1', role: 'admin' });
+    admin = service.anonymous();
+    await admin.logIn('the-admin', 'the-admin-1');
+    ({ key } = await user.ok<{ key: string }>('POST', '/api/tokens', { name: 'key' }));
+  });
+  after(() => service.close());
+
+  const ask = async (policy: (typeof POLICIES)[number], credentials: Partial<Credentials>): Promise<Outcome> => {
+    const { authenticator } = service.accounts;
+    const whole = { headers: {}, session: undefined, clientIp: '127.0.0.1', ...credentials };
+    try {
+      await (policy === 'model' ? authenticator.model(whole) : authenticator.account(policy, whole));
+      return 'yes';
+    } catch (error) {
+      assert.ok(isAppError(error), String(error));
+      return error.code;
+    }
+  };
+
+  it('lets each kind of credential do what the table says, and nothing else', async () => {
+    const llm = await service.database.transaction((trx) => service.accounts.tokens.issueLlm(trx, user.id, 'device'));
+    const { access_token: userToken } = await user.ok<{ access_token: string }>('POST', '/api/user/token');
+    const { access_token: rootToken } = await root.ok<{ access_token: string }>('POST', '/api/user/token');
+    const bearer = (token: string, person = user) => ({
+      headers: { authorization: `Bearer ${token}`, 'service-api-user': String(person.id) },
+    });
+    const cookie = (session: string | undefined, person = user) => ({
+      headers: { 'service-api-user': String(person.id) },
+      session,
+    });
+    const credentials: Record<string, Partial<Credentials>> = {
+      'session of a user': cookie(user.cookies.get('session')),
+      'session of an admin': cookie(admin.cookies.get('session'), admin),
+      'session of a root': cookie(root.cookies.get('session'), root),
+      'session as bearer': bearer(user.cookies.get('session') ?? ''),
+      'user token': bearer(userToken),
+      'user token of a root': bearer(rootToken, root),
+      'device access_token': bearer(device(user.id)),
+      'device access_token of a root': bearer(device(root.id), root),
+      'expired device access_token': bearer(device(user.id, service.clock.now())),
+      'sk- token': bearer(key),
+      llm_token: bearer(llm.key),
+      refresh_token: bearer(randomToken('rgrt_', 43)),
+      'pending login': bearer(randomToken('rgpl_', 43)),
+      'sk- token as cookie': cookie(key),
+      nothing: { headers: { 'service-api-user': String(user.id) } },
+    };
+    assert.deepEqual(Object.keys(credentials), Object.keys(TABLE));
+    for (const [kind, row] of Object.entries(TABLE)) {
+      const outcomes = await Promise.all(POLICIES.map((policy) => ask(policy, credentials[kind] ?? {})));
+      assert.deepEqual(outcomes, row, kind);
+    }
+  });
+
+  it('T35: takes the user id in its one spelling', async () => {
+    const session = user.cookies.get('session');
+    const { id } = user;
+    const wrong = [
+      undefined,
+      '',
+      ` ${id}`,
+      `${id} `,
+      `+${id}`,
+      `-${id}`,
+      `0${id}`,
+      `${id}.0`,
+      `${id}e0`,
+      `0x${id.toString(16)}`,
+      `${id},${id}`,
+      `${id}, ${id}`,
+      `${id};`,
+      `"${id}"`,
+      `[${id}]`,
+      `${id}n`,
+      String(id + 1),
+      String(root.id),
+      '0',
+      '-1',
+      '9223372036854775807',
+      '9223372036854775808',
+      '18446744073709551617',
+      '1e0',
+      'NaN',
+      'null',
+      'undefined',
+      'true',
+      'somebody',
+      '１',
+      `${id}\u00a0`,
+    ];
+    for (const header of wrong) {
+      const headers = header === undefined ? {} : { 'service-api-user': header };
+      assert.equal(await ask('account', { headers, session }), 'unauthorized', String(header));
+    }
+    assert.equal(await ask('account', { headers: { 'service-api-user': String(id) }, session }), 'yes');
+  });
+
+  it('does not make a wrong bearer value good by a cookie', async () => {
+    const headers = { authorization: 'Bearer rgs_wrong', 'service-api-user': String(user.id) };
+    assert.equal(await ask('account', { headers, session: user.cookies.get('session') }), 'unauthorized');
+    const basic = { authorization: 'Basic dTpw', 'service-api-user': String(user.id) };
+    assert.equal(await ask('account', { headers: basic, session: user.cookies.get('session') }), 'unauthorized');
+  });
+
+  it('takes API keys where clients of any vendor put them', async () => {
+    assert.equal(await ask('model', { headers: { authorization: `Bearer ${key}` } }), 'yes');
+    assert.equal(await ask('model', { headers: { authorization: `bearer ${key}` } }), 'yes');
+    assert.equal(await ask('model', { headers: { 'x-api-key': key } }), 'yes');
+    assert.equal(await ask('model', { headers: { 'x-goog-api-key': key } }), 'yes');
+    for (const junk of [
+      `${key}x`,
+      key.slice(0, -1),
+      key.toUpperCase(),
+      'sk-',
+      `sk-${'x'.repeat(5000)}`,
+      "sk-' or 1=1",
+    ]) {
+      assert.equal(await ask('model', { headers: { authorization: `Bearer ${junk}` } }), 'invalid_api_key');
+      assert.equal(await ask('model', { headers: { 'x-api-key': junk } }), 'invalid_api_key');
+    }
+  });
+
+  it('ends everything of an account at once when it is disabled, and of a token when it is revoked', async () => {
+    const person = await service.newUser('short-lived');
+    const made = await person.ok<{ id: number; key: string }>('POST', '/api/tokens', { name: 'a' });
+    const other = await person.ok<{ id: number; key: string }>('POST', '/api/tokens', { name: 'b' });
+    const { access_token } = await person.ok<{ access_token: string }>('POST', '/api/user/token');
+    const withKey = (token: string) => ask('model', { headers: { 'x-api-key': token } });
+    const asBearer = (token: string) =>
+      ask('account', { headers: { authorization: `Bearer ${token}`, 'service-api-user': String(person.id) } });
+    const access = device(person.id);
+    assert.deepEqual(
+      [await withKey(made.key), await asBearer(access_token), await asBearer(access)],
+      ['yes', 'yes', 'yes'],
+    );
+    await person.ok('DELETE', `/api/tokens/${made.id}`);
+    assert.equal(await withKey(made.key), 'invalid_api_key');
+    assert.equal(await withKey(other.key), 'yes');
+    await root.ok('PUT', `/api/admin/users/${person.id}`, { status: 2 });
+    assert.equal(await withKey(other.key), 'account_disabled');
+    assert.equal(await asBearer(access_token), 'unauthorized');
+    assert.equal(await asBearer(access), 'unauthorized');
+    await person.fails(401, 'GET', '/api/user/self');
+    await person.fails(200, 'POST', '/api/user/login', { username: 'short-lived', password: 'correct horse battery' });
+    await root.ok('PUT', `/api/admin/users/${person.id}`, { status: 1 });
+    assert.equal(await withKey(other.key), 'yes');
+    await person.fails(401, 'GET', '/api/user/self');
+    await root.ok('DELETE', `/api/admin/users/${person.id}`);
+    assert.equal(await withKey(other.key), 'invalid_api_key');
+  });
+
+  it('ends a key at its time and writes when it was last used', async () => {
+    const expires_at = Math.floor(service.clock.now() / 1000) + 60;
+    const { key: short } = await user.ok<{ key: string }>('POST', '/api/tokens', { name: 'short', expires_at });
+    assert.equal(await ask('model', { headers: { 'x-api-key': short } }), 'yes');
+    service.clock.advance(60_000);
+    assert.equal(await ask('model', { headers: { 'x-api-key': short } }), 'invalid_api_key');
+    await service.accounts.close();
+    const { body } = await user.send('GET', '/api/tokens');
+    const rows = body.data as { name: string; last_used_time: number | null }[];
+    assert.ok((rows.find((row) => row.name === 'short')?.last_used_time ?? 0) > 0);
+  });
+
+  it('voids the old user token when a new one is made', async () => {
+    const make = () => user.ok<{ access_token: string }>('POST', '/api/user/token');
+    const [one, two] = [await make(), await make()];
+    const use = ({ access_token }: { access_token: string }) =>
+      service.anonymous().send('GET', '/api/user/self', undefined, {
+        authorization: `Bearer ${access_token}`,
+        'service-api-user': String(user.id),
+      });
+    assert.equal((await use(one)).status, 401);
+    assert.equal((await use(two)).status, 200);
+  });
+
+  it('keeps devices away from what could outlive them', async () => {
+    const headers = { authorization: `Bearer ${device(user.id)}`, 'service-api-user': String(user.id) };
+    const visitor = service.anonymous();
+    for (const { method, path, policy } of service.routes.endpoints) {
+      if (policy === 'public' || policy === 'self' || policy === 'account') continue;
+      await visitor.fails(403, method, path.replace(/:\w+/g, '1'), method === 'GET' ? undefined : {}, headers);
+    }
+    await visitor.ok('PUT', '/api/user/self', { display_name: 'By the device' }, headers);
+    await visitor.fails(403, 'PUT', '/api/user/self', { email: 'd@example.org' }, headers);
+    await visitor.fails(403, 'PUT', '/api/user/self', { password: 'another-one-1', original_password: 'x' }, headers);
+    assert.equal((await user.ok('GET', '/api/user/self')).display_name, 'By the device');
+  });
+});

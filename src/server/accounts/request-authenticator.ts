@@ -1,0 +1,164 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { outranks } from '../../contract/roles.ts';
+import type { Clock } from '../platform/clock.ts';
+import { AppError } from '../platform/errors.ts';
+import type { AccountCaller, Authenticator, Credentials, ModelCaller } from '../platform/http/caller.ts';
+import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
+import type { RateLimiter } from '../platform/limits/rate-limits.ts';
+import type { PeriodicWriter } from '../platform/periodic-writer.ts';
+import { hashToken } from '../platform/secrets.ts';
+import { type AccountStore, ENABLED } from './account-store.ts';
+import type { SessionService } from './login/session-service.ts';
+import { TOKEN_PREFIX } from './token-prefix.ts';
+import type { ManagementTokenStore } from './tokens/management-token-store.ts';
+import type { TokenStore } from './tokens/token-store.ts';
+
+const MAX_TOKEN_LENGTH = 200;
+/** Holds a JWT or a signature with a token in it. */
+const MAX_AUTHORIZATION_LENGTH = 700;
+const ALL_MODELS: readonly string[] = [];
+
+/** Whose device access_token it is. `expiresAt`: Unix milliseconds. */
+export interface DeviceAccessToken {
+  readonly userId: number;
+  readonly authorizationId: number;
+  readonly expiresAt: number;
+}
+
+/** The device access_tokens, kept by device-auth. */
+export interface DeviceAccessTokens {
+  find(tokenHash: string): Promise<DeviceAccessToken | undefined>;
+  /** Notes that one of them was used now, from this IP. */
+  recordUse(authorizationId: number, clientIp: string): void;
+}
+
+export interface RequestAuthenticatorDependencies {
+  readonly accounts: AccountStore;
+  readonly sessions: SessionService;
+  readonly managementTokens: ManagementTokenStore;
+  readonly tokens: TokenStore;
+  readonly tokenUse: PeriodicWriter<true>;
+  readonly deviceTokens: DeviceAccessTokens;
+  /** Requests of a key, by its id; undefined: any number. */
+  readonly keyLimit: RateLimiter | undefined;
+  readonly clock: Clock;
+  /** Lower-case name of the header that carries the user id. */
+  readonly userHeader: string;
+}
+
+interface FoundCredential {
+  readonly caller: AccountCaller;
+  /** Status of the account. */
+  readonly status: number;
+}
+
+/**
+ * Turns the credential of a request into a caller. Nothing is cached between requests: each reads the database, so a
+ * logout, a ban or a revocation holds for the next request on every replica.
+ */
+export class RequestAuthenticator implements Authenticator {
+  readonly #dependencies: RequestAuthenticatorDependencies;
+
+  constructor(dependencies: RequestAuthenticatorDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async account(
+    policy: 'account' | 'owner' | 'admin' | 'root',
+    { headers, session, clientIp }: Credentials,
+  ): Promise<AccountCaller> {
+    const { userHeader, deviceTokens } = this.#dependencies;
+    // A bearer value takes precedence: if it is invalid, a valid session cookie in the same request is not used instead.
+    const token = headers.authorization === undefined ? session : readBearerToken(headers.authorization);
+    if (token === undefined || token.length > MAX_TOKEN_LENGTH) throw new AppError('unauthorized');
+    const found = await this.#findCredential(token);
+    if (found === undefined || found.status !== ENABLED) throw new AppError('unauthorized');
+    const { caller } = found;
+    if (headers[userHeader] !== String(caller.userId)) throw new AppError('unauthorized');
+    if (caller.kind === 'device') deviceTokens.recordUse(caller.authorizationId, clientIp);
+    if (policy === 'account') return caller;
+    if (caller.kind === 'device') throw new AppError('forbidden');
+    if (policy !== 'owner' && outranks(policy, caller.role)) throw new AppError('forbidden');
+    return caller;
+  }
+
+  async model({ headers }: Credentials): Promise<ModelCaller> {
+    const { tokens, tokenUse, keyLimit, clock } = this.#dependencies;
+    const key = readModelKey(headers);
+    if (key === undefined) throw new AppError('invalid_api_key');
+    const row = await tokens.findByHash(hashToken(key));
+    if (row === undefined || (row.expires_at !== null && row.expires_at <= clock.now()))
+      throw new AppError('invalid_api_key');
+    if (row.status !== ENABLED) throw new AppError('account_disabled');
+    if (keyLimit !== undefined) assertWithinLimit(await keyLimit.consume(String(row.id)));
+    tokenUse.record(row.id, true);
+    const models = row.models === null ? ALL_MODELS : (JSON.parse(row.models) as string[]);
+    return { kind: 'model', userId: row.user_id, tokenId: row.id, models };
+  }
+
+  async #findCredential(token: string): Promise<FoundCredential | undefined> {
+    if (token.startsWith(TOKEN_PREFIX.session)) return this.#findSession(token);
+    if (token.startsWith(TOKEN_PREFIX.management)) return this.#findManagementToken(hashToken(token));
+    if (token.startsWith(TOKEN_PREFIX.device)) return this.#findDeviceToken(hashToken(token));
+    return undefined;
+  }
+
+  async #findSession(token: string): Promise<FoundCredential | undefined> {
+    const row = await this.#dependencies.sessions.find(token);
+    if (row === undefined) return undefined;
+    const { id: sessionId, user_id: userId, role, status, renewed } = row;
+    return { caller: { kind: 'session', userId, role, sessionId, renewed }, status };
+  }
+
+  async #findManagementToken(tokenHash: string): Promise<FoundCredential | undefined> {
+    const row = await this.#dependencies.managementTokens.findByHash(tokenHash);
+    if (row === undefined) return undefined;
+    return { caller: { kind: 'user-token', userId: row.user_id, role: row.role, tokenHash }, status: row.status };
+  }
+
+  async #findDeviceToken(tokenHash: string): Promise<FoundCredential | undefined> {
+    const { deviceTokens, accounts, clock } = this.#dependencies;
+    const row = await deviceTokens.find(tokenHash);
+    if (row === undefined || row.expiresAt <= clock.now()) return undefined;
+    const { userId, authorizationId } = row;
+    const access = await accounts.findAccess(userId);
+    if (access === undefined) return undefined;
+    return { caller: { kind: 'device', userId, role: access.role, authorizationId }, status: access.status };
+  }
+}
+
+/** RFC 6750 section 2.1; the scheme's case does not matter (RFC 9110 section 11.1). */
+function readBearerToken(header: string): string | undefined {
+  return header.length < MAX_AUTHORIZATION_LENGTH && /^bearer /i.test(header) ? header.slice(7).trim() : undefined;
+}
+
+/** `Authorization: Bearer`, else the headers that clients of other vendors' APIs use. */
+function readModelKey(headers: IncomingHttpHeaders): string | undefined {
+  const { authorization } = headers;
+  const key =
+    (authorization === undefined ? undefined : (readBearerToken(authorization) ?? readVolcengineKey(authorization))) ??
+    headers['x-api-key'] ??
+    headers['x-goog-api-key'];
+  if (typeof key !== 'string') return undefined;
+  const token = key.startsWith(TOKEN_PREFIX.model) ? key : readIssuer(key);
+  return token === undefined || token.length > MAX_TOKEN_LENGTH ? undefined : token;
+}
+
+/**
+ * Clients of Volcengine's APIs sign with a key pair. The access key, which such a client sends in clear, is the caller's key;
+ * the signature proves nothing beyond that and is not checked.
+ */
+const readVolcengineKey = (header: string): string | undefined =>
+  header.length < MAX_AUTHORIZATION_LENGTH ? /^HMAC-SHA256 Credential=([^/,\s]+)\//.exec(header)?.[1] : undefined;
+
+/** Clients that sign a JWT with a key pair put the access key into `iss`; it is the caller's key, as above. */
+function readIssuer(token: string): string | undefined {
+  const payload = /^eyJ[\w-]+\.([\w-]+)\.[\w-]+$/.exec(token)?.[1];
+  if (payload === undefined) return undefined;
+  try {
+    const { iss } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { readonly iss?: unknown };
+    return typeof iss === 'string' && iss.startsWith(TOKEN_PREFIX.model) ? iss : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,137 @@
+import { defined } from '../../../contract/defined.ts';
+import type { Page } from '../../../contract/schemas.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { invalidRequest, notExistError } from '../../platform/errors.ts';
+import { hashToken, randomToken } from '../../platform/secrets.ts';
+import type { Ledger } from '../../quota/ledger.ts';
+import type { Tables, Trx } from '../../tables.ts';
+import { TOKEN_PREFIX } from '../token-prefix.ts';
+import type { NewToken, TokenKind, TokenStore } from './token-store.ts';
+
+/** What a token's owner may set. Undefined leaves it, null removes the limit. Times are Unix seconds. */
+export interface TokenSettings {
+  readonly name?: string | undefined;
+  readonly expires_at?: number | null | undefined;
+  readonly quota_limit?: number | null | undefined;
+  /** Empty = all. */
+  readonly models?: readonly string[] | undefined;
+}
+
+/** A token in a list: everything but the key. Times are Unix milliseconds. */
+export interface TokenListItem {
+  readonly id: number;
+  readonly name: string;
+  readonly hint: string;
+  readonly models: readonly string[];
+  readonly expiresAt: number | null;
+  readonly createdAt: number;
+  readonly lastUsedAt: number | null;
+  readonly quotaLimit: number | null;
+  readonly quotaUsed: number;
+}
+
+/** A token just made. `key` is stored nowhere. */
+export interface IssuedToken {
+  readonly id: number;
+  readonly key: string;
+}
+
+export interface TokenServiceDependencies {
+  readonly database: Database<Tables>;
+  readonly store: TokenStore;
+  readonly clock: Clock;
+  readonly ledger: Ledger;
+}
+
+/** The keys of the model paths: `sk-` tokens that users create, and the llm_token of each device sign-in. */
+export class TokenService {
+  readonly #dependencies: TokenServiceDependencies;
+
+  constructor(dependencies: TokenServiceDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @throws invalid_request for an end in the past */
+  create(userId: number, settings: TokenSettings & { readonly name: string }): Promise<IssuedToken> {
+    const { database, ledger } = this.#dependencies;
+    return database.transaction(async (trx) => {
+      const issued = await this.#issue(trx, 'sk', userId, settings);
+      if (typeof settings.quota_limit === 'number') await ledger.setTokenLimit(trx, issued.id, settings.quota_limit);
+      return issued;
+    });
+  }
+
+  async list(userId: number, page: Page): Promise<{ rows: TokenListItem[]; total: number }> {
+    const { store, ledger } = this.#dependencies;
+    const { rows, total } = await store.list(userId, page);
+    const limits = await ledger.tokenLimits(rows.map((row) => row.id));
+    const items = rows.map((row) => ({
+      id: row.id,
+      name: row.name,
+      hint: row.hint,
+      models: row.models === null ? [] : (JSON.parse(row.models) as string[]),
+      expiresAt: row.expires_at,
+      createdAt: row.created_at,
+      lastUsedAt: row.last_used_at,
+      quotaLimit: limits.get(row.id)?.limit ?? null,
+      quotaUsed: limits.get(row.id)?.used ?? 0,
+    }));
+    return { rows: items, total };
+  }
+
+  /** @throws not_exist, invalid_request for an end in the past */
+  async update(userId: number, id: number, settings: TokenSettings): Promise<void> {
+    const { database, store, ledger } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      if (!(await store.update(trx, userId, id, this.#toColumns(settings)))) throw notExistError('token');
+      if (settings.quota_limit !== undefined) await ledger.setTokenLimit(trx, id, settings.quota_limit ?? undefined);
+    });
+  }
+
+  /** @throws not_exist */
+  async revoke(userId: number, id: number): Promise<void> {
+    const { store, clock } = this.#dependencies;
+    if (!(await store.revokeOwn(userId, id, clock.now()))) throw notExistError('token');
+  }
+
+  /** The llm_token of a device sign-in: no end, no limits of its own. */
+  issueLlm(trx: Trx, userId: number, name: string): Promise<IssuedToken> {
+    return this.#issue(trx, 'llm', userId, { name });
+  }
+
+  /** The id of a token that was not revoked, by the hash of its key. */
+  async findIdByHash(hash: string): Promise<number | undefined> {
+    return (await this.#dependencies.store.findByHash(hash))?.id;
+  }
+
+  async #issue(trx: Trx, kind: TokenKind, userId: number, settings: TokenSettings): Promise<IssuedToken> {
+    const { store, clock } = this.#dependencies;
+    const key = randomToken(TOKEN_PREFIX.model, 42, { checksum: true });
+    const id = await store.insert(trx, {
+      name: '',
+      models: null,
+      expires_at: null,
+      ...this.#toColumns(settings),
+      kind,
+      user_id: userId,
+      hash: hashToken(key),
+      hint: key.slice(0, TOKEN_PREFIX.model.length + 4),
+      created_at: clock.now(),
+    });
+    return { id, key };
+  }
+
+  #toColumns({ name, expires_at, models }: TokenSettings): Partial<Pick<NewToken, 'name' | 'expires_at' | 'models'>> {
+    if (typeof expires_at === 'number' && expires_at * 1000 <= this.#dependencies.clock.now())
+      throw invalidRequest('expires_at must be in the future.', 'expires_at');
+    return defined({
+      name,
+      expires_at: typeof expires_at === 'number' ? expires_at * 1000 : expires_at,
+      models: models === undefined ? undefined : toModelsColumn(models),
+    });
+  }
+}
+
+const toModelsColumn = (models: readonly string[]): string | null =>
+  models.length === 0 ? null : JSON.stringify([...new Set(models)]);

@@ -1,0 +1,161 @@
+import type { Page } from '../../../contract/schemas.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { wasChanged } from '../../platform/db/one-row.ts';
+import { prepareQuery } from '../../platform/db/prepared-query.ts';
+import type { Executor, Tables, Trx } from '../../tables.ts';
+
+/** What authenticates a model call. */
+export interface TokenRow {
+  readonly id: number;
+  readonly user_id: number;
+  /** JSON list; null = all. */
+  readonly models: string | null;
+  readonly expires_at: number | null;
+  /** Status of the account. */
+  readonly status: number;
+}
+
+/** `sk`: created by a user; `llm`: created by a device sign-in. The keys themselves have the same format. */
+export type TokenKind = 'sk' | 'llm';
+
+export interface NewToken {
+  readonly kind: TokenKind;
+  readonly user_id: number;
+  readonly name: string;
+  readonly hash: string;
+  readonly hint: string;
+  readonly models: string | null;
+  readonly expires_at: number | null;
+  readonly created_at: number;
+}
+
+const IDS_PER_UPDATE = 500;
+
+const tokenByHash = prepareQuery<Tables, { hash: string }>()((db, p) =>
+  db
+    .selectFrom('tokens')
+    .innerJoin('accounts', 'accounts.id', 'tokens.user_id')
+    .select(['tokens.id', 'tokens.user_id', 'tokens.models', 'tokens.expires_at', 'accounts.status'])
+    .where('tokens.hash', '=', p('hash'))
+    .where('tokens.revoked_at', 'is', null),
+);
+
+const activeTokens = (db: Executor, userId: number) =>
+  db.selectFrom('tokens').where('user_id', '=', userId).where('kind', '=', 'sk').where('revoked_at', 'is', null);
+
+/** SQL of `tokens`: the keys of the model paths. */
+export class TokenStore {
+  readonly #database: Database<Tables>;
+
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /** The only read of a model call's authentication. Revoked tokens are not found. */
+  findByHash(hash: string): Promise<TokenRow | undefined> {
+    return tokenByHash.first(this.#database.kysely, { hash });
+  }
+
+  async insert(trx: Trx, token: NewToken): Promise<number> {
+    const row = await trx
+      .insertInto('tokens')
+      .values({ ...token, last_used_at: null, revoked_at: null })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    return row.id;
+  }
+
+  /** The account's own `sk-` tokens that were not revoked, newest first. */
+  async list(userId: number, page: Page) {
+    const { kysely } = this.#database;
+    const [rows, count] = await Promise.all([
+      activeTokens(kysely, userId)
+        .select(['id', 'name', 'hint', 'models', 'expires_at', 'created_at', 'last_used_at'])
+        .orderBy('id', 'desc')
+        .limit(page.pageSize)
+        .offset(page.offset)
+        .execute(),
+      activeTokens(kysely, userId)
+        .select((row) => row.fn.countAll<number>().as('total'))
+        .executeTakeFirstOrThrow(),
+    ]);
+    return { rows, total: Number(count.total) };
+  }
+
+  /** Changes an own `sk-` token; false where there is no such token. */
+  async update(
+    trx: Trx,
+    userId: number,
+    id: number,
+    columns: Partial<Pick<NewToken, 'name' | 'models' | 'expires_at'>>,
+  ): Promise<boolean> {
+    const own = await activeTokens(trx, userId).select('id').where('id', '=', id).executeTakeFirst();
+    if (own === undefined) return false;
+    if (Object.keys(columns).length === 0) return true;
+    return wasChanged(
+      await trx
+        .updateTable('tokens')
+        .set(columns)
+        .where('id', '=', id)
+        .where('revoked_at', 'is', null)
+        .executeTakeFirst(),
+    );
+  }
+
+  /** False where there is no such token or it was revoked before. */
+  async revoke(db: Executor, userId: number, id: number, kind: TokenKind, now: number): Promise<boolean> {
+    return wasChanged(
+      await db
+        .updateTable('tokens')
+        .set({ revoked_at: now })
+        .where('id', '=', id)
+        .where('user_id', '=', userId)
+        .where('kind', '=', kind)
+        .where('revoked_at', 'is', null)
+        .executeTakeFirst(),
+    );
+  }
+
+  /** Revokes an own `sk-` token outside of a transaction. */
+  revokeOwn(userId: number, id: number, now: number): Promise<boolean> {
+    return this.revoke(this.#database.kysely, userId, id, 'sk', now);
+  }
+
+  async revokeAll(trx: Trx, userId: number, now: number): Promise<void> {
+    await trx
+      .updateTable('tokens')
+      .set({ revoked_at: now })
+      .where('user_id', '=', userId)
+      .where('revoked_at', 'is', null)
+      .execute();
+  }
+
+  /** Deletes at most `limit` tokens revoked before a time, with their limits. @returns how many */
+  deleteRevokedBefore(before: number, limit: number): Promise<number> {
+    return this.#database.transaction(async (trx) => {
+      const rows = await trx
+        .selectFrom('tokens')
+        .select('id')
+        .where('revoked_at', 'is not', null)
+        .where('revoked_at', '<', before)
+        .orderBy('revoked_at')
+        .limit(limit)
+        .execute();
+      if (rows.length === 0) return 0;
+      const ids = rows.map(({ id }) => id);
+      await trx.deleteFrom('token_limits').where('token_id', 'in', ids).execute();
+      await trx.deleteFrom('tokens').where('id', 'in', ids).execute();
+      return rows.length;
+    });
+  }
+
+  async recordUse(ids: readonly number[], now: number): Promise<void> {
+    for (let start = 0; start < ids.length; start += IDS_PER_UPDATE) {
+      await this.#database.kysely
+        .updateTable('tokens')
+        .set({ last_used_at: now })
+        .where('id', 'in', ids.slice(start, start + IDS_PER_UPDATE))
+        .execute();
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
+import { forEachDatabase } from '../../../../test/databases.ts';
+import { migrations } from '../../migrations.ts';
+import { migrate } from '../../platform/db/migrate.ts';
+import { openDatabase } from '../../platform/db/open-database.ts';
+import type { Tables, Trx } from '../../tables.ts';
+import { resetPassword } from '../login/reset-password.ts';
+
+forEachDatabase((_name, open, freshUrl) => {
+  it('T36: makes one root when several first starts race, and shows its password once', async () => {
+    const url = await freshUrl();
+    const databases = [1, 2, 3].map(() => openDatabase<Tables>(url));
+    for (const database of databases) await migrate(database, migrations);
+    const services = await Promise.all(
+      databases.map((database, index) =>
+        startAccounts(database, { config: { adminPassword: undefined, adminUsername: `chief-${index % 2}` } }),
+      ),
+    );
+    const shown = services.flatMap((service) => service.printed);
+    assert.equal(shown.length, 1);
+    const [, username = '', password = ''] = /administrator: (\S+) {2}password: (\S+)/.exec(shown[0] ?? '') ?? [];
+    const [service] = services;
+    assert.ok(service);
+    const root = service.anonymous();
+    assert.equal((await root.logIn(username, password)).role, 'root');
+    assert.equal((await root.send('GET', '/api/admin/users')).body.total, 1);
+    for (const each of services) await each.close();
+    for (const database of databases) await database.close();
+  });
+
+  it('makes no second administrator at a later start, not even when the first is gone', async () => {
+    const database = await open();
+    const first = await startAccounts(database);
+    const root = first.anonymous();
+    await root.logIn('root', 'root-password-1');
+    await root.ok('POST', '/api/admin/users', { username: 'heir', password: 'heir-password', role: 'root' });
+    const heir = first.anonymous();
+    await heir.logIn('heir', 'heir-password');
+    await heir.ok('DELETE', `/api/admin/users/${root.id}`);
+    const second = await startAccounts(database, { config: { adminPassword: undefined } });
+    assert.deepEqual(second.printed, []);
+    await second.anonymous().fails(200, 'POST', '/api/user/login', { username: 'root', password: 'root-password-1' });
+    await first.close();
+    await second.close();
+  });
+
+  it('resets a password on the server and ends what the old one opened', async () => {
+    const database = await open();
+    const service = await startAccounts(database);
+    const person = await service.newUser('forgetful');
+    const program = await person.withManagementToken();
+    const ended: number[] = [];
+    const dependencies = {
+      database,
+      clock: service.clock,
+      linkedLogins: [{ revokeAll: async (_trx: Trx, userId: number) => void ended.push(userId) }],
+    };
+    const { password } = await resetPassword(dependencies, 'forgetful');
+    assert.deepEqual(ended, [person.id]);
+    await person.fails(401, 'GET', '/api/user/self');
+    await program.fails(401, 'GET', '/api/user/self');
+    await person.fails(200, 'POST', '/api/user/login', { username: 'forgetful', password: 'correct horse battery' });
+    await person.logIn('forgetful', password);
+    await assert.rejects(resetPassword(dependencies, 'nobody'), { code: 'not_exist' });
+    await service.close();
+  });
+});

@@ -1,0 +1,128 @@
+import { AccountAccess } from './accounts/account-access.ts';
+import { AccountStore } from './accounts/account-store.ts';
+import { AuditStore } from './accounts/audit/audit-store.ts';
+import type { PasswordCost } from './accounts/login/password-hasher.ts';
+import { makeAccounts } from './accounts/make.ts';
+import { TokenStore } from './accounts/tokens/token-store.ts';
+import { makeChannels } from './channels/make.ts';
+import { makeDeviceAccess, makeDeviceAuth } from './device-auth/make.ts';
+import { makeEvents } from './events/make.ts';
+import type { Foundation } from './foundation.ts';
+import { makeMail } from './mail/make.ts';
+import type { MailSender } from './mail/smtp-sender.ts';
+import { makeDevicePasswordNotices, makeMailbox } from './mailbox/make.ts';
+import { makeNotifications } from './notifications/make.ts';
+import { makePlanAllowances, makePlans } from './plans/make.ts';
+import { makeQuota } from './quota/make.ts';
+import { importSandbox } from './sandbox-loader.ts';
+import type { Trx } from './tables.ts';
+import { VendorRegistry } from './vendors/registry.ts';
+import { VERSION } from './version.ts';
+import { makeWebhooks } from './webhooks/make.ts';
+
+const DAY_MS = 86_400_000;
+
+export type Capabilities = Awaited<ReturnType<typeof makeCapabilities>>;
+
+/** Replacements for real components; used by tests. */
+export interface CapabilityOverrides {
+  /** Cost of new password hashes. */
+  readonly passwordCost?: PasswordCost;
+  /** Takes the place of the SMTP server. */
+  readonly mailSender?: MailSender;
+}
+
+/**
+ * Creates every capability that needs no HTTP server, in the order of their dependencies: notices, money, device
+ * sign-ins and plans before the accounts that use them, everything else after.
+ */
+export async function makeCapabilities(foundation: Foundation, { passwordCost, mailSender }: CapabilityOverrides) {
+  const { config, database, clock, log, rateLimits, outbound, metrics } = foundation;
+  const accountStore = new AccountStore(database);
+  const auditLog = new AuditStore(database, clock);
+  const access = new AccountAccess(accountStore);
+  const findTimeZone = (userId: number) => accountStore.findTimeZone(userId);
+  const findTimeZoneIn = (trx: Trx, userId: number) => accountStore.findTimeZone(userId, trx);
+
+  const retentionMs = config.retentionEventsDays * DAY_MS;
+  const events = makeEvents({ ...foundation, retentionMs });
+  const notifications = makeNotifications({ ...foundation, events: events.eventLog, auditLog, access });
+  const { notifier } = notifications;
+  const mail = makeMail({ ...foundation, sender: mailSender });
+  const allowances = makePlanAllowances({ database, clock, findTimeZoneIn });
+  const quota = makeQuota({
+    database,
+    clock,
+    allowances,
+    notifier,
+    lowQuota: config.lowQuota,
+    ledgerRetentionDays: config.retentionLedgerDays,
+    events: events.eventLog,
+    log,
+    metrics,
+  });
+  const { ledger } = quota;
+  const plans = makePlans({
+    database,
+    clock,
+    allowances,
+    rateLimits,
+    ledger,
+    notifier,
+    auditLog,
+    access,
+    findTimeZoneIn,
+    findTimeZone,
+  });
+  const devicePasswordNotices = makeDevicePasswordNotices(database, notifier);
+  const deviceAccess = makeDeviceAccess({
+    database,
+    clock,
+    log,
+    tokens: new TokenStore(database),
+    onRevoked: (trx, devices) => devicePasswordNotices.notifyEnded(trx, devices),
+  });
+  const accounts = makeAccounts({
+    ...foundation,
+    limits: rateLimits,
+    ledger,
+    notifier,
+    mailer: mail.queue,
+    passwordCost,
+    findPlan: (userId) => plans.subscriptions.currentPlan(userId),
+    deviceTokens: deviceAccess,
+    linkedLogins: [deviceAccess],
+  });
+  const deviceAuth = makeDeviceAuth({ config, database, clock, limits: rateLimits, notifier, deviceAccess, accounts });
+  const channels = makeChannels({
+    ...foundation,
+    notifier,
+    events,
+    sandbox: config.sandbox,
+  });
+  const mailbox = await makeMailbox({
+    ...foundation,
+    accounts: accounts.users,
+    matchesAccountPassword: (password, stored) => accounts.passwords.verify(password, stored),
+    auditLog,
+    rateLimits,
+    outbound,
+    startSandboxMail: config.mailBackend === 'sandbox' ? (await importSandbox()).startSandboxMail : undefined,
+  });
+  const webhooks = makeWebhooks({ ...foundation, version: VERSION, events, notifier, auditLog });
+  return {
+    mail,
+    events,
+    webhooks,
+    notifications,
+    allowances,
+    quota,
+    plans,
+    deviceAccess,
+    accounts,
+    deviceAuth,
+    ...channels,
+    mailbox,
+    vendors: new VendorRegistry(),
+  };
+}

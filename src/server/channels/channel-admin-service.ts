@@ -1,0 +1,255 @@
+import type { Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { changeChannel, makeChannel } from '../../contract/channels.ts';
+import { defined } from '../../contract/defined.ts';
+import type { Role } from '../../contract/roles.ts';
+import type { Page } from '../../contract/schemas.ts';
+import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { Clock } from '../platform/clock.ts';
+import { AppError, invalidRequest, notExistError } from '../platform/errors.ts';
+import type { Actor } from '../platform/http/actor.ts';
+import { UnsealError, type Vault } from '../platform/secrets.ts';
+import type { Trx } from '../tables.ts';
+import type { VendorRegistry } from '../vendors/registry.ts';
+import { isMetadataUrl, parseBaseUrl } from './base-url.ts';
+import { toChannel } from './catalog.ts';
+import type { Channel, ChannelVendor } from './channel-directory.ts';
+import { decryptCredentials, encryptCredentials } from './credential-encryption.ts';
+import type { ChannelRow, ChannelStore } from './store.ts';
+
+type NewChannel = Static<(typeof makeChannel)['body']>;
+type ChannelChange = Static<(typeof changeChannel)['body']>;
+
+/** How many unfinished tasks are pinned to channels. Implemented by video. */
+export interface UnfinishedTasks {
+  /** Unfinished tasks by channel; channels without any are left out. */
+  unfinishedByChannel(): Promise<ReadonlyMap<number, number>>;
+  countUnfinished(trx: Trx, channelId: number): Promise<number>;
+}
+
+export interface ChannelAdminDependencies {
+  readonly store: ChannelStore;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly audit: AuditLog;
+  readonly vendors: VendorRegistry;
+  readonly tasks: UnfinishedTasks;
+}
+
+export interface ChannelFilter {
+  readonly vendor?: ChannelVendor | undefined;
+  readonly model?: string | undefined;
+  readonly enabled?: boolean | undefined;
+}
+
+/** A channel as administrators see it: the names of its keys, never their values. */
+export interface ChannelView extends Omit<Channel, 'credentials' | 'private'> {
+  readonly enabled: boolean;
+  readonly credentialKeys: readonly string[];
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** Administration of channels. Every change and its entry in the audit log are one transaction. */
+export class ChannelAdminService {
+  readonly #dependencies: ChannelAdminDependencies;
+  constructor(dependencies: ChannelAdminDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async list(filter: ChannelFilter, { offset, pageSize }: Page): Promise<{ rows: ChannelView[]; total: number }> {
+    const rows = (await this.#dependencies.store.channels())
+      .filter(
+        (row) =>
+          (filter.vendor === undefined || row.vendor === filter.vendor) &&
+          (filter.enabled === undefined || (row.enabled === 1) === filter.enabled) &&
+          (filter.model === undefined || (JSON.parse(row.models) as string[]).includes(filter.model)),
+      )
+      .reverse();
+    return { rows: rows.slice(offset, offset + pageSize).map((row) => this.#toView(row)), total: rows.length };
+  }
+
+  async get(id: number): Promise<ChannelView> {
+    return this.#toView(requireChannel(await this.#dependencies.store.channel(id)));
+  }
+
+  async create(actor: Actor, role: Role, input: NewChannel): Promise<number> {
+    const { store, vault, clock, audit } = this.#dependencies;
+    const { name, vendor, credentials, options = {} } = input;
+    assertMayReach(role, options);
+    this.#assertCredentials(vendor, credentials);
+    const baseUrl = this.#baseUrl(vendor, input.base_url ?? '', options);
+    return store.change(async (trx) => {
+      await this.#assertModels(trx, vendor, input.models);
+      const now = clock.now();
+      const id = await store.addChannel(trx, {
+        name,
+        vendor,
+        base_url: baseUrl,
+        credentials: '',
+        options: JSON.stringify(options),
+        models: JSON.stringify([...new Set(input.models)]),
+        priority: input.priority ?? 0,
+        weight: input.weight ?? 1,
+        enabled: toBit(input.enabled !== false),
+        sandbox: null,
+        created_at: now,
+        updated_at: now,
+      });
+      await store.setChannel(trx, id, { credentials: encryptCredentials(vault, id, credentials) });
+      const after = requireChannel(await store.channel(id, trx));
+      await audit.record(trx, {
+        ...actor,
+        action: 'channel.create',
+        target: `channel:${id}`,
+        after: { ...toAuditRecord(after), credentials: '[masked]' },
+      });
+      return id;
+    });
+  }
+
+  /** @throws AppError `forbidden` for a private channel, unless the caller is root; `invalid_request` for invalid values */
+  async update(actor: Actor, role: Role, id: number, change: ChannelChange): Promise<void> {
+    const { store, vault, clock, audit } = this.#dependencies;
+    await store.change(async (trx) => {
+      const before = requireChannel(await store.channel(id, trx));
+      if (change.vendor !== undefined && change.vendor !== before.vendor)
+        throw invalidRequest('The vendor of a channel cannot change; add another channel.', 'vendor');
+      if (change.credentials !== undefined) this.#assertCredentials(before.vendor, change.credentials);
+      if (change.models !== undefined) await this.#assertModels(trx, before.vendor, change.models);
+      const optionsBefore = JSON.parse(before.options) as Channel['options'];
+      const options = change.options ?? optionsBefore;
+      assertMayReach(role, options, optionsBefore);
+      // Removing `private` must not leave a private base URL, and the base URL must not become private without it.
+      const base_url = this.#baseUrl(before.vendor, change.base_url ?? before.base_url, options);
+      const isMoved =
+        credentialDestination(base_url, options) !== credentialDestination(before.base_url, optionsBefore);
+      // Stored credentials are never shown. Sending them to a new host would reveal them there.
+      if (isMoved && change.credentials === undefined && role !== 'root')
+        throw invalidRequest('Give the credentials again: they would go to another address.', 'credentials');
+      await store.setChannel(trx, id, {
+        base_url,
+        options: JSON.stringify(options),
+        updated_at: Math.max(clock.now(), before.updated_at + 1),
+        ...defined({
+          name: change.name,
+          credentials: change.credentials && encryptCredentials(vault, id, change.credentials),
+          models: change.models && JSON.stringify([...new Set(change.models)]),
+          priority: change.priority,
+          weight: change.weight,
+          enabled: change.enabled === undefined ? undefined : toBit(change.enabled),
+        }),
+      });
+      const after = requireChannel(await store.channel(id, trx));
+      await audit.record(trx, {
+        ...actor,
+        action: 'channel.update',
+        target: `channel:${id}`,
+        before: toAuditRecord(before),
+        after: { ...toAuditRecord(after), ...(change.credentials && { credentials: '[masked]' }) },
+      });
+    });
+  }
+
+  async remove(actor: Actor, id: number): Promise<void> {
+    const { store, audit, tasks } = this.#dependencies;
+    await store.change(async (trx) => {
+      const before = requireChannel(await store.channel(id, trx));
+      const count = await tasks.countUnfinished(trx, id);
+      if (count > 0) throw new AppError('channel_in_use', { params: { count } });
+      await store.removeChannel(trx, id);
+      await audit.record(trx, {
+        ...actor,
+        action: 'channel.delete',
+        target: `channel:${id}`,
+        before: toAuditRecord(before),
+      });
+    });
+  }
+
+  #toView(row: ChannelRow): ChannelView {
+    const { credentials, private: _private, ...shown } = toChannel(row, this.#credentials(row));
+    return {
+      ...shown,
+      enabled: row.enabled === 1,
+      credentialKeys: Object.keys(credentials),
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+    };
+  }
+
+  #credentials(row: ChannelRow): Channel['credentials'] {
+    try {
+      return decryptCredentials(this.#dependencies.vault, row);
+    } catch (error) {
+      if (error instanceof UnsealError) return {};
+      throw error;
+    }
+  }
+
+  #baseUrl(vendor: ChannelVendor, text: string, options: Channel['options']): string {
+    if (options.private !== undefined && typeof options.private !== 'boolean')
+      throw invalidRequest('options.private must be true or false.', 'options.private');
+    for (const [key, value] of Object.entries(options))
+      if (typeof value === 'string' && isMetadataUrl(value))
+        throw invalidRequest(`options.${key} is where a cloud hands out the secrets of its machines.`, 'options');
+    const { defaultBaseUrl } = this.#dependencies.vendors.profile(vendor);
+    return parseBaseUrl(text.trim() === '' ? defaultBaseUrl : text, options.private === true);
+  }
+
+  #assertCredentials(vendor: ChannelVendor, credentials: Channel['credentials']): void {
+    const { title, credentials: schema } = this.#dependencies.vendors.profile(vendor);
+    const validator = Compile(schema);
+    if (JSON.stringify(credentials).length > 16_384) throw invalidRequest('credentials are too long.', 'credentials');
+    if (validator.Check(credentials)) return;
+    // Never the library's own words here: they may quote what was sent.
+    throw invalidRequest(
+      `credentials do not have the keys ${title} needs: ${describeCredentialKeys(schema)}.`,
+      'credentials',
+    );
+  }
+
+  /** A model whose row does not exist yet is let through: scripts may make channel and model in either order. */
+  async #assertModels(trx: Trx, vendor: ChannelVendor, models: readonly string[]): Promise<void> {
+    const rows = new Map((await this.#dependencies.store.models(trx)).map((row) => [row.id, row]));
+    for (const id of models) {
+      const row = rows.get(id);
+      const served = row?.alias_of == null ? row : rows.get(row.alias_of);
+      if (served !== undefined && served.vendor !== vendor)
+        throw invalidRequest(`The model ${id} is of the vendor ${served.vendor}, not ${vendor}.`, 'models');
+    }
+  }
+}
+
+const toBit = (flag: boolean): 0 | 1 => (flag ? 1 : 0);
+
+/**
+ * A private channel makes this server call hosts inside its own network and shows parts of their responses, which is more
+ * than an administrator of accounts may see: only root makes, changes or opens one.
+ *
+ * @throws AppError `forbidden`
+ */
+function assertMayReach(role: Role, ...options: readonly Channel['options'][]): void {
+  if (role !== 'root' && options.some((each) => each.private === true)) throw new AppError('forbidden');
+}
+
+/** Where a channel's credentials are sent. */
+const credentialDestination = (baseUrl: string, { storage_base_url: storage }: Channel['options']): string =>
+  JSON.stringify([baseUrl, storage ?? '']);
+
+function requireChannel(row: ChannelRow | undefined): ChannelRow {
+  if (row === undefined) throw notExistError('channel');
+  return row;
+}
+
+/** What the audit log keeps of a channel. */
+function toAuditRecord(row: ChannelRow) {
+  const { credentials: _secret, created_at: _created, updated_at: _updated, sandbox: _sandbox, ...rest } = row;
+  return { ...rest, options: JSON.parse(row.options), models: JSON.parse(row.models), enabled: row.enabled === 1 };
+}
+
+/** The ways to fill in credentials, such as `{access_key, secret_key} or {api_key}`. */
+function describeCredentialKeys(schema: unknown): string {
+  const { anyOf, properties } = schema as { readonly anyOf?: readonly unknown[]; readonly properties?: object };
+  return anyOf?.map(describeCredentialKeys).join(' or ') ?? `{${Object.keys(properties ?? {}).join(', ')}}`;
+}

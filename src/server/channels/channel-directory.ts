@@ -1,0 +1,76 @@
+import type { TSchema } from 'typebox';
+import type { ModelKind } from '../../contract/models.ts';
+import type { Price } from '../../contract/pricing.ts';
+import type { VendorName } from '../../contract/states.ts';
+import type { ErrorReason } from '../upstreams/error.ts';
+
+/** Kinds of upstreams a channel can have: the video vendors, and any upstream that implements OpenAI's chat protocol. */
+export type ChannelVendor = VendorName | 'openai';
+
+/** One configured upstream account, with decrypted credentials: kept in memory only, never in a response or a log. */
+export interface Channel {
+  readonly id: number;
+  readonly name: string;
+  readonly vendor: ChannelVendor;
+  /** Without a path and trailing slash. */
+  readonly baseUrl: string;
+  readonly credentials: { readonly [key: string]: unknown };
+  readonly options: { readonly [key: string]: unknown };
+  /** `options.private`: its own base_url and artifacts may be private addresses. */
+  readonly private: boolean;
+  /** Public model ids it serves. */
+  readonly models: readonly string[];
+  readonly priority: number;
+  readonly weight: number;
+}
+
+/** A model as callers name it, its alias followed (one step only). */
+export interface ResolvedModel {
+  /** The name the caller used, shown to them again and written to the ledger. */
+  readonly id: string;
+  /** The row that serves it: the alias target, or `id` itself. */
+  readonly target: string;
+  readonly vendor: ChannelVendor;
+  readonly kind: ModelKind;
+  readonly price: Price;
+  /** The media schema, a JSON Schema of the body. */
+  readonly inputSchema?: TSchema;
+}
+
+/** What came of one call, for the circuit breakers: `ok` is a success, a caller's own mistakes (`user`, `policy`) count as nothing. */
+export interface CallOutcome {
+  readonly channelId: number;
+  readonly model?: string;
+  readonly outcome: 'ok' | ErrorReason | 'unreachable';
+  readonly message?: string;
+  readonly code?: string;
+  readonly retryAfterMs?: number | undefined;
+  /** What was called for. `poll`: a task was queried, which is weaker evidence of whether new tasks are accepted. Default `submit`. */
+  readonly operation?: 'submit' | 'poll' | 'chat' | 'image' | 'probe';
+  /** From the request to its outcome; for the metrics. */
+  readonly durationMs?: number | undefined;
+}
+
+/**
+ * Upstream accounts and models: which channels serve what, in which order, and which are failing. Rows are cached and
+ * re-read when their version in the database has moved, so that a change holds on every replica at the next request.
+ */
+export interface ChannelDirectory {
+  /** Undefined when the model does not exist or is disabled. */
+  model(id: string): Promise<ResolvedModel | undefined>;
+  /** Enabled public model ids that an enabled channel serves, for GET /v1/models. */
+  listModels(): Promise<
+    readonly {
+      readonly id: string;
+      readonly vendor: ChannelVendor;
+      readonly kind: ResolvedModel['kind'];
+      readonly createdAt: number;
+    }[]
+  >;
+  /** Channels that serve a model just returned by `model()`: highest priority first, by weight at random within one; those with an open circuit are left out, unless all are open. */
+  candidates(model: ResolvedModel): Promise<readonly Channel[]>;
+  /** The channel a task is pinned to, enabled or not; undefined once deleted. */
+  byId(id: number): Promise<Channel | undefined>;
+  /** Feeds the circuit breakers. Never throws. */
+  report(call: CallOutcome): void;
+}

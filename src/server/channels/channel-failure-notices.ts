@@ -1,0 +1,81 @@
+import type { EventWriter } from '../events/event-log.ts';
+import type { EventStore } from '../events/event-store.ts';
+import type { AdminNotifier, Bilingual } from '../notifications/notifier.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import { type Log, maskSecrets } from '../platform/log.ts';
+import type { Tables } from '../tables.ts';
+import type { CallOutcome } from './channel-directory.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Failures that end only when an administrator does something; overload passes by itself. */
+const NEEDS_ADMINISTRATOR: Partial<Record<CallOutcome['outcome'], Bilingual>> = {
+  auth: { en: 'The vendor refuses its credentials', 'zh-CN': '供应商拒绝其凭证' },
+  billing: { en: 'The account at the vendor has nothing left to spend', 'zh-CN': '供应商账户余额不足' },
+  model: { en: 'The vendor does not serve this model to it', 'zh-CN': '供应商未向其提供该模型' },
+};
+
+export interface ChannelFailureNoticeDependencies {
+  readonly database: Database<Tables>;
+  readonly notifier: AdminNotifier;
+  readonly events: EventWriter;
+  readonly eventHistory: Pick<EventStore, 'findNewest'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Notifies administrators of channels that need them: once a day for a channel and a reason, over all processes. */
+export class ChannelFailureNotices {
+  readonly #dependencies: ChannelFailureNoticeDependencies;
+  constructor(dependencies: ChannelFailureNoticeDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Never throws. @param name of the channel */
+  async circuitOpened({ channelId, outcome, model = '', message = '' }: CallOutcome, name: string): Promise<void> {
+    const reason = NEEDS_ADMINISTRATOR[outcome];
+    if (reason === undefined) return;
+    const { database, notifier, clock, log } = this.#dependencies;
+    const about = outcome === 'model' && model !== '' ? ` (${model})` : '';
+    const words = message === '' ? '' : `: ${maskSecrets(message)}`;
+    await database
+      .transaction((trx) =>
+        notifier.notifyAdministrators(trx, {
+          type: 'system',
+          topic: 'channel.resting',
+          title: { en: `Channel “${name}” rests`, 'zh-CN': `渠道“${name}”已暂停使用` },
+          content: { en: `${reason.en}${about}${words}`, 'zh-CN': `${reason['zh-CN']}${about}${words}` },
+          targetUrl: '/admin/channels',
+          relatedId: channelId,
+          event: {
+            type: 'channel.failing',
+            subject: `channel:${channelId}`,
+            data: { id: channelId, name, reason: outcome, model, message: maskSecrets(message) },
+          },
+          deduplicationKey: `channel.resting:${channelId}:${outcome}:${about}:${Math.floor(clock.now() / DAY_MS)}`,
+        }),
+      )
+      .catch((error: unknown) =>
+        log.warn({ err: error, channelId }, 'administrators could not be notified of a channel'),
+      );
+  }
+  /** Never throws. The channel works again after a failure that was reported; other closings say nothing new. */
+  async circuitClosed({ channelId }: CallOutcome, name: string): Promise<void> {
+    const { database, events, eventHistory, log } = this.#dependencies;
+    const subject = `channel:${channelId}`;
+    await database
+      .transaction(async (trx) => {
+        const newest = await eventHistory.findNewest(trx, subject);
+        if (newest?.type !== 'channel.failing') return;
+        await events.write(trx, {
+          type: 'channel.recovered',
+          subject,
+          data: { id: channelId, name },
+          // Several processes may notice; one of them reports it.
+          deduplicationKey: newest.id,
+        });
+      })
+      .catch((error: unknown) => log.warn({ err: error, channelId }, 'the recovery of a channel was not reported'));
+  }
+}

@@ -1,0 +1,68 @@
+import { notExistError } from '../platform/errors.ts';
+import { maskSecrets } from '../platform/log.ts';
+import { OutboundError } from '../platform/outbound/outbound.ts';
+import type { AdapterContext } from '../upstreams/call.ts';
+import type { CredentialCheck } from '../vendors/adapter.ts';
+import type { VendorRegistry } from '../vendors/registry.ts';
+import type { Channel, ChannelDirectory } from './channel-directory.ts';
+
+export interface ProbeDependencies {
+  readonly channels: ChannelDirectory;
+  readonly vendors: VendorRegistry;
+  /** Made by video: the same calls its adapters get. */
+  readonly adapterContexts: { contextFor(channel: Channel, signal: AbortSignal): AdapterContext };
+}
+
+export interface ProbeReport {
+  readonly ok: boolean;
+  readonly durationMs: number;
+  readonly reason: string;
+  readonly code: string;
+  readonly message: string;
+  readonly models: readonly string[];
+}
+
+const PROBE_TIMEOUT_MS = 20_000;
+const MAX_MESSAGE = 500;
+
+/** Checks a channel's credentials at its upstream; returns a summary, never the response itself, as its content is untrusted. */
+export async function probeChannel(
+  { channels, vendors, adapterContexts }: ProbeDependencies,
+  id: number,
+): Promise<ProbeReport> {
+  const channel = await channels.byId(id);
+  if (channel === undefined) throw notExistError('channel');
+  const call = adapterContexts.contextFor(channel, AbortSignal.timeout(PROBE_TIMEOUT_MS));
+  const startedAt = performance.now();
+  const outcome = await runProbe(() => vendors.profile(channel.vendor).checkCredentials(call));
+  const durationMs = Math.round(performance.now() - startedAt);
+  if (outcome.ok) {
+    channels.report({ channelId: id, outcome: 'ok', operation: 'probe', durationMs });
+    return { ok: true, durationMs, reason: '', code: '', message: '', models: outcome.models ?? [] };
+  }
+  const { reason, code } = outcome.error;
+  const message = maskSecrets(outcome.error.message).slice(0, MAX_MESSAGE);
+  channels.report({ channelId: id, outcome: reason, operation: 'probe', durationMs, code, message });
+  return { ok: false, durationMs, reason, code, message, models: [] };
+}
+
+type ProbeRunOutcome =
+  | Extract<CredentialCheck, { ok: true }>
+  | {
+      readonly ok: false;
+      readonly error: {
+        readonly reason: 'unreachable' | FailedReason;
+        readonly code: string;
+        readonly message: string;
+      };
+    };
+type FailedReason = Extract<CredentialCheck, { ok: false }>['error']['reason'];
+
+async function runProbe(probe: () => Promise<CredentialCheck>): Promise<ProbeRunOutcome> {
+  try {
+    return await probe();
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error;
+    return { ok: false, error: { reason: 'unreachable', code: error.phase, message: error.message } };
+  }
+}

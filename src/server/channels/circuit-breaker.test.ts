@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { CallOutcome } from './channel-directory.ts';
+import { CircuitBreakers } from './circuit-breaker.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+function ward() {
+  const health = new CircuitBreakers();
+  let now = 1_000_000;
+  return {
+    health,
+    pass: (ms: number) => {
+      now += ms;
+    },
+    learn: (outcome: CallOutcome['outcome'], also: Partial<CallOutcome> = {}) =>
+      health.record({ channelId: 1, model: 'm', outcome, ...also }, now),
+    fitness: (model = 'm') => health.availability(1, model, now),
+    beginTrial: (model = 'm') => health.beginTrial(1, model, now),
+    view: () => health.view(1, now),
+    condition: () => health.condition(1, now),
+  };
+}
+
+describe('health of a channel', () => {
+  it('is not touched by faults of callers', () => {
+    const { learn, fitness } = ward();
+    for (let i = 0; i < 100; i++) for (const outcome of ['user', 'policy', 'missing', 'other'] as const) learn(outcome);
+    assert.equal(fitness(), 'closed');
+  });
+
+  it('is untested before the first call, failing after a failed one, and working after a success', () => {
+    const { learn, condition } = ward();
+    assert.equal(condition(), 'untested');
+    learn('user');
+    assert.equal(condition(), 'untested');
+    learn('unreachable');
+    assert.equal(condition(), 'failing');
+    learn('ok');
+    assert.equal(condition(), 'working');
+  });
+
+  it('is failing while one of its models fails, and resting once the circuit of that model is open', () => {
+    const { learn, condition } = ward();
+    learn('capacity');
+    learn('ok', { model: 'another' });
+    assert.equal(condition(), 'failing');
+    for (let i = 0; i < 4; i++) learn('capacity');
+    assert.equal(condition(), 'resting');
+  });
+
+  it('survives one error, and rests after a row of them, for that model only', () => {
+    const { learn, fitness } = ward();
+    learn('capacity');
+    assert.equal(fitness(), 'closed');
+    for (let i = 0; i < 4; i++) learn('capacity');
+    assert.equal(fitness(), 'open');
+    assert.equal(fitness('another'), 'closed');
+  });
+
+  it('rests by a failing half although successes come between', () => {
+    const { learn, fitness } = ward();
+    for (let i = 0; i < 6; i++) {
+      learn('capacity');
+      if (fitness() === 'closed') learn('ok');
+    }
+    assert.equal(fitness(), 'open');
+  });
+
+  it('does not rest while most calls go through', () => {
+    const { learn, fitness } = ward();
+    for (let i = 0; i < 100; i++) {
+      learn('ok');
+      learn('ok');
+      learn('ok');
+      learn('capacity');
+      assert.notEqual(fitness(), 'open');
+    }
+  });
+
+  it('lets one trial through after its rest, and comes back by it', () => {
+    const { learn, fitness, beginTrial, pass, view } = ward();
+    for (let i = 0; i < 5; i++) learn('unreachable');
+    assert.equal(fitness('any'), 'open');
+    pass(5 * SECOND);
+    assert.equal(fitness(), 'halfOpen');
+    assert.equal(view()[0]?.state, 'halfOpen');
+    beginTrial();
+    assert.equal(fitness(), 'open', 'one at a time');
+    assert.equal(learn('ok'), true);
+    assert.equal(fitness(), 'closed');
+    learn('unreachable');
+    assert.equal(fitness(), 'closed', 'the past is forgotten');
+  });
+
+  it('rests twice as long after each failed trial, up to a bound', () => {
+    const { learn, fitness, pass } = ward();
+    for (let i = 0; i < 5; i++) learn('capacity');
+    for (const seconds of [5, 10, 20, 40, 80, 160, 300, 300]) {
+      pass(seconds * SECOND - 1);
+      assert.equal(fitness(), 'open', `${seconds} s`);
+      pass(1);
+      assert.equal(fitness(), 'halfOpen', `${seconds} s`);
+      learn('capacity');
+    }
+  });
+
+  it('gives up a trial nobody reported on', () => {
+    const { learn, fitness, beginTrial, pass } = ward();
+    for (let i = 0; i < 5; i++) learn('capacity');
+    pass(5 * SECOND);
+    beginTrial();
+    pass(30 * SECOND);
+    assert.equal(fitness(), 'halfOpen');
+  });
+
+  it('rests at once and longer, whole, when its account is refused', () => {
+    for (const outcome of ['auth', 'billing'] as const) {
+      const { learn, fitness, pass, view } = ward();
+      assert.equal(learn(outcome), true);
+      assert.equal(fitness('any'), 'open');
+      assert.deepEqual(
+        [view()[0]?.model, view()[0]?.reason, view()[0]?.state],
+        ['', outcome, 'open'],
+        'an administrator sees why',
+      );
+      pass(MINUTE - 1);
+      assert.equal(fitness('any'), 'open');
+      pass(1);
+      assert.equal(fitness('any'), 'halfOpen');
+    }
+  });
+
+  it('waits as long as a vendor says, within a bound', () => {
+    const { learn, fitness, pass } = ward();
+    learn('rate', { retryAfterMs: 20 * SECOND });
+    pass(19 * SECOND);
+    assert.equal(fitness(), 'open');
+    pass(SECOND);
+    assert.equal(fitness(), 'halfOpen');
+    learn('rate', { retryAfterMs: 10 ** 9 });
+    pass(5 * MINUTE);
+    assert.equal(fitness(), 'halfOpen');
+  });
+
+  it('does not take a successful poll for a successful submit', () => {
+    const { learn, fitness, pass } = ward();
+    for (let i = 0; i < 5; i++) learn('capacity');
+    learn('ok', { operation: 'poll' });
+    assert.equal(fitness(), 'open');
+    learn('auth');
+    pass(MINUTE);
+    learn('ok', { operation: 'poll' });
+    assert.equal(fitness('another'), 'closed', 'but the account is shown to work');
+  });
+});

@@ -1,0 +1,222 @@
+import type { ChannelCondition } from '../../contract/channels.ts';
+import type { CallOutcome } from './channel-directory.ts';
+
+/** How one kind of outcome counts. Kinds without a row say nothing about the channel, such as the caller's own errors. */
+interface FailurePolicy {
+  /** `account`: the whole channel. `model`: this model on this channel. */
+  readonly scope: 'account' | 'model';
+  /** Opens the circuit at the first failure, because an early retry cannot succeed. */
+  readonly opensAtOnce: boolean;
+  readonly initialOpenMs: number;
+  readonly maxOpenMs: number;
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+const OVERLOAD_POLICY: FailurePolicy = {
+  scope: 'model',
+  opensAtOnce: false,
+  initialOpenMs: 5 * SECOND,
+  maxOpenMs: 5 * MINUTE,
+};
+const REFUSED_ACCOUNT_POLICY: FailurePolicy = {
+  scope: 'account',
+  opensAtOnce: true,
+  initialOpenMs: MINUTE,
+  maxOpenMs: 60 * MINUTE,
+};
+
+const FAILURE_POLICIES: Partial<Record<CallOutcome['outcome'], FailurePolicy>> = {
+  rate: OVERLOAD_POLICY,
+  capacity: OVERLOAD_POLICY,
+  unreachable: { ...OVERLOAD_POLICY, scope: 'account' },
+  auth: REFUSED_ACCOUNT_POLICY,
+  billing: REFUSED_ACCOUNT_POLICY,
+  model: { ...REFUSED_ACCOUNT_POLICY, scope: 'model' },
+};
+
+/** Failures weigh half after this long. */
+const HALF_LIFE_MS = MINUTE;
+/** Recent calls needed before a failure rate means anything: one error never opens a circuit. */
+const MIN_CALLS = 5;
+const FAILURE_RATE_THRESHOLD = 0.5;
+/** The same for channels with little traffic, whose counts decay before they reach the minimum. */
+const CONSECUTIVE_FAILURE_THRESHOLD = 5;
+/** How long a trial call may take before the next one is let through. */
+const TRIAL_TIMEOUT_MS = 30 * SECOND;
+
+/** `closed`: calls go through. `open`: none is sent. `halfOpen`: one trial call at a time decides. */
+export type CircuitState = 'closed' | 'open' | 'halfOpen';
+
+export interface HealthView {
+  /** Empty: the whole channel. */
+  readonly model: string;
+  readonly state: CircuitState;
+  readonly reason: string;
+  /** Share of failures lately, 0 to 1. */
+  readonly failureRate: number;
+  /** Unix milliseconds; 0 unless open. */
+  readonly openUntil: number;
+}
+
+/** The worst of several circuits: what holds for a call that needs all of them. */
+export const worstOf = (states: readonly CircuitState[]): CircuitState =>
+  states.includes('open') ? 'open' : states.includes('halfOpen') ? 'halfOpen' : 'closed';
+
+interface BreakerState {
+  calls: number;
+  failures: number;
+  consecutiveFailures: number;
+  decayedAt: number;
+  /** Times opened in a row without a success between. */
+  timesOpened: number;
+  openUntil: number;
+  /** Until then a trial call is in progress. */
+  trialUntil: number;
+  reason: string;
+}
+
+/**
+ * One circuit breaker per channel and one per model on it, fed by the calls of this process: a decaying failure rate opens
+ * it, each further opening lasts twice as long, and trial calls close it again.
+ */
+export class CircuitBreakers {
+  readonly #breakers = new Map<number, Map<string, BreakerState>>();
+  /** Whether the newest call to a channel that says something about the channel itself succeeded. */
+  readonly #newest = new Map<number, boolean>();
+
+  /** @returns whether this call opened a circuit, or closed one that was open */
+  record(call: CallOutcome, now: number): boolean {
+    const policy = FAILURE_POLICIES[call.outcome];
+    if (call.outcome === 'ok') return this.#recordSuccess(call, now);
+    if (policy === undefined) return false;
+    // Polling too often says nothing about submitting.
+    if (call.operation === 'poll' && call.outcome === 'rate') return false;
+    this.#newest.set(call.channelId, false);
+    const breaker = this.#breaker(call.channelId, policy.scope === 'account' ? '' : (call.model ?? ''), now);
+    breaker.calls++;
+    breaker.failures++;
+    breaker.consecutiveFailures++;
+    if (breaker.openUntil > now) return false;
+    const failing =
+      (breaker.calls >= MIN_CALLS && breaker.failures / breaker.calls >= FAILURE_RATE_THRESHOLD) ||
+      breaker.consecutiveFailures >= CONSECUTIVE_FAILURE_THRESHOLD;
+    const failedTrial = breaker.timesOpened > 0;
+    if (!policy.opensAtOnce && !failing && !failedTrial && call.retryAfterMs === undefined) return false;
+    const openMs = Math.min(policy.initialOpenMs * 2 ** breaker.timesOpened, policy.maxOpenMs);
+    breaker.openUntil = now + Math.min(Math.max(openMs, call.retryAfterMs ?? 0), policy.maxOpenMs);
+    breaker.timesOpened++;
+    breaker.trialUntil = 0;
+    breaker.reason = call.outcome;
+    return true;
+  }
+
+  availability(channelId: number, model: string, now: number): CircuitState {
+    const breakers = this.#breakers.get(channelId);
+    if (breakers === undefined) return 'closed';
+    const both = [availabilityOf(breakers.get(''), now), availabilityOf(breakers.get(model), now)];
+    return worstOf(both);
+  }
+
+  /** Marks a half-open circuit as being tried, so that no second call is sent meanwhile. */
+  beginTrial(channelId: number, model: string, now: number): void {
+    for (const scope of ['', model]) {
+      const breaker = this.#breakers.get(channelId)?.get(scope);
+      if (breaker !== undefined && availabilityOf(breaker, now) === 'halfOpen')
+        breaker.trialUntil = now + TRIAL_TIMEOUT_MS;
+    }
+  }
+
+  /** Forgets everything about a channel: it was changed or removed. */
+  forget(channelId: number): void {
+    this.#breakers.delete(channelId);
+    this.#newest.delete(channelId);
+  }
+
+  /** The worst that is known of a channel as a whole or of any of its models. */
+  condition(channelId: number, now: number): ChannelCondition {
+    const states = this.view(channelId, now).map(({ state }) => state);
+    if (states.includes('open')) return 'resting';
+    if (states.includes('halfOpen')) return 'trying';
+    const newest = this.#newest.get(channelId);
+    if (newest === undefined) return 'untested';
+    const breakers = [...(this.#breakers.get(channelId)?.values() ?? [])];
+    return newest && breakers.every(({ consecutiveFailures }) => consecutiveFailures === 0) ? 'working' : 'failing';
+  }
+
+  /** The channel as a whole first, then those of its models that have recorded outcomes. */
+  view(channelId: number, now: number): HealthView[] {
+    const breakers = this.#breakers.get(channelId);
+    const whole = breakers?.get('') ?? newBreakerState(now);
+    const models = [...(breakers ?? [])].filter(([model]) => model !== '');
+    return [toView('', whole, now), ...models.map(([model, gauge]) => toView(model, gauge, now))];
+  }
+
+  /** Any success shows that the account is reachable and accepted; only a submit shows that a model takes work. */
+  #recordSuccess(call: CallOutcome, now: number): boolean {
+    this.#newest.set(call.channelId, true);
+    const scopes = call.operation === 'poll' || call.model === undefined ? [''] : ['', call.model];
+    let recovered = false;
+    for (const scope of scopes) {
+      const breaker = this.#breakers.get(call.channelId)?.get(scope);
+      if (breaker === undefined) continue;
+      decay(breaker, now);
+      breaker.calls++;
+      breaker.consecutiveFailures = 0;
+      if (breaker.timesOpened === 0) continue;
+      recovered = true;
+      Object.assign(breaker, newBreakerState(now));
+    }
+    return recovered;
+  }
+
+  #breaker(channelId: number, scope: string, now: number): BreakerState {
+    let breakers = this.#breakers.get(channelId);
+    if (breakers === undefined) {
+      breakers = new Map();
+      this.#breakers.set(channelId, breakers);
+    }
+    let breaker = breakers.get(scope);
+    if (breaker === undefined) {
+      breaker = newBreakerState(now);
+      breakers.set(scope, breaker);
+    }
+    decay(breaker, now);
+    return breaker;
+  }
+}
+
+const newBreakerState = (now: number): BreakerState => ({
+  calls: 0,
+  failures: 0,
+  consecutiveFailures: 0,
+  decayedAt: now,
+  timesOpened: 0,
+  openUntil: 0,
+  trialUntil: 0,
+  reason: '',
+});
+
+function decay(breaker: BreakerState, now: number): void {
+  const factor = 0.5 ** (Math.max(0, now - breaker.decayedAt) / HALF_LIFE_MS);
+  breaker.calls *= factor;
+  breaker.failures *= factor;
+  breaker.decayedAt = now;
+}
+
+function availabilityOf(breaker: BreakerState | undefined, now: number): CircuitState {
+  if (breaker === undefined || breaker.timesOpened === 0) return 'closed';
+  return breaker.openUntil > now || breaker.trialUntil > now ? 'open' : 'halfOpen';
+}
+
+function toView(model: string, breaker: BreakerState, now: number): HealthView {
+  const isOpen = breaker.openUntil > now;
+  return {
+    model,
+    state: isOpen ? 'open' : breaker.timesOpened > 0 ? 'halfOpen' : 'closed',
+    reason: breaker.reason,
+    failureRate: breaker.calls === 0 ? 0 : breaker.failures / breaker.calls,
+    openUntil: isOpen ? breaker.openUntil : 0,
+  };
+}

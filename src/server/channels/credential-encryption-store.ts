@@ -1,0 +1,20 @@
+import type { Kysely } from 'kysely';
+import type { SealedColumn } from '../platform/reseal.ts';
+import type { Tables } from '../tables.ts';
+import { credentialCell } from './credential-encryption.ts';
+
+/** The credentials of all channels. */
+export const sealedCredentials = (kysely: Kysely<Tables>): SealedColumn => ({
+  async readAfter(after) {
+    const rows = await kysely
+      .selectFrom('channels')
+      .select(['id', 'credentials'])
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(500)
+      .execute();
+    return rows.map(({ id, credentials }) => ({ id, context: credentialCell(id), sealed: credentials }));
+  },
+  replace: ({ id, sealed: old }, credentials) =>
+    kysely.updateTable('channels').set({ credentials }).where('id', '=', id).where('credentials', '=', old).execute(),
+});

@@ -1,0 +1,68 @@
+import type { Events } from '../events/make.ts';
+import type { AdminNotifier, Notifier } from '../notifications/notifier.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Log } from '../platform/log.ts';
+import type { Metrics } from '../platform/metrics.ts';
+import type { Vault } from '../platform/secrets.ts';
+import type { Tables } from '../tables.ts';
+import { ChannelFailureNotices } from './channel-failure-notices.ts';
+import { ChannelService } from './service.ts';
+import { ChannelStore } from './store.ts';
+
+export interface ChannelsDependencies {
+  readonly database: Database<Tables>;
+  readonly vault: Vault;
+  readonly notifier: Notifier & AdminNotifier;
+  readonly events: Pick<Events, 'eventLog' | 'store'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'recordUpstreamCall'>;
+  /** Simulated vendors are served: their channels may be on loopback. */
+  readonly sandbox: boolean;
+}
+
+/** The accounts at vendors: what others may hold of them. */
+export interface Channels {
+  readonly channels: ChannelService;
+  readonly channelStore: ChannelStore;
+}
+
+export function makeChannels({
+  database,
+  vault,
+  notifier,
+  events,
+  clock,
+  log,
+  metrics,
+  sandbox,
+}: ChannelsDependencies): Channels {
+  const channelStore = new ChannelStore(database);
+  const failureNotices = new ChannelFailureNotices({
+    database,
+    notifier,
+    events: events.eventLog,
+    eventHistory: events.store,
+    clock,
+    log,
+  });
+  const channels = new ChannelService({
+    store: channelStore,
+    vault,
+    clock,
+    log,
+    onCircuitOpen: (call, name) => failureNotices.circuitOpened(call, name),
+    onCall: ({ channelId, operation = 'submit', outcome, durationMs }, vendor) =>
+      metrics.recordUpstreamCall({
+        vendor,
+        channelId,
+        kind: operation,
+        outcome,
+        seconds: durationMs === undefined ? undefined : durationMs / 1_000,
+      }),
+    onCircuitClose: (call, name) => failureNotices.circuitClosed(call, name),
+    sandbox,
+  });
+  return { channels, channelStore };
+}

@@ -1,0 +1,56 @@
+import { Compile } from 'typebox/compile';
+import type { Localized } from '../../contract/messages/messages.ts';
+import type { ModelKind } from '../../contract/models.ts';
+import { MAX_MULTIPLIER_DECIMALS } from '../../contract/price-lines.ts';
+import { type Price, VideoPrice } from '../../contract/pricing.ts';
+import { ChatPrice } from '../../contract/token-pricing.ts';
+import { invalidRequest } from '../platform/errors.ts';
+import { toLocalizedMessage } from '../platform/http/schema-validation.ts';
+
+const video = Compile(VideoPrice);
+const chat = Compile(ChatPrice);
+const PRICE_BY_KIND = {
+  video: { validator: video, whole: { per_call: 0, per_second: 0 } },
+  image: { validator: video, whole: { per_call: 0, per_second: 0 } },
+  chat: { validator: chat, whole: { input_per_million: 0, output_per_million: 0 } },
+} as const;
+
+function assertDistinctTiers({ tiers = [] }: ChatPrice): void {
+  const bounds = tiers.map(({ above_input_tokens: above }) => above);
+  const twice = bounds.find((above, at) => bounds.indexOf(above) !== at);
+  if (twice !== undefined) throw invalidRequest(`price.tiers has above_input_tokens ${twice} twice.`, 'price');
+}
+
+const INVALID: Localized = { en: 'is wrong', 'zh-CN': '有误' };
+
+/**
+ * Checks a price and completes it: keys that are left out become 0, but at least one must be given.
+ *
+ * @throws AppError `invalid_request` that names the field
+ */
+export function parsePrice(price: unknown, kind: ModelKind): Price {
+  const { validator, whole } = PRICE_BY_KIND[kind];
+  if (!validator.Check(price)) {
+    const [first] = validator.Errors(price);
+    const path = ['price', ...(first?.instancePath.split('/').slice(1) ?? [])].join('.');
+    const fault = first === undefined ? INVALID : toLocalizedMessage(first);
+    const keys = Object.keys(whole);
+    throw invalidRequest(
+      {
+        en: `${path} ${fault.en}. A ${kind} model is priced by ${keys.join(' and ')}.`,
+        'zh-CN': `${path} ${fault['zh-CN']}。${kind} 模型按 ${keys.join('、')} 计价。`,
+      },
+      'price',
+    );
+  }
+  const { multipliers } = price as { readonly multipliers?: VideoPrice['multipliers'] };
+  for (const [factor, values] of Object.entries(multipliers ?? {}))
+    for (const [value, multiplier] of Object.entries(values))
+      if (Number(multiplier.toFixed(MAX_MULTIPLIER_DECIMALS)) !== multiplier)
+        throw invalidRequest(
+          `price.multipliers.${factor}.${value} has more than ${MAX_MULTIPLIER_DECIMALS} decimals.`,
+          'price',
+        );
+  assertDistinctTiers(price as ChatPrice);
+  return { ...whole, ...price };
+}

@@ -1,0 +1,84 @@
+import type { ModelKind } from '../../contract/models.ts';
+import type { Price } from '../../contract/pricing.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Vault } from '../platform/secrets.ts';
+import type { Channel, ChannelVendor } from './channel-directory.ts';
+import { encryptCredentials } from './credential-encryption.ts';
+import type { ChannelStore } from './store.ts';
+
+export interface SeedModel {
+  readonly id: string;
+  readonly vendor: ChannelVendor;
+  readonly kind: ModelKind;
+  readonly price: Price;
+}
+
+/** Makes rows of models that were never seeded before, enabled. What an administrator edits or removes stays as he left it. */
+export async function seedModels(store: ChannelStore, clock: Clock, models: readonly SeedModel[]): Promise<void> {
+  const missing = new Set(await store.findUnseeded(models.map(({ id }) => id)));
+  if (missing.size === 0) return;
+  await store.change(async (trx) => {
+    const now = clock.now();
+    for (const { id, vendor, kind, price } of models) {
+      if (!missing.has(id) || !(await store.markSeeded(trx, id))) continue;
+      await store.addModel(trx, {
+        id,
+        vendor,
+        kind,
+        price: JSON.stringify(price),
+        alias_of: null,
+        input_schema: null,
+        enabled: 1,
+        created_at: now,
+        updated_at: now,
+      });
+    }
+  });
+}
+
+export interface SandboxChannel {
+  readonly vendor: ChannelVendor;
+  /** Distinguishes channels to several simulators of one vendor; default: the vendor. */
+  readonly name?: string;
+  readonly baseUrl: string;
+  readonly credentials: Channel['credentials'];
+  readonly models: readonly string[];
+  readonly options?: Channel['options'];
+}
+
+/**
+ * One channel for each simulator, found again by its name at every start, since simulators listen on new ports and make
+ * new credentials. Whether it is enabled, its priority and its weight stay as an administrator set them.
+ */
+export async function ensureSandboxChannels(
+  dependencies: { readonly store: ChannelStore; readonly vault: Vault; readonly clock: Clock },
+  simulators: readonly SandboxChannel[],
+): Promise<void> {
+  const { store, vault, clock } = dependencies;
+  await store.change(async (trx) => {
+    const now = clock.now();
+    for (const { vendor, name = vendor, baseUrl, credentials, models, options } of simulators) {
+      const found = await store.sandboxChannel(trx, name);
+      const present = {
+        base_url: baseUrl,
+        models: JSON.stringify(models),
+        options: JSON.stringify({ ...options, private: true }),
+        updated_at: now,
+      };
+      const id =
+        found?.id ??
+        (await store.addChannel(trx, {
+          ...present,
+          name: `${name} (sandbox)`,
+          vendor,
+          credentials: '',
+          priority: 0,
+          weight: 1,
+          enabled: 1,
+          sandbox: name,
+          created_at: now,
+        }));
+      await store.setChannel(trx, id, { ...present, credentials: encryptCredentials(vault, id, credentials) });
+    }
+  });
+}

@@ -1,0 +1,22 @@
+/** A channel's place in the queue. */
+export interface Weighted {
+  readonly priority: number;
+  readonly weight: number;
+}
+
+/**
+ * Orders by priority, the largest first, and within one priority at random so that each comes first in proportion to its
+ * weight (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006). Weight 0 comes last.
+ *
+ * @param random in [0, 1)
+ */
+export function weightedOrder<T extends Weighted>(channels: readonly T[], random: () => number): T[] {
+  if (channels.length < 2) return [...channels];
+  return channels
+    .map((channel) => ({ channel, draw: -Math.log(1 - random()) / channel.weight }))
+    .sort((a, b) => b.channel.priority - a.channel.priority || compare(a.draw, b.draw))
+    .map(({ channel }) => channel);
+}
+
+/** Weight 0 draws infinity, or 0/0 where the random number was 0. */
+const compare = (a: number, b: number): number => (a === b ? 0 : Number.isNaN(a) || a > b ? 1 : -1);

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isAppError } from '../platform/errors.ts';
+import { parseChatRequest } from './chat-request.ts';
+import { CHAT, type Dialect, IMAGES } from './dialects.ts';
+
+const read = (dialect: Dialect, text: string) => parseChatRequest(dialect, Buffer.from(text), JSON.parse(text));
+const chat = (rest: string) => read(CHAT, `{"model":"m","messages":[{}]${rest}}`);
+
+describe('what is set aside for a call', () => {
+  it('goes by the largest bound named, whichever of them the upstream heeds', () => {
+    assert.equal(chat(',"max_completion_tokens":1,"max_tokens":50000').maxOutputTokens, 50_000);
+    assert.equal(chat(',"max_completion_tokens":700,"max_tokens":null').maxOutputTokens, 700);
+    assert.equal(chat(',"max_tokens":7,"n":3').maxOutputTokens, 21);
+    assert.equal(chat('').maxOutputTokens, 4_096);
+    assert.equal(chat(',"max_tokens":0').maxOutputTokens, 4_096, 'upstreams take 0 as no bound');
+    assert.equal(chat(',"max_tokens":0,"max_completion_tokens":5').maxOutputTokens, 5);
+    assert.equal(
+      read(IMAGES, '{"model":"m","prompt":"a cat","n":2}').maxOutputTokens,
+      8_192,
+      'pictures may be paid by tokens',
+    );
+  });
+
+  it('and by what a question is made of', () => {
+    const said = (content: unknown) => chat(`,"x":${JSON.stringify(content)}`).estimatedPromptTokens;
+    const picture = (url: string) => said([{ type: 'image_url', image_url: { url } }]);
+    assert.ok(said(`data: ${'word '.repeat(30_000)}`) > 40_000, 'text is text, however it begins');
+    assert.ok(said('f'.repeat(90_000)) >= 30_000);
+    assert.ok(picture(`data:image/png;base64,${'A'.repeat(90_000)}`) < 2_000);
+    assert.ok(picture('https://media.example.test/a.png') > 1_500, 'a picture costs as much by its address');
+  });
+
+  it('and by names that mean the same to every reader', () => {
+    for (const twice of ['"size":"1024x1024","Size":"4096x4096"', '"quality":"low","quality":"high"'])
+      assert.throws(
+        () => read(IMAGES, `{"model":"m","prompt":"a cat",${twice}}`),
+        (error) => isAppError(error, 'invalid_request'),
+        twice,
+      );
+  });
+});

@@ -1,0 +1,186 @@
+import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
+import { AppError, invalidRequest } from '../platform/errors.ts';
+import { validatorFor } from '../platform/http/schema-validation.ts';
+import { type BodyContents, inspectBody } from './body-inspection.ts';
+import type { Dialect } from './dialects.ts';
+import { findMembers, insertMember, removeMember, setMember } from './json-members.ts';
+import { findGovernedOptions, type GovernedOption } from './option-rules.ts';
+
+/** A model call as its caller made it. */
+export interface ChatRequest {
+  readonly dialect: Dialect;
+  /** As it came, without a byte order mark, which few readers accept. */
+  readonly rawBody: Buffer;
+  readonly body: UntrustedObject;
+  readonly model: string;
+  readonly stream: boolean;
+  /** The caller asked for the usage event of a stream. */
+  readonly wantsUsage: boolean;
+  /** Number of choices requested in one call. */
+  readonly choiceCount: number;
+  /** The caller's own limit for one choice, in tokens; 0: none. */
+  readonly requestedLimit: number;
+  /** Requested budget of reasoning tokens; 0: none. */
+  readonly thinkingBudget: number;
+  /** Maximum tokens of the response, all choices together; the dialect's default if the caller sets no limit. */
+  readonly maxOutputTokens: number;
+  /** Tokens the prompt has at most, pictures by a usual size. */
+  readonly estimatedPromptTokens: number;
+  /** Options the table of `option-rules.ts` has a rule for. */
+  readonly governedOptions: readonly GovernedOption[];
+}
+
+/** No tokenizer makes more tokens of a text than it has bytes. */
+const MAX_TOKENS_PER_BYTE = 1;
+const TOKENS_PER_IMAGE = 1_500;
+/** For text the upstream keeps and reads again: an item named by its id, and a whole conversation. */
+const TOKENS_PER_ITEM_REFERENCE = 4_096;
+const TOKENS_PER_STORED_CONVERSATION = 128_000;
+
+/** @throws AppError `invalid_request` */
+export function parseChatRequest(dialect: Dialect, bytes: Buffer, value: unknown): ChatRequest {
+  const checked = validatorFor(dialect.body)(value);
+  if ('error' in checked) throw checked.error;
+  const body = value as UntrustedObject & { readonly model: string };
+  assertUnambiguousMembers(bytes, body, [
+    dialect.promptKey,
+    'model',
+    'stream',
+    ...dialect.maxTokensKeys,
+    'n',
+    'size',
+    'quality',
+    'background',
+  ]);
+  const contents = inspectBody(body);
+  const governedOptions = findGovernedOptions(dialect, body, contents);
+  const requestedLimit = findRequestedLimit(dialect, body);
+  const choiceCount = dialect.hasChoiceCount && typeof body.n === 'number' ? body.n : 1;
+  return {
+    dialect,
+    rawBody: bytes.subarray(hasByteOrderMark(bytes) ? 3 : 0),
+    body,
+    model: body.model,
+    stream: body.stream === true,
+    wantsUsage: asObject(body.stream_options)?.include_usage === true,
+    choiceCount,
+    requestedLimit,
+    thinkingBudget: findThinkingBudget(body),
+    maxOutputTokens: (requestedLimit > 0 ? requestedLimit : dialect.defaultMaxTokens) * choiceCount,
+    estimatedPromptTokens: boundPromptTokens(bytes.length, contents, governedOptions),
+    governedOptions,
+  };
+}
+
+/**
+ * What decides the price must mean the same to every reader. Of a name written twice some take the first and some the last,
+ * and some (Go's encoding/json) take `Model` for `model`.
+ */
+function assertUnambiguousMembers(bytes: Buffer, body: UntrustedObject, names: readonly string[]): void {
+  for (const key of Object.keys(body)) {
+    // By way of capitals, as to some readers the long s is one too.
+    const name = key.toUpperCase().toLowerCase();
+    if (name !== key && names.includes(name)) throw invalidRequest(`${key} is to be written ${name}.`, key);
+  }
+  for (const name of names) {
+    if (!Object.hasOwn(body, name)) continue;
+    const quoted = `"${name}"`;
+    const at = bytes.indexOf(quoted);
+    const mayBeDuplicate = at !== bytes.lastIndexOf(quoted) || bytes.includes(ESCAPED_LETTER_PREFIX);
+    if (mayBeDuplicate && findMembers(bytes, name).length > 1) throw invalidRequest(`${name} is given twice.`, name);
+  }
+}
+
+/** Letters of names are U+005F to U+0078; the only reason to escape them is to evade the checks. */
+const ESCAPED_LETTER_PREFIX = '\\u00';
+const hasByteOrderMark = (bytes: Buffer): boolean => bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+
+function boundPromptTokens(
+  size: number,
+  { mediaLength, imageCount, itemReferences }: BodyContents,
+  options: readonly GovernedOption[],
+): number {
+  const stored = options.some(({ name }) => name === 'previous_response_id' || name === 'conversation') ? 1 : 0;
+  return (
+    Math.max(0, size - mediaLength) * MAX_TOKENS_PER_BYTE +
+    estimateImageTokens(imageCount) +
+    itemReferences * TOKENS_PER_ITEM_REFERENCE +
+    stored * TOKENS_PER_STORED_CONVERSATION
+  );
+}
+
+/** The largest limit the caller sets, as upstreams differ in which key they use. 0: none, as upstreams treat 0 as no limit. */
+function findRequestedLimit({ maxTokensKeys }: Dialect, body: UntrustedObject): number {
+  let limit = 0;
+  for (const key of maxTokensKeys) {
+    const value = body[key];
+    if (typeof value === 'number' && value > limit) limit = value;
+  }
+  return limit;
+}
+
+/** The caller's budget of reasoning tokens, which some upstreams do not count against the limit of the response. */
+function findThinkingBudget({ thinking_budget: budget, thinking, reasoning }: UntrustedObject): number {
+  const named = budget ?? asObject(thinking)?.budget_tokens ?? asObject(reasoning)?.max_tokens;
+  return typeof named === 'number' && Number.isSafeInteger(named) && named > 0
+    ? Math.min(named, MAX_THINKING_BUDGET)
+    : 0;
+}
+
+const MAX_THINKING_BUDGET = 1_000_000;
+
+/** Whether audio may be part of a call: every way to name it, as content or as an output, has the word. */
+export const mayUseAudio = ({ rawBody }: Pick<ChatRequest, 'rawBody'>): boolean =>
+  rawBody.includes('audio') || rawBody.includes(ESCAPED_LETTER_PREFIX);
+
+export const estimateImageTokens = (imageCount: number): number => imageCount * TOKENS_PER_IMAGE;
+
+/** A limit of generated tokens that is added to a request whose caller named none. */
+export interface OutputLimit {
+  /** The member of the body that holds it. */
+  readonly key: string;
+  /** Tokens of one choice. */
+  readonly tokens: number;
+}
+
+/** What is changed in a request for one upstream; everything else is sent as the caller wrote it. */
+export interface UpstreamChanges {
+  /** Name of the model behind an alias. */
+  readonly model: string;
+  /** The limit that was reserved, where the caller named none. */
+  readonly limit: OutputLimit | undefined;
+  /** Tools to leave out, by index. */
+  readonly droppedTools: readonly number[];
+}
+
+/** The bytes to send to the upstream. Usage of a stream is requested even if the caller did not request it. */
+export function toUpstreamBody(request: ChatRequest, { model, limit, droppedTools }: UpstreamChanges): Buffer {
+  let { rawBody: bytes } = request;
+  if (model !== request.model) bytes = setMember(bytes, 'model', JSON.stringify(model));
+  if (limit !== undefined) {
+    const value = String(limit.tokens);
+    bytes = Object.hasOwn(request.body, limit.key)
+      ? setMember(bytes, limit.key, value)
+      : insertMember(bytes, limit.key, value);
+  }
+  if (request.stream && request.dialect.streamUsageIsOptIn && !request.wantsUsage) {
+    const options = JSON.stringify({ ...asObject(request.body.stream_options), include_usage: true });
+    bytes = Object.hasOwn(request.body, 'stream_options')
+      ? setMember(bytes, 'stream_options', options)
+      : insertMember(bytes, 'stream_options', options);
+  }
+  if (droppedTools.length > 0 && Array.isArray(request.body.tools)) {
+    const tools = request.body.tools.filter((_, index) => !droppedTools.includes(index));
+    bytes =
+      tools.length === 0
+        ? removeMember(removeMember(bytes, 'tools'), 'tool_choice')
+        : setMember(bytes, 'tools', JSON.stringify(tools));
+  }
+  return bytes;
+}
+
+export const wrongModelKind = (model: string, kind: string): AppError =>
+  new AppError('invalid_request', {
+    params: { detail: `${model} is a model of kind ${kind} and cannot be called at this address.` },
+    param: 'model',
+  });

@@ -1,0 +1,136 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastPathTools } from '../platform/http/fast-path.ts';
+import type { Dialect } from './dialects.ts';
+
+/** Events of the caller's connection while a response is in progress. */
+export interface ClientEvents {
+  /** The caller disconnected before the response was complete. */
+  disconnected(): void;
+  /** The caller has read what was written: more may be sent. */
+  drained(): void;
+}
+
+const DROPPED_HEADER = 'x-reelgate-dropped';
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  // nginx would collect the events otherwise.
+  'x-accel-buffering': 'no',
+  'x-content-type-options': 'nosniff',
+} as const;
+
+/** Sends the response of a model call to its caller: a complete body, a stream of events, or an error in the dialect's format. */
+export class ClientResponse {
+  readonly id: string;
+  /** Of this call's reservation: unlike the request's id, which callers may choose, never the same twice. */
+  readonly ref: string;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #tools: FastPathTools;
+  #listener: ClientEvents | undefined;
+  /** Where chunks of the stream go directly; undefined where the response writes them. */
+  #socket: Socket | undefined;
+  readonly #onDrain = (): void => this.#listener?.drained();
+  /** Paths of the request that were left out on its way to the upstream. */
+  #dropped = '';
+  #opened = false;
+  #closed = false;
+
+  constructor(request: IncomingMessage, response: ServerResponse, id: string, tools: FastPathTools) {
+    this.#request = request;
+    this.#response = response;
+    this.#tools = tools;
+    this.id = id;
+    this.ref = `req_${request.headers['x-request-id'] === id ? `${id}.${tools.newRequestId()}` : id}`;
+    response.once('close', () => {
+      this.#closed = true;
+      this.#socket?.off('drain', this.#onDrain);
+      if (!response.writableFinished) this.#listener?.disconnected();
+    });
+    response.on('drain', this.#onDrain);
+  }
+
+  /** Sets the listener of later events; calls its `disconnected` at once if the caller has already disconnected. */
+  setListener(listener: ClientEvents): void {
+    this.#listener = listener;
+    if (this.#closed) listener.disconnected();
+  }
+
+  /** Names a part of the request that is left out, in the response header `x-reelgate-dropped`. */
+  addDropped(path: string): void {
+    this.#dropped += this.#dropped === '' ? path : `, ${path}`;
+  }
+
+  get disconnected(): boolean {
+    return this.#closed;
+  }
+
+  /** Whether a stream has begun, so that its status can no longer report a failure. */
+  get streaming(): boolean {
+    return this.#opened;
+  }
+
+  openStream(): void {
+    this.#opened = true;
+    const { socket } = this.#response;
+    if (this.#dropped !== '') this.#response.setHeader(DROPPED_HEADER, this.#dropped);
+    this.#response.writeHead(200, { ...STREAM_HEADERS, 'x-request-id': this.id });
+    if (socket === null || !this.#response.chunkedEncoding) return;
+    this.#response.flushHeaders();
+    this.#socket = socket;
+    socket.on('drain', this.#onDrain);
+  }
+
+  /** False when the caller reads more slowly than this: `drained` follows. */
+  write(bytes: Buffer | string): boolean {
+    return this.#socket?.write(toChunk(bytes)) ?? this.#response.write(bytes);
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+
+  /** Sends a complete body. */
+  sendBody(contentType: string, body: Buffer | string): void {
+    if (this.#dropped !== '') this.#response.setHeader(DROPPED_HEADER, this.#dropped);
+    this.#response.writeHead(200, {
+      'content-type': contentType,
+      'content-length': Buffer.byteLength(body),
+      'x-request-id': this.id,
+      'x-content-type-options': 'nosniff',
+    });
+    this.#response.end(body);
+  }
+
+  /** Sends an error: as the complete body, or as the last event of a stream that has begun. */
+  fail(error: unknown, dialect: Dialect): void {
+    if (this.#closed) return;
+    if (!this.#opened) {
+      this.#tools.sendError(this.#request, this.#response, this.id, error);
+      return;
+    }
+    this.#response.end(dialect.toErrorEvent(this.#tools.renderError(this.#request, this.id, error).body));
+  }
+
+  /** Breaks the connection: the caller has stopped reading. */
+  destroy(): void {
+    this.#response.destroy();
+  }
+}
+
+/**
+ * One chunk of a body (RFC 9112 section 7.1) in one piece. The response would write size, data and line ends as four, each
+ * event anew, which takes longer than everything else that is done with an event.
+ */
+function toChunk(data: Buffer | string): Buffer {
+  const length = Buffer.byteLength(data);
+  const size = `${length.toString(16)}\r\n`;
+  const head = size.length;
+  const chunk = Buffer.allocUnsafe(head + length + 2);
+  chunk.write(size, 'latin1');
+  if (typeof data === 'string') chunk.write(data, head);
+  else chunk.set(data, head);
+  chunk.write('\r\n', chunk.length - 2, 'latin1');
+  return chunk;
+}

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { forEachDatabase } from '../../../test/databases.ts';
+import { assertLedgerConsistent } from '../../../test/faults/ledger-assertions.ts';
+import type { Database } from '../platform/db/database.ts';
+import { DatabaseUnavailableError } from '../platform/db/database-errors.ts';
+import { openLog } from '../platform/log.ts';
+import { LedgerService } from '../quota/service.ts';
+import { LedgerStore } from '../quota/store.ts';
+import type { Tables } from '../tables.ts';
+import { ChargeBatcher } from './charge-batcher.ts';
+import { recoverJournals } from './journal-recovery.ts';
+import { SettlementJournal } from './settlement-journal.ts';
+
+const KEY = Buffer.alloc(32, 7);
+const TEN_MINUTES_MS = 600_000;
+const STEP_MS = 5_000;
+const log = openLog('silent');
+
+/** A database that can be taken away: what is asked of it meanwhile fails as it does when its server is gone. */
+function removable(database: Database<Tables>) {
+  const state = { isAway: false, attempts: 0 };
+  const transaction: Database<Tables>['transaction'] = (work) => {
+    state.attempts += 1;
+    return state.isAway ? Promise.reject(new DatabaseUnavailableError('away')) : database.transaction(work);
+  };
+  const through = new Proxy(database, {
+    get: (target, name) => (name === 'transaction' ? transaction : Reflect.get(target, name, target)),
+  });
+  return { state, database: through };
+}
+
+forEachDatabase((name, open) => {
+  async function withReservations(t: TestContext, refs: readonly string[]) {
+    const directory = mkdtempSync(join(tmpdir(), 'reelgate-outage-'));
+    t.after(() => rmSync(directory, { recursive: true, force: true }));
+    const database = await open();
+    const quota = new LedgerService({ store: new LedgerStore(database), clock: { now: () => Date.now() } });
+    await database.transaction(async (trx) => {
+      await quota.openWallet(trx, 1, 10_000);
+      await quota.reserveAll(
+        trx,
+        refs.map((ref) => ({ ref, userId: 1, model: 'm', amount: 100 })),
+      );
+    });
+    const balance = async (): Promise<number> => (await quota.wallet(1)).balance;
+    return { directory, database, quota, balance };
+  }
+
+  it(`${name}: T82: a database away for ten minutes while calls end is charged what was delivered once it is back`, async (t) => {
+    const refs = Array.from({ length: 40 }, (_, n) => `req_${n}`);
+    const { directory, database, quota, balance } = await withReservations(t, refs);
+    const { state, database: through } = removable(database);
+    const journal = new SettlementJournal(directory, KEY, log);
+    const batcher = new ChargeBatcher({ database: through, quota, log, journal });
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    state.isAway = true;
+    // One call ends every 15 seconds; every fourth failed and costs nothing.
+    let next = 0;
+    for (let passed = 0; passed < TEN_MINUTES_MS; passed += STEP_MS) {
+      if (passed % (3 * STEP_MS) === 0) {
+        const ref = refs[next] ?? '';
+        const payer = { userId: 1, tokenId: undefined };
+        if (next % 4 === 3) void batcher.refund(payer, ref);
+        else batcher.settle(payer, ref, next + 1, { promptTokens: 1, completionTokens: next });
+        next += 1;
+      }
+      t.mock.timers.tick(STEP_MS);
+      for (let turns = 0; turns < 3; turns += 1) await nextTurn();
+    }
+    assert.equal(next, refs.length);
+    assert.ok(state.attempts > 50, `it went on trying: ${state.attempts} times`);
+    assert.equal(await balance(), 10_000 - 100 * refs.length, 'all is still reserved');
+    assert.notDeepEqual(readdirSync(directory), [], 'what is owed is kept on the disk meanwhile');
+
+    state.isAway = false;
+    let isIdle = false;
+    void batcher.idle().then(() => {
+      isIdle = true;
+    });
+    // Half a minute later, or a little more. Between ticks the database gets the time it needs, which this clock does not count.
+    for (let tries = 0; !isIdle && tries < 1_500; tries += 1) {
+      t.mock.timers.tick(50);
+      await nextTurn();
+      if (tries > 600) await balance();
+    }
+    assert.ok(isIdle);
+    t.mock.timers.reset();
+    const charged = refs.reduce((sum, _, n) => sum + (n % 4 === 3 ? 0 : n + 1), 0);
+    assert.equal(await balance(), 10_000 - charged);
+    await assertLedgerConsistent(database);
+    journal.stop();
+    assert.deepEqual(readdirSync(directory), [], 'what is settled is not kept');
+  });
+
+  it(`${name}: T82: kill -9 amid the outage loses nothing: the next process charges it when the database is back`, async (t) => {
+    const { directory, database, quota, balance } = await withReservations(t, [
+      'req_charged',
+      'req_refunded',
+      'req_open',
+    ]);
+    const fixture = join(import.meta.dirname, 'database-outage.fixture.ts');
+    const child = spawn(process.execPath, [fixture, directory, KEY.toString('base64')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [first] = await Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
+    assert.equal(String(first), 'ready\n');
+    const { state, database: through } = removable(database);
+    const recover = () => recoverJournals({ directory, masterKeys: [KEY], database: through, quota, log });
+    assert.equal(await recover(), 0, 'nothing while its process lives');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    state.isAway = true;
+    for (let tries = 0; tries < 3; tries += 1) await assert.rejects(recover(), DatabaseUnavailableError);
+    assert.equal(await balance(), 10_000 - 300);
+    state.isAway = false;
+    assert.equal(await recover(), 3);
+    // Thirty of one call, the prompt's token and the three that were delivered of the other.
+    assert.equal(await balance(), 10_000 - 30 - 4);
+    assert.equal(await recover(), 0);
+    assert.deepEqual(readdirSync(directory), []);
+    await assertLedgerConsistent(database);
+  });
+});

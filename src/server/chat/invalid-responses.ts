@@ -1,0 +1,21 @@
+import { AppError } from '../platform/errors.ts';
+import type { UpstreamFailure } from './openai-upstream.ts';
+
+/** Responses that began with success and proved invalid: no other channel is tried, as this one may have billed them. */
+const invalidResponse = (message: string, code: string): UpstreamFailure => ({
+  outcome: 'capacity',
+  retryable: false,
+  error: new AppError('upstream_error'),
+  message,
+  code,
+});
+export const responseTooLong = (): UpstreamFailure =>
+  invalidResponse('the answer is longer than it may be', 'too_long');
+export const malformedResponse = (): UpstreamFailure => invalidResponse('the answer is not JSON', 'malformed');
+export const truncatedStream = (): UpstreamFailure => invalidResponse('the stream ended without its end', 'cut');
+
+const CODES_THAT_IMPLY_NO_CHARGE: ReadonlySet<string> = new Set(['upstream_error', 'upstream_unavailable']);
+
+/** A partial response is charged, so its error must not have a code that implies no charge. */
+export const toPartialResponseError = (error: AppError): AppError =>
+  CODES_THAT_IMPLY_NO_CHARGE.has(error.code) ? new AppError('answer_broken_off') : error;

@@ -1,0 +1,195 @@
+import { createDecipheriv } from 'node:crypto';
+import { readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { asObject } from '../../contract/is-object.ts';
+import { tokenQuota } from '../../contract/token-pricing.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Log } from '../platform/log.ts';
+import type { Ledger, Settlement } from '../quota/ledger.ts';
+import type { Tables } from '../tables.ts';
+import { countUsage } from './call-charge.ts';
+import { type Dialect, findDialect, MAX_IMAGE_EVENT_BYTES } from './dialects.ts';
+import { EventStream } from './event-stream.ts';
+import {
+  type CallMeta,
+  IV_BYTES,
+  journalHost,
+  journalKey,
+  KEY_CHECK,
+  LIVE_OWNERS,
+  RECORD,
+  RECORD_HEADER_BYTES,
+  SEGMENT_MAGIC,
+  SEGMENT_NAME,
+} from './settlement-journal.ts';
+import { tryParse } from './usage.ts';
+
+export interface JournalRecoveryDependencies {
+  readonly directory: string | undefined;
+  readonly masterKeys: readonly Buffer[];
+  readonly database: Database<Tables>;
+  readonly quota: Ledger;
+  readonly log: Log;
+}
+
+/** A process on another host that has not touched its segments for so long is dead. */
+const STALE_MS = 120_000;
+
+/** A call that was being delivered when its process died. */
+interface OpenCall {
+  readonly meta: CallMeta;
+  readonly body: Buffer;
+  text: string;
+  events: Buffer[];
+}
+
+/**
+ * Settles what processes that died left in their journals. Each settlement is decided by its reservation, so two processes
+ * that recover the same segment, or a settlement the database had taken already, do no harm.
+ *
+ * @returns how many settlements were made
+ */
+export async function recoverJournals(dependencies: JournalRecoveryDependencies): Promise<number> {
+  const { directory, database, quota, log } = dependencies;
+  let settled = 0;
+  for (const paths of abandonedSegments(directory)) {
+    const settlements: Settlement[] = [];
+    const closed = new Set<string>();
+    const open = new Map<number, OpenCall>();
+    const areReadable = paths.map((path) => readSegment(path, dependencies.masterKeys, { settlements, closed, open }));
+    for (const call of open.values()) if (!closed.has(call.meta.ref)) settlements.push(await toSettlement(call));
+    for (const settlement of settlements) {
+      const charged = await database.transaction((trx) => quota.settleAll(trx, [settlement]));
+      if (charged[0] !== undefined) settled++;
+    }
+    // What another key opens may be wanted when that key is set again.
+    for (const [index, path] of paths.entries()) if (areReadable[index]) unlinkIfThere(path);
+    if (settlements.length > 0) log.warn({ settlements: settlements.length, settled }, 'settlements of a dead process');
+  }
+  return settled;
+}
+
+/** Segments by the process that wrote them, in the order it did. */
+function abandonedSegments(directory: string | undefined): string[][] {
+  const byOwner = new Map<string, { path: string; number: number }[]>();
+  for (const name of directory === undefined ? [] : listIfThere(directory)) {
+    const [, host = '', pid = '', started = '', number = ''] = SEGMENT_NAME.exec(name) ?? [];
+    const path = join(directory ?? '', name);
+    const of = `${host}~${pid}~${started}`;
+    if (number === '' || LIVE_OWNERS.has(of) || !isDead(host, Number(pid), path)) continue;
+    byOwner.set(of, [...(byOwner.get(of) ?? []), { path, number: Number(number) }]);
+  }
+  return [...byOwner.values()].map((all) => all.sort((a, b) => a.number - b.number).map(({ path }) => path));
+}
+
+function isDead(host: string, pid: number, path: string): boolean {
+  const isHere = host === journalHost();
+  // The number of a process that has ended may be ours by now, as in containers it nearly always is.
+  if (isHere && (pid === process.pid || !isAlive(pid))) return true;
+  try {
+    return Date.now() - statSync(path).mtimeMs > STALE_MS;
+  } catch {
+    return false;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+interface SegmentContents {
+  readonly settlements: Settlement[];
+  readonly closed: Set<string>;
+  readonly open: Map<number, OpenCall>;
+}
+
+/** Reads up to the first record that is not whole, which is where its process was killed. @returns whether a key opens it */
+function readSegment(path: string, masterKeys: readonly Buffer[], into: SegmentContents): boolean {
+  const plain = decrypt(readFileSync(path), masterKeys);
+  if (plain === undefined) return false;
+  for (let at = 0; at + RECORD_HEADER_BYTES <= plain.length; ) {
+    const end = at + RECORD_HEADER_BYTES + plain.readUInt32LE(at);
+    const record = plain.subarray(at + RECORD_HEADER_BYTES, end);
+    if (end > plain.length || record.length < 5 || crc32(record) !== plain.readUInt32LE(at + 4)) break;
+    readRecord(record[0] ?? 0, record.readUInt32LE(1), record.subarray(5), into);
+    at = end;
+  }
+  return true;
+}
+
+function readRecord(kind: number, slot: number, content: Buffer, { settlements, closed, open }: SegmentContents): void {
+  if (kind === RECORD.open) {
+    const bodyAt = 4 + content.readUInt32LE(0);
+    const meta = JSON.parse(content.toString('utf8', 4, bodyAt)) as CallMeta;
+    open.set(slot, { meta, body: content.subarray(bodyAt), text: '', events: [] });
+    return;
+  }
+  const call = open.get(slot);
+  if (kind === RECORD.events) call?.events.push(content);
+  if (kind === RECORD.text && call !== undefined) {
+    call.text = content.toString('utf8');
+    call.events = [];
+  }
+  if (kind !== RECORD.close) return;
+  const settlement = JSON.parse(content.toString('utf8')) as Settlement;
+  closed.add(settlement.ref);
+  settlements.push(settlement);
+}
+
+/** Undefined for a file none of the keys opens. */
+function decrypt(bytes: Buffer, masterKeys: readonly Buffer[]): Buffer | undefined {
+  const start = SEGMENT_MAGIC.length;
+  // Killed before the first record.
+  if (bytes.length < start + IV_BYTES + KEY_CHECK.length) return Buffer.alloc(0);
+  if (!bytes.subarray(0, start).equals(SEGMENT_MAGIC)) return undefined;
+  for (const masterKey of masterKeys) {
+    const iv = bytes.subarray(start, start + IV_BYTES);
+    const plain = createDecipheriv('aes-256-ctr', journalKey(masterKey), iv).update(bytes.subarray(start + IV_BYTES));
+    if (plain.subarray(0, KEY_CHECK.length).equals(KEY_CHECK)) return plain.subarray(KEY_CHECK.length);
+  }
+  return undefined;
+}
+
+/** What was delivered is charged as if the caller had left at that moment; where no text was, nothing is. */
+async function toSettlement({ meta, body, text, events }: OpenCall): Promise<Settlement> {
+  const dialect = findDialect(meta.path);
+  if (dialect === undefined) return { ref: meta.ref };
+  const { delivered, reported } = readEvents(dialect, meta.choiceCount, events);
+  const all = text + delivered;
+  if (all === '') return { ref: meta.ref };
+  const result = { usage: reported, complete: false, text: () => all };
+  const request = { body: asObject(tryParse(body.toString('utf8'))) ?? {} };
+  const counted = await countUsage(request, result, 0);
+  const isCounted = reported === undefined && meta.promptTokens > 0;
+  const usage = isCounted ? { ...counted, promptTokens: meta.promptTokens } : counted;
+  const cost = typeof meta.price === 'number' ? meta.price : tokenQuota(meta.price, usage);
+  return { ref: meta.ref, cost: Math.min(cost + meta.surcharge, Number.MAX_SAFE_INTEGER), usage };
+}
+
+function readEvents(dialect: Dialect, choiceCount: number, events: readonly Buffer[]) {
+  const stream = new EventStream(dialect, false, choiceCount, MAX_IMAGE_EVENT_BYTES);
+  for (const each of events) stream.push(each);
+  return { delivered: stream.text(), reported: stream.usage };
+}
+
+function listIfThere(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+function unlinkIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // Another process has recovered it.
+  }
+}

@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ChannelDirectory } from '../channels/channel-directory.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Authenticator } from '../platform/http/caller.ts';
+import type { HttpServer } from '../platform/http/server.ts';
+import type { Log } from '../platform/log.ts';
+import type { OutboundClient } from '../platform/outbound/outbound.ts';
+import type { Tracing } from '../platform/tracing/tracing.ts';
+import type { Ledger } from '../quota/ledger.ts';
+import type { Tables } from '../tables.ts';
+import type { VendorRegistry } from '../vendors/registry.ts';
+import { ChargeBatcher } from './charge-batcher.ts';
+import { ImageTaskRelay, type ImageTaskRelayDependencies } from './image-task-relay.ts';
+import { recoverJournals } from './journal-recovery.ts';
+import { OutputRates } from './output-rates.ts';
+import { Relay } from './relay.ts';
+import { addChatRoutes } from './routes.ts';
+import { SettlementJournal } from './settlement-journal.ts';
+
+export interface ChatDependencies {
+  readonly database: Database<Tables>;
+  readonly quota: Ledger;
+  readonly channels: ChannelDirectory;
+  readonly vendors: Pick<VendorRegistry, 'find' | 'isChat'>;
+  readonly outbound: OutboundClient;
+  readonly authenticator: Authenticator;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly tracing: Tracing;
+  readonly adapterContexts: ImageTaskRelayDependencies['adapterContexts'];
+  readonly config: {
+    readonly chatFirstByteSeconds: number;
+    readonly chatIdleSeconds: number;
+    readonly chatTotalSeconds: number;
+    readonly chatKeepaliveSeconds: number;
+  };
+  /** Aborted when the grace period of a shutdown has passed. */
+  readonly stopping: AbortSignal;
+  /** Where the journal of settlements is kept; undefined: nowhere. */
+  readonly journalDirectory: string | undefined;
+  /** The one to write with, then those that open too. */
+  readonly masterKeys: readonly [Buffer, ...Buffer[]];
+}
+
+export interface Chat {
+  /** No call lasts longer: a reservation that is older belongs to a process that died. */
+  readonly maxCallDurationMs: number;
+  /** Streamed responses under way. */
+  readonly openStreams: number;
+  /** Waits until every call is settled, or some seconds without a database; unsettled calls stay in the journal. */
+  close(): Promise<void>;
+  /** Settles what dead processes left in their journals. @returns how many settlements that were */
+  recover(): Promise<number>;
+}
+
+const MAX_STOP_MS = 10_000;
+const IMAGE_POLL_MS = 1_000;
+const IMAGE_TOTAL_MS = 10 * 60_000;
+/** Settlements are retried for a while when the database is unavailable. */
+const SETTLEMENT_RETRY_ALLOWANCE_MS = 10 * 60_000;
+
+/** Builds the model calls and hangs their routes. */
+export function makeChat(http: HttpServer, dependencies: ChatDependencies): Chat {
+  const { chatFirstByteSeconds, chatIdleSeconds, chatTotalSeconds, chatKeepaliveSeconds } = dependencies.config;
+  const keepAliveMs = chatKeepaliveSeconds * 1_000;
+  const timeouts = {
+    firstByteMs: chatFirstByteSeconds * 1_000,
+    idleMs: chatIdleSeconds * 1_000,
+    totalMs: chatTotalSeconds * 1_000,
+  };
+  const { journalDirectory: directory, masterKeys, database, quota, log } = dependencies;
+  const journal = new SettlementJournal(directory, masterKeys[0], log);
+  const recovery = { directory, masterKeys, database, quota, log };
+  const batcher = new ChargeBatcher({ ...dependencies, journal });
+  const imageRelay = new ImageTaskRelay({
+    ...dependencies,
+    batcher,
+    keepAliveMs,
+    pollMs: IMAGE_POLL_MS,
+    totalMs: IMAGE_TOTAL_MS,
+  });
+  const relay = new Relay({
+    rates: new OutputRates(),
+    ...dependencies,
+    journal,
+    batcher,
+    imageRelay,
+    timeouts,
+    keepAliveMs,
+  });
+  addChatRoutes(http, relay, dependencies.authenticator);
+  return {
+    maxCallDurationMs: Math.max(3 * timeouts.totalMs, IMAGE_TOTAL_MS) + SETTLEMENT_RETRY_ALLOWANCE_MS,
+    get openStreams() {
+      return relay.openStreams;
+    },
+    async close() {
+      relay.close();
+      await Promise.race([batcher.idle(), sleep(MAX_STOP_MS, undefined, { ref: false })]);
+      journal.stop();
+    },
+    recover: () => recoverJournals(recovery),
+  };
+}

@@ -1,0 +1,396 @@
+import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/channel-directory.ts';
+import type { AppError } from '../platform/errors.ts';
+import type { Log } from '../platform/log.ts';
+import type { ExchangeControl, ExchangeHandler, OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
+import type { Span, Tracing } from '../platform/tracing/tracing.ts';
+import type { ActiveSetMember } from './active-set.ts';
+import type { CallCharge } from './call-charge.ts';
+import { type ChatRequest, toUpstreamBody } from './chat-request.ts';
+import type { ClientEvents, ClientResponse } from './client-response.ts';
+import { parseCompleteResponse } from './complete-response.ts';
+import { createEventStream, type EventStream } from './event-stream.ts';
+import { malformedResponse, responseTooLong, toPartialResponseError, truncatedStream } from './invalid-responses.ts';
+import { modelCallSpan, usageAttributes } from './model-call-span.ts';
+import {
+  maskChannelKeyInBytes,
+  parseStreamError,
+  parseUpstreamError,
+  toConnectionFailure,
+  toRequest,
+  type UpstreamFailure,
+  type UpstreamTimeouts,
+} from './openai-upstream.ts';
+import { applyOptionRules } from './option-rules.ts';
+import { outputLimitFor } from './output-limit.ts';
+import type { OutputRates } from './output-rates.ts';
+import type { CallMeta, JournaledCall, SettlementJournal } from './settlement-journal.ts';
+import type { Usage } from './usage-record.ts';
+
+export interface ModelCallDependencies {
+  readonly outbound: OutboundClient;
+  readonly channels: ChannelDirectory;
+  readonly log: Log;
+  readonly tracing: Tracing;
+  readonly timeouts: UpstreamTimeouts;
+  /** Silence after which a comment keeps proxies from closing a stream. */
+  readonly keepAliveMs: number;
+  readonly rates: OutputRates;
+  readonly journal: SettlementJournal;
+  /** Called once, when the call is over. */
+  onFinished(call: ModelCall): void;
+}
+
+export interface ModelCallContext {
+  readonly request: ChatRequest;
+  readonly clientResponse: ClientResponse;
+  readonly charge: CallCharge;
+  readonly model: ResolvedModel;
+  /** In the order to try them; at least one. */
+  readonly candidates: readonly Channel[];
+}
+
+const MAX_ATTEMPTS = 3;
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+const MAX_ERROR_BODY_BYTES = 64 * 1024;
+/** A caller that does not read for this long counts as disconnected, even if the connection is still open. */
+const MAX_CLIENT_STALL_MS = 60_000;
+/** How long to wait for an upstream's usage after the caller disconnected; only it includes hidden reasoning tokens. */
+const USAGE_WAIT_MS = 500;
+const KEEP_ALIVE_COMMENT = ': keep-alive\n\n';
+const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
+
+/**
+ * One model call between its caller and an upstream: `sent` until a status has come, then `error`, `complete` (a response
+ * that is not streamed) or `streaming`, at last `finished`. Another channel is tried only before the first byte of a response.
+ */
+type Phase = 'sent' | 'error' | 'complete' | 'streaming' | 'finished';
+
+export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember, JournaledCall {
+  index = -1;
+  readonly #dependencies: ModelCallDependencies;
+  readonly #context: ModelCallContext;
+  #phase: Phase = 'sent';
+  #attempt = -1;
+  #control: ExchangeControl | undefined;
+  #status = 0;
+  #headers: Readonly<Record<string, string>> = {};
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #stream: EventStream | undefined;
+  #clientGone = false;
+  #sentAt = 0;
+  /** Of the request that began the call; callbacks of a response run outside of its span. */
+  readonly #parent: string | undefined;
+  #span: Span | undefined;
+  #isJournaled = false;
+  /** Times of `performance.now()`; the pause is 0 while the caller keeps up. */
+  #lastWriteAt = 0;
+  #pausedSince = 0;
+
+  constructor(dependencies: ModelCallDependencies, context: ModelCallContext) {
+    this.#dependencies = dependencies;
+    this.#context = context;
+    this.#parent = dependencies.tracing.current();
+  }
+
+  start(): void {
+    this.#context.clientResponse.setListener(this);
+    if (!this.#clientGone) this.#tryNextChannel();
+  }
+
+  head(status: number, headers: Readonly<Record<string, string>>, control: ExchangeControl): void {
+    this.#control = control;
+    this.#status = status;
+    this.#headers = headers;
+    if (status < 200 || status > 299) this.#phase = 'error';
+    else if (headers['content-type']?.toLowerCase().startsWith('text/event-stream')) {
+      this.#phase = 'streaming';
+      this.#lastWriteAt = performance.now();
+      this.#stream = createEventStream(this.#context.request, this.#context.model.kind);
+    } else this.#phase = 'complete';
+  }
+
+  chunk(bytes: Buffer, control: ExchangeControl): void {
+    if (this.#phase === 'streaming') {
+      this.#forwardEvents(bytes, control);
+      return;
+    }
+    this.#size += bytes.length;
+    if (this.#size <= (this.#phase === 'error' ? MAX_ERROR_BODY_BYTES : MAX_RESPONSE_BYTES)) this.#chunks.push(bytes);
+    else if (this.#phase === 'error') this.#failBeforeFirstByte(this.#readUpstreamError(), control);
+    else this.#failBeforeFirstByte(responseTooLong(), control);
+  }
+
+  end(): void {
+    if (this.#phase === 'error') this.#failBeforeFirstByte(this.#readUpstreamError());
+    else if (this.#phase === 'complete') this.#finishComplete();
+    else if (this.#phase === 'streaming') this.#finishStream();
+  }
+
+  fail(error: OutboundError): void {
+    if (this.#phase === 'finished') return;
+    if (this.#clientGone) {
+      this.#finishAbandoned(error.mayHaveArrived);
+      return;
+    }
+    if (this.#phase === 'error') {
+      this.#failBeforeFirstByte(this.#readUpstreamError());
+      return;
+    }
+    if (this.#phase === 'streaming' && this.#stream?.hasEvents === true) {
+      this.#failMidStream(toConnectionFailure(error));
+      return;
+    }
+    this.#failBeforeFirstByte(toConnectionFailure(error));
+  }
+
+  /**
+   * The caller disconnected: the upstream request is aborted at once. Where the response is complete, or the model may
+   * generate hidden reasoning tokens, the upstream first gets a short time to report its usage.
+   */
+  disconnected(mayAwaitUsage = true): void {
+    if (this.#phase === 'finished') return;
+    this.#clientGone = true;
+    this.drained();
+    const control = this.#control;
+    if (control === undefined) this.#finishAbandoned(false);
+    else if (mayAwaitUsage && this.#stream !== undefined && this.#isWorthWaiting(this.#stream))
+      setTimeout(() => this.disconnected(false), USAGE_WAIT_MS).unref();
+    else control.abort();
+  }
+
+  drained(): void {
+    if (this.#pausedSince === 0 || this.#phase === 'finished') return;
+    this.#pausedSince = 0;
+    this.#control?.resume();
+  }
+
+  get isStreaming(): boolean {
+    return this.#phase === 'streaming';
+  }
+
+  /** Called every now and then. */
+  tick(now: number): void {
+    const { clientResponse } = this.#context;
+    if (this.#pausedSince > 0) {
+      if (now - this.#pausedSince > MAX_CLIENT_STALL_MS) clientResponse.destroy();
+    } else if (this.#phase === 'streaming' && now - this.#lastWriteAt >= this.#dependencies.keepAliveMs)
+      this.#write(KEEP_ALIVE_COMMENT);
+  }
+
+  get #channel(): Channel {
+    const channel = this.#context.candidates[this.#attempt];
+    if (channel === undefined) throw new Error('no channel has been tried');
+    return channel;
+  }
+
+  #tryNextChannel(): void {
+    const { request, model } = this.#context;
+    const attempt = ++this.#attempt;
+    this.#phase = 'sent';
+    this.#control = undefined;
+    this.#chunks = [];
+    this.#size = 0;
+    this.#stream = undefined;
+    const channel = this.#channel;
+    const body = toUpstreamBody(request, {
+      model: model.target,
+      limit: outputLimitFor(request, model.target, channel),
+      droppedTools: applyOptionRules(request.governedOptions, channel).droppedTools,
+    });
+    this.#sentAt = performance.now();
+    const { outbound, tracing, timeouts } = this.#dependencies;
+    this.#span = tracing.start(modelCallSpan(request, model, channel, this.#parent));
+    const control = tracing.run(this.#span, () =>
+      outbound.stream(toRequest(channel, request.dialect.path, body, timeouts), this),
+    );
+    // A request that is refused before it leaves has tried the next channel by now.
+    if (this.#attempt === attempt) this.#control ??= control;
+  }
+
+  #forwardEvents(bytes: Buffer, control: ExchangeControl): void {
+    const stream = this.#stream;
+    if (stream === undefined) return;
+    const events = stream.push(bytes);
+    if (events !== undefined && !this.#deliver(events) && this.#pausedSince === 0) {
+      this.#pausedSince = performance.now();
+      control.pause();
+    }
+    if (stream.error !== undefined) this.#failMidStream(parseStreamError(this.#channel, stream.error), control);
+    else if (stream.exceedsLimit) this.#failMidStream(responseTooLong(), control);
+  }
+
+  /**
+   * Events to the caller, in the journal first: what a caller has seen is charged although this process be killed the next
+   * moment. @returns false when the caller cannot take more for now
+   */
+  #deliver(events: Buffer): boolean {
+    const { journal } = this.#dependencies;
+    if (!this.#isJournaled) journal.open(this);
+    this.#isJournaled = true;
+    journal.append(this.#context.clientResponse.ref, events);
+    return this.#write(maskChannelKeyInBytes(this.#channel, events));
+  }
+
+  #write(data: Buffer | string): boolean {
+    const { clientResponse } = this.#context;
+    if (this.#clientGone) return true;
+    if (!clientResponse.streaming) clientResponse.openStream();
+    this.#lastWriteAt = performance.now();
+    return clientResponse.write(data);
+  }
+
+  #finishStream(): void {
+    const { clientResponse, charge } = this.#context;
+    const stream = this.#stream;
+    if (stream === undefined) return;
+    const rest = stream.finish();
+    if (rest !== undefined) this.#deliver(rest);
+    if (stream.error !== undefined) {
+      this.#failMidStream(parseStreamError(this.#channel, stream.error));
+      return;
+    }
+    if (!stream.complete) {
+      this.#failMidStream(truncatedStream());
+      return;
+    }
+    this.#markFinished();
+    this.#reportSuccess(stream.usage, stream.totalBytes);
+    // Before the last bytes are sent, so that no caller has a complete response whose settlement is not in the journal yet.
+    charge.settle(stream);
+    if (!clientResponse.streaming) clientResponse.openStream();
+    clientResponse.end();
+  }
+
+  #finishComplete(): void {
+    const { clientResponse, charge, request } = this.#context;
+    const body =
+      this.#chunks.length === 1 && this.#chunks[0] !== undefined ? this.#chunks[0] : Buffer.concat(this.#chunks);
+    const result = parseCompleteResponse(body, request.dialect);
+    if (result === 'malformed' || result === 'failure') {
+      this.#failBeforeFirstByte(result === 'malformed' ? malformedResponse() : this.#readUpstreamError());
+      return;
+    }
+    this.#markFinished();
+    this.#reportSuccess(result.usage, body.length);
+    if (result.usage === undefined) {
+      this.#dependencies.journal.open(this);
+      this.#dependencies.journal.appendText(clientResponse.ref, result.text());
+    }
+    charge.settle(result);
+    clientResponse.sendBody(JSON_CONTENT_TYPE, maskChannelKeyInBytes(this.#channel, body));
+  }
+
+  #readUpstreamError(): UpstreamFailure {
+    const body = Buffer.concat(this.#chunks).toString('utf8');
+    // Some gateways wrap errors into HTTP 200.
+    const status = this.#status < 300 ? 502 : this.#status;
+    return parseUpstreamError(this.#channel, this.#context.request.dialect.path, status, this.#headers, body);
+  }
+
+  /** No response has begun: the next channel is tried if the failure is retryable, else the caller gets the error. */
+  #failBeforeFirstByte(refusal: UpstreamFailure, control?: ExchangeControl): void {
+    const { clientResponse, candidates } = this.#context;
+    this.#reportFailure(refusal);
+    const hasNext = this.#attempt + 1 < Math.min(MAX_ATTEMPTS, candidates.length);
+    this.#phase = 'finished';
+    control?.abort();
+    if (refusal.retryable && hasNext && !clientResponse.streaming && !clientResponse.disconnected) {
+      this.#tryNextChannel();
+      return;
+    }
+    this.#markFinished();
+    this.#refundAndFail(refusal.error);
+  }
+
+  /** The reservation is returned first, so that a caller who queries the balance after the error sees the full amount. */
+  #refundAndFail(error: AppError): void {
+    const { clientResponse, charge, request } = this.#context;
+    void charge.refund().then(() => clientResponse.fail(error, request.dialect));
+  }
+
+  /** The response had begun: it ends with an error, and the received part is charged; without any text nothing is charged. */
+  #failMidStream(refusal: UpstreamFailure, control?: ExchangeControl): void {
+    const { clientResponse, charge, request } = this.#context;
+    const stream = this.#stream;
+    if (!clientResponse.streaming) {
+      this.#failBeforeFirstByte(refusal, control);
+      return;
+    }
+    this.#reportFailure(refusal);
+    this.#markFinished();
+    control?.abort();
+    if (stream === undefined || stream.text() === '') {
+      this.#refundAndFail(refusal.error);
+      return;
+    }
+    charge.settle(stream);
+    clientResponse.fail(toPartialResponseError(refusal.error), request.dialect);
+  }
+
+  /** The caller left: what the upstream did until it was stopped is charged, the prompt too once it was sent. */
+  #finishAbandoned(wasSent: boolean): void {
+    const { charge, request, model } = this.#context;
+    const failed = this.#phase === 'error';
+    this.#span?.end('abandoned');
+    this.#markFinished();
+    if (!wasSent || failed) {
+      void charge.refund();
+      return;
+    }
+    const seconds = (performance.now() - this.#sentAt) / 1_000;
+    const generated = this.#dependencies.rates.estimate(model.target, request, seconds);
+    charge.settle(this.#stream ?? { usage: undefined, text: () => '', complete: false }, generated);
+  }
+
+  journalMeta(): CallMeta {
+    return this.#context.charge.journalMeta;
+  }
+
+  journalBody(): Buffer {
+    return this.#context.charge.journalBody;
+  }
+
+  journalText(): string {
+    return this.#stream?.text() ?? '';
+  }
+
+  #isWorthWaiting(stream: EventStream): boolean {
+    const { request, model } = this.#context;
+    return stream.complete || this.#dependencies.rates.mayHideTokens(model.target, request) !== false;
+  }
+
+  #reportSuccess(usage: Usage | undefined, bytes: number): void {
+    const { model } = this.#context;
+    const { channels, rates } = this.#dependencies;
+    channels.report({
+      channelId: this.#channel.id,
+      model: model.id,
+      outcome: 'ok',
+      operation: 'chat',
+      durationMs: performance.now() - this.#sentAt,
+    });
+    if (usage !== undefined) this.#span?.set(usageAttributes(usage));
+    this.#span?.end();
+    if (usage !== undefined) rates.record(model.target, usage, bytes, (performance.now() - this.#sentAt) / 1_000);
+  }
+
+  #reportFailure({ outcome, message, code, retryAfterMs }: UpstreamFailure): void {
+    this.#span?.end(outcome);
+    this.#dependencies.channels.report({
+      channelId: this.#channel.id,
+      model: this.#context.model.id,
+      outcome,
+      operation: 'chat',
+      durationMs: performance.now() - this.#sentAt,
+      message,
+      code,
+      retryAfterMs,
+    });
+  }
+
+  #markFinished(): void {
+    this.#phase = 'finished';
+    this.#dependencies.onFinished(this);
+  }
+}

@@ -1,0 +1,259 @@
+import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
+import type { Channel } from '../channels/channel-directory.ts';
+import { type AppError, invalidRequest } from '../platform/errors.ts';
+import type { BodyContents } from './body-inspection.ts';
+import type { Dialect } from './dialects.ts';
+
+/**
+ * The one table of options of model calls that reach out, cost apart, use what others stored with the upstream, or change
+ * which model serves the call. Of what is not in it, names with a word that speaks of another host, of credentials, of searches
+ * or of another model are refused all the same; the rest passes as it was written.
+ *
+ * `refuse`: HTTP 400 that names the option. `drop`: left out of the request, named in the response header
+ * `x-reelgate-dropped`. `pass`: handed on. `{per_call}`: handed on, and so much quota is added to the price of the call.
+ * A channel changes single rules by its option `chat_options`, such as `{"service_tier": "pass", "web_search": {"per_call": 5000}}`;
+ * `"*"` there is the rule for top-level options nobody here has heard of.
+ */
+export type OptionRule = 'pass' | 'refuse' | 'drop' | { readonly per_call: number };
+
+interface OptionDefinition {
+  readonly rule: OptionRule;
+  /** Why it is in the table, for the message: "service_tier <why>." */
+  readonly why: string;
+  /** Values that ask for nothing, beside null, false and what is empty. */
+  readonly harmless?: ((value: unknown, dialect: Dialect) => boolean) | undefined;
+}
+
+const refuse = (why: string, harmless?: OptionDefinition['harmless']): OptionDefinition => ({
+  rule: 'refuse',
+  why,
+  harmless,
+});
+
+const OTHER_MODEL = 'would ask for other models than the one that is paid';
+const OTHER_HOST = 'would have the request sent elsewhere or with other credentials';
+const STORED = 'names something stored under the account all callers share';
+const BILLED_APART = 'is billed apart from the tokens of the call';
+const OTHER_LIMIT = 'would bound the answer in a way that is not the one it is paid by';
+const MORE_ANSWERS = 'would make more answers than are paid';
+
+const atMostOne = (value: unknown): boolean => typeof value === 'number' && value <= 1;
+const isText = (value: unknown): boolean => typeof value === 'string';
+const STANDARD_TIERS: ReadonlySet<unknown> = new Set(['auto', 'default', 'standard', 'standard_only', 'flex']);
+
+const namesOf = (names: string, definition: OptionDefinition): [string, OptionDefinition][] =>
+  names.split(' ').map((name) => [name, definition]);
+
+/** Top-level members by name. */
+const OPTIONS: Readonly<Record<string, OptionDefinition>> = Object.fromEntries([
+  ...namesOf(
+    'models fallbacks fallback fallback_model fallback_models route provider preset engine deployment deployment_id custom_llm_provider',
+    refuse(OTHER_MODEL),
+  ),
+  ...namesOf(
+    'api_base base_url api_key api_version api_type organization extra_body extra_headers extra_query headers proxy webhook webhook_url callback callbacks callback_url notify_url mock_response',
+    refuse(OTHER_HOST),
+  ),
+  ...namesOf('previous_response_id conversation conversation_id thread_id', refuse(STORED)),
+  // A picture's prompt is text; a stored prompt of the Responses API is an object with an id.
+  ['prompt', refuse(STORED, isText)],
+  ...namesOf(
+    'web_search web_search_options enable_search enable_web_search search search_options search_parameters code_interpreter enable_code_interpreter file_search tool_resources plugins mcp_servers container',
+    refuse(BILLED_APART),
+  ),
+  ['service_tier', refuse(BILLED_APART, (value) => STANDARD_TIERS.has(value))],
+  ...namesOf('best_of num_return_sequences candidate_count num_completions', refuse(MORE_ANSWERS, atMostOne)),
+  ...namesOf(
+    'max_tokens max_completion_tokens max_output_tokens max_new_tokens max_tokens_to_sample max_length num_predict',
+    refuse(OTHER_LIMIT),
+  ),
+]);
+
+/** Names with one of these words, for what is not in the table: options of tomorrow, and those of gateways and their prefixes. */
+const FAMILIES: readonly (readonly [RegExp, OptionDefinition])[] = [
+  [/^(aws|azure|vertex|litellm)_/, refuse(OTHER_HOST)],
+  [wordPattern('models? fallbacks? provider providers router? deployment'), refuse(OTHER_MODEL)],
+  [
+    wordPattern(
+      'ur[il]s? hosts? hostname endpoints? servers? webhooks? callbacks? proxy proxies keys? secrets? credentials? auth authorization headers?',
+    ),
+    refuse(OTHER_HOST),
+  ],
+  [
+    wordPattern(
+      'search browse browser browsing crawl fetch retrieval research interpreter sandbox plugins? mcp connectors? tier priority',
+    ),
+    refuse(BILLED_APART),
+  ],
+  [wordPattern('conversations? thread vector_stores? assistants?'), refuse(STORED)],
+];
+
+/** Matches a canonical name that has one of the words. */
+function wordPattern(words: string): RegExp {
+  return new RegExp(`(?:^|_)(?:${words.replaceAll(' ', '|')})(?:_|$)`);
+}
+
+/** Tools by type, without a version date behind it. What runs at the caller's own end is free. */
+const TOOLS: Readonly<Record<string, OptionRule>> = {
+  function: 'pass',
+  custom: 'pass',
+  bash: 'pass',
+  text_editor: 'pass',
+  memory: 'pass',
+  apply_patch: 'pass',
+  local_shell: 'pass',
+  shell: 'pass',
+  computer: 'pass',
+  computer_use_preview: 'pass',
+  namespace: 'pass',
+  tool_search: 'pass',
+  // Listed by agents for every call, whether it is used or not.
+  web_search: 'drop',
+  web_search_preview: 'drop',
+};
+const TOOL_WHY = 'is run and billed by the upstream, apart from the tokens of the call';
+
+/** An option of a request that is in the table. */
+export interface GovernedOption {
+  /** Key of the rule, such as `service_tier` or `tools.mcp`. */
+  readonly name: string;
+  /** As the caller wrote it, such as `tools.2`. */
+  readonly path: string;
+  readonly rule: OptionRule;
+  readonly why: string;
+  /** Index among `tools`, where it is one. */
+  readonly toolIndex?: number;
+}
+
+export const NO_OPTIONS: readonly GovernedOption[] = [];
+
+/** Members nearly every body has; checked first to save a search in the table of rules. */
+const ORDINARY: ReadonlySet<string> = new Set(
+  (
+    'model messages input stream stream_options temperature top_p top_k min_p n stop seed user tool_choice parallel_tool_calls ' +
+    'response_format frequency_penalty presence_penalty repetition_penalty logit_bias logprobs top_logprobs metadata store ' +
+    'reasoning reasoning_effort thinking modalities audio prediction verbosity functions function_call instructions text ' +
+    'include truncation prompt_cache_key safety_identifier background size quality style background output_format ' +
+    'encoding_format dimensions'
+  ).split(' '),
+);
+
+/**
+ * One name for all spellings that a JSON reader may treat as equal: some (Go's encoding/json) ignore case, some of these also
+ * match the long s (U+017F) with s, and others treat `apiBase` as `api_base`.
+ */
+const canonical = (key: string): string =>
+  key
+    .replace(/([a-z])([A-Z])/g, '$1_$2')
+    .toUpperCase()
+    .toLowerCase()
+    .replace(/[-. ]/g, '_');
+
+const asksForNothing = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === false ||
+  value === '' ||
+  (Array.isArray(value) && value.length === 0);
+
+/** The options of a body that are in the table; the same empty list for nearly all. */
+export function findGovernedOptions(
+  dialect: Dialect,
+  body: UntrustedObject,
+  contents: BodyContents,
+): readonly GovernedOption[] {
+  let found: GovernedOption[] | undefined;
+  for (const key of Object.keys(body)) {
+    if (ORDINARY.has(key)) continue;
+    const value = body[key];
+    if (key === 'tools') {
+      if (Array.isArray(value)) found = findTools(value, body.tool_choice, found);
+      continue;
+    }
+    const name = canonical(key);
+    // Keys that limit the response in this dialect are read, reserved and sent; no rule applies to them.
+    if (dialect.maxTokensKeys.includes(key) || asksForNothing(value)) continue;
+    const definition = Object.hasOwn(OPTIONS, name)
+      ? OPTIONS[name]
+      : FAMILIES.find(([family]) => family.test(name))?.[1];
+    if (definition === undefined) {
+      found ??= [];
+      found.push({ name: '*', path: key, rule: 'pass', why: 'is not known here' });
+    } else if (definition.harmless?.(value, dialect) !== true) {
+      found ??= [];
+      found.push({ name, path: key, rule: definition.rule, why: definition.why });
+    }
+  }
+  if (contents.fileIds > 0) {
+    found ??= [];
+    found.push({ name: 'file_id', path: 'file_id', rule: 'refuse', why: STORED });
+  }
+  return found ?? NO_OPTIONS;
+}
+
+function findTools(
+  tools: readonly unknown[],
+  choice: unknown,
+  found: GovernedOption[] | undefined,
+): GovernedOption[] | undefined {
+  let all = found;
+  for (let index = 0; index < tools.length; index++) {
+    const tool = asObject(tools[index]);
+    if (tool === undefined) continue;
+    const path = `tools.${index}`;
+    if (Object.keys(tool).some((key) => key !== 'type' && canonical(key) === 'type'))
+      throw invalidRequest(`${path}.type is to be written in small letters.`, path);
+    const type = typeof tool.type === 'string' ? canonical(tool.type) : 'function';
+    const kind = type.replace(/_\d[\d_]*$/, '');
+    const rule = Object.hasOwn(TOOLS, kind) ? (TOOLS[kind] ?? 'refuse') : 'refuse';
+    if (rule === 'pass') continue;
+    all ??= [];
+    // What is forced cannot be left out.
+    const isForced = asObject(choice)?.type === tool.type || (choice === 'required' && tools.length === 1);
+    all.push({
+      name: `tools.${kind}`,
+      path,
+      rule: isForced && rule === 'drop' ? 'refuse' : rule,
+      why: TOOL_WHY,
+      toolIndex: index,
+    });
+  }
+  return all;
+}
+
+/** What the rules of one channel make of a request's options. */
+export interface OptionVerdict {
+  /** The first option that is refused. */
+  readonly refused: GovernedOption | undefined;
+  /** Tools to leave out, by index. */
+  readonly droppedTools: readonly number[];
+  /** Whole quota added to the price of the call. */
+  readonly surcharge: number;
+}
+
+export const NO_VERDICT: OptionVerdict = { refused: undefined, droppedTools: [], surcharge: 0 };
+
+export function applyOptionRules(options: readonly GovernedOption[], channel: Channel): OptionVerdict {
+  if (options.length === 0) return NO_VERDICT;
+  const own = asObject(channel.options.chat_options) ?? {};
+  let surcharge = 0;
+  const droppedTools: number[] = [];
+  for (const option of options) {
+    const rule = parseRule(own[option.name] ?? own[option.name.replace(/^tools\./, '')]) ?? option.rule;
+    if (rule === 'refuse') return { refused: option, droppedTools: [], surcharge: 0 };
+    if (rule === 'drop') {
+      if (option.toolIndex === undefined) return { refused: option, droppedTools: [], surcharge: 0 };
+      droppedTools.push(option.toolIndex);
+    } else if (rule !== 'pass') surcharge += rule.per_call;
+  }
+  return { refused: undefined, droppedTools, surcharge };
+}
+
+/** A rule an administrator wrote into a channel; undefined for what is none, so that the safe default holds. */
+function parseRule(value: unknown): OptionRule | undefined {
+  if (value === 'pass' || value === 'refuse' || value === 'drop') return value;
+  const perCall = asObject(value)?.per_call;
+  return Number.isSafeInteger(perCall) && Number(perCall) >= 0 ? { per_call: Number(perCall) } : undefined;
+}
+
+export const refusedOption = ({ path, why }: GovernedOption): AppError => invalidRequest(`${path} ${why}.`, path);

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import { forEachDatabase } from '../../../test/databases.ts';
+import { assertLedgerConsistent } from '../../../test/faults/ledger-assertions.ts';
+import type { Database } from '../platform/db/database.ts';
+import { openLog } from '../platform/log.ts';
+import { LedgerService } from '../quota/service.ts';
+import { LedgerStore } from '../quota/store.ts';
+import type { Tables } from '../tables.ts';
+import { recoverJournals } from './journal-recovery.ts';
+import { type JournaledCall, SettlementJournal } from './settlement-journal.ts';
+
+const KEY = Buffer.alloc(32, 7);
+const log = openLog('silent');
+const event = (content: string) => Buffer.from(`data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`);
+
+function temporaryDirectory(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'reelgate-journal-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** A call of one quota a token whose prompt is one token. */
+const callOf = (ref: string): JournaledCall => ({
+  journalMeta: () => ({
+    ref,
+    path: '/v1/chat/completions',
+    price: { input_per_million: 1_000_000, output_per_million: 1_000_000 },
+    surcharge: 0,
+    choiceCount: 1,
+    promptTokens: 0,
+  }),
+  journalBody: () => Buffer.from('{"messages":[{"role":"user","content":"secret"}]}'),
+  journalText: () => '',
+});
+
+forEachDatabase((_name, open) => {
+  /** An account with reservations of 100 each. */
+  async function withReservations(refs: readonly string[]) {
+    const database: Database<Tables> = await open();
+    const quota = new LedgerService({ store: new LedgerStore(database), clock: { now: () => Date.now() } });
+    await database.transaction(async (trx) => {
+      await quota.openWallet(trx, 1, 10_000);
+      await quota.reserveAll(
+        trx,
+        refs.map((ref) => ({ ref, userId: 1, model: 'm', amount: 100 })),
+      );
+    });
+    const recover = (directory: string, masterKeys: readonly Buffer[] = [KEY]) =>
+      recoverJournals({ directory, masterKeys, database, quota, log });
+    const balance = async (): Promise<number> => (await quota.wallet(1)).balance;
+    return { database, recover, balance };
+  }
+
+  it('T81: charges what a database that was away has not taken, once', async (t) => {
+    const directory = temporaryDirectory(t);
+    const { database, recover, balance } = await withReservations(['req_a', 'req_b', 'req_c', 'req_d']);
+    const journal = new SettlementJournal(directory, KEY, log);
+    journal.close('req_a', 30, { promptTokens: 10, completionTokens: 20 });
+    journal.close('req_b', undefined, undefined);
+    journal.open(callOf('req_c'));
+    journal.append('req_c', event('one two'));
+    journal.open(callOf('req_d'));
+    assert.equal(await recover(directory), 0, 'not while its process lives');
+    journal.stop();
+    assert.equal(await recover(directory), 4);
+    // One token for "secret" and two for "one two".
+    assert.equal(await balance(), 10_000 - 30 - 3);
+    assert.equal(await recover(directory), 0);
+    assert.deepEqual(readdirSync(directory), []);
+    await assertLedgerConsistent(database);
+  });
+
+  it('keeps nothing that is settled, and nothing anybody could read', async (t) => {
+    const directory = temporaryDirectory(t);
+    const journal = new SettlementJournal(directory, KEY, log);
+    journal.open(callOf('req_a'));
+    journal.append('req_a', event('whispered'));
+    const [name = ''] = readdirSync(directory);
+    const bytes = readFileSync(join(directory, name));
+    for (const word of ['secret', 'whispered', 'req_a']) assert.ok(!bytes.includes(word), word);
+    assert.equal(statSync(join(directory, name)).mode & 0o777, 0o600);
+    journal.close('req_a', 5, undefined);
+    journal.settled('req_a');
+    journal.stop();
+    assert.deepEqual(readdirSync(directory), []);
+  });
+
+  it('reads as far as a process came that was killed while it wrote', async (t) => {
+    const directory = temporaryDirectory(t);
+    const journal = new SettlementJournal(directory, KEY, log);
+    journal.open(callOf('req_a'));
+    for (const word of ['one', ' two', ' three']) journal.append('req_a', event(word));
+    journal.stop();
+    const [name = ''] = readdirSync(directory);
+    const bytes = readFileSync(join(directory, name));
+    let charged = 0;
+    for (const part of [0, 20, 60, 200, 260, 300, 340, 400, bytes.length]) {
+      const { recover, balance } = await withReservations(['req_a']);
+      writeFileSync(join(directory, name), bytes.subarray(0, part));
+      await recover(directory);
+      const now = 10_000 - (await balance());
+      if (now !== 100) assert.ok(now >= charged && now <= 4, `${part}: ${now}`);
+      if (now !== 100) charged = now;
+    }
+    assert.equal(charged, 4, 'the whole of it');
+  });
+
+  it('leaves alone what is encrypted with another key', async (t) => {
+    const directory = temporaryDirectory(t);
+    const { recover, balance } = await withReservations(['req_a']);
+    const journal = new SettlementJournal(directory, Buffer.alloc(32, 9), log);
+    journal.close('req_a', 30, undefined);
+    journal.stop();
+    assert.equal(await recover(directory), 0);
+    assert.equal(await balance(), 9_900);
+    const old = new SettlementJournal(directory, Buffer.alloc(32, 9), log);
+    old.close('req_a', 30, undefined);
+    old.stop();
+    assert.equal(await recover(directory, [KEY, Buffer.alloc(32, 9)]), 1, 'a former key opens it');
+  });
+});

@@ -1,0 +1,259 @@
+import { type Cipheriv, createCipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { closeSync, fdatasync, futimesSync, mkdirSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import type { ChatPrice } from '../../contract/token-pricing.ts';
+import type { Log } from '../platform/log.ts';
+import type { TokenUsage } from '../quota/ledger.ts';
+
+/** The data needed to charge a call whose process died while its response was being delivered. */
+export interface CallMeta {
+  readonly ref: string;
+  /** Path of its dialect. */
+  readonly path: string;
+  /** By tokens, or a fixed cost. */
+  readonly price: ChatPrice | number;
+  readonly surcharge: number;
+  readonly choiceCount: number;
+  /** Prompt tokens of a body that is too long to be kept; 0: they are counted from the body. */
+  readonly promptTokens: number;
+}
+
+/** A call whose response is being delivered. */
+export interface JournaledCall {
+  journalMeta(): CallMeta;
+  /** Empty where it is too long to be kept. */
+  journalBody(): Buffer;
+  /** The text that was delivered so far. */
+  journalText(): string;
+}
+
+/** Kinds of records. */
+export const RECORD = { open: 1, events: 2, text: 3, close: 4 } as const;
+
+/** First bytes of a segment, before those of its initialization vector. */
+export const SEGMENT_MAGIC = Buffer.from('RGSJ0001');
+export const IV_BYTES = 16;
+/** The first encrypted bytes; a reader compares them to check that it has the right key. */
+export const KEY_CHECK = Buffer.from('settlement journal');
+/** Length and checksum before each record. */
+export const RECORD_HEADER_BYTES = 8;
+
+export const journalKey = (masterKey: Buffer): Buffer =>
+  Buffer.from(hkdfSync('sha256', masterKey, '', 'settlement journal', 32));
+
+/** `<host>~<pid>~<start of the process>~<number>`, from which others see whose it is. */
+export const SEGMENT_NAME = /^(.+)~(\d+)~(\d+)~(\d+)\.journal$/;
+
+/** This host in the name of a segment. */
+export const journalHost = (): string => hostname().replace(/[^\w.-]/g, '_');
+
+/** Journals that are open in this process: tests run several services in one. */
+export const LIVE_OWNERS: Set<string> = new Set();
+let journalCount = 0;
+
+const MAX_SEGMENT_BYTES = 64 * 1024 * 1024;
+/** A segment without open calls is replaced when it is larger. */
+const MAX_IDLE_SEGMENT_BYTES = 1024 * 1024;
+const HEARTBEAT_MS = 10_000;
+
+interface Segment {
+  readonly path: string;
+  readonly fd: number;
+  readonly cipher: Cipheriv;
+  bytes: number;
+  /** Calls that can be recovered from this segment and are not settled in the database yet. */
+  pending: number;
+}
+
+interface Entry {
+  segment: Segment;
+  readonly slot: number;
+  /** Undefined once its cost is known. */
+  call: JournaledCall | undefined;
+}
+
+/**
+ * What was delivered and what it cost, in a file beside the process, written before the caller gets it: a settlement that
+ * the database has not stored when the process dies, or while the database is unavailable, is read from there and repeated.
+ * Records are encrypted, since they hold users' text, and are kept only until their settlement is in the database.
+ *
+ * A write goes to the operating system at once, which keeps it when the process is killed, and to the disk every ten seconds.
+ */
+export class SettlementJournal {
+  readonly #directory: string | undefined;
+  readonly #key: Buffer;
+  readonly #log: Log;
+  readonly #entries = new Map<string, Entry>();
+  readonly #owner = `${journalHost()}~${process.pid}~${Math.round(performance.timeOrigin)}${journalCount++}`;
+  #segment: Segment | undefined;
+  #count = 0;
+  #slot = 0;
+  #heartbeat: NodeJS.Timeout | undefined;
+  #failed = false;
+
+  /** @param directory of the segments; undefined: nothing is kept, as for a database in memory */
+  constructor(directory: string | undefined, masterKey: Buffer, log: Log) {
+    this.#directory = directory;
+    this.#key = journalKey(masterKey);
+    this.#log = log;
+    LIVE_OWNERS.add(this.#owner);
+  }
+
+  /** Call it before the first bytes of a response are delivered. */
+  open(call: JournaledCall): void {
+    if (this.#directory === undefined) return;
+    const segment = this.#current();
+    if (segment === undefined) return;
+    const { ref } = call.journalMeta();
+    const slot = ++this.#slot;
+    this.#entries.set(ref, { segment, slot, call });
+    segment.pending++;
+    this.#writeOpen(slot, call);
+  }
+
+  /** Before these events are delivered. */
+  append(ref: string, events: Buffer): void {
+    const entry = this.#entries.get(ref);
+    if (entry !== undefined) this.#write(RECORD.events, entry.slot, events);
+  }
+
+  /** Before a whole text is delivered whose tokens are still to be counted. */
+  appendText(ref: string, text: string): void {
+    const entry = this.#entries.get(ref);
+    if (entry !== undefined) this.#write(RECORD.text, entry.slot, Buffer.from(text));
+  }
+
+  /** Call it before the end of a response is delivered, or for a refund (`cost` undefined) when it is decided. */
+  close(ref: string, cost: number | undefined, usage: TokenUsage | undefined): void {
+    if (this.#directory === undefined) return;
+    const segment = this.#current();
+    if (segment === undefined) return;
+    const entry = this.#entries.get(ref);
+    if (entry === undefined) this.#entries.set(ref, { segment, slot: 0, call: undefined });
+    else {
+      entry.call = undefined;
+      this.#release(entry.segment);
+      entry.segment = segment;
+    }
+    segment.pending++;
+    this.#write(RECORD.close, 0, Buffer.from(JSON.stringify({ ref, cost, usage })));
+  }
+
+  /** When the settlement is in the database. */
+  settled(ref: string): void {
+    const entry = this.#entries.get(ref);
+    if (entry === undefined) return;
+    this.#entries.delete(ref);
+    this.#release(entry.segment);
+    if (this.#entries.size === 0 && entry.segment === this.#segment && entry.segment.bytes > MAX_IDLE_SEGMENT_BYTES)
+      this.#endSegment();
+  }
+
+  /** Leaves the segments whose settlements the database has not taken to the next process. */
+  stop(): void {
+    clearInterval(this.#heartbeat);
+    this.#endSegment();
+    LIVE_OWNERS.delete(this.#owner);
+  }
+
+  #current(): Segment | undefined {
+    if (this.#segment === undefined) this.#begin();
+    else if (this.#segment.bytes > MAX_SEGMENT_BYTES) this.#rotate();
+    return this.#segment;
+  }
+
+  #begin(): void {
+    const directory = this.#directory;
+    if (directory === undefined || this.#failed) return;
+    try {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      const path = join(directory, `${this.#owner}~${++this.#count}.journal`);
+      const fd = openSync(path, 'wx', 0o600);
+      const iv = randomBytes(IV_BYTES);
+      const cipher = createCipheriv('aes-256-ctr', this.#key, iv);
+      writeSync(fd, Buffer.concat([SEGMENT_MAGIC, iv, cipher.update(KEY_CHECK)]));
+      this.#segment = { path, fd, cipher, bytes: 0, pending: 0 };
+      this.#heartbeat ??= setInterval(() => this.#beat(), HEARTBEAT_MS).unref();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Calls under way are written to the new segment as they stand, so that the old one need not be kept for them. */
+  #rotate(): void {
+    const old = this.#segment;
+    this.#segment = undefined;
+    this.#begin();
+    const segment = this.#segment as Segment | undefined;
+    if (old === undefined || segment === undefined) return;
+    for (const entry of this.#entries.values()) {
+      if (entry.segment !== old || entry.call === undefined) continue;
+      this.#writeOpen(entry.slot, entry.call);
+      this.#write(RECORD.text, entry.slot, Buffer.from(entry.call.journalText()));
+      entry.segment = segment;
+      segment.pending++;
+      old.pending--;
+    }
+    if (old.pending === 0) remove(old);
+  }
+
+  #endSegment(): void {
+    const segment = this.#segment;
+    this.#segment = undefined;
+    if (segment?.pending === 0) remove(segment);
+  }
+
+  #release(segment: Segment): void {
+    segment.pending--;
+    if (segment.pending === 0 && segment !== this.#segment) remove(segment);
+  }
+
+  #writeOpen(slot: number, call: JournaledCall): void {
+    const meta = Buffer.from(JSON.stringify(call.journalMeta()));
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(meta.length);
+    this.#write(RECORD.open, slot, Buffer.concat([length, meta, call.journalBody()]));
+  }
+
+  /** A record is its length and checksum, then its kind, its slot and what it holds. */
+  #write(kind: number, slot: number, content: Buffer): void {
+    const segment = this.#segment;
+    if (segment === undefined) return;
+    const record = Buffer.allocUnsafe(RECORD_HEADER_BYTES + 5 + content.length);
+    record.writeUInt32LE(5 + content.length, 0);
+    record[RECORD_HEADER_BYTES] = kind;
+    record.writeUInt32LE(slot, RECORD_HEADER_BYTES + 1);
+    record.set(content, RECORD_HEADER_BYTES + 5);
+    record.writeUInt32LE(crc32(record.subarray(RECORD_HEADER_BYTES)), 4);
+    try {
+      segment.bytes += writeSync(segment.fd, segment.cipher.update(record));
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Shows others that this process lives, and brings what was written to the disk. */
+  #beat(): void {
+    const segments = new Set([...this.#entries.values()].map(({ segment }) => segment));
+    if (this.#segment !== undefined) segments.add(this.#segment);
+    const now = new Date();
+    for (const { fd } of segments) {
+      futimesSync(fd, now, now);
+      fdatasync(fd, () => {});
+    }
+  }
+
+  /** Calls go on without it, as they would on a full disk. */
+  #fail(error: unknown): void {
+    this.#failed = true;
+    this.#segment = undefined;
+    this.#log.error({ err: error }, 'the journal of settlements cannot be written; a crash now would lose some');
+  }
+}
+
+function remove({ fd, path }: Segment): void {
+  closeSync(fd);
+  unlinkSync(path);
+}

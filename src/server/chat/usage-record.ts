@@ -1,0 +1,194 @@
+import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
+import type { TokenFacts, TokenPart } from '../../contract/token-pricing.ts';
+
+/** What a call used, in tokens. */
+export interface Usage extends TokenFacts {
+  /** Of the completion tokens, those of reasoning, as far as the upstream says. */
+  readonly reasoningTokens: number;
+}
+
+/** The figures of an upstream, each 0 where it says nothing. */
+interface Figures {
+  /** All input; undefined: absent, negative, malformed or implausible. */
+  readonly input: number | undefined;
+  readonly output: number | undefined;
+  /** Input and output together; 0: not said. */
+  readonly total: number;
+  readonly cached: number;
+  readonly cacheWrite: number;
+  readonly cacheWrite1h: number;
+  readonly audioInput: number;
+  readonly imageInput: number;
+  /** Audio and pictures among the cached input, where the upstream says so. */
+  readonly cachedAudio: number;
+  readonly cachedImages: number;
+  readonly audioOutput: number;
+  readonly reasoning: number;
+}
+
+/** No model reads or writes as much in one call; a larger figure is a defect and is not believed. */
+const MAX_CREDIBLE_TOKENS = 10_000_000;
+
+const toCount = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_CREDIBLE_TOKENS
+    ? value
+    : undefined;
+
+/** Spellings of one figure: an upstream that uses several means the same by them, though some of them stay 0. */
+const largest = (...values: readonly unknown[]): number =>
+  values.reduce<number>((most, value) => Math.max(most, toCount(value) ?? 0), 0);
+
+/**
+ * The usage of an upstream, whatever its API. Undefined when a total is absent, negative, malformed or implausible: the tokens are
+ * counted here then.
+ */
+export function parseUsage(value: unknown): Usage | undefined {
+  const usage = asObject(value);
+  if (usage === undefined) return undefined;
+  if (usage.promptTokenCount !== undefined) return toUsage(readGemini(usage));
+  return toUsage(isAnthropic(usage) ? readAnthropic(usage) : readOpenAi(usage));
+}
+
+/**
+ * OpenAI's chat, responses, embeddings and images, and who copied them. The input includes what was cached.
+ *
+ * - DeepSeek: `prompt_cache_hit_tokens`. Moonshot: `cached_tokens`. OpenRouter: `cache_write_tokens` among the details.
+ * - DashScope: `cache_creation` among the details. vLLM, Volcengine: OpenAI's names; details may be null.
+ * - Gateways before Anthropic: its `cache_…_input_tokens` beside OpenAI's totals.
+ */
+function readOpenAi(usage: UntrustedObject): Figures {
+  const inputs = asObject(usage.prompt_tokens_details) ?? asObject(usage.input_tokens_details) ?? {};
+  const outputs = asObject(usage.completion_tokens_details) ?? asObject(usage.output_tokens_details) ?? {};
+  const cachedParts = asObject(inputs.cached_tokens_details) ?? {};
+  const cached = largest(
+    inputs.cached_tokens,
+    usage.cached_tokens,
+    usage.prompt_cache_hit_tokens,
+    usage.cache_read_input_tokens,
+  );
+  const writes = readCacheWrites(
+    asObject(inputs.cache_creation) ?? usage.cache_creation,
+    inputs.cache_write_tokens,
+    inputs.cache_creation_input_tokens,
+    usage.cache_creation_input_tokens,
+  );
+  const fromCache = cached + writes.cacheWrite + writes.cacheWrite1h;
+  const said = toCount(usage.prompt_tokens ?? usage.input_tokens);
+  const output = toCount(usage.completion_tokens ?? usage.output_tokens ?? 0);
+  const total = largest(usage.total_tokens);
+  // Some gateways leave the cached tokens out of the input, which only their total shows.
+  const excludes = said !== undefined && fromCache > said && total === said + fromCache + (output ?? 0);
+  return {
+    input: excludes ? said + fromCache : said,
+    output,
+    total,
+    cached,
+    ...writes,
+    audioInput: largest(inputs.audio_tokens),
+    imageInput: largest(inputs.image_tokens),
+    cachedAudio: largest(cachedParts.audio_tokens),
+    cachedImages: largest(cachedParts.image_tokens),
+    audioOutput: largest(outputs.audio_tokens),
+    reasoning: largest(outputs.reasoning_tokens),
+  };
+}
+
+/** Tokens written to a cache. @param totals spellings of all of them; `details` tells them by how long they are kept */
+function readCacheWrites(details: unknown, ...totals: readonly unknown[]) {
+  const { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long } = asObject(details) ?? {};
+  const cacheWrite1h = largest(long);
+  const all = largest(...totals, cacheWrite1h + largest(short));
+  return { cacheWrite: Math.max(0, all - cacheWrite1h), cacheWrite1h };
+}
+
+/** Anthropic never gives a total, and OpenAI's responses always do. */
+const isAnthropic = (usage: UntrustedObject): boolean =>
+  usage.prompt_tokens === undefined &&
+  usage.total_tokens === undefined &&
+  (usage.cache_read_input_tokens !== undefined || usage.cache_creation_input_tokens !== undefined);
+
+/** Anthropic's Messages: the input is without what was read from or written to the cache (docs.claude.com, prompt caching). */
+function readAnthropic(usage: UntrustedObject): Figures {
+  const cached = largest(usage.cache_read_input_tokens);
+  const writes = readCacheWrites(usage.cache_creation, usage.cache_creation_input_tokens);
+  const uncached = toCount(usage.input_tokens);
+  return {
+    ...NO_FIGURES,
+    input: uncached === undefined ? undefined : uncached + cached + writes.cacheWrite + writes.cacheWrite1h,
+    output: toCount(usage.output_tokens ?? 0),
+    cached,
+    ...writes,
+    reasoning: largest(asObject(usage.output_tokens_details)?.thinking_tokens),
+  };
+}
+
+/** Gemini's `usageMetadata`: thinking stands beside the candidates, tool results beside the prompt (ai.google.dev, GenerateContentResponse). */
+function readGemini(usage: UntrustedObject): Figures {
+  const prompt = toCount(usage.promptTokenCount);
+  const candidates = toCount(usage.candidatesTokenCount ?? 0);
+  const thoughts = largest(usage.thoughtsTokenCount);
+  return {
+    ...NO_FIGURES,
+    input: prompt === undefined ? undefined : prompt + largest(usage.toolUsePromptTokenCount),
+    output: candidates === undefined ? undefined : candidates + thoughts,
+    total: largest(usage.totalTokenCount),
+    cached: largest(usage.cachedContentTokenCount),
+    audioInput: ofModality(usage.promptTokensDetails, 'AUDIO') + ofModality(usage.toolUsePromptTokensDetails, 'AUDIO'),
+    imageInput: ofModality(usage.promptTokensDetails, 'IMAGE') + ofModality(usage.toolUsePromptTokensDetails, 'IMAGE'),
+    cachedAudio: ofModality(usage.cacheTokensDetails, 'AUDIO'),
+    cachedImages: ofModality(usage.cacheTokensDetails, 'IMAGE'),
+    audioOutput: ofModality(usage.candidatesTokensDetails, 'AUDIO'),
+    reasoning: thoughts,
+  };
+}
+
+function ofModality(details: unknown, modality: string): number {
+  if (!Array.isArray(details)) return 0;
+  const named = details.map(asObject).find((each) => each?.modality === modality);
+  return largest(named?.tokenCount);
+}
+
+const NO_FIGURES: Figures = {
+  input: 0,
+  output: 0,
+  total: 0,
+  cached: 0,
+  cacheWrite: 0,
+  cacheWrite1h: 0,
+  audioInput: 0,
+  imageInput: 0,
+  cachedAudio: 0,
+  cachedImages: 0,
+  audioOutput: 0,
+  reasoning: 0,
+};
+
+/**
+ * Totals, and parts that do not overlap. Gemini and xAI, in OpenAI's words, leave what a model thought out of
+ * `completion_tokens` but bill it as output: it is in the total alone. Cached media count as cached; where an upstream
+ * does not say what was cached, text was first.
+ */
+function toUsage(figures: Figures): Usage | undefined {
+  const { input, output, total } = figures;
+  if (input === undefined || output === undefined) return undefined;
+  const beyondInput = Math.max(0, total - input);
+  let left = input;
+  const take = (count: number): number => {
+    const taken = Math.max(0, Math.min(count, left));
+    left -= taken;
+    return taken;
+  };
+  const completionTokens = Math.max(output, beyondInput);
+  const parts: Record<TokenPart, number> = {
+    cached_input: take(figures.cached),
+    cache_write_1h: take(figures.cacheWrite1h),
+    cache_write: take(figures.cacheWrite),
+    audio_input: take(figures.audioInput - figures.cachedAudio),
+    image_input: take(figures.imageInput - figures.cachedImages),
+    audio_output: Math.min(figures.audioOutput, completionTokens),
+  };
+  const hasParts = left < input || parts.audio_output > 0;
+  const reasoningTokens = Math.max(figures.reasoning, beyondInput - output);
+  const totals = { promptTokens: input, completionTokens, reasoningTokens };
+  return hasParts ? { ...totals, parts } : totals;
+}

@@ -1,0 +1,19 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Output folder of `npm run build:console`. */
+export const CONSOLE_FOLDER = join(import.meta.dirname, '../../../dist/console');
+export const ASSETS_FOLDER = join(CONSOLE_FOLDER, 'assets');
+
+/** Placeholder for the nonce; the build writes it into every script and style element. */
+export const NONCE_PLACEHOLDER = '__NONCE__';
+
+/** The page returned for every URL of the console; undefined where the console was not built. */
+export function readIndexHtml(): string | undefined {
+  const path = join(CONSOLE_FOLDER, 'index.html');
+  return existsSync(path) && existsSync(ASSETS_FOLDER) ? readFileSync(path, 'utf8') : undefined;
+}
+
+export const NOT_BUILT_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Reelgate</title>
+<h1>Reelgate is running</h1><p>Its console was not built. Run <code>npm run build:console</code> and start the service again.</p>
+<p>The <a href="/docs">API reference</a> works without it.</p></html>`;

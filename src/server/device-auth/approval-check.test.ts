@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { Secret, TOTP } from 'otpauth';
+import type { TestUser } from '../../../test/accounts/test-user.ts';
+import { forEachDatabase } from '../../../test/databases.ts';
+import { type DeviceFixture, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
+
+const HOUR_MS = 3_600_000;
+const STEP_MS = 30_000;
+
+forEachDatabase((_dialect, _open, freshUrl) => {
+  let service: DeviceFixture;
+  let ada: TestUser;
+  let totp: TOTP;
+  /** Every call steps the clock, because a TOTP step counts once. */
+  const freshCode = (): string => {
+    service.clock.advance(STEP_MS);
+    return totp.generate({ timestamp: service.clock.now() });
+  };
+  before(async () => {
+    service = await startDeviceService(await freshUrl());
+    ada = await service.newUser('ada');
+    const { secret } = await ada.ok<{ secret: string }>('POST', '/api/user/2fa/setup');
+    totp = new TOTP({ secret: Secret.fromBase32(secret) });
+    await ada.ok('POST', '/api/user/2fa/enable', { code: totp.generate({ timestamp: service.clock.now() }) });
+  });
+  after(() => service.app.close());
+
+  const approve = (person: TestUser, user_code: string, code?: string) =>
+    person.send('POST', '/api/auth/device/approve', { user_code, ...(code !== undefined && { code }) });
+
+  it('T03: an old session approves by the API only with its second step again', async () => {
+    await ada.ok('GET', '/api/user/self');
+    for (let hours = 0; hours < 13; hours++) service.clock.advance(HOUR_MS);
+    const { user_code, device_code } = await service.code();
+    const without = await approve(ada, user_code);
+    assert.equal(without.body.success, false);
+    assert.match(String(without.body.message), /authenticator/);
+    assert.equal((await approve(ada, user_code, '000000')).body.success, false);
+    assert.equal(await service.status(user_code), 'pending');
+    assert.equal((await approve(ada, user_code, freshCode())).body.success, true);
+    assert.equal((await service.poll(device_code)).data?.username, 'ada');
+  });
+
+  it('T03: so does an old management token', async () => {
+    const program = await ada.withManagementToken();
+    const young = await service.code();
+    assert.equal((await approve(program, young.user_code)).body.success, true);
+    service.clock.advance(13 * HOUR_MS);
+    const { user_code } = await service.code();
+    assert.equal((await approve(program, user_code)).body.success, false);
+    assert.equal(await service.status(user_code), 'pending');
+    assert.equal((await approve(program, user_code, freshCode())).body.success, true);
+  });
+
+  it('T03: asks after ten minutes where the request comes from another network, and never to deny', async () => {
+    const person = service.anonymous();
+    await person.logIn('ada');
+    const answer = await person.send('POST', '/api/user/login/2fa', { code: freshCode() });
+    person.id = (answer.body.data as { id: number }).id;
+    const near = await service.code();
+    assert.equal((await approve(person, near.user_code)).body.success, true);
+    service.clock.advance(11 * 60_000);
+    const far = await service.code({}, '203.0.113.9');
+    assert.equal((await approve(person, far.user_code)).body.success, false);
+    await person.ok('POST', '/api/auth/device/deny', { user_code: far.user_code });
+  });
+
+  it('asks accounts without two-step verification for nothing', async () => {
+    const bob = await service.newUser('bob');
+    service.clock.advance(13 * HOUR_MS);
+    const { user_code } = await service.code();
+    assert.equal((await approve(bob, user_code)).body.success, true);
+  });
+});

@@ -1,0 +1,251 @@
+import {
+  ACCESS_TOKEN_SECONDS,
+  type DeviceStatus,
+  NAME_LENGTH_MAX,
+  POLL_INTERVAL_SECONDS,
+  REFRESH_TOKEN_SECONDS,
+} from '../../contract/device-auth.ts';
+import type { AccountAccess } from '../accounts/account-access.ts';
+import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { Notifier } from '../notifications/notifier.ts';
+import { toIpLimitKey } from '../platform/client-ip.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import { AppError } from '../platform/errors.ts';
+import type { RequestOrigin } from '../platform/http/actor.ts';
+import { truncateCodePoints } from '../platform/json.ts';
+import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
+import { hashToken, randomText } from '../platform/secrets.ts';
+import type { Tables, Trx } from '../tables.ts';
+import type { ApprovalCheck, Approver } from './approval-check.ts';
+import type { ClientService } from './client-service.ts';
+import type { DeviceCodeRow, DeviceCodeStore } from './device-code-store.ts';
+import type { DeviceRevocation } from './device-revocation.ts';
+import { newDeviceNotice } from './notices.ts';
+import type { DeviceRateLimits } from './rate-limits.ts';
+import { ENDED_CODE_RETENTION_MS, ERROR_BY_STATUS, toDeviceStatus } from './states.ts';
+import { formatUserCode, newUserCode, parseUserCode, toSingleLine } from './user-code.ts';
+
+const DEVICE_CODE_LENGTH = 32;
+const USER_AGENT_LENGTH = 200;
+/** A collision with a valid code has a chance of one in millions; five in a row indicate a bug. */
+const MAX_CODE_ATTEMPTS = 5;
+
+export interface CodeRequest {
+  readonly clientId: string;
+  readonly clientName: string;
+  readonly deviceId: string;
+  readonly userAgent: string;
+  /** IP of the device. */
+  readonly address: string;
+}
+
+/** `userCode` is in the displayed form. */
+export interface IssuedCode {
+  readonly deviceCode: string;
+  readonly userCode: string;
+  readonly expiresInSeconds: number;
+  readonly intervalSeconds: number;
+}
+
+export interface DeviceCodeServiceDependencies {
+  readonly database: Database<Tables>;
+  readonly store: DeviceCodeStore;
+  readonly clock: Clock;
+  readonly clients: ClientService;
+  readonly rateLimits: DeviceRateLimits;
+  readonly approvalCheck: ApprovalCheck;
+  readonly access: AccountAccess;
+  readonly auditLog: AuditLog;
+  readonly notifier: Notifier;
+  readonly revocation: DeviceRevocation;
+  /** Lifetime of a pending code. */
+  readonly ttlSeconds: number;
+  /** Pending codes that one IP (IPv6: one /64) may have at a time. */
+  readonly maxLivePerNetwork: number;
+}
+
+/** The user's part of device authorization: codes and the decisions about them. */
+export class DeviceCodeService {
+  readonly #dependencies: DeviceCodeServiceDependencies;
+
+  constructor(dependencies: DeviceCodeServiceDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @throws client_unknown, rate_limit_exceeded */
+  async issue(request: CodeRequest): Promise<IssuedCode> {
+    const { clients, rateLimits, ttlSeconds } = this.#dependencies;
+    if ((await clients.find(request.clientId)) === undefined) throw new AppError('client_unknown');
+    await rateLimits.consumeCodeRequest(request.address, request.clientId);
+    const deviceCode = randomText(DEVICE_CODE_LENGTH);
+    for (let attempt = 0; attempt < MAX_CODE_ATTEMPTS; attempt++) {
+      const userCode = newUserCode();
+      if (!(await this.#insert(request, deviceCode, userCode))) continue;
+      const expiresInSeconds = ttlSeconds;
+      const intervalSeconds = POLL_INTERVAL_SECONDS;
+      return { deviceCode, userCode: formatUserCode(userCode), expiresInSeconds, intervalSeconds };
+    }
+    throw new AppError('unavailable', { log: { why: 'no free user_code was found' } });
+  }
+
+  /** The state of a typed code, and its record where it has one. An unknown code is counted. @throws rate_limit_exceeded */
+  async lookUp(
+    typed: string,
+    clientIp: string,
+  ): Promise<{ readonly status: DeviceStatus; readonly code: DeviceCodeRow | undefined }> {
+    const { store, clock, rateLimits } = this.#dependencies;
+    const userCode = parseUserCode(typed);
+    const now = clock.now();
+    const code = userCode === undefined ? undefined : await store.findByUserCode(userCode, now);
+    await (code === undefined ? rateLimits.recordUnknownCode(clientIp) : rateLimits.assertMayLookUp(clientIp));
+    return { status: toDeviceStatus(code, now), code };
+  }
+
+  /** A code that can still be decided. @throws user_code_invalid, user_code_expired, user_code_processed, rate_limit_exceeded */
+  async findPending(typed: string, clientIp: string): Promise<DeviceCodeRow> {
+    const { status, code } = await this.lookUp(typed, clientIp);
+    if (status !== 'pending') throw new AppError(ERROR_BY_STATUS[status]);
+    if (code === undefined) throw new AppError('user_code_invalid');
+    return code;
+  }
+
+  /** Reserves a pending code for the account, so that no other may decide it. @throws user_code_expired, user_code_processed */
+  async claim(trx: Trx, userCode: string, userId: number): Promise<void> {
+    const { store, clock } = this.#dependencies;
+    if (!(await store.claim(trx, userCode, userId, clock.now()))) throw await this.#toRefusal(trx, userCode);
+  }
+
+  /**
+   * Lets the device sign in.
+   *
+   * @param otp TOTP or backup code, where the login is too old to go without one
+   * @throws as `findPending`; unauthorized, second_step_required, wrong_code
+   */
+  async approve(typed: string, approver: Approver, origin: RequestOrigin, otp: string | undefined): Promise<void> {
+    const code = await this.findPending(typed, origin.address);
+    await this.#dependencies.approvalCheck.assertSecondStep(code, approver, origin.address, otp);
+    await this.#decide(code, approver.caller.userId, origin, 'approved');
+  }
+
+  /** Keeps the device from signing in. @throws as `findPending`; unauthorized */
+  async deny(typed: string, userId: number, origin: RequestOrigin): Promise<void> {
+    await this.#decide(await this.findPending(typed, origin.address), userId, origin, 'denied');
+  }
+
+  /**
+   * Blocks the IP behind a code this account denied from requesting others for a while. The reporter's own network is never
+   * blocked: one user in it could lock out all others. @throws user_code_invalid, rate_limit_exceeded
+   */
+  async report(typed: string, userId: number, origin: RequestOrigin): Promise<void> {
+    const { database, rateLimits, auditLog } = this.#dependencies;
+    const { status, code } = await this.lookUp(typed, origin.address);
+    if (status !== 'denied' || code?.user_id !== userId) throw new AppError('user_code_invalid');
+    const isOwnNetwork = toIpLimitKey(code.address) === toIpLimitKey(origin.address);
+    if (isOwnNetwork || !(await rateLimits.blockCodeRequests(code.address))) return;
+    await database.transaction((trx) =>
+      auditLog.record(trx, {
+        actorId: userId,
+        action: 'device.report',
+        target: `device:${code.id}`,
+        after: toAuditDetails(code),
+        ...origin,
+      }),
+    );
+  }
+
+  /** False where one of the two codes exists already. @throws rate_limit_exceeded */
+  async #insert(request: CodeRequest, deviceCode: string, userCode: string): Promise<boolean> {
+    const { database, store, clock, ttlSeconds } = this.#dependencies;
+    const now = clock.now();
+    const expiresAt = now + ttlSeconds * 1000;
+    const row = {
+      device_code_hash: hashToken(deviceCode),
+      user_code: userCode,
+      client_id: request.clientId,
+      client_name: toSingleLine(request.clientName, NAME_LENGTH_MAX),
+      device_id: truncateCodePoints(request.deviceId, NAME_LENGTH_MAX),
+      address: request.address,
+      network: toIpLimitKey(request.address),
+      user_agent: toSingleLine(request.userAgent, USER_AGENT_LENGTH),
+      created_at: now,
+      expires_at: expiresAt,
+      interval_seconds: POLL_INTERVAL_SECONDS,
+      sweep_at: expiresAt + ENDED_CODE_RETENTION_MS,
+    };
+    if (row.device_id === '') {
+      await this.#assertRoomFor(row.network, now);
+      return store.insert(row);
+    }
+    return database.transaction(async (trx) => {
+      await store.deletePendingOfDevice(trx, row.device_id, now);
+      await this.#assertRoomFor(row.network, now, trx);
+      return store.insert(row, trx);
+    });
+  }
+
+  /** Limits pending codes per network, so that codes nobody decides cannot fill the table. @throws rate_limit_exceeded */
+  async #assertRoomFor(network: string, now: number, trx?: Trx): Promise<void> {
+    const { store, maxLivePerNetwork } = this.#dependencies;
+    const { count, firstEnd } = await store.countLive(network, now, trx);
+    assertWithinLimit({ allowed: count < maxLivePerNetwork, retryAfterMs: firstEnd - now });
+  }
+
+  async #decide(
+    pending: DeviceCodeRow,
+    userId: number,
+    origin: RequestOrigin,
+    status: 'approved' | 'denied',
+  ): Promise<void> {
+    const { database, store, clock, access, auditLog } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      // Locked until the commit: a concurrent ban either precedes this decision or sees and revokes its result.
+      if ((await access.lockEnabled(trx, userId)) === undefined) throw new AppError('unauthorized');
+      const now = clock.now();
+      const isApproved = status === 'approved';
+      const code = await store.decide(trx, pending.user_code, {
+        status,
+        user_id: userId,
+        decided_at: now,
+        access_expires_at: isApproved ? now + ACCESS_TOKEN_SECONDS * 1000 : null,
+        refresh_expires_at: isApproved ? now + REFRESH_TOKEN_SECONDS * 1000 : null,
+        sweep_at: now + ENDED_CODE_RETENTION_MS,
+      });
+      if (code === undefined) throw await this.#toRefusal(trx, pending.user_code);
+      if (isApproved) await this.#revokePreviousSignIn(trx, code, userId);
+      await auditLog.record(trx, {
+        actorId: userId,
+        action: isApproved ? 'device.approve' : 'device.deny',
+        target: `device:${code.id}`,
+        after: toAuditDetails(code),
+        ...origin,
+      });
+    });
+  }
+
+  /** The same device signs in anew, by whichever client: its previous sign-in ends. Then its owner is notified. */
+  async #revokePreviousSignIn(trx: Trx, code: DeviceCodeRow, userId: number): Promise<void> {
+    const { store, clients, notifier, revocation } = this.#dependencies;
+    const { client_id, device_id, id } = code;
+    if (device_id !== '') {
+      await store.deleteApprovedOfDevice(trx, userId, device_id, id);
+      await revocation.revoke(trx, { user_id: userId, device_id });
+    }
+    const registeredName = await clients.findName(trx, client_id);
+    await notifier.notify(trx, newDeviceNotice({ ...code, user_id: userId }, registeredName));
+  }
+
+  /** Why a code could not be claimed or decided just now. A pending one is another account's. */
+  async #toRefusal(trx: Trx, userCode: string): Promise<AppError> {
+    const { store, clock } = this.#dependencies;
+    const now = clock.now();
+    const status = toDeviceStatus(await store.findByUserCode(userCode, now, trx), now);
+    return new AppError(status === 'pending' ? 'user_code_processed' : ERROR_BY_STATUS[status]);
+  }
+}
+
+const toAuditDetails = (code: DeviceCodeRow) => ({
+  client: code.client_id,
+  name: code.client_name,
+  asked_from: code.address,
+});

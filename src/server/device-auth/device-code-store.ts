@@ -1,0 +1,262 @@
+import { type Selectable, sql } from 'kysely';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/one-row.ts';
+import { prepareQuery } from '../platform/db/prepared-query.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
+
+export type DeviceCodeRow = Selectable<Tables['device_codes']>;
+
+export type NewDeviceCode = Pick<
+  DeviceCodeRow,
+  | 'device_code_hash'
+  | 'user_code'
+  | 'client_id'
+  | 'client_name'
+  | 'device_id'
+  | 'address'
+  | 'network'
+  | 'user_agent'
+  | 'created_at'
+  | 'expires_at'
+  | 'interval_seconds'
+  | 'sweep_at'
+>;
+
+export interface Decision {
+  readonly status: 'approved' | 'denied';
+  readonly user_id: number;
+  readonly decided_at: number;
+  readonly access_expires_at: number | null;
+  readonly refresh_expires_at: number | null;
+  readonly sweep_at: number;
+}
+
+/** A client with one of its active secrets, and the record of the device_code where there is one. */
+export interface PollRow extends Omit<DeviceCodeRow, 'id' | 'client_id'> {
+  readonly name: string;
+  readonly enabled: 0 | 1;
+  readonly secret_hash: string;
+  /** Null: no such code. */
+  readonly id: number | null;
+  readonly client_id: string | null;
+}
+
+/** A poll that is early by at most this much is accepted: clocks and networks are not exact. */
+const JITTER_MS = 1_000;
+const MAX_INTERVAL_SECONDS = 60;
+
+const byUserCode = prepareQuery<Tables, { code: string; now: number }>()((db, p) =>
+  db.selectFrom('device_codes').selectAll().where('user_code', '=', p('code')).where('sweep_at', '>', p('now')),
+);
+
+const insertCode = prepareQuery<Tables, NewDeviceCode>()((db, p) =>
+  db
+    .insertInto('device_codes')
+    .values({
+      device_code_hash: p('device_code_hash'),
+      user_code: p('user_code'),
+      client_id: p('client_id'),
+      client_name: p('client_name'),
+      device_id: p('device_id'),
+      address: p('address'),
+      network: p('network'),
+      user_agent: p('user_agent'),
+      status: 'pending',
+      created_at: p('created_at'),
+      expires_at: p('expires_at'),
+      interval_seconds: p('interval_seconds'),
+      sweep_at: p('sweep_at'),
+    })
+    .onConflict((conflict) => conflict.doNothing()),
+);
+
+const deletePending = prepareQuery<Tables, { device: string; now: number }>()((db, p) =>
+  db
+    .deleteFrom('device_codes')
+    .where('device_id', '=', p('device'))
+    // Repeated because the index holds only these rows.
+    .where('device_id', '!=', '')
+    .where('status', '=', 'pending')
+    .where('expires_at', '>', p('now')),
+);
+
+const livePending = prepareQuery<Tables, { network: string; now: number }>()((db, p) =>
+  db
+    .selectFrom('device_codes')
+    .select((row) => [row.fn.countAll<number>().as('count'), row.fn.min<number | null>('expires_at').as('first_end')])
+    .where('network', '=', p('network'))
+    .where('status', '=', 'pending')
+    .where('expires_at', '>', p('now')),
+);
+
+const pollQuery = prepareQuery<Tables, { client: string; hash: string; now: number }>()((db, p) =>
+  db
+    .selectFrom('device_clients')
+    .innerJoin('device_client_secrets', 'device_client_secrets.client_id', 'device_clients.client_id')
+    .leftJoin('device_codes', (join) =>
+      join.on('device_codes.device_code_hash', '=', p('hash')).on('device_codes.sweep_at', '>', p('now')),
+    )
+    .selectAll('device_codes')
+    .select(['device_clients.name', 'device_clients.enabled', 'device_client_secrets.hash as secret_hash'])
+    .where('device_clients.client_id', '=', p('client')),
+);
+
+/** A pending code this account may still decide: the condition of claim, approve and deny. */
+const decidableBy = (db: Executor, userCode: string, userId: number, now: number) =>
+  db
+    .updateTable('device_codes')
+    .where('user_code', '=', userCode)
+    .where('status', '=', 'pending')
+    .where('expires_at', '>', now)
+    .where((row) => row.or([row('claimed_by', 'is', null), row('claimed_by', '=', userId)]));
+
+/** SQL of `device_codes`. */
+export class DeviceCodeStore {
+  readonly #database: Database<Tables>;
+
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /** The record of the code a person typed. */
+  findByUserCode(
+    userCode: string,
+    now: number,
+    db: Executor = this.#database.kysely,
+  ): Promise<DeviceCodeRow | undefined> {
+    return byUserCode.first(db, { code: userCode, now });
+  }
+
+  /**
+   * All data needed to evaluate a poll, in one query, because polls are the most frequent request. One row for each active secret of
+   * the client; none where there is no such client.
+   */
+  findForPoll(clientId: string, deviceCodeHash: string, now: number): Promise<PollRow[]> {
+    const parameters = { client: clientId, hash: deviceCodeHash, now };
+    return pollQuery.all(this.#database.kysely, parameters) as Promise<PollRow[]>;
+  }
+
+  /** How many codes of a network are pending, and when the first of them expires (Unix milliseconds). */
+  async countLive(
+    network: string,
+    now: number,
+    db: Executor = this.#database.kysely,
+  ): Promise<{ readonly count: number; readonly firstEnd: number }> {
+    const row = await livePending.first(db, { network, now });
+    return { count: Number(row?.count ?? 0), firstEnd: Number(row?.first_end ?? now) };
+  }
+
+  /** False where the device_code or the user_code exists already. */
+  async insert(code: NewDeviceCode, db: Executor = this.#database.kysely): Promise<boolean> {
+    return (await insertCode.changes(db, code)) === 1;
+  }
+
+  /** Deletes what the same device waits for; codes that have ended stay until their retention is over. */
+  async deletePendingOfDevice(trx: Trx, deviceId: string, now: number): Promise<void> {
+    await deletePending.changes(trx, { device: deviceId, now });
+  }
+
+  /** Reserves the code for this account; false where it is no longer pending or another account's. */
+  async claim(trx: Trx, userCode: string, userId: number, now: number): Promise<boolean> {
+    return wasChanged(await decidableBy(trx, userCode, userId, now).set({ claimed_by: userId }).executeTakeFirst());
+  }
+
+  /** Decides a pending code; returns its record to exactly one of several concurrent callers. */
+  decide(trx: Trx, userCode: string, decision: Decision): Promise<DeviceCodeRow | undefined> {
+    return decidableBy(trx, userCode, decision.user_id, decision.decided_at)
+      .set({ ...decision, claimed_by: decision.user_id })
+      .returningAll()
+      .executeTakeFirst();
+  }
+
+  /** Marks an approved code as used; returns the device's present name to exactly one of several concurrent callers. */
+  consumeApproved(trx: Trx, id: number, sweepAt: number): Promise<Pick<DeviceCodeRow, 'client_name'> | undefined> {
+    return trx
+      .updateTable('device_codes')
+      .set({ status: 'used', sweep_at: sweepAt })
+      .where('id', '=', id)
+      .where('status', '=', 'approved')
+      .returning('client_name')
+      .executeTakeFirst();
+  }
+
+  /** Renames the device of a code that this account approved; false where there is none. */
+  async renameApprovedDevice(trx: Trx, id: number, userId: number, name: string): Promise<boolean> {
+    return wasChanged(
+      await trx
+        .updateTable('device_codes')
+        .set({ client_name: name })
+        .where('id', '=', id)
+        .where('user_id', '=', userId)
+        .where('status', 'in', ['approved', 'used'])
+        .executeTakeFirst(),
+    );
+  }
+
+  /** Deletes approvals of an account that no device has collected. */
+  async deleteApprovedOfUser(trx: Trx, userId: number): Promise<void> {
+    await trx.deleteFrom('device_codes').where('user_id', '=', userId).where('status', '=', 'approved').execute();
+  }
+
+  /** Deletes uncollected approvals of one device of an account, save the one with `exceptId`. */
+  async deleteApprovedOfDevice(trx: Trx, userId: number, deviceId: string, exceptId: number): Promise<void> {
+    await trx
+      .deleteFrom('device_codes')
+      .where('user_id', '=', userId)
+      .where('status', '=', 'approved')
+      .where('device_id', '=', deviceId)
+      .where('id', '!=', exceptId)
+      .execute();
+  }
+
+  async delete(trx: Trx, ids: readonly number[]): Promise<void> {
+    if (ids.length === 0) return;
+    await trx
+      .deleteFrom('device_codes')
+      .where('id', 'in', [...ids])
+      .execute();
+  }
+
+  async deleteOfClient(trx: Trx, clientId: string): Promise<void> {
+    await trx.deleteFrom('device_codes').where('client_id', '=', clientId).execute();
+  }
+
+  /** Records a poll that kept the interval; false where it came too early. */
+  async recordPoll(id: number, now: number): Promise<boolean> {
+    return wasChanged(
+      await this.#database.kysely
+        .updateTable('device_codes')
+        .set({ polled_at: now })
+        .where('id', '=', id)
+        .where((row) =>
+          row.or([
+            row('polled_at', 'is', null),
+            row('polled_at', '<=', sql<number>`${now + JITTER_MS} - interval_seconds * 1000`),
+          ]),
+        )
+        .executeTakeFirst(),
+    );
+  }
+
+  /** Widens the interval by five seconds, for this and all later polls (RFC 8628 section 3.5). */
+  async widenPollInterval(id: number, now: number): Promise<void> {
+    await this.#database.kysely
+      .updateTable('device_codes')
+      .set({ polled_at: now, interval_seconds: sql<number>`interval_seconds + 5` })
+      .where('id', '=', id)
+      .where('interval_seconds', '<', MAX_INTERVAL_SECONDS)
+      .execute();
+  }
+
+  /** Deletes some of the codes whose retention is over; returns how many. */
+  async deleteExpired(now: number, limit: number): Promise<number> {
+    const { kysely } = this.#database;
+    const expired = kysely.selectFrom('device_codes').select('id').where('sweep_at', '<=', now).limit(limit);
+    const result = await kysely.deleteFrom('device_codes').where('id', 'in', expired).executeTakeFirst();
+    return Number(result.numDeletedRows);
+  }
+}
+
+/** The record in a row, or undefined where the code is unknown. */
+export const toDeviceCode = (row: PollRow | undefined): DeviceCodeRow | undefined =>
+  row === undefined || row.id === null || row.client_id === null ? undefined : (row as DeviceCodeRow);

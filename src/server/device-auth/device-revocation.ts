@@ -1,0 +1,49 @@
+import type { LinkedLogins } from '../accounts/login/login-revocation.ts';
+import type { TokenStore } from '../accounts/tokens/token-store.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Trx } from '../tables.ts';
+import type { AuthorizationFilter, AuthorizationStore, RevokedAuthorization } from './authorization-store.ts';
+import type { DeviceCodeStore } from './device-code-store.ts';
+
+/** Called in the transaction that revokes devices, whatever the reason. */
+export type OnDevicesRevoked = (trx: Trx, revoked: readonly RevokedAuthorization[]) => Promise<void>;
+
+export interface DeviceRevocationDependencies {
+  readonly authorizations: AuthorizationStore;
+  readonly codes: DeviceCodeStore;
+  readonly tokens: Pick<TokenStore, 'revoke'>;
+  readonly clock: Clock;
+  readonly onRevoked: OnDevicesRevoked;
+}
+
+/**
+ * Ends device sign-ins: access_token and refresh_token go with the row, the llm_token is revoked, the record of the code is
+ * deleted. Refresh_tokens stay known, so that a later use gets the error "revoked".
+ */
+export class DeviceRevocation implements LinkedLogins {
+  readonly #dependencies: DeviceRevocationDependencies;
+
+  constructor(dependencies: DeviceRevocationDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Returns the devices that this call revoked. */
+  async revoke(trx: Trx, filter: AuthorizationFilter): Promise<readonly RevokedAuthorization[]> {
+    const { authorizations, codes, tokens, clock, onRevoked } = this.#dependencies;
+    const revoked = await authorizations.delete(trx, filter);
+    for (const { user_id, llm_token_id } of revoked)
+      await tokens.revoke(trx, user_id, llm_token_id, 'llm', clock.now());
+    await codes.delete(
+      trx,
+      revoked.map(({ id }) => id),
+    );
+    if (revoked.length > 0) await onRevoked(trx, revoked);
+    return revoked;
+  }
+
+  /** Revokes all devices of an account, and approvals that no device has collected. */
+  async revokeAll(trx: Trx, userId: number): Promise<void> {
+    await this.#dependencies.codes.deleteApprovedOfUser(trx, userId);
+    await this.revoke(trx, { user_id: userId });
+  }
+}

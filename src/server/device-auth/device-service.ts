@@ -1,0 +1,63 @@
+import { NAME_LENGTH_MAX } from '../../contract/device-auth.ts';
+import type { Page } from '../../contract/schemas.ts';
+import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { Database } from '../platform/db/database.ts';
+import { notExistError } from '../platform/errors.ts';
+import type { RequestOrigin } from '../platform/http/actor.ts';
+import type { Tables } from '../tables.ts';
+import type { AuthorizationStore } from './authorization-store.ts';
+import type { DeviceCodeStore } from './device-code-store.ts';
+import type { DeviceRevocation } from './device-revocation.ts';
+import { auditRevocation } from './revocation-audit.ts';
+import { toSingleLine } from './user-code.ts';
+
+export interface DeviceServiceDependencies {
+  readonly database: Database<Tables>;
+  readonly authorizations: AuthorizationStore;
+  readonly codes: DeviceCodeStore;
+  readonly auditLog: AuditLog;
+  readonly revocation: DeviceRevocation;
+}
+
+/** The devices an account is signed in on, as their owner manages them. */
+export class DeviceService {
+  readonly #dependencies: DeviceServiceDependencies;
+
+  constructor(dependencies: DeviceServiceDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Newest first. */
+  list(userId: number, page: Page): ReturnType<AuthorizationStore['list']> {
+    return this.#dependencies.authorizations.list(userId, page);
+  }
+
+  /**
+   * Sets the name an owner gives a device, shown instead of the one its client sent; with an empty name the client's is shown. From the
+   * approval on, whether or not the device has collected its tokens.
+   *
+   * @throws not_exist
+   */
+  async rename(userId: number, id: number, typed: string, origin: RequestOrigin): Promise<void> {
+    const { database, authorizations, codes, auditLog } = this.#dependencies;
+    const name = toSingleLine(typed, NAME_LENGTH_MAX);
+    await database.transaction(async (trx) => {
+      // The code first, as the exchange of a code does: a name given at that moment reaches one of the two.
+      const isApproved = await codes.renameApprovedDevice(trx, id, userId, name);
+      const isSignedIn = await authorizations.rename(trx, id, userId, name);
+      if (!isApproved && !isSignedIn) throw notExistError('device');
+      const entry = { actorId: userId, action: 'device.rename', target: `device:${id}`, after: { name } };
+      await auditLog.record(trx, { ...entry, ...origin });
+    });
+  }
+
+  /** @throws not_exist */
+  async revoke(userId: number, id: number, origin: RequestOrigin): Promise<void> {
+    const { database, auditLog, revocation } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      const [revoked] = await revocation.revoke(trx, { id, user_id: userId });
+      if (revoked === undefined) throw notExistError('device');
+      await auditRevocation(auditLog, trx, revoked, 'device.end', origin, userId);
+    });
+  }
+}

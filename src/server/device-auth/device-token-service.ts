@@ -1,0 +1,247 @@
+import { ACCESS_TOKEN_SECONDS, REFRESH_TOKEN_SECONDS } from '../../contract/device-auth.ts';
+import type { AccountAccess } from '../accounts/account-access.ts';
+import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { TokenService } from '../accounts/tokens/token-service.ts';
+import type { Notifier } from '../notifications/notifier.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import { AppError } from '../platform/errors.ts';
+import type { RequestOrigin } from '../platform/http/actor.ts';
+import { hashToken, randomToken } from '../platform/secrets.ts';
+import type { Tables, Trx } from '../tables.ts';
+import type { AuthorizationFilter, AuthorizationStore } from './authorization-store.ts';
+import { type ClientService, type DeviceClient, verifyClientSecret } from './client-service.ts';
+import { type DeviceCodeRow, type DeviceCodeStore, toDeviceCode } from './device-code-store.ts';
+import type { DeviceRevocation } from './device-revocation.ts';
+import { reuseNotice } from './notices.ts';
+import type { DeviceRateLimits } from './rate-limits.ts';
+import { auditRevocation } from './revocation-audit.ts';
+import { ENDED_CODE_RETENTION_MS, MAX_SIGN_IN_MS } from './states.ts';
+import { type ApprovedCode, findPollFailure, isComplete } from './token-checks.ts';
+
+const ACCESS_PREFIX = 'rgat_';
+const REFRESH_PREFIX = 'rgrt_';
+const TOKEN_LENGTH = 42;
+
+/** What the client authenticates with. */
+export interface ClientCredentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** `expiresInSeconds`: what the access_token has left. */
+export interface TokenPair {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+  readonly expiresInSeconds: number;
+}
+
+export interface IssuedTokens extends TokenPair {
+  readonly llmToken: string;
+  readonly userId: number;
+  readonly username: string;
+  readonly displayName: string;
+}
+
+/** The error a poll of a pending code gets: the JSON and the OAuth endpoints pace their clients differently. */
+export type OnPendingPoll = (code: DeviceCodeRow, now: number) => Promise<AppError>;
+
+export interface DeviceTokenDependencies {
+  readonly database: Database<Tables>;
+  readonly authorizations: AuthorizationStore;
+  readonly codes: DeviceCodeStore;
+  readonly clock: Clock;
+  readonly clients: ClientService;
+  readonly rateLimits: DeviceRateLimits;
+  readonly access: AccountAccess;
+  readonly tokens: Pick<TokenService, 'issueLlm' | 'findIdByHash'>;
+  readonly auditLog: AuditLog;
+  readonly notifier: Notifier;
+  readonly revocation: DeviceRevocation;
+  readonly reuseWindowMs: number;
+}
+
+/** The device's part of device authorization: tokens, from the poll that obtains them to the logout. */
+export class DeviceTokenService {
+  readonly #dependencies: DeviceTokenDependencies;
+
+  constructor(dependencies: DeviceTokenDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** The client behind credentials; wrong ones are counted. @throws invalid_client, rate_limit_exceeded */
+  async authenticate({ clientId, clientSecret }: ClientCredentials, origin: RequestOrigin): Promise<DeviceClient> {
+    const { clients, rateLimits } = this.#dependencies;
+    const client = await clients.authenticate(clientId, clientSecret);
+    if (client !== undefined) return client;
+    await rateLimits.recordWrongClient(origin.address);
+    throw new AppError('invalid_client');
+  }
+
+  /** Issues the tokens of an approved code, once. @throws the failures of `TOKEN_CHECKS`, or what `onPending` returns */
+  async exchangeCode(
+    deviceCode: string,
+    { clientId, clientSecret }: ClientCredentials,
+    origin: RequestOrigin,
+    onPending: OnPendingPoll,
+  ): Promise<IssuedTokens> {
+    const { database, codes, clock, rateLimits } = this.#dependencies;
+    const now = clock.now();
+    const rows = await codes.findForPoll(clientId, hashToken(deviceCode), now);
+    const client = verifyClientSecret(clientId, clientSecret, rows);
+    const code = toDeviceCode(rows[0]);
+    const failure = findPollFailure({ client, code, now });
+    if (failure === 'invalid_client') await rateLimits.recordWrongClient(origin.address);
+    if (failure === 'authorization_pending' && code !== undefined) throw await onPending(code, now);
+    if (failure !== undefined) throw new AppError(failure);
+    if (client === undefined || code === undefined || !isComplete(code)) throw new AppError('record_incomplete');
+    return database.transaction((trx) => this.#issueTokens(trx, code, client, origin));
+  }
+
+  /** @throws invalid_client, refresh_token_invalid, refresh_token_expired, refresh_token_spent */
+  async refresh(refreshToken: string, credentials: ClientCredentials, origin: RequestOrigin): Promise<TokenPair> {
+    const { database, authorizations, clock, access } = this.#dependencies;
+    const client = await this.authenticate(credentials, origin);
+    const hash = hashToken(refreshToken);
+    const now = clock.now();
+    const { authorizationId, userId, endsAt } = await this.#findRefreshable(hash, client, now, origin);
+    return database.transaction(async (trx) => {
+      if ((await access.lockEnabled(trx, userId)) === undefined) throw new AppError('refresh_token_spent');
+      if (!(await authorizations.consumeRefreshToken(trx, hash, now))) throw new AppError('refresh_token_spent');
+      const tokens = newTokenPair(
+        now,
+        Math.min(now + ACCESS_TOKEN_SECONDS * 1000, endsAt),
+        Math.min(now + REFRESH_TOKEN_SECONDS * 1000, endsAt),
+      );
+      const use = { last_used_at: now, last_address: origin.address };
+      if (!(await authorizations.renew(trx, authorizationId, { ...tokens.access, ...use })))
+        throw new AppError('refresh_token_spent');
+      await authorizations.insertRefreshToken(trx, {
+        ...tokens.refresh,
+        authorization_id: authorizationId,
+        client_id: client.id,
+      });
+      return tokens.pair;
+    });
+  }
+
+  /** Ends the device whose access_token this is; an expired one is accepted. @throws device_authorization_missing */
+  async logOut(accessToken: string, origin: RequestOrigin): Promise<void> {
+    const { database, revocation, auditLog } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      const [revoked] = await revocation.revoke(trx, { access_hash: hashToken(accessToken) });
+      if (revoked === undefined) throw new AppError('device_authorization_missing');
+      await auditRevocation(auditLog, trx, revoked, 'device.logout', origin, revoked.user_id);
+    });
+  }
+
+  /** Ends the client's device whose access_token, refresh_token or llm_token this is; others are ignored. @throws invalid_client */
+  async revokeToken(token: string, credentials: ClientCredentials, origin: RequestOrigin): Promise<void> {
+    const { database, revocation, auditLog } = this.#dependencies;
+    const client = await this.authenticate(credentials, origin);
+    const filter = await this.#findAuthorizationOfToken(token);
+    if (filter === undefined) return;
+    await database.transaction(async (trx) => {
+      for (const revoked of await revocation.revoke(trx, { ...filter, client_id: client.id }))
+        await auditRevocation(auditLog, trx, revoked, 'device.revoke', origin);
+    });
+  }
+
+  async #issueTokens(trx: Trx, code: ApprovedCode, client: DeviceClient, origin: RequestOrigin): Promise<IssuedTokens> {
+    const { authorizations, codes, clock, access, tokens } = this.#dependencies;
+    const account = await access.lockEnabled(trx, code.user_id);
+    if (account === undefined) throw new AppError('device_code_invalid');
+    const now = clock.now();
+    const consumed = await codes.consumeApproved(trx, code.id, now + ENDED_CODE_RETENTION_MS);
+    if (consumed === undefined) throw new AppError('device_code_used');
+    const issued = newTokenPair(now, code.access_expires_at, code.refresh_expires_at);
+    const llm = await tokens.issueLlm(trx, account.id, consumed.client_name || client.name);
+    await authorizations.insert(trx, {
+      id: code.id,
+      user_id: account.id,
+      client_id: client.id,
+      client_name: consumed.client_name,
+      device_id: code.device_id,
+      address: code.address,
+      user_agent: code.user_agent,
+      ...issued.access,
+      llm_token_id: llm.id,
+      created_at: code.decided_at,
+      last_used_at: now,
+      last_address: origin.address,
+    });
+    await authorizations.insertRefreshToken(trx, {
+      ...issued.refresh,
+      authorization_id: code.id,
+      client_id: client.id,
+    });
+    const { id: userId, username, display_name: displayName } = account;
+    return { ...issued.pair, llmToken: llm.key, userId, username, displayName };
+  }
+
+  /** The device of a refresh_token that can be used now. `endsAt`: when its sign-in ends for good (Unix milliseconds). */
+  async #findRefreshable(hash: string, client: DeviceClient, now: number, origin: RequestOrigin) {
+    const { authorizations, reuseWindowMs } = this.#dependencies;
+    const row = await authorizations.findRefreshToken(hash);
+    if (row === undefined || row.client_id !== client.id) throw new AppError('refresh_token_invalid');
+    const { authorization_id: authorizationId, user_id: userId, approved_at: approvedAt } = row;
+    if (userId === null || approvedAt === null) {
+      // Whoever tries again after the sign-in's maximum lifetime gets the same error again.
+      const hasExpired = row.used_at === null && row.expires_at <= now;
+      throw new AppError(hasExpired ? 'refresh_token_expired' : 'refresh_token_spent');
+    }
+    if (row.used_at !== null) {
+      if (now - row.used_at > reuseWindowMs) await this.#revokeAfterTokenReuse(authorizationId, origin);
+      throw new AppError('refresh_token_spent');
+    }
+    const endsAt = approvedAt + MAX_SIGN_IN_MS;
+    if (endsAt <= now) await this.#revokeAfterMaximumLifetime(authorizationId, origin);
+    if (Math.min(row.expires_at, endsAt) <= now) throw new AppError('refresh_token_expired');
+    return { authorizationId, userId, endsAt };
+  }
+
+  /** A used refresh_token came again, too late for a race or a lost response, and may be stolen: all tokens of the device are revoked. */
+  async #revokeAfterTokenReuse(authorizationId: number, origin: RequestOrigin): Promise<void> {
+    const { database, clients, notifier, revocation, auditLog } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      for (const revoked of await revocation.revoke(trx, { id: authorizationId })) {
+        const { id, user_id: userId, client_name: clientName } = revoked;
+        const registeredName = await clients.findName(trx, revoked.client_id);
+        await notifier.notify(trx, reuseNotice({ id, userId, clientName, registeredName }));
+        await auditRevocation(auditLog, trx, revoked, 'device.refresh-reuse', origin);
+      }
+    });
+  }
+
+  /** The sign-in has reached its maximum lifetime: whoever has the tokens must be approved anew. */
+  async #revokeAfterMaximumLifetime(authorizationId: number, origin: RequestOrigin): Promise<void> {
+    const { database, revocation, auditLog } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      for (const revoked of await revocation.revoke(trx, { id: authorizationId }))
+        await auditRevocation(auditLog, trx, revoked, 'device.year-over', origin);
+    });
+  }
+
+  async #findAuthorizationOfToken(token: string): Promise<AuthorizationFilter | undefined> {
+    const { authorizations, tokens } = this.#dependencies;
+    const hash = hashToken(token);
+    if (token.startsWith(ACCESS_PREFIX)) return { access_hash: hash };
+    if (token.startsWith(REFRESH_PREFIX)) {
+      const row = await authorizations.findRefreshToken(hash);
+      return row && { id: row.authorization_id };
+    }
+    const id = await tokens.findIdByHash(hash);
+    return id === undefined ? undefined : { llm_token_id: id };
+  }
+}
+
+/** A new pair, and what is stored of it. Ends are Unix milliseconds. */
+function newTokenPair(now: number, accessEnd: number, refreshEnd: number) {
+  const accessToken = randomToken(ACCESS_PREFIX, TOKEN_LENGTH, { checksum: true });
+  const refreshToken = randomToken(REFRESH_PREFIX, TOKEN_LENGTH, { checksum: true });
+  return {
+    pair: { accessToken, refreshToken, expiresInSeconds: Math.max(0, Math.floor((accessEnd - now) / 1000)) },
+    access: { access_hash: hashToken(accessToken), access_expires_at: accessEnd, refresh_expires_at: refreshEnd },
+    refresh: { hash: hashToken(refreshToken), expires_at: refreshEnd },
+  };
+}

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { forEachDatabase } from '../../../test/databases.ts';
+import { type DeviceFixture, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
+
+forEachDatabase((_dialect, _open, freshUrl) => {
+  let service: DeviceFixture;
+  before(async () => {
+    service = await startDeviceService(await freshUrl(), { env: { DEVICE_LIVE_CODES_PER_ADDRESS: '20' } });
+  });
+  after(() => service.app.close());
+
+  const request = (clientIp: string, body: Record<string, unknown> = {}) =>
+    service.anonymous(clientIp).send('POST', '/api/auth/device/code', { client_id: 'reelgate-cli', ...body });
+  const rowCount = async () =>
+    (await service.app.database.kysely.selectFrom('device_codes').select('id').execute()).length;
+
+  it('T17: an IP has twenty pending codes at most, and the table grows no further', async () => {
+    for (let index = 0; index < 20; index++) assert.equal((await request('192.0.2.1')).body.success, true);
+    service.clock.advance(60_000);
+    for (let index = 0; index < 30; index++) {
+      const refused = await request('192.0.2.1');
+      assert.equal(refused.status, 429);
+      assert.equal(Number(refused.headers['retry-after']), 540, 'when the first of them expires');
+    }
+    assert.equal(await rowCount(), 20);
+    assert.equal((await request('192.0.2.2')).body.success, true);
+    service.clock.advance(540_000);
+    assert.equal((await request('192.0.2.1')).body.success, true);
+  });
+
+  it('T17: a decided code and a replaced one make room', async () => {
+    const ada = await service.newUser('ada');
+    const codes = [];
+    for (let index = 0; index < 20; index++)
+      codes.push(await service.code({ device_id: `device ${index}` }, '192.0.2.3'));
+    assert.equal((await request('192.0.2.3')).status, 429);
+    assert.equal((await request('192.0.2.3', { device_id: 'device 7' })).body.success, true);
+    await ada.ok('POST', '/api/auth/device/deny', { user_code: codes[3]?.user_code });
+    assert.equal((await request('192.0.2.3')).body.success, true);
+    assert.equal((await request('192.0.2.3')).status, 429);
+  });
+
+  it('T17: counts a /64 of IPv6 as one IP', async () => {
+    for (let index = 0; index < 20; index++) await request(`2001:db8:7:7:${index}::1`);
+    assert.equal((await request('2001:db8:7:7:ffff::1')).status, 429);
+  });
+});

@@ -1,0 +1,137 @@
+import type { LinkedLogins } from '../accounts/login/login-revocation.ts';
+import type { Accounts } from '../accounts/make.ts';
+import type { DeviceAccessToken, DeviceAccessTokens } from '../accounts/request-authenticator.ts';
+import type { TokenStore } from '../accounts/tokens/token-store.ts';
+import type { Notifier } from '../notifications/notifier.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { RateLimits } from '../platform/limits/rate-limits.ts';
+import type { Log } from '../platform/log.ts';
+import { PeriodicWriter } from '../platform/periodic-writer.ts';
+import type { Tables } from '../tables.ts';
+import { ApprovalCheck } from './approval-check.ts';
+import { AuthorizationStore, type DeviceUse } from './authorization-store.ts';
+import { ClientService } from './client-service.ts';
+import { ClientStore } from './client-store.ts';
+import { LOGIN_PURPOSE } from './code-login.ts';
+import { DeviceCodeService } from './device-code-service.ts';
+import { DeviceCodeStore } from './device-code-store.ts';
+import { DeviceRevocation, type OnDevicesRevoked } from './device-revocation.ts';
+import { DeviceService } from './device-service.ts';
+import { DeviceTokenService } from './device-token-service.ts';
+import { type DeviceRateLimitConfig, DeviceRateLimits } from './rate-limits.ts';
+
+const DELETE_BATCH = 1_000;
+/** How long a refresh_token that can no longer be used gets the error "expired" instead of "invalid". */
+const EXPIRED_REFRESH_RETENTION_MS = 30 * 24 * 60 * 60_000;
+
+export interface DeviceAccessDependencies {
+  readonly database: Database<Tables>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly tokens: Pick<TokenStore, 'revoke'>;
+  readonly onRevoked: OnDevicesRevoked;
+}
+
+/** The part of this capability that accounts depend on: the access_tokens of devices, and what ends with an account's logins. */
+export interface DeviceAccess extends DeviceAccessTokens, LinkedLogins {
+  readonly authorizations: AuthorizationStore;
+  readonly codes: DeviceCodeStore;
+  readonly revocation: DeviceRevocation;
+  /** Writes what is pending, and stops. */
+  close(): Promise<void>;
+}
+
+export interface DeviceAuthConfig extends DeviceRateLimitConfig {
+  readonly deviceCodeTtlSeconds: number;
+  readonly deviceLiveCodesPerAddress: number;
+  readonly refreshReuseWindowSeconds: number;
+}
+
+export interface DeviceAuthDependencies {
+  readonly config: DeviceAuthConfig;
+  readonly database: Database<Tables>;
+  readonly clock: Clock;
+  readonly limits: RateLimits;
+  readonly notifier: Notifier;
+  readonly deviceAccess: DeviceAccess;
+  readonly accounts: Pick<Accounts, 'access' | 'auditLog' | 'logins' | 'tokens' | 'twoFactors'>;
+}
+
+/** What device authorization offers its own routes and app.ts. */
+export interface DeviceAuth {
+  readonly approvalCheck: ApprovalCheck;
+  readonly clients: ClientService;
+  readonly codes: DeviceCodeService;
+  readonly codeStore: DeviceCodeStore;
+  readonly devices: DeviceService;
+  readonly deviceTokens: DeviceTokenService;
+  readonly rateLimits: DeviceRateLimits;
+  readonly revocation: DeviceRevocation;
+  /** Deletes what has expired. */
+  removeExpired(): Promise<void>;
+}
+
+/** Creates the part of this capability that accounts need, before them. */
+export function makeDeviceAccess({ database, clock, log, tokens, onRevoked }: DeviceAccessDependencies): DeviceAccess {
+  const authorizations = new AuthorizationStore(database);
+  const codes = new DeviceCodeStore(database);
+  const revocation = new DeviceRevocation({ authorizations, codes, tokens, clock, onRevoked });
+  const use = new PeriodicWriter<DeviceUse>({
+    log,
+    subject: 'the last use of devices',
+    write: (batch) => authorizations.recordUse(batch),
+  });
+  return {
+    authorizations,
+    codes,
+    revocation,
+    async find(tokenHash): Promise<DeviceAccessToken | undefined> {
+      const row = await authorizations.findByAccessToken(tokenHash);
+      return row && { userId: row.user_id, authorizationId: row.id, expiresAt: row.access_expires_at };
+    },
+    recordUse: (authorizationId, address) => use.record(authorizationId, { at: clock.now(), address }),
+    revokeAll: (trx, userId) => revocation.revokeAll(trx, userId),
+    close: () => use.close(),
+  };
+}
+
+/** Assembles this capability. */
+export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth {
+  const { config, database, clock, notifier, accounts, deviceAccess } = dependencies;
+  const { authorizations, codes: codeStore, revocation } = deviceAccess;
+  const rateLimits = new DeviceRateLimits(dependencies.limits, config);
+  const clients = new ClientService({ ...accounts, database, store: new ClientStore(database), clock });
+  const approvalCheck = new ApprovalCheck({ twoFactors: accounts.twoFactors, clock });
+  const shared = { ...accounts, database, clock, notifier, clients, rateLimits, revocation, authorizations };
+  const codes = new DeviceCodeService({
+    ...shared,
+    store: codeStore,
+    approvalCheck,
+    ttlSeconds: config.deviceCodeTtlSeconds,
+    maxLivePerNetwork: config.deviceLiveCodesPerAddress,
+  });
+  accounts.logins.registerPurpose({
+    name: LOGIN_PURPOSE,
+    onLoggedIn: (trx, userCode, account) => codes.claim(trx, userCode, account.id),
+  });
+  return {
+    approvalCheck,
+    clients,
+    codes,
+    codeStore,
+    devices: new DeviceService({ ...shared, codes: codeStore }),
+    deviceTokens: new DeviceTokenService({
+      ...shared,
+      codes: codeStore,
+      reuseWindowMs: config.refreshReuseWindowSeconds * 1000,
+    }),
+    rateLimits,
+    revocation,
+    async removeExpired() {
+      const now = clock.now();
+      while ((await codeStore.deleteExpired(now, DELETE_BATCH)) === DELETE_BATCH);
+      await authorizations.deleteExpiredRefreshTokens(now - EXPIRED_REFRESH_RETENTION_MS);
+    },
+  };
+}

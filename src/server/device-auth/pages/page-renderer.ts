@@ -1,0 +1,120 @@
+import type { DeviceStatus } from '../../../contract/device-auth.ts';
+import type { AccountAccess } from '../../accounts/account-access.ts';
+import type { Account } from '../../accounts/account-store.ts';
+import type { SessionService } from '../../accounts/login/session-service.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { ApprovalCheck, Approver } from '../approval-check.ts';
+import type { ClientService } from '../client-service.ts';
+import type { DeviceCodeService } from '../device-code-service.ts';
+import type { DeviceCodeRow } from '../device-code-store.ts';
+import { DEVICES_PAGE } from '../notices.ts';
+import { formatRequestTime } from './format-request-time.ts';
+import type { PageContext } from './layout.ts';
+import { consentView, loginView, outcomeView, type RequestingClient, secondStepView } from './views.ts';
+
+/** Steps that the URL of the page names: the second factor is outstanding, or the last form was a report or a name. */
+export const PAGE_STEPS = { secondStep: 'code', reported: 'reported', named: 'named' } as const;
+
+/** Who is logged in on the page. */
+export interface Viewer extends Approver {
+  readonly account: Account;
+}
+
+/** What of a request decides what its page shows. */
+export interface PageRequest {
+  readonly clientIp: string;
+  /** Value of the session cookie. */
+  readonly session: string | undefined;
+}
+
+export interface PageRendererDependencies {
+  readonly codes: DeviceCodeService;
+  readonly clients: ClientService;
+  readonly approvalCheck: ApprovalCheck;
+  readonly sessions: Pick<SessionService, 'find'>;
+  readonly access: Pick<AccountAccess, 'findEnabled'>;
+  readonly clock: Clock;
+}
+
+/** Decides what the page of a code shows, by the code's state and by who views it. */
+export class PageRenderer {
+  readonly #dependencies: PageRendererDependencies;
+
+  constructor(dependencies: PageRendererDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async findViewer({ session }: PageRequest): Promise<Viewer | undefined> {
+    const { sessions, access } = this.#dependencies;
+    const row = session === undefined ? undefined : await sessions.find(session);
+    const account = row && (await access.findEnabled(row.user_id));
+    if (row === undefined || account === undefined) return undefined;
+    const caller = { kind: 'session', userId: account.id, role: account.role, sessionId: row.id } as const;
+    return { account, caller, loggedInAt: row.created_at };
+  }
+
+  /**
+   * @param step from the page's URL
+   * @param error to show beside the field of the form
+   * @throws user_code_invalid, rate_limit_exceeded
+   */
+  async render(context: PageContext, request: PageRequest, step?: string, error?: string): Promise<string> {
+    const { status, code } = await this.#dependencies.codes.lookUp(context.code, request.clientIp);
+    if (status === 'invalid' || code === undefined) throw new AppError('user_code_invalid');
+    const viewer = await this.findViewer(request);
+    if (status !== 'pending') return this.#renderOutcome(context, status, code, viewer, step);
+    if (viewer === undefined) return step === PAGE_STEPS.secondStep ? secondStepView(context) : loginView(context);
+    if (code.claimed_by !== null && code.claimed_by !== viewer.account.id) return outcomeView(context, 'done');
+    return this.#renderConsent(context, request, code, viewer, error);
+  }
+
+  async #renderConsent(
+    context: PageContext,
+    { clientIp }: PageRequest,
+    code: DeviceCodeRow,
+    viewer: Viewer,
+    error: string | undefined,
+  ): Promise<string> {
+    const { approvalCheck, clock } = this.#dependencies;
+    const { username, display_name: displayName } = viewer.account;
+    const details = {
+      account: displayName === username ? username : `${displayName} (${username})`,
+      ...(await this.#toRequestingClient(code)),
+      address: code.address,
+      userAgent: code.user_agent,
+      requestedAt: formatRequestTime(code.created_at, clock.now(), context.locale),
+      fromOtherNetwork: approvalCheck.isFromOtherNetwork(code, clientIp),
+      needsSecondStep: await approvalCheck.needsSecondStep(code, viewer, clientIp),
+    };
+    return consentView(context, details, { error });
+  }
+
+  /** How it ended. Details are shown only to the account that decided. */
+  async #renderOutcome(
+    context: PageContext,
+    status: Exclude<DeviceStatus, 'pending' | 'invalid'>,
+    code: DeviceCodeRow,
+    viewer: Viewer | undefined,
+    step: string | undefined,
+  ): Promise<string> {
+    const isDecider = viewer !== undefined && viewer.account.id === code.user_id;
+    if (isDecider && (status === 'approved' || status === 'used')) {
+      const client = await this.#toRequestingClient(code);
+      return outcomeView(context, status, {
+        device: { ...client, link: DEVICES_PAGE, named: step === PAGE_STEPS.named },
+      });
+    }
+    if (isDecider && status === 'denied') {
+      return step === PAGE_STEPS.reported
+        ? outcomeView(context, 'reported')
+        : outcomeView(context, status, { mayReport: true });
+    }
+    return outcomeView(context, status === 'approved' ? 'done' : status);
+  }
+
+  async #toRequestingClient(code: DeviceCodeRow): Promise<RequestingClient> {
+    const client = await this.#dependencies.clients.find(code.client_id);
+    return { client: client?.name ?? code.client_id, claimedName: code.client_name };
+  }
+}

@@ -1,0 +1,71 @@
+import { toIpLimitKey } from '../platform/client-ip.ts';
+import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
+import type { RateLimiter, RateLimits } from '../platform/limits/rate-limits.ts';
+
+const WINDOW_SECONDS = 600;
+const REPORTED_SECONDS = 3_600;
+
+export interface DeviceRateLimitConfig {
+  /** Codes one IP may request in ten minutes. */
+  readonly deviceCodesPerAddress: number;
+  /** Codes one client may request in ten minutes, over all IPs. */
+  readonly deviceCodesPerClient: number;
+}
+
+/** What anonymous callers may do how often. All but reports are counted over ten minutes; IPv6 counts by /64. */
+export class DeviceRateLimits {
+  readonly #codesByNetwork: RateLimiter;
+  readonly #codesByClient: RateLimiter;
+  readonly #reportedNetworks: RateLimiter;
+  readonly #unknownCodes: RateLimiter;
+  readonly #logins: RateLimiter;
+  readonly #wrongClients: RateLimiter;
+
+  constructor(limits: RateLimits, config: DeviceRateLimitConfig) {
+    const define = (name: string, points: number, durationSeconds = WINDOW_SECONDS): RateLimiter =>
+      limits.define({ name: `device-${name}`, points, durationSeconds });
+    this.#codesByNetwork = define('codes-address', config.deviceCodesPerAddress);
+    this.#codesByClient = define('codes-client', config.deviceCodesPerClient);
+    this.#reportedNetworks = define('reported', 1, REPORTED_SECONDS);
+    this.#unknownCodes = define('misses', 10);
+    this.#logins = define('logins', 5);
+    this.#wrongClients = define('wrong-clients', 300);
+  }
+
+  /** @throws rate_limit_exceeded, for an hour after a report too */
+  async consumeCodeRequest(clientIp: string, clientId: string): Promise<void> {
+    const network = toIpLimitKey(clientIp);
+    assertWithinLimit(await this.#reportedNetworks.peek(network));
+    assertWithinLimit(await this.#codesByNetwork.consume(network));
+    assertWithinLimit(await this.#codesByClient.consume(clientId));
+  }
+
+  /** Keeps an IP from requesting codes for an hour; false where it is blocked already. */
+  async blockCodeRequests(clientIp: string): Promise<boolean> {
+    return (await this.#reportedNetworks.consume(toIpLimitKey(clientIp))).allowed;
+  }
+
+  /** Counts an unknown user_code. @throws rate_limit_exceeded when it was one too many */
+  async recordUnknownCode(clientIp: string): Promise<void> {
+    assertWithinLimit(await this.#unknownCodes.consume(toIpLimitKey(clientIp)));
+  }
+
+  /** Hides that a code exists from an IP that guessed too often; a known code itself counts nothing. @throws rate_limit_exceeded */
+  async assertMayLookUp(clientIp: string): Promise<void> {
+    assertWithinLimit(await this.#unknownCodes.peek(toIpLimitKey(clientIp)));
+  }
+
+  /** Counts a password for a code before it is checked; five wrong ones close the code to logins. @throws rate_limit_exceeded */
+  async consumeLoginAttempt(userCode: string): Promise<void> {
+    assertWithinLimit(await this.#logins.consume(userCode));
+  }
+
+  async refundLoginAttempt(userCode: string): Promise<void> {
+    await this.#logins.refund(userCode);
+  }
+
+  /** Counts wrong client credentials. @throws rate_limit_exceeded, with the public code `invalid_client` */
+  async recordWrongClient(clientIp: string): Promise<void> {
+    assertWithinLimit(await this.#wrongClients.consume(toIpLimitKey(clientIp)), 'invalid_client');
+  }
+}

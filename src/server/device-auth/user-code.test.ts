@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { USER_CODE_ALPHABET } from '../../contract/device-auth.ts';
+import { formatUserCode, newUserCode, parseUserCode, toSingleLine } from './user-code.ts';
+
+describe('user codes', () => {
+  it('T01: uses all of the alphabet evenly', () => {
+    const counts = new Map<string, number>();
+    const codes = 1_000_000;
+    for (let i = 0; i < codes; i++)
+      for (const letter of newUserCode()) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+    assert.deepEqual([...counts.keys()].sort().join(''), USER_CODE_ALPHABET);
+    const expected = (codes * 8) / 20;
+    const chiSquared = [...counts.values()].reduce((sum, n) => sum + (n - expected) ** 2 / expected, 0);
+    // 19 degrees of freedom: one run in 100,000 exceeds 57.
+    assert.ok(chiSquared < 57, `chi squared ${chiSquared}`);
+  });
+
+  it('T21: forgives case, dashes and spaces, and nothing else', () => {
+    for (const typed of ['BCDF-GHJK', 'bcdfghjk', ' bcdf ghjk ', 'BCDF–GHJK', 'b c d f g h j k', 'BCDF\u00A0GHJK']) {
+      assert.equal(parseUserCode(typed), 'BCDFGHJK', typed);
+    }
+    for (const typed of ['', 'BCDF-GHJ', 'BCDF-GHJKL', 'ABCD-EFGH', 'ＢＣＤＦＧＨＪＫ', 'BCDF_GHJK', 'ßCDFGHJ']) {
+      assert.equal(parseUserCode(typed), undefined, typed);
+    }
+    assert.equal(formatUserCode('BCDFGHJK'), 'BCDF-GHJK');
+  });
+
+  it('T15: leaves nothing invisible in a name', () => {
+    assert.equal(toSingleLine('a\u202Eb\u0000c\u200Bd\ne', 100), 'a b c d e');
+    assert.equal([...toSingleLine('😀'.repeat(150), 100)].length, 100);
+    assert.equal(toSingleLine(`e${'\u0301'.repeat(50)}`, 100), 'e\u0301\u0301');
+  });
+});

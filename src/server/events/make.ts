@@ -1,0 +1,53 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Log } from '../platform/log.ts';
+import type { Tables } from '../tables.ts';
+import { EventLog } from './event-log.ts';
+import { EventReader, type ProcessEvents } from './event-reader.ts';
+import { EventStore } from './event-store.ts';
+
+export interface EventsDependencies {
+  readonly database: Database<Tables>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly retentionMs: number;
+}
+
+/** What events offer their own routes, other capabilities and app.ts. */
+export interface Events {
+  readonly eventLog: EventLog;
+  readonly store: EventStore;
+  /** Makes the reader of that name; it reads once it is started. */
+  createReader(name: ReaderName, process: ProcessEvents): EventReader;
+  /** Deletes events that are older than the retention. */
+  removeExpired(): Promise<void>;
+}
+
+/** Everybody who reads events outside of the transaction that wrote them. */
+const READERS = ['webhooks'] as const;
+export type ReaderName = (typeof READERS)[number];
+
+const DELETE_BATCH = 1_000;
+
+/** Events alone, without readers: for a command that works on the database beside the service. */
+export const makeEventLog = (database: Database<Tables>, clock: Clock): EventLog =>
+  new EventLog({ store: new EventStore(database), clock, readers: READERS });
+
+/** Assembles this capability. */
+export function makeEvents({ database, clock, log, retentionMs }: EventsDependencies): Events {
+  const store = new EventStore(database);
+  const eventLog = new EventLog({ store, clock, readers: READERS });
+  return {
+    eventLog,
+    store,
+    createReader(name, process) {
+      const reader = new EventReader({ database, store, log }, name, process);
+      eventLog.onWritten(() => reader.wake());
+      return reader;
+    },
+    async removeExpired() {
+      if (retentionMs === 0) return;
+      while ((await store.deleteBefore(clock.now() - retentionMs, DELETE_BATCH)) === DELETE_BATCH);
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import type { Generated } from 'kysely';
+import type { Migration } from '../platform/db/migrate.ts';
+
+export interface EventTables {
+  /** What happened, written in the transaction that made it true. Rows never change. */
+  events: {
+    /** Ascends with time for what happens to one subject; between subjects a lower number may be committed later. */
+    seq: Generated<number>;
+    /** `evt_…`, public; the same in every delivery of the event. */
+    id: string;
+    type: string;
+    /** Account it concerns; ADMINISTRATORS (0): every administrator. */
+    user_id: number;
+    /** What it happened to, such as `video:task_…`. Events of one subject are delivered in their order. */
+    subject: string;
+    /** JSON of the payload's `data`. */
+    data: string;
+    /** Where the request that caused it asked to be called back. */
+    callback_url: string | null;
+    /** An account gets at most one event of a type with this key. */
+    deduplication_key: string | null;
+    created_at: number;
+  };
+  /** Events a reader has not processed yet. A row is inserted with its event, so that a reader can miss none. */
+  event_queue: { reader: string; event_seq: number };
+  /** Locked by the process that reads, so that a reader processes events one batch after another. */
+  event_readers: { name: string };
+}
+
+export const eventMigrations: readonly Migration[] = [
+  {
+    id: '0065-events',
+    async up(trx, { int64, text, autoIncrement }) {
+      await trx.schema
+        .createTable('events')
+        .addColumn('seq', int64, autoIncrement)
+        .addColumn('id', text, (column) => column.notNull().unique())
+        .addColumn('type', text, (column) => column.notNull())
+        .addColumn('user_id', int64, (column) => column.notNull())
+        .addColumn('subject', text, (column) => column.notNull())
+        .addColumn('data', text, (column) => column.notNull())
+        .addColumn('callback_url', text)
+        .addColumn('deduplication_key', text)
+        .addColumn('created_at', int64, (column) => column.notNull())
+        .addUniqueConstraint('events_once', ['user_id', 'type', 'deduplication_key'])
+        .execute();
+      const index = (name: string, columns: string[]) => trx.schema.createIndex(name).on('events').columns(columns);
+      await index('events_by_user', ['user_id', 'seq']).execute();
+      await index('events_by_subject', ['subject', 'seq']).execute();
+      await index('events_by_age', ['created_at']).execute();
+      await trx.schema
+        .createTable('event_queue')
+        .addColumn('reader', text, (column) => column.notNull())
+        .addColumn('event_seq', int64, (column) => column.notNull())
+        .addPrimaryKeyConstraint('event_queue_key', ['reader', 'event_seq'])
+        .execute();
+      await trx.schema
+        .createTable('event_readers')
+        .addColumn('name', text, (column) => column.primaryKey())
+        .execute();
+    },
+  },
+];

@@ -1,0 +1,60 @@
+import type { Selectable } from 'kysely';
+import type { Database } from '../platform/db/database.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
+
+export type OutgoingMail = Selectable<Tables['outgoing_mails']>;
+
+/** SQL of `outgoing_mails`. */
+export class MailStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  async insert(trx: Trx, mail: OutgoingMail): Promise<void> {
+    await trx.insertInto('outgoing_mails').values(mail).execute();
+  }
+
+  /** Mails that wait, counted no further than `most`. */
+  async count(most: number, db: Executor = this.#database.kysely): Promise<number> {
+    const waiting = db.selectFrom('outgoing_mails').select('id').limit(most).as('waiting');
+    const row = await db
+      .selectFrom(waiting)
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow();
+    return Number(row.count);
+  }
+
+  /** Claims due mails for this process until `now + leaseMs`; each is claimed by one process. */
+  claimDue(now: number, leaseMs: number, limit: number): Promise<OutgoingMail[]> {
+    return this.#database.transaction((trx) =>
+      trx
+        .updateTable('outgoing_mails')
+        .set({ next_try_at: now + leaseMs })
+        .where('id', 'in', (from) =>
+          from
+            .selectFrom('outgoing_mails')
+            .select('id')
+            .where('next_try_at', '<=', now)
+            .orderBy('next_try_at')
+            .limit(limit)
+            .forUpdate()
+            .skipLocked(),
+        )
+        .returningAll()
+        .execute(),
+    );
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.#database.kysely.deleteFrom('outgoing_mails').where('id', '=', id).execute();
+  }
+
+  async reschedule(id: string, tries: number, at: number): Promise<void> {
+    await this.#database.kysely
+      .updateTable('outgoing_mails')
+      .set({ tries, next_try_at: at })
+      .where('id', '=', id)
+      .execute();
+  }
+}

@@ -1,0 +1,15 @@
+import * as endpoints from '../../contract/mail.ts';
+import { done, ok } from '../../contract/schemas.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import type { Mail } from './make.ts';
+
+/** Outgoing mail, for administrators. */
+export function addMailRoutes(routes: RouteRegistry, { queue, testMail, countWaiting }: Mail): void {
+  routes.add(endpoints.getMailState, async () =>
+    ok({ enabled: queue.isEnabled, waiting: await countWaiting(), last_error: queue.lastError ?? null }),
+  );
+  routes.add(endpoints.sendTestMail, async ({ body, request }) => {
+    await testMail.send(body.to, request.locale);
+    return done();
+  });
+}

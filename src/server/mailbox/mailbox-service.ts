@@ -1,0 +1,297 @@
+import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { Clock } from '../platform/clock.ts';
+import { AppError, isAppError } from '../platform/errors.ts';
+import type { Actor } from '../platform/http/actor.ts';
+import { KeyedMutex } from '../platform/keyed-mutex.ts';
+import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
+import type { RateLimiter, RateLimits } from '../platform/limits/rate-limits.ts';
+import type { AppPasswordCheck } from './app-password-check.ts';
+import type { DeviceReadStore } from './device-read-store.ts';
+import { generatePassword, generateRef, hashGeneratedPassword } from './generated-passwords.ts';
+import { candidateLocalParts, isLocalPart } from './local-part.ts';
+import type { MailProtocol } from './mail-backend.ts';
+import type { MailboxStore, MailboxWithApp } from './mailbox-store.ts';
+import type { PasswordEncryption } from './password-encryption.ts';
+import { type MailFaultPoint, type Provisioner, protocolsOf } from './provisioner.ts';
+import { isReserved, skeleton } from './reserved-local-parts.ts';
+
+/** What a mailbox needs to know of its account. */
+export interface MailAccounts {
+  profile(userId: number): Promise<{
+    readonly account: { readonly username: string | null };
+    readonly phoneBound: boolean;
+    readonly messagingBound: boolean;
+  }>;
+}
+
+/** The parts that communicate with the mail server. */
+export interface MailServer {
+  readonly provisioner: Provisioner;
+  readonly appPasswordCheck: AppPasswordCheck;
+}
+
+export interface MailboxServiceDependencies {
+  readonly store: MailboxStore;
+  readonly deviceReads: DeviceReadStore;
+  /** Undefined: mailboxes are switched off. */
+  readonly mailServer: MailServer | undefined;
+  readonly accounts: MailAccounts;
+  readonly auditLog: AuditLog;
+  readonly encryption: PasswordEncryption;
+  readonly rateLimits: RateLimits;
+  readonly clock: Clock;
+  readonly domain: string;
+  /** Protocols that a new application password allows. */
+  readonly protocols: readonly MailProtocol[];
+  readonly onFaultPoint: (point: MailFaultPoint) => void;
+}
+
+/** Whose mailbox a request is about, and who sent it. */
+export interface MailboxRequest {
+  readonly userId: number;
+  readonly actor: Partial<Actor>;
+  /** Set when a device sent it: the owner is notified when that device sign-in ends. */
+  readonly authorizationId?: number | undefined;
+}
+
+export interface OwnMailbox {
+  readonly email: string;
+  /** Clear text; empty with `account`. */
+  readonly password: string;
+  readonly source: 'mailbox' | 'account';
+}
+
+export interface AppPassword {
+  readonly email: string;
+  /** Clear text; undefined when none was ever made. */
+  readonly password: string | undefined;
+  readonly protocols: readonly MailProtocol[];
+  readonly consistent: boolean;
+}
+
+type NewMailboxRow = Parameters<MailboxStore['insert']>[0];
+type ClaimColumn = 'user_id' | 'address' | 'skeleton' | 'attempt' | 'provisioned_access' | 'created_at';
+
+const APPLY_LIMIT = { name: 'mailbox-apply', points: 5, durationSeconds: 3600 };
+const REGENERATE_LIMIT = { name: 'mailbox-app-password', points: 10, durationSeconds: 3600 };
+
+/** Mailboxes of accounts. Changes of one account are serialized in this process, and decided by conditional writes. */
+export class MailboxService {
+  readonly #dependencies: MailboxServiceDependencies;
+  readonly #applyLimiter: RateLimiter;
+  readonly #regenerateLimiter: RateLimiter;
+  readonly #mutex = new KeyedMutex<number>();
+
+  constructor(dependencies: MailboxServiceDependencies) {
+    this.#dependencies = dependencies;
+    this.#applyLimiter = dependencies.rateLimits.define(APPLY_LIMIT);
+    this.#regenerateLimiter = dependencies.rateLimits.define(REGENERATE_LIMIT);
+  }
+
+  /** The account's own mailbox; undefined when it has none. The audit log records that the password was read. */
+  async getOwn(request: MailboxRequest): Promise<OwnMailbox | undefined> {
+    const found = await this.#dependencies.store.findByUser(request.userId);
+    if (found?.mailbox.state !== 'active') return undefined;
+    const own = this.#toOwnMailbox(found);
+    await this.#recordRead(request, 'mailbox', own.email);
+    return own;
+  }
+
+  /**
+   * Gives the account a mailbox. An account that has one gets its existing e-mail address, whatever it requests.
+   * @param localPart as the caller sent it, which may be of any type; undefined: made from the user name
+   * @throws AppError `invalid_local_part`, `mailbox_needs_binding`, `mailbox_taken`, `mailbox_reserved`, `mailbox_off`,
+   *   `mailbox_unreachable`, `mailbox_unfinished`, `rate_limit_exceeded`
+   */
+  async apply(request: MailboxRequest, localPart: unknown): Promise<OwnMailbox & { readonly created: boolean }> {
+    const { userId } = request;
+    const existing = await this.#dependencies.store.findByUser(userId);
+    if (existing?.mailbox.state === 'active') return { ...this.#toOwnMailbox(existing), created: false };
+    if (localPart !== undefined && !isLocalPart(localPart))
+      throw new AppError('invalid_local_part', { param: 'local_part' });
+    const result = await this.#runLimited(this.#applyLimiter, userId, () => this.#apply(request, localPart));
+    if (result.created) await this.#recordDeviceRead(request);
+    return result;
+  }
+
+  /**
+   * The application password and whether the mail server still accepts it; undefined without a mailbox.
+   * @throws AppError `mailbox_not_checked` when the mail server did not respond within three seconds
+   */
+  async getAppPassword(request: MailboxRequest): Promise<AppPassword | undefined> {
+    const found = await this.#findWithFinishedAppPassword(request.userId);
+    if (found?.mailbox.state !== 'active') return undefined;
+    const { mailbox, app } = found;
+    const email = mailbox.address;
+    if (app === undefined || app.ref === null || app.sealed === null)
+      return { email, password: undefined, protocols: this.#dependencies.protocols, consistent: true };
+    const protocols = protocolsOf(app);
+    const password = this.#dependencies.encryption.openApp(mailbox, { ref: app.ref, sealed: app.sealed });
+    const { appPasswordCheck } = this.#requireServer();
+    const result = await appPasswordCheck.check(email, { ref: app.ref, secret: password, protocols });
+    if (result === 'unknown') throw new AppError('mailbox_not_checked');
+    await this.#recordRead(request, 'mailbox.app-password', email);
+    return { email, password, protocols, consistent: result === 'accepted' };
+  }
+
+  /**
+   * Replaces the application password: the old one stops working and its sessions end.
+   * @throws AppError `mailbox_missing`, `mailbox_off`, `mailbox_unreachable` (nothing changed), `mailbox_unfinished`,
+   *   `rate_limit_exceeded`
+   */
+  async regenerateAppPassword(request: MailboxRequest): Promise<AppPassword> {
+    const { userId } = request;
+    const appPassword = await this.#runLimited(this.#regenerateLimiter, userId, async () => {
+      const found = await this.#dependencies.store.findByUser(userId);
+      if (found?.mailbox.state !== 'active') throw new AppError('mailbox_missing');
+      return this.#replaceAppPassword(found, request.actor);
+    });
+    await this.#recordDeviceRead(request);
+    return appPassword;
+  }
+
+  /** Finishes what a crash or an unreachable server left half done for a mailbox; for the reconciler. */
+  async finishPending(id: number): Promise<void> {
+    const { store } = this.#dependencies;
+    const userId = (await store.findById(id))?.mailbox.user_id;
+    if (userId === undefined) return;
+    await this.#mutex.runExclusive(userId, async () => {
+      const found = await store.findById(id);
+      if (found === undefined) return;
+      const { provisioner } = this.#requireServer();
+      const { mailbox, app } = found;
+      if (mailbox.state === 'creating') await provisioner.finishMailbox(found, {});
+      else if (app?.pending_ref != null) await provisioner.finishAppPassword(mailbox, app, {}, false);
+      else if (app?.ref != null && app.session_end_due === 1) await provisioner.endSessions(mailbox, app.ref);
+    });
+  }
+
+  async #apply(
+    { userId, actor }: MailboxRequest,
+    localPart: string | undefined,
+  ): Promise<OwnMailbox & { readonly created: boolean }> {
+    const existing = await this.#dependencies.store.findByUser(userId);
+    if (existing?.mailbox.state === 'active') return { ...this.#toOwnMailbox(existing), created: false };
+    const { provisioner } = this.#requireServer();
+    if (existing !== undefined) {
+      if ((await provisioner.finishMailbox(existing, actor)) === 'taken') throw new AppError('mailbox_taken');
+      return { ...this.#toOwnMailbox(existing), created: true };
+    }
+    if (localPart !== undefined && isReserved(localPart)) throw new AppError('mailbox_reserved');
+    const profile = await this.#dependencies.accounts.profile(userId);
+    if (!profile.phoneBound && !profile.messagingBound) throw new AppError('mailbox_needs_binding');
+    const created =
+      localPart === undefined
+        ? await this.#createGenerated(userId, profile.account.username ?? '', actor)
+        : await this.#create(userId, localPart, actor);
+    if (created === undefined) throw new AppError('mailbox_taken');
+    return { ...this.#toOwnMailbox(created), created: true };
+  }
+
+  /** Claims the address and creates the mailbox on the mail server; undefined when the address is taken. */
+  async #create(userId: number, localPart: string, actor: Partial<Actor>): Promise<MailboxWithApp | undefined> {
+    const { store, encryption, onFaultPoint } = this.#dependencies;
+    const { provisioner } = this.#requireServer();
+    const ref = generateRef();
+    const password = generatePassword();
+    const row = await this.#claim(userId, localPart, {
+      ref,
+      password_source: 'mailbox',
+      password_sealed: encryption.sealMailbox(ref, password),
+      password_hash: hashGeneratedPassword(password),
+      state: 'creating',
+    });
+    const found = await store.findByUser(userId);
+    // When this call inserted no row, either the address is taken, or another process has just made this account's mailbox.
+    if (found === undefined) return undefined;
+    if (row !== undefined) onFaultPoint('apply.intent');
+    if (found.mailbox.state === 'active') return found;
+    return (await provisioner.finishMailbox(found, actor)) === 'active' ? found : undefined;
+  }
+
+  async #createGenerated(userId: number, username: string, actor: Partial<Actor>): Promise<MailboxWithApp | undefined> {
+    for (const localPart of candidateLocalParts(username, userId)) {
+      const created = await this.#create(userId, localPart, actor);
+      if (created !== undefined) return created;
+    }
+    return this.#create(userId, `user${userId}-${generateRef().slice(0, 6)}`, actor);
+  }
+
+  #claim(userId: number, localPart: string, rest: Omit<NewMailboxRow, ClaimColumn>) {
+    const { store, domain, clock } = this.#dependencies;
+    return store.insert({
+      ...rest,
+      user_id: userId,
+      address: `${localPart}@${domain}`,
+      skeleton: `${skeleton(localPart)}@${domain}`,
+      attempt: 0,
+      provisioned_access: null,
+      created_at: clock.now(),
+    });
+  }
+
+  async #replaceAppPassword({ mailbox }: MailboxWithApp, actor: Partial<Actor>): Promise<AppPassword> {
+    const { store, encryption, protocols, clock, onFaultPoint } = this.#dependencies;
+    const { provisioner } = this.#requireServer();
+    const ref = generateRef();
+    const password = generatePassword();
+    const sealed = encryption.sealApp(mailbox.ref, ref, password);
+    const pending = { ref, sealed, hash: hashGeneratedPassword(password) };
+    await store.setPendingAppPassword(mailbox.id, pending, protocols, clock.now());
+    onFaultPoint('regenerate.intent');
+    const { app } = (await store.findById(mailbox.id)) ?? {};
+    if (app?.pending_ref !== ref) throw new AppError('mailbox_unfinished');
+    await provisioner.finishAppPassword(mailbox, app, actor, true);
+    return { email: mailbox.address, password, protocols: protocolsOf(app), consistent: true };
+  }
+
+  /** The mailbox, after an application password that was being replaced has been finished. */
+  async #findWithFinishedAppPassword(userId: number): Promise<MailboxWithApp | undefined> {
+    const { store } = this.#dependencies;
+    const found = await store.findByUser(userId);
+    if (found?.app?.pending_ref == null || found.mailbox.state !== 'active') return found;
+    return this.#mutex.runExclusive(userId, async () => {
+      const current = await store.findByUser(userId);
+      if (current?.app?.pending_ref == null) return current;
+      const { provisioner } = this.#requireServer();
+      await provisioner.finishAppPassword(current.mailbox, current.app, { actorId: userId }, false);
+      return store.findByUser(userId);
+    });
+  }
+
+  #requireServer(): MailServer {
+    const { mailServer } = this.#dependencies;
+    if (mailServer === undefined) throw new AppError('mailbox_off');
+    return mailServer;
+  }
+
+  #toOwnMailbox({ mailbox }: MailboxWithApp): OwnMailbox {
+    const password = this.#dependencies.encryption.openMailbox(mailbox);
+    return { email: mailbox.address, password, source: mailbox.password_source };
+  }
+
+  /** Written before the secret is returned, so that none is read without a record. */
+  async #recordRead(request: MailboxRequest, what: string, email: string): Promise<void> {
+    const { store, auditLog } = this.#dependencies;
+    await store.transaction((trx) =>
+      auditLog.record(trx, { ...request.actor, action: `${what}.read`, target: `mailbox:${email}` }),
+    );
+    await this.#recordDeviceRead(request);
+  }
+
+  async #recordDeviceRead({ userId, authorizationId }: MailboxRequest): Promise<void> {
+    const { deviceReads, clock } = this.#dependencies;
+    if (authorizationId !== undefined) await deviceReads.record(authorizationId, userId, clock.now());
+  }
+
+  /** Counts a call against the account, unless it failed because the mail server was unreachable. */
+  async #runLimited<T>(limiter: RateLimiter, userId: number, work: () => Promise<T>): Promise<T> {
+    assertWithinLimit(await limiter.consume(String(userId)));
+    try {
+      return await this.#mutex.runExclusive(userId, work);
+    } catch (error) {
+      if (isAppError(error, 'mailbox_unreachable')) await limiter.refund(String(userId));
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import type { Page } from '../../contract/schemas.ts';
+import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { Clock } from '../platform/clock.ts';
+import { afterCommit } from '../platform/db/after-commit.ts';
+import type { Database } from '../platform/db/database.ts';
+import { invalidRequest, notExistError } from '../platform/errors.ts';
+import type { Actor } from '../platform/http/actor.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
+import { ALL_ACCOUNTS, type AnnouncementStore, type AnnouncementUpdate } from './announcement-store.ts';
+import type { ChangeSignals } from './change-signals.ts';
+import { isConsolePath } from './console-path.ts';
+import type { InboxStore } from './inbox-store.ts';
+import type { NotificationRow, NotificationStore } from './notification-store.ts';
+
+interface AnnouncementText {
+  readonly title: string;
+  readonly content: string;
+}
+export interface Announcement extends AnnouncementText {
+  /** Null: the English text is shown to everybody. */
+  readonly zh_cn?: AnnouncementText | null | undefined;
+  readonly target_url?: string | undefined;
+}
+export type AnnouncementChange = { readonly [K in keyof Announcement]?: Announcement[K] | undefined };
+
+export interface AnnouncementServiceDependencies {
+  readonly database: Database<Tables>;
+  readonly notifications: NotificationStore;
+  readonly announcements: AnnouncementStore;
+  readonly inboxes: InboxStore;
+  readonly clock: Clock;
+  readonly auditLog: AuditLog;
+  readonly changeSignals: Pick<ChangeSignals, 'notifyChanged'>;
+}
+
+/** Announcements to all accounts: one row each, whatever the number of accounts. */
+export class AnnouncementService {
+  readonly #dependencies: AnnouncementServiceDependencies;
+  constructor(dependencies: AnnouncementServiceDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  list(page: Page): Promise<{ rows: NotificationRow[]; total: number }> {
+    return this.#dependencies.announcements.list(page);
+  }
+
+  /** @throws AppError `not_exist` */
+  get(id: number): Promise<NotificationRow> {
+    return this.#get(id);
+  }
+
+  /**
+   * @returns the new id
+   * @throws AppError `invalid_request` for a target outside the console
+   */
+  create(actor: Actor, announcement: Announcement): Promise<number> {
+    const { database, notifications, inboxes, auditLog, clock } = this.#dependencies;
+    return database.transaction(async (trx) => {
+      const target = assertConsolePath(announcement.target_url ?? '');
+      // Locks the common inbox, so that the ids of announcements are committed in ascending order.
+      await inboxes.adjustCounts(trx, ALL_ACCOUNTS, 0, 1);
+      const id = await notifications.insert(trx, {
+        user_id: ALL_ACCOUNTS,
+        for_admin: 0,
+        type: 'system',
+        topic: 'system',
+        title_en: announcement.title,
+        content_en: announcement.content,
+        title_zh: announcement.zh_cn?.title ?? null,
+        content_zh: announcement.zh_cn?.content ?? null,
+        target_url: target,
+        related_id: 0,
+        deduplication_key: null,
+        created_at: clock.now(),
+      });
+      if (id === undefined) throw new Error('an announcement was not inserted');
+      await auditLog.record(trx, {
+        ...actor,
+        action: 'announcement.create',
+        target: `announcement:${id}`,
+        after: announcement,
+      });
+      this.#signalAfter(trx);
+      return id;
+    });
+  }
+
+  /** Changes the named fields. @throws AppError `not_exist`, `invalid_request` for a target outside the console */
+  update(actor: Actor, id: number, { title, content, zh_cn, target_url }: AnnouncementChange): Promise<void> {
+    const { database, announcements, auditLog } = this.#dependencies;
+    return database.transaction(async (trx) => {
+      const before = await this.#get(id, trx);
+      const change: AnnouncementUpdate = {};
+      if (title !== undefined) change.title_en = title;
+      if (content !== undefined) change.content_en = content;
+      if (zh_cn !== undefined) {
+        change.title_zh = zh_cn?.title ?? null;
+        change.content_zh = zh_cn?.content ?? null;
+      }
+      if (target_url !== undefined) change.target_url = assertConsolePath(target_url);
+      if (Object.keys(change).length === 0) return;
+      await announcements.update(trx, id, change);
+      await auditLog.record(trx, {
+        ...actor,
+        action: 'announcement.update',
+        target: `announcement:${id}`,
+        before,
+        after: { ...before, ...change },
+      });
+      this.#signalAfter(trx);
+    });
+  }
+
+  /** @throws AppError `not_exist` */
+  remove(actor: Actor, id: number): Promise<void> {
+    const { database, announcements, inboxes, auditLog } = this.#dependencies;
+    return database.transaction(async (trx) => {
+      const before = await this.#get(id, trx);
+      await inboxes.adjustCounts(trx, ALL_ACCOUNTS, 0, -1);
+      if (!(await announcements.delete(trx, id))) throw notExistError('announcement');
+      await auditLog.record(trx, {
+        ...actor,
+        action: 'announcement.delete',
+        target: `announcement:${id}`,
+        before,
+      });
+      this.#signalAfter(trx);
+    });
+  }
+
+  async #get(id: number, db?: Executor): Promise<NotificationRow> {
+    const row = await this.#dependencies.announcements.find(id, db);
+    if (row === undefined) throw notExistError('announcement');
+    return row;
+  }
+
+  #signalAfter(trx: Trx): void {
+    afterCommit(trx, () => this.#dependencies.changeSignals.notifyChanged(ALL_ACCOUNTS));
+  }
+}
+
+function assertConsolePath(path: string): string {
+  if (!isConsolePath(path))
+    throw invalidRequest('target_url must be a path of the console, such as /packages.', 'target_url');
+  return path;
+}

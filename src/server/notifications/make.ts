@@ -1,0 +1,79 @@
+import type { AccountAccess } from '../accounts/account-access.ts';
+import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { EventWriter } from '../events/event-log.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { PubSub } from '../platform/db/pub-sub.ts';
+import type { Log } from '../platform/log.ts';
+import type { Tables } from '../tables.ts';
+import { AnnouncementService } from './announcement-service.ts';
+import { AnnouncementStore } from './announcement-store.ts';
+import { ChangeSignals } from './change-signals.ts';
+import { InboxService } from './inbox-service.ts';
+import { InboxStore } from './inbox-store.ts';
+import { NotificationStore } from './notification-store.ts';
+import { NotificationStreams } from './notification-streams.ts';
+import { NotificationWriter } from './notification-writer.ts';
+import type { AdminNotifier, Notifier } from './notifier.ts';
+import { PreferenceStore } from './preference-store.ts';
+
+export interface NotificationsDependencies {
+  readonly database: Database<Tables>;
+  readonly pubSub: PubSub;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly events: EventWriter;
+  readonly auditLog: AuditLog;
+  readonly access: Pick<AccountAccess, 'findEnabled' | 'listAdministrators'>;
+  /** Milliseconds between two heartbeats of an open stream; tests shorten it. */
+  readonly heartbeatMs?: number | undefined;
+}
+
+/** What notifications offer to their own routes, to other capabilities and to app.ts. */
+export interface Notifications {
+  readonly notifier: Notifier & AdminNotifier;
+  readonly inboxes: InboxService;
+  readonly announcements: AnnouncementService;
+  readonly streams: NotificationStreams;
+  /** Ends the open streams. */
+  close(): void;
+}
+
+/** Notifications alone, without streams: for a command that works on the database beside the service. */
+export function makeNotifier(
+  database: Database<Tables>,
+  access: NotificationsDependencies['access'],
+  clock: Clock,
+  events: EventWriter,
+): Notifier & AdminNotifier {
+  return new NotificationWriter({
+    notifications: new NotificationStore(database),
+    inboxes: new InboxStore(database),
+    preferences: new PreferenceStore(database),
+    access,
+    // Streams of running processes find it with their next periodic read.
+    changeSignals: { notifyChanged: () => {} },
+    events,
+    clock,
+  });
+}
+
+export function makeNotifications(dependencies: NotificationsDependencies): Notifications {
+  const { database, clock, auditLog, access, log, events, heartbeatMs } = dependencies;
+  const changeSignals = new ChangeSignals(dependencies.pubSub);
+  const stores = {
+    notifications: new NotificationStore(database),
+    inboxes: new InboxStore(database),
+    preferences: new PreferenceStore(database),
+    announcements: new AnnouncementStore(database),
+  };
+  const inboxService = new InboxService({ ...stores, database, access, changeSignals });
+  const streams = new NotificationStreams({ ...stores, inboxService, changeSignals, log, heartbeatMs });
+  return {
+    notifier: new NotificationWriter({ ...stores, access, changeSignals, events, clock }),
+    inboxes: inboxService,
+    announcements: new AnnouncementService({ ...stores, database, clock, auditLog, changeSignals }),
+    streams,
+    close: () => streams.close(),
+  };
+}

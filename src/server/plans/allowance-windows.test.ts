@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { changeTimeZone, dayAt, fixedSpanAt, usagePace, type Window, windowsAt } from './allowance-windows.ts';
+import { placementOf, type Subscription, timelineAt } from './subscription-timeline.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const at = (iso: string): number => Temporal.Instant.from(iso).epochMilliseconds;
+const rule = (zone: string, extendedDayStart = 0) => ({ zone, extendedDayStart });
+const span = (iso: string, zone: string) => {
+  const { startsAt, endsAt } = dayAt(at(iso), rule(zone));
+  return [startsAt, endsAt].map((ms) => Temporal.Instant.fromEpochMilliseconds(ms).toString());
+};
+
+test('a day is the natural day of the zone', () => {
+  assert.deepEqual(span('2026-11-21T23:59:59.999Z', 'UTC'), ['2026-11-21T00:00:00Z', '2026-11-22T00:00:00Z']);
+  assert.deepEqual(span('2026-11-22T00:00:00Z', 'UTC'), ['2026-11-22T00:00:00Z', '2026-11-23T00:00:00Z']);
+  assert.deepEqual(span('2026-11-21T15:59:59Z', 'Asia/Shanghai'), ['2026-11-20T16:00:00Z', '2026-11-21T16:00:00Z']);
+  assert.deepEqual(span('2026-11-21T16:00:00Z', 'Asia/Shanghai'), ['2026-11-21T16:00:00Z', '2026-11-22T16:00:00Z']);
+  assert.deepEqual(span('2026-12-31T23:59:59Z', 'UTC'), ['2026-12-31T00:00:00Z', '2027-01-01T00:00:00Z']);
+  assert.deepEqual(span('2028-02-29T12:00:00Z', 'UTC'), ['2028-02-29T00:00:00Z', '2028-03-01T00:00:00Z']);
+  assert.deepEqual(span('2027-02-28T12:00:00Z', 'UTC'), ['2027-02-28T00:00:00Z', '2027-03-01T00:00:00Z']);
+});
+
+test('days where clocks change have 23 or 25 hours', () => {
+  assert.deepEqual(span('2026-03-29T12:00:00Z', 'Europe/Berlin'), ['2026-03-28T23:00:00Z', '2026-03-29T22:00:00Z']);
+  assert.deepEqual(span('2026-10-25T12:00:00Z', 'Europe/Berlin'), ['2026-10-24T22:00:00Z', '2026-10-25T23:00:00Z']);
+  // Where clocks skip midnight the day begins at one o'clock.
+  assert.deepEqual(span('2018-11-04T12:00:00Z', 'America/Sao_Paulo'), ['2018-11-04T03:00:00Z', '2018-11-05T02:00:00Z']);
+});
+
+const zones = fc.constantFrom(
+  'UTC',
+  'Europe/Berlin',
+  'America/New_York',
+  'Asia/Shanghai',
+  'Pacific/Auckland',
+  'Australia/Lord_Howe',
+  'Africa/Casablanca',
+  'Pacific/Kiritimati',
+);
+const times = fc.integer({ min: at('2020-01-01T00:00:00Z'), max: at('2035-01-01T00:00:00Z') });
+
+test('every moment lies in one day, and days follow each other without gap', () => {
+  fc.assert(
+    fc.property(times, zones, (now, zone) => {
+      const day = dayAt(now, rule(zone));
+      assert.ok(day.startsAt <= now && now < day.endsAt);
+      assert.deepEqual(dayAt(day.endsAt - 1, rule(zone)), day);
+      assert.equal(dayAt(day.endsAt, rule(zone)).startsAt, day.endsAt);
+      const hours = (day.endsAt - day.startsAt) / HOUR;
+      assert.ok(hours >= 23 && hours <= 25, `${zone} ${hours}`);
+    }),
+  );
+});
+
+test('moving between zones never begins more days than time has passed', () => {
+  const moves = fc.array(fc.record({ zone: zones, hours: fc.integer({ min: 0, max: 40 }) }), {
+    minLength: 1,
+    maxLength: 30,
+  });
+  fc.assert(
+    fc.property(times, moves, (start, steps) => {
+      let now = start;
+      let current = rule('UTC');
+      const days = new Set([dayAt(now, current).startsAt]);
+      for (const { zone, hours } of steps) {
+        now += hours * HOUR;
+        days.add(dayAt(now, current).startsAt);
+        current = changeTimeZone(current, zone, now);
+        const day = dayAt(now, current);
+        assert.ok(day.startsAt <= now && now < day.endsAt);
+        days.add(day.startsAt);
+      }
+      // A day of a clock change is an hour short; one day may already have begun at the start.
+      assert.ok(days.size <= 2 + (now - start) / (23 * HOUR), `${days.size} days in ${(now - start) / HOUR} h`);
+    }),
+  );
+});
+
+test('spans of a fixed length are counted from activation', () => {
+  const from = at('2026-11-21T10:17:03Z');
+  const five = 5 * HOUR;
+  for (const [offset, index] of [
+    [0, 0],
+    [five - 1, 0],
+    [five, 1],
+    [five + 1, 1],
+    [2 * five - 1, 1],
+  ] as const)
+    assert.deepEqual(fixedSpanAt(from + offset, from, five), {
+      startsAt: from + index * five,
+      endsAt: from + (index + 1) * five,
+    });
+  fc.assert(
+    fc.property(times, times, fc.integer({ min: 1, max: 366 * DAY }), (now, begun, length) => {
+      const { startsAt, endsAt } = fixedSpanAt(now, begun, length);
+      assert.ok(startsAt <= now && now < endsAt && endsAt - startsAt === length && (startsAt - begun) % length === 0);
+    }),
+  );
+});
+
+test('a card has a day or an interval, and a week where it is capped', () => {
+  const card = { daily_quota: 10, refresh_interval_seconds: 0, interval_quota: 7, weekly_quota_limit: 0 };
+  const kinds = (change: Partial<typeof card>) =>
+    windowsAt(at('2026-11-21T12:00:00Z'), { ...card, ...change }, 0, rule('UTC')).map(({ kind, limit }) => [
+      kind,
+      limit,
+    ]);
+  assert.deepEqual(kinds({}), [['day', 10]]);
+  assert.deepEqual(kinds({ refresh_interval_seconds: 60 }), [['interval', 7]]);
+  assert.deepEqual(kinds({ weekly_quota_limit: 30 }), [
+    ['day', 10],
+    ['week', 30],
+  ]);
+});
+
+test('the pace tells when it runs out, if before the refresh', () => {
+  const window: Window = { kind: 'day', limit: 100, startsAt: 0, endsAt: DAY };
+  assert.deepEqual(usagePace(window, 50, 6 * HOUR), { usedPerHour: 8, runsOutAt: 12 * HOUR });
+  assert.deepEqual(usagePace(window, 20, 6 * HOUR), { usedPerHour: 3, runsOutAt: 0 });
+  assert.deepEqual(usagePace(window, 0, 6 * HOUR), { usedPerHour: 0, runsOutAt: 0 });
+  assert.deepEqual(usagePace(window, 100, 6 * HOUR).runsOutAt, 6 * HOUR);
+});
+
+test('what waits follows at the moment what runs ends, the highest first', () => {
+  const holding = (id: number, level: number, state: 'active' | 'waiting', days: number): Subscription => ({
+    id,
+    plan_id: id,
+    level,
+    state,
+    duration_days: days,
+    starts_at: 0,
+    expires_at: state === 'active' ? days * DAY : 0,
+  });
+  const all = [holding(1, 3, 'active', 10), holding(2, 1, 'waiting', 5), holding(3, 2, 'waiting', 5)];
+  const ids = (now: number) => {
+    const { current, waiting, ended } = timelineAt(all, now);
+    return [current?.id, waiting.map(({ id }) => id), ended.map(({ id }) => id)];
+  };
+  assert.deepEqual(ids(10 * DAY - 1), [1, [3, 2], []]);
+  assert.deepEqual(ids(10 * DAY), [3, [2], [1]]);
+  assert.deepEqual(ids(15 * DAY), [2, [], [1, 3]]);
+  assert.deepEqual(ids(20 * DAY), [undefined, [], [1, 3, 2]]);
+  assert.equal(timelineAt(all, 17 * DAY).current?.expires_at, 20 * DAY);
+  assert.deepEqual(
+    timelineAt(all, 0).waiting.map(({ starts_at }) => starts_at / DAY),
+    [10, 15],
+  );
+});
+
+test('a higher level replaces, the same level extends, a lower one waits', () => {
+  assert.equal(placementOf(undefined, 0), 'active');
+  assert.equal(placementOf(2, 3), 'active');
+  assert.equal(placementOf(2, 2), 'extended');
+  assert.equal(placementOf(2, 1), 'waiting');
+});

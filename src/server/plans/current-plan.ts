@@ -1,0 +1,34 @@
+import { modelNotAllowedError } from '../platform/errors.ts';
+import type { PlanRow } from './plan-catalog-store.ts';
+import type { AccountPlans, SubscribedPlan } from './subscription-store.ts';
+import { type SubscriptionTimeline, timelineAt } from './subscription-timeline.ts';
+
+/** The plan an account is on at a time. */
+export interface CurrentPlan {
+  readonly timeline: SubscriptionTimeline<SubscribedPlan>;
+  readonly plan: PlanRow;
+  /** 0: no subscription; `plan` is then the built-in one. */
+  readonly subscriptionId: number;
+  /** Unix milliseconds from which intervals and weeks are counted. */
+  readonly activatedAt: number;
+}
+
+export function toCurrentPlan({ noPlan, subscriptions }: AccountPlans, now: number): CurrentPlan {
+  const timeline = timelineAt(subscriptions, now);
+  const { current } = timeline;
+  return current === undefined
+    ? { timeline, plan: noPlan, subscriptionId: 0, activatedAt: 0 }
+    : { timeline, plan: current.plan, subscriptionId: current.id, activatedAt: current.starts_at };
+}
+
+/** Models a plan permits; empty: all. */
+export const allowedModels = (plan: PlanRow): string[] => JSON.parse(plan.models) as string[];
+
+/** @throws AppError `model_not_allowed` */
+export function assertModelAllowed(plan: PlanRow, model: string): void {
+  const models = allowedModels(plan);
+  if (models.length > 0 && !models.includes(model)) throw modelNotAllowedError(model);
+}
+
+export const grantsAllowance = (plan: PlanRow): boolean =>
+  (plan.refresh_interval_seconds > 0 ? plan.interval_quota : plan.daily_quota) > 0;

@@ -1,0 +1,50 @@
+import { toSeconds } from '../../contract/time.ts';
+import type { Notice } from '../notifications/notifier.ts';
+import type { ExpiringSubscription } from './subscription-store.ts';
+
+/** The console's page of the own plan. */
+const PACKAGES_PAGE = '/packages';
+const HOUR_MS = 3_600_000;
+
+const NOTICE_BASE = { topic: 'package.expiring', type: 'system', targetUrl: PACKAGES_PAGE } as const;
+
+/** @param next name of the plan of the subscription that begins when this one ends */
+export function expiringSoonNotice(
+  { id, user_id, name, code, expires_at }: ExpiringSubscription,
+  next: string | undefined,
+  now: number,
+): Notice {
+  const hours = Math.max(1, Math.round((expires_at - now) / HOUR_MS));
+  const when =
+    hours >= 48
+      ? { en: `in ${Math.round(hours / 24)} days`, 'zh-CN': `${Math.round(hours / 24)} 天后` }
+      : { en: hours === 1 ? 'in one hour' : `in ${hours} hours`, 'zh-CN': `${hours} 小时后` };
+  return {
+    ...NOTICE_BASE,
+    userId: user_id,
+    title: { en: `Your package “${name}” ends soon`, 'zh-CN': `您的套餐“${name}”即将到期` },
+    content: {
+      en: `It ends ${when.en}. ${next === undefined ? 'Redeem another code to go on with it.' : `“${next}” follows.`}`,
+      'zh-CN': `套餐将在${when['zh-CN']}到期。${next === undefined ? '兑换新的兑换码即可续期。' : `随后启用“${next}”。`}`,
+    },
+    deduplicationKey: `package.expiring:${id}:${expires_at}`,
+    event: {
+      type: 'plan.expiring',
+      subject: `subscription:${id}`,
+      data: { package_code: code, name, expires_at: toSeconds(expires_at), next: next ?? null },
+    },
+  };
+}
+
+export function expiredNotice(userId: number, id: number, name: string, next: string | undefined): Notice {
+  return {
+    ...NOTICE_BASE,
+    userId,
+    title: { en: `Your package “${name}” has ended`, 'zh-CN': `您的套餐“${name}”已到期` },
+    content:
+      next === undefined
+        ? { en: 'Calls are paid from the wallet from now on.', 'zh-CN': '此后的调用将从钱包扣费。' }
+        : { en: `“${next}” runs now.`, 'zh-CN': `现已启用“${next}”。` },
+    deduplicationKey: `package.ended:${id}`,
+  };
+}

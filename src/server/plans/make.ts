@@ -1,0 +1,78 @@
+import type { AccountAccess } from '../accounts/account-access.ts';
+import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { Notifier } from '../notifications/notifier.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { RateLimits } from '../platform/limits/rate-limits.ts';
+import type { Ledger } from '../quota/ledger.ts';
+import type { Tables, Trx } from '../tables.ts';
+import { AllowanceUsageStore } from './allowance-usage-store.ts';
+import { CodeRedemption } from './code-redemption.ts';
+import { PlanAllowances } from './plan-allowances.ts';
+import { PlanCatalog } from './plan-catalog.ts';
+import { PlanCatalogStore } from './plan-catalog-store.ts';
+import { RedemptionCodeStore } from './redemption-code-store.ts';
+import { RedemptionCodes } from './redemption-codes.ts';
+import { SubscriptionStore } from './subscription-store.ts';
+import { Subscriptions } from './subscriptions.ts';
+
+export interface AllowancesDependencies {
+  readonly database: Database<Tables>;
+  readonly clock: Clock;
+  /** IANA name of the time zone an account has set. */
+  readonly findTimeZoneIn: (trx: Trx, userId: number) => Promise<string>;
+}
+
+export interface PlansDependencies extends AllowancesDependencies {
+  readonly allowances: PlanAllowances;
+  readonly rateLimits: RateLimits;
+  readonly ledger: Ledger;
+  readonly notifier: Notifier;
+  readonly auditLog: AuditLog;
+  readonly access: Pick<AccountAccess, 'findEnabled' | 'assertCanManage'>;
+  readonly findTimeZone: (userId: number) => Promise<string>;
+}
+
+/** What plans offer to their own routes and to app.ts. */
+export interface Plans {
+  readonly catalog: PlanCatalog;
+  readonly codes: RedemptionCodes;
+  readonly codeRedemption: CodeRedemption;
+  readonly subscriptions: Subscriptions;
+  readonly allowances: PlanAllowances;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly findTimeZone: (userId: number) => Promise<string>;
+}
+
+/** Made before the ledger, which spends allowances, while the other parts of this capability need the ledger. */
+export function makePlanAllowances({ database, clock, findTimeZoneIn }: AllowancesDependencies): PlanAllowances {
+  return new PlanAllowances({
+    subscriptions: new SubscriptionStore(database),
+    usage: new AllowanceUsageStore(database),
+    clock,
+    findTimeZoneIn,
+  });
+}
+
+export function makePlans(dependencies: PlansDependencies): Plans {
+  const { database, allowances, ledger, clock, findTimeZone } = dependencies;
+  const plans = new PlanCatalogStore(database);
+  const codes = new RedemptionCodeStore(database);
+  const subscriptions = new Subscriptions({
+    ...dependencies,
+    plans,
+    subscriptions: new SubscriptionStore(database),
+    usage: new AllowanceUsageStore(database),
+  });
+  return {
+    catalog: new PlanCatalog({ ...dependencies, plans }),
+    codes: new RedemptionCodes({ ...dependencies, plans, codes }),
+    codeRedemption: new CodeRedemption({ ...dependencies, codes, subscriptions }),
+    subscriptions,
+    allowances,
+    ledger,
+    clock,
+    findTimeZone,
+  };
+}

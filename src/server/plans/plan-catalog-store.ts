@@ -1,0 +1,96 @@
+import type { Insertable, Selectable, Updateable } from 'kysely';
+import { NO_PACKAGE } from '../../contract/packages.ts';
+import type { Page } from '../../contract/schemas.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
+
+export type PlanRow = Selectable<Tables['plans']>;
+
+/** Value of `plans.status`. */
+export const PLAN_ENABLED = 1;
+
+/** The plans that are sold or given out, the built-in "no package" plan included. */
+export class PlanCatalogStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  find(id: number): Promise<PlanRow | undefined> {
+    return this.#database.kysely.selectFrom('plans').selectAll().where('id', '=', id).executeTakeFirst();
+  }
+
+  findByCode(code: string, db: Executor = this.#database.kysely): Promise<PlanRow | undefined> {
+    return db.selectFrom('plans').selectAll().where('package_code', '=', code).executeTakeFirst();
+  }
+
+  /** Reads a plan and locks it until the commit, so that it cannot be removed while somebody is given it. */
+  lock(trx: Trx, id: number): Promise<PlanRow | undefined> {
+    return trx.selectFrom('plans').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+  }
+
+  /** Enabled plans that can be bought or redeemed, by level. */
+  listPurchasable(): Promise<PlanRow[]> {
+    return this.#database.kysely
+      .selectFrom('plans')
+      .selectAll()
+      .where('status', '=', PLAN_ENABLED)
+      .where('purchasable', '=', 1)
+      .where('package_code', '<>', NO_PACKAGE)
+      .orderBy('level')
+      .orderBy('id')
+      .execute();
+  }
+
+  /** All plans, by level. */
+  async list({ pageSize, offset }: Page): Promise<{ rows: PlanRow[]; total: number }> {
+    const { kysely } = this.#database;
+    const [rows, count] = await Promise.all([
+      kysely.selectFrom('plans').selectAll().orderBy('level').orderBy('id').limit(pageSize).offset(offset).execute(),
+      kysely
+        .selectFrom('plans')
+        .select((row) => row.fn.countAll<number>().as('total'))
+        .executeTakeFirstOrThrow(),
+    ]);
+    return { rows, total: Number(count.total) };
+  }
+
+  /** @returns the new id; undefined when the code is taken */
+  async insert(trx: Trx, plan: Insertable<Tables['plans']>): Promise<number | undefined> {
+    const row = await trx
+      .insertInto('plans')
+      .values(plan)
+      .onConflict((conflict) => conflict.column('package_code').doNothing())
+      .returning('id')
+      .executeTakeFirst();
+    return row?.id;
+  }
+
+  async update(trx: Trx, id: number, change: Updateable<Tables['plans']>): Promise<void> {
+    await trx.updateTable('plans').set(change).where('id', '=', id).execute();
+  }
+
+  async delete(trx: Trx, id: number): Promise<void> {
+    await trx.deleteFrom('plans').where('id', '=', id).execute();
+  }
+
+  /** Whether an account has a subscription to the plan that has not ended, or an unused code names it. */
+  async isInUse(trx: Trx, id: number): Promise<boolean> {
+    const subscribed = await trx
+      .selectFrom('subscriptions')
+      .select('id')
+      .where('plan_id', '=', id)
+      .where('state', '<>', 'ended')
+      .limit(1)
+      .executeTakeFirst();
+    if (subscribed !== undefined) return true;
+    const namedByCode = await trx
+      .selectFrom('redemption_codes')
+      .select('id')
+      .where('plan_id', '=', id)
+      .where('state', '=', 'unused')
+      .limit(1)
+      .executeTakeFirst();
+    return namedByCode !== undefined;
+  }
+}

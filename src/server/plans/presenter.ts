@@ -1,0 +1,100 @@
+import type { Static } from 'typebox';
+import type { CodeStatus, getOwnPackage, PackageCard } from '../../contract/packages.ts';
+import { toSeconds } from '../../contract/time.ts';
+import { usagePace } from './allowance-windows.ts';
+import { allowedModels, type CurrentPlan } from './current-plan.ts';
+import type { WindowUsage } from './plan-allowances.ts';
+import type { PlanRow } from './plan-catalog-store.ts';
+import type { CodeListItem } from './redemption-code-store.ts';
+import type { GrantResult } from './subscriptions.ts';
+
+/** A plan as everybody sees it. */
+export const toPackageCard = (plan: PlanRow): Static<typeof PackageCard> => ({
+  id: plan.id,
+  package_code: plan.package_code,
+  name: plan.name,
+  description: plan.description,
+  level: plan.level,
+  price_amount: plan.price_amount,
+  purchasable: plan.purchasable === 1,
+  daily_quota: plan.daily_quota,
+  duration_days: plan.duration_days,
+  refresh_interval_seconds: plan.refresh_interval_seconds,
+  system_builtin: plan.system_builtin === 1,
+  interval_quota: plan.interval_quota,
+  weekly_quota_limit: plan.weekly_quota_limit,
+  status: plan.status,
+  created_time: toSeconds(plan.created_at),
+});
+
+export const toAdminPackageCard = (plan: PlanRow) => ({ ...toPackageCard(plan), models: allowedModels(plan) });
+
+const statusOf = ({ state, expires_at }: CodeListItem, now: number): CodeStatus =>
+  state === 'unused' && expires_at !== null && expires_at <= now ? 'expired' : state;
+
+export const toCodeListItem = (row: CodeListItem, now: number) => ({
+  id: row.id,
+  batch_id: row.batch_id,
+  code: row.hint,
+  package_code: row.package_code ?? '',
+  quota: row.quota,
+  status: statusOf(row, now),
+  note: row.note,
+  used_by: row.used_by ?? 0,
+  used_time: toSeconds(row.used_at ?? 0),
+  expires_at: toSeconds(row.expires_at ?? 0),
+  created_time: toSeconds(row.created_at),
+});
+
+export const toGrantResponse = ({ outcome, packageCode, expiresAt }: GrantResult, quota = 0) => ({
+  outcome,
+  package_code: packageCode,
+  quota,
+  package_expires_at: toSeconds(expiresAt),
+});
+
+type OwnPackage = Static<(typeof getOwnPackage)['response']>['data'];
+
+/** The plan of an account with what is left of its allowance, for its owner. */
+export function toOwnPackage(
+  { current: { plan, timeline }, windows }: { readonly current: CurrentPlan; readonly windows: readonly WindowUsage[] },
+  { wallet, zone, now }: { readonly wallet: number; readonly zone: string; readonly now: number },
+): OwnPackage {
+  return {
+    package_code: plan.package_code,
+    name: plan.name,
+    description: plan.description,
+    level: plan.level,
+    started_at: toSeconds(timeline.current?.starts_at ?? 0),
+    expires_at: toSeconds(timeline.current?.expires_at ?? 0),
+    models: allowedModels(plan),
+    allowance_left: Math.min(...windows.map(remaining)),
+    // A plan without an allowance has windows of 0, which would only confuse.
+    windows: windows.filter(({ limit }) => limit > 0).map((window) => toWindow(window, now)),
+    wallet,
+    time_zone: zone,
+    waiting: timeline.waiting.map((subscription) => ({
+      package_code: subscription.plan.package_code,
+      name: subscription.plan.name,
+      level: subscription.level,
+      duration_days: subscription.duration_days,
+      starts_at: toSeconds(subscription.starts_at),
+    })),
+  };
+}
+
+function toWindow(window: WindowUsage, now: number): OwnPackage['windows'][number] {
+  const pace = usagePace(window, window.used, now);
+  return {
+    kind: window.kind,
+    limit: window.limit,
+    used: window.used,
+    left: remaining(window),
+    starts_at: toSeconds(window.startsAt),
+    refreshes_at: toSeconds(window.endsAt),
+    used_per_hour: pace.usedPerHour,
+    runs_out_at: toSeconds(pace.runsOutAt),
+  };
+}
+
+const remaining = ({ limit, used }: WindowUsage): number => Math.max(0, limit - used);

@@ -1,0 +1,147 @@
+import { type Selectable, sql } from 'kysely';
+import type { CodeStatus } from '../../contract/packages.ts';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/one-row.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
+
+export type CodeRow = Selectable<Tables['redemption_codes']>;
+/** A code with what a list shows beside it. */
+export type CodeListItem = CodeRow & { readonly package_code: string | null; readonly note: string };
+
+export interface CodeFilter {
+  readonly status?: CodeStatus | undefined;
+  readonly batchId?: number | undefined;
+  readonly packageCode?: string | undefined;
+}
+
+/** Both databases limit the number of parameters of one statement. */
+const INSERT_BATCH_SIZE = 100;
+
+/** Redemption codes, stored as hashes, and the batches they were made in. */
+export class RedemptionCodeStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  async insertBatch(trx: Trx, note: string, createdBy: number, now: number): Promise<number> {
+    const row = await trx
+      .insertInto('redemption_batches')
+      .values({ note, created_by: createdBy, created_at: now })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    return row.id;
+  }
+
+  async insertCodes(
+    trx: Trx,
+    codes: readonly Pick<CodeRow, 'batch_id' | 'hash' | 'hint' | 'plan_id' | 'quota' | 'expires_at' | 'created_at'>[],
+  ): Promise<void> {
+    for (let from = 0; from < codes.length; from += INSERT_BATCH_SIZE) {
+      const rows = codes
+        .slice(from, from + INSERT_BATCH_SIZE)
+        .map((code) => ({ ...code, state: 'unused' as const, used_by: null, used_at: null }));
+      await trx.insertInto('redemption_codes').values(rows).execute();
+    }
+  }
+
+  /**
+   * Redeems atomically; exactly one of several concurrent attempts succeeds.
+   * @returns the code; undefined when there is none to be redeemed
+   */
+  redeem(trx: Trx, hash: string, userId: number, now: number): Promise<CodeRow | undefined> {
+    return trx
+      .updateTable('redemption_codes')
+      .set({ state: 'used', used_by: userId, used_at: now })
+      .where('hash', '=', hash)
+      .where('state', '=', 'unused')
+      .where((row) => row.or([row('expires_at', 'is', null), row('expires_at', '>', now)]))
+      .returningAll()
+      .executeTakeFirst();
+  }
+
+  findByHash(hash: string): Promise<CodeRow | undefined> {
+    return this.#database.kysely.selectFrom('redemption_codes').selectAll().where('hash', '=', hash).executeTakeFirst();
+  }
+
+  /** Id of the account that made a batch. */
+  async findCreator(trx: Trx, batchId: number): Promise<number> {
+    const batch = await trx
+      .selectFrom('redemption_batches')
+      .select('created_by')
+      .where('id', '=', batchId)
+      .executeTakeFirstOrThrow();
+    return batch.created_by;
+  }
+
+  /** Newest first. */
+  async list(filter: CodeFilter, now: number, limit: number, offset: number) {
+    const { kysely } = this.#database;
+    const [rows, count] = await Promise.all([
+      selectListItems(kysely, filter, now)
+        .selectAll('r')
+        .select(['p.package_code', 'b.note'])
+        .orderBy('r.id', 'desc')
+        .limit(limit)
+        .offset(offset)
+        .execute(),
+      selectListItems(kysely, filter, now)
+        .select((row) => row.fn.countAll<number>().as('total'))
+        .executeTakeFirstOrThrow(),
+    ]);
+    return { rows: rows as CodeListItem[], total: Number(count.total) };
+  }
+
+  find(id: number, db: Executor = this.#database.kysely): Promise<CodeListItem | undefined> {
+    return selectListItems(db, {}, 0)
+      .selectAll('r')
+      .select(['p.package_code', 'b.note'])
+      .where('r.id', '=', id)
+      .executeTakeFirst();
+  }
+
+  /** @returns whether the code was unused, and so was changed */
+  async setExpiry(trx: Trx, id: number, expiresAt: number | null): Promise<boolean> {
+    const update = trx.updateTable('redemption_codes').set({ expires_at: expiresAt });
+    const result = await update.where('id', '=', id).where('state', '=', 'unused').executeTakeFirst();
+    return wasChanged(result);
+  }
+
+  /** @returns whether the code was unused, and so was voided */
+  async void(trx: Trx, id: number): Promise<boolean> {
+    return wasChanged(await voidUnused(trx).where('id', '=', id).executeTakeFirst());
+  }
+
+  /** @returns how many codes were still unused */
+  async voidBatch(trx: Trx, batchId: number): Promise<number> {
+    return Number((await voidUnused(trx).where('batch_id', '=', batchId).executeTakeFirst()).numUpdatedRows);
+  }
+
+  async batchExists(trx: Trx, id: number): Promise<boolean> {
+    const row = await trx
+      .selectFrom('redemption_batches')
+      .select(sql<number>`1`.as('one'))
+      .where('id', '=', id)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+}
+
+const voidUnused = (trx: Trx) =>
+  trx.updateTable('redemption_codes').set({ state: 'voided' }).where('state', '=', 'unused');
+
+function selectListItems(db: Executor, { status, batchId, packageCode }: CodeFilter, now: number) {
+  let query = db
+    .selectFrom('redemption_codes as r')
+    .innerJoin('redemption_batches as b', 'b.id', 'r.batch_id')
+    .leftJoin('plans as p', 'p.id', 'r.plan_id');
+  if (batchId !== undefined) query = query.where('r.batch_id', '=', batchId);
+  if (packageCode !== undefined) query = query.where('p.package_code', '=', packageCode);
+  if (status === 'used' || status === 'voided') query = query.where('r.state', '=', status);
+  if (status === 'unused')
+    query = query
+      .where('r.state', '=', 'unused')
+      .where((row) => row.or([row('r.expires_at', 'is', null), row('r.expires_at', '>', now)]));
+  if (status === 'expired') query = query.where('r.state', '=', 'unused').where('r.expires_at', '<=', now);
+  return query;
+}

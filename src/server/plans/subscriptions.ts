@@ -1,0 +1,172 @@
+import { NO_PACKAGE } from '../../contract/packages.ts';
+import { toSeconds } from '../../contract/time.ts';
+import type { AccountAccess } from '../accounts/account-access.ts';
+import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { Notifier } from '../notifications/notifier.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import { AppError, notExistError } from '../platform/errors.ts';
+import type { Actor } from '../platform/http/actor.ts';
+import type { Tables, Trx } from '../tables.ts';
+import type { AllowanceUsageStore } from './allowance-usage-store.ts';
+import { toCurrentPlan } from './current-plan.ts';
+import { expiredNotice, expiringSoonNotice } from './expiry-notices.ts';
+import { PLAN_ENABLED, type PlanCatalogStore } from './plan-catalog-store.ts';
+import type { SubscribedPlan, SubscriptionStore } from './subscription-store.ts';
+import { placementOf, type SubscriptionTimeline, timelineAt, toExpiry } from './subscription-timeline.ts';
+
+export interface GrantResult {
+  readonly outcome: 'active' | 'extended' | 'waiting' | 'credited' | 'ended';
+  /** Empty when quota was credited. */
+  readonly packageCode: string;
+  /** End of the active subscription in Unix milliseconds; 0: there is none. */
+  readonly expiresAt: number;
+}
+
+export interface Assignment {
+  readonly userId: number;
+  /** Of the plan; `none` ends all subscriptions. */
+  readonly code: string;
+  /** Undefined: as long as the plan says. */
+  readonly days?: number | undefined;
+}
+
+export interface SubscriptionsDependencies {
+  readonly database: Database<Tables>;
+  readonly subscriptions: SubscriptionStore;
+  readonly plans: PlanCatalogStore;
+  readonly usage: AllowanceUsageStore;
+  readonly clock: Clock;
+  readonly notifier: Notifier;
+  readonly auditLog: AuditLog;
+  readonly access: Pick<AccountAccess, 'findEnabled' | 'assertCanManage'>;
+  readonly findTimeZoneIn: (trx: Trx, userId: number) => Promise<string>;
+}
+
+const DAY_MS = 86_400_000;
+/** How long before the end the owner is notified. */
+const EXPIRY_NOTICE_MS = 3 * DAY_MS;
+const BATCH_SIZE = 200;
+/** Windows are at most a year long. */
+const USAGE_RETENTION_MS = 400 * DAY_MS;
+
+/** Gives accounts plans and ends them. All changes of one account are serialized by the lock on its allowance account. */
+export class Subscriptions {
+  readonly #dependencies: SubscriptionsDependencies;
+  constructor(dependencies: SubscriptionsDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Gives an account a plan in the caller's transaction, that of what pays for it. A higher level replaces the active
+   * subscription, the same level extends it, a lower one waits.
+   * @param source what it comes from, such as `code:12` or `admin:1`
+   * @throws AppError `package_unavailable`
+   */
+  async grant(trx: Trx, userId: number, planId: number, source: string, days?: number): Promise<GrantResult> {
+    const { plans, subscriptions, clock } = this.#dependencies;
+    const plan = await plans.lock(trx, planId);
+    if (plan === undefined || plan.status !== PLAN_ENABLED) throw new AppError('package_unavailable');
+    const now = clock.now();
+    const { current, waiting } = await this.#lockAndUpdate(trx, userId, now);
+    const duration = days ?? plan.duration_days;
+    const outcome = placementOf(current?.level, plan.level);
+    if (outcome === 'extended' && current !== undefined) {
+      const expiresAt = current.expires_at + duration * DAY_MS;
+      await subscriptions.extend(trx, current.id, duration, expiresAt);
+      return { outcome, packageCode: current.plan.package_code, expiresAt };
+    }
+    const row = {
+      user_id: userId,
+      plan_id: plan.id,
+      duration_days: duration,
+      expiry_notified: 0,
+      source,
+      created_at: now,
+    };
+    if (outcome === 'active') {
+      if (current !== undefined) await subscriptions.end(trx, current.id, now);
+      const expiresAt = toExpiry(now, duration);
+      await subscriptions.insert(trx, { ...row, state: 'active', starts_at: now, expires_at: expiresAt });
+      return { outcome, packageCode: plan.package_code, expiresAt };
+    }
+    const same = waiting.find((subscription) => subscription.plan_id === plan.id);
+    if (same === undefined) await subscriptions.insert(trx, { ...row, state: 'waiting', starts_at: 0, expires_at: 0 });
+    else await subscriptions.extend(trx, same.id, duration, 0);
+    return { outcome: 'waiting', packageCode: plan.package_code, expiresAt: current?.expires_at ?? 0 };
+  }
+
+  /**
+   * An administrator gives an account a plan, or ends what it has.
+   * @throws AppError `not_exist`, `rank_too_low`, `package_unavailable`
+   */
+  async assignByAdmin(actor: Actor, { userId, code, days }: Assignment): Promise<GrantResult> {
+    const { database, access, plans, subscriptions, auditLog, clock } = this.#dependencies;
+    if ((await access.findEnabled(userId)) === undefined) throw notExistError('account');
+    return database.transaction(async (trx) => {
+      await access.assertCanManage(trx, actor.actorId, userId);
+      const plan = await plans.findByCode(code, trx);
+      if (plan === undefined) throw notExistError('package card');
+      const before = toCurrentPlan(await subscriptions.findAccountPlans(userId, trx), clock.now());
+      const result =
+        code === NO_PACKAGE
+          ? await this.#endAll(trx, userId)
+          : await this.grant(trx, userId, plan.id, `admin:${actor.actorId}`, days);
+      await auditLog.record(trx, {
+        ...actor,
+        action: 'package.activate',
+        target: `user:${userId}`,
+        before: { package_code: before.plan.package_code, expires_at: before.timeline.current?.expires_at ?? 0 },
+        after: { package_code: code, duration_days: days, outcome: result.outcome, expires_at: result.expiresAt },
+      });
+      return result;
+    });
+  }
+
+  /** Code of the plan an account is on, and when it ends, in Unix seconds (0: no end). */
+  async currentPlan(userId: number): Promise<{ code: string; expiresAt: number }> {
+    const { subscriptions, clock } = this.#dependencies;
+    const { plan, timeline } = toCurrentPlan(await subscriptions.findAccountPlans(userId), clock.now());
+    return { code: plan.package_code, expiresAt: toSeconds(timeline.current?.expires_at ?? 0) };
+  }
+
+  /** Stores what has expired, notifies owners of what expires soon, and deletes old usage. Run periodically. */
+  async processExpirations(): Promise<void> {
+    const { database, subscriptions, usage, notifier, clock } = this.#dependencies;
+    const now = clock.now();
+    for (const userId of await subscriptions.listUsersWithExpired(now, BATCH_SIZE))
+      await database.transaction((trx) => this.#lockAndUpdate(trx, userId, clock.now()));
+    for (const expiring of await subscriptions.listExpiringSoon(now, EXPIRY_NOTICE_MS, BATCH_SIZE)) {
+      await database.transaction(async (trx) => {
+        if (!(await subscriptions.markExpiryNotified(trx, expiring.id, expiring.expires_at))) return;
+        const account = await subscriptions.findAccountPlans(expiring.user_id, trx);
+        const { waiting } = timelineAt(account.subscriptions, now);
+        await notifier.notify(trx, expiringSoonNotice(expiring, waiting[0]?.plan.name, now));
+      });
+    }
+    await usage.deleteBefore(now - USAGE_RETENTION_MS);
+  }
+
+  /** Locks the account and stores which subscriptions have ended and begun since the last change. */
+  async #lockAndUpdate(trx: Trx, userId: number, now: number): Promise<SubscriptionTimeline<SubscribedPlan>> {
+    const { subscriptions, usage, notifier, findTimeZoneIn } = this.#dependencies;
+    await usage.lockAccount(trx, userId, await findTimeZoneIn(trx, userId));
+    const timeline = timelineAt((await subscriptions.findAccountPlans(userId, trx)).subscriptions, now);
+    const { current, ended } = timeline;
+    for (const subscription of ended) await subscriptions.end(trx, subscription.id, subscription.expires_at);
+    if (current?.state === 'waiting') await subscriptions.activate(trx, current);
+    const last = ended.at(-1);
+    if (last !== undefined)
+      await notifier.notify(trx, expiredNotice(userId, last.id, last.plan.name, current?.plan.name));
+    return timeline;
+  }
+
+  async #endAll(trx: Trx, userId: number): Promise<GrantResult> {
+    const { subscriptions, clock } = this.#dependencies;
+    const now = clock.now();
+    const { current, waiting } = await this.#lockAndUpdate(trx, userId, now);
+    for (const subscription of current === undefined ? waiting : [current, ...waiting])
+      await subscriptions.end(trx, subscription.id, now);
+    return { outcome: 'ended', packageCode: NO_PACKAGE, expiresAt: 0 };
+  }
+}

@@ -1,0 +1,205 @@
+import { type Generated, sql } from 'kysely';
+import { NO_PACKAGE } from '../../contract/packages.ts';
+import type { Migration } from '../platform/db/migrate.ts';
+
+export interface PlanTables {
+  /** What is sold or given out. The built-in plan `none` counts for accounts without a subscription. */
+  plans: {
+    id: Generated<number>;
+    package_code: string;
+    name: string;
+    description: string;
+    level: number;
+    price_amount: number;
+    purchasable: number;
+    daily_quota: number;
+    duration_days: number;
+    refresh_interval_seconds: number;
+    interval_quota: number;
+    weekly_quota_limit: number;
+    system_builtin: number;
+    /** 1 enabled, 2 disabled. */
+    status: number;
+    /** JSON array of model names; empty: all. */
+    models: string;
+    created_at: number;
+  };
+  /** Plans of accounts; at most one `active` for each account. Ended ones are kept for the record. */
+  subscriptions: {
+    id: Generated<number>;
+    user_id: number;
+    plan_id: number;
+    state: 'active' | 'waiting' | 'ended';
+    duration_days: number;
+    starts_at: number;
+    expires_at: number;
+    /** 1: the owner was notified that it expires soon. */
+    expiry_notified: number;
+    /** What it came from: `code:12` or `admin:1`. */
+    source: string;
+    created_at: number;
+  };
+  /** Locked by every change of subscriptions or allowances of an account; holds the zone in which its running day began. */
+  allowance_accounts: { user_id: number; zone: string; extended_day_start: number };
+  /** What was used of each window; `subscription_id` 0: of the built-in plan. */
+  allowance_usage: { user_id: number; subscription_id: number; kind: string; starts_at: number; used: number };
+  redemption_batches: { id: Generated<number>; note: string; created_by: number; created_at: number };
+  redemption_codes: {
+    id: Generated<number>;
+    batch_id: number;
+    hash: string;
+    hint: string;
+    plan_id: number | null;
+    quota: number;
+    state: 'unused' | 'used' | 'voided';
+    expires_at: number | null;
+    used_by: number | null;
+    used_at: number | null;
+    created_at: number;
+  };
+}
+
+export const planMigrations: readonly Migration[] = [
+  {
+    id: '0070-plans',
+    async up(trx, dialect) {
+      await createPlans(trx, dialect);
+      await createSubscriptions(trx, dialect);
+      await createAllowances(trx, dialect);
+      await createRedemptionCodes(trx, dialect);
+    },
+  },
+];
+
+type Step = Migration['up'];
+type Column = Parameters<
+  NonNullable<Parameters<ReturnType<Parameters<Step>[0]['schema']['createTable']>['addColumn']>[2]>
+>[0];
+
+const required = (column: Column) => column.notNull();
+const zero = (column: Column) => column.notNull().defaultTo(0);
+
+const createPlans: Step = async (trx, { int64, bool, text, autoIncrement }) => {
+  await trx.schema
+    .createTable('plans')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('package_code', text, (column) => column.notNull().unique())
+    .addColumn('name', text, required)
+    .addColumn('description', text, required)
+    .addColumn('level', int64, required)
+    .addColumn('price_amount', 'double precision', required)
+    .addColumn('purchasable', bool, required)
+    .addColumn('daily_quota', int64, required)
+    .addColumn('duration_days', int64, required)
+    .addColumn('refresh_interval_seconds', int64, required)
+    .addColumn('interval_quota', int64, required)
+    .addColumn('weekly_quota_limit', int64, required)
+    .addColumn('system_builtin', bool, required)
+    .addColumn('status', int64, required)
+    .addColumn('models', text, required)
+    .addColumn('created_at', int64, required)
+    .execute();
+  await trx
+    .insertInto('plans')
+    .values({
+      package_code: NO_PACKAGE,
+      name: 'No package',
+      description: '',
+      level: 0,
+      price_amount: 0,
+      purchasable: 0,
+      daily_quota: 0,
+      duration_days: 0,
+      refresh_interval_seconds: 0,
+      interval_quota: 0,
+      weekly_quota_limit: 0,
+      system_builtin: 1,
+      status: 1,
+      models: '[]',
+      created_at: Date.now(),
+    })
+    .execute();
+};
+
+const createSubscriptions: Step = async (trx, { int64, bool, text, autoIncrement }) => {
+  await trx.schema
+    .createTable('subscriptions')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('user_id', int64, required)
+    .addColumn('plan_id', int64, required)
+    .addColumn('state', text, required)
+    .addColumn('duration_days', int64, required)
+    .addColumn('starts_at', int64, required)
+    .addColumn('expires_at', int64, required)
+    .addColumn('expiry_notified', bool, zero)
+    .addColumn('source', text, required)
+    .addColumn('created_at', int64, required)
+    .execute();
+  await trx.schema.createIndex('subscriptions_by_user').on('subscriptions').columns(['user_id', 'state']).execute();
+  await trx.schema
+    .createIndex('subscriptions_by_expiry')
+    .on('subscriptions')
+    .columns(['state', 'expires_at'])
+    .execute();
+  await trx.schema
+    .createIndex('subscriptions_one_active')
+    .on('subscriptions')
+    .column('user_id')
+    .unique()
+    .where(sql<boolean>`state = 'active'`)
+    .execute();
+};
+
+const createAllowances: Step = async (trx, { int64, text }) => {
+  await trx.schema
+    .createTable('allowance_accounts')
+    .addColumn('user_id', int64, (column) => column.primaryKey())
+    .addColumn('zone', text, required)
+    .addColumn('extended_day_start', int64, zero)
+    .execute();
+  await trx.schema
+    .createTable('allowance_usage')
+    .addColumn('user_id', int64, required)
+    .addColumn('subscription_id', int64, required)
+    .addColumn('kind', text, required)
+    .addColumn('starts_at', int64, required)
+    .addColumn('used', int64, required)
+    .addPrimaryKeyConstraint('allowance_usage_key', ['user_id', 'subscription_id', 'kind', 'starts_at'])
+    .addCheckConstraint('allowance_usage_not_negative', sql`used >= 0`)
+    .execute();
+  await trx.schema.createIndex('allowance_usage_by_start').on('allowance_usage').column('starts_at').execute();
+};
+
+const createRedemptionCodes: Step = async (trx, { int64, text, autoIncrement }) => {
+  await trx.schema
+    .createTable('redemption_batches')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('note', text, required)
+    .addColumn('created_by', int64, required)
+    .addColumn('created_at', int64, required)
+    .execute();
+  await trx.schema
+    .createTable('redemption_codes')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('batch_id', int64, required)
+    .addColumn('hash', text, (column) => column.notNull().unique())
+    .addColumn('hint', text, required)
+    .addColumn('plan_id', int64)
+    .addColumn('quota', int64, required)
+    .addColumn('state', text, required)
+    .addColumn('expires_at', int64)
+    .addColumn('used_by', int64)
+    .addColumn('used_at', int64)
+    .addColumn('created_at', int64, required)
+    .execute();
+  await trx.schema
+    .createIndex('redemption_codes_by_batch')
+    .on('redemption_codes')
+    .columns(['batch_id', 'id'])
+    .execute();
+  await trx.schema
+    .createIndex('redemption_codes_by_plan')
+    .on('redemption_codes')
+    .columns(['plan_id', 'state'])
+    .execute();
+};

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { describe, it } from 'node:test';
+import { createClientIpResolver, toIpLimitKey } from './client-ip.ts';
+
+function requestFrom(remoteAddress: string | undefined, forwarded?: string) {
+  return {
+    socket: { remoteAddress } as IncomingMessage['socket'],
+    headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
+  };
+}
+
+describe('the address of a client', () => {
+  it('T71: is the peer, whatever it claims, when nobody is trusted', () => {
+    const addressOf = createClientIpResolver([]);
+    const seen = new Set<string>();
+    for (let turn = 0; turn < 1000; turn++)
+      seen.add(addressOf(requestFrom('203.0.113.9', `10.0.${turn >> 8}.${turn & 255}`)));
+    assert.deepEqual([...seen], ['203.0.113.9']);
+    assert.equal(addressOf(requestFrom('::ffff:203.0.113.9')), '203.0.113.9');
+    assert.equal(addressOf(requestFrom(undefined)), 'unknown');
+  });
+
+  it('is the peer when the peer is no trusted proxy', () => {
+    const addressOf = createClientIpResolver(['10.0.0.0/8']);
+    assert.equal(addressOf(requestFrom('203.0.113.9', '1.2.3.4')), '203.0.113.9');
+  });
+
+  const addressOf = createClientIpResolver(['10.0.0.0/8', '192.0.2.7', 'fd00::/8']);
+  for (const [peer, forwarded, client] of [
+    ['10.0.0.1', '1.2.3.4', '1.2.3.4'],
+    ['10.0.0.1', '9.9.9.9, 1.2.3.4', '1.2.3.4'],
+    ['10.0.0.1', '9.9.9.9, 1.2.3.4, 10.2.2.2, 192.0.2.7', '1.2.3.4'],
+    ['::ffff:10.0.0.1', '1.2.3.4', '1.2.3.4'],
+    ['fd00::1', '2001:DB8:0:0::1', '2001:db8::1'],
+    ['10.0.0.1', '1.2.3.4:5678', '1.2.3.4'],
+    ['10.0.0.1', '[2001:db8::1]:443', '2001:db8::1'],
+    ['10.0.0.1', '::ffff:1.2.3.4', '1.2.3.4'],
+    ['10.0.0.1', undefined, '10.0.0.1'],
+    ['10.0.0.1', '', '10.0.0.1'],
+    ['10.0.0.1', '1.2.3.4, unknown', '10.0.0.1'],
+    ['10.0.0.1', '1.2.3.4, evil key, 10.3.3.3', '10.3.3.3'],
+    ['10.0.0.1', '10.4.4.4', '10.4.4.4'],
+    ['192.0.2.8', '1.2.3.4', '192.0.2.8'],
+  ] as const) {
+    it(`is ${client} for ${peer} forwarding "${forwarded}"`, () => {
+      assert.equal(addressOf(requestFrom(peer, forwarded)), client);
+    });
+  }
+
+  it('names the entry that cannot be trusted', () => {
+    for (const entry of ['proxy', '10.0.0.0/33', '10.0.0.0/x', '::/129', '', '10.0.0.1/']) {
+      assert.throws(() => createClientIpResolver([entry]), TypeError, entry);
+    }
+  });
+});
+
+describe('addressKey', () => {
+  it('puts one customer of IPv6 into one key', () => {
+    assert.equal(toIpLimitKey('2001:db8:1:2:3:4:5:6'), toIpLimitKey('2001:db8:1:2:ffff::1'));
+    assert.notEqual(toIpLimitKey('2001:db8:1:2::1'), toIpLimitKey('2001:db8:1:3::1'));
+    assert.equal(toIpLimitKey('1.2.3.4'), '1.2.3.4');
+    assert.equal(toIpLimitKey('unknown'), 'unknown');
+  });
+});

@@ -1,0 +1,72 @@
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/** Returns the IP address of the client that sent a request. */
+export type ClientIpResolver = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string;
+
+/**
+ * Whether an IP address is one of our own proxies.
+ *
+ * @throws TypeError naming the entry that is neither an IP address nor a range
+ */
+export function createProxyCheck(trusted: readonly string[]): (ip: string) => boolean {
+  const proxies = toBlockList(trusted);
+  return (ip) => isIP(ip) !== 0 && proxies.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4');
+}
+
+/**
+ * Skips only trusted proxies. X-Forwarded-For counts only when the peer itself is trusted; then the rightmost IP address that
+ * is not trusted is the client, since everything left of it is sent by that client and may be forged.
+ *
+ * @param trusted IP addresses and CIDR ranges
+ * @throws TypeError naming the entry that is neither
+ */
+export function createClientIpResolver(trusted: readonly string[]): ClientIpResolver {
+  const isTrusted = createProxyCheck(trusted);
+  return ({ headers, socket }) => {
+    let address = toCanonicalIp(socket.remoteAddress ?? '') ?? 'unknown';
+    if (trusted.length === 0 || isIP(address) === 0) return address;
+    const forwarded = headers['x-forwarded-for'];
+    const hops = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',');
+    while (hops.length > 0 && isTrusted(address)) {
+      const next = toCanonicalIp(hops.pop() ?? '');
+      // An invalid entry is attributed to the proxy that sent it: invalid text must never become a rate-limit key.
+      if (next === undefined) break;
+      address = next;
+    }
+    return address;
+  };
+}
+
+/** The rate-limit key of an IP address: IPv6 by /64, which is what one customer gets, else the address. */
+export function toIpLimitKey(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const parts = ipaddr.IPv6.parse(address).parts.slice(0, 4);
+  return `${parts.map((part) => part.toString(16)).join(':')}::/64`;
+}
+
+/** Canonical text of an IP address: no port, no brackets, no zone, IPv4-mapped as IPv4. Undefined for anything else. */
+function toCanonicalIp(text: string): string | undefined {
+  const bare = text
+    .trim()
+    .replace(/^\[([^\]]+)\](?::\d+)?$/, '$1')
+    .replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
+    .replace(/%.*$/, '');
+  const family = isIP(bare);
+  if (family === 4) return bare;
+  return family === 6 ? ipaddr.process(bare).toString() : undefined;
+}
+
+function toBlockList(entries: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const entry of entries) {
+    const [address = '', prefix] = entry.split('/');
+    const family = isIP(address);
+    const widest = family === 6 ? 128 : 32;
+    const bits = prefix === undefined ? widest : /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
+    if (family === 0 || !(bits <= widest)) throw new TypeError(`"${entry}" is neither an address nor a CIDR range`);
+    list.addSubnet(address, bits, family === 6 ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}

@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto';
+import type { Compilable, CompiledQuery, Kysely, QueryResult } from 'kysely';
+import { type DialectName, dialectOf } from './dialect.ts';
+import { directExecutorOf } from './direct-executor.ts';
+
+/** What a parameter can be. For `in (…)` a list of changing length needs a query built anew. */
+export type ParameterValue = string | number | null | Uint8Array;
+
+/** A query whose SQL is always the same, so that a server may keep its plan under a name. */
+export interface NamedQuery<O = unknown> extends CompiledQuery<O> {
+  readonly statement?: string;
+}
+
+const named = <O>(query: CompiledQuery<O>): NamedQuery<O> => ({
+  ...query,
+  statement: `rg_${createHash('sha256').update(query.sql).digest('base64url').slice(0, 24)}`,
+});
+
+/** Stands for the parameter `name` where it can be compared, inserted or assigned; nowhere else. */
+export type Parameters<P> = <K extends keyof P & string>(name: K) => P[K];
+
+/** A query compiled once. `T` tables, `P` parameters by name, `O` one row of the result. */
+export interface PreparedQuery<T, P, O> {
+  all(executor: Kysely<T>, parameters: P): Promise<O[]>;
+  /** The first row, or undefined where there is none. */
+  first(executor: Kysely<T>, parameters: P): Promise<O | undefined>;
+  /** How many rows a write touched: the outcome of a conditional write. */
+  changes(executor: Kysely<T>, parameters: P): Promise<number>;
+}
+
+/**
+ * Builds a query once instead of each time, which saves the 10–20 µs Kysely takes for it. For hot paths.
+ *
+ * ```ts
+ * const findToken = prepare<Tables, { hash: string }>()((db, p) =>
+ *   db.selectFrom('tokens').selectAll().where('hash', '=', p('hash')));
+ * const token = await findToken.first(database.kysely, { hash });
+ * ```
+ * A parameter may be null where a value is stored, not where one is compared (`is null` is another query).
+ */
+export function prepareQuery<T, P extends { readonly [K in keyof P]: ParameterValue }>() {
+  return <O>(build: (db: Kysely<T>, p: Parameters<P>) => Compilable<O>): PreparedQuery<T, P, O> => {
+    const templates: Partial<Record<DialectName, Template<P>>> = {};
+    const execute = (executor: Kysely<T>, parameters: P) => {
+      const dialect = dialectOf(executor);
+      templates[dialect] ??= toTemplate(named(build(executor, marker).compile()));
+      return run<T, O>(executor, fill<P, O>(templates[dialect], parameters));
+    };
+    return {
+      all: async (executor, parameters) => (await execute(executor, parameters)).rows,
+      first: async (executor, parameters) => (await execute(executor, parameters)).rows[0],
+      changes: async (executor, parameters) => Number((await execute(executor, parameters)).numAffectedRows ?? 0),
+    };
+  };
+}
+
+/** Most rows of one statement. Each number of rows up to it is compiled once. */
+const MAX_ROWS_PER_INSERT = 32;
+
+/**
+ * The same for inserting many rows, which share statements: a row then costs a third of what it costs alone.
+ *
+ * @param columns all that are written; each row has each of them
+ */
+export function prepareInsert<T, R extends { readonly [K in keyof R]: ParameterValue }>(
+  table: keyof T & string,
+  columns: readonly (keyof R & string)[],
+): (executor: Kysely<T>, rows: readonly R[]) => Promise<void> {
+  const templates = new Map<string, NamedQuery>();
+  const compile = (executor: Kysely<T>, size: number): NamedQuery => {
+    const row = Object.fromEntries(columns.map((column) => [column, marker(column)]));
+    const values = Array<object>(size).fill(row);
+    const insert = (executor as Kysely<unknown> as Kysely<Record<string, R>>).insertInto(table);
+    return named(insert.values(values as never).compile());
+  };
+  return async (executor, rows) => {
+    const dialect = dialectOf(executor);
+    for (let start = 0; start < rows.length; start += MAX_ROWS_PER_INSERT) {
+      const piece = rows.slice(start, start + MAX_ROWS_PER_INSERT);
+      const key = `${dialect} ${piece.length}`;
+      const compiled = templates.get(key) ?? compile(executor, piece.length);
+      templates.set(key, compiled);
+      const parameters: unknown[] = [];
+      for (const row of piece) for (const column of columns) parameters.push(row[column]);
+      await run(executor, { ...compiled, parameters });
+    }
+  };
+}
+
+const run = <T, O>(executor: Kysely<T>, query: CompiledQuery<O>): Promise<QueryResult<O>> =>
+  directExecutorOf(executor)?.(query) ?? executor.executeQuery(query);
+
+class ParameterMarker {
+  readonly name: string;
+  constructor(name: string) {
+    this.name = name;
+  }
+  /** Arithmetic or concatenation while building would compute with the placeholder instead of the value. */
+  [Symbol.toPrimitive](): never {
+    throw new TypeError(`the parameter "${this.name}" has no value yet: compute in SQL, or pass the result`);
+  }
+}
+
+/** To Kysely a marker is one more value; the type says what will take its place. */
+function marker(name: string): never {
+  return new ParameterMarker(name) as never;
+}
+
+interface Template<P> {
+  readonly compiled: NamedQuery;
+  /** What stands at each place of the SQL: the parameter to put in, or a constant. */
+  readonly slots: readonly { readonly name?: keyof P; readonly constant?: unknown }[];
+}
+
+function toTemplate<P>(compiled: NamedQuery): Template<P> {
+  const slots = compiled.parameters.map((value) =>
+    value instanceof ParameterMarker ? { name: value.name as keyof P } : { constant: value },
+  );
+  return { compiled, slots };
+}
+
+function fill<P, O>({ compiled, slots }: Template<P>, values: P): NamedQuery<O> {
+  const parameters = slots.map((slot) => (slot.name === undefined ? slot.constant : values[slot.name]));
+  return { ...compiled, parameters } as NamedQuery<O>;
+}

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { BodyAdmission, LARGE_BODY_BYTES } from './body-admission.ts';
+
+const BYTES = 2 * LARGE_BODY_BYTES;
+const BOUNDS = { maxBytesPerAccount: BYTES, maxBytesInTotal: 2 * BYTES, graceMs: 20, minBytesPerMs: 1 };
+
+function upload(account: string, bytes = BYTES) {
+  const source = Object.assign(new PassThrough(), { socket: { bytesRead: 0 } });
+  const response = new EventEmitter();
+  const started = Promise.withResolvers<void>();
+  const received = Promise.withResolvers<string>();
+  return {
+    source,
+    response,
+    started: started.promise,
+    receive: received.resolve,
+    request: { source, response, budgetKey: account, bytes },
+    read: () => {
+      started.resolve();
+      return received.promise;
+    },
+  };
+}
+
+test('T66: an upload that comes slowly is ended as soon as others wait for its room, and not before', async () => {
+  const admission = new BodyAdmission(BOUNDS);
+  const slow = upload('one');
+  const outcome = admission.read(slow.request, slow.read).catch((error: unknown) => error);
+  await slow.started;
+  assert.equal(await Promise.race([outcome, nextTurn('going on')]), 'going on');
+  const next = upload('one');
+  const second = admission.read(next.request, next.read);
+  assert.equal(((await outcome) as { code?: string }).code, 'request_timeout');
+  slow.response.emit('finish');
+  assert.ok(slow.source.destroyed);
+  await next.started;
+  next.receive('whole');
+  assert.equal(await second, 'whole');
+});
+
+test('T61: the bodies of all accounts together have a bound, and one that leaves makes room', async () => {
+  const admission = new BodyAdmission({ ...BOUNDS, graceMs: 60_000 });
+  const [first, second, third] = [upload('one'), upload('two'), upload('three')];
+  const reads = [first, second, third].map(({ request, read }) => admission.read(request, read));
+  await Promise.all([first.started, second.started]);
+  let isTaken = false;
+  void third.started.then(() => {
+    isTaken = true;
+  });
+  first.receive('one');
+  assert.equal(await reads[0], 'one');
+  assert.equal(isTaken, false, 'its handler still has what was read');
+  first.response.emit('close');
+  await third.started;
+  second.receive('two');
+  third.receive('three');
+  assert.deepEqual(await Promise.all(reads), ['one', 'two', 'three']);
+});
+
+test('a body that waits is given up with its connection, and small ones never wait', async () => {
+  const admission = new BodyAdmission({ ...BOUNDS, graceMs: 60_000 });
+  const first = upload('one');
+  const whole = admission.read(first.request, first.read);
+  await first.started;
+  const small = upload('one', 100);
+  small.receive('small');
+  assert.equal(await admission.read(small.request, small.read), 'small');
+  const waiting = upload('one');
+  const given = admission.read(waiting.request, waiting.read);
+  waiting.source.destroy();
+  await assert.rejects(given, { code: 'invalid_json' });
+  first.receive('whole');
+  assert.equal(await whole, 'whole');
+});

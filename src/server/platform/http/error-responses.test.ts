@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { EnvelopeKind } from '../../../contract/endpoint.ts';
+import { DatabaseUnavailableError } from '../db/database-errors.ts';
+import { AppError } from '../errors.ts';
+import { toErrorResponse } from './error-responses.ts';
+
+const render = (error: unknown, envelope: EnvelopeKind, more?: { readonly isOpenAiSdk?: boolean }) => {
+  const { body, ...response } = toErrorResponse(error, envelope, 'en', 'r1', more);
+  return { ...response, body: envelope === 'page' ? body : (JSON.parse(body) as Record<string, unknown>) };
+};
+
+describe('errors in the envelope of their path', () => {
+  const error = new AppError('model_not_found', { message: 'no such', param: 'model' });
+
+  it('video and model formats', () => {
+    const { status, contentType, headers, body } = render(error, 'model');
+    assert.deepEqual([status, contentType, headers], [404, 'application/json; charset=utf-8', {}]);
+    assert.deepEqual(Object.keys(body as object), ['error']);
+    const inner = (body as { error: Record<string, unknown> }).error;
+    assert.deepEqual([inner.message, inner.param, inner.code], ['no such', 'model', 'model_not_found']);
+    assert.deepEqual(render(error, 'video').body, { code: 'model_not_found', message: 'no such', data: null });
+    const both = render(error, 'openai-video').body as Record<string, unknown>;
+    assert.deepEqual(both, { code: 'model_not_found', message: 'no such', data: null, error: inner });
+  });
+
+  it("a missing task as the contract says, and readable for OpenAI's own client", () => {
+    const missing = new AppError('task_not_exist');
+    assert.deepEqual(Object.keys(render(missing, 'openai-video').body as object), ['code', 'message', 'data']);
+    const forSdk = render(missing, 'openai-video', { isOpenAiSdk: true }).body as { error?: { param?: unknown } };
+    assert.equal(forSdk.error?.param, null);
+  });
+
+  it('device sign-in: invalid requests are a documented failure, unreadable ones are not', () => {
+    assert.equal(render(new AppError('invalid_request'), 'device').status, 200);
+    const unreadable = render(new AppError('invalid_json'), 'device');
+    assert.notEqual(unreadable.status, 200);
+    assert.equal((unreadable.body as { error: string }).error, 'invalid_request');
+    assert.equal(render(new AppError('device_code_invalid'), 'device').status, 200);
+  });
+
+  it('OAuth: the words of RFC 6749, and the scheme with a 401', () => {
+    const client = render(new AppError('client_unknown'), 'oauth');
+    assert.deepEqual((client.body as { error: string }).error, 'invalid_client');
+    assert.equal(client.status, 401);
+    assert.equal(client.headers['www-authenticate'], 'Basic realm="reelgate"');
+    const other = render(new AppError('invalid_json'), 'oauth');
+    assert.deepEqual([(other.body as { error: string }).error, other.headers], ['invalid_request', {}]);
+    assert.equal(render(new AppError('unauthorized'), 'model').headers['www-authenticate'], undefined);
+  });
+
+  it('vendor formats with the status of their tables', () => {
+    assert.equal(render(new AppError('quota_not_enough'), 'kling').status, 429);
+    assert.equal((render(new AppError('quota_not_enough'), 'kling').body as { code: number }).code, 1102);
+    assert.equal((render(new AppError('quota_not_enough'), 'jimeng').body as { code: number }).code, 50400);
+  });
+
+  it('pages: escaped, with headers of their own', () => {
+    const { contentType, headers, body } = render(new AppError('not_found', { message: '<b>' }), 'page');
+    assert.equal(contentType, 'text/html; charset=utf-8');
+    assert.match(body as string, /<p>&#60;b&#62;<\/p>/);
+    assert.ok(headers['content-security-policy']);
+  });
+
+  it('an error of ours says nothing of itself', () => {
+    const { status, body } = render(new Error('secret'), 'model');
+    assert.equal(status, 500);
+    assert.doesNotMatch(JSON.stringify(body), /secret/);
+    assert.match(JSON.stringify(body), /r1/);
+  });
+
+  it('an unavailable database says when to come again', () => {
+    const { status, headers } = render(new DatabaseUnavailableError('gone'), 'model');
+    assert.deepEqual([status, headers], [503, { 'retry-after': '2' }]);
+  });
+
+  it('retry-after is whole seconds, at least one', () => {
+    for (const [retryAfterSeconds, expected] of [
+      [0, '1'],
+      [0.2, '1'],
+      [1.2, '2'],
+      [60, '60'],
+    ] as const)
+      assert.equal(
+        render(new AppError('rate_limit_exceeded', { retryAfterSeconds }), 'api').headers['retry-after'],
+        expected,
+      );
+  });
+
+  it('names that callers know take the place of ours', () => {
+    const { body } = render(new AppError('upstream_error', { publicCode: 'content_policy' }), 'video');
+    assert.equal((body as { code: string }).code, 'content_policy');
+  });
+});

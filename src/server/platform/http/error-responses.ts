@@ -1,0 +1,129 @@
+import { defined } from '../../../contract/defined.ts';
+import type { EnvelopeKind } from '../../../contract/endpoint.ts';
+import { ERRORS, type ErrorCode, type ErrorDefinition } from '../../../contract/errors.ts';
+import { formatMessage, type Locale } from '../../../contract/messages/messages.ts';
+import { DatabaseUnavailableError } from '../db/database-errors.ts';
+import { AppError } from '../errors.ts';
+import { escapeHtml, standalonePageHeaders } from '../html.ts';
+import { toJimengError, toKlingError } from './vendor-error-formats.ts';
+
+export interface ErrorResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** Seconds; what a database that restarts or fails over takes. */
+const DATABASE_RETRY_AFTER_SECONDS = 2;
+
+function toAppError(error: unknown, requestId: string): AppError {
+  if (error instanceof AppError) return error;
+  return error instanceof DatabaseUnavailableError
+    ? new AppError('unavailable', { retryAfterSeconds: DATABASE_RETRY_AFTER_SECONDS })
+    : new AppError('internal_error', { params: { requestId } });
+}
+
+/** One failure in one envelope. Pure: anything that is not an AppError is our fault and says nothing of itself. */
+export function toErrorResponse(
+  error: unknown,
+  envelope: EnvelopeKind,
+  locale: Locale,
+  requestId: string,
+  { isOpenAiSdk = false }: { readonly isOpenAiSdk?: boolean } = {},
+): ErrorResponse {
+  const known = toAppError(error, requestId);
+  const row: ErrorDefinition = ERRORS[known.code];
+  const { params, retryAfterSeconds, param, publicCode, messageKey = known.code } = known.options;
+  const message = known.options.message ?? formatMessage(messageKey, locale, params);
+  const code = publicCode ?? known.code;
+  const facts = { internalCode: known.code, code, message, status: row.status, requestId };
+  const vendorFormat =
+    envelope === 'kling' ? toKlingError(facts) : envelope === 'jimeng' ? toJimengError(facts) : undefined;
+  return {
+    status: vendorFormat?.status ?? statusOf(envelope, known.code, row),
+    headers: {
+      ...(envelope === 'page' && PAGE_HEADERS),
+      ...known.options.headers,
+      ...defined({
+        'retry-after': retryAfterSeconds === undefined ? undefined : String(Math.max(1, Math.ceil(retryAfterSeconds))),
+        // RFC 6749 section 5.2: a 401 names the scheme to authenticate with.
+        'www-authenticate': envelope === 'oauth' && row.status === 401 ? 'Basic realm="reelgate"' : undefined,
+      }),
+    },
+    contentType: envelope === 'page' ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
+    body: RENDERERS[envelope]({
+      vendorFormat: vendorFormat?.body,
+      isOpenAiSdk,
+      message,
+      code,
+      param: param ?? null,
+      type: row.type,
+      internalCode: known.code,
+      locale,
+    }),
+  };
+}
+
+function statusOf(envelope: EnvelopeKind, code: ErrorCode, row: ErrorDefinition): number {
+  // On token and refresh missing and misshapen fields are a documented failure; JSON that cannot be read is not.
+  if (envelope === 'device') return code === 'invalid_request' ? 200 : row.apiStatus;
+  return envelope === 'api' ? row.apiStatus : row.status;
+}
+
+const PAGE_HEADERS = standalonePageHeaders('');
+
+interface ErrorContent {
+  readonly message: string;
+  readonly code: string;
+  readonly internalCode: ErrorCode;
+  readonly param: string | null;
+  readonly type: string;
+  readonly locale: Locale;
+  readonly vendorFormat: object | undefined;
+  /** Whether OpenAI's own client sent the request; it reads the reason of a failure from `error` alone. */
+  readonly isOpenAiSdk: boolean;
+}
+
+/** Our codes that have another name where clients read the words of RFC 6749 and RFC 8628. */
+const OAUTH_CODES: Readonly<Partial<Record<ErrorCode, string>>> = {
+  invalid_json: 'invalid_request',
+  invalid_text: 'invalid_request',
+  body_too_large: 'invalid_request',
+  unsupported_media_type: 'invalid_request',
+  method_not_allowed: 'invalid_request',
+  not_found: 'invalid_request',
+  misdirected: 'invalid_request',
+  cross_site: 'invalid_request',
+  client_unknown: 'invalid_client',
+  device_code_invalid: 'invalid_grant',
+  device_code_used: 'invalid_grant',
+  refresh_token_invalid: 'invalid_grant',
+  refresh_token_expired: 'invalid_grant',
+  refresh_token_spent: 'invalid_grant',
+  record_incomplete: 'server_error',
+  internal_error: 'server_error',
+  unavailable: 'server_error',
+};
+
+const RENDERERS: Readonly<Record<EnvelopeKind, (parts: ErrorContent) => string>> = {
+  api: ({ message }) => JSON.stringify({ success: false, message }),
+  video: ({ code, message }) => JSON.stringify({ code, message, data: null }),
+  // The contract fixes the body of a missing task to the letter. OpenAI's own client, which would report it as "no body", is
+  // given `error` all the same.
+  'openai-video': ({ code, message, type, param, internalCode, isOpenAiSdk }) =>
+    JSON.stringify(
+      internalCode === 'task_not_exist' && !isOpenAiSdk
+        ? { code, message, data: null }
+        : { code, message, data: null, error: { message, type, param, code } },
+    ),
+  model: ({ code, message, type, param }) => JSON.stringify({ error: { message, type, param, code } }),
+  device: ({ code, message, internalCode }) =>
+    JSON.stringify({ success: false, error: OAUTH_CODES[internalCode] ?? code, message }),
+  oauth: ({ code, message, internalCode }) =>
+    JSON.stringify({ error: OAUTH_CODES[internalCode] ?? code, error_description: message }),
+  kling: ({ vendorFormat }) => JSON.stringify(vendorFormat),
+  jimeng: ({ vendorFormat }) => JSON.stringify(vendorFormat),
+  page: ({ message, locale }) =>
+    `<!doctype html><html lang="${locale}"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>Reelgate</title><p>${escapeHtml(message)}</p><p><a href="/">Reelgate</a></p></html>`,
+};

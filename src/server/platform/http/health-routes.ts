@@ -1,0 +1,69 @@
+import type { Server } from 'node:http';
+import { ok } from '../../../contract/schemas.ts';
+import type { NotReadyReason } from '../../../contract/service.ts';
+import * as lines from '../../../contract/service.ts';
+import type { Config } from '../config.ts';
+import { AppError } from '../errors.ts';
+import type { Metrics } from '../metrics.ts';
+import { isSameSecret } from '../secrets.ts';
+import { createServer } from './create-server.ts';
+import type { RouteRegistry } from './route-registry.ts';
+
+export interface HealthRouteDependencies {
+  readonly config: Config;
+  readonly version: string;
+  readonly metrics: Metrics;
+  /** Resolves with the reason why this process is not ready, undefined when it is; within two seconds. */
+  obstacle(): Promise<NotReadyReason | undefined>;
+}
+
+/** Health checks for load balancers, and the status that clients read before they log in. */
+export function addHealthRoutes(
+  routes: RouteRegistry,
+  { config, version, metrics, obstacle }: HealthRouteDependencies,
+): void {
+  routes.add(lines.getStatus, async () =>
+    ok({
+      version,
+      ready: (await obstacle()) === undefined,
+      sandbox: config.sandbox,
+      registration: config.registration,
+      quota_per_unit: config.quotaPerUnit,
+      api_user_header: config.apiUserHeader,
+      server_address: config.baseUrl,
+      phone_codes: config.phoneDriver === 'http' ? 'sms' : 'log',
+      mail: config.smtpUrl !== undefined,
+      messaging_binding: config.messagingVerifyUrl !== undefined,
+    }),
+  );
+  routes.add(lines.livez, async ({ reply }) => reply.type('text/plain').send('ok\n'));
+  routes.add(lines.readyz, async ({ reply }) => {
+    const reason = await obstacle();
+    if (reason === undefined) return { ready: true };
+    reply.status(503);
+    return { ready: false, reason };
+  });
+  routes.add(lines.metricsPage, async ({ request, reply }) => {
+    if (config.metricsToken === undefined) throw new AppError('not_found');
+    if (!isSameSecret(request.headers.authorization ?? '', `Bearer ${config.metricsToken}`))
+      throw new AppError('unauthorized');
+    const { contentType, body } = await metrics.render();
+    return reply.type(contentType).send(body);
+  });
+}
+
+/** /metrics on a port of its own, for networks that keep it apart. */
+export async function startMetricsServer(host: string, port: number, metrics: Metrics): Promise<Server> {
+  const server = createServer((request, response) => {
+    if (request.url !== '/metrics') {
+      response.writeHead(404).end();
+      return;
+    }
+    metrics.render().then(
+      ({ contentType, body }) => response.writeHead(200, { 'content-type': contentType }).end(body),
+      () => response.writeHead(500).end(),
+    );
+  });
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
+  return server;
+}

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { KeyedByteBudget } from './keyed-byte-budget.ts';
+
+const { signal } = new AbortController();
+
+it('holds up only the key that is full, keeps its order, and lets one large item go alone', async () => {
+  const budget = new KeyedByteBudget(10, 100);
+  const order: string[] = [];
+  const take = async (name: string, key: string, bytes: number) => {
+    const release = await budget.acquire(key, bytes, signal);
+    order.push(name);
+    return release;
+  };
+  const first = await take('first', 'a', 30);
+  const second = take('second', 'a', 6);
+  const third = take('third', 'a', 6);
+  (await take('other', 'b', 5))();
+  assert.deepEqual(order, ['first', 'other']);
+  first();
+  first();
+  const release = await second;
+  await nextTurn();
+  assert.deepEqual(order, ['first', 'other', 'second']);
+  release();
+  (await third)();
+  assert.deepEqual(order, ['first', 'other', 'second', 'third']);
+});
+
+it('bounds all keys together, and forgets who left while waiting', async () => {
+  const budget = new KeyedByteBudget(10, 15);
+  const release = await budget.acquire('a', 10, signal);
+  const leaving = new AbortController();
+  const left = budget.acquire('b', 10, leaving.signal);
+  leaving.abort(new Error('gone'));
+  await assert.rejects(left, /gone/);
+  const next = budget.acquire('c', 10, signal);
+  release();
+  (await next)();
+  (await budget.acquire('b', 15, signal))();
+});

@@ -1,0 +1,60 @@
+import type { Socket } from 'node:net';
+import { envelopeOfPath } from '../../../contract/endpoint.ts';
+import type { ErrorCode } from '../../../contract/errors.ts';
+import type { Locale } from '../../../contract/messages/messages.ts';
+import { AppError } from '../errors.ts';
+import { toErrorResponse } from './error-responses.ts';
+import { toRequestId } from './request-id.ts';
+
+/** Node's codes for requests that never reach a handler; everything else the parser rejects is malformed. */
+const CODES: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: 'header_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+};
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  431: 'Request Header Fields Too Large',
+};
+const REQUEST_LINE = /^[A-Z]{1,20} (\/[^ ?#\r\n]{0,2000})/;
+
+interface ParserError extends Error {
+  readonly code?: string;
+  /** The bytes the parser was given last, a Buffer. */
+  readonly rawPacket?: unknown;
+}
+
+/**
+ * Responds to a request the HTTP parser rejected as to other errors: in the envelope of its path, if that was received, with
+ * a request id. The connection is closed, since the start of the next request cannot be determined.
+ */
+export function sendParserError(error: ParserError, socket: Socket, locale: Locale): { id: string; code: ErrorCode } {
+  const code = CODES[error.code ?? ''] ?? 'malformed_request';
+  const id = toRequestId(undefined);
+  if (socket.writable && !isAnswering(socket)) {
+    const path =
+      REQUEST_LINE.exec(Buffer.isBuffer(error.rawPacket) ? error.rawPacket.toString('latin1', 0, 2_100) : '')?.[1] ??
+      '/';
+    const { status, headers, contentType, body } = toErrorResponse(
+      new AppError(code),
+      envelopeOfPath(path),
+      locale,
+      id,
+    );
+    const lines = Object.entries({
+      ...headers,
+      'content-type': contentType,
+      'content-length': String(Buffer.byteLength(body)),
+      'x-content-type-options': 'nosniff',
+      'x-request-id': id,
+      connection: 'close',
+    }).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`HTTP/1.1 ${status} ${REASONS[status] ?? ''}\r\n${lines.join('')}\r\n${body}`);
+  }
+  socket.destroySoon();
+  return { id, code };
+}
+
+/** Whether a response is being sent on the connection; bytes of another one would corrupt it. */
+const isAnswering = (socket: Socket): boolean =>
+  (socket as Socket & { readonly _httpMessage?: { readonly headersSent: boolean } })._httpMessage?.headersSent === true;

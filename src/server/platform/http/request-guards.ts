@@ -1,0 +1,59 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/**
+ * Whether a request target is spelled plainly. Doubled slashes, dot segments, encoded separators and control characters
+ * are how guards get walked around, so no rule behind this ever sees them.
+ */
+export function isCanonicalRequestTarget(target: string): boolean {
+  const path = target.split('?', 1)[0] ?? '';
+  return path.startsWith('/') && target.length <= 8192 && !/\/\/|%2f|%5c|%00|\\|\/\.{1,2}(?:\/|$)|%2e/i.test(path);
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
+
+const hostName = (host: string): string => host.replace(/:\d{1,5}$/, '').toLowerCase();
+
+/** Links come from BASE_URL only; a request for another host name is misdirected or forged. */
+export function isKnownHost(host: string | undefined, hosts: readonly string[]): boolean {
+  if (host === undefined) return true;
+  const name = hostName(host);
+  return LOOPBACK.test(name) || hosts.includes(name);
+}
+
+/**
+ * Whether there are two `Host` headers: Node uses the first, but a proxy may have used the last (RFC 9112 section 3.2).
+ *
+ * @param rawHeaders names and values in turn
+ */
+export function hasMultipleHostHeaders(rawHeaders: readonly string[]): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts > 1;
+}
+
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Fetch metadata first, Origin where a browser sends none: unsafe requests of other sites are refused.
+ *
+ * @param ofPage the request goes to a page of ours: those are sent with `no-referrer`, so that a browser without fetch
+ *   metadata posts their forms with `Origin: null`; each such form carries an anti-forgery value of its own
+ */
+export function isCrossSite(
+  method: string,
+  headers: IncomingHttpHeaders,
+  hosts: readonly string[],
+  ofPage = false,
+): boolean {
+  if (SAFE_METHODS.has(method)) return false;
+  const site = headers['sec-fetch-site'];
+  // Programs with a bearer key are no browser with a cookie; pages elsewhere may call the model API with their own key.
+  if (headers.authorization !== undefined && headers.cookie === undefined) return false;
+  if (site !== undefined) return site !== 'same-origin' && site !== 'none';
+  const { origin } = headers;
+  if (origin === undefined || (ofPage && origin === 'null')) return false;
+  return !URL.canParse(origin) || !isKnownHost(new URL(origin).host, hosts);
+}

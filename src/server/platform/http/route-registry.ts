@@ -1,0 +1,118 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { defined } from '../../../contract/defined.ts';
+import type { Endpoint, EndpointPart } from '../../../contract/endpoint.ts';
+import { AppError } from '../errors.ts';
+import type { Authenticator, CallerOf } from './caller.ts';
+import type { RequestContext } from './request-context.ts';
+import { dropDeclaredNulls, pickDeclaredKeys, validatorFor } from './schema-validation.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    readonly endpoint?: Endpoint;
+  }
+}
+
+export interface Input<E extends Endpoint> {
+  readonly params: EndpointPart<E, 'params'>;
+  readonly query: EndpointPart<E, 'query'>;
+  readonly body: EndpointPart<E, 'body'>;
+  readonly caller: CallerOf<E['policy']>;
+  readonly request: RequestContext;
+  /** For headers, cookies, streams and statuses other than 200. */
+  readonly reply: FastifyReply;
+}
+
+/** Returns the success body of the endpoint, or `reply` itself when it has sent the response another way. */
+export type Handler<E extends Endpoint> = (input: Input<E>) => Promise<EndpointPart<E, 'response'> | FastifyReply>;
+
+export interface RouteDependencies {
+  readonly authenticator: Authenticator;
+  contextOf(request: FastifyRequest): RequestContext;
+}
+
+/** Where OpenAI's clients send null for a field they leave out. */
+const NULL_IS_ABSENT = /^\/v\d/;
+
+/** Where capabilities register their handlers; a route exists only with its endpoint of the contract. */
+export class RouteRegistry {
+  readonly #fastify: FastifyInstance;
+  readonly #dependencies: RouteDependencies;
+  readonly #endpoints: Endpoint[] = [];
+
+  constructor(fastify: FastifyInstance, dependencies: RouteDependencies) {
+    this.#fastify = fastify;
+    this.#dependencies = dependencies;
+  }
+
+  /** The endpoints added so far, for the API reference and the tests that walk all routes. */
+  get endpoints(): readonly Endpoint[] {
+    return this.#endpoints;
+  }
+
+  /** Binds an endpoint to Fastify: policy first, then the body, the schemas and the handler. */
+  add<const E extends Endpoint>(endpoint: E, handler: Handler<E>): void {
+    const { authenticator, contextOf } = this.#dependencies;
+    this.#endpoints.push(endpoint);
+    const resolveCaller = callerResolverFor(endpoint, authenticator);
+    this.#fastify.route({
+      method: endpoint.method,
+      url: endpoint.path,
+      // Fastify passes HEAD to the GET handler, which may check the method.
+      exposeHeadRoute: endpoint.method === 'GET',
+      bodyLimit: bodyLimitOf(endpoint),
+      config: { endpoint },
+      schema: defined({
+        params: endpoint.params,
+        querystring: endpoint.query,
+        body: endpoint.body,
+        response: endpoint.response && { 200: endpoint.response },
+      }),
+      validatorCompiler: ({ schema }) => validatorFor(schema as Parameters<typeof validatorFor>[0]),
+      // No body is read before the caller is known.
+      onRequest: async (request) => {
+        // `/v1/models/` is not `/v1/models/:id` with an empty id.
+        if (Object.values(request.params as object).includes('')) throw new AppError('not_found');
+        request.caller = await resolveCaller(request, contextOf(request));
+      },
+      preValidation: async (request) => prepareForValidation(endpoint, request),
+      handler: async (request, reply) => {
+        if (endpoint.secret === true) reply.header('cache-control', 'no-store');
+        const input = {
+          params: request.params,
+          query: request.query,
+          // Elsewhere unknown keys may belong to a vendor; on /api they have no meaning and are removed.
+          body: endpoint.envelope === 'api' ? pickDeclaredKeys(endpoint.body, request.body) : request.body,
+          caller: request.caller,
+          request: contextOf(request),
+          reply,
+        };
+        request.isHandled = true;
+        try {
+          return await handler(input as never);
+        } finally {
+          request.rawBody?.discard();
+        }
+      },
+    });
+  }
+}
+
+/** Bytes; what most bodies need is a few fields. */
+export const bodyLimitOf = ({ bodyLimit }: Pick<Endpoint, 'bodyLimit'>): number => bodyLimit ?? 64 * 1024;
+
+function prepareForValidation(endpoint: Endpoint, request: FastifyRequest): void {
+  // PostgreSQL stores no U+0000 and compares with none; ill-formed text cannot come out of percent-encoding.
+  if (request.url.includes('%00')) throw new AppError('invalid_text');
+  if (endpoint.optionalBody === true) request.body ??= {};
+  if (NULL_IS_ABSENT.test(endpoint.path)) dropDeclaredNulls(endpoint.body, request.body);
+}
+
+type CallerResolver = (request: FastifyRequest, context: RequestContext) => Promise<FastifyRequest['caller']>;
+
+function callerResolverFor(endpoint: Endpoint, authenticator: Authenticator): CallerResolver {
+  const { policy } = endpoint;
+  if (policy === 'public' || policy === 'self') return async () => undefined;
+  if (policy === 'model')
+    return async (_, { headers, session, clientIp }) => authenticator.model({ headers, session, clientIp });
+  return async (_, { headers, session, clientIp }) => authenticator.account(policy, { headers, session, clientIp });
+}

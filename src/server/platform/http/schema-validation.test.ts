@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import Type from 'typebox';
+import { AppError } from '../errors.ts';
+import { parseRequestJson } from '../request-json.ts';
+import { dropDeclaredNulls, pickDeclaredKeys, validatorFor } from './schema-validation.ts';
+
+it('T42: keeps the keys a schema names, and the schemas that want all', () => {
+  const schema = Type.Object({ name: Type.Optional(Type.String()), inner: Type.Optional(Type.Unknown()) });
+  const body = JSON.parse('{"name":"a","inner":{"x":1},"role":"root","__proto__":{"role":"root"},"toString":1}');
+  const kept = pickDeclaredKeys(schema, body);
+  assert.deepEqual(kept, { name: 'a', inner: { x: 1 } });
+  assert.equal((kept as { role?: string }).role, undefined);
+  assert.equal(pickDeclaredKeys(Type.Object({}, { additionalProperties: true }), body), body);
+  assert.equal(pickDeclaredKeys(Type.Record(Type.String(), Type.Unknown()), body), body);
+  assert.equal(pickDeclaredKeys(undefined, body), body);
+  assert.equal(pickDeclaredKeys(schema, undefined), undefined);
+});
+
+const Wide = Type.Object({
+  model: Type.String(),
+  images: Type.Optional(Type.Array(Type.String(), { maxItems: 20 })),
+  tags: Type.Optional(Type.Array(Type.String())),
+  seconds: Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Null()])),
+  scale: Type.Optional(Type.Number({ minimum: 1 })),
+});
+
+function problemOf(value: unknown): string {
+  const result = validatorFor(Wide)(value);
+  if (!('error' in result) || !(result.error instanceof AppError)) return '';
+  const { detail } = result.error.options.params as unknown as { readonly detail: { readonly en: string } };
+  return detail.en;
+}
+
+it('T62: describes a value of a million wrong elements as quickly as one', () => {
+  const ones = Array.from({ length: 1_000_000 }, () => 1);
+  const members = { model: 'm', ...Object.fromEntries(ones.entries()), images: [1] };
+  const begunAt = performance.now();
+  assert.match(problemOf({ model: 'm', images: ones }), /^images/);
+  assert.match(
+    problemOf({ model: 'm', tags: [...Array.from({ length: 100_000 }, () => ''), 1] }),
+    /^tags does not have/,
+  );
+  assert.match(problemOf(members), /^images\.0 /);
+  assert.ok(performance.now() - begunAt < 1_000);
+});
+
+it('T68: takes integers as digits alone, and numbers as they come', () => {
+  const parse = (text: string) => parseRequestJson(Buffer.from(text));
+  for (const number of ['5', '1', '100']) assert.equal(problemOf(parse(`{"model":"m","seconds":${number}}`)), '');
+  for (const number of ['5.0', '1e1', '5e0', '16.0', '1E3', '1.0e1'])
+    assert.match(problemOf(parse(`{"model":"m","seconds":${number}}`)), /^seconds /, number);
+  const floats = parse('{"model":"m","scale":1.0,"seconds":null}');
+  assert.equal(problemOf(floats), '');
+  assert.deepEqual(floats, { model: 'm', scale: 1, seconds: null });
+});
+
+it('drops null where it is declared, and keeps it where nobody knows the member', () => {
+  const schema = Type.Object({
+    model: Type.String(),
+    size: Type.Optional(Type.String()),
+    inner: Type.Optional(Type.Object({ url: Type.Optional(Type.String()) })),
+  });
+  const body = { model: 'm', size: null, other: null, inner: { url: null, x: null } };
+  dropDeclaredNulls(schema, body);
+  assert.deepEqual(body, { model: 'm', other: null, inner: { x: null } });
+});

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import net, { type AddressInfo } from 'node:net';
+import { after, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { forEachDatabase } from '../../../../test/databases.ts';
+import { manualClock } from '../clock.ts';
+import { migrate } from '../db/migrate.ts';
+import { openDatabase } from '../db/open-database.ts';
+import { CounterSnapshots } from './counter-snapshots.ts';
+import { createRateLimits, type RateLimits } from './rate-limits.ts';
+import { type RateLimitTables, rateLimitMigrations } from './tables.ts';
+
+const RULE = { name: 'test', points: 5, durationSeconds: 60 };
+
+/** What every store must do alike. `make` gives one more process at the same store. */
+function behavesAsALimit(make: () => Promise<RateLimits>): void {
+  it('allows as many as there are points and says when to come back', async () => {
+    const limiter = (await make()).define({ ...RULE, name: 'plain' });
+    for (let left = 4; left >= 0; left--) {
+      assert.deepEqual(await limiter.consume('a'), { allowed: true, remaining: left, retryAfterMs: 0 });
+    }
+    const refused = await limiter.consume('a');
+    assert.equal(refused.allowed, false);
+    assert.ok(refused.retryAfterMs > 0 && refused.retryAfterMs <= 60_000, String(refused.retryAfterMs));
+    assert.equal((await limiter.consume('b')).allowed, true);
+  });
+
+  it('never allows more, however many ask at once', async () => {
+    const limiter = (await make()).define({ ...RULE, name: 'race' });
+    const verdicts = await Promise.all(Array.from({ length: 40 }, () => limiter.consume('a')));
+    assert.equal(verdicts.filter(({ allowed }) => allowed).length, 5);
+  });
+
+  it('peeks for free, gives back and resets', async () => {
+    const limiter = (await make()).define({ ...RULE, name: 'peek' });
+    assert.deepEqual(await limiter.peek('a'), { allowed: true, remaining: 5, retryAfterMs: 0 });
+    assert.equal((await limiter.penalty('a', 4)).allowed, true);
+    assert.equal((await limiter.penalty('a')).allowed, false);
+    assert.equal((await limiter.peek('a')).allowed, false);
+    await limiter.refund('a', 2);
+    assert.equal((await limiter.peek('a')).remaining, 2);
+    await limiter.reset('a');
+    assert.equal((await limiter.peek('a')).remaining, 5);
+    await limiter.refund('a');
+    assert.equal((await limiter.peek('a')).remaining, 5);
+  });
+
+  it('keeps limits and keys apart, long ones too', async () => {
+    const limits = await make();
+    const [one, two] = [limits.define({ ...RULE, name: 'one' }), limits.define({ ...RULE, name: 'two' })];
+    await one.penalty('a', 5);
+    assert.equal((await two.peek('a')).allowed, true);
+    await one.penalty(`${'x'.repeat(10_000)}1`, 5);
+    assert.equal((await one.peek(`${'x'.repeat(10_000)}1`)).allowed, false);
+    assert.equal((await one.peek(`${'x'.repeat(10_000)}2`)).allowed, true);
+  });
+}
+
+describe('in memory', () => {
+  behavesAsALimit(async () => createRateLimits());
+
+  it('begins anew when the window has ended, and tries in it do not prolong it', async () => {
+    const clock = manualClock();
+    const limiter = createRateLimits({ clock }).define(RULE);
+    await limiter.penalty('a', 5);
+    clock.advance(59_000);
+    assert.deepEqual(await limiter.consume('a'), { allowed: false, remaining: 0, retryAfterMs: 1_000 });
+    clock.advance(1_000);
+    assert.equal((await limiter.consume('a')).remaining, 4);
+  });
+});
+
+forEachDatabase((_name, open) => {
+  const opened = open();
+  const make = async (more: { clock?: ReturnType<typeof manualClock> } = {}) =>
+    createRateLimits({ sharedDatabase: (await opened).kysely, ...more });
+  behavesAsALimit(() => make());
+
+  it('counts over all processes, and anew when the window has ended', async () => {
+    const clock = manualClock();
+    const [one, other] = [(await make({ clock })).define(RULE), (await make({ clock })).define(RULE)];
+    const verdicts = await Promise.all(
+      Array.from({ length: 20 }, (_, turn) => (turn % 2 ? one : other).consume('shared')),
+    );
+    assert.equal(verdicts.filter(({ allowed }) => allowed).length, 5);
+    clock.advance(60_000);
+    assert.equal((await one.peek('shared')).remaining, 5);
+    assert.equal((await other.consume('shared')).remaining, 4);
+  });
+
+  it('clears away what has ended', async () => {
+    const clock = manualClock();
+    const limiter = (await make({ clock })).define({ ...RULE, name: 'sweep' });
+    for (let turn = 0; turn < 20; turn++) await limiter.consume(`old ${turn}`);
+    clock.advance(120_000);
+    await Promise.all(Array.from({ length: 500 }, () => limiter.consume('new')));
+    const { kysely } = await opened;
+    const left = await kysely.selectFrom('rate_limits').select('key').where('key', 'like', 'sweep:old%').execute();
+    assert.deepEqual(left, []);
+  });
+
+  it('T72: goes on in memory with half the points when the store fails, and says so once', async () => {
+    const database = await open();
+    const warnings: string[] = [];
+    const log = { warn: (_details: object, message: string) => warnings.push(message) };
+    const limiter = createRateLimits({ sharedDatabase: database.kysely, log }).define(RULE);
+    assert.equal((await limiter.consume('a')).allowed, true);
+    await database.kysely.schema.dropTable('rate_limits').execute();
+    const verdicts = await Promise.all(Array.from({ length: 10 }, () => limiter.consume('a')));
+    assert.equal(verdicts.filter(({ allowed }) => allowed).length, 2);
+    assert.equal(warnings.length, 1);
+  });
+});
+
+const program = ['valkey-server', 'redis-server'].find((name) => spawnSync(name, ['--version']).status === 0);
+
+describe('on valkey', { skip: program === undefined ? 'neither Valkey nor Redis is installed' : false }, () => {
+  let server: Promise<{ url: string; process: ChildProcess }> | undefined;
+  const made: RateLimits[] = [];
+  const make = async (log?: { warn(details: object, message: string): void }): Promise<RateLimits> => {
+    server ??= startServer();
+    const limits = createRateLimits({ valkeyUrl: (await server).url, ...(log && { log }) });
+    made.push(limits);
+    // Until it is connected, each process uses its own counters.
+    const probe = limits.define({ ...RULE, name: `probe-${made.length}`, points: 1000 });
+    while ((await probe.consume('a')).remaining < 500) await delay(20);
+    return limits;
+  };
+
+  after(async () => {
+    for (const limits of made) await limits.close();
+    (await server)?.process.kill();
+  });
+
+  behavesAsALimit(() => make());
+
+  it('counts over all processes', async () => {
+    const [one, other] = [(await make()).define(RULE), (await make()).define(RULE)];
+    const verdicts = await Promise.all(
+      Array.from({ length: 20 }, (_, turn) => (turn % 2 ? one : other).consume('shared')),
+    );
+    assert.equal(verdicts.filter(({ allowed }) => allowed).length, 5);
+  });
+
+  it('goes on in memory with half the points when the store is killed', async () => {
+    const warnings: string[] = [];
+    const limits = await make({ warn: (_details, message) => warnings.push(message) });
+    const limiter = limits.define({ ...RULE, name: 'killed' });
+    assert.equal((await limiter.consume('a')).allowed, true);
+    const running = (await server)?.process;
+    running?.kill('SIGKILL');
+    if (running?.exitCode === null) await once(running, 'exit');
+    const verdicts = await Promise.all(Array.from({ length: 10 }, () => limiter.consume('a')));
+    assert.equal(verdicts.filter(({ allowed }) => allowed).length, 2);
+    assert.ok(warnings.length >= 1);
+  });
+});
+
+async function startServer(): Promise<{ url: string; process: ChildProcess }> {
+  const holder = net.createServer().listen(0, '127.0.0.1');
+  await once(holder, 'listening');
+  const { port } = holder.address() as AddressInfo;
+  holder.close();
+  const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  const child = spawn(program ?? '', options, { stdio: 'ignore' });
+  return { url: `redis://127.0.0.1:${port}`, process: child };
+}
+
+describe('over a restart of a single process', () => {
+  it('T22: keeps what was used up, forgets what was given back, and lets it end in its time', async () => {
+    const database = openDatabase<RateLimitTables>('sqlite::memory:');
+    await migrate(database, rateLimitMigrations);
+    const clock = manualClock();
+    const start = async () => {
+      const limits = createRateLimits({ clock, snapshots: await CounterSnapshots.open(database.kysely, clock) });
+      return { limits, limiter: limits.define({ name: 'login', points: 4, durationSeconds: 60 }) };
+    };
+    try {
+      const first = await start();
+      for (let turn = 0; turn < 4; turn++) await first.limiter.consume('locked');
+      await first.limiter.consume('given back', 4);
+      await first.limits.close();
+      const second = await start();
+      assert.equal((await second.limiter.peek('locked')).allowed, false);
+      assert.equal((await second.limiter.peek('given back')).allowed, false);
+      assert.equal((await second.limiter.peek('another')).allowed, true);
+      await second.limiter.refund('given back', 4);
+      await second.limits.close();
+      const third = await start();
+      assert.equal((await third.limiter.peek('given back')).allowed, true);
+      assert.equal((await third.limiter.peek('locked')).allowed, false);
+      clock.advance(60_000);
+      assert.equal((await third.limiter.peek('locked')).allowed, true);
+      await third.limits.close();
+      assert.equal((await (await start()).limiter.consume('locked')).allowed, true);
+    } finally {
+      await database.close();
+    }
+  });
+});

@@ -1,0 +1,152 @@
+import type { Kysely } from 'kysely';
+import { type Clock, systemClock } from '../clock.ts';
+import { hashToken } from '../secrets.ts';
+import type { CounterSnapshots } from './counter-snapshots.ts';
+import { type Counters, MemoryCounters, type WindowCount } from './counters.ts';
+import { databaseCounters } from './database-counters.ts';
+import type { RateLimitTables } from './tables.ts';
+import type { ValkeyConnection } from './valkey-counters.ts';
+
+/** How many points a key may use in a window that begins with its first use. */
+export interface RateLimitRule {
+  /** Unique; part of what is stored. */
+  readonly name: string;
+  readonly points: number;
+  readonly durationSeconds: number;
+  /** Counted by each process for itself, in memory: for what happens too often to be written down. */
+  readonly perProcess?: boolean;
+}
+
+export interface RateLimitResult {
+  readonly allowed: boolean;
+  readonly remaining: number;
+  /** For Retry-After; 0 when allowed. */
+  readonly retryAfterMs: number;
+}
+
+/**
+ * One limit. Nothing here throws: when the shared store is unavailable, each process continues with its own counters and
+ * half the points, and logs it.
+ *
+ * Where only failures shall count, `consume` before trying and `giveBack` after success. `peek` before and `penalty` after
+ * would let as many tries through as fit into the time between.
+ */
+export interface RateLimiter {
+  /** Uses points and returns whether they were still available. */
+  consume(key: string, points?: number): Promise<RateLimitResult>;
+  /** Uses points whether they were available or not; the result is about the next one. */
+  penalty(key: string, points?: number): Promise<RateLimitResult>;
+  refund(key: string, points?: number): Promise<void>;
+  /** Whether a point is available, without using it. */
+  peek(key: string): Promise<RateLimitResult>;
+  reset(key: string): Promise<void>;
+}
+
+export interface RateLimits {
+  define(rule: RateLimitRule): RateLimiter;
+  close(): Promise<void>;
+}
+
+export interface RateLimitsOptions {
+  /** A Valkey or Redis shared by all processes. */
+  readonly valkeyUrl?: string | undefined;
+  /** A PostgreSQL shared by all processes, taken when there is no Valkey. Without both, counters live in memory. */
+  readonly sharedDatabase?: Kysely<RateLimitTables> | undefined;
+  /** Where a single process saves its counters, so that a restart lifts no lock-out. */
+  readonly snapshots?: CounterSnapshots | undefined;
+  readonly clock?: Clock;
+  readonly log?: { warn(details: object, message: string): void };
+}
+
+/** Keys come from callers; longer ones are stored as their hash. */
+const MAX_KEY_LENGTH = 100;
+const WARN_EVERY_MS = 60_000;
+
+export function createRateLimits(options: RateLimitsOptions = {}): RateLimits {
+  const clock = options.clock ?? systemClock;
+  let warnedAt = Number.NEGATIVE_INFINITY;
+  const onStoreDown = (error: unknown): void => {
+    if (clock.now() - warnedAt < WARN_EVERY_MS) return;
+    warnedAt = clock.now();
+    options.log?.warn(
+      { err: error },
+      'the store of rate limits is down; this process counts for itself, more strictly',
+    );
+  };
+  const { valkeyUrl } = options;
+  const valkey = valkeyUrl === undefined ? undefined : loadValkey(valkeyUrl, onStoreDown);
+  const { sharedDatabase } = options;
+  const sharedCounters = (name: string, durationMs: number): Counters | undefined => {
+    if (valkey !== undefined) return deferredCounters(valkey.then((loaded) => loaded.counters(name, durationMs)));
+    return sharedDatabase && databaseCounters(sharedDatabase, name, durationMs, clock);
+  };
+  return {
+    define({ name, points, durationSeconds, perProcess = false }) {
+      const durationMs = durationSeconds * 1000;
+      const memory = new MemoryCounters(durationMs, clock);
+      if (perProcess) return createLimiter(async (use) => [await use(memory), points]);
+      const shared = sharedCounters(name, durationMs);
+      if (shared === undefined) options.snapshots?.register(name, points, memory);
+      if (shared === undefined) return createLimiter(async (use) => [await use(memory), points]);
+      return createLimiter(async (use) => {
+        try {
+          return [await use(shared), points];
+        } catch (error) {
+          onStoreDown(error);
+          return [await use(memory), Math.max(1, Math.floor(points / 2))];
+        }
+      });
+    },
+    async close() {
+      await options.snapshots?.close();
+      (await valkey)?.close();
+    },
+  };
+}
+
+/** Runs one operation on the shared or the local counters, and returns its result with the limit that applies to them. */
+type CounterAccess = <T>(use: (counters: Counters) => Promise<T>) => Promise<readonly [result: T, points: number]>;
+
+function createLimiter(counting: CounterAccess): RateLimiter {
+  return {
+    async consume(key, points = 1) {
+      const [count, allowance] = await counting((counters) => counters.add(toBoundedKey(key), points));
+      return toResult(count, allowance, count.used <= allowance);
+    },
+    async penalty(key, points = 1) {
+      const [count, allowance] = await counting((counters) => counters.add(toBoundedKey(key), points));
+      return toResult(count, allowance, count.used < allowance);
+    },
+    async refund(key, points = 1) {
+      await counting((counters) => counters.add(toBoundedKey(key), -points));
+    },
+    async peek(key) {
+      const [count, allowance] = await counting((counters) => counters.read(toBoundedKey(key)));
+      return toResult(count, allowance, count.used < allowance);
+    },
+    async reset(key) {
+      await counting((counters) => counters.remove(toBoundedKey(key)));
+    },
+  };
+}
+
+function toResult(count: WindowCount, points: number, allowed: boolean): RateLimitResult {
+  return {
+    allowed,
+    remaining: Math.max(0, points - count.used),
+    retryAfterMs: allowed ? 0 : Math.max(1, count.endsInMs),
+  };
+}
+
+function toBoundedKey(key: string): string {
+  return key.length > MAX_KEY_LENGTH ? hashToken(key) : key;
+}
+
+const loadValkey = async (url: string, onError: (error: unknown) => void): Promise<ValkeyConnection> =>
+  (await import('./valkey-counters.ts')).openValkey(url, onError);
+
+const deferredCounters = (counters: Promise<Counters>): Counters => ({
+  add: async (key, points) => (await counters).add(key, points),
+  read: async (key) => (await counters).read(key),
+  remove: async (key) => (await counters).remove(key),
+});

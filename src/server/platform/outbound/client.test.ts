@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { openOutbound } from './client.ts';
+import type { ExchangeControl, OutboundError } from './outbound.ts';
+
+const outbound = openOutbound();
+const MIB = 1024 * 1024;
+
+const answers: { readonly [path: string]: (request: http.IncomingMessage, response: http.ServerResponse) => void } = {
+  '/json': (_request, response) => response.end('{"a":[1,2]}'),
+  '/html': (_request, response) => response.writeHead(502).end('<h1>Bad Gateway</h1>'),
+  '/bom': (_request, response) => response.end('\ufeff{"a":1}'),
+  '/deep': (_request, response) => response.end('['.repeat(65) + ']'.repeat(65)),
+  '/polluting': (_request, response) => response.end('{"__proto__":{"polluted":true}}'),
+  '/large': (_request, response) => response.end(`"${'é'.repeat(MIB)}"`),
+  '/gzip': (_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"a":1}')),
+  '/bomb': (_request, response) =>
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(64 * MIB))),
+  '/stacked': (_request, response) =>
+    response.writeHead(200, { 'content-encoding': 'gzip, gzip' }).end(gzipSync(gzipSync('{"a":1}'))),
+  '/redirect': (_request, response) => response.writeHead(302, { location: '/json' }).end(),
+  '/repeated': (_request, response) => response.writeHead(200, { 'X-Thing': ['a', 'b'] }).end('{}'),
+  '/megabytes': (_request, response) => response.end(Buffer.alloc(8 * MIB, 1)),
+  '/echo': (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const { method, url, headers } = request;
+      response.end(JSON.stringify({ method, url, headers, body: Buffer.concat(chunks).toString() }));
+    });
+  },
+};
+
+const server = http.createServer((request, response) => {
+  const path = new URL(request.url ?? '/', 'http://any').pathname;
+  (answers[path] ?? ((_request, absent) => absent.writeHead(404).end()))(request, response);
+});
+let base = '';
+
+before(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+after(async () => {
+  await outbound.close();
+  server.close();
+});
+
+const get = (path: string) => ({ method: 'GET', url: `${base}${path}`, private: true }) as const;
+
+describe('json', () => {
+  it('reads a JSON answer', async () => {
+    const answer = await outbound.requestJson(get('/json'));
+    assert.equal(answer.status, 200);
+    assert.equal(answer.text, '{"a":[1,2]}');
+    assert.deepEqual(answer.json, { a: [1, 2] });
+  });
+
+  it('passes method, query, headers and body on and asks for an uncoded answer', async () => {
+    const { json } = await outbound.requestJson({
+      method: 'POST',
+      url: `${base}/echo?x=%C3%A9&y=1`,
+      headers: { authorization: 'Bearer k', 'content-type': 'application/json' },
+      body: '{"prompt":"猫"}',
+      private: true,
+    });
+    const echo = json as { method: string; url: string; headers: Record<string, string>; body: string };
+    assert.equal(echo.method, 'POST');
+    assert.equal(echo.url, '/echo?x=%C3%A9&y=1');
+    assert.equal(echo.body, '{"prompt":"猫"}');
+    assert.equal(echo.headers.authorization, 'Bearer k');
+    assert.equal(echo.headers['accept-encoding'], 'identity');
+  });
+
+  for (const path of ['/html', '/deep', '/polluting']) {
+    it(`gives the text but no value of ${path}`, async () => {
+      const answer = await outbound.requestJson(get(path));
+      assert.equal(answer.json, undefined);
+      assert.notEqual(answer.text, '');
+    });
+  }
+
+  it('ignores a byte order mark', async () => {
+    assert.deepEqual((await outbound.requestJson(get('/bom'))).json, { a: 1 });
+  });
+
+  it('cuts an answer at its bound', async () => {
+    const answer = await outbound.requestJson({ ...get('/large'), maxBytes: 1001 });
+    assert.equal(answer.status, 200);
+    assert.equal(answer.json, undefined);
+    assert.equal(Buffer.byteLength(answer.text), 1001);
+  });
+
+  it('decodes one coding nobody asked for', async () => {
+    assert.deepEqual((await outbound.requestJson(get('/gzip'))).json, { a: 1 });
+  });
+
+  for (const path of ['/bomb', '/stacked']) {
+    it(`refuses ${path}`, async () => {
+      await assert.rejects(outbound.requestJson(get(path)), { phase: 'body', mayHaveArrived: true });
+    });
+  }
+
+  it('leaves a redirect of a configured host to the caller', async () => {
+    const answer = await outbound.requestJson(get('/redirect'));
+    assert.equal(answer.status, 302);
+    assert.equal(answer.headers.location, '/json');
+  });
+
+  it('joins repeated headers', async () => {
+    assert.equal((await outbound.requestJson(get('/repeated'))).headers['x-thing'], 'a, b');
+  });
+});
+
+describe('configured', () => {
+  it('streams a body', async () => {
+    const { status, body } = await outbound.request(get('/megabytes'));
+    assert.equal(status, 200);
+    let size = 0;
+    for await (const chunk of body) size += (chunk as Buffer).length;
+    assert.equal(size, 8 * MIB);
+  });
+
+  it('sends a body given as a stream', async () => {
+    const { Readable } = await import('node:stream');
+    const body = Readable.from([Buffer.from('one '), Buffer.from('two')]);
+    const { json } = await outbound.requestJson({ method: 'POST', url: `${base}/echo`, body, private: true });
+    assert.equal((json as { body: string }).body, 'one two');
+  });
+
+  it('ends the exchange when the body is destroyed', async () => {
+    const closed = new Promise<void>((resolve) => {
+      server.once('request', (_request, response) => response.on('close', resolve));
+    });
+    const { body } = await outbound.request(get('/megabytes'));
+    body.destroy();
+    await closed;
+  });
+
+  it('ends a body that outgrows its bound', async () => {
+    const { body } = await outbound.request({ ...get('/megabytes'), maxBytes: 100_000 });
+    await assert.rejects(body.toArray(), { phase: 'body' });
+  });
+});
+
+describe('stream', () => {
+  it('hands on head, chunks and end, and can be paused', async () => {
+    const events: string[] = [];
+    let size = 0;
+    const end = Promise.withResolvers<void>();
+    outbound.stream(get('/megabytes'), {
+      head: (status) => events.push(`head ${status}`),
+      chunk(bytes, control) {
+        size += bytes.length;
+        control.pause();
+        setImmediate(() => control.resume());
+      },
+      end() {
+        events.push('end');
+        end.resolve();
+      },
+      fail: (error) => end.reject(error),
+    });
+    await end.promise;
+    assert.deepEqual(events, ['head 200', 'end']);
+    assert.equal(size, 8 * MIB);
+  });
+
+  it('gives no chunk while it is paused and none after an abort', async () => {
+    let chunks = 0;
+    let control: ExchangeControl | undefined;
+    const first = Promise.withResolvers<void>();
+    const failed = Promise.withResolvers<OutboundError>();
+    outbound.stream(get('/megabytes'), {
+      head() {},
+      chunk(_bytes, got) {
+        chunks++;
+        control = got;
+        got.pause();
+        first.resolve();
+      },
+      end: () => failed.reject(new Error('ended')),
+      fail: failed.resolve,
+    });
+    await first.promise;
+    const soFar = chunks;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(chunks, soFar);
+    control?.abort();
+    control?.resume();
+    assert.equal((await failed.promise).phase, 'aborted');
+    assert.equal(chunks, soFar);
+  });
+
+  it('turns a throwing handler into one failure', async () => {
+    const failed = Promise.withResolvers<OutboundError>();
+    outbound.stream(get('/json'), {
+      head() {
+        throw new Error('handler at fault');
+      },
+      chunk: () => failed.reject(new Error('chunk after failure')),
+      end: () => failed.reject(new Error('end after failure')),
+      fail: failed.resolve,
+    });
+    const error = await failed.promise;
+    assert.equal(error.phase, 'body');
+    assert.match(error.message, /handler at fault/);
+  });
+});
+
+describe('close', () => {
+  it('lets a request under way finish within its grace and cuts it after', async () => {
+    const slow = http.createServer((request, response) => {
+      setTimeout(() => response.end('{}'), request.url === '/slow' ? 60_000 : 100).unref();
+    });
+    await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
+    const client = openOutbound();
+    const quick = client.requestJson({ method: 'GET', url: `${url}/quick`, private: true });
+    const stuck = assert.rejects(client.requestJson({ method: 'GET', url: `${url}/slow`, private: true }), {
+      phase: 'sent',
+    });
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    await client.close(400);
+    assert.equal((await quick).status, 200);
+    await stuck;
+    slow.closeAllConnections();
+    slow.close();
+  });
+});

@@ -1,0 +1,192 @@
+import { setTimeout } from 'node:timers/promises';
+import { bufferingHandler } from './buffered-response.ts';
+import { guardedConnector, type Resolve, resolveByDns, resolveBySystem } from './connector.ts';
+import { Exchange, type Target } from './exchange.ts';
+import {
+  type BufferedResponse,
+  type ConfiguredRequest,
+  type ExchangeControl,
+  type ExchangeHandler,
+  type OutboundClient,
+  OutboundError,
+  type OutboundResponse,
+  type UntrustedPost,
+  type UntrustedRequest,
+} from './outbound.ts';
+import { isCloudMetadataIp, isPublicIp } from './public-ip.ts';
+import { Semaphore } from './semaphore.ts';
+import { streamingHandler } from './streamed-response.ts';
+import { Agent } from './undici.ts';
+import { toConfiguredTarget, toUntrustedHeaders, toUntrustedTarget, type UntrustedTarget } from './url-policy.ts';
+
+export interface OutboundOptions {
+  /** Concurrent exchanges with untrusted hosts in the whole process; default 256, and four times as many may wait. */
+  readonly maxUntrusted?: number;
+  /** Sockets to one configured origin; further requests wait for one. Default 4 096. */
+  readonly maxSocketsPerOrigin?: number;
+  /** For names in our own configuration; default the operating system's resolver. */
+  readonly resolveConfigured?: Resolve;
+  /** Resolves names of untrusted URLs; default DNS only, without the hosts file. */
+  readonly resolveUntrusted?: Resolve;
+  /** Ports an untrusted URL may name; default 80 and 443. */
+  readonly untrustedPorts?: readonly number[];
+  /** W3C `traceparent` of what a configured request belongs to; sent with it. */
+  readonly traceparent?: () => string | undefined;
+  /** Which IPs are allowed; default global unicast only. Replaced only by tests. */
+  readonly isPublicIp?: (address: string) => boolean;
+}
+
+const JSON_MAX_BYTES = 8 * 1024 * 1024;
+const JSON_TOTAL_TIMEOUT_MS = 60_000;
+const UNTRUSTED_MAX_BYTES = 1024 ** 3;
+const UNTRUSTED_TOTAL_TIMEOUT_MS = 15 * 60_000;
+const UNTRUSTED_WAIT_MS = 5_000;
+const UNTRUSTED_SOCKETS_PER_ORIGIN = 64;
+const MAX_REDIRECTS = 3;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/** The longest connect bound that makes sense; the exchange keeps the request's own. */
+const DIAL_TIMEOUT_MS = 10_000;
+const CLOSE_POLL_MS = 20;
+
+/** Ports a webhook may go to: those of the web, and those no system service has. */
+const WEBHOOK_PORTS = { has: (port: string): boolean => port === '80' || port === '443' || Number(port) > 1023 };
+
+/** Opens the outbound HTTP client. The caller must close it. */
+export function openOutbound(options: OutboundOptions = {}): OutboundClient {
+  return new OutboundHttpClient(options);
+}
+
+class OutboundHttpClient implements OutboundClient {
+  /** Three sets of sockets, so that none opened under a looser rule serves a stricter one. */
+  readonly #privateAgent: Agent;
+  readonly #publicAgent: Agent;
+  readonly #untrustedAgent: Agent;
+  readonly #untrustedSlots: Semaphore;
+  readonly #closing = new AbortController();
+  readonly #untrustedPorts: ReadonlySet<string>;
+  readonly #traceparent: () => string | undefined;
+
+  constructor(options: OutboundOptions) {
+    const allows = options.isPublicIp ?? isPublicIp;
+    const own = options.resolveConfigured ?? resolveBySystem;
+    const foreign = options.resolveUntrusted ?? resolveByDns();
+    const sockets = options.maxSocketsPerOrigin ?? 4_096;
+    const maxUntrusted = options.maxUntrusted ?? 256;
+    const opened = (resolve: Resolve, rule: (address: string) => boolean, sockets: number): Agent => {
+      const dial = { resolve, allows: rule, timeoutMs: DIAL_TIMEOUT_MS, signal: this.#closing.signal };
+      return new Agent({ connect: guardedConnector(dial), connections: sockets, allowH2: false, pipelining: 1 });
+    };
+    this.#privateAgent = opened(own, (address) => !isCloudMetadataIp(address), sockets);
+    this.#publicAgent = opened(own, allows, sockets);
+    this.#untrustedAgent = opened(foreign, allows, UNTRUSTED_SOCKETS_PER_ORIGIN);
+    this.#traceparent = options.traceparent ?? (() => undefined);
+    this.#untrustedPorts = new Set((options.untrustedPorts ?? [80, 443]).map(String));
+    this.#untrustedSlots = new Semaphore(maxUntrusted, maxUntrusted * 4);
+  }
+
+  request(request: ConfiguredRequest): Promise<OutboundResponse> {
+    return new Promise((resolve, reject) => {
+      this.stream(request, streamingHandler(resolve, reject));
+    });
+  }
+
+  requestJson(request: ConfiguredRequest): Promise<BufferedResponse> {
+    return new Promise((resolve, reject) => {
+      const timed =
+        request.totalTimeoutMs === undefined ? { ...request, totalTimeoutMs: JSON_TOTAL_TIMEOUT_MS } : request;
+      const handler = bufferingHandler(request.maxBytes ?? JSON_MAX_BYTES, resolve, reject);
+      this.#beginConfigured(timed, handler, new Exchange(timed, handler, Number.POSITIVE_INFINITY));
+    });
+  }
+
+  stream(request: ConfiguredRequest, handler: ExchangeHandler): ExchangeControl {
+    return this.#beginConfigured(request, handler, new Exchange(request, handler));
+  }
+
+  #beginConfigured(request: ConfiguredRequest, handler: ExchangeHandler, exchange: Exchange): Exchange {
+    const isPrivate = request.private === true;
+    let target: Target;
+    try {
+      target = toConfiguredTarget(request.url, isPrivate);
+    } catch (error) {
+      handler.fail(error as OutboundError);
+      return exchange;
+    }
+    return exchange.begin(
+      isPrivate ? this.#privateAgent : this.#publicAgent,
+      target,
+      withTraceparent(withUncodedResponse(request.headers), this.#traceparent()),
+    );
+  }
+
+  async requestUntrusted(request: UntrustedRequest): Promise<OutboundResponse> {
+    const rule = { allowedPrivateHosts: request.allowedPrivateHosts ?? [], ports: this.#untrustedPorts };
+    const endsAt = performance.now() + (request.totalTimeoutMs ?? UNTRUSTED_TOTAL_TIMEOUT_MS);
+    let target = toUntrustedTarget(request.url, rule);
+    for (let hop = 0; ; hop++) {
+      const response = await this.#requestUntrustedOnce(request, target, endsAt);
+      const location = REDIRECTS.has(response.status) ? response.headers.location : undefined;
+      if (location === undefined) return response;
+      response.body.destroy();
+      if (hop === MAX_REDIRECTS) throw new OutboundError('blocked', `more than ${MAX_REDIRECTS} redirects`);
+      target = toUntrustedTarget(location, rule, target.url);
+    }
+  }
+
+  postUntrusted({ allowHttp, allowedPrivateHosts, headers, ...request }: UntrustedPost): Promise<BufferedResponse> {
+    return new Promise((resolve, reject) => {
+      const target = toUntrustedTarget(request.url, { allowedPrivateHosts, ports: WEBHOOK_PORTS });
+      if (target.url.protocol === 'http:' && !allowHttp && !target.isAllowedPrivateHost)
+        throw new OutboundError('blocked', 'plain http is not allowed');
+      const handler = bufferingHandler(request.maxBytes ?? JSON_MAX_BYTES, resolve, reject);
+      new Exchange({ ...request, method: 'POST' }, handler, Number.POSITIVE_INFINITY).begin(
+        target.isAllowedPrivateHost ? this.#privateAgent : this.#untrustedAgent,
+        target,
+        withUncodedResponse(headers),
+      );
+    });
+  }
+
+  /** Holds a place at the gate until the body has ended. */
+  async #requestUntrustedOnce(
+    request: UntrustedRequest,
+    target: UntrustedTarget,
+    endsAt: number,
+  ): Promise<OutboundResponse> {
+    const leave = await this.#untrustedSlots.acquire(request.connectTimeoutMs ?? UNTRUSTED_WAIT_MS);
+    if (leave === undefined) throw new OutboundError('connect', 'too many exchanges with foreign hosts are under way');
+    const bounded = {
+      ...request,
+      maxBytes: request.maxBytes ?? UNTRUSTED_MAX_BYTES,
+      totalTimeoutMs: Math.max(1, endsAt - performance.now()),
+    };
+    return new Promise((resolve, reject) => {
+      new Exchange(bounded, streamingHandler(resolve, reject, leave)).begin(
+        target.isAllowedPrivateHost ? this.#privateAgent : this.#untrustedAgent,
+        target,
+        toUntrustedHeaders(request.headers),
+      );
+    });
+  }
+
+  async close(graceMs = 0): Promise<void> {
+    const agents = [this.#privateAgent, this.#publicAgent, this.#untrustedAgent];
+    const isBusy = (): boolean =>
+      agents.some((agent) => Object.values(agent.stats).some(({ size }) => size !== undefined && size > 0));
+    const endsAt = performance.now() + graceMs;
+    while (isBusy() && performance.now() < endsAt) await setTimeout(CLOSE_POLL_MS);
+    this.#closing.abort();
+    await Promise.all(agents.map((agent) => agent.destroy()));
+  }
+}
+
+const withTraceparent = (
+  headers: Readonly<Record<string, string>>,
+  traceparent: string | undefined,
+): Readonly<Record<string, string>> => (traceparent === undefined ? headers : { ...headers, traceparent });
+
+/** Unencoded responses by default: nothing to decompress, and chunks of a stream arrive as they were sent. */
+function withUncodedResponse(headers: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  return 'accept-encoding' in headers ? headers : { 'accept-encoding': 'identity', ...headers };
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Semaphore } from './semaphore.ts';
+
+describe('a bounded number of holders', () => {
+  it('lets the others wait in order, and a place passes from one to the next', async () => {
+    const semaphore = new Semaphore(2, 2);
+    const [one, two] = [await semaphore.acquire(1_000), await semaphore.acquire(1_000)];
+    assert.equal(semaphore.holders, 2);
+    const order: string[] = [];
+    const enter = async (name: string) => {
+      const leave = await semaphore.acquire(60_000);
+      order.push(name);
+      return leave;
+    };
+    const third = enter('third');
+    const fourth = enter('fourth');
+    assert.equal(await semaphore.acquire(60_000), undefined, 'two may wait, and no more');
+    one?.();
+    one?.();
+    const leaveThird = await third;
+    assert.equal(semaphore.holders, 2);
+    assert.deepEqual(order, ['third'], 'leaving twice frees one place');
+    two?.();
+    const leaveFourth = await fourth;
+    leaveThird?.();
+    leaveFourth?.();
+    assert.deepEqual(order, ['third', 'fourth']);
+    assert.equal(semaphore.holders, 0);
+    assert.ok(await semaphore.acquire(0));
+    assert.equal(semaphore.holders, 1);
+  });
+
+  it('lets nobody in whose time is up, and keeps no place for them', async () => {
+    const semaphore = new Semaphore(1, 1);
+    const leave = await semaphore.acquire(0);
+    assert.equal(await semaphore.acquire(1), undefined);
+    const next = semaphore.acquire(60_000);
+    leave?.();
+    (await next)?.();
+    assert.equal(semaphore.holders, 0);
+  });
+});

@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import net, { type AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { openOutbound } from './client.ts';
+import type { Resolve } from './connector.ts';
+import { HOSTILE_ADDRESSES, hostileUrls, PUBLIC_ADDRESSES } from './hostile-urls.fixture.ts';
+import { OutboundError, type UntrustedRequest } from './outbound.ts';
+import { isCloudMetadataIp, isPublicIp } from './public-ip.ts';
+
+/** In these tests 127.0.0.1 plays the public internet, and everything else on loopback is inside. */
+const PUBLIC = '127.0.0.1';
+const INSIDE = '127.0.0.2';
+const isPublicHere = (address: string): boolean => address === PUBLIC;
+
+const routes = new Map<string, (request: http.IncomingMessage, response: http.ServerResponse) => void>();
+const outside = http.createServer((request, response) => {
+  (routes.get(request.url ?? '') ?? ((_request, absent) => absent.end('public')))(request, response);
+});
+let canaryConnections = 0;
+const canary = net.createServer((socket) => {
+  canaryConnections++;
+  socket.destroy();
+});
+let port = 0;
+
+async function listen(server: net.Server, host: string, at = 0): Promise<number> {
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(at, host, resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+before(async () => {
+  port = await listen(outside, PUBLIC);
+  await listen(canary, INSIDE, port);
+});
+
+after(() => {
+  outside.closeAllConnections();
+  outside.close();
+  canary.close();
+});
+
+const toPublic: Resolve = async () => [{ address: PUBLIC, family: 4 }];
+
+function openClient(resolve: Resolve, more: { maxUntrusted?: number } = {}) {
+  return openOutbound({
+    resolveUntrusted: resolve,
+    isPublicIp: isPublicHere,
+    untrustedPorts: [port, 80, 443],
+    ...more,
+  });
+}
+
+async function text(client: ReturnType<typeof openOutbound>, request: Partial<UntrustedRequest> & { url: string }) {
+  const response = await client.requestUntrusted({ method: 'GET', connectTimeoutMs: 1_000, ...request });
+  return { ...response, text: Buffer.concat(await response.body.toArray()).toString() };
+}
+
+describe('isCloudMetadata', () => {
+  it('T59: knows the services of clouds by all their spellings, and nothing else', () => {
+    for (const address of ['169.254.169.254', '169.254.170.2', '::ffff:a9fe:a9fe', '168.63.129.16', 'fd00:ec2::254'])
+      assert.equal(isCloudMetadataIp(address), true, address);
+    for (const address of ['127.0.0.1', '10.0.0.1', '::1', 'fe80::1', '8.8.8.8', 'fd00::1', 'metadata', ''])
+      assert.equal(isCloudMetadataIp(address), false, address);
+  });
+});
+
+describe('isPublicAddress', () => {
+  it('accepts global unicast and refuses every other address and spelling', () => {
+    for (const address of PUBLIC_ADDRESSES) assert.equal(isPublicIp(address), true, address);
+    for (const address of HOSTILE_ADDRESSES) assert.equal(isPublicIp(address), false, address);
+    for (const text of ['', 'example.com', '1.1', '0x08.8.8.8', '8.8.8.8 ', '2606:4700::1%eth0', '[2606:4700::1]']) {
+      assert.equal(isPublicIp(text), false, text);
+    }
+  });
+});
+
+describe('untrusted host', () => {
+  it('T47: never dials a hostile address', async (t) => {
+    let connections = 0;
+    const servers = [PUBLIC, INSIDE, '::1'].map(() =>
+      net.createServer((socket) => {
+        connections++;
+        socket.destroy();
+      }),
+    );
+    const [first, ...others] = servers;
+    assert.ok(first !== undefined);
+    const canaryPort = await listen(first, PUBLIC);
+    for (const [index, server] of others.entries()) {
+      await listen(server, index === 0 ? INSIDE : '::1', canaryPort).catch((error) => t.diagnostic(String(error)));
+    }
+    // The real rule, and a resolver that sends every name inside.
+    const client = openOutbound({
+      resolveUntrusted: async () => [{ address: '127.0.0.1', family: 4 }],
+      untrustedPorts: [canaryPort, 80, 443],
+    });
+    const urls = hostileUrls(canaryPort);
+    assert.ok(urls.length >= 200, String(urls.length));
+    for (const url of urls) {
+      const error = await client.requestUntrusted({ method: 'GET', url, connectTimeoutMs: 500 }).then(
+        () => assert.fail(`answered: ${url}`),
+        (reason: unknown) => reason,
+      );
+      assert.ok(error instanceof OutboundError, `${url}: ${error}`);
+      assert.equal(error.phase, 'blocked', `${JSON.stringify(url)}: ${error.message}`);
+      assert.equal(error.mayHaveArrived, false);
+    }
+    assert.equal(connections, 0);
+    await client.close();
+    for (const server of servers) server.close();
+  });
+
+  it('T48: dials what it checked, however often the name changes its mind', async () => {
+    let turn = 0;
+    const client = openClient(async () => [{ address: turn++ % 2 === 0 ? PUBLIC : INSIDE, family: 4 }]);
+    routes.set('/rebind', (_request, response) => response.writeHead(200, { connection: 'close' }).end('public'));
+    canaryConnections = 0;
+    let reached = 0;
+    await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        for (let round = 0; round < 25; round++) {
+          const outcome = await text(client, { url: `http://rebinding.test:${port}/rebind` }).catch((error) => error);
+          if (outcome instanceof OutboundError) assert.equal(outcome.phase, 'blocked');
+          else reached += outcome.text === 'public' ? 1 : 0;
+        }
+      }),
+    );
+    assert.ok(reached > 0);
+    assert.equal(canaryConnections, 0);
+    await client.close();
+  });
+
+  it('T48: refuses a name with one bad address among good ones', async () => {
+    canaryConnections = 0;
+    for (const addresses of [
+      [PUBLIC, INSIDE],
+      [INSIDE, PUBLIC],
+      [PUBLIC, '::ffff:7f00:1'],
+    ]) {
+      const client = openClient(async () =>
+        addresses.map((address) => ({ address, family: net.isIPv6(address) ? 6 : 4 })),
+      );
+      await assert.rejects(text(client, { url: `http://mixed.test:${port}/` }), { phase: 'blocked' });
+      await client.close();
+    }
+    assert.equal(canaryConnections, 0);
+  });
+
+  it('follows three redirects and no fourth', async () => {
+    const client = openClient(toPublic);
+    for (let hop = 1; hop <= 4; hop++) {
+      const location = hop === 1 ? '/end' : `http://hop${hop}.test:${port}/hop${hop - 1}`;
+      routes.set(`/hop${hop}`, (_request, response) =>
+        response.writeHead([301, 302, 303, 307, 308][hop] ?? 302, { location }).end(),
+      );
+    }
+    assert.equal((await text(client, { url: `http://start.test:${port}/hop3` })).text, 'public');
+    await assert.rejects(text(client, { url: `http://start.test:${port}/hop4` }), { phase: 'blocked' });
+    await client.close();
+  });
+
+  it('T49: checks where a redirect leads', async () => {
+    const client = openClient(async (name) => [{ address: name === 'inside.test' ? INSIDE : PUBLIC, family: 4 }]);
+    canaryConnections = 0;
+    for (const status of [301, 302, 303, 307, 308]) {
+      for (const location of [
+        `http://inside.test:${port}/`,
+        `http://${INSIDE}:${port}/`,
+        `//${INSIDE}:${port}/`,
+        `http://[::1]:${port}/`,
+        `http://[::ffff:127.0.0.2]:${port}/`,
+        `http://user:pw@out.test:${port}/`,
+        'file:///etc/passwd',
+        'http://out.test:22/',
+        'http://',
+        'gopher://127.0.0.2/',
+      ]) {
+        routes.set('/away', (_request, response) => response.writeHead(status, { location }).end());
+        await assert.rejects(
+          text(client, { url: `http://out.test:${port}/away` }),
+          { phase: 'blocked' },
+          `${status} ${location}`,
+        );
+      }
+    }
+    assert.equal(canaryConnections, 0);
+    await client.close();
+  });
+
+  it('takes Refresh and meta refresh for content', async () => {
+    const client = openClient(toPublic);
+    routes.set('/refresh', (_request, response) =>
+      response
+        .writeHead(200, { refresh: `0; url=http://${INSIDE}:${port}/` })
+        .end(`<meta http-equiv="refresh" content="0;url=http://${INSIDE}:${port}/">`),
+    );
+    canaryConnections = 0;
+    assert.equal((await text(client, { url: `http://out.test:${port}/refresh` })).status, 200);
+    assert.equal(canaryConnections, 0);
+    await client.close();
+  });
+
+  it('carries no credential, whatever the caller hands over', async () => {
+    const client = openClient(toPublic);
+    let seen: http.IncomingHttpHeaders = {};
+    routes.set('/headers', (request, response) => {
+      seen = request.headers;
+      response.end();
+    });
+    const headers = {
+      authorization: 'Bearer k',
+      Cookie: 'a=b',
+      'x-api-key': 'k',
+      'X-Goog-Api-Key': 'k',
+      'proxy-authorization': 'k',
+      host: 'inside.test',
+      'accept-encoding': 'gzip',
+      Range: 'bytes=0-9',
+      accept: 'video/*',
+    };
+    await text(client, { url: `http://out.test:${port}/headers`, headers });
+    assert.deepEqual(seen, {
+      host: `out.test:${port}`,
+      connection: 'keep-alive',
+      range: 'bytes=0-9',
+      accept: 'video/*',
+      'accept-encoding': 'identity',
+      'user-agent': 'reelgate',
+    });
+    await client.close();
+  });
+
+  it('reaches a private host that is vouched for, and only that port of it', async () => {
+    const client = openOutbound();
+    const url = `http://${PUBLIC}:${port}/`;
+    assert.equal((await text(client, { url, allowedPrivateHosts: [`${PUBLIC}:${port}`] })).text, 'public');
+    await assert.rejects(text(client, { url, allowedPrivateHosts: [`${PUBLIC}:${port + 1}`] }), { phase: 'blocked' });
+    await assert.rejects(text(client, { url }), { phase: 'blocked' });
+    await client.close();
+  });
+
+  it('bounds size and time', async () => {
+    const client = openClient(toPublic);
+    routes.set('/long', (_request, response) => response.end(Buffer.alloc(300_000)));
+    await assert.rejects(text(client, { url: `http://out.test:${port}/long`, maxBytes: 200_000 }), { phase: 'body' });
+    routes.set('/drip', (_request, response) => {
+      response.flushHeaders();
+      const timer = setInterval(() => response.write('x'), 20);
+      response.on('close', () => clearInterval(timer));
+    });
+    await assert.rejects(text(client, { url: `http://out.test:${port}/drip`, totalTimeoutMs: 200 }), { phase: 'body' });
+    await client.close();
+  });
+
+  it('lets a bounded number of exchanges in at once and gives every place back', async () => {
+    const client = openClient(toPublic, { maxUntrusted: 3 });
+    let under = 0;
+    let most = 0;
+    routes.set('/slow', (_request, response) => {
+      most = Math.max(most, ++under);
+      setTimeout(() => {
+        under--;
+        response.end('ok');
+      }, 20);
+    });
+    const all = await Promise.all(
+      Array.from({ length: 12 }, () => text(client, { url: `http://out.test:${port}/slow` })),
+    );
+    assert.equal(all.length, 12);
+    assert.ok(most <= 3, String(most));
+
+    // Bodies that are dropped, failures and refusals must not keep places.
+    for (let round = 0; round < 5; round++) {
+      (await client.requestUntrusted({ method: 'GET', url: `http://out.test:${port}/long` })).body.destroy();
+      await assert.rejects(text(client, { url: `http://out.test:${port}/long`, maxBytes: 10 }));
+      await assert.rejects(text(client, { url: `http://${INSIDE}:${port}/` }));
+    }
+    assert.equal((await text(client, { url: `http://out.test:${port}/` })).text, 'public');
+
+    // Three unread bodies hold all slots: the fourth request fails within its timeout.
+    routes.set('/held', (_request, response) => response.end(Buffer.alloc(4_000_000)));
+    const held = await Promise.all(
+      Array.from({ length: 3 }, () => client.requestUntrusted({ method: 'GET', url: `http://out.test:${port}/held` })),
+    );
+    await assert.rejects(text(client, { url: `http://out.test:${port}/`, connectTimeoutMs: 50 }), { phase: 'connect' });
+    for (const { body } of held) body.destroy();
+    await client.close();
+  });
+});

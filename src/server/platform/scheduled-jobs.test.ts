@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { forEachDatabase } from '../../../test/databases.ts';
+import { DAY_MS } from '../../contract/time.ts';
+import type { Tables } from '../tables.ts';
+import { manualClock } from './clock.ts';
+import type { Database } from './db/database.ts';
+import type { MetaTables } from './db/tables.ts';
+import { openLog } from './log.ts';
+import { type RetentionRule, retentionJob } from './retention.ts';
+import { type ScheduledJob, ScheduledJobs } from './scheduled-jobs.ts';
+
+const HOUR_MS = 3_600_000;
+const log = openLog('silent');
+const typed = (database: Database<Tables>) => database as unknown as Database<MetaTables>;
+
+describe('scheduled jobs', () => {
+  forEachDatabase((_name, open) => {
+    it('run in one process at a time, once an interval', async () => {
+      const database = typed(await open());
+      const clock = manualClock();
+      const runs: string[] = [];
+      let active = 0;
+      const processOf = (name: string) =>
+        new ScheduledJobs({
+          database,
+          clock,
+          log,
+          jobs: [
+            {
+              name: 'sweep',
+              intervalMs: HOUR_MS,
+              async run() {
+                active += 1;
+                assert.equal(active, 1);
+                await new Promise((resolve) => setImmediate(resolve));
+                active -= 1;
+                runs.push(name);
+              },
+            },
+          ],
+        });
+      const processes = ['a', 'b', 'c'].map(processOf);
+      await Promise.all(processes.map((each) => each.runDue()));
+      assert.equal(runs.length, 1);
+      clock.advance(HOUR_MS - 1);
+      await Promise.all(processes.map((each) => each.runDue()));
+      assert.equal(runs.length, 1, 'not due yet');
+      clock.advance(1);
+      await Promise.all(processes.map((each) => each.runDue()));
+      assert.equal(runs.length, 2);
+    });
+
+    it('are taken over from a process that died, and go on elsewhere when one stops', async () => {
+      const database = typed(await open());
+      const clock = manualClock();
+      const started = Promise.withResolvers<void>();
+      let finished = 0;
+      const endless: ScheduledJob = {
+        name: 'sweep',
+        intervalMs: HOUR_MS,
+        run: (signal) => {
+          started.resolve();
+          return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+        },
+      };
+      const short: ScheduledJob = {
+        ...endless,
+        async run() {
+          finished += 1;
+        },
+      };
+      const first = new ScheduledJobs({ database, clock, log, jobs: [endless] });
+      const second = new ScheduledJobs({ database, clock, log, jobs: [short] });
+      const running = first.runDue();
+      await started.promise;
+      await second.runDue();
+      assert.equal(finished, 0, 'the first has it');
+      clock.advance(61_000);
+      await second.runDue();
+      assert.equal(finished, 1, 'its lock has run out');
+      await first.stop();
+      await running;
+
+      const startedAgain = Promise.withResolvers<void>();
+      const again: ScheduledJob = {
+        ...endless,
+        run: (signal) => {
+          startedAgain.resolve();
+          return endless.run(signal);
+        },
+      };
+      const third = new ScheduledJobs({ database, clock, log, jobs: [again] });
+      clock.advance(HOUR_MS);
+      const interrupted = third.runDue();
+      await startedAgain.promise;
+      await third.stop();
+      await interrupted;
+      await second.runDue();
+      assert.equal(finished, 2, 'what a stop interrupted is due at once');
+    });
+
+    it('that fail are tried again, and stop no other', async () => {
+      const database = typed(await open());
+      const clock = manualClock();
+      const runs: string[] = [];
+      const job = (name: string, run: () => void): ScheduledJob => ({
+        name,
+        intervalMs: DAY_MS,
+        run: async () => {
+          runs.push(name);
+          run();
+        },
+      });
+      const fail = () => {
+        throw new Error('it failed');
+      };
+      const jobs = new ScheduledJobs({ database, clock, log, jobs: [job('bad', fail), job('good', () => {})] });
+      await jobs.runDue();
+      clock.advance(300_000);
+      await jobs.runDue();
+      assert.deepEqual(runs, ['bad', 'good', 'bad']);
+    });
+  });
+});
+
+describe('retention', () => {
+  const rule = (days: number, left: number) => {
+    const calls: { before: number; limit: number }[] = [];
+    const made: RetentionRule = {
+      name: 'rows',
+      days,
+      async remove(before, limit) {
+        calls.push({ before, limit });
+        const count = Math.min(left, limit);
+        left -= count;
+        return count;
+      },
+    };
+    return { made, calls };
+  };
+
+  it('removes batch by batch what is older than its days, and nothing where they are 0', async () => {
+    const clock = manualClock(100 * DAY_MS);
+    const [some, none] = [rule(30, 1_200), rule(0, 1_200)];
+    await retentionJob([some.made, none.made], clock, log).run(new AbortController().signal);
+    assert.deepEqual(
+      some.calls,
+      Array.from({ length: 3 }, () => ({ before: 70 * DAY_MS, limit: 500 })),
+    );
+    assert.equal(none.calls.length, 0);
+  });
+
+  it('ends between two batches when the process stops', async () => {
+    const { made, calls } = rule(1, Number.MAX_SAFE_INTEGER);
+    const stopping = new AbortController();
+    const running = retentionJob([made], manualClock(), log).run(stopping.signal);
+    stopping.abort();
+    await running;
+    assert.equal(calls.length, 1);
+  });
+});

@@ -1,0 +1,122 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Client } from 'pg';
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
+import { loadPg } from '../db/pg.ts';
+import { RowDigest } from './copy-text.ts';
+
+/** A PostgreSQL database that is written in bulk: one connection, no limit on the time of a statement. */
+export class PostgresTarget {
+  readonly #client: Client;
+
+  private constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /** @throws Error that says which server could not be reached and why */
+  static async open(url: string): Promise<PostgresTarget> {
+    if (!/^postgres(ql)?:/.test(url))
+      throw new Error(`"${url}" is not the URL of a PostgreSQL database (postgres://…).`);
+    const { Client: PgClient } = loadPg();
+    const client = new PgClient({
+      connectionString: url,
+      application_name: 'reelgate copy',
+      connectionTimeoutMillis: 10_000,
+      keepAlive: true,
+    });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0');
+    } catch (error) {
+      await client.end().catch(() => {});
+      throw new Error(`PostgreSQL cannot be reached: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    return new PostgresTarget(client);
+  }
+
+  /** Tables of the schema in use, with their columns. */
+  async columns(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const { rows } = await this.#client.query<{ table_name: string; column_name: string }>(`
+      select c.table_name, c.column_name from information_schema.columns c
+      join information_schema.tables t on t.table_schema = c.table_schema and t.table_name = c.table_name
+      where c.table_schema = current_schema() and t.table_type = 'BASE TABLE'
+      order by c.table_name, c.ordinal_position`);
+    const tables = Map.groupBy(rows, (row) => row.table_name);
+    return new Map([...tables].map(([name, columns]) => [name, columns.map((column) => column.column_name)]));
+  }
+
+  async hasRows(table: string): Promise<boolean> {
+    const { rows } = await this.#client.query(`select 1 from ${quote(table)} limit 1`);
+    return rows.length > 0;
+  }
+
+  async count(table: string): Promise<number> {
+    const { rows } = await this.#client.query<{ count: string }>(`select count(*) as count from ${quote(table)}`);
+    return Number(rows[0]?.count ?? 0);
+  }
+
+  /** Everything of the work, or nothing. */
+  async transaction(work: () => Promise<void>): Promise<void> {
+    await this.#client.query('begin');
+    try {
+      await work();
+      await this.#client.query('commit');
+    } catch (error) {
+      await this.#client.query('rollback').catch(() => {});
+      throw error;
+    }
+  }
+
+  async empty(table: string): Promise<void> {
+    await this.#client.query(`delete from ${quote(table)}`);
+  }
+
+  /** Adds rows, given as pieces of COPY's text format; a piece is made only when the server has taken the one before. */
+  async copyIn(table: string, columns: readonly string[], pieces: Iterable<string>): Promise<void> {
+    const stream = this.#client.query(copyFrom(`copy ${quote(table)} (${columns.map(quote).join(', ')}) from stdin`));
+    await pipeline(Readable.from(pieces, { objectMode: true, highWaterMark: 1 }), stream);
+  }
+
+  /** The next row of the table is numbered above `last`. */
+  async setSequence(table: string, last: bigint): Promise<void> {
+    await this.#client.query(
+      `select setval(pg_get_serial_sequence($1, attname), greatest($2::bigint, 1), $2::bigint > 0)
+       from pg_attribute where attrelid = $1::regclass and attidentity <> ''`,
+      [quote(table), String(last)],
+    );
+  }
+
+  async analyze(): Promise<void> {
+    await this.#client.query('analyze');
+  }
+
+  /** A checksum of all rows of a table, as `RowDigest` makes it of the source's rows. */
+  async digest(table: string, columns: readonly string[], normalize: (line: string) => string): Promise<RowDigest> {
+    const digest = new RowDigest();
+    const stream = this.#client.query(copyTo(`copy ${quote(table)} (${columns.map(quote).join(', ')}) to stdout`));
+    let rest = '';
+    for await (const chunk of stream.setEncoding('utf8') as AsyncIterable<string>) {
+      const lines = (rest + chunk).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) digest.add(normalize(line));
+    }
+    return digest;
+  }
+
+  /** Columns of type double precision, whose text PostgreSQL and JavaScript may write differently. */
+  async doubleColumns(table: string): Promise<ReadonlySet<string>> {
+    const { rows } = await this.#client.query<{ column_name: string }>(
+      `select column_name from information_schema.columns
+       where table_schema = current_schema() and table_name = $1 and data_type = 'double precision'`,
+      [table],
+    );
+    return new Set(rows.map((row) => row.column_name));
+  }
+
+  close(): Promise<void> {
+    return this.#client.end();
+  }
+}
+
+const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;

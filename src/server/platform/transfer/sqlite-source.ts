@@ -1,0 +1,124 @@
+import { existsSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { isBusy } from '../db/sqlite-errors.ts';
+
+/** Migrations are noted in each database by itself. */
+const MIGRATIONS_TABLE = 'schema_migrations';
+
+/** A value of a row; whole numbers arrive as bigint, so that none is rounded. */
+export type CellValue = null | bigint | number | string | Uint8Array;
+
+export interface SourceTable {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly rowCount: number;
+  /** Highest number the table has ever given to a row; undefined where it does not number its rows. */
+  readonly sequence: bigint | undefined;
+}
+
+/** The path in a `sqlite:` URL. @throws Error for any other URL, or where there is no such file */
+export function sqlitePathOf(url: string): string {
+  if (!url.startsWith('sqlite:')) throw new Error(`"${url}" is not the URL of a SQLite database (sqlite:PATH).`);
+  const path = url.slice('sqlite:'.length);
+  if (!existsSync(path)) throw new Error(`There is no database at ${path}.`);
+  return path;
+}
+
+/** Another process has the database open. */
+export class DatabaseInUseError extends Error {
+  constructor(path: string) {
+    super(`${path} is in use by another process. Stop the service, and whatever else has it open, first.`);
+    this.name = 'DatabaseInUseError';
+  }
+}
+
+/** @throws DatabaseInUseError; a file that is no sound database is nobody's */
+export function assertNotInUse(path: string): void {
+  try {
+    new SqliteSource(path).close();
+  } catch (error) {
+    if (error instanceof DatabaseInUseError) throw error;
+  }
+}
+
+/**
+ * A SQLite database of this service that nobody else has open, for as long as this object lives. Only reads it.
+ *
+ * In exclusive locking mode SQLite takes the lock at the first read and keeps it, and every other process that has the file
+ * open, idle or not, is in the way of that (https://sqlite.org/pragma.html#pragma_locking_mode).
+ */
+export class SqliteSource {
+  readonly #database: DatabaseSync;
+  readonly #path: string;
+
+  /** @throws Error when another process has the database open */
+  constructor(path: string) {
+    this.#path = path;
+    this.#database = new DatabaseSync(path, { timeout: 0 });
+    this.#database.exec('pragma locking_mode = exclusive; pragma query_only = on; pragma temp_store = memory;');
+    try {
+      this.#database.prepare('select count(*) from sqlite_master').get();
+    } catch (error) {
+      this.#database.close();
+      if (isBusy(error)) throw new DatabaseInUseError(path);
+      throw error;
+    }
+  }
+
+  /** Ids of the migrations that were applied; empty for a database that is not this service's. */
+  appliedMigrations(): ReadonlySet<string> {
+    if (!this.#all<{ name: string }>(`select name from sqlite_master where name = '${MIGRATIONS_TABLE}'`).length)
+      return new Set();
+    return new Set(this.#all<{ id: string }>(`select id from ${MIGRATIONS_TABLE}`).map(({ id }) => id));
+  }
+
+  /** The value of a fact in `meta`. */
+  meta(name: string): string | undefined {
+    const row = this.#database.prepare('select value from meta where name = ?').get(name);
+    return row === undefined ? undefined : String(row.value);
+  }
+
+  /** In the order in which they were made: a table after the tables it refers to. */
+  tables(): SourceTable[] {
+    const sequences = new Map(
+      this.#all<{ name: string; seq: bigint }>('select name, seq from sqlite_sequence').map(({ name, seq }) => [
+        name,
+        seq,
+      ]),
+    );
+    return this.#all<{ name: string; sql: string }>(
+      `select name, sql from sqlite_master where type = 'table' and name not like 'sqlite\\_%' escape '\\' order by rowid`,
+    )
+      .filter(({ name }) => name !== MIGRATIONS_TABLE)
+      .map(({ name, sql }) => ({
+        name,
+        columns: this.#all<{ name: string }>(`pragma table_info(${quote(name)})`).map((column) => column.name),
+        rowCount: Number(this.#all<{ count: bigint }>(`select count(*) as count from ${quote(name)}`)[0]?.count ?? 0),
+        sequence: /\bautoincrement\b/i.test(sql) ? (sequences.get(name) ?? 0n) : undefined,
+      }));
+  }
+
+  /** All rows, one at a time, in no particular order. */
+  *rows({ name, columns }: SourceTable): Generator<readonly CellValue[]> {
+    const statement = this.#database.prepare(`select ${columns.map(quote).join(', ')} from ${quote(name)}`);
+    statement.setReadBigInts(true);
+    statement.setReturnArrays(true);
+    for (const row of statement.iterate()) yield row as unknown as readonly CellValue[];
+  }
+
+  get path(): string {
+    return this.#path;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #all<R>(sql: string): R[] {
+    const statement = this.#database.prepare(sql);
+    statement.setReadBigInts(true);
+    return statement.all() as R[];
+  }
+}
+
+const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Notice } from '../notifications/notifier.ts';
+import { manualClock } from '../platform/clock.ts';
+import type { Trx } from '../tables.ts';
+import { notifyLowBalance } from './low-balance-notice.ts';
+
+const NO_TRANSACTION = {} as Trx;
+
+describe('the notice of a low balance', () => {
+  /** The notices after wallets went from the first balance to the second. */
+  const noticesOf = async (threshold: number, changes: readonly (readonly [number, number])[]): Promise<Notice[]> => {
+    const notices: Notice[] = [];
+    const notifier = { notify: async (_trx: Trx, notice: Notice) => void notices.push(notice) };
+    const listen = notifyLowBalance(notifier, manualClock(Date.UTC(1970, 0, 3)), threshold);
+    for (const [before, after] of changes) await listen(NO_TRANSACTION, 7, { before, after });
+    return notices;
+  };
+
+  it('is sent when a wallet falls below the threshold', async () => {
+    const [notice, ...more] = await noticesOf(100, [[100, 99]]);
+    assert.deepEqual(more, []);
+    assert.equal(notice?.userId, 7);
+    assert.equal(notice.topic, 'quota.low');
+    assert.equal(notice.deduplicationKey, 'quota.low:2', 'once a day');
+    assert.match(notice.content.en, /^99 quota is left/);
+    assert.match(notice.content['zh-CN'], /99/);
+  });
+
+  it('is not sent at the threshold, nor below it again, nor far above', async () => {
+    assert.deepEqual(
+      await noticesOf(100, [
+        [150, 100],
+        [99, 98],
+        [99, 0],
+        [500, 400],
+      ]),
+      [],
+    );
+  });
+
+  it('is never sent with the threshold 0', async () => {
+    assert.deepEqual(
+      await noticesOf(0, [
+        [1, 0],
+        [0, 0],
+      ]),
+      [],
+    );
+  });
+});

@@ -1,0 +1,21 @@
+import type { Notifier } from '../notifications/notifier.ts';
+import type { Clock } from '../platform/clock.ts';
+import { dayOf } from './amount-rules.ts';
+import type { SpendListener } from './ledger.ts';
+
+/** A listener that notifies an account, at most once a day, when its wallet falls below `threshold`; 0: never. */
+export function notifyLowBalance(notifier: Notifier, clock: Clock, threshold: number): SpendListener {
+  return async (trx, userId, { before, after }) => {
+    if (before < threshold || after >= threshold) return;
+    await notifier.notify(trx, {
+      userId,
+      topic: 'quota.low',
+      type: 'system',
+      title: { en: 'Your quota is running low', 'zh-CN': '您的额度即将用尽' },
+      content: { en: `${after} quota is left in your wallet.`, 'zh-CN': `钱包剩余额度：${after}。` },
+      targetUrl: '/account/overview',
+      deduplicationKey: `quota.low:${dayOf(clock.now())}`,
+      event: { type: 'wallet.low', subject: `wallet:${userId}`, data: { quota: after, threshold } },
+    });
+  };
+}

@@ -1,0 +1,68 @@
+import type { EventWriter } from '../events/event-log.ts';
+import type { Notifier } from '../notifications/notifier.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Log } from '../platform/log.ts';
+import type { Metrics } from '../platform/metrics.ts';
+import type { Tables } from '../tables.ts';
+import { refundAbandoned } from './abandoned-reservations.ts';
+import type { Allowances, Ledger } from './ledger.ts';
+import { LedgerAuditService } from './ledger-audit-service.ts';
+import { LedgerCheckpointStore } from './ledger-checkpoint-store.ts';
+import { LedgerFoldStore } from './ledger-fold-store.ts';
+import { LedgerFolder } from './ledger-folder.ts';
+import { notifyLowBalance } from './low-balance-notice.ts';
+import { LedgerService } from './service.ts';
+import { LedgerStore } from './store.ts';
+import { UsageStore } from './usage-store.ts';
+
+export interface QuotaDependencies {
+  readonly database: Database<Tables>;
+  readonly clock: Clock;
+  readonly allowances: Allowances;
+  readonly notifier: Notifier;
+  /** Quota in a wallet below which its owner is notified; 0: never. */
+  readonly lowQuota: number;
+  /** Age in days at which ledger entries are folded; 0: never. */
+  readonly ledgerRetentionDays: number;
+  readonly events: EventWriter;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'recordSettlements'>;
+}
+
+export interface Quota {
+  readonly ledger: Ledger;
+  readonly usage: UsageStore;
+  readonly audit: LedgerAuditService;
+  /** Returns reservations older than `olderThanMs` whose reference starts with `prefix`. @returns how many */
+  refundAbandoned(range: { readonly prefix: string; readonly olderThanMs: number }): Promise<number>;
+}
+
+/** Assembles the ledger and the usage figures. */
+export function makeQuota(dependencies: QuotaDependencies): Quota {
+  const { database, clock, allowances, notifier, lowQuota, ledgerRetentionDays, events, log, metrics } = dependencies;
+  const store = new LedgerStore(database);
+  const ledger = new LedgerService({
+    store,
+    clock,
+    allowances,
+    onSpend: notifyLowBalance(notifier, clock, lowQuota),
+    onSettled: metrics.recordSettlements,
+  });
+  return {
+    ledger,
+    usage: new UsageStore(database),
+    audit: new LedgerAuditService({
+      store: new LedgerCheckpointStore(database),
+      folder: new LedgerFolder({
+        store: new LedgerFoldStore(database),
+        clock,
+        retentionDays: ledgerRetentionDays,
+      }),
+      events,
+      clock,
+      log,
+    }),
+    refundAbandoned: (range) => refundAbandoned({ database, store, ledger, clock }, range),
+  };
+}

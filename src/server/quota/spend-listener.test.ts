@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { forEachDatabase } from '../../../test/databases.ts';
+import { manualClock } from '../platform/clock.ts';
+import type { Reservation, Settlement } from './ledger.ts';
+import { LedgerService, NO_ALLOWANCES } from './service.ts';
+import { LedgerStore } from './store.ts';
+
+describe('the listener to what is taken from wallets', () => {
+  forEachDatabase((_name, open) => {
+    /** An account with 1,000 in its wallet, and `fromPlan` that its plan pays in all. */
+    const start = async (fromPlan: number) => {
+      const database = await open();
+      const heard: unknown[] = [];
+      const counted: string[] = [];
+      let left = fromPlan;
+      const quota = new LedgerService({
+        store: new LedgerStore(database),
+        clock: manualClock(),
+        allowances: {
+          ...NO_ALLOWANCES,
+          async take(_trx, { amount }) {
+            const taken = Math.min(left, amount);
+            left -= taken;
+            return { taken, slot: 'day' };
+          },
+        },
+        onSettled: (end, count) => void counted.push(`${end} ${count}`),
+        onSpend: async (_trx, userId, wallet) => void heard.push([userId, wallet.before, wallet.after]),
+      });
+      await database.transaction((trx) => quota.openWallet(trx, 1, 1_000));
+      const reservation = (ref: string, amount: number): Reservation => ({ ref, userId: 1, model: 'film', amount });
+      return {
+        heard,
+        counted,
+        /** Ends them in a transaction that is rolled back. */
+        undone: (...refs: readonly string[]) =>
+          database.transaction(async (trx) => {
+            await quota.settleAll(
+              trx,
+              refs.map((ref) => ({ ref, cost: 1 })),
+            );
+            throw new Error('rolled back');
+          }),
+        reserve: (...all: readonly (readonly [string, number])[]) =>
+          database.transaction((trx) =>
+            quota.reserveAll(
+              trx,
+              all.map(([ref, amount]) => reservation(ref, amount)),
+            ),
+          ),
+        settleAll: (...all: readonly Settlement[]) => database.transaction((trx) => quota.settleAll(trx, all)),
+        settle: (ref: string, cost: number) => database.transaction((trx) => quota.settle(trx, ref, cost)),
+        refund: (ref: string) => database.transaction((trx) => quota.refund(trx, ref)),
+      };
+    };
+
+    it('hears the balance before and after, once for what is reserved together', async () => {
+      const { heard, reserve } = await start(0);
+      await reserve(['a', 100], ['b', 50]);
+      await reserve(['c', 0]);
+      assert.deepEqual(heard, [[1, 1_000, 850]]);
+    });
+
+    it('hears the part that the plan does not pay', async () => {
+      const { heard, reserve } = await start(120);
+      await reserve(['a', 100]);
+      assert.deepEqual(heard, []);
+      await reserve(['b', 100]);
+      assert.deepEqual(heard, [[1, 1_000, 920]]);
+    });
+
+    it('hears what an end takes beyond its reservation, and nothing that is returned', async () => {
+      const { heard, reserve, settle, refund } = await start(0);
+      await reserve(['a', 100], ['b', 100], ['c', 100]);
+      heard.length = 0;
+      await settle('a', 60);
+      await refund('b');
+      assert.deepEqual(heard, []);
+      await settle('c', 160);
+      assert.deepEqual(heard, [[1, 840, 780]]);
+      await reserve(['d', 10]);
+      heard.length = 0;
+      await settle('d', 11);
+      assert.deepEqual(heard, [[1, 770, 769]]);
+    });
+
+    it('hears nothing of an end that the plan pays', async () => {
+      const { heard, reserve, settle } = await start(50);
+      await reserve(['a', 10]);
+      await settle('a', 30);
+      assert.deepEqual(heard, []);
+    });
+
+    it('has a neighbour that counts ends of each kind, once they are committed', async () => {
+      const { counted, reserve, settle, settleAll, refund, undone } = await start(0);
+      await reserve(['a', 10], ['b', 10], ['c', 10], ['d', 10]);
+      await settle('a', 5);
+      await refund('b');
+      await assert.rejects(undone('c'));
+      assert.deepEqual(counted, ['settle 1', 'refund 1']);
+      counted.length = 0;
+      await undone('c', 'd').catch(() => {});
+      await settle('c', 0);
+      await settle('c', 0);
+      assert.deepEqual(counted, ['settle 1']);
+      counted.length = 0;
+      await reserve(['e', 10], ['f', 10]);
+      await settleAll({ ref: 'd', cost: 1 }, { ref: 'e' }, { ref: 'f' });
+      assert.deepEqual(counted, ['settle 1', 'refund 2']);
+    });
+  });
+});

@@ -1,0 +1,12 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Allowances, SpendListener } from './ledger.ts';
+import type { LedgerStore } from './store.ts';
+
+/** What reserving and settling need alike: the ledger's rows, the plans' allowances, and the listener of wallet changes. */
+export interface WriterDependencies {
+  readonly store: LedgerStore;
+  readonly clock: Clock;
+  readonly allowances: Allowances;
+  /** Called in the transaction that took something from a wallet. */
+  readonly onSpend: SpendListener;
+}

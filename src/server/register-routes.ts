@@ -1,0 +1,135 @@
+import { PENDING_LOGIN_MS } from './accounts/login/login-service.ts';
+import { SESSION_MS } from './accounts/login/session-service.ts';
+import { addAccountRoutes } from './accounts/routes.ts';
+import type { Capabilities } from './capabilities.ts';
+import { addChannelRoutes } from './channels/routes.ts';
+import { journalDirectory } from './chat/journal-directory.ts';
+import { makeChat } from './chat/make.ts';
+import { addConsoleRoutes } from './console/routes.ts';
+import { addDeviceAuthRoutes } from './device-auth/routes.ts';
+import { addEventRoutes } from './events/routes.ts';
+import type { Foundation } from './foundation.ts';
+import { addMailRoutes } from './mail/routes.ts';
+import { addMailboxRoutes } from './mailbox/routes.ts';
+import { addAnnouncementRoutes } from './notifications/admin-routes.ts';
+import { addNotificationRoutes } from './notifications/routes.ts';
+import { addPlanAdminRoutes } from './plans/admin-routes.ts';
+import { addPlanRoutes } from './plans/routes.ts';
+import { addHealthRoutes } from './platform/http/health-routes.ts';
+import type { RouteRegistry } from './platform/http/route-registry.ts';
+import type { HttpServer } from './platform/http/server.ts';
+import { createSessionCookies, renewSessionCookies, type SessionCookies } from './platform/http/session-cookie.ts';
+import { newTaskId } from './platform/task-id.ts';
+import { addBillingDashboardRoutes } from './quota/billing-dashboard-routes.ts';
+import { addQuotaRoutes } from './quota/routes.ts';
+import { addReferenceRoutes } from './reference/routes.ts';
+import { registerMetrics } from './register-metrics.ts';
+import { addSupportAdminRoutes } from './support/admin-routes.ts';
+import { makeSupport } from './support/make.ts';
+import { addSupportRoutes } from './support/routes.ts';
+import { VERSION } from './version.ts';
+import type { FaultPoint } from './video/fault-points.ts';
+import { makeVideo } from './video/make.ts';
+import { addWebhookRoutes } from './webhooks/routes.ts';
+
+/** Registers the endpoints of all capabilities, and creates those that need the HTTP server directly: video and chat. */
+export async function registerRoutes(
+  http: HttpServer,
+  foundation: Foundation,
+  capabilities: Capabilities,
+  onFaultPoint: ((point: FaultPoint) => void) | undefined,
+) {
+  const { config, database, clock, vault, masterKey, metrics, rateLimits } = foundation;
+  const { accounts, notifications, allowances, quota, deviceAuth, channelStore, channels } = capabilities;
+  const { eventLog } = capabilities.events;
+  const { audit, ledger, usage } = quota;
+  const { auditLog, access, accessWatch } = accounts;
+  const { routes } = http;
+  const video = makeVideo(routes, {
+    ...foundation,
+    quota: ledger,
+    allowances,
+    channels,
+    vendors: capabilities.vendors,
+    ledgerHistory: usage,
+    notifier: notifications.notifier,
+    events: eventLog,
+    checkCallbackUrl: capabilities.webhooks.checkUrl,
+    accessWatch,
+    baseUrl: config.baseUrl,
+    newTaskId,
+    syncPeriodMs: config.syncPeriodSeconds * 1000,
+    ambiguousTtlMs: config.ambiguousSubmitTtlSeconds * 1000,
+    taskTimeoutMs: config.taskTimeoutHours * 3600_000,
+    // Aborted only after the grace period: callers get their responses within it, and a submit cut off earlier would have an unknown outcome.
+    stopping: foundation.forcedStop.signal,
+    faultPoint: onFaultPoint ?? (() => {}),
+  });
+  const chat = makeChat(http, {
+    ...foundation,
+    quota: ledger,
+    channels,
+    vendors: capabilities.vendors,
+    authenticator: accounts.authenticator,
+    adapterContexts: video.upstreamCalls,
+    stopping: foundation.forcedStop.signal,
+    journalDirectory: journalDirectory(config.databaseUrl, config.journalDir),
+    masterKeys: [masterKey, ...foundation.previousMasterKeys],
+  });
+  const support = makeSupport({
+    database,
+    clock,
+    auditLog,
+    access,
+    notifier: notifications.notifier,
+    rateLimits,
+    ownsTask: async (userId, taskId) => (await video.store.findForUser(taskId, userId)) !== undefined,
+  });
+  const cookies = createCookies(http, config.baseUrl);
+  addAccountRoutes(routes, { accounts, cookies });
+  addIndependentRoutes(routes, capabilities);
+  addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl: config.baseUrl });
+  addNotificationRoutes(routes, { notifications, accessWatch, countPending: support.countPending });
+  addSupportRoutes(routes, support);
+  addSupportAdminRoutes(routes, support);
+  addQuotaRoutes(routes, { audit, usage, clock, tasks: video.adminStore });
+  addBillingDashboardRoutes(routes, { ledger, usage, quotaPerUnit: config.quotaPerUnit });
+  const { vendors } = capabilities;
+  addChannelRoutes(routes, {
+    channels,
+    store: channelStore,
+    vault,
+    clock,
+    audit: auditLog,
+    vendors,
+    allowances,
+    video,
+  });
+  const { readiness } = foundation;
+  addHealthRoutes(routes, { config, version: VERSION, metrics, obstacle: () => readiness.obstacle() });
+  addReferenceRoutes(routes, { version: VERSION, baseUrl: config.baseUrl, userHeader: config.apiUserHeader });
+  await addConsoleRoutes(http.fastify, routes);
+  registerMetrics(foundation, capabilities, { video, chat });
+  return { video, chat };
+}
+
+/** Endpoints of capabilities that need nothing of the others. */
+function addIndependentRoutes(routes: RouteRegistry, capabilities: Capabilities): void {
+  addMailRoutes(routes, capabilities.mail);
+  addEventRoutes(routes, capabilities.events);
+  addWebhookRoutes(routes, capabilities.webhooks);
+  addMailboxRoutes(routes, capabilities.mailbox);
+  addAnnouncementRoutes(routes, capabilities.notifications.announcements);
+  addPlanRoutes(routes, capabilities.plans);
+  addPlanAdminRoutes(routes, capabilities.plans);
+}
+
+function createCookies(http: HttpServer, baseUrl: string): SessionCookies {
+  const cookies = createSessionCookies({
+    secure: baseUrl.startsWith('https:'),
+    sessionSeconds: SESSION_MS / 1000,
+    pendingSeconds: PENDING_LOGIN_MS / 1000,
+  });
+  renewSessionCookies(http.fastify, cookies);
+  return cookies;
+}

@@ -1,0 +1,28 @@
+import { AuditStore } from './accounts/audit/audit-store.ts';
+import { TokenStore } from './accounts/tokens/token-store.ts';
+import type { Foundation } from './foundation.ts';
+import { NotificationRetentionStore } from './notifications/retention-store.ts';
+import type { RetentionRule } from './platform/retention.ts';
+import { TaskDetailStore } from './video/task-detail-store.ts';
+
+/** A revoked key can be looked up in reports for so long; it authenticates nothing from its revocation on. */
+const REVOKED_TOKEN_DAYS = 90;
+
+/**
+ * Everything that is removed after a time, a line for each table. What has an end of its own (sessions, codes, refresh tokens,
+ * counters) is swept by its capability, and the ledger is folded by the job that audits it.
+ */
+export function makeRetentionRules({ config, database, clock }: Foundation): RetentionRule[] {
+  const [tasks, notifications] = [new TaskDetailStore(database), new NotificationRetentionStore(database)];
+  const [auditLog, tokens] = [new AuditStore(database, clock), new TokenStore(database)];
+  return [
+    { name: 'task detail', days: config.retentionTaskDetailDays, remove: (...old) => tasks.clear(...old) },
+    {
+      name: 'notifications',
+      days: config.retentionNotificationsDays,
+      remove: (...old) => notifications.deleteBefore(...old),
+    },
+    { name: 'audit log', days: config.retentionAuditDays, remove: (...old) => auditLog.deleteBefore(...old) },
+    { name: 'revoked tokens', days: REVOKED_TOKEN_DAYS, remove: (...old) => tokens.deleteRevokedBefore(...old) },
+  ];
+}

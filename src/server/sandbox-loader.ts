@@ -1,0 +1,23 @@
+import type { ChannelVendor } from './channels/channel-directory.ts';
+import type { SandboxChannel, SeedModel } from './channels/seeding.ts';
+
+/** The simulated vendors of SANDBOX=1. */
+export interface RunningSandbox {
+  /** Models of the simulators that no adapter defines. */
+  readonly seeds: readonly SeedModel[];
+  channels(models: readonly SeedModel[]): SandboxChannel[];
+  stop(): Promise<void>;
+}
+
+/** The simulators' code is loaded only here, and only with SANDBOX=1 or MAIL_BACKEND=sandbox. */
+export const importSandbox = () => import('../sandbox/sandbox-mode.ts');
+
+export async function startAppSandbox(): Promise<RunningSandbox> {
+  const { OPENAI_SANDBOX_MODELS, startSandboxMode } = await importSandbox();
+  const { channels, stop } = await startSandboxMode();
+  return {
+    channels: (models) => channels(models).map((channel) => ({ ...channel, vendor: channel.vendor as ChannelVendor })),
+    seeds: OPENAI_SANDBOX_MODELS.map((model) => ({ ...model, vendor: 'openai' }) as const),
+    stop,
+  };
+}

@@ -1,0 +1,14 @@
+import { sealedTwoFactorSecrets } from './accounts/login/two-factor-encryption-store.ts';
+import { sealedCredentials } from './channels/credential-encryption-store.ts';
+import { sealedPasswordCells } from './mailbox/reencryption-store.ts';
+import type { SealedColumn } from './platform/reseal.ts';
+import type { Executor } from './tables.ts';
+import { sealedWebhookSecrets } from './webhooks/endpoint-store.ts';
+
+/** Every column that is encrypted under the master key. */
+export const sealedColumns = (kysely: Executor): SealedColumn[] => [
+  sealedCredentials(kysely),
+  sealedTwoFactorSecrets(kysely),
+  ...sealedPasswordCells(kysely),
+  ...sealedWebhookSecrets(kysely),
+];

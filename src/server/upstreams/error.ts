@@ -1,0 +1,57 @@
+/**
+ * The closed set of reasons an upstream's error is put into:
+ * - `user`: the request is wrong; `policy`: its content was refused
+ * - `rate`: too many requests, in time or at once; `capacity`: the upstream is overloaded or broken
+ * - `auth`, `billing`: the channel's own account; `model`: that account cannot use this model
+ * - `missing`: the task is unknown or has expired; `other`: none of these
+ */
+export const ERROR_REASONS = [
+  'user',
+  'policy',
+  'rate',
+  'capacity',
+  'auth',
+  'billing',
+  'model',
+  'missing',
+  'other',
+] as const;
+export type ErrorReason = (typeof ERROR_REASONS)[number];
+
+/** An error as a vendor reported it, in terms common to all vendors. */
+export interface VendorError {
+  readonly reason: ErrorReason;
+  /** Whether another channel may be tried. Decided by the vendor's own code first, then by the HTTP status. */
+  readonly retryable: boolean;
+  readonly httpStatus: number;
+  /** The vendor's own code as text; empty where there is none. */
+  readonly code: string;
+  /** The vendor's own message, shown to the caller. */
+  readonly message: string;
+  /** The field at fault, where the vendor names it as our callers do. */
+  readonly param?: string;
+  /** Milliseconds, from Retry-After or the vendor's body, where given. */
+  readonly retryAfterMs?: number;
+}
+
+/** A poll whose response says nothing about the task: a 429, a 5xx, a gateway's HTML page. Never a failure of the task. */
+export class PollFailed extends Error {
+  /** What the vendor reported, where its response was readable. */
+  readonly error: VendorError | undefined;
+  constructor(message: string, error?: VendorError) {
+    super(message);
+    this.name = 'PollFailed';
+    this.error = error;
+  }
+}
+
+/** A request that this vendor cannot serve, detected before anything was sent; the caller gets 400 with `message`. */
+export class UnsupportedRequestError extends Error {
+  /** The caller's field at fault, dotted. */
+  readonly param: string | undefined;
+  constructor(message: string, param?: string) {
+    super(message);
+    this.name = 'UnsupportedRequestError';
+    this.param = param;
+  }
+}

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { mutated } from '../../../../test/mutations.ts';
+import { recordedReplies } from '../../../../test/recorded-replies.ts';
+import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
+import { tryMutatedReplies } from '../../../../test/vendors/mutated-replies.ts';
+import { OutboundError } from '../../platform/outbound/outbound.ts';
+import type { AdapterContext } from '../../upstreams/call.ts';
+import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
+import type { Json, MediaInput, QueryOutcome, VideoRequest } from '../adapter.ts';
+import { ERROR_CLASSES, hailuo, STATES, toError } from './adapter.ts';
+import { toBody } from './request.ts';
+
+const replies = recordedReplies('hailuo');
+const HANDLE = { taskId: '318402915563201' };
+const url = (name: string): MediaInput => ({ kind: 'url', url: `https://pictures.example/${name}.png` });
+const body = (request: Partial<VideoRequest>) => toBody(videoRequest({ model: 'MiniMax-Hailuo-02', ...request }));
+
+/** A vendor that returns one response to a poll and another to the query for the file. */
+function call(status: unknown, file: unknown = replies.file): AdapterContext {
+  const [poll, retrieve] = [fixedResponseContext({ json: status }), fixedResponseContext({ json: file })];
+  return { ...poll, sendJson: (request) => (request.url.includes('/files/') ? retrieve : poll).sendJson(request) };
+}
+const query = (status: unknown, file?: unknown) => hailuo.query(HANDLE, call(status, file));
+
+test('defaults: six seconds at the first resolution of the model, and nothing else', () => {
+  const { prompt } = videoRequest({ model: 'x' });
+  assert.deepEqual(body({}), { model: 'MiniMax-Hailuo-02', prompt, duration: 6, resolution: '768P' });
+  assert.equal(body({ model: 'T2V-01' }).resolution, '720P');
+});
+
+test('the keys of the metadata table pass, at the top of the body, others never', () => {
+  const named = {
+    resolution: '768P',
+    prompt_optimizer: false,
+    fast_pretreatment: true,
+    first_frame_image: 'https://pictures.example/a.png',
+    last_frame_image: 'https://pictures.example/b.png',
+    subject_reference: [{ type: 'character', image: ['https://pictures.example/face.png'] }],
+    aigc_watermark: true,
+  };
+  const {
+    model: _,
+    prompt: __,
+    ...sent
+  } = body({
+    seconds: 10,
+    metadata: { ...named, callback_url: 'https://canary.example', model: 'other', base_url: 'https://canary.example' },
+  });
+  assert.deepEqual(sent, { duration: 10, ...named });
+});
+
+test('pictures are the first and the last frame, or the face of the subject model', () => {
+  const two = body({ images: [url('a'), url('b')] });
+  assert.deepEqual(
+    [two.first_frame_image, two.last_frame_image],
+    ['https://pictures.example/a.png', 'https://pictures.example/b.png'],
+  );
+  const beside = body({ images: [url('a')], metadata: { last_frame_image: 'https://pictures.example/z.png' } });
+  assert.equal(beside.first_frame_image, 'https://pictures.example/a.png');
+  assert.equal(beside.last_frame_image, 'https://pictures.example/z.png');
+  const face = body({ model: 'S2V-01', images: [{ kind: 'base64', data: 'iVBORw0KGgo=', mimeType: 'image/png' }] });
+  assert.deepEqual(face.subject_reference, [{ type: 'character', image: ['data:image/png;base64,iVBORw0KGgo='] }]);
+  assert.equal(face.first_frame_image, undefined);
+});
+
+for (const [size, resolution] of [
+  ['768p', '768P'],
+  ['1080P', '1080P'],
+  ['1280x720', '768P'],
+  ['1366*768', '768P'],
+  ['1920x1080', '1080P'],
+] as const) {
+  test(`size ${size} is ${resolution}`, () => assert.equal(body({ size }).resolution, resolution));
+}
+
+test('a size between the classes of an older model finds its own', () => {
+  assert.equal(body({ model: 'T2V-01', size: '1280x720' }).resolution, '720P');
+  assert.equal(body({ images: [url('a')], size: '720x1280' }).resolution, '768P');
+  assert.equal(body({ images: [url('a')], size: '512P', seconds: 10 }).resolution, '512P');
+});
+
+const REFUSED: readonly (readonly [Partial<VideoRequest>, string])[] = [
+  [{ mode: 'pro' }, 'mode'],
+  [{ seconds: 5 }, 'duration'],
+  [{ seconds: 10, size: '1080P' }, 'duration'],
+  [{ model: 'T2V-01', seconds: 10 }, 'duration'],
+  [{ size: 'large' }, 'size'],
+  [{ size: '720x1280' }, 'size'],
+  [{ size: '512P' }, 'size'],
+  [{ model: 'T2V-01', images: [url('a')] }, 'image'],
+  [{ model: 'I2V-01' }, 'image'],
+  [{ model: 'S2V-01' }, 'image'],
+  [{ model: 'S2V-01', images: [url('a'), url('b')] }, 'images'],
+  [{ model: 'MiniMax-Hailuo-2.3', images: [url('a'), url('b')] }, 'images'],
+  [{ images: [url('a'), url('b'), url('c')] }, 'images'],
+  [{ images: [url('a')], metadata: { first_frame_image: 'https://pictures.example/z.png' } }, 'image'],
+  [{ metadata: { prompt_optimizer: 'yes' } }, 'metadata.prompt_optimizer'],
+  [{ metadata: { subject_reference: [{ type: 'dog', image: [] }] } }, 'metadata.subject_reference.0.type'],
+];
+for (const [request, param] of REFUSED) {
+  test(`${param} of ${JSON.stringify(request).slice(0, 90)} is refused`, () => {
+    const isRefusal = (error: unknown) => error instanceof UnsupportedRequestError && error.param === param;
+    assert.throws(() => body(request), isRefusal);
+    assert.throws(() => hailuo.billingFactors(videoRequest({ model: 'MiniMax-Hailuo-02', ...request })), isRefusal);
+  });
+}
+
+test('price follows length and resolution, also where the media schema sets them', () => {
+  const meter = (request: Partial<VideoRequest>) =>
+    hailuo.billingFactors(videoRequest({ model: 'MiniMax-Hailuo-02', ...request }));
+  assert.deepEqual(meter({ seconds: 10 }), { seconds: 10, factors: { resolution: '768P' } });
+  assert.deepEqual(meter({ metadata: { resolution: '1080p' } }), { seconds: 6, factors: { resolution: '1080P' } });
+  assert.deepEqual(meter({ extraFields: [{ path: 'duration', value: 10 }] }).seconds, 10);
+});
+
+for (const [word, state] of Object.entries(STATES)) {
+  test(`status ${word} is ${state}`, async () => {
+    assert.equal((await query(replies[word])).state, state);
+  });
+}
+
+test('success gives the address of the file and keeps its id', async () => {
+  const { state, artifact, handle } = await query(replies.success);
+  assert.equal(state, 'SUCCESS');
+  assert.deepEqual(artifact, {
+    kind: 'url',
+    url: 'https://cdn.example/output_aigc.mp4?Expires=1767413045&Signature=abc',
+  });
+  assert.deepEqual(handle, { ...HANDLE, fileId: '271845904523536' });
+});
+
+test('an id of 18 digits survives where the vendor writes it as a number', async () => {
+  const text =
+    '{"task_id":318402915563201999,"status":"Success","file_id":271845904523536001,"base_resp":{"status_code":0}}';
+  const asked: string[] = [];
+  const poll = fixedResponseContext({ json: JSON.parse(text), text });
+  const file = fixedResponseContext({ json: replies.file });
+  const outcome = await hailuo.query(
+    { taskId: '318402915563201999' },
+    {
+      ...poll,
+      sendJson(request) {
+        asked.push(request.url);
+        return (request.url.includes('/files/') ? file : poll).sendJson(request);
+      },
+    },
+  );
+  assert.match(asked[1] ?? '', /file_id=271845904523536001$/);
+  assert.deepEqual(outcome.handle, { taskId: '318402915563201999', fileId: '271845904523536001' });
+});
+
+test('a failed task keeps the words of the vendor, or says that it has none', async () => {
+  const told = (await query(replies.fail)).error;
+  assert.deepEqual([told?.code, told?.message, told?.reason], ['1027', 'output new_sensitive', 'policy']);
+  const bare = (await query(replies['fail-bare'])).error;
+  assert.deepEqual([bare?.code, bare?.message], ['', 'task failed']);
+});
+
+test('success without a file fails, an unknown word is UNKNOWN, an unknown id is a failure', async () => {
+  assert.equal((await query(replies['success-empty'])).state, 'FAILURE');
+  assert.equal((await query(replies.strange)).state, 'UNKNOWN');
+  const lost = await query(replies['unknown-id']);
+  assert.deepEqual([lost.state, lost.error?.reason], ['FAILURE', 'missing']);
+});
+
+test('a poll that says nothing about the task is no response', async () => {
+  await assert.rejects(query(replies['login-fail']), PollFailed);
+  await assert.rejects(query({ ...(replies.success as object), task_id: '7' }), PollFailed);
+  await assert.rejects(query(replies.success, replies['login-fail']), PollFailed);
+  await assert.rejects(hailuo.query(HANDLE, fixedResponseContext({ status: 200, text: '<html>' })), PollFailed);
+  await assert.rejects(hailuo.query(HANDLE, fixedResponseContext({ status: 502, text: '<html>' })), PollFailed);
+});
+
+const ELSEWHERE = new Set(['rate', 'capacity', 'auth', 'billing', 'model']);
+for (const [code, { reason }] of Object.entries(ERROR_CLASSES)) {
+  test(`code ${code} is ${reason}, though HTTP says 200`, () => {
+    const json = { base_resp: { status_code: Number(code), status_msg: 'words' } };
+    const error = toError({ status: 200, headers: {}, text: '', json }, 0);
+    const retryable = ELSEWHERE.has(reason);
+    assert.deepEqual(error, { reason, retryable, httpStatus: 200, code, message: 'words' });
+  });
+}
+
+test('a refused submit is a value; one that cannot be read is ambiguous', async () => {
+  const submit = (json: unknown) =>
+    hailuo.submit(videoRequest({ model: 'MiniMax-Hailuo-02' }), fixedResponseContext({ json }));
+  const refused = await submit(replies.refused);
+  assert.equal(refused.kind === 'refused' && refused.error.code, '2013');
+  const accepted = await submit(replies.accepted);
+  assert.deepEqual(accepted.kind === 'accepted' && accepted.handle, HANDLE);
+  for (const json of [{}, [], { task_id: '', base_resp: { status_code: 0 } }, { task_id: {} }, null]) {
+    await assert.rejects(submit(json), OutboundError);
+  }
+});
+
+const isPublic = (outcome: QueryOutcome) =>
+  outcome.artifact?.kind === 'url' && /^https?:\/\//i.test(outcome.artifact.url);
+
+test('5,000 mutated replies: no crash, no wrong end', async () => {
+  const files = fc.oneof(fc.constant(replies.file), mutated([replies.file]));
+  await fc.assert(
+    fc.asyncProperty(mutated(Object.values(replies)), files, async (status, file) => {
+      const outcome = await query(status, file).catch((error: unknown) => error);
+      if (outcome instanceof PollFailed) return;
+      assert.ok(!(outcome instanceof Error), String(outcome));
+      const { state } = outcome as QueryOutcome;
+      const said = status as { status?: unknown; file_id?: Json; base_resp?: { status_code?: unknown } };
+      if (state === 'SUCCESS') assert.ok(/^success$/i.test(String(said.status)) && isPublic(outcome as QueryOutcome));
+      if (state === 'FAILURE') {
+        const isToldByCode = [2013, 1027, '2013', '1027'].includes(said.base_resp?.status_code as number);
+        assert.ok(/^(fail(ed)?|success)$/i.test(String(said.status)) || isToldByCode, JSON.stringify(status));
+      }
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+test('mutated replies under any HTTP status: no crash, no wrong end, no job out of nothing', async () => {
+  await tryMutatedReplies(hailuo, {
+    handle: HANDLE,
+    replies: Object.keys(replies).filter((name) => name !== 'accepted'),
+    submits: ['accepted', 'refused', 'login-fail'],
+    model: 'MiniMax-Hailuo-02',
+    runs: 2_000,
+    mayEnd(state, reply, status) {
+      const told = reply as { status?: unknown; base_resp?: { status_code?: unknown } };
+      // One response is returned to both queries here, and no recorded status response contains a file as well.
+      if (state === 'SUCCESS' || status !== 200) return false;
+      const isToldByCode = [2013, 1026, 1027].includes(Number(told.base_resp?.status_code));
+      return isToldByCode || /^(fail(ed)?|success)$/i.test(String(told.status));
+    },
+  });
+});

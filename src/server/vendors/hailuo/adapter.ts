@@ -1,0 +1,209 @@
+import { asObject } from '../../../contract/is-object.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
+import type { AdapterContext } from '../../upstreams/call.ts';
+import { PollFailed, type VendorError } from '../../upstreams/error.ts';
+import type { Json, QueryOutcome, VendorAdapter } from '../adapter.ts';
+import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
+import {
+  type ErrorClass,
+  failedTask,
+  rejectedPoll,
+  successWithoutArtifact,
+  toVendorError,
+  unreadablePoll,
+} from '../error-mapping.ts';
+import { acceptedSubmit, bearerHeaders, getJson, postJson, refusedSubmit } from '../http.ts';
+import { knownFactors, parseSeconds } from '../request-body.ts';
+import { asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import { billingFactorsH3, deleteH3, parseArtifactUrlH3, queryH3, submitH3 } from './h3-protocol.ts';
+import { H3_MODEL, HAILUO_MODELS } from './models.ts';
+import { parseMetadata, toBody } from './request.ts';
+
+/** MiniMax "Video Generation", the first protocol, of all Hailuo models: three requests, errors inside HTTP 200. */
+
+// --- Status mapping ---
+
+/** The documents write `Fail`, the vendor's own client checks for `Failed`, callbacks write all of them in lower case. */
+export const STATES: Readonly<Record<string, QueryOutcome['state']>> = {
+  preparing: 'SUBMITTED',
+  queueing: 'QUEUED',
+  processing: 'IN_PROGRESS',
+  success: 'SUCCESS',
+  fail: 'FAILURE',
+  failed: 'FAILURE',
+};
+
+/** A whole number of up to 18 digits loses its last digits as a JSON number, so numeric ids are read from the response's text. */
+export function parseLongId(response: BufferedResponse, key: 'file_id' | 'task_id'): string | undefined {
+  const value = asObject(response.json)?.[key];
+  if (typeof value !== 'number') return asId(value);
+  return new RegExp(`"${key}"\\s*:\\s*(\\d{1,20})\\s*[,}]`).exec(response.text)?.[1];
+}
+
+interface Handle {
+  readonly taskId: string;
+  readonly fileId?: string;
+  /** 2 for MiniMax-H3, which has a different protocol. */
+  readonly version?: 2;
+}
+const parseHandle = (handle: Json): Handle => asObject(handle) as unknown as Handle;
+
+/** What a poll's response reports; `fileId` where the video can be queried. @throws PollFailed where it reports no state */
+export function parseStatus(
+  response: BufferedResponse,
+  taskId: string,
+  nowMs: number,
+): QueryOutcome | { fileId: string } {
+  const reply = asObject(response.json);
+  if (response.status !== 200) throw rejectedPoll(toError(response, nowMs));
+  if (!reply) throw unreadablePoll(response);
+  const about = parseLongId(response, 'task_id');
+  if (about !== undefined && about !== taskId) throw unreadablePoll(response);
+  const raw = toRawResponse(response);
+  const word = asText(reply.status);
+  const error = toError(response, nowMs);
+  const state = word === undefined ? undefined : (ownEntry(STATES, word.toLowerCase()) ?? 'UNKNOWN');
+  const isRefused = error.code !== '' && error.code !== '0';
+  if (state === undefined && isRefused) {
+    // The poll sends no parameter but the id, so a refused parameter is an unknown id.
+    if (error.code === '2013') return failedTask(raw, { ...error, reason: 'missing' });
+    if (error.reason === 'policy') return failedTask(raw, error);
+    throw rejectedPoll(error);
+  }
+  if (state === 'FAILURE') {
+    return failedTask(raw, isRefused ? error : { reason: 'other', message: 'task failed' });
+  }
+  if (state !== 'SUCCESS') return { state: state ?? 'UNKNOWN', raw };
+  const fileId = parseLongId(response, 'file_id');
+  if (fileId !== undefined) return { fileId };
+  if (reply.file_id !== undefined && reply.file_id !== null && reply.file_id !== '') throw unreadablePoll(response);
+  return isRefused ? failedTask(raw, error) : successWithoutArtifact(raw);
+}
+
+// --- Error reading (MiniMax "Error codes"; HTTP 200 for nearly all of them) ---
+
+export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
+  1000: { reason: 'capacity' },
+  1001: { reason: 'capacity' },
+  1002: { reason: 'rate' },
+  1004: { reason: 'auth' },
+  1008: { reason: 'billing' },
+  1013: { reason: 'capacity' },
+  1024: { reason: 'capacity' },
+  1026: { reason: 'policy' },
+  1027: { reason: 'policy' },
+  1028: { reason: 'billing' },
+  1030: { reason: 'billing' },
+  1033: { reason: 'capacity' },
+  1039: { reason: 'rate' },
+  1041: { reason: 'rate' },
+  1042: { reason: 'user' },
+  2013: { reason: 'user' },
+  2045: { reason: 'rate' },
+  2049: { reason: 'auth' },
+  2056: { reason: 'rate' },
+  2061: { reason: 'model' },
+};
+
+export function toError(response: BufferedResponse, nowMs: number): VendorError {
+  const told = asObject(asObject(response.json)?.base_resp);
+  const code = asId(told?.status_code) ?? '';
+  return toVendorError(response, nowMs, {
+    code,
+    message: asText(told?.status_msg) ?? '',
+    meaning: ownEntry(ERROR_CLASSES, code),
+  });
+}
+
+// --- The object ---
+
+const get = (context: AdapterContext, path: string, query: Readonly<Record<string, string>>) =>
+  getJson(context, `${baseUrlOf(context)}${path}?${new URLSearchParams(query)}`, bearerHeaders(context));
+
+/** Administrators paste the base URL with the version path their client needs. */
+const baseUrlOf = (context: AdapterContext) => context.baseUrl.replace(/\/v[12]$/, '');
+
+/** A download URL is valid for an hour and the file longer, so each poll requests a new URL. */
+async function fetchDownloadUrl(context: AdapterContext, fileId: string): Promise<string> {
+  const response = await get(context, '/v1/files/retrieve', { file_id: fileId });
+  const error = toError(response, context.now());
+  const url = asUrl(asObject(asObject(response.json)?.file)?.download_url);
+  if (response.status !== 200 || (error.code !== '' && error.code !== '0')) throw rejectedPoll(error);
+  if (url === undefined) throw unreadablePoll(response);
+  return url;
+}
+
+export const hailuo: VendorAdapter = {
+  name: 'hailuo',
+  title: 'Hailuo',
+  defaultBaseUrl: 'https://api.minimax.io',
+  credentials: API_KEY_CREDENTIALS,
+  models: HAILUO_MODELS,
+  metadata: parseMetadata.schema,
+  formFields: { seconds: 'duration', resolution: 'metadata.resolution' },
+  presentation: {
+    url: 'known',
+    // A task that failed under a business code of success carries no error.
+    error: (failure) => (failure.code === '0' || failure.code === '' ? undefined : failure),
+  },
+  example: {
+    model: 'MiniMax-Hailuo-02',
+    prompt: 'waves against a lighthouse',
+    duration: 6,
+    metadata: { resolution: '768P', prompt_optimizer: true },
+  },
+  // The current page documents an hour, older ones nine; the URL of a file can be requested again.
+  artifactUrlLifetimeMs: 55 * 60_000,
+
+  billingFactors(request) {
+    if (request.model === H3_MODEL) return billingFactorsH3(request, parseMetadata(request.metadata));
+    const body = toBody(request);
+    const factors = knownFactors({ resolution: body.resolution, size: request.size });
+    return { seconds: parseSeconds(body.duration, 'duration'), factors };
+  },
+
+  async submit(request, context) {
+    const connection = { origin: baseUrlOf(context), headers: bearerHeaders(context) };
+    if (request.model === H3_MODEL) return submitH3(request, parseMetadata(request.metadata), connection, context);
+    const url = `${connection.origin}/v1/video_generation`;
+    const response = await postJson(context, url, connection.headers, toBody(request));
+    const error = toError(response, context.now());
+    const isRefused = response.status >= 400 || (error.code !== '' && error.code !== '0');
+    if (isRefused) return refusedSubmit(error, response);
+    const taskId = response.status === 200 ? parseLongId(response, 'task_id') : undefined;
+    return acceptedSubmit(taskId, response, { taskId: taskId ?? '' });
+  },
+
+  async query(handle, context) {
+    const { taskId, fileId, version } = parseHandle(handle);
+    if (version === 2) return queryH3(taskId, { origin: baseUrlOf(context), headers: bearerHeaders(context) }, context);
+    const response = await get(context, '/v1/query/video_generation', { task_id: taskId });
+    const outcome = parseStatus(response, taskId, context.now());
+    if (!('fileId' in outcome)) return outcome;
+    const url = await fetchDownloadUrl(context, outcome.fileId);
+    const known = { taskId, fileId: outcome.fileId };
+    const taught = fileId === outcome.fileId ? {} : { handle: known };
+    return { state: 'SUCCESS', artifact: { kind: 'url', url }, raw: toRawResponse(response), ...taught };
+  },
+
+  async content(handle, raw, _variant, context) {
+    const { fileId, version } = parseHandle(handle);
+    const stored = fileId ?? asId(asObject(raw)?.file_id);
+    const url = version === 2 ? parseArtifactUrlH3(raw) : stored && (await fetchDownloadUrl(context, stored));
+    if (!url) throw new PollFailed('the stored response of this task names no video');
+    return { kind: 'fetch', url, headers: {}, trusted: false };
+  },
+
+  async deleteTask(handle, context) {
+    const { taskId, version } = parseHandle(handle);
+    if (version === 2) await deleteH3(taskId, { origin: baseUrlOf(context), headers: bearerHeaders(context) }, context);
+  },
+
+  async checkCredentials(context) {
+    const response = await get(context, '/v1/query/video_generation', { task_id: '0' });
+    const error = toError(response, context.now());
+    // The id is invented: any response about it, except one about the key or an outage, shows that the key is right.
+    const isFine = response.status === 200 && error.code !== '' && (error.code === '0' || error.reason === 'user');
+    return isFine ? { ok: true } : { ok: false, error };
+  },
+};

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { mutated } from '../../../../test/mutations.ts';
+import { recordedReplies } from '../../../../test/recorded-replies.ts';
+import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
+import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
+import type { MediaInput, QueryOutcome, VideoRequest } from '../adapter.ts';
+import { hailuo } from './adapter.ts';
+import { CLASS_BY_TYPE_H3, STATES_H3, toBodyH3, toErrorH3 } from './h3-protocol.ts';
+import { parseMetadata } from './request.ts';
+
+const replies = recordedReplies('hailuo/h3-replies');
+const HANDLE = { taskId: '421880017733120', version: 2 };
+const url = (name: string): MediaInput => ({ kind: 'url', url: `https://pictures.example/${name}.png` });
+const body = (request: Partial<VideoRequest>) => {
+  const whole = videoRequest({ model: 'MiniMax-H3', ...request });
+  return toBodyH3(whole, parseMetadata(whole.metadata));
+};
+
+test('words and pictures become one content array', () => {
+  const { prompt } = videoRequest({ model: 'x' });
+  assert.deepEqual(body({ images: [url('a'), url('b')], seconds: 8, metadata: { aigc_watermark: true } }), {
+    model: 'MiniMax-H3',
+    content: [
+      { type: 'text', text: prompt },
+      { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' }, role: 'first_frame' },
+      { type: 'image_url', image_url: { url: 'https://pictures.example/b.png' }, role: 'last_frame' },
+    ],
+    duration: 8,
+    resolution: '2K',
+    ratio: 'adaptive',
+    aigc_watermark: true,
+  });
+  const roles = (body({ images: [url('a'), url('b'), url('c')] }).content as { role?: string }[]).map(
+    ({ role }) => role,
+  );
+  assert.deepEqual(roles, [undefined, 'reference_image', 'reference_image', 'reference_image']);
+});
+
+test('a size is a class, or gives the ratio', () => {
+  assert.deepEqual([body({ size: '768P' }).resolution, body({ size: '768p' }).ratio], ['768P', '16:9']);
+  assert.equal(body({ size: '720x1280' }).ratio, '9:16');
+});
+
+const REFUSED: readonly (readonly [Partial<VideoRequest>, string])[] = [
+  [{ seconds: 3 }, 'duration'],
+  [{ seconds: 16 }, 'duration'],
+  [{ size: '1080P' }, 'size'],
+  [{ mode: 'std' }, 'mode'],
+  [{ metadata: { prompt_optimizer: true } }, 'metadata.prompt_optimizer'],
+];
+for (const [request, param] of REFUSED) {
+  test(`${param} of ${JSON.stringify(request)} is refused`, () => {
+    assert.throws(
+      () => body(request),
+      (error) => error instanceof UnsupportedRequestError && error.param === param,
+    );
+  });
+}
+
+for (const [word, state] of Object.entries(STATES_H3)) {
+  test(`status ${word} is ${state}`, async () => {
+    assert.equal((await hailuo.query(HANDLE, fixedResponseContext({ json: replies[word] }))).state, state);
+  });
+}
+
+for (const [type, { reason }] of Object.entries(CLASS_BY_TYPE_H3)) {
+  test(`error ${type} is ${reason}`, () => {
+    const json = { type: 'error', error: { type, message: 'words', http_code: '400' } };
+    const error = toErrorH3({ status: 400, headers: {}, text: '', json }, 0);
+    assert.deepEqual([error.reason, error.code, error.message], [reason, type, 'words']);
+  });
+}
+
+test('the number at the end of the words says more than the type', () => {
+  const json = { error: { type: 'bad_request_error', message: 'input new_sensitive (1026)' } };
+  const error = toErrorH3({ status: 400, headers: {}, text: '', json }, 0);
+  assert.deepEqual([error.reason, error.code], ['policy', '1026']);
+});
+
+test('5,000 mutated replies: no crash, no wrong end', async () => {
+  await fc.assert(
+    fc.asyncProperty(mutated(Object.values(replies)), async (json) => {
+      const outcome = await hailuo.query(HANDLE, fixedResponseContext({ json })).catch((error: unknown) => error);
+      if (outcome instanceof PollFailed) return;
+      assert.ok(!(outcome instanceof Error), String(outcome));
+      const { state, artifact } = outcome as QueryOutcome;
+      const said = (json as { task: { status: string } }).task.status;
+      if (state === 'SUCCESS')
+        assert.ok(said === 'succeeded' && artifact?.kind === 'url' && /^https?:/.test(artifact.url));
+      if (state === 'FAILURE') assert.ok(['failed', 'cancelled', 'expired', 'succeeded'].includes(said));
+    }),
+    { numRuns: 5_000 },
+  );
+});

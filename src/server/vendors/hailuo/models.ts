@@ -1,0 +1,82 @@
+import type { ModelCapability } from '../adapter.ts';
+
+/**
+ * Resolution → seconds offered, per mode; the first of each is the vendor's default. A missing mode is one the
+ * model does not support. `subject` is a picture of a face to reproduce, not a frame.
+ */
+interface GenerationModes {
+  readonly text?: DurationsByResolution;
+  readonly first?: DurationsByResolution;
+  readonly last?: DurationsByResolution;
+  readonly subject?: DurationsByResolution;
+}
+export type GenerationMode = keyof GenerationModes;
+export type DurationsByResolution = Readonly<Record<string, readonly number[]>>;
+
+const HD_DURATIONS: DurationsByResolution = { '768P': [6, 10], '1080P': [6] };
+const LEGACY_DURATIONS: DurationsByResolution = { '720P': [6] };
+
+/** MiniMax "Video Generation", models and limits, per mode. */
+export const MODES_BY_MODEL: Readonly<Record<string, GenerationModes>> = {
+  'MiniMax-Hailuo-2.3': { text: HD_DURATIONS, first: HD_DURATIONS },
+  'MiniMax-Hailuo-2.3-Fast': { first: HD_DURATIONS },
+  'MiniMax-Hailuo-02': {
+    text: HD_DURATIONS,
+    first: { '768P': [6, 10], '512P': [6, 10], '1080P': [6] },
+    last: HD_DURATIONS,
+  },
+  'T2V-01': { text: LEGACY_DURATIONS },
+  'T2V-01-Director': { text: LEGACY_DURATIONS },
+  'I2V-01': { first: LEGACY_DURATIONS },
+  'I2V-01-Director': { first: LEGACY_DURATIONS },
+  'I2V-01-live': { first: LEGACY_DURATIONS },
+  'S2V-01': { subject: LEGACY_DURATIONS },
+};
+
+/** Quota per second: ten seconds at 768P cost half a unit of currency. */
+const PER_SECOND = 25_000;
+const MULTIPLIERS = { resolution: { '512P': 0.6, '720P': 1, '768P': 1, '1080P': 1.8 } };
+
+function toCapability(id: string, ways: GenerationModes): ModelCapability {
+  const offers = Object.values(ways) as DurationsByResolution[];
+  const resolutions = [...new Set(offers.flatMap((offer) => Object.keys(offer)))];
+  const seconds = [...new Set(offers.flatMap((offer) => Object.values(offer).flat()))].toSorted((a, b) => a - b);
+  const max = ways.last ? 2 : ways.first || ways.subject ? 1 : 0;
+  const roles = ways.subject ? (['reference'] as const) : (['first_frame', 'last_frame'] as const).slice(0, max);
+  return {
+    id,
+    title: id.replace('MiniMax-', ''),
+    seconds: { values: seconds, default: 6 },
+    sizes: resolutions,
+    ratios: [],
+    resolutions,
+    modes: [],
+    audio: false,
+    negativePrompt: false,
+    seed: false,
+    images: { min: ways.text ? 0 : 1, max, roles },
+    price: { per_call: 0, per_second: PER_SECOND, multipliers: MULTIPLIERS },
+  };
+}
+
+export const H3_MODEL = 'MiniMax-H3';
+export const H3_RATIOS = ['21:9', '16:9', '4:3', '1:1', '3:4', '9:16'];
+const H3: ModelCapability = {
+  id: H3_MODEL,
+  title: 'H3',
+  seconds: { min: 4, max: 15, default: 5 },
+  sizes: ['768P', '2K'],
+  ratios: H3_RATIOS,
+  resolutions: ['768P', '2K'],
+  modes: [],
+  audio: true,
+  negativePrompt: false,
+  seed: false,
+  images: { min: 0, max: 9, roles: ['first_frame', 'last_frame', 'reference'] },
+  price: { per_call: 0, per_second: 50_000, multipliers: { resolution: { '768P': 1, '2K': 1.6 } } },
+};
+
+export const HAILUO_MODELS: readonly ModelCapability[] = [
+  ...Object.entries(MODES_BY_MODEL).map(([id, ways]) => toCapability(id, ways)),
+  H3,
+];

@@ -1,0 +1,134 @@
+import { Type } from 'typebox';
+import type { Json, VideoRequest } from '../adapter.ts';
+import { toUrlOrDataUrl } from '../media-encoding.ts';
+import { createMetadataParser } from '../metadata-filter.ts';
+import { applyExtraFields, omitUndefined, type RequestBody, rejectField } from '../request-body.ts';
+import { ownEntry } from '../untrusted-json.ts';
+import { type DurationsByResolution, type GenerationMode, MODES_BY_MODEL } from './models.ts';
+
+/** The body of `POST /v1/video_generation` (MiniMax "Video Generation"): one path, its picture fields select the mode. */
+
+export const parseMetadata = createMetadataParser(
+  Type.Object({
+    resolution: Type.Optional(Type.String()),
+    prompt_optimizer: Type.Optional(Type.Boolean()),
+    fast_pretreatment: Type.Optional(Type.Boolean()),
+    first_frame_image: Type.Optional(Type.String()),
+    last_frame_image: Type.Optional(Type.String()),
+    subject_reference: Type.Optional(
+      Type.Array(Type.Object({ type: Type.Optional(Type.Literal('character')), image: Type.Array(Type.String()) })),
+    ),
+    aigc_watermark: Type.Optional(Type.Boolean()),
+  }),
+);
+type Metadata = ReturnType<typeof parseMetadata>;
+
+/** Maps the caller's pictures to body fields; the keys of `metadata` count as pictures too. */
+function toImageFields({ images, model }: VideoRequest, metadata: Metadata): Record<string, Json | undefined> {
+  const ways = ownEntry(MODES_BY_MODEL, model);
+  const given = images.map(toUrlOrDataUrl);
+  if (ways?.subject) {
+    if (given.length > 1) rejectField('images', `cannot be used: ${model} takes one picture of a face`);
+    if (given.length > 0 && metadata.subject_reference)
+      rejectField('image', 'and metadata.subject_reference are the same');
+    const [face] = given;
+    const named = metadata.subject_reference?.map(({ image }) => ({ type: 'character', image }));
+    const subject = face === undefined ? named : [{ type: 'character', image: [face] }];
+    if (!subject) rejectField('image', `is needed: ${model} keeps the face it shows`);
+    return { ...toFrameFields([], metadata), subject_reference: subject };
+  }
+  const max = !ways || ways.last ? 2 : ways.first ? 1 : 0;
+  if (given.length > max)
+    rejectField(
+      max === 0 ? 'image' : 'images',
+      `cannot be used: ${model} takes ${max || 'no'} picture${max === 2 ? 's' : ''}`,
+    );
+  const found = toFrameFields(given, metadata);
+  if (ways && !ways.text && !found.first_frame_image) rejectField('image', `is needed: ${model} begins with a picture`);
+  return {
+    ...found,
+    subject_reference: metadata.subject_reference?.map(({ image }) => ({ type: 'character', image })),
+  };
+}
+
+/** One field, one picture: an `image` beside a frame named in `metadata` is put into the other frame field. */
+function toFrameFields(given: readonly string[], metadata: Metadata): Record<string, Json | undefined> {
+  const { first_frame_image: first, last_frame_image: last } = metadata;
+  if (given.length > 0 && first !== undefined && first !== given[0]) {
+    rejectField('image', 'and metadata.first_frame_image are two different first frames');
+  }
+  if (given.length > 1 && last !== undefined && last !== given[1]) {
+    rejectField('images', 'and metadata.last_frame_image are two different last frames');
+  }
+  return { first_frame_image: first ?? given[0], last_frame_image: last ?? given[1] };
+}
+
+const RESOLUTION_CLASSES: readonly { readonly upTo: number; readonly names: readonly string[] }[] = [
+  { upTo: 600, names: ['512P'] },
+  { upTo: 800, names: ['768P', '720P'] },
+  { upTo: 1100, names: ['1080P'] },
+];
+
+/** `768P` from `768p`, or from `1280x720`: the class of its short side, as the model writes it. */
+function toResolution(size: string, offered: readonly string[], landscapeOnly: boolean): string {
+  const named = size.trim().toUpperCase();
+  if (offered.includes(named)) return named;
+  const sides = /^(\d{2,5})[X*](\d{2,5})$/.exec(named);
+  const [width, height] = [Number(sides?.[1]), Number(sides?.[2])];
+  if (landscapeOnly && width <= height)
+    rejectField('size', 'cannot be used: this model makes 16:9 unless a first frame gives the shape');
+  const short = Math.min(width, height);
+  const fitting = RESOLUTION_CLASSES.find(({ upTo }) => short <= upTo)?.names.find((name) => offered.includes(name));
+  return (short >= 400 ? fitting : undefined) ?? rejectField('size', `must be one of ${offered.join(', ')}`);
+}
+
+const ANY_DURATIONS: DurationsByResolution = { '768P': [6, 10], '512P': [6, 10], '720P': [6, 10], '1080P': [6, 10] };
+
+function modeOf(pictures: Record<string, Json | undefined>): GenerationMode {
+  if (pictures.subject_reference) return 'subject';
+  if (pictures.last_frame_image) return 'last';
+  return pictures.first_frame_image ? 'first' : 'text';
+}
+
+interface ResolvedOptions {
+  readonly seconds: number;
+  readonly resolution: string;
+  readonly pictures: Record<string, Json | undefined>;
+}
+
+/** Resolution and length by the table of the model; a model that is not in it is checked by the vendor only. */
+function resolveOptions(request: VideoRequest, metadata: Metadata): ResolvedOptions {
+  const { model, seconds = 6, size } = request;
+  if (request.mode !== undefined) rejectField('mode', 'is not a field of Hailuo models');
+  const pictures = toImageFields(request, metadata);
+  const way = modeOf(pictures);
+  const known = ownEntry(MODES_BY_MODEL, model);
+  const offer = known ? (known[way] ?? known.first ?? known.text ?? known.subject ?? ANY_DURATIONS) : ANY_DURATIONS;
+  const [preferred = '768P'] = Object.keys(offer);
+  const resolution =
+    metadata.resolution?.toUpperCase() ??
+    (size === undefined ? preferred : toResolution(size, Object.keys(offer), way === 'text'));
+  const lengths = offer[resolution];
+  if (lengths && !lengths.includes(seconds)) {
+    rejectField('duration', `must be ${lengths.join(' or ')} seconds for ${model} at ${resolution}`);
+  }
+  return { seconds, resolution, pictures };
+}
+
+/** The vendor's body for one request. @throws UnsupportedRequestError for what no field of it can express */
+export function toBody(request: VideoRequest): RequestBody {
+  const metadata = parseMetadata(request.metadata);
+  const { seconds, resolution, pictures } = resolveOptions(request, metadata);
+  const { prompt_optimizer, fast_pretreatment, aigc_watermark } = metadata;
+  const body = omitUndefined({
+    model: request.model,
+    prompt: request.prompt || undefined,
+    duration: seconds,
+    resolution,
+    prompt_optimizer,
+    fast_pretreatment,
+    aigc_watermark,
+    ...pictures,
+  });
+  return applyExtraFields(body, request.extraFields);
+}

@@ -1,0 +1,88 @@
+import { asObject } from '../../../contract/is-object.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
+import { signVolcengine } from '../../platform/outbound/volcengine-signature.ts';
+import type { AdapterContext } from '../../upstreams/call.ts';
+import type { VendorError } from '../../upstreams/error.ts';
+import { type ErrorClass, toVendorError } from '../error-mapping.ts';
+import type { RequestBody } from '../request-body.ts';
+import { asText, ownEntry } from '../untrusted-json.ts';
+
+/** Volcengine's visual service, the same for videos and images: two signed actions, two envelopes of errors. */
+
+export const OK = 10_000;
+const POLICY_CLASS: ErrorClass = { reason: 'policy' };
+/** The vendor's moderation service is unavailable: a fault of the vendor, which affects all its accounts. */
+const MODERATION_OUTAGE: ErrorClass = { reason: 'capacity', retryable: false };
+
+export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
+  50200: { reason: 'user' },
+  50215: { reason: 'user' },
+  50400: { reason: 'model' },
+  50411: POLICY_CLASS,
+  50412: POLICY_CLASS,
+  50413: POLICY_CLASS,
+  50429: { reason: 'rate' },
+  50430: { reason: 'rate' },
+  50500: { reason: 'capacity' },
+  50501: { reason: 'capacity' },
+  50511: POLICY_CLASS,
+  50512: POLICY_CLASS,
+  50516: POLICY_CLASS,
+  50517: POLICY_CLASS,
+  50518: POLICY_CLASS,
+  50519: POLICY_CLASS,
+  50520: MODERATION_OUTAGE,
+  50521: MODERATION_OUTAGE,
+  50522: MODERATION_OUTAGE,
+  SignatureDoesNotMatch: { reason: 'auth' },
+  InvalidAccessKey: { reason: 'auth' },
+  InvalidCredential: { reason: 'auth' },
+  InvalidTimestamp: { reason: 'auth' },
+  AccessDenied: { reason: 'auth' },
+};
+/** In the response to a poll these concern the job: its input or its output was refused. */
+export const TERMINAL_CODES: ReadonlySet<number> = new Set([
+  50215, 50411, 50412, 50413, 50511, 50512, 50516, 50517, 50518, 50519, 50520, 50521, 50522,
+]);
+
+/** The business envelope's code, success included. */
+export function parseCode(response: BufferedResponse): number | undefined {
+  const code = asObject(response.json)?.code;
+  return typeof code === 'number' && Number.isInteger(code) ? code : undefined;
+}
+
+/** Either envelope: the service's, or the front gateway's for signatures and rights. */
+export function parseError(response: BufferedResponse, nowMs: number): VendorError {
+  const envelope = asObject(response.json);
+  const gateway = asObject(asObject(envelope?.ResponseMetadata)?.Error);
+  const business = parseCode(response);
+  const code = asText(gateway?.Code) ?? (business === undefined || business === OK ? '' : String(business));
+  const message = asText(gateway?.Message) ?? asText(envelope?.message) ?? '';
+  return toVendorError(response, nowMs, {
+    code,
+    message,
+    meaning: ownEntry(ERROR_CLASSES, code),
+  });
+}
+
+export const isError = (response: BufferedResponse): boolean => {
+  const code = parseCode(response);
+  const hasGatewayError = asObject(asObject(asObject(response.json)?.ResponseMetadata)?.Error) !== undefined;
+  return response.status >= 300 || hasGatewayError || (code !== undefined && code !== OK);
+};
+
+const ACTIONS = { submit: 'CVSync2AsyncSubmitTask', query: 'CVSync2AsyncGetResult' } as const;
+
+export function sendAction(
+  context: AdapterContext,
+  action: keyof typeof ACTIONS,
+  fields: RequestBody,
+): Promise<BufferedResponse> {
+  const url = `${context.baseUrl}/?Action=${ACTIONS[action]}&Version=2022-08-31`;
+  const body = JSON.stringify(fields);
+  const { access_key: accessKey, secret_key: secretKey } = context.credentials;
+  const key = { accessKey: String(accessKey), secretKey: String(secretKey), region: 'cn-north-1', service: 'cv' };
+  const unsigned = { method: 'POST', url, body, headers: { 'content-type': 'application/json' } } as const;
+  const headers = signVolcengine(unsigned, key, context.now());
+  return context.sendJson({ method: 'POST', url, headers, body, signal: context.signal });
+}

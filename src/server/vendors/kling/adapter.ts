@@ -1,0 +1,236 @@
+import { Type } from 'typebox';
+import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
+import type { TaskStatus } from '../../../contract/states.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
+import type { AdapterContext } from '../../upstreams/call.ts';
+import { type ErrorReason, PollFailed, type VendorError } from '../../upstreams/error.ts';
+import type { Json, QueryOutcome, VendorAdapter } from '../adapter.ts';
+import { API_KEY_CREDENTIALS, KEY_PAIR_CREDENTIALS } from '../credential-schemas.ts';
+import {
+  ambiguousSubmit,
+  failedTask,
+  rejectedPoll,
+  successWithoutArtifact,
+  toVendorError,
+  unreadablePoll,
+} from '../error-mapping.ts';
+import { withJsonBody } from '../http.ts';
+import { parseSeconds, type RequestBody, rejectField } from '../request-body.ts';
+import { asArray, asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import { KLING_MODELS } from './models.ts';
+import { type Endpoint, parseMetadata, toBody, toEndpoint } from './request.ts';
+import { bearerToken } from './token.ts';
+
+/** Kling, `/v1/videos/{text2video,image2video}`. Source: the vendor's API reference, "Text to Video", "Image to Video". */
+
+// Status mapping
+
+/** Never `QUEUED`: the vendor reports a waiting task as submitted. */
+const STATES: Readonly<Record<string, TaskStatus>> = {
+  submitted: 'SUBMITTED',
+  processing: 'IN_PROGRESS',
+  succeed: 'SUCCESS',
+  failed: 'FAILURE',
+};
+
+function toOutcome(task: UntrustedObject, word: string, response: BufferedResponse): QueryOutcome {
+  const raw = toRawResponse(response);
+  const state = ownEntry(STATES, word) ?? 'UNKNOWN';
+  if (state === 'FAILURE') {
+    return failedTask(raw, { reason: 'other', message: asText(task.task_status_msg) });
+  }
+  if (state !== 'SUCCESS') return { state, raw };
+  const result = task.task_result ?? {};
+  const videos = asObject(result)?.videos ?? [];
+  const first = asArray(videos)?.[0];
+  const url = asUrl(asObject(first)?.url);
+  if (url !== undefined) return { state, artifact: { kind: 'url', url }, raw };
+  const isEmpty = asArray(videos)?.length === 0 || asObject(first)?.url === '';
+  if (!isEmpty) throw unreadablePoll(response);
+  return successWithoutArtifact(raw);
+}
+
+// Error reading
+
+/** The vendor's own codes; HTTP 429 alone is ambiguous, since it is also returned for an unpaid account. */
+const REASONS: Readonly<Record<number, ErrorReason>> = {
+  1000: 'auth',
+  1001: 'auth',
+  1002: 'auth',
+  1003: 'auth',
+  1004: 'auth',
+  1100: 'auth',
+  1101: 'billing',
+  1102: 'billing',
+  1103: 'model',
+  1200: 'user',
+  1201: 'user',
+  1202: 'user',
+  1203: 'model',
+  1300: 'policy',
+  1301: 'policy',
+  1302: 'rate',
+  1303: 'rate',
+  1304: 'auth',
+  5000: 'capacity',
+  5001: 'capacity',
+  5002: 'capacity',
+};
+const NOT_YET_VALID = 1003;
+const TOKEN_EXPIRED = 1004;
+const NO_SUCH_RESOURCE = 1203;
+
+/** The envelope's code where it is an error; undefined for 0 and for everything that is no code. */
+function errorCode(response: BufferedResponse): number | undefined {
+  const code = asObject(response.json)?.code;
+  return typeof code === 'number' && Number.isInteger(code) && code !== 0 ? code : undefined;
+}
+
+function parseError(response: BufferedResponse, nowMs: number): VendorError {
+  const code = errorCode(response);
+  const reason = code === undefined ? undefined : REASONS[code];
+  return toVendorError(response, nowMs, {
+    code: code === undefined ? '' : String(code),
+    message: asText(asObject(response.json)?.message) ?? '',
+    meaning: reason && { reason },
+  });
+}
+
+/** The task of an envelope that reports success. */
+function parseTask(response: BufferedResponse): UntrustedObject | undefined {
+  const envelope = asObject(response.json);
+  return response.status < 300 && envelope?.code === 0 ? asObject(envelope.data) : undefined;
+}
+
+// The vendor
+
+interface Handle {
+  readonly family: Endpoint;
+  readonly id: string;
+}
+
+function parseHandle(handle: Json): Handle {
+  const { family, id } = asObject(handle) ?? {};
+  return { family: family === 'image2video' ? 'image2video' : 'text2video', id: asText(id) ?? '' };
+}
+
+async function sendAuthorized(context: AdapterContext, path: string, body?: RequestBody): Promise<BufferedResponse> {
+  const send = (token: string) =>
+    context.sendJson(
+      withJsonBody(
+        {
+          method: body ? 'POST' : 'GET',
+          url: `${context.baseUrl}/v1/videos/${path}`,
+          headers: { authorization: `Bearer ${token}` },
+          signal: context.signal,
+        },
+        body,
+      ),
+    );
+  const token = await bearerToken(context);
+  const response = await send(token);
+  const code = errorCode(response);
+  if (response.status !== 401 || (code !== TOKEN_EXPIRED && code !== NOT_YET_VALID)) return response;
+  // A request whose token was refused as expired has begun no job; a new token is tried once, as the vendor advises.
+  const renewed = await bearerToken(context, token);
+  return renewed === token ? response : send(renewed);
+}
+
+export const kling: VendorAdapter = {
+  name: 'kling',
+  title: 'Kling',
+  defaultBaseUrl: 'https://api-singapore.klingai.com',
+  credentials: Type.Union([KEY_PAIR_CREDENTIALS, API_KEY_CREDENTIALS]),
+  models: KLING_MODELS,
+  metadata: parseMetadata.schema,
+  formFields: {
+    seconds: 'duration',
+    mode: 'mode',
+    ratio: 'metadata.aspect_ratio',
+    audio: 'metadata.sound',
+    negative_prompt: 'metadata.negative_prompt',
+  },
+  presentation: {
+    hidesModel: true,
+    completedAt(data) {
+      const updatedAt = asObject(asObject(data)?.data)?.updated_at;
+      return typeof updatedAt === 'number' && Number.isFinite(updatedAt) ? Math.floor(updatedAt / 1_000) : undefined;
+    },
+    seconds(data) {
+      const [video] = asArray(asObject(asObject(asObject(data)?.data)?.task_result)?.videos) ?? [];
+      const seconds = asObject(video)?.duration;
+      return typeof seconds === 'string' ? seconds : undefined;
+    },
+    url: 'known',
+    error: ({ message, code }) => ({ message, code: code === '0' ? '' : code }),
+  },
+  example: {
+    model: 'kling-v1-6',
+    prompt: 'a fox runs over fresh snow',
+    duration: 5,
+    mode: 'pro',
+    metadata: { negative_prompt: 'blur', cfg_scale: 0.5, aspect_ratio: '16:9' },
+  },
+
+  billingFactors(request) {
+    const { duration = '5', mode = 'std', sound = 'off' } = toBody(request);
+    if (typeof mode !== 'string') rejectField('mode', 'must be std or pro');
+    return { seconds: parseSeconds(duration, 'duration'), factors: { mode, audio: String(sound === 'on') } };
+  },
+
+  async submit(request, context) {
+    const body = toBody(request);
+    const family = toEndpoint(request, body);
+    const response = await sendAuthorized(context, family, body);
+    const raw = toRawResponse(response);
+    if (errorCode(response) !== undefined || response.status >= 300) {
+      return { kind: 'refused', error: parseError(response, context.now()), raw };
+    }
+    const id = asId(parseTask(response)?.task_id);
+    if (id === undefined) throw ambiguousSubmit(response);
+    return { kind: 'accepted', handle: { family, id }, upstreamId: id, raw };
+  },
+
+  async query(handle, context) {
+    const { family, id } = parseHandle(handle);
+    const response = await sendAuthorized(context, `${family}/${encodeURIComponent(id)}`);
+    if (errorCode(response) === NO_SUCH_RESOURCE) {
+      const { code, message, httpStatus } = parseError(response, context.now());
+      return failedTask(toRawResponse(response), { reason: 'missing', code, message, httpStatus });
+    }
+    if (errorCode(response) !== undefined || response.status >= 300)
+      throw rejectedPoll(parseError(response, context.now()));
+    const task = parseTask(response);
+    const word = asText(task?.task_status);
+    if (!task || word === undefined || asId(task.task_id) !== id) throw unreadablePoll(response);
+    return toOutcome(task, word, response);
+  },
+
+  findTaskHint: (request) => toEndpoint(request, toBody(request)),
+
+  async findTask({ taskId, hint }, context) {
+    const family: Endpoint = hint === 'image2video' ? 'image2video' : 'text2video';
+    const response = await sendAuthorized(context, `${family}/${encodeURIComponent(taskId)}`);
+    if (errorCode(response) === NO_SUCH_RESOURCE) return undefined;
+    const task = parseTask(response);
+    if (errorCode(response) !== undefined || !task) throw rejectedPoll(parseError(response, context.now()));
+    const id = asId(task.task_id);
+    const external = asObject(task.task_info)?.external_task_id;
+    if (id === undefined || (external !== undefined && external !== taskId)) throw unreadablePoll(response);
+    return { family, id };
+  },
+
+  async content(_handle, raw) {
+    const task = asObject(asObject(raw)?.data);
+    const [first] = asArray(asObject(task?.task_result)?.videos) ?? [];
+    const url = asUrl(asObject(first)?.url);
+    if (url === undefined) throw new PollFailed('the upstream gave no address of the video');
+    return { kind: 'fetch', url, headers: {}, trusted: false };
+  },
+
+  async checkCredentials(context) {
+    const response = await sendAuthorized(context, 'text2video?pageNum=1&pageSize=1');
+    if (response.status < 300 && errorCode(response) === undefined) return { ok: true };
+    return { ok: false, error: parseError(response, context.now()) };
+  },
+};

@@ -1,0 +1,99 @@
+import type { VendorName } from '../../contract/states.ts';
+import type { ModelCapability, VendorAdapter, VendorProfile } from './adapter.ts';
+import { type CredentialField, listCredentialForms } from './credential-schemas.ts';
+import { hailuo } from './hailuo/adapter.ts';
+import { jimeng } from './jimeng/adapter.ts';
+import { kling } from './kling/adapter.ts';
+import { openai } from './openai/profile.ts';
+import { runway } from './runway/adapter.ts';
+import { seedance } from './seedance/adapter.ts';
+import { sora } from './sora/adapter.ts';
+import { veo } from './veo/adapter.ts';
+import { vidu } from './vidu/adapter.ts';
+import { wan } from './wan/adapter.ts';
+
+/** Every supported video vendor, in the order in which they are displayed. A new vendor is added here. */
+export const VENDOR_ADAPTERS: readonly VendorAdapter[] = [
+  kling,
+  jimeng,
+  hailuo,
+  seedance,
+  wan,
+  veo,
+  vidu,
+  sora,
+  runway,
+];
+
+/** Vendors whose accounts serve chat alone. */
+const CHAT_VENDORS: readonly VendorProfile[] = [openai];
+
+interface InitialModel {
+  readonly id: string;
+  readonly vendor: VendorName;
+  readonly kind: 'video' | 'image';
+  readonly price: ModelCapability['price'];
+}
+
+/** The vendors by name. */
+export class VendorRegistry {
+  readonly #adapters: ReadonlyMap<string, VendorAdapter>;
+  readonly #profiles: ReadonlyMap<string, VendorProfile>;
+
+  constructor(adapters: readonly VendorAdapter[] = VENDOR_ADAPTERS, chat: readonly VendorProfile[] = CHAT_VENDORS) {
+    this.#adapters = new Map(adapters.map((adapter) => [adapter.name, adapter]));
+    this.#profiles = new Map([...adapters, ...chat].map((profile) => [profile.name, profile]));
+  }
+
+  /** @throws Error for a name without a video adapter. */
+  get(name: string): VendorAdapter {
+    const vendor = this.#adapters.get(name);
+    if (vendor === undefined) throw new Error(`no adapter for vendor ${name}`);
+    return vendor;
+  }
+
+  /** The video adapter of that name, if it is one. */
+  find(name: string): VendorAdapter | undefined {
+    return this.#adapters.get(name);
+  }
+
+  /** Any vendor, of videos or of chat. @throws Error for an unknown name. */
+  profile(name: string): VendorProfile {
+    const profile = this.#profiles.get(name);
+    if (profile === undefined) throw new Error(`no vendor ${name}`);
+    return profile;
+  }
+
+  get profiles(): readonly VendorProfile[] {
+    return [...this.#profiles.values()];
+  }
+
+  /** What a video model can do; undefined for models the adapter does not list, and for chat. */
+  capability(vendor: string, model: string): ModelCapability | undefined {
+    return this.find(vendor)?.models.find(({ id }) => id === model);
+  }
+
+  /** Rows of models to insert at first start, at the adapters' own prices. */
+  get initialModels(): readonly InitialModel[] {
+    return [...this.#adapters.values()].flatMap(({ name: vendor, models, images }) => [
+      ...models.map(({ id, price }) => ({ id, price, vendor, kind: 'video' }) as const),
+      ...(images?.models ?? []).map(
+        ({ id, perCall }) => ({ id, price: { per_call: perCall, per_second: 0 }, vendor, kind: 'image' }) as const,
+      ),
+    ]);
+  }
+
+  /** Whether the vendor's accounts support OpenAI's chat protocol. */
+  isChat(name: string): boolean {
+    return this.#profiles.has(name) && !this.#adapters.has(name);
+  }
+
+  /** The fields of a form: one list of fields for each set of credentials that works. */
+  credentialForms(name: string): readonly (readonly CredentialField[])[] {
+    return listCredentialForms(this.profile(name).credentials);
+  }
+
+  has(name: string): name is VendorName {
+    return this.#adapters.has(name);
+  }
+}

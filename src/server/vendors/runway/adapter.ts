@@ -1,0 +1,299 @@
+import { Type } from 'typebox';
+import { asObject } from '../../../contract/is-object.ts';
+import type { TaskStatus } from '../../../contract/states.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
+import type { AdapterContext } from '../../upstreams/call.ts';
+import type { VendorError } from '../../upstreams/error.ts';
+import type { ModelCapability, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
+import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
+import { type ErrorClass, failedTask, rejectedPoll, toVendorError, unreadablePoll } from '../error-mapping.ts';
+import {
+  bearerHeaders,
+  deleteJson,
+  finishedTask,
+  getJson,
+  parseIdHandle,
+  parseIdSubmit,
+  postJson,
+  publicFile,
+} from '../http.ts';
+import { toUrlOrDataUrl } from '../media-encoding.ts';
+import { createMetadataParser } from '../metadata-filter.ts';
+import {
+  applyExtraFields,
+  knownFactors,
+  omitUndefined,
+  parseSeconds,
+  type RequestBody,
+  rejectField,
+} from '../request-body.ts';
+import { asArray, asId, asPercent, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
+
+/** Runway's developer API, version 2024-11-06. Source: docs.dev.runwayml.com/api and the official SDK's types. */
+
+// Models and what they can do
+
+interface RunwayModel {
+  readonly title: string;
+  readonly seconds: ModelCapability['seconds'];
+  /** Frames as the vendor writes them, the default first: from text, and from an image. */
+  readonly textRatios: readonly string[];
+  readonly imageRatios: readonly string[];
+  readonly maxImages: 1 | 2;
+  /** The vendor's own models have a seed, those it resells have sound and a negative prompt. */
+  readonly isResold: boolean;
+  readonly price: ModelCapability['price'];
+}
+
+const LANDSCAPE = '1280:720';
+const HD = [LANDSCAPE, '720:1280'];
+const SIX_FRAMES = [...HD, '1104:832', '832:1104', '960:960', '1584:672'];
+const TO_FULL_HD = [...HD, '1920:1080', '1080:1920'];
+const TWO_TO_TEN = { min: 2, max: 10, default: 5 };
+const FOUR_SIX_EIGHT = { values: [4, 6, 8], default: 8 };
+
+const perSecond = (quota: number, silent?: number): ModelCapability['price'] =>
+  silent === undefined
+    ? { per_call: 0, per_second: quota }
+    : { per_call: 0, per_second: quota, multipliers: { audio: { false: silent } } };
+
+const own = (title: string, textRatios: readonly string[], quota: number): RunwayModel => ({
+  title,
+  seconds: TWO_TO_TEN,
+  textRatios,
+  imageRatios: SIX_FRAMES,
+  maxImages: 1,
+  isResold: false,
+  price: perSecond(quota),
+});
+const resold = (title: string, quota: number, silent: number): RunwayModel => ({
+  title,
+  seconds: FOUR_SIX_EIGHT,
+  textRatios: TO_FULL_HD,
+  imageRatios: TO_FULL_HD,
+  maxImages: 2,
+  isResold: true,
+  price: perSecond(quota, silent),
+});
+
+/** Prices follow the vendor's credits a second, one cent each. */
+const MODELS: Readonly<Record<string, RunwayModel>> = {
+  'gen4.5': own('Runway Gen-4.5', HD, 60_000),
+  gen4_turbo: own('Runway Gen-4 Turbo', [], 25_000),
+  'veo3.1': resold('Veo 3.1 by Runway', 200_000, 0.5),
+  'veo3.1_fast': resold('Veo 3.1 Fast by Runway', 75_000, 0.666667),
+};
+
+const toSize = (ratio: string): string => ratio.replace(':', 'x');
+
+function toCapability([id, model]: readonly [string, RunwayModel]): ModelCapability {
+  return {
+    id,
+    title: model.title,
+    seconds: model.seconds,
+    sizes: model.imageRatios.map(toSize),
+    ratios: [],
+    resolutions: [],
+    modes: [],
+    audio: model.isResold,
+    negativePrompt: model.isResold,
+    seed: !model.isResold,
+    images: {
+      min: model.textRatios.length === 0 ? 1 : 0,
+      max: model.maxImages,
+      roles: model.maxImages === 2 ? ['first_frame', 'last_frame'] : ['first_frame'],
+    },
+    price: model.price,
+  };
+}
+
+// Request mapping
+
+const parseMetadata = createMetadataParser(
+  Type.Object({
+    seed: Type.Optional(Type.Integer({ minimum: 0, maximum: 4_294_967_295 })),
+    audio: Type.Optional(Type.Boolean()),
+    negativePrompt: Type.Optional(Type.String({ maxLength: 1_000 })),
+    contentModeration: Type.Optional(Type.Object({ publicFigureThreshold: Type.Optional(Type.Enum(['auto', 'low'])) })),
+  }),
+);
+
+/** One image is sent as it is, two with their positions. */
+function toPromptImage({ images, model }: VideoRequest, maxImages: number): RequestBody[string] | undefined {
+  if (images.length > maxImages) rejectField('images', `are more than ${model} takes`);
+  const [first, last] = images.map(toUrlOrDataUrl);
+  if (first === undefined || last === undefined) return first;
+  return [
+    { uri: first, position: 'first' },
+    { uri: last, position: 'last' },
+  ];
+}
+
+/** `1280:720` from `1280x720`; the vendor has no other field for resolution and ratio. */
+function toRatio(size: string | undefined, offered: readonly string[]): string {
+  if (size === undefined) return offered[0] ?? LANDSCAPE;
+  const ratio = size.replace(/\s*[x*×]\s*/i, ':');
+  if (offered.length > 0 && !offered.includes(ratio))
+    rejectField('size', `must be one of ${offered.map(toSize).join(', ')}`);
+  return ratio;
+}
+
+/** The vendor's body; models that are not in the table are checked by the vendor only. */
+function toBody(request: VideoRequest): RequestBody {
+  const { model, seconds, size, prompt } = request;
+  if (request.mode !== undefined) rejectField('mode', 'is not known to this model');
+  const known = ownEntry(MODELS, model);
+  const isFromText = request.images.length === 0;
+  if (known?.textRatios.length === 0 && isFromText) rejectField('image', `is needed: ${model} begins with a picture`);
+  const duration = seconds ?? known?.seconds.default ?? TWO_TO_TEN.default;
+  if (known) checkSeconds(duration, known.seconds, model);
+  const { seed, audio, negativePrompt, contentModeration } = parseMetadata(request.metadata);
+  const body = omitUndefined({
+    model,
+    promptImage: toPromptImage(request, known?.maxImages ?? 2),
+    promptText: prompt === '' ? undefined : prompt,
+    ratio: toRatio(size, (isFromText ? known?.textRatios : known?.imageRatios) ?? []),
+    duration,
+    seed: known?.isResold ? undefined : seed,
+    audio: known?.isResold === false ? undefined : audio,
+    negativePrompt: known?.isResold === false ? undefined : negativePrompt,
+    contentModeration: known?.isResold || !contentModeration ? undefined : omitUndefined({ ...contentModeration }),
+  });
+  return applyExtraFields(body, request.extraFields);
+}
+
+function checkSeconds(duration: number, offered: ModelCapability['seconds'], model: string): void {
+  if ('values' in offered && !offered.values.includes(duration))
+    rejectField('duration', `must be ${offered.values.join(', ')} seconds for ${model}`);
+  if (!('values' in offered) && (duration < offered.min || duration > offered.max))
+    rejectField('duration', `must be ${offered.min} to ${offered.max} seconds for ${model}`);
+}
+
+// Status mapping
+
+const STATES: Readonly<Record<string, TaskStatus>> = {
+  PENDING: 'QUEUED',
+  // Waits for another of the account's tasks to end.
+  THROTTLED: 'QUEUED',
+  RUNNING: 'IN_PROGRESS',
+  SUCCEEDED: 'SUCCESS',
+  FAILED: 'FAILURE',
+  CANCELLED: 'FAILURE',
+};
+
+/** What the response to a poll reports. @throws PollFailed where it reports nothing about the task `id` */
+function parseTask(response: BufferedResponse, id: string): QueryOutcome {
+  const task = asObject(response.json);
+  const word = asText(task?.status);
+  if (!task || word === undefined || (task.id !== undefined && asId(task.id) !== id)) throw unreadablePoll(response);
+  const raw = toRawResponse(response);
+  const state = ownEntry(STATES, word) ?? 'UNKNOWN';
+  if (state === 'FAILURE') {
+    const code = asText(task.failureCode) ?? '';
+    const message = asText(task.failure) ?? `The upstream calls the task ${word}.`;
+    return failedTask(raw, { reason: classifyFailure(code)?.reason ?? 'other', code, message });
+  }
+  if (state !== 'SUCCESS') {
+    const progress = typeof task.progress === 'number' ? asPercent(task.progress * 100) : undefined;
+    return progress === undefined ? { state, raw } : { state, progress, raw };
+  }
+  const output = task.output ?? [];
+  if (!asArray(output)) throw unreadablePoll(response);
+  return finishedTask(asArray(output)?.[0], response);
+}
+
+// Error reading
+
+/** Failures of tasks, by the longest beginning of their code (docs.dev.runwayml.com/errors/task-failures). */
+const FAILURES: Readonly<Record<string, ErrorClass>> = {
+  SAFETY: { reason: 'policy' },
+  'INPUT_PREPROCESSING.SAFETY': { reason: 'policy' },
+  INPUT_PREPROCESSING: { reason: 'capacity' },
+  ASSET: { reason: 'user' },
+  INTERNAL: { reason: 'capacity' },
+  THIRD_PARTY: { reason: 'capacity' },
+};
+
+function classifyFailure(code: string): ErrorClass | undefined {
+  const parts = code.split('.');
+  const beginnings = parts.map((_, index) => parts.slice(0, parts.length - index).join('.'));
+  return beginnings.map((beginning) => ownEntry(FAILURES, beginning)).find((found) => found !== undefined);
+}
+
+/** Errors have a text and no code, so an empty account and a withheld model can be recognized by their text only. */
+function parseError(response: BufferedResponse, nowMs: number): VendorError {
+  const message = asText(asObject(response.json)?.error) ?? '';
+  const meaning: ErrorClass | undefined = /enough credits/i.test(message)
+    ? { reason: 'billing' }
+    : /model .*(?:not available|not found)/i.test(message)
+      ? { reason: 'model' }
+      : /moderation|safety/i.test(message)
+        ? { reason: 'policy' }
+        : undefined;
+  return toVendorError(response, nowMs, { message, meaning });
+}
+
+const headersOf = (context: AdapterContext) => ({ ...bearerHeaders(context), 'x-runway-version': '2024-11-06' });
+const taskUrl = (id: string, context: AdapterContext) => `${context.baseUrl}/v1/tasks/${encodeURIComponent(id)}`;
+
+/** Tasks carry no id of the client, so that a lost one cannot be found again: no `findTask`. */
+export const runway: VendorAdapter = {
+  name: 'runway',
+  title: 'Runway',
+  defaultBaseUrl: 'https://api.dev.runwayml.com',
+  credentials: API_KEY_CREDENTIALS,
+  models: Object.entries(MODELS).map(toCapability),
+  metadata: parseMetadata.schema,
+  formFields: {
+    seconds: 'duration',
+    size: 'size',
+    audio: 'metadata.audio',
+    seed: 'metadata.seed',
+    negative_prompt: 'metadata.negativePrompt',
+  },
+  example: {
+    model: 'gen4.5',
+    prompt: 'a lantern floats down a canal',
+    duration: 5,
+    size: '1280x720',
+    metadata: { seed: 7 },
+  },
+  // Valid for at least a day; polling again gives new URLs.
+  artifactUrlLifetimeMs: 23 * 3_600_000,
+
+  billingFactors(request) {
+    const { duration, ratio, audio } = toBody(request);
+    // Models with sound make it unless it is switched off.
+    const hasAudio = ownEntry(MODELS, request.model)?.isResold ? audio !== false : undefined;
+    const factors = knownFactors({ size: toSize(asText(ratio) ?? ''), audio: hasAudio });
+    return { seconds: parseSeconds(duration, 'duration'), factors };
+  },
+
+  async submit(request, context) {
+    const path = request.images.length === 0 ? 'text_to_video' : 'image_to_video';
+    const response = await postJson(context, `${context.baseUrl}/v1/${path}`, headersOf(context), toBody(request));
+    return parseIdSubmit(response, () => parseError(response, context.now()));
+  },
+
+  async query(handle, context) {
+    const id = parseIdHandle(handle);
+    const response = await getJson(context, taskUrl(id, context), headersOf(context));
+    if (response.status === 200) return parseTask(response, id);
+    const error = parseError(response, context.now());
+    // Cancelled and deleted tasks cannot be fetched; a 404 without the vendor's own text may be a gateway's.
+    const isGone = response.status === 404 && asText(asObject(response.json)?.error) !== undefined;
+    if (isGone) return failedTask(toRawResponse(response), { ...error, reason: 'missing' });
+    throw rejectedPoll(error);
+  },
+
+  content: async (_handle, raw) => publicFile(asArray(asObject(raw)?.output)?.[0]),
+
+  async deleteTask(handle, context) {
+    await deleteJson(context, taskUrl(parseIdHandle(handle), context), headersOf(context));
+  },
+
+  async checkCredentials(context) {
+    const response = await getJson(context, `${context.baseUrl}/v1/organization`, headersOf(context));
+    return response.status === 200 ? { ok: true } : { ok: false, error: parseError(response, context.now()) };
+  },
+};

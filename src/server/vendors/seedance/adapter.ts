@@ -1,0 +1,207 @@
+import { asObject } from '../../../contract/is-object.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
+import type { AdapterContext } from '../../upstreams/call.ts';
+import type { VendorError } from '../../upstreams/error.ts';
+import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
+import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
+import { type ErrorClass, failedTask, rejectedPoll, toVendorError, unreadablePoll } from '../error-mapping.ts';
+import {
+  bearerHeaders,
+  classifyByTable,
+  deleteJson,
+  finishedTask,
+  getJson,
+  parseIdHandle,
+  parseIdSubmit,
+  postJson,
+  publicFile,
+} from '../http.ts';
+import { knownFactors, parseSeconds } from '../request-body.ts';
+import { asId, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import { familyOf, SEEDANCE_MODELS } from './models.ts';
+import { FRAMES_PER_SECOND, METADATA, toBody } from './request.ts';
+
+/** Seedance by Volcengine Ark or BytePlus ModelArk, `/api/v3/contents/generations/tasks`: one protocol, two companies. */
+
+// --- Price ---
+
+/** Frames take precedence over seconds; a length the model chooses is billed as its longest. */
+function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billingFactors']> {
+  const { duration = 5, frames, resolution, generate_audio } = toBody(request);
+  const family = familyOf(request.model);
+  const longest = family?.max ?? 30;
+  // Models that can make sound do so unless it is switched off.
+  const audio = generate_audio ?? (family?.audio ? true : undefined);
+  const seconds =
+    typeof frames === 'number' ? Math.ceil(frames / FRAMES_PER_SECOND) : duration === -1 ? longest : duration;
+  return {
+    seconds: parseSeconds(seconds, typeof frames === 'number' ? 'metadata.frames' : 'duration'),
+    factors: knownFactors({ resolution, size: request.size, audio }),
+  };
+}
+
+// --- Status mapping ---
+
+export const STATES: Readonly<Record<string, QueryOutcome['state']>> = {
+  queued: 'QUEUED',
+  running: 'IN_PROGRESS',
+  succeeded: 'SUCCESS',
+  failed: 'FAILURE',
+  cancelled: 'FAILURE',
+  expired: 'FAILURE',
+};
+
+/** What a poll's response reports. @throws PollFailed where it reports nothing about the task `id` */
+export function parseTask(response: BufferedResponse, id: string): QueryOutcome {
+  const task = asObject(response.json);
+  if (!task || (task.id !== undefined && asId(task.id) !== id)) throw unreadablePoll(response);
+  const raw = toRawResponse(response);
+  const word = asText(task.status) ?? '';
+  const state = ownEntry(STATES, word) ?? 'UNKNOWN';
+  if (state === 'FAILURE') {
+    const told = asObject(task.error);
+    const code = asText(told?.code) ?? '';
+    const message = asText(told?.message) ?? `The upstream says that the task is ${word}.`;
+    return failedTask(raw, { reason: classifyError(code, message)?.reason ?? 'other', code, message });
+  }
+  if (state !== 'SUCCESS') return { state, raw };
+  if (task.content !== undefined && task.content !== null && !asObject(task.content)) throw unreadablePoll(response);
+  return finishedTask(asObject(task.content)?.video_url, response);
+}
+
+// --- Error reading (Volcengine Ark, "Error codes") ---
+
+/** Whole codes, or the part of a code before its first dot. */
+export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
+  MissingParameter: { reason: 'user' },
+  InvalidParameter: { reason: 'user' },
+  InvalidImageURL: { reason: 'user' },
+  'InvalidEndpoint.ClosedEndpoint': { reason: 'model' },
+  SensitiveContentDetected: { reason: 'policy' },
+  InputTextSensitiveContentDetected: { reason: 'policy' },
+  InputImageSensitiveContentDetected: { reason: 'policy' },
+  InputVideoSensitiveContentDetected: { reason: 'policy' },
+  InputAudioSensitiveContentDetected: { reason: 'policy' },
+  OutputTextSensitiveContentDetected: { reason: 'policy' },
+  OutputImageSensitiveContentDetected: { reason: 'policy' },
+  OutputVideoSensitiveContentDetected: { reason: 'policy' },
+  OutputAudioSensitiveContentDetected: { reason: 'policy' },
+  InputTextRiskDetection: { reason: 'policy' },
+  InputImageRiskDetection: { reason: 'policy' },
+  OutputTextRiskDetection: { reason: 'policy' },
+  OutputImageRiskDetection: { reason: 'policy' },
+  ContentSecurityDetectionError: { reason: 'policy' },
+  AuthenticationError: { reason: 'auth' },
+  InvalidAccountStatus: { reason: 'auth' },
+  AccessDenied: { reason: 'auth' },
+  AccountOverdueError: { reason: 'billing' },
+  'OperationDenied.ServiceNotOpen': { reason: 'model' },
+  'OperationDenied.ServiceOverdue': { reason: 'billing' },
+  'OperationDenied.PermissionDenied': { reason: 'auth' },
+  'OperationDenied.InvalidState': { reason: 'user' },
+  InvalidEndpointOrModel: { reason: 'model' },
+  ModelNotOpen: { reason: 'model' },
+  UnsupportedModel: { reason: 'model' },
+  NotFound: { reason: 'missing' },
+  RateLimitExceeded: { reason: 'rate' },
+  ModelAccountRpmRateLimitExceeded: { reason: 'rate' },
+  ModelAccountTpmRateLimitExceeded: { reason: 'rate' },
+  ModelAccountIpmRateLimitExceeded: { reason: 'rate' },
+  APIAccountRpmRateLimitExceeded: { reason: 'rate' },
+  AccountRateLimitExceeded: { reason: 'rate' },
+  RequestBurstTooFast: { reason: 'rate' },
+  InflightBatchsizeExceeded: { reason: 'rate' },
+  ServerOverloaded: { reason: 'capacity' },
+  ModelLoadingError: { reason: 'capacity' },
+  SetLimitExceeded: { reason: 'billing' },
+  AccountQuotaExceeded: { reason: 'rate' },
+  InternalServiceError: { reason: 'capacity' },
+};
+
+const classifyCode = classifyByTable(ERROR_CLASSES);
+
+/** One code with three meanings: the free trial is used up, too many tasks wait, the plan's window is used up. */
+export function classifyError(code: string, message: string): ErrorClass | undefined {
+  if (code === 'QuotaExceeded') return { reason: /free trial|免费试用/i.test(message) ? 'billing' : 'rate' };
+  return classifyCode(code);
+}
+
+const RESET_TIME = /reset at (\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}) ([+-]\d{2})(\d{2})/;
+const MAX_WAIT_MS = 3_600_000;
+
+/** A plan's window ends when its message says so; an hour at most is waited, then the channel is tried again. */
+function parseResetTime(message: string, nowMs: number): number | undefined {
+  const [, day, time, hours, minutes] = RESET_TIME.exec(message) ?? [];
+  const waitMs = Date.parse(`${day}T${time}${hours}:${minutes}`) - nowMs;
+  return waitMs > 0 ? Math.min(waitMs, MAX_WAIT_MS) : undefined;
+}
+
+export function toError(response: BufferedResponse, nowMs: number): VendorError {
+  const told = asObject(asObject(response.json)?.error);
+  const code = asText(told?.code) ?? '';
+  const message = asText(told?.message) ?? '';
+  const error = toVendorError(response, nowMs, { code, message, meaning: classifyError(code, message) });
+  const retryAfterMs = error.retryAfterMs ?? parseResetTime(message, nowMs);
+  return retryAfterMs === undefined ? error : { ...error, retryAfterMs };
+}
+
+// --- The object ---
+
+/** Administrators paste the base URL with the version path their client needs. */
+const tasksUrl = (context: AdapterContext) =>
+  `${context.baseUrl.replace(/\/api\/v3$/, '')}/api/v3/contents/generations/tasks`;
+const taskUrl = (handle: Json, context: AdapterContext) =>
+  `${tasksUrl(context)}/${encodeURIComponent(parseIdHandle(handle))}`;
+
+/** A task carries no id of the client, so a lost one cannot be distinguished from the account's other tasks: no `findTask`. */
+export const seedance: VendorAdapter = {
+  name: 'seedance',
+  title: 'Seedance',
+  defaultBaseUrl: 'https://ark.cn-beijing.volces.com',
+  credentials: API_KEY_CREDENTIALS,
+  models: SEEDANCE_MODELS,
+  metadata: METADATA,
+  formFields: {
+    seconds: 'duration',
+    ratio: 'metadata.ratio',
+    resolution: 'metadata.resolution',
+    audio: 'metadata.generate_audio',
+    seed: 'metadata.seed',
+  },
+  presentation: { repeatsId: true, error: () => ({ message: 'task failed', code: 'failed' }) },
+  example: {
+    model: 'doubao-seedance-1-5-pro-251215',
+    prompt: 'a tram in the rain at night',
+    duration: 5,
+    metadata: { resolution: '720p', ratio: '16:9', generate_audio: true, watermark: false },
+  },
+  billingFactors,
+
+  async submit(request, context) {
+    const response = await postJson(context, tasksUrl(context), bearerHeaders(context), toBody(request));
+    return parseIdSubmit(response, () => toError(response, context.now()));
+  },
+
+  async query(handle, context) {
+    const id = parseIdHandle(handle);
+    const response = await getJson(context, taskUrl(handle, context), bearerHeaders(context));
+    if (response.status === 200) return parseTask(response, id);
+    const error = toError(response, context.now());
+    // Only the vendor's own error code for a missing task ends it; a bare 404 may be a gateway's.
+    if (response.status === 404 && error.reason === 'missing') return failedTask(toRawResponse(response), error);
+    throw rejectedPoll(error);
+  },
+
+  /** The URL of the last poll; an expired one is replaced by polling again, since the task is kept longer. */
+  content: async (_handle, raw) => publicFile(asObject(asObject(raw)?.content)?.video_url),
+
+  async deleteTask(handle, context) {
+    await deleteJson(context, taskUrl(handle, context), bearerHeaders(context));
+  },
+
+  async checkCredentials(context) {
+    const url = `${tasksUrl(context)}?page_num=1&page_size=1`;
+    const response = await getJson(context, url, bearerHeaders(context));
+    return response.status === 200 ? { ok: true } : { ok: false, error: toError(response, context.now()) };
+  },
+};

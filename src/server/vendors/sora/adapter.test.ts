@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fixedResponseContext, sandboxContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
+import { tryMutatedReplies } from '../../../../test/vendors/mutated-replies.ts';
+import {
+  assertAmbiguousSubmits,
+  MEANINGLESS_POLLS,
+  startSimulator,
+} from '../../../../test/vendors/simulator-fixture.ts';
+import { loadMedia } from '../../../sandbox/media.ts';
+import { sora as simulator } from '../../../sandbox/vendors/sora.ts';
+import { OutboundError } from '../../platform/outbound/outbound.ts';
+import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
+import type { Json, VideoRequest } from '../adapter.ts';
+import { sora } from './adapter.ts';
+
+const { sandbox, clock } = await startSimulator(simulator);
+
+const call = () => sandboxContext(sandbox, 'sora');
+const submit = (request: Partial<VideoRequest> = {}) =>
+  sora.submit(videoRequest({ model: 'sora-2', ...request }), call());
+async function begin(request: Partial<VideoRequest> = {}): Promise<Json> {
+  const outcome = await submit(request);
+  assert.equal(outcome.kind, 'accepted', JSON.stringify(outcome));
+  return outcome.kind === 'accepted' ? outcome.handle : null;
+}
+const png = loadMedia('picture.png');
+
+test('a video goes from start to file, its objects untouched', async () => {
+  const outcome = await submit({ seconds: 8, size: '1280x720' });
+  assert.equal(outcome.kind, 'accepted');
+  if (outcome.kind !== 'accepted') return;
+  assert.match(outcome.upstreamId, /^video_/);
+  assert.deepEqual(await sora.query(outcome.handle, call()), { state: 'QUEUED', progress: 0, raw: outcome.raw });
+  clock.advance(1_500);
+  const running = await sora.query(outcome.handle, call());
+  assert.deepEqual([running.state, running.progress], ['IN_PROGRESS', 50]);
+  clock.advance(1_000);
+  const done = await sora.query(outcome.handle, call());
+  assert.deepEqual([done.state, done.artifact], ['SUCCESS', { kind: 'protected' }]);
+  const source = await sora.content(outcome.handle, done.raw, undefined, call());
+  assert.ok(source.kind === 'fetch' && source.trusted);
+  const file = await fetch(source.url, { headers: source.headers });
+  assert.equal(Buffer.from(await file.arrayBuffer()).toString('latin1', 4, 8), 'ftyp');
+  const thumbnail = await sora.content(outcome.handle, done.raw, 'thumbnail', call());
+  assert.ok(thumbnail.kind === 'fetch' && thumbnail.url.endsWith('/content?variant=thumbnail'));
+});
+
+test('the body holds the native fields and the picture in the form it came in', async () => {
+  const cases: readonly (readonly [Partial<VideoRequest>, string | null])[] = [
+    [{}, null],
+    [{ images: [{ kind: 'url', url: 'https://media.test/a.png' }] }, 'image_url'],
+    [{ images: [{ kind: 'base64', data: png.bytes.toString('base64'), mimeType: 'image/png' }] }, 'image_url'],
+    [{ nativeFields: { input_reference: { file_id: 'file_1' } } }, 'file_id'],
+    [{ images: [{ kind: 'file', bytes: png.bytes, mimeType: 'image/png', filename: 'a "cat".png' }] }, 'image/png'],
+  ];
+  for (const [request, reference] of cases) {
+    await begin({
+      ...request,
+      prompt: 'Ein Bär 🐻',
+      seconds: 4,
+      size: '720x1280',
+      metadata: { base_url: 'http://evil.test' },
+    });
+    const job = sandbox.control.jobs('sora').at(-1);
+    assert.equal(job?.prompt, 'Ein Bär 🐻');
+    assert.equal((job?.input as { reference: string | null } | undefined)?.reference, reference);
+    const sent = sandbox.control.requests({ operation: 'submit' }).at(-1);
+    assert.ok(!sent?.body.includes('evil.test'));
+  }
+  const data = `data:image/png;base64,${png.bytes.toString('base64')}`;
+  const third = JSON.parse(sandbox.control.requests({ operation: 'submit' })[2]?.body.toString() ?? '');
+  assert.deepEqual(third.input_reference, { image_url: data });
+  assert.equal(third.seconds, '4');
+});
+
+test('a multipart body carries the file byte by byte, and text cannot break out of its part', async () => {
+  const prompt = '"\r\n--x\r\ncontent-disposition: form-data; name="model"\r\n\r\nevil';
+  await begin({
+    prompt,
+    images: [{ kind: 'file', bytes: png.bytes, mimeType: 'image/png', filename: 'x"\r\nevil: 1.png' }],
+  });
+  const sent = sandbox.control.requests({ operation: 'submit' }).at(-1);
+  assert.ok(sent?.body.includes(png.bytes));
+  assert.equal(sandbox.control.jobs('sora').at(-1)?.prompt, prompt);
+  assert.equal(sandbox.control.jobs('sora').at(-1)?.model, 'sora-2');
+});
+
+test('common fields without a place are refused before anything is sent', async () => {
+  const url = { kind: 'url', url: 'https://media.test/a.png' } as const;
+  await assert.rejects(submit({ mode: 'pro' }), UnsupportedRequestError);
+  await assert.rejects(submit({ images: [url, url] }), UnsupportedRequestError);
+  assert.equal(sandbox.control.requests().length, 0);
+});
+
+test('seconds and size are metered by the vendor’s defaults and by declared arguments', () => {
+  const meter = (request: Partial<VideoRequest>) =>
+    sora.billingFactors(videoRequest({ model: 'sora-2-pro', ...request }));
+  assert.deepEqual(meter({}), { seconds: 4, factors: { size: '720x1280' } });
+  assert.deepEqual(meter({ seconds: 12, size: '1792x1024' }), { seconds: 12, factors: { size: '1792x1024' } });
+  assert.equal(meter({ extraFields: [{ path: 'seconds', value: '8' }] }).seconds, 8);
+  assert.throws(() => meter({ extraFields: [{ path: 'seconds', value: 'long' }] }), UnsupportedRequestError);
+});
+
+test('remix and delete reach the vendor', async () => {
+  const handle = await begin();
+  clock.advance(5_000);
+  const remixed = await sora.remix?.(handle, videoRequest({ model: 'sora-2', prompt: 'at night' }), call());
+  assert.ok(remixed?.kind === 'accepted');
+  const { remixed_from_video_id: origin } = remixed.raw as { remixed_from_video_id: string };
+  assert.deepEqual({ id: origin }, handle);
+  await sora.deleteTask?.(handle, call());
+  const gone = await sora.query(handle, call());
+  assert.deepEqual([gone.state, gone.error?.reason], ['FAILURE', 'missing']);
+});
+
+test('jobs fail with the vendor’s status words; an unknown word ends nothing', async () => {
+  const ends = [
+    ['[fail]', 'FAILURE', 'video_generation_failed', 'other'],
+    ['[filtered]', 'FAILURE', 'moderation_blocked', 'policy'],
+    ['[expire]', 'FAILURE', 'expired', 'other'],
+    ['[cancel]', 'FAILURE', '', 'other'],
+    ['[strange]', 'UNKNOWN', undefined, undefined],
+  ] as const;
+  for (const [prompt, state, code, reason] of ends) {
+    const handle = await begin({ prompt });
+    clock.advance(5_000);
+    const outcome = await sora.query(handle, call());
+    assert.deepEqual([outcome.state, outcome.error?.code, outcome.error?.reason], [state, code, reason], prompt);
+  }
+});
+
+test('the vendor’s refusal keeps its words, its code and the field at fault', async () => {
+  const outcome = await submit({ seconds: 5 });
+  assert.ok(outcome.kind === 'refused');
+  const { message, code, param } = outcome.error;
+  assert.equal(message, "Invalid value: '5'. Supported values are: '4', '8', and '12'.");
+  assert.deepEqual([code, param], ['invalid_value', 'seconds']);
+});
+
+/** One case per row: HTTP status, the error's code or type, what it means, whether another channel is tried. */
+const ERRORS = [
+  [400, 'invalid_value', 'user', false],
+  [400, 'moderation_blocked', 'policy', false],
+  [400, 'billing_hard_limit_reached', 'billing', true],
+  [401, 'invalid_api_key', 'auth', true],
+  [403, 'unsupported_country_region_territory', 'auth', true],
+  [404, 'model_not_found', 'model', true],
+  [409, null, 'capacity', true],
+  [429, 'rate_limit_exceeded', 'rate', true],
+  [429, 'insufficient_quota', 'billing', true],
+  [500, 'server_error', 'capacity', true],
+  [502, null, 'capacity', true],
+  [503, 'server_error', 'capacity', true],
+] as const;
+test('errors at submit, row by row', async () => {
+  for (const [status, code, reason, retryable] of ERRORS) {
+    const json = { error: { message: 'why', type: 'some_type', param: null, code } };
+    const outcome = await sora.submit(videoRequest({ model: 'sora-2' }), fixedResponseContext({ status, json }));
+    assert.ok(outcome.kind === 'refused');
+    const { error } = outcome;
+    assert.deepEqual([error.reason, error.retryable, error.message], [reason, retryable, 'why'], `${status} ${code}`);
+    assert.equal(error.code, code ?? 'some_type');
+  }
+  const flat = fixedResponseContext({ status: 400, json: { code: 'invalid_request', message: 'flat', data: null } });
+  const outcome = await sora.submit(videoRequest({ model: 'sora-2' }), flat);
+  assert.ok(outcome.kind === 'refused' && outcome.error.message === 'flat' && outcome.error.code === 'invalid_request');
+});
+
+test('a refused poll says nothing about the task', async () => {
+  const handle = await begin();
+  for (const kind of [...MEANINGLESS_POLLS, '504'] as const) {
+    sandbox.control.fault({ kind, operation: 'query' });
+    await assert.rejects(sora.query(handle, call()), PollFailed, kind);
+  }
+  await begin();
+  await sora.query((await begin()) ?? null, call());
+  sandbox.control.fault({ kind: 'duplicate', operation: 'query' });
+  await assert.rejects(sora.query(handle, call()), PollFailed, 'a response about another task');
+  assert.equal((await sora.query(handle, call())).state, 'QUEUED');
+});
+
+test('a submit whose response is lost or unreadable is ambiguous, never refused', async () => {
+  await assertAmbiguousSubmits(sandbox, submit, ['wrong-types']);
+});
+
+test('T54: endless, slow and inflated answers end within their bounds', async () => {
+  const before = process.memoryUsage().rss;
+  for (const kind of ['huge', 'bomb', 'slow', 'hang'] as const) {
+    sandbox.control.fault({ kind, operation: 'query' });
+    const bounded = sandboxContext(sandbox, 'sora', { timeoutMs: kind === 'slow' || kind === 'hang' ? 200 : 5_000 });
+    const isSilent = (error: unknown) => error instanceof PollFailed || error instanceof OutboundError;
+    await assert.rejects(sora.query({ id: 'video_1' }, bounded), isSilent, kind);
+  }
+  assert.ok(process.memoryUsage().rss - before < 256 * 1024 ** 2, 'a gigabyte is never held');
+});
+
+test('a channel test tells a good key from a bad one', async () => {
+  assert.deepEqual(await sora.checkCredentials(call()), { ok: true });
+  const wrong = await sora.checkCredentials(sandboxContext(sandbox, 'sora', { credentials: { api_key: 'sk-wrong' } }));
+  assert.ok(!wrong.ok && wrong.error.reason === 'auth');
+});
+
+test('mutated replies neither crash nor end a task', async () => {
+  await tryMutatedReplies(sora, {
+    handle: { id: 'video_68f1c0ffee' },
+    model: 'sora-2',
+    replies: ['queued', 'in-progress', 'completed', 'failed', 'refused'],
+    submits: ['queued', 'refused'],
+    mayEnd(state, reply, status) {
+      const video = reply as { id?: unknown; status?: unknown; error?: unknown } | null;
+      if (status === 404) return state === 'FAILURE' && typeof video?.error === 'object' && video.error !== null;
+      if (
+        video?.id !== undefined &&
+        typeof video.id === 'string' &&
+        video.id !== '' &&
+        /^[!-~]+$/.test(video.id) &&
+        video.id !== 'video_68f1c0ffee'
+      )
+        return false;
+      const word = String(video?.status);
+      return (
+        status < 400 &&
+        (state === 'SUCCESS' ? /^(completed|succeeded|success)$/i : /^(failed|failure|cancell?ed|expired)$/i).test(word)
+      );
+    },
+  });
+});
+
+test('on Azure: the same protocol under its path, key header and version', async () => {
+  const seen: { method: string; url: string; headers: Readonly<Record<string, string>> | undefined }[] = [];
+  const response = fixedResponseContext({ json: { id: 'video_1', object: 'video', status: 'completed' } });
+  const azure = {
+    ...response,
+    options: { api: 'azure', api_version: 'preview' },
+    sendJson: async (request: Parameters<typeof response.sendJson>[0]) => {
+      seen.push({ method: request.method, url: request.url, headers: request.headers });
+      return response.sendJson(request);
+    },
+  };
+  const submitted = await sora.submit(videoRequest({ model: 'my-sora-deployment' }), azure);
+  assert.ok(submitted.kind === 'accepted');
+  await sora.query(submitted.handle, azure);
+  await sora.checkCredentials(azure);
+  const source = await sora.content(submitted.handle, null, 'thumbnail', azure);
+  assert.ok(source.kind === 'fetch');
+  const base = 'https://vendor.test/openai/v1/videos';
+  assert.deepEqual(
+    [...seen, { method: 'GET', ...source }].map(({ method, url }) => `${method} ${url}`),
+    [
+      `POST ${base}?api-version=preview`,
+      `GET ${base}/video_1?api-version=preview`,
+      `GET ${base}?limit=1&api-version=preview`,
+      `GET ${base}/video_1/content?variant=thumbnail&api-version=preview`,
+    ],
+  );
+  for (const { headers } of [...seen, source]) {
+    assert.equal(headers?.['api-key'], 'key');
+    assert.equal(headers?.authorization, undefined);
+  }
+});

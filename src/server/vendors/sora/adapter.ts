@@ -1,0 +1,293 @@
+import { randomBytes } from 'node:crypto';
+import { Type } from 'typebox';
+import { defined } from '../../../contract/defined.ts';
+import { asObject, isObject } from '../../../contract/is-object.ts';
+import type { TaskStatus } from '../../../contract/states.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
+import type { AdapterContext } from '../../upstreams/call.ts';
+import type { ErrorReason, VendorError } from '../../upstreams/error.ts';
+import type { Json, MediaInput, ModelCapability, VendorAdapter, VideoRequest } from '../adapter.ts';
+import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
+import { ambiguousSubmit, failedTask, rejectedPoll, toVendorError, unreadablePoll } from '../error-mapping.ts';
+import { withJsonBody } from '../http.ts';
+import { toUrlOrDataUrl } from '../media-encoding.ts';
+import { applyExtraFields, omitUndefined, parseSeconds, type RequestBody, rejectField } from '../request-body.ts';
+import { asId, asPercent, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
+
+/**
+ * OpenAI's videos (`/v1/videos`), implemented today by gateways and resellers; OpenAI closed its own in September 2026.
+ * Source: openai/openai-openapi, paths `/videos…`. Objects and errors pass through unchanged, so ids are the upstream's.
+ */
+
+// Models and what they can do
+
+const COMMON = {
+  seconds: { values: [4, 8, 12], default: 4 },
+  ratios: [],
+  resolutions: [],
+  modes: [],
+  audio: true,
+  negativePrompt: false,
+  seed: false,
+  images: { min: 0, max: 1, roles: ['first_frame'] },
+  lifecycle: [
+    {
+      route: 'api.openai.com',
+      stage: 'retired',
+      retiresOn: '2026-09-24',
+      source: 'https://github.com/openai/openai-openapi',
+      checkedOn: '2026-11-20',
+    },
+  ],
+} as const;
+
+const models: readonly ModelCapability[] = [
+  {
+    ...COMMON,
+    id: 'sora-2',
+    title: 'Sora 2',
+    sizes: ['720x1280', '1280x720'],
+    price: { per_call: 0, per_second: 50_000 },
+  },
+  {
+    ...COMMON,
+    id: 'sora-2-pro',
+    title: 'Sora 2 Pro',
+    sizes: ['720x1280', '1280x720', '1024x1792', '1792x1024'],
+    price: {
+      per_call: 0,
+      per_second: 150_000,
+      multipliers: { size: { '1024x1792': 1.67, '1792x1024': 1.67 } },
+    },
+  },
+];
+
+// Request mapping
+
+const DEFAULT_SECONDS = '4';
+const DEFAULT_SIZE = '720x1280';
+
+/** The JSON body; a picture given as a file is not part of it. */
+function toBody(request: VideoRequest): RequestBody {
+  if (request.mode !== undefined) rejectField('mode', 'is not known to this model');
+  if (request.images.length > 1) rejectField('images', 'may hold one picture for this model');
+  const [image] = request.images;
+  return applyExtraFields(
+    omitUndefined({
+      ...request.nativeFields,
+      model: request.model,
+      prompt: request.prompt,
+      seconds: request.seconds === undefined ? undefined : String(request.seconds),
+      size: request.size,
+      input_reference:
+        image === undefined || image.kind === 'file'
+          ? request.nativeFields?.input_reference
+          : { image_url: toUrlOrDataUrl(image) },
+    }),
+    request.extraFields,
+  );
+}
+
+/** RFC 7578; objects become bracketed names (`input_reference[image_url]`), as the official clients write them. */
+function toMultipart(fields: RequestBody, file: Extract<MediaInput, { kind: 'file' }>) {
+  const boundary = `reelgate-${randomBytes(16).toString('hex')}`;
+  const parts: Buffer[] = [];
+  const part = (disposition: string, value: Buffer) => {
+    parts.push(
+      Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; ${disposition}\r\n\r\n`),
+      value,
+      Buffer.from('\r\n'),
+    );
+  };
+  const quote = (name: string) => name.replace(/[\r\n"]/g, (sign) => encodeURIComponent(sign));
+  const field = (name: string, value: Json): void => {
+    if (isObject(value)) {
+      for (const [key, inner] of Object.entries(value)) field(`${name}[${key}]`, inner);
+    } else part(`name="${quote(name)}"`, Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)));
+  };
+  for (const [name, value] of Object.entries(fields)) field(name, value);
+  const type = file.mimeType.replace(/[\r\n]/g, '');
+  part(`name="input_reference"; filename="${quote(file.filename)}"\r\ncontent-type: ${type}`, file.bytes);
+  parts.push(Buffer.from(`--${boundary}--\r\n`));
+  return { contentType: `multipart/form-data; boundary=${boundary}`, body: Buffer.concat(parts) };
+}
+
+// Status mapping
+
+/** The four documented statuses, and those of compatible services. */
+const STATES: Readonly<Record<string, TaskStatus>> = {
+  queued: 'QUEUED',
+  pending: 'QUEUED',
+  submitted: 'QUEUED',
+  not_start: 'QUEUED',
+  in_progress: 'IN_PROGRESS',
+  processing: 'IN_PROGRESS',
+  running: 'IN_PROGRESS',
+  completed: 'SUCCESS',
+  succeeded: 'SUCCESS',
+  success: 'SUCCESS',
+  failed: 'FAILURE',
+  failure: 'FAILURE',
+  cancelled: 'FAILURE',
+  canceled: 'FAILURE',
+  expired: 'FAILURE',
+};
+
+// Error reading
+
+const REASONS: Readonly<Record<string, ErrorReason>> = {
+  invalid_api_key: 'auth',
+  unsupported_country_region_territory: 'auth',
+  insufficient_quota: 'billing',
+  billing_hard_limit_reached: 'billing',
+  model_not_found: 'model',
+  rate_limit_exceeded: 'rate',
+  moderation_blocked: 'policy',
+  content_policy_violation: 'policy',
+};
+
+interface ErrorDetails {
+  readonly code: string;
+  readonly message: string;
+  readonly param?: string;
+}
+
+/** The nested envelope of OpenAI, or the flat one of some gateways. */
+function parseErrorDetails(value: unknown): ErrorDetails {
+  const outer = asObject(value);
+  const error = asObject(outer?.error) ?? outer;
+  const code = error?.code;
+  return defined({
+    code: typeof code === 'number' ? String(code) : (asText(code) ?? asText(error?.type) ?? ''),
+    message: asText(error?.message) ?? asText(outer?.error) ?? '',
+    param: typeof error?.param === 'string' ? error.param : undefined,
+  });
+}
+
+function parseError(response: BufferedResponse, nowMs: number): VendorError {
+  const told = parseErrorDetails(response.json);
+  const reason = ownEntry(REASONS, told.code);
+  return toVendorError(response, nowMs, { ...told, meaning: reason && { reason } });
+}
+
+// The vendor
+
+const handleId = (handle: Json): string => asText(asObject(handle)?.id) ?? '';
+
+const pathOf = (handle: Json, rest = ''): string => `/${encodeURIComponent(handleId(handle))}${rest}`;
+
+/**
+ * Azure OpenAI has the same protocol under a path, a key header and a version of its own; `options.api: "azure"` selects it,
+ * and models are named as its deployments. Source: learn.microsoft.com, Azure OpenAI video generation.
+ */
+const isAzure = (context: AdapterContext): boolean => context.options.api === 'azure';
+
+function authHeaders(context: AdapterContext): Record<string, string> {
+  const key = String(context.credentials.api_key);
+  return isAzure(context) ? { 'api-key': key } : { authorization: `Bearer ${key}` };
+}
+
+/** The URL of `rest` (a path, or a query, or nothing) below the collection of videos. */
+function toUrl(context: AdapterContext, rest = ''): string {
+  const url = new URL(`${context.baseUrl}${isAzure(context) ? '/openai' : ''}/v1/videos${rest}`);
+  const version = asText(context.options.api_version);
+  if (isAzure(context) && version !== undefined) url.searchParams.set('api-version', version);
+  return url.href;
+}
+
+function send(
+  context: AdapterContext,
+  method: 'GET' | 'POST' | 'DELETE',
+  path: string,
+  body?: RequestBody,
+): Promise<BufferedResponse> {
+  const request = { method, url: toUrl(context, path), headers: authHeaders(context), signal: context.signal };
+  return context.sendJson(withJsonBody(request, body));
+}
+
+function parseSubmit(response: BufferedResponse, context: AdapterContext) {
+  const raw = toRawResponse(response);
+  if (response.status >= 400) return { kind: 'refused', error: parseError(response, context.now()), raw } as const;
+  const video = asObject(response.json);
+  const id = asId(video?.id) ?? asId(video?.task_id);
+  if (id === undefined || response.status >= 300) throw ambiguousSubmit(response);
+  return { kind: 'accepted', handle: { id }, upstreamId: id, raw } as const;
+}
+
+export const sora: VendorAdapter = {
+  name: 'sora',
+  title: 'Sora',
+  defaultBaseUrl: 'https://api.openai.com',
+  credentials: API_KEY_CREDENTIALS,
+  models,
+  // Its fields are native ones of the body.
+  metadata: Type.Object({}),
+  formFields: { seconds: 'seconds', size: 'size' },
+  example: { model: 'sora-2', prompt: 'an owl turns its head', seconds: '4', size: '1280x720' },
+  passthrough: true,
+
+  billingFactors(request) {
+    const body = toBody(request);
+    const seconds = parseSeconds(body.seconds ?? DEFAULT_SECONDS, 'seconds');
+    return { seconds, factors: { size: typeof body.size === 'string' ? body.size : DEFAULT_SIZE } };
+  },
+
+  async submit(request, context) {
+    const [image] = request.images;
+    const body = toBody(request);
+    if (image?.kind !== 'file') return parseSubmit(await send(context, 'POST', '', body), context);
+    const form = toMultipart(body, image);
+    const headers = { ...authHeaders(context), 'content-type': form.contentType };
+    const url = toUrl(context);
+    return parseSubmit(
+      await context.sendJson({ method: 'POST', url, headers, body: form.body, signal: context.signal }),
+      context,
+    );
+  },
+
+  async query(handle, context) {
+    const response = await send(context, 'GET', pathOf(handle));
+    const raw = toRawResponse(response);
+    const video = asObject(response.json);
+    if (response.status === 404 && asObject(video?.error)) {
+      const { code, message } = parseErrorDetails(video);
+      return failedTask(raw, { reason: 'missing', code, message, httpStatus: 404 });
+    }
+    if (response.status >= 400) throw rejectedPoll(parseError(response, context.now()));
+    const word = asText(video?.status);
+    const id = asId(video?.id) ?? asId(video?.task_id);
+    if (!video || word === undefined || (id !== undefined && id !== handleId(handle))) throw unreadablePoll(response);
+    const state = ownEntry(STATES, word.toLowerCase()) ?? 'UNKNOWN';
+    if (state === 'SUCCESS') return { state, artifact: { kind: 'protected' }, raw };
+    if (state !== 'FAILURE') return defined({ state, progress: asPercent(video.progress), raw });
+    const { code, message } = parseErrorDetails(
+      asObject(video.error) ?? { message: `The upstream calls the task ${word}.` },
+    );
+    return failedTask(raw, { reason: ownEntry(REASONS, code) ?? 'other', code, message });
+  },
+
+  async content(handle, _raw, variant, context) {
+    const query = variant === undefined ? '' : `?variant=${encodeURIComponent(variant)}`;
+    return {
+      kind: 'fetch',
+      url: toUrl(context, pathOf(handle, `/content${query}`)),
+      headers: authHeaders(context),
+      trusted: true,
+    };
+  },
+
+  async remix(handle, request, context) {
+    return parseSubmit(await send(context, 'POST', pathOf(handle, '/remix'), { prompt: request.prompt }), context);
+  },
+
+  async deleteTask(handle, context) {
+    await send(context, 'DELETE', pathOf(handle));
+  },
+
+  async checkCredentials(context) {
+    const response = await send(context, 'GET', '?limit=1');
+    // Compatible services without a list return 404 or 405, after they have verified the key.
+    if (response.status < 400 || response.status === 404 || response.status === 405) return { ok: true };
+    return { ok: false, error: parseError(response, context.now()) };
+  },
+};

@@ -1,0 +1,91 @@
+import { Type } from 'typebox';
+import type { AdapterContext } from '../../upstreams/call.ts';
+import { PollFailed } from '../../upstreams/error.ts';
+import type { Json, VendorAdapter } from '../adapter.ts';
+import { API_KEY_CREDENTIALS, SecretText } from '../credential-schemas.ts';
+import { GEMINI_BASE_URL, gemini } from './gemini-api.ts';
+import { VEO_MODELS } from './models.ts';
+import { parseHandle } from './operation.ts';
+import { VEO_METADATA, type VeoRoute, veoBillingFactors } from './request.ts';
+import { vertex } from './vertex-ai.ts';
+
+/** A location or a project's id as used in URLs; the location is part of a host name. */
+const Location = Type.String({ pattern: '^[a-z]{2,20}(?:-[a-z0-9]{1,20}){0,3}$' });
+const Project = Type.String({ pattern: '^[a-z0-9][a-z0-9.:-]{1,100}$' });
+
+const Credentials = Type.Union([
+  API_KEY_CREDENTIALS,
+  Type.Object(
+    {
+      // The key file as downloaded from Google, so that it can be pasted unchanged.
+      service_account: Type.Object({
+        client_email: Type.String({ minLength: 1 }),
+        private_key: SecretText,
+        private_key_id: Type.Optional(Type.String()),
+        token_uri: Type.Optional(Type.String()),
+      }),
+      project: Project,
+      location: Location,
+    },
+    { additionalProperties: false },
+  ),
+]);
+
+/** The API a channel uses follows from its credentials: a key, or a service account. Handles store it as `route`. */
+export const routeOf = (credentials: { readonly [key: string]: unknown }): VeoRoute =>
+  credentials.service_account === undefined ? 'gemini' : 'vertex';
+
+const ROUTES = { gemini, vertex };
+
+/** The API a job was submitted through; unavailable where the channel's credentials were replaced by the other kind since. */
+function routeOfHandle(handle: Json, context: AdapterContext) {
+  const { route } = parseHandle(handle);
+  if (route !== routeOf(context.credentials))
+    throw new PollFailed(`the channel has no credentials for its ${route} jobs`);
+  return ROUTES[route];
+}
+
+/**
+ * Google's Veo. One set of models behind two APIs that differ in nearly everything but the request: the Gemini API
+ * (native) by an API key, Vertex AI (the cloud platform) by a service account. Unfinished tasks keep the API in their handle.
+ */
+export const veo: VendorAdapter = {
+  name: 'veo',
+  title: 'Google Veo',
+  defaultBaseUrl: GEMINI_BASE_URL,
+  credentials: Credentials,
+  models: VEO_MODELS,
+  metadata: VEO_METADATA,
+  formFields: {
+    seconds: 'duration',
+    ratio: 'metadata.aspectRatio',
+    resolution: 'metadata.resolution',
+    negative_prompt: 'metadata.negativePrompt',
+  },
+  presentation: {
+    url: 'never',
+    statusWords: {
+      NOT_START: 'queued',
+      SUBMITTED: 'queued',
+      QUEUED: 'queued',
+      IN_PROGRESS: 'processing',
+      UNKNOWN: 'processing',
+      SUCCESS: 'succeeded',
+      FAILURE: 'failed',
+    },
+    isOpaque: (handle) => parseHandle(handle).route === 'vertex',
+  },
+  example: {
+    model: 'veo-3.1-generate-preview',
+    prompt: 'a kite over dunes',
+    duration: 8,
+    metadata: { aspectRatio: '16:9', resolution: '720p', negativePrompt: 'text' },
+  },
+  refreshOnQuery: true,
+  billingFactors: veoBillingFactors,
+  submit: (request, context) => ROUTES[routeOf(context.credentials)].submit(request, context),
+  query: async (handle, context) => routeOfHandle(handle, context).query(handle, context),
+  content: async (handle, raw, variant, context) =>
+    routeOfHandle(handle, context).content(handle, raw, variant, context),
+  checkCredentials: (context) => ROUTES[routeOf(context.credentials)].checkCredentials(context),
+};

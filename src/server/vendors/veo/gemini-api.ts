@@ -1,0 +1,89 @@
+import { asObject } from '../../../contract/is-object.ts';
+import type { OutboundRequest } from '../../platform/outbound/outbound.ts';
+import type { AdapterContext } from '../../upstreams/call.ts';
+import { UnsupportedRequestError } from '../../upstreams/error.ts';
+import type { ContentSource, Json, VendorAdapter } from '../adapter.ts';
+import { ambiguousSubmit } from '../error-mapping.ts';
+import { withJsonBody } from '../http.ts';
+import { asArray, asText, asUrl, toRawResponse } from '../untrusted-json.ts';
+import { parseGoogleError } from './google-errors.ts';
+import { parseHandle, parseOperation, type ResponseLayout, toHandle } from './operation.ts';
+import { loadImages, toVeoBody } from './request.ts';
+
+/** Veo by the Gemini API (ai.google.dev/gemini-api/docs/video): an API key, an operation that is polled with GET. */
+
+export const GEMINI_BASE_URL = 'https://generativelanguage.googleapis.com';
+
+type ApiRoute = Pick<VendorAdapter, 'submit' | 'query' | 'content' | 'checkCredentials'>;
+
+const keyHeader = (context: AdapterContext): Readonly<Record<string, string>> => ({
+  'x-goog-api-key': String(context.credentials.api_key),
+});
+
+const toRequest = (context: AdapterContext, path: string, body?: Json): OutboundRequest =>
+  withJsonBody(
+    {
+      method: body === undefined ? 'GET' : 'POST',
+      url: `${context.baseUrl}/v1beta/${path}`,
+      headers: keyHeader(context),
+      signal: context.signal,
+    },
+    body,
+  );
+
+/** A path below the version; no segment begins with a dot, which excludes `..`. */
+const OPERATION_NAME = /^(?:[\w-][\w.-]*\/){0,8}operations\/[\w-][\w.-]{0,200}$/;
+
+const videoResponseOf = (response: unknown) => asObject(response)?.generateVideoResponse;
+
+/** On the wire the list is `generatedSamples`, whatever the official SDK calls it in its own objects. */
+const responseLayout: ResponseLayout = {
+  container: videoResponseOf,
+  list: 'generatedSamples',
+  artifact: (entry) => (asUrl(asObject(entry.video)?.uri) ? { kind: 'protected' } : undefined),
+};
+
+/**
+ * The URL of the file: at our own base URL by its id, with the key, as the official SDK does it, so that the key is sent to no
+ * host that a response names. Any other URL is fetched as from an untrusted host, without the key.
+ */
+function toSource(uri: string, context: AdapterContext): ContentSource {
+  const file = /\/files\/([\w-]{1,128})(?::download)?(?:[/?]|$)/.exec(uri)?.[1];
+  if (file === undefined) return { kind: 'fetch', url: uri, headers: {}, trusted: false };
+  const url = `${context.baseUrl}/v1beta/files/${file}:download?alt=media`;
+  return { kind: 'fetch', url, headers: keyHeader(context), trusted: true };
+}
+
+export const gemini: ApiRoute = {
+  async submit(request, context) {
+    const body = toVeoBody(request, await loadImages(request, context), 'gemini');
+    const path = `models/${encodeURIComponent(request.model)}:predictLongRunning`;
+    const response = await context.sendJson(toRequest(context, path, body));
+    const raw = toRawResponse(response);
+    if (response.status !== 200)
+      return { kind: 'refused', error: parseGoogleError(response, context.now(), 'model'), raw };
+    const name = asText(asObject(response.json)?.name) ?? '';
+    if (!OPERATION_NAME.test(name)) throw ambiguousSubmit(response);
+    return { kind: 'accepted', handle: toHandle({ route: 'gemini', name }), upstreamId: name, raw };
+  },
+
+  async query(stored, context) {
+    const handle = parseHandle(stored);
+    return parseOperation(await context.sendJson(toRequest(context, handle.name)), handle, responseLayout, context);
+  },
+
+  async content(_handle, raw, variant, context) {
+    if (variant !== undefined && variant !== 'video')
+      throw new UnsupportedRequestError('Veo has only the video.', 'variant');
+    const sample = asObject(asArray(asObject(videoResponseOf(asObject(raw)?.response))?.generatedSamples)?.[0]);
+    const uri = asUrl(asObject(sample?.video)?.uri);
+    if (uri === undefined) throw new UnsupportedRequestError('The provider gave no address for this video.');
+    return toSource(uri, context);
+  },
+
+  async checkCredentials(context) {
+    const response = await context.sendJson(toRequest(context, 'models?pageSize=1'));
+    if (response.status === 200 && asArray(asObject(response.json)?.models)) return { ok: true };
+    return { ok: false, error: parseGoogleError(response, context.now(), 'missing') };
+  },
+};

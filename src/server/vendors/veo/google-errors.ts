@@ -1,0 +1,110 @@
+import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
+import type { ErrorReason, VendorError } from '../../upstreams/error.ts';
+import type { Json, QueryOutcome } from '../adapter.ts';
+import { type ErrorClass, failedTask, reasonForStatus, toVendorError } from '../error-mapping.ts';
+import { asArray, asText } from '../untrusted-json.ts';
+
+interface StatusRow {
+  readonly grpc: number;
+  readonly http: number;
+  readonly reason: ErrorReason;
+}
+
+/**
+ * Google's canonical codes (google/rpc/code.proto): HTTP errors carry the name, operations the number.
+ *
+ * FAILED_PRECONDITION is billing that is off or a region that is not served, so that another account may do better;
+ * INTERNAL is also what an overloaded Veo reports inside an operation.
+ */
+export const GOOGLE_STATUS: Readonly<Record<string, StatusRow>> = {
+  CANCELLED: { grpc: 1, http: 499, reason: 'other' },
+  UNKNOWN: { grpc: 2, http: 500, reason: 'capacity' },
+  INVALID_ARGUMENT: { grpc: 3, http: 400, reason: 'user' },
+  DEADLINE_EXCEEDED: { grpc: 4, http: 504, reason: 'capacity' },
+  NOT_FOUND: { grpc: 5, http: 404, reason: 'missing' },
+  ALREADY_EXISTS: { grpc: 6, http: 409, reason: 'other' },
+  PERMISSION_DENIED: { grpc: 7, http: 403, reason: 'auth' },
+  RESOURCE_EXHAUSTED: { grpc: 8, http: 429, reason: 'rate' },
+  FAILED_PRECONDITION: { grpc: 9, http: 400, reason: 'billing' },
+  ABORTED: { grpc: 10, http: 409, reason: 'capacity' },
+  OUT_OF_RANGE: { grpc: 11, http: 400, reason: 'user' },
+  UNIMPLEMENTED: { grpc: 12, http: 501, reason: 'model' },
+  INTERNAL: { grpc: 13, http: 500, reason: 'capacity' },
+  UNAVAILABLE: { grpc: 14, http: 503, reason: 'capacity' },
+  DATA_LOSS: { grpc: 15, http: 500, reason: 'capacity' },
+  UNAUTHENTICATED: { grpc: 16, http: 401, reason: 'auth' },
+};
+
+/** `google.rpc.ErrorInfo.reason` in `details`, which is more specific than the canonical code. */
+export const ERROR_INFO: Readonly<Record<string, ErrorReason>> = {
+  // A wrong Gemini key is a 400, where other vendors return 401.
+  API_KEY_INVALID: 'auth',
+  API_KEY_EXPIRED: 'auth',
+  API_KEY_SERVICE_BLOCKED: 'auth',
+  ACCESS_TOKEN_EXPIRED: 'auth',
+  SERVICE_DISABLED: 'auth',
+  CONSUMER_SUSPENDED: 'auth',
+  BILLING_DISABLED: 'billing',
+  RATE_LIMIT_EXCEEDED: 'rate',
+};
+
+/** Refused content is an INVALID_ARGUMENT like any other; only its text differs. Veo ends it with support codes. */
+const POLICY_PATTERN = /support codes?:|usage guidelines|responsible ai|safety (?:filter|polic)/i;
+
+const parseDetails = (error: UntrustedObject): readonly UntrustedObject[] =>
+  (asArray(error.details) ?? []).map(asObject).filter((detail) => detail !== undefined);
+
+/** RetryInfo's protobuf duration as JSON writes it: seconds and an `s`, such as `34.5s`. */
+function parseRetryDelay(details: readonly UntrustedObject[]): number | undefined {
+  for (const { retryDelay } of details) {
+    const match = /^(\d{1,4}(?:\.\d+)?)s$/.exec(asText(retryDelay) ?? '');
+    if (match) return Math.round(Number(match[1]) * 1000);
+  }
+  return undefined;
+}
+
+function refineReason(reason: ErrorReason, message: string, details: readonly UntrustedObject[]): ErrorReason {
+  for (const detail of details) {
+    const word = asText(detail.reason) ?? '';
+    const told = Object.hasOwn(ERROR_INFO, word) ? ERROR_INFO[word] : undefined;
+    if (told) return told;
+  }
+  return reason === 'user' && POLICY_PATTERN.test(message) ? 'policy' : reason;
+}
+
+/**
+ * Reads an HTTP error of either route: `{error: {code, message, status, details}}`, by some proxies inside an array.
+ *
+ * @param notFound What NOT_FOUND means here: at a submit the model is withdrawn or was never enabled for this account,
+ *   which another channel may not share; later the operation is gone.
+ */
+export function parseGoogleError(
+  response: BufferedResponse,
+  nowMs: number,
+  notFound: 'model' | 'missing',
+): VendorError {
+  const error = asObject(asObject(asArray(response.json)?.[0] ?? response.json)?.error) ?? {};
+  const details = parseDetails(error);
+  const code = asText(error.status) ?? '';
+  const message = asText(error.message) ?? '';
+  const row = Object.hasOwn(GOOGLE_STATUS, code) ? GOOGLE_STATUS[code] : undefined;
+  const reason = refineReason(
+    row?.reason ?? (response.status === 404 ? 'missing' : reasonForStatus(response.status)),
+    message,
+    details,
+  );
+  const meaning: ErrorClass = { reason: reason === 'missing' ? notFound : reason };
+  const read = toVendorError(response, nowMs, { code, message, meaning });
+  const delayMs = parseRetryDelay(details);
+  return delayMs === undefined ? read : { ...read, retryAfterMs: delayMs };
+}
+
+/** Reads `error` of a finished operation, `{code, message, details?}`; the number is mapped to its canonical name. */
+export function toFailedOperation(error: UntrustedObject, raw: Json): QueryOutcome {
+  const found = Object.entries(GOOGLE_STATUS).find(([, row]) => row.grpc === error.code);
+  const message = asText(error.message) ?? '';
+  const code = found?.[0] ?? (typeof error.code === 'number' ? String(error.code) : '');
+  const reason = refineReason(found?.[1].reason ?? 'other', message, parseDetails(error));
+  return failedTask(raw, { reason, code, message, httpStatus: found?.[1].http });
+}

@@ -1,0 +1,120 @@
+import { defined } from '../../../contract/defined.ts';
+import type { ModelCapability, ModelLifecycle } from '../adapter.ts';
+
+/** The capabilities of one generation of Veo, whatever the suffix of a model's name (speed, preview). */
+export interface ModelFamily {
+  readonly seconds: readonly number[];
+  readonly resolutions: readonly string[];
+  /** False where `resolution` is no field of the request: the only one is made. */
+  readonly takesResolution: boolean;
+  readonly audio: boolean;
+  readonly lastFrame: boolean;
+  readonly references: number;
+}
+
+const VEO_2: ModelFamily = {
+  seconds: [5, 6, 7, 8],
+  resolutions: ['720p'],
+  takesResolution: false,
+  audio: false,
+  lastFrame: false,
+  references: 0,
+};
+const VEO_3: ModelFamily = {
+  seconds: [4, 6, 8],
+  resolutions: ['720p', '1080p'],
+  takesResolution: true,
+  audio: true,
+  lastFrame: false,
+  references: 0,
+};
+const VEO_3_1_LITE: ModelFamily = { ...VEO_3, lastFrame: true };
+const VEO_3_1: ModelFamily = { ...VEO_3_1_LITE, resolutions: ['720p', '1080p', '4k'], references: 3 };
+
+/** By the beginning of the name, longest first; a name newer than this list counts as the newest generation. */
+const FAMILIES: readonly (readonly [prefix: string, family: ModelFamily])[] = [
+  ['veo-3.1-lite', VEO_3_1_LITE],
+  ['veo-3.1', VEO_3_1],
+  ['veo-3.0', VEO_3],
+  ['veo-2', VEO_2],
+];
+
+export const familyOf = (model: string): ModelFamily =>
+  FAMILIES.find(([prefix]) => model.startsWith(prefix))?.[1] ?? VEO_3_1;
+
+export const VEO_RATIOS = ['16:9', '9:16'];
+/** Eight seconds for every model: the vendor's default. */
+export const VEO_DEFAULT_SECONDS = 8;
+
+/** @param perSecond Quota per second of video at 720p and 1080p. @param for4k Times that for 4k, where the model has it. */
+function toCapability(id: string, title: string, perSecond: number, for4k = 1): ModelCapability {
+  const family = familyOf(id);
+  return {
+    id,
+    title,
+    seconds: { values: family.seconds, default: VEO_DEFAULT_SECONDS },
+    sizes: family.resolutions.flatMap((resolution) => FRAME_SIZES[resolution] ?? []),
+    ratios: VEO_RATIOS,
+    resolutions: family.resolutions,
+    modes: [],
+    audio: family.audio,
+    negativePrompt: true,
+    seed: false,
+    images: {
+      min: 0,
+      max: family.references > 0 ? family.references : family.lastFrame ? 2 : 1,
+      roles: [
+        'first_frame',
+        ...(family.lastFrame ? ['last_frame' as const] : []),
+        ...(family.references ? ['reference' as const] : []),
+      ],
+    },
+    lifecycle: LIFECYCLES[id] ?? [],
+    price: defined({
+      per_call: 0,
+      per_second: perSecond,
+      multipliers: for4k === 1 ? undefined : { resolution: { '720p': 1, '1080p': 1, '4k': for4k } },
+    }),
+  };
+}
+
+const FRAME_SIZES: Readonly<Record<string, readonly string[]>> = {
+  '720p': ['1280x720', '720x1280'],
+  '1080p': ['1920x1080', '1080x1920'],
+  '4k': ['3840x2160', '2160x3840'],
+};
+
+/** Shutdown dates the Gemini API has announced. Vertex AI continues to serve the `-001` names. */
+const ends = (retiresOn: string, successor: string): readonly ModelLifecycle[] => [
+  {
+    route: 'generativelanguage.googleapis.com',
+    stage: 'retired',
+    retiresOn,
+    successor,
+    source: 'https://ai.google.dev/gemini-api/docs/deprecations',
+    checkedOn: '2026-11-20',
+  },
+];
+const SUCCESSOR = 'gemini-omni-1.1-flash';
+
+const LIFECYCLES: Readonly<Record<string, readonly ModelLifecycle[]>> = {
+  'veo-3.1-generate-preview': ends('2026-10-22', SUCCESSOR),
+  'veo-3.1-fast-generate-preview': ends('2026-10-22', SUCCESSOR),
+  'veo-3.1-lite-generate-preview': ends('2026-10-22', SUCCESSOR),
+  'veo-3.0-generate-001': ends('2026-06-30', SUCCESSOR),
+  'veo-3.0-fast-generate-001': ends('2026-06-30', SUCCESSOR),
+  'veo-2.0-generate-001': ends('2026-06-30', SUCCESSOR),
+};
+
+/** Names end in `-preview` where the Gemini API serves them, in `-001` on Vertex AI (and the older ones on both). */
+export const VEO_MODELS: readonly ModelCapability[] = [
+  toCapability('veo-3.1-generate-preview', 'Veo 3.1 preview', 200_000, 1.5),
+  toCapability('veo-3.1-fast-generate-preview', 'Veo 3.1 fast preview', 75_000, 2.333333),
+  toCapability('veo-3.1-lite-generate-preview', 'Veo 3.1 lite preview', 40_000),
+  toCapability('veo-3.1-generate-001', 'Veo 3.1', 200_000, 1.5),
+  toCapability('veo-3.1-fast-generate-001', 'Veo 3.1 fast', 75_000, 2.333333),
+  toCapability('veo-3.1-lite-generate-001', 'Veo 3.1 lite', 40_000),
+  toCapability('veo-3.0-generate-001', 'Veo 3', 200_000),
+  toCapability('veo-3.0-fast-generate-001', 'Veo 3 fast', 75_000),
+  toCapability('veo-2.0-generate-001', 'Veo 2', 175_000),
+];

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
+import { UnsupportedRequestError } from '../../upstreams/error.ts';
+import type { VideoRequest } from '../adapter.ts';
+import { loadImages, toVeoBody, type VeoRoute, veoBillingFactors } from './request.ts';
+
+const picture = { data: 'iVBORw0KGgo=', mimeType: 'image/png' };
+const image = { bytesBase64Encoded: 'iVBORw0KGgo=', mimeType: 'image/png' };
+const make = (request: Partial<VideoRequest>, pictures = 0, route: VeoRoute = 'gemini', options = {}) =>
+  toVeoBody(
+    videoRequest({ model: 'veo-3.1-generate-preview', ...request }),
+    Array(pictures).fill(picture),
+    route,
+    options,
+  );
+const refused = (param: string, ...args: Parameters<typeof make>) =>
+  assert.throws(
+    () => make(...args),
+    (error) => error instanceof UnsupportedRequestError && error.param === param,
+  );
+
+test('the least: one instance, eight seconds, 720p', () => {
+  const { prompt } = videoRequest({ model: 'veo' });
+  assert.deepEqual(make({}), {
+    instances: [{ prompt }],
+    parameters: { sampleCount: 1, durationSeconds: 8, resolution: '720p' },
+  });
+  assert.deepEqual(make({ model: 'veo-2.0-generate-001', seconds: 5 }).parameters, {
+    sampleCount: 1,
+    durationSeconds: 5,
+  });
+});
+
+test('one picture begins, two begin and end, three appear', () => {
+  const { prompt } = videoRequest({ model: 'veo' });
+  assert.deepEqual(make({}, 1).instances, [{ prompt, image }]);
+  assert.deepEqual(make({}, 2).instances, [{ prompt, image, lastFrame: image }]);
+  const reference = { image, referenceType: 'asset' };
+  assert.deepEqual(make({}, 3).instances, [{ prompt, referenceImages: [reference, reference, reference] }]);
+  refused('images', { model: 'veo-3.0-generate-001' }, 2);
+  refused('images', { model: 'veo-3.1-lite-generate-preview' }, 3);
+  refused('images', {}, 4);
+});
+
+test('the native table passes, the rest is dropped', () => {
+  const metadata = {
+    aspectRatio: '9:16',
+    durationSeconds: 8,
+    negativePrompt: 'text',
+    personGeneration: 'allow_adult',
+    resolution: '1080P',
+    sampleCount: 4,
+    storageUri: 'gs://theirs/',
+    seed: 3,
+    base_url: 'https://canary.example',
+  };
+  assert.deepEqual(make({ metadata, seconds: 4, size: '1280x720' }).parameters, {
+    sampleCount: 1,
+    durationSeconds: 8,
+    aspectRatio: '9:16',
+    resolution: '1080p',
+    negativePrompt: 'text',
+    personGeneration: 'allow_adult',
+  });
+});
+
+test('the cloud platform takes a few more', () => {
+  const metadata = {
+    seed: 3,
+    generateAudio: false,
+    enhancePrompt: true,
+    compressionQuality: 'lossless',
+    sampleCount: 1,
+  };
+  assert.deepEqual(make({ metadata }, 0, 'vertex').parameters, {
+    sampleCount: 1,
+    durationSeconds: 8,
+    resolution: '720p',
+    seed: 3,
+    generateAudio: false,
+    enhancePrompt: true,
+    compressionQuality: 'lossless',
+  });
+  refused('metadata.sampleCount', { metadata: { sampleCount: 2 } }, 0, 'vertex');
+});
+
+test('results go only where the administrator lets them', () => {
+  const options = { storage_uri: 'gs://ours/veo' };
+  const at = (storageUri?: string) => make({ metadata: { storageUri } }, 0, 'vertex', options).parameters;
+  assert.deepEqual((at() as { storageUri: string }).storageUri, 'gs://ours/veo/');
+  assert.deepEqual((at('gs://ours/veo/team-a') as { storageUri: string }).storageUri, 'gs://ours/veo/team-a');
+  for (const storageUri of ['gs://theirs/veo/', 'gs://ours/veo-secret/', 'gs://ours/veo/../x']) {
+    refused('metadata.storageUri', { metadata: { storageUri } }, 0, 'vertex', options);
+  }
+  refused('metadata.storageUri', { metadata: { storageUri: 'gs://ours/veo/' } }, 0, 'vertex');
+  refused('metadata.storageUri', { metadata: { storageUri: 'https://x' } }, 0, 'vertex', options);
+});
+
+for (const [size, aspectRatio, resolution] of [
+  ['1280x720', '16:9', '720p'],
+  ['720x1280', '9:16', '720p'],
+  ['1792x1024', '16:9', '720p'],
+  ['1024x1792', '9:16', '720p'],
+  ['1920x1080', '16:9', '1080p'],
+  ['3840x2160', '16:9', '4k'],
+  ['1080P', undefined, '1080p'],
+  ['9:16', '9:16', '720p'],
+] as const) {
+  test(`size ${size} is ${aspectRatio ?? 'any ratio'} at ${resolution}`, () => {
+    const parameters = make({ size }).parameters as { aspectRatio?: string; resolution: string };
+    assert.deepEqual([parameters.aspectRatio, parameters.resolution], [aspectRatio, resolution]);
+  });
+}
+
+test('what cannot be passed on is refused by its name', () => {
+  refused('mode', { mode: 'pro' });
+  refused('size', { size: '1024x1024' });
+  refused('size', { size: '3840x2160', model: 'veo-3.0-generate-001' });
+  refused('size', { size: '1080p', model: 'veo-2.0-generate-001' });
+  refused('duration', { seconds: 5 });
+  refused('duration', { seconds: 4, size: '1920x1080' });
+  refused('metadata.durationSeconds', { metadata: { durationSeconds: 7 } });
+  refused('metadata.durationSeconds', { metadata: { durationSeconds: '8' } });
+  refused('metadata.aspectRatio', { metadata: { aspectRatio: '1:1' } });
+  refused('metadata.resolution', { metadata: { resolution: '8k' } });
+});
+
+test('the price follows what is sent', () => {
+  const meter = (request: Partial<VideoRequest>) =>
+    veoBillingFactors(videoRequest({ model: 'veo-3.1-generate-preview', ...request }));
+  assert.deepEqual(meter({}), { seconds: 8, factors: { resolution: '720p', audio: 'true' } });
+  assert.deepEqual(meter({ seconds: 4 }).seconds, 4);
+  const extra = [{ path: 'parameters.durationSeconds', value: 6 }];
+  assert.deepEqual(meter({ seconds: 4, extraFields: extra }).seconds, 6);
+  assert.equal(meter({ model: 'veo-2.0-generate-001' }).factors.audio, 'false');
+});
+
+test('images arrive as Base64, those given by URL are downloaded as from any untrusted host', async () => {
+  const asked: [string, number][] = [];
+  const call = {
+    ...fixedResponseContext({}),
+    fetchImage(url: string, maxBytes: number) {
+      asked.push([url, maxBytes]);
+      return Promise.resolve(picture);
+    },
+  };
+  const images = [
+    { kind: 'url', url: 'https://pictures.example/a.png' },
+    { kind: 'file', bytes: Buffer.from('iVBORw0KGgo=', 'base64'), mimeType: 'image/png', filename: 'b.png' },
+    { kind: 'base64', data: 'data:image/png;base64,iVBORw0KGgo=', mimeType: 'image/png' },
+  ] as const;
+  assert.deepEqual(await loadImages(videoRequest({ model: 'veo', images }), call), [picture, picture, picture]);
+  assert.deepEqual(asked, [['https://pictures.example/a.png', 20_000_000]]);
+  const gif = { kind: 'base64', data: 'R0lGODlh', mimeType: 'image/gif' } as const;
+  await assert.rejects(loadImages(videoRequest({ model: 'veo', images: [gif] }), call), UnsupportedRequestError);
+});

@@ -1,0 +1,276 @@
+import { Type } from 'typebox';
+import { asObject } from '../../../contract/is-object.ts';
+import type { TaskStatus } from '../../../contract/states.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
+import type { AdapterContext } from '../../upstreams/call.ts';
+import { UnsupportedRequestError, type VendorError } from '../../upstreams/error.ts';
+import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
+import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
+import {
+  type ErrorClass,
+  failedTask,
+  rejectedPoll,
+  successWithoutArtifact,
+  toVendorError,
+  unreadablePoll,
+} from '../error-mapping.ts';
+import { acceptedSubmit, classifyByTable, getJson, parseIdHandle, postJson, refusedSubmit } from '../http.ts';
+import { toUrlOrDataUrl } from '../media-encoding.ts';
+import { createMetadataParser } from '../metadata-filter.ts';
+import {
+  applyExtraFields,
+  knownFactors,
+  matchAspectRatio,
+  omitUndefined,
+  parseSeconds,
+  type RequestBody,
+  rejectField,
+} from '../request-body.ts';
+import { asArray, asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import { VIDU_MODELS, VIDU_RATIOS } from './models.ts';
+
+/** Vidu's enterprise API `/ent/v2` (platform.vidu.com/docs): four submit paths by the number of pictures, one poll. */
+
+// ── Request mapping ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+const parseMetadata = createMetadataParser(
+  Type.Object({
+    resolution: Type.Optional(Type.String({ minLength: 1, maxLength: 16 })),
+    movement_amplitude: Type.Optional(Type.Enum(['auto', 'small', 'medium', 'large'])),
+    bgm: Type.Optional(Type.Boolean()),
+    seed: Type.Optional(Type.Integer()),
+  }),
+);
+
+export type ViduPath = 'text2video' | 'img2video' | 'start-end2video' | 'reference2video';
+const PATH_BY_IMAGES: readonly ViduPath[] = ['text2video', 'img2video', 'start-end2video'];
+
+/** One picture is animated, two are the first and the last frame, three or more are references. */
+export const pathOf = (imageCount: number): ViduPath => PATH_BY_IMAGES[imageCount] ?? 'reference2video';
+
+/** A frame's shorter side as the vendor's nearest resolution. */
+const RESOLUTION_STEPS: readonly (readonly [side: number, word: string])[] = [
+  [360, '360p'],
+  [540, '540p'],
+  [720, '720p'],
+  [1080, '1080p'],
+];
+
+/** `720P`, or a frame such as `1280x720`, into the vendor's resolution and, for frames, its ratio. */
+function parseSize(size: string): { readonly resolution: string; readonly ratio?: string } {
+  if (/^\d{3,4}p$/i.test(size)) return { resolution: size.toLowerCase() };
+  const frame = /^(\d{2,5})\s*[x*×]\s*(\d{2,5})$/i.exec(size);
+  const ratio = matchAspectRatio(size, VIDU_RATIOS);
+  if (!frame || ratio === undefined) {
+    return rejectField(
+      'size',
+      `must be a resolution such as 720p, or a frame such as 1280x720 of ${VIDU_RATIOS.join(', ')}`,
+    );
+  }
+  const side = Math.min(Number(frame[1]), Number(frame[2]));
+  const nearest = RESOLUTION_STEPS.reduce((best, step) =>
+    Math.abs(step[0] - side) < Math.abs(best[0] - side) ? step : best,
+  );
+  return { resolution: nearest[1], ratio };
+}
+
+const DEFAULT_RESOLUTION = '1080p';
+
+/** 1080p, except that eight-second and reference videos of vidu2.0 are limited to 720p. */
+function defaultResolution(request: VideoRequest, seconds: number): string {
+  const ends = request.model === 'vidu2.0' && (seconds === 8 || request.images.length > 2);
+  return ends ? '720p' : DEFAULT_RESOLUTION;
+}
+
+const secondsOf = (request: VideoRequest): number =>
+  request.seconds ?? VIDU_MODELS.find(({ id }) => id === request.model)?.seconds.default ?? 5;
+
+/** The body and the path of one submit; our task id is sent as `payload`, which the vendor returns unchanged. */
+export function toViduRequest(request: VideoRequest): { readonly path: ViduPath; readonly body: RequestBody } {
+  if (request.mode !== undefined) rejectField('mode', 'is not known to Vidu');
+  if (request.images.length > 7) rejectField('images', 'may be seven at most');
+  const path = pathOf(request.images.length);
+  const metadata = parseMetadata(request.metadata);
+  const size = request.size === undefined ? undefined : parseSize(request.size);
+  const duration = secondsOf(request);
+  const body = omitUndefined({
+    model: request.model,
+    prompt: request.prompt,
+    images: request.images.length === 0 ? undefined : request.images.map(toUrlOrDataUrl),
+    duration,
+    // Where a picture is given the frame is the picture's, and the vendor takes no ratio.
+    aspect_ratio: path === 'text2video' || path === 'reference2video' ? size?.ratio : undefined,
+    resolution: metadata.resolution?.toLowerCase() ?? size?.resolution ?? defaultResolution(request, duration),
+    movement_amplitude: metadata.movement_amplitude,
+    bgm: metadata.bgm,
+    seed: metadata.seed,
+    payload: request.taskId,
+  });
+  return { path, body: applyExtraFields(body, request.extraFields) };
+}
+
+function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billingFactors']> {
+  const { body } = toViduRequest(request);
+  const factors = knownFactors({ resolution: body.resolution, size: request.size });
+  return { seconds: parseSeconds(body.duration ?? secondsOf(request), 'duration'), factors };
+}
+
+// ── Status mapping ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+export const VIDU_STATE: Readonly<Record<string, TaskStatus>> = {
+  created: 'SUBMITTED',
+  queueing: 'QUEUED',
+  processing: 'IN_PROGRESS',
+  success: 'SUCCESS',
+  failed: 'FAILURE',
+};
+
+function toSuccess(creations: unknown, raw: Json): QueryOutcome {
+  if (creations === undefined || creations === null) return successWithoutArtifact(raw);
+  const list = asArray(creations);
+  const first = asObject(list?.[0]);
+  // Damaged data in place of the video does not mean that the vendor has none: the next poll's response may be intact.
+  if (!list || (list.length > 0 && typeof first?.url !== 'string')) return { state: 'UNKNOWN', raw };
+  const url = asUrl(first?.url);
+  return url === undefined ? successWithoutArtifact(raw) : { state: 'SUCCESS', artifact: { kind: 'url', url }, raw };
+}
+
+/** Reads the response of a poll about the job `id`. */
+export function parseViduTask(response: BufferedResponse, id: string): QueryOutcome {
+  const task = asObject(response.json);
+  if (!task || (task.id !== undefined && asId(task.id) !== id) || task.state === undefined)
+    throw unreadablePoll(response);
+  const raw = toRawResponse(response);
+  const word = asText(task.state) ?? '';
+  const state = ownEntry(VIDU_STATE, word) ?? 'UNKNOWN';
+  if (state === 'SUCCESS') return toSuccess(task.creations, raw);
+  if (state !== 'FAILURE') return { state, raw };
+  // A failed task has a code and no message; the code serves as both.
+  const code = asText(task.err_code) ?? '';
+  return failedTask(raw, { reason: classifyError(code)?.reason ?? 'other', code, message: code });
+}
+
+// ── Errors ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** `reason` of an HTTP error and `err_code` of a failed task are names of one set. Lack of credits is a plain 400. */
+export const VIDU_ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
+  BadRequest: { reason: 'user' },
+  FieldLacking: { reason: 'user' },
+  FieldUnwanted: { reason: 'user' },
+  FieldInvalid: { reason: 'user' },
+  FieldItemCountOutOfRange: { reason: 'user' },
+  PageSizeOutOfRange: { reason: 'user' },
+  CODEC: { reason: 'user' },
+  ImageDownloadFailure: { reason: 'user' },
+  ImageFormatInvalid: { reason: 'user' },
+  ImageCheckBodyJointsFailed: { reason: 'user' },
+  ImageCheckFaceFailed: { reason: 'user' },
+  ImageObjectsUndetected: { reason: 'user' },
+  TaskPromptPolicyViolation: { reason: 'policy' },
+  AuditSubmitIllegal: { reason: 'policy' },
+  CreationPolicyViolation: { reason: 'policy' },
+  CreditInsufficient: { reason: 'billing' },
+  ModelUnavailable: { reason: 'model' },
+  OperationInProcess: { reason: 'rate' },
+  UserCancelled: { reason: 'other' },
+  Unauthorized: { reason: 'auth' },
+  Forbidden: { reason: 'auth' },
+  TaskNotFound: { reason: 'missing' },
+  CreationNotFound: { reason: 'missing' },
+  NotFound: { reason: 'missing' },
+  Conflict: { reason: 'other' },
+  QuotaExceeded: { reason: 'rate' },
+  TooManyRequests: { reason: 'rate' },
+  SystemThrottling: { reason: 'rate' },
+  Canceled: { reason: 'other' },
+  InternalServiceFailure: { reason: 'capacity' },
+};
+
+const classifyError = classifyByTable(VIDU_ERROR_CLASSES);
+
+/** `{code: <HTTP status>, reason, message, metadata}`; the name in `reason` is the code that counts. */
+export function parseViduError(response: BufferedResponse, nowMs: number): VendorError {
+  const body = asObject(response.json);
+  const code = asText(body?.reason) ?? asText(body?.err_code) ?? '';
+  const message = asText(body?.message) ?? code;
+  return toVendorError(response, nowMs, { code, message, meaning: classifyError(code) });
+}
+
+// ── The adapter ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const isSuccess = (response: BufferedResponse): boolean => response.status >= 200 && response.status < 300;
+
+const tokenHeaders = (context: AdapterContext) => ({ authorization: `Token ${String(context.credentials.api_key)}` });
+
+const get = (path: string, context: AdapterContext): Promise<BufferedResponse> =>
+  getJson(context, `${context.baseUrl}/ent/v2/${path}`, tokenHeaders(context));
+
+export const vidu: VendorAdapter = {
+  name: 'vidu',
+  title: 'Vidu',
+  defaultBaseUrl: 'https://api.vidu.cn',
+  credentials: API_KEY_CREDENTIALS,
+  models: VIDU_MODELS,
+  metadata: parseMetadata.schema,
+  formFields: { seconds: 'duration', resolution: 'metadata.resolution', seed: 'metadata.seed' },
+  presentation: {
+    hidesModel: true,
+    url: 'known',
+    error: ({ message, code }) => ({ message: code || message, code: code || message }),
+  },
+  example: {
+    model: 'viduq1',
+    prompt: 'a boat drifts into fog',
+    duration: 5,
+    metadata: { resolution: '1080p', movement_amplitude: 'small', bgm: false },
+  },
+  billingFactors,
+
+  async submit(request, context) {
+    const { path, body } = toViduRequest(request);
+    const response = await postJson(context, `${context.baseUrl}/ent/v2/${path}`, tokenHeaders(context), body);
+    const reply = asObject(response.json);
+    if (!isSuccess(response) || reply?.state === 'failed') {
+      return refusedSubmit(parseViduError(response, context.now()), response);
+    }
+    const id = asId(reply?.task_id);
+    return acceptedSubmit(id !== undefined && /^\d+$/.test(id) ? id : undefined, response);
+  },
+
+  async query(handle, context) {
+    const id = parseIdHandle(handle);
+    const response = await get(`tasks/${encodeURIComponent(id)}/creations`, context);
+    if (isSuccess(response)) return parseViduTask(response, id);
+    const error = parseViduError(response, context.now());
+    // Only the vendor's own error code for a missing task ends it; a bare 404 may be a gateway's.
+    if (error.reason === 'missing') return failedTask(toRawResponse(response), error);
+    throw rejectedPoll(error);
+  },
+
+  /** The newest hundred tasks of the account; the one whose `payload` is our task id, and no other. */
+  async findTask({ taskId }, context) {
+    const response = await get('tasks?pager.pagesz=100', context);
+    if (!isSuccess(response)) throw rejectedPoll(parseViduError(response, context.now()));
+    const tasks = asArray(asObject(response.json)?.tasks) ?? [];
+    const found = tasks.map(asObject).find((task) => task?.payload === taskId);
+    const id = asId(found?.id);
+    return id === undefined ? undefined : { id };
+  },
+
+  /** The video by default; the cover for `thumbnail`. Both are pre-signed and need no key. */
+  async content(_handle, raw, variant) {
+    const creation = asObject(asArray(asObject(raw)?.creations)?.[0]);
+    const wanted = { video: creation?.url, thumbnail: creation?.cover_url }[variant ?? 'video'];
+    const url = asUrl(wanted);
+    if (url === undefined)
+      throw new UnsupportedRequestError(`Vidu gave no ${variant ?? 'video'} for this task.`, 'variant');
+    return { kind: 'fetch', url, headers: {}, trusted: false };
+  },
+
+  /** No task has the number 1, so that the response is 404 for every key that works. */
+  async checkCredentials(context) {
+    const response = await get('tasks/1/creations', context);
+    const error = parseViduError(response, context.now());
+    return isSuccess(response) || error.reason === 'missing' ? { ok: true } : { ok: false, error };
+  },
+};

@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { recordedReplies } from '../../../../test/recorded-replies.ts';
+import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
+import { tryMutatedReplies } from '../../../../test/vendors/mutated-replies.ts';
+import { type BufferedResponse, OutboundError, type OutboundRequest } from '../../platform/outbound/outbound.ts';
+import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
+import type { MediaInput, VideoRequest } from '../adapter.ts';
+import { ERROR_CLASSES, pathOf, toError, wan } from './adapter.ts';
+import { requestKindOf } from './models.ts';
+import { toBody } from './request.ts';
+
+const replies = recordedReplies('wan');
+const ID = '3c5a9d0e-41b7-4f57-b0c6-6a2f4f0d9b21';
+const HANDLE = { id: ID };
+const WORDS = 'wan2.5-t2v-preview';
+const url = (name: string): MediaInput => ({ kind: 'url', url: `https://pictures.example/${name}.png` });
+const at = (name: string) => `https://pictures.example/${name}.png`;
+type Fields = Readonly<Record<string, unknown>>;
+function body(request: Partial<VideoRequest>): { input: Fields; parameters: Fields } {
+  return toBody(videoRequest({ model: WORDS, ...request })) as unknown as { input: Fields; parameters: Fields };
+}
+const query = (json: unknown, status = 200) => wan.query(HANDLE, fixedResponseContext({ json, status }));
+
+test('defaults: five seconds, the size of the model, prompts extended, and nothing else', () => {
+  const { prompt } = videoRequest({ model: WORDS });
+  assert.deepEqual(body({}), {
+    model: WORDS,
+    input: { prompt },
+    parameters: { size: '1920*1080', duration: 5, prompt_extend: true },
+  });
+  assert.deepEqual(body({ model: 'wan2.2-t2v-plus' }).parameters, { size: '1920*1080', prompt_extend: true });
+  assert.deepEqual(body({ model: 'wanx2.1-t2v-plus' }).parameters.size, '1280*720');
+});
+
+test('the two levels of the metadata table pass, others never, flat ones neither', () => {
+  const input = {
+    negative_prompt: 'text',
+    first_frame_url: at('a'),
+    last_frame_url: at('b'),
+    audio_url: 'https://sounds.example/a.mp3',
+    template: 'flying',
+  };
+  const parameters = {
+    resolution: '720P',
+    size: '1280*720',
+    prompt_extend: false,
+    watermark: true,
+    audio: false,
+    seed: 42,
+  };
+  const sent = body({
+    metadata: {
+      input: { ...input, img_url: 'https://canary.example', host: 'x' },
+      parameters: { ...parameters, duration: 10, n: 4 },
+      negative_prompt: 'flat',
+      model: 'other',
+      base_url: 'https://canary.example',
+    },
+  });
+  const { prompt } = videoRequest({ model: WORDS });
+  assert.deepEqual(sent, { model: WORDS, input: { prompt, ...input }, parameters: { ...parameters, duration: 5 } });
+});
+
+test('pictures go where the line of models has its fields for them', () => {
+  const input = (model: string, ...names: string[]) => {
+    const { prompt: _, ...rest } = body({ model, images: names.map(url) }).input;
+    return rest;
+  };
+  assert.deepEqual(input('wan2.5-i2v-preview', 'a'), { img_url: at('a') });
+  assert.deepEqual(input('wan2.2-kf2v-flash', 'a', 'b'), { first_frame_url: at('a'), last_frame_url: at('b') });
+  assert.deepEqual(input('wan2.6-r2v', 'a', 'b'), { reference_urls: [at('a'), at('b')] });
+  const media = (...types: string[]) => ({
+    media: types.map((type, index) => ({ type, url: at('abcde'[index] ?? '') })),
+  });
+  assert.deepEqual(input('wan2.7-i2v', 'a', 'b'), media('first_frame', 'last_frame'));
+  assert.deepEqual(input('wan2.7-r2v', 'a'), media('reference_image'));
+  assert.deepEqual(input('wan3.0-video', 'a', 'b', 'c'), media(...Array(3).fill('reference_image')));
+  assert.deepEqual(input('wan3.0-video'), {});
+});
+
+test('frames and sound of the metadata become media where the protocol has that', () => {
+  const metadata = { input: { last_frame_url: at('z'), audio_url: 'https://sounds.example/a.mp3' } };
+  assert.deepEqual(body({ model: 'wan2.7-i2v', images: [url('a')], metadata }).input.media, [
+    { type: 'first_frame', url: at('a') },
+    { type: 'last_frame', url: at('z') },
+    { type: 'driving_audio', url: 'https://sounds.example/a.mp3' },
+  ]);
+});
+
+test('Base64 travels in a data: URL', () => {
+  const images: MediaInput[] = [{ kind: 'base64', data: 'iVBORw0KGgo=', mimeType: 'image/png' }];
+  assert.equal(body({ model: 'wan2.2-i2v-plus', images }).input.img_url, 'data:image/png;base64,iVBORw0KGgo=');
+});
+
+for (const [model, size, expected] of [
+  [WORDS, '1280x720', { size: '1280*720' }],
+  [WORDS, '720*1280', { size: '720*1280' }],
+  [WORDS, '480p', { size: '832*480' }],
+  ['wan2.5-i2v-preview', '720p', { resolution: '720P' }],
+  ['wan2.5-i2v-preview', '1280x720', { resolution: '720P' }],
+  ['wan2.7-t2v', '1080x1920', { resolution: '1080P', ratio: '9:16' }],
+] as const) {
+  test(`size ${size} of ${model} is ${JSON.stringify(expected)}`, () => {
+    const images = model.includes('i2v') ? [url('a')] : [];
+    const { duration: _, prompt_extend: __, ...rest } = body({ model, size, images }).parameters;
+    assert.deepEqual(rest, expected);
+  });
+}
+
+const REFUSED: readonly (readonly [Partial<VideoRequest>, string])[] = [
+  [{ mode: 'pro' }, 'mode'],
+  [{ seconds: 6 }, 'duration'],
+  [{ model: 'wan2.2-t2v-plus', seconds: 8 }, 'duration'],
+  [{ model: 'wan2.6-t2v', seconds: 16 }, 'duration'],
+  [{ size: '1024x1792' }, 'size'],
+  [{ model: 'wan2.2-t2v-plus', size: '720P' }, 'size'],
+  [{ model: 'wan2.6-i2v', images: [url('a')], size: 'large' }, 'size'],
+  [{ model: 'wan2.7-t2v', size: '1280x300' }, 'size'],
+  [{ images: [url('a')] }, 'image'],
+  [{ model: 'wan2.6-i2v' }, 'image'],
+  [{ model: 'wan2.6-i2v', images: [url('a'), url('b')] }, 'images'],
+  [{ model: 'wan2.2-kf2v-flash', images: [url('a')], metadata: { input: { first_frame_url: at('z') } } }, 'image'],
+  [{ metadata: { parameters: { seed: '42' } } }, 'metadata.parameters.seed'],
+];
+for (const [request, param] of REFUSED) {
+  test(`${param} of ${JSON.stringify(request).slice(0, 90)} is refused`, () => {
+    assert.throws(
+      () => body(request),
+      (error) => error instanceof UnsupportedRequestError && error.param === param,
+    );
+  });
+}
+
+test('price follows length, class and sound', () => {
+  const meter = (request: Partial<VideoRequest>) => wan.billingFactors(videoRequest({ model: WORDS, ...request }));
+  assert.deepEqual(meter({ seconds: 10 }), { seconds: 10, factors: { resolution: '1080P' } });
+  assert.deepEqual(meter({ size: '832x480' }).factors, { resolution: '480P', size: '832x480' });
+  const both = { parameters: { size: '832*480', resolution: '1080P' } };
+  assert.equal(meter({ metadata: both }).factors.resolution, '480P');
+  const picture = { model: 'wan2.5-i2v-preview', images: [url('a')] };
+  assert.equal(meter({ ...picture, metadata: both }).factors.resolution, '1080P');
+  const silent = { parameters: { audio: false } };
+  const flash = meter({ model: 'wan2.6-i2v-flash', images: [url('a')], metadata: silent });
+  assert.deepEqual(flash.factors, { resolution: '1080P', audio: 'false' });
+  assert.equal(meter({ extraFields: [{ path: 'parameters.duration', value: 10 }] }).seconds, 10);
+});
+
+test('a name tells how a model of tomorrow is spoken to', () => {
+  const names = ['wan2.1-kf2v-plus', 'wan2.9-i2v', 'wan2.4-t2v', 'wan4-video'];
+  assert.deepEqual(names.map(requestKindOf), ['frames', 'media-picture', 'words', 'media-all']);
+});
+
+const json = (value: unknown): BufferedResponse => ({
+  status: 200,
+  headers: {},
+  text: JSON.stringify(value),
+  json: value,
+});
+
+test('the request says that it is asynchronous, takes the path of its line, and tolerates a pasted path', async () => {
+  const sent: OutboundRequest[] = [];
+  const call = {
+    ...fixedResponseContext({}),
+    baseUrl: 'https://vendor.test/api/v1',
+    sendJson: async (request: OutboundRequest) => {
+      sent.push(request);
+      return json(replies.accepted);
+    },
+  };
+  await wan.submit(videoRequest({ model: WORDS }), call);
+  await wan.submit(videoRequest({ model: 'wan2.2-kf2v-flash', images: [{ kind: 'url', url: 'oss://store/a.png' }] }), {
+    ...call,
+    baseUrl: 'https://vendor.test/compatible-mode/v1',
+  });
+  assert.deepEqual(
+    sent.map(({ url: address }) => address),
+    [
+      'https://vendor.test/api/v1/services/aigc/video-generation/video-synthesis',
+      'https://vendor.test/api/v1/services/aigc/image2video/video-synthesis',
+    ],
+  );
+  assert.deepEqual(
+    sent.map(({ headers }) => [headers?.['x-dashscope-async'], headers?.['x-dashscope-ossresourceresolve']]),
+    [
+      ['enable', undefined],
+      ['enable', 'enable'],
+    ],
+  );
+  assert.equal(pathOf('wan2.2-s2v'), pathOf('wan2.2-kf2v-flash'));
+});
+
+for (const [name, state] of [
+  ['pending', 'QUEUED'],
+  ['running', 'IN_PROGRESS'],
+  ['succeeded', 'SUCCESS'],
+  ['succeeded-floats', 'SUCCESS'],
+  ['succeeded-empty', 'FAILURE'],
+  ['failed', 'FAILURE'],
+  ['canceled', 'FAILURE'],
+  ['unknown', 'FAILURE'],
+  ['strange', 'UNKNOWN'],
+] as const) {
+  test(`the reply ${name} is ${state}`, async () => assert.equal((await query(replies[name])).state, state));
+}
+
+test('a failed task keeps the words of the vendor, an unknown one says what became of it', async () => {
+  const failed = (await query(replies.failed)).error;
+  assert.deepEqual(
+    [failed?.reason, failed?.code, failed?.message],
+    ['policy', 'DataInspectionFailed', 'Output data may contain inappropriate content.'],
+  );
+  const lost = (await query(replies.unknown)).error;
+  assert.deepEqual([lost?.reason, lost?.message], ['missing', 'The task is unknown or has expired.']);
+});
+
+test('an error of the poll, or a response about another task, says nothing', async () => {
+  for (const status of [200, 401, 429, 500]) await assert.rejects(query(replies['invalid-key'], status), PollFailed);
+  await assert.rejects(query(undefined, 502), PollFailed);
+  await assert.rejects(query({ output: { task_id: 'other', task_status: 'SUCCEEDED' } }), PollFailed);
+});
+
+const ELSEWHERE = new Set(['rate', 'capacity', 'auth', 'billing', 'model']);
+for (const [code, { reason }] of Object.entries(ERROR_CLASSES)) {
+  test(`code ${code} is ${reason}, whatever the HTTP status`, () => {
+    const error = toError({ ...json({ code, message: 'words', request_id: 'r' }), status: 400 }, 0);
+    assert.deepEqual(error, { reason, retryable: ELSEWHERE.has(reason), httpStatus: 400, code, message: 'words' });
+  });
+}
+for (const [code, reason] of [
+  ['InvalidParameter.DataInspection', 'user'],
+  ['Throttling.RateQuota', 'rate'],
+  ['InternalError.Algo', 'capacity'],
+] as const) {
+  test(`code ${code} is ${reason}, by its first part`, () => {
+    assert.equal(toError(json({ code, message: 'words' }), 0).reason, reason);
+  });
+}
+
+test('a refused submit is a value; one that cannot be read is ambiguous', async () => {
+  const submit = (value: unknown, status = 200) =>
+    wan.submit(videoRequest({ model: WORDS }), fixedResponseContext({ json: value, status }));
+  for (const status of [200, 401]) {
+    const refused = await submit(replies['invalid-key'], status);
+    assert.equal(refused.kind === 'refused' && refused.error.code, 'InvalidApiKey');
+  }
+  const accepted = await submit(replies.accepted);
+  assert.deepEqual(accepted.kind === 'accepted' && accepted.handle, HANDLE);
+  for (const value of [{}, [], { output: {} }, { output: { task_id: {} } }, null]) {
+    await assert.rejects(submit(value), OutboundError);
+  }
+});
+
+test('5,000 mutated replies: no crash, no wrong end', async () => {
+  const ends = { SUCCESS: ['SUCCEEDED'], FAILURE: ['FAILED', 'CANCELED', 'CANCELLED', 'UNKNOWN', 'SUCCEEDED'] };
+  const submits = ['accepted', 'invalid-key', 'throttled'];
+  await tryMutatedReplies(wan, {
+    handle: HANDLE,
+    replies: Object.keys(replies).filter((name) => name !== 'accepted'),
+    submits,
+    model: WORDS,
+    mayEnd(state, reply, status) {
+      const { output } = reply as { output?: { task_status?: string } };
+      return status === 200 && ends[state].includes(output?.task_status ?? '');
+    },
+  });
+});

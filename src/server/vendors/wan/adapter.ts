@@ -1,0 +1,184 @@
+import { defined } from '../../../contract/defined.ts';
+import { asObject } from '../../../contract/is-object.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
+import type { AdapterContext } from '../../upstreams/call.ts';
+import type { VendorError } from '../../upstreams/error.ts';
+import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
+import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
+import { type ErrorClass, failedTask, rejectedPoll, toVendorError, unreadablePoll } from '../error-mapping.ts';
+import {
+  acceptedSubmit,
+  bearerHeaders,
+  classifyByTable,
+  finishedTask,
+  getJson,
+  parseIdHandle,
+  postJson,
+  publicFile,
+  refusedSubmit,
+} from '../http.ts';
+import { knownFactors, parseSeconds } from '../request-body.ts';
+import { asId, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import { modelLineOf, requestKindOf, WAN_MODELS } from './models.ts';
+import { METADATA, resolutionClassOf, toBody } from './request.ts';
+
+/** Wan by Alibaba Cloud Model Studio (DashScope), `/api/v1`: submitted asynchronously, can be polled by task id for a day. */
+
+// --- Price ---
+
+function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billingFactors']> {
+  const parameters = asObject(toBody(request).parameters);
+  const exact = asText(parameters?.size);
+  const kind = requestKindOf(request.model);
+  // A series of models reads only one of the two: the exact size, or the class.
+  const byExact = kind === 'words' || kind === 'references' ? resolutionClassOf(exact ?? '') : undefined;
+  const resolution = byExact ?? asText(parameters?.resolution);
+  const audio = parameters?.audio ?? (modelLineOf(request.model)?.audioSwitch ? true : undefined);
+  return {
+    seconds: parseSeconds(parameters?.duration ?? 5, 'duration'),
+    factors: knownFactors({ resolution, size: request.size, audio }),
+  };
+}
+
+// --- Status mapping ---
+
+/** `UNKNOWN` is the vendor's status of an id that is older than a day or never existed; it does not change any more. */
+export const STATES: Readonly<Record<string, QueryOutcome['state']>> = {
+  PENDING: 'QUEUED',
+  RUNNING: 'IN_PROGRESS',
+  SUCCEEDED: 'SUCCESS',
+  FAILED: 'FAILURE',
+  CANCELED: 'FAILURE',
+  CANCELLED: 'FAILURE',
+  UNKNOWN: 'FAILURE',
+};
+
+function parseFailure(word: string, output: Readonly<Record<string, unknown>>, raw: Json): QueryOutcome {
+  if (word === 'UNKNOWN') return failedTask(raw, { reason: 'missing', message: 'The task is unknown or has expired.' });
+  const code = asText(output.code) ?? '';
+  const message = asText(output.message) ?? `The upstream says that the task is ${word}.`;
+  return failedTask(raw, { reason: classifyError(code)?.reason ?? 'other', code, message });
+}
+
+/** What a poll's response reports. @throws PollFailed where it reports nothing about the task `id` */
+export function parseTask(response: BufferedResponse, id: string): QueryOutcome {
+  const output = asObject(asObject(response.json)?.output);
+  if (!output || (output.task_id !== undefined && asId(output.task_id) !== id)) throw unreadablePoll(response);
+  const raw = toRawResponse(response);
+  const word = asText(output.task_status) ?? '';
+  const state = ownEntry(STATES, word) ?? 'UNKNOWN';
+  if (state === 'FAILURE') return parseFailure(word, output, raw);
+  if (state !== 'SUCCESS') return { state, raw };
+  return finishedTask(output.video_url, response);
+}
+
+// --- Error reading (Alibaba Cloud Model Studio, "Error codes") ---
+
+/** Whole codes, or the part of a code before its first dot. */
+export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
+  InvalidParameter: { reason: 'user' },
+  InvalidURL: { reason: 'user' },
+  DataInspectionFailed: { reason: 'policy' },
+  Arrearage: { reason: 'billing' },
+  UnsupportedOperation: { reason: 'user' },
+  InvalidApiKey: { reason: 'auth' },
+  AccessDenied: { reason: 'auth' },
+  'AccessDenied.Unpurchased': { reason: 'model' },
+  'Model.AccessDenied': { reason: 'model' },
+  ModelNotFound: { reason: 'model' },
+  NotFound: { reason: 'missing' },
+  Throttling: { reason: 'rate' },
+  'Throttling.AllocationQuota': { reason: 'billing' },
+  insufficient_quota: { reason: 'billing' },
+  InternalError: { reason: 'capacity' },
+  SystemError: { reason: 'capacity' },
+  ModelServiceFailed: { reason: 'capacity' },
+  ModelUnavailable: { reason: 'capacity' },
+};
+
+const classifyError = classifyByTable(ERROR_CLASSES);
+
+export function toError(response: BufferedResponse, nowMs: number): VendorError {
+  const told = asObject(response.json);
+  const code = asText(told?.code) ?? '';
+  return toVendorError(response, nowMs, { code, message: asText(told?.message) ?? '', meaning: classifyError(code) });
+}
+
+// --- The object ---
+
+/** Administrators paste the base URL with the path their client needs. */
+const apiBaseOf = (context: AdapterContext) => `${context.baseUrl.replace(/\/(api|compatible-mode)\/v1$/, '')}/api/v1`;
+
+/** Requests with first and last frames, and those that animate a figure or a face, have paths of their own. */
+export const pathOf = (model: string): string =>
+  requestKindOf(model) === 'frames' || /s2v|animate/.test(model)
+    ? 'services/aigc/image2video/video-synthesis'
+    : 'services/aigc/video-generation/video-synthesis';
+
+const getTask = (id: string, context: AdapterContext): Promise<BufferedResponse> =>
+  getJson(context, `${apiBaseOf(context)}/tasks/${encodeURIComponent(id)}`, bearerHeaders(context));
+
+/** Some refusals come with HTTP 200: a code, and no output. */
+function isErrorEnvelope(response: BufferedResponse): boolean {
+  const envelope = asObject(response.json);
+  return asText(envelope?.code) !== undefined && !envelope?.output;
+}
+
+/** A task carries no id of the client, so a lost one cannot be distinguished from the account's other tasks: no `findTask`. */
+export const wan: VendorAdapter = {
+  name: 'wan',
+  title: 'Wan',
+  defaultBaseUrl: 'https://dashscope.aliyuncs.com',
+  credentials: API_KEY_CREDENTIALS,
+  models: WAN_MODELS,
+  metadata: METADATA,
+  formFields: {
+    seconds: 'duration',
+    size: 'size',
+    resolution: 'metadata.parameters.resolution',
+    audio: 'metadata.parameters.audio',
+    seed: 'metadata.parameters.seed',
+    negative_prompt: 'metadata.input.negative_prompt',
+  },
+  example: {
+    model: 'wan2.5-t2v-preview',
+    prompt: 'rain on a pond',
+    duration: 5,
+    metadata: { input: { negative_prompt: 'people' }, parameters: { resolution: '720P', prompt_extend: true } },
+  },
+  billingFactors,
+
+  async submit(request, context) {
+    const body = toBody(request);
+    // Files uploaded to the vendor's own store are resolved only with this header.
+    const hasStoredFiles = JSON.stringify(body).includes('"oss://');
+    const headers = defined({
+      ...bearerHeaders(context),
+      'x-dashscope-async': 'enable',
+      'x-dashscope-ossresourceresolve': hasStoredFiles ? 'enable' : undefined,
+    });
+    const response = await postJson(context, `${apiBaseOf(context)}/${pathOf(request.model)}`, headers, body);
+    const isRefused = response.status >= 400 || isErrorEnvelope(response);
+    if (isRefused) return refusedSubmit(toError(response, context.now()), response);
+    const id = response.status === 200 ? asId(asObject(asObject(response.json)?.output)?.task_id) : undefined;
+    return acceptedSubmit(id, response);
+  },
+
+  async query(handle, context) {
+    const id = parseIdHandle(handle);
+    const response = await getTask(id, context);
+    if (response.status !== 200 || isErrorEnvelope(response)) throw rejectedPoll(toError(response, context.now()));
+    return parseTask(response, id);
+  },
+
+  /** The URL of the last poll; it is valid as long as the task is kept. */
+  content: async (_handle, raw) => publicFile(asObject(asObject(raw)?.output)?.video_url),
+
+  /** The vendor returns HTTP 200 for an unknown id, for every key that works. */
+  async checkCredentials(context) {
+    const response = await getTask('00000000-0000-0000-0000-000000000000', context);
+    return response.status === 200 && asObject(asObject(response.json)?.output)
+      ? { ok: true }
+      : { ok: false, error: toError(response, context.now()) };
+  },
+};

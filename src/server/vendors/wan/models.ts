@@ -1,0 +1,149 @@
+import { defined } from '../../../contract/defined.ts';
+import type { ModelCapability } from '../adapter.ts';
+
+/**
+ * The request format of a series of models (Alibaba Cloud Model Studio, video generation).
+ * - `words`: an exact size, no picture; `picture`: `img_url` and a resolution; `frames`: first and last frame, a path of
+ *   its own; `references`: `reference_urls` and an exact size
+ * - `media-…`: from wan2.7 on, pictures in a `media` list, a resolution and a ratio
+ */
+export type RequestKind =
+  | 'words'
+  | 'picture'
+  | 'frames'
+  | 'references'
+  | 'media-words'
+  | 'media-picture'
+  | 'media-references'
+  | 'media-all';
+
+export interface ModelLine {
+  readonly kind: RequestKind;
+  /** Classes of size offered, the default first. */
+  readonly classes: readonly string[];
+  readonly seconds: ModelCapability['seconds'];
+  readonly audio: boolean;
+  /** Whether `parameters.audio` switches the sound off, which lowers the price. */
+  readonly audioSwitch?: boolean;
+}
+
+const FIVE = { values: [5], default: 5 };
+const FIVE_OR_TEN = { values: [5, 10], default: 5 };
+const LONG = { min: 2, max: 15, default: 5 };
+const HD = ['1080P', '720P'];
+const ALL = ['1080P', '720P', '480P'];
+
+const modelLine = (
+  kind: RequestKind,
+  classes: readonly string[],
+  seconds: ModelLine['seconds'],
+  audio = false,
+): ModelLine => ({
+  kind,
+  classes,
+  seconds,
+  audio,
+});
+
+/** Outside the mainland the models of 2.1 are called `wan2.1-…`. */
+export const MODEL_LINES: Readonly<Record<string, ModelLine>> = {
+  'wan2.6-t2v': modelLine('words', HD, LONG, true),
+  'wan2.5-t2v-preview': modelLine('words', ALL, FIVE_OR_TEN, true),
+  'wan2.2-t2v-plus': modelLine('words', ['1080P', '480P'], FIVE),
+  'wanx2.1-t2v-turbo': modelLine('words', ['720P', '480P'], FIVE),
+  'wanx2.1-t2v-plus': modelLine('words', ['720P'], FIVE),
+  'wan2.6-i2v': modelLine('picture', HD, LONG, true),
+  'wan2.6-i2v-flash': { ...modelLine('picture', HD, LONG, true), audioSwitch: true },
+  'wan2.5-i2v-preview': modelLine('picture', ALL, FIVE_OR_TEN, true),
+  'wan2.2-i2v-flash': modelLine('picture', ['720P', '480P'], FIVE),
+  'wan2.2-i2v-plus': modelLine('picture', ['1080P', '480P'], FIVE),
+  'wanx2.1-i2v-turbo': modelLine('picture', ['720P', '480P'], { values: [3, 4, 5], default: 5 }),
+  'wanx2.1-i2v-plus': modelLine('picture', ['720P'], FIVE),
+  'wan2.2-kf2v-flash': modelLine('frames', ['720P', '1080P', '480P'], FIVE),
+  'wanx2.1-kf2v-plus': modelLine('frames', ['720P'], FIVE),
+  'wan2.6-r2v': modelLine('references', HD, LONG, true),
+  'wan2.7-t2v': modelLine('media-words', HD, LONG, true),
+  'wan2.7-i2v': modelLine('media-picture', HD, LONG, true),
+  'wan2.7-r2v': modelLine('media-references', HD, LONG, true),
+  'wan3.0-video': { ...modelLine('media-all', ALL, { min: 2, max: 30, default: 5 }, true), audioSwitch: true },
+};
+
+export function modelLineOf(model: string): ModelLine | undefined {
+  const name = model.replace(/^wan2\.1-/, 'wanx2.1-');
+  return Object.hasOwn(MODEL_LINES, name) ? MODEL_LINES[name] : undefined;
+}
+
+/** The kind of a model, by its name where it is not in the table. */
+export function requestKindOf(model: string): RequestKind {
+  const known = modelLineOf(model);
+  if (known) return known.kind;
+  const isMedia = /wan(2\.[7-9]|[3-9])/.test(model);
+  if (/kf2v/.test(model)) return 'frames';
+  if (/r2v/.test(model)) return isMedia ? 'media-references' : 'references';
+  if (/i2v/.test(model)) return isMedia ? 'media-picture' : 'picture';
+  if (/t2v/.test(model)) return isMedia ? 'media-words' : 'words';
+  return isMedia ? 'media-all' : 'picture';
+}
+
+/** How many pictures a kind takes, at least and at most. */
+export const IMAGE_COUNTS: Readonly<Record<RequestKind, readonly [min: number, max: number]>> = {
+  words: [0, 0],
+  picture: [1, 1],
+  frames: [1, 2],
+  references: [1, 5],
+  'media-words': [0, 0],
+  'media-picture': [1, 2],
+  'media-references': [1, 5],
+  'media-all': [0, 5],
+};
+
+/** Exact sizes of a class, as the vendor writes them; the landscape one first. */
+export const SIZES: Readonly<Record<string, readonly string[]>> = {
+  '480P': ['832*480', '480*832', '624*624'],
+  '720P': ['1280*720', '720*1280', '960*960', '1088*832', '832*1088'],
+  '1080P': ['1920*1080', '1080*1920', '1440*1440', '1632*1248', '1248*1632'],
+};
+export const WAN_RATIOS = ['16:9', '9:16', '1:1', '4:3', '3:4'];
+
+const ROLES: Readonly<Record<RequestKind, ModelCapability['images']['roles']>> = {
+  words: [],
+  picture: ['first_frame'],
+  frames: ['first_frame', 'last_frame'],
+  references: ['reference'],
+  'media-words': [],
+  'media-picture': ['first_frame', 'last_frame'],
+  'media-references': ['reference'],
+  'media-all': ['first_frame', 'last_frame', 'reference'],
+};
+
+/** Default price in quota per second at 720P, and the price factors of the other classes. */
+const PER_SECOND = 40_000;
+const RESOLUTION_MULTIPLIERS = { '480P': 0.5, '720P': 1, '1080P': 1.67 };
+
+function toCapability(id: string, given: ModelLine): ModelCapability {
+  const { kind, classes, seconds, audio, audioSwitch } = given;
+  const [min, max] = IMAGE_COUNTS[kind];
+  const isExact = kind === 'words' || kind === 'references';
+  return {
+    id,
+    title: id.replace(/^wanx?/, 'Wan '),
+    seconds,
+    sizes: isExact ? classes.flatMap((name) => SIZES[name] ?? []) : classes,
+    ratios: kind === 'picture' || kind === 'frames' || kind === 'media-picture' ? [] : WAN_RATIOS,
+    resolutions: classes,
+    modes: [],
+    audio,
+    negativePrompt: true,
+    seed: true,
+    images: { min, max, roles: ROLES[kind] },
+    price: {
+      per_call: 0,
+      per_second: PER_SECOND,
+      multipliers: defined({ resolution: RESOLUTION_MULTIPLIERS, audio: audioSwitch ? { false: 0.5 } : undefined }),
+    },
+  };
+}
+
+export const WAN_MODELS: readonly ModelCapability[] = Object.entries(MODEL_LINES).map(([id, given]) =>
+  toCapability(id, given),
+);

@@ -1,0 +1,72 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import * as endpoints from '../../../contract/video.ts';
+import type { AccessWatch } from '../../accounts/access-watch.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Caller } from '../../platform/http/caller.ts';
+import type { RequestContext } from '../../platform/http/request-context.ts';
+import type { RouteRegistry } from '../../platform/http/route-registry.ts';
+import type { TaskReader } from '../poll/task-reader.ts';
+import type { TaskStore } from '../store.ts';
+import type { Content, ContentDelivery, ContentRequest } from './content-delivery.ts';
+import type { PlayLinks } from './play-links.ts';
+
+export interface ContentRouteDependencies {
+  readonly store: TaskStore;
+  readonly reader: TaskReader;
+  readonly contentDelivery: ContentDelivery;
+  readonly playLinks: PlayLinks;
+  readonly accessWatch: AccessWatch;
+  readonly clock: Clock;
+}
+
+/** The file of a video: for the token that submitted it, and for whoever has a play link. */
+export function addContentRoutes(
+  routes: RouteRegistry,
+  { store, reader, contentDelivery, playLinks, accessWatch, clock }: ContentRouteDependencies,
+): void {
+  routes.add(endpoints.getContent, async ({ params, query, caller, request, reply }) => {
+    const found = await store.findForToken(params.task_id, caller.tokenId);
+    if (found === undefined) throw new AppError('content_not_found');
+    const task = await reader.withCurrentState(found);
+    return sendContent(reply, await contentDelivery.open(task, toContentRequest(request, caller, query.variant)));
+  });
+
+  routes.add(endpoints.playVideo, async ({ params, query, request, reply }) => {
+    const link = { taskId: params.task_id, expires: Number(query.expires), credential: query.credential };
+    if (!playLinks.verify(link, query.signature, clock.now())) throw new AppError('forbidden');
+    const task = await store.findByPublicId(link.taskId);
+    if (task === undefined || task.deleted === 1) throw new AppError('content_not_found');
+    const caller = await accessWatch.resolve(link.credential, task.user_id);
+    if (caller === undefined) throw new AppError('forbidden');
+    return sendContent(reply, await contentDelivery.open(task, toContentRequest(request, caller)));
+  });
+}
+
+function toContentRequest({ headers, disconnected }: RequestContext, caller: Caller, variant?: string): ContentRequest {
+  const ifRange = headers['if-range'];
+  return {
+    caller,
+    variant,
+    range: headers.range,
+    ifRange: typeof ifRange === 'string' ? ifRange : undefined,
+    signal: disconnected,
+  };
+}
+
+/** A client that reads nothing for so long loses its connection to the file host, since all callers share a limited number. */
+const STALL_TIMEOUT_MS = 60_000;
+
+/** HEAD is served by a GET whose body is dropped, because vendors' signed URLs often permit GET alone. */
+export function sendContent(reply: FastifyReply, content: Content, stallMs = STALL_TIMEOUT_MS): FastifyReply {
+  const { status, headers, body } = content;
+  void reply.status(status).headers(headers);
+  if (reply.request.method !== 'HEAD') {
+    reply.raw.setTimeout(stallMs, () => reply.raw.destroy());
+    return reply.send(body);
+  }
+  body.destroy();
+  // An empty stream: an absent body would be announced with a length of 0.
+  return reply.send(Readable.from([]));
+}

@@ -1,0 +1,29 @@
+import * as endpoints from '../../../contract/favourites.ts';
+import { done, ok } from '../../../contract/schemas.ts';
+import { notExistError } from '../../platform/errors.ts';
+import type { RouteRegistry } from '../../platform/http/route-registry.ts';
+import type { Task, TaskStore } from '../store.ts';
+import type { FavouriteStore } from './store.ts';
+
+export interface FavouriteRouteDependencies {
+  readonly store: TaskStore;
+  readonly favourites: FavouriteStore;
+}
+
+/** An account's favourites among its own videos. */
+export function addFavouriteRoutes(routes: RouteRegistry, { store, favourites }: FavouriteRouteDependencies): void {
+  const own = async (taskId: string, userId: number): Promise<Task> => {
+    const task = await store.findForUser(taskId, userId);
+    if (task === undefined) throw notExistError('task');
+    return task;
+  };
+  routes.add(endpoints.listFavourites, async ({ caller }) => ok(await favourites.listPublicIds(caller.userId)));
+  routes.add(endpoints.addFavourite, async ({ params, caller }) => {
+    await favourites.add(await own(params.task_id, caller.userId));
+    return done();
+  });
+  routes.add(endpoints.removeFavourite, async ({ params, caller }) => {
+    await favourites.remove(await own(params.task_id, caller.userId));
+    return done();
+  });
+}

@@ -1,0 +1,99 @@
+import * as endpoints from '../../../contract/vendor-formats.ts';
+import { AppError, invalidRequest } from '../../platform/errors.ts';
+import type { ModelCaller } from '../../platform/http/caller.ts';
+import type { RequestContext } from '../../platform/http/request-context.ts';
+import type { RouteRegistry } from '../../platform/http/route-registry.ts';
+import { toJimengBody } from '../../platform/http/vendor-error-formats.ts';
+import type { TaskReader } from '../poll/task-reader.ts';
+import type { Task, TaskStore } from '../store.ts';
+import { submitForToken } from '../submit/submit-request.ts';
+import type { Submitter } from '../submit/submitter.ts';
+import { toJimengTask } from './jimeng-native.ts';
+import { toKlingEnvelope, toKlingSubmitData, toKlingTask } from './kling-native.ts';
+import { externalIdOf, type KlingOperation, parseJimengRequest, parseKlingRequest } from './vendor-requests.ts';
+
+export interface NativeRouteDependencies {
+  readonly submitter: Submitter;
+  readonly reader: TaskReader;
+  readonly store: TaskStore;
+}
+
+interface NativeInput {
+  readonly body: { readonly [key: string]: unknown };
+  readonly caller: ModelCaller;
+  readonly request: RequestContext;
+}
+
+interface KlingPage {
+  readonly pageNum?: string;
+  readonly pageSize?: string;
+}
+
+interface JimengInput extends NativeInput {
+  readonly query: { readonly Action: string };
+  /** Milliseconds since the request arrived. */
+  readonly reply: { readonly elapsedTime: number };
+}
+
+const DEFAULT_PAGE_SIZE = 30;
+const MAX_PAGE_SIZE = 500;
+
+/** The APIs of Kling and Jimeng as these vendors serve them: a program written for them changes only base URL and key. */
+export function addNativeRoutes(routes: RouteRegistry, dependencies: NativeRouteDependencies): void {
+  addKlingRoutes(routes, dependencies);
+  addJimengRoutes(routes, dependencies);
+}
+
+function addKlingRoutes(routes: RouteRegistry, { submitter, reader, store }: NativeRouteDependencies): void {
+  const submit = async ({ body, caller, request }: NativeInput, operation: KlingOperation) => {
+    const generation = { ...parseKlingRequest(body, operation), externalId: externalIdOf(body) };
+    const submitted = await submitForToken(submitter, caller, generation, request);
+    return toKlingEnvelope(toKlingSubmitData(submitted), request.id);
+  };
+  const get = async (caller: ModelCaller, id: string, request: RequestContext) => {
+    const named = await store.findByExternalId(id, caller.tokenId);
+    const task = await reader.readForToken(caller, named?.public_id ?? id);
+    return toKlingEnvelope(toKlingTask(ofVendor(task, 'kling')), request.id);
+  };
+  const list = async (
+    { caller, query, request }: Omit<NativeInput, 'body'> & { readonly query: KlingPage },
+    operation: KlingOperation,
+  ) => {
+    const pageSize = Math.min(Number(query.pageSize ?? DEFAULT_PAGE_SIZE), MAX_PAGE_SIZE);
+    const tasks = await store.listForVendorFormat(
+      { tokenId: caller.tokenId, vendor: 'kling', isFromText: operation === 'text2video' },
+      (Number(query.pageNum ?? 1) - 1) * pageSize,
+      pageSize,
+    );
+    return toKlingEnvelope(tasks.map(toKlingTask), request.id);
+  };
+
+  routes.add(endpoints.klingNativeText, (input) => submit(input, 'text2video'));
+  routes.add(endpoints.klingNativeImage, (input) => submit(input, 'image2video'));
+  routes.add(endpoints.klingNativeTextList, (input) => list(input, 'text2video'));
+  routes.add(endpoints.klingNativeImageList, (input) => list(input, 'image2video'));
+  routes.add(endpoints.klingNativeTextGet, ({ params, caller, request }) => get(caller, params.task_id, request));
+  routes.add(endpoints.klingNativeImageGet, ({ params, caller, request }) => get(caller, params.task_id, request));
+}
+
+function addJimengRoutes(routes: RouteRegistry, { submitter, reader }: NativeRouteDependencies): void {
+  const act = async ({ query: { Action }, body, caller, request, reply }: JimengInput) => {
+    const ok = (data: object) => toJimengBody(10_000, 'Success', data, request.id, reply.elapsedTime);
+    if (Action === 'CVSync2AsyncSubmitTask') {
+      const { task } = await submitForToken(submitter, caller, parseJimengRequest(body), request);
+      return ok({ task_id: task.public_id });
+    }
+    if (Action !== 'CVSync2AsyncGetResult')
+      throw invalidRequest('Action must be CVSync2AsyncSubmitTask or CVSync2AsyncGetResult.', 'Action');
+    if (typeof body.task_id !== 'string') throw invalidRequest('task_id is required.', 'task_id');
+    return ok(toJimengTask(ofVendor(await reader.readForToken(caller, body.task_id), 'jimeng')));
+  };
+  routes.add(endpoints.jimengNative, act);
+  routes.add(endpoints.jimengNativeWithoutSlash, act);
+}
+
+/** A vendor's API returns only the tasks of that vendor. */
+function ofVendor(task: Task, vendor: Task['vendor']): Task {
+  if (task.vendor !== vendor) throw new AppError('task_not_exist');
+  return task;
+}

@@ -1,0 +1,54 @@
+import * as endpoints from '../../../contract/vendor-formats.ts';
+import { invalidRequest } from '../../platform/errors.ts';
+import type { ModelCaller } from '../../platform/http/caller.ts';
+import type { RequestContext } from '../../platform/http/request-context.ts';
+import type { RouteRegistry } from '../../platform/http/route-registry.ts';
+import type { TaskReader } from '../poll/task-reader.ts';
+import type { GenerationRequest } from '../submit/generation-request.ts';
+import { submitForToken } from '../submit/submit-request.ts';
+import type { Submitter } from '../submit/submitter.ts';
+import type { TaskRenderer } from './task-renderer.ts';
+import { parseJimengRequest, parseKlingRequest } from './vendor-requests.ts';
+
+export interface VendorFormatRouteDependencies {
+  readonly submitter: Submitter;
+  readonly reader: TaskReader;
+  readonly renderer: TaskRenderer;
+}
+
+interface JimengInput {
+  readonly query: { readonly Action: string };
+  readonly body: { readonly [key: string]: unknown };
+  readonly caller: ModelCaller;
+  readonly request: RequestContext;
+}
+
+/** Submits in the formats of Kling and Jimeng, with responses in the contract's own. */
+export function addVendorFormatRoutes(
+  routes: RouteRegistry,
+  { submitter, reader, renderer }: VendorFormatRouteDependencies,
+): void {
+  const submit = async (caller: ModelCaller, generation: GenerationRequest, request: RequestContext) =>
+    renderer.submitted(await submitForToken(submitter, caller, generation, request));
+  const query = async (caller: ModelCaller, taskId: string) =>
+    renderer.unified(await reader.readForToken(caller, taskId));
+
+  routes.add(endpoints.klingText, ({ body, caller, request }) =>
+    submit(caller, parseKlingRequest(body, 'text2video'), request),
+  );
+  routes.add(endpoints.klingImage, ({ body, caller, request }) =>
+    submit(caller, parseKlingRequest(body, 'image2video'), request),
+  );
+  routes.add(endpoints.klingTextQuery, ({ params, caller }) => query(caller, params.task_id));
+  routes.add(endpoints.klingImageQuery, ({ params, caller }) => query(caller, params.task_id));
+
+  const act = async ({ query: { Action }, body, caller, request }: JimengInput) => {
+    if (Action === 'CVSync2AsyncSubmitTask') return submit(caller, parseJimengRequest(body), request);
+    if (Action !== 'CVSync2AsyncGetResult')
+      throw invalidRequest('Action must be CVSync2AsyncSubmitTask or CVSync2AsyncGetResult.', 'Action');
+    if (typeof body.task_id !== 'string') throw invalidRequest('task_id is required.', 'task_id');
+    return query(caller, body.task_id);
+  };
+  routes.add(endpoints.jimengAction, act);
+  routes.add(endpoints.jimengActionWithoutSlash, act);
+}

@@ -1,0 +1,39 @@
+import type { Json } from '../../vendors/adapter.ts';
+import type { VendorRegistry } from '../../vendors/registry.ts';
+import type { Task } from '../store.ts';
+import type { SubmittedTask } from '../submit/submitted-task.ts';
+import { toSubmitResponse, toVideoListItem, toVideoObject } from './openai-video.ts';
+import { toUnifiedTask } from './unified-task.ts';
+
+/** Renders tasks in the formats of the contract, by the presentation rules of their vendors. */
+export class TaskRenderer {
+  readonly #vendors: VendorRegistry;
+  readonly #baseUrl: string;
+
+  /** @param baseUrl the service's own, for URLs of content */
+  constructor(vendors: VendorRegistry, baseUrl: string) {
+    this.#vendors = vendors;
+    this.#baseUrl = baseUrl;
+  }
+
+  submitted(submitted: SubmittedTask): Json {
+    return toSubmitResponse(submitted, this.#vendors.get(submitted.task.vendor));
+  }
+
+  unified(task: Task) {
+    const contentUrl = `${this.#baseUrl}/v1/videos/${encodeURIComponent(task.public_id)}/content`;
+    return {
+      code: 'success' as const,
+      message: '',
+      data: toUnifiedTask(task, contentUrl, this.#vendors.get(task.vendor)),
+    };
+  }
+
+  video(task: Task): Json {
+    return toVideoObject(task, this.#vendors.get(task.vendor));
+  }
+
+  listItem(task: Task): Json {
+    return toVideoListItem(task, this.#vendors.get(task.vendor));
+  }
+}

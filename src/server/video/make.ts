@@ -1,0 +1,137 @@
+import type { AccessWatch } from '../accounts/access-watch.ts';
+import type { ChannelDirectory } from '../channels/channel-directory.ts';
+import type { EventWriter } from '../events/event-log.ts';
+import type { Notifier } from '../notifications/notifier.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import type { Log } from '../platform/log.ts';
+import type { OutboundClient } from '../platform/outbound/outbound.ts';
+import type { Tracing } from '../platform/tracing/tracing.ts';
+import type { Allowances, Ledger } from '../quota/ledger.ts';
+import type { Tables } from '../tables.ts';
+import { UpstreamCalls } from '../upstreams/call.ts';
+import { TaskUpstreams } from '../upstreams/task-upstreams.ts';
+import type { VendorRegistry } from '../vendors/registry.ts';
+import type { UrlCheck } from '../webhooks/url-check.ts';
+import { addTaskAdminRoutes, type LedgerHistory } from './admin-routes.ts';
+import { TaskAdminStore } from './admin-store.ts';
+import { ContentDelivery } from './deliver/content-delivery.ts';
+import { DownloadSlots } from './deliver/download-slots.ts';
+import { InlineFileCache } from './deliver/inline-file-cache.ts';
+import { PlayLinks } from './deliver/play-links.ts';
+import { addContentRoutes } from './deliver/routes.ts';
+import { UrlRefresher } from './deliver/url-refresher.ts';
+import { VendorDeletion } from './deliver/vendor-deletion.ts';
+import type { OnFaultPoint } from './fault-points.ts';
+import { addFavouriteRoutes } from './favourites/routes.ts';
+import { FavouriteStore } from './favourites/store.ts';
+import { addNativeRoutes } from './formats/native-routes.ts';
+import { addVendorFormatRoutes } from './formats/routes.ts';
+import { TaskRenderer } from './formats/task-renderer.ts';
+import { Idempotency } from './idempotency/idempotency.ts';
+import { addModelRoutes } from './model-routes.ts';
+import { addOwnerVideoRoutes } from './owner-routes.ts';
+import { PollScheduler } from './poll/poll-scheduler.ts';
+import { TaskPoller } from './poll/task-poller.ts';
+import { TaskReader } from './poll/task-reader.ts';
+import { addVideoRoutes } from './routes.ts';
+import { TaskStore } from './store.ts';
+import { addStudioRoutes } from './studio-routes.ts';
+import { AttemptLog } from './submit/attempt-log.ts';
+import { AttemptRunner } from './submit/attempt-runner.ts';
+import { Submitter } from './submit/submitter.ts';
+import { TaskCompletion } from './task-completion.ts';
+import { TaskFigures } from './task-figures-store.ts';
+
+export interface VideoDependencies {
+  readonly tracing: Tracing;
+  readonly database: Database<Tables>;
+  readonly quota: Ledger;
+  readonly allowances: Allowances;
+  readonly channels: ChannelDirectory;
+  readonly vendors: VendorRegistry;
+  readonly ledgerHistory: LedgerHistory;
+  readonly notifier: Notifier;
+  readonly events: EventWriter;
+  /** Refuses a callback_url that nothing would be delivered to. */
+  readonly checkCallbackUrl: UrlCheck;
+  readonly outbound: OutboundClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly accessWatch: AccessWatch;
+  readonly masterKey: Buffer;
+  readonly baseUrl: string;
+  readonly newTaskId: () => string;
+  readonly syncPeriodMs: number;
+  readonly ambiguousTtlMs: number;
+  readonly taskTimeoutMs: number;
+  /** Aborted when the service stops. */
+  readonly stopping: AbortSignal;
+  /** Named points of the money path, for tests that stop the process there. */
+  readonly faultPoint: OnFaultPoint;
+}
+
+export interface Video {
+  readonly store: TaskStore;
+  readonly adminStore: TaskAdminStore;
+  readonly upstreamCalls: UpstreamCalls;
+  readonly pollScheduler: PollScheduler;
+  readonly figures: TaskFigures;
+  /** Downloads under way. */
+  readonly openDownloads: number;
+  /** Deletes expired idempotency keys and corrects poll times after a clock change; called every minute. */
+  sweep(): Promise<void>;
+}
+
+/** Assembles the video capability and registers its routes. */
+export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies): Video {
+  const { database, clock, log, vendors, channels, accessWatch, syncPeriodMs, stopping } = dependencies;
+  const store = new TaskStore(database);
+  const adminStore = new TaskAdminStore(database);
+  const upstreamCalls = new UpstreamCalls(dependencies.outbound, clock);
+  const upstreams = new TaskUpstreams({ accounts: channels, adapters: vendors, calls: upstreamCalls });
+  const shared = { ...dependencies, store, upstreamCalls, upstreams };
+
+  const completion = new TaskCompletion(shared);
+  const poller = new TaskPoller({ ...shared, completion });
+  const pollScheduler = new PollScheduler({ store, poller, clock, log, periodMs: syncPeriodMs });
+  const urlRefresher = new UrlRefresher(shared);
+  const reader = new TaskReader({ ...shared, poller, urlRefresher });
+
+  const inlineFileCache = new InlineFileCache(stopping);
+  const downloadSlots = new DownloadSlots();
+  const contentDelivery = new ContentDelivery({ ...shared, urlRefresher, inlineFileCache, downloadSlots });
+  const vendorDeletion = new VendorDeletion(shared);
+  const playLinks = new PlayLinks(dependencies.masterKey);
+
+  const idempotency = new Idempotency(database, store, clock);
+  const attemptLog = new AttemptLog(adminStore, clock, log);
+  const attempts = new AttemptRunner({ ...shared, completion, attemptLog });
+  const submitter = new Submitter({ ...shared, idempotency, attempts });
+
+  const renderer = new TaskRenderer(vendors, dependencies.baseUrl);
+  addVideoRoutes(routes, { ...shared, submitter, reader, renderer, vendorDeletion });
+  addVendorFormatRoutes(routes, { submitter, reader, renderer });
+  addNativeRoutes(routes, { submitter, reader, store });
+  addModelRoutes(routes, dependencies);
+  addContentRoutes(routes, { store, reader, contentDelivery, playLinks, accessWatch, clock });
+  addStudioRoutes(routes, { store, submitter, vendorDeletion, clock });
+  addFavouriteRoutes(routes, { store, favourites: new FavouriteStore(database) });
+  addOwnerVideoRoutes(routes, { store, reader, playLinks, accessWatch, clock });
+  addTaskAdminRoutes(routes, { store: adminStore, channels, ledgerHistory: dependencies.ledgerHistory });
+
+  return {
+    store,
+    adminStore,
+    upstreamCalls,
+    pollScheduler,
+    figures: new TaskFigures(database, clock),
+    get openDownloads() {
+      return downloadSlots.size;
+    },
+    sweep: async () => {
+      await Promise.all([idempotency.sweep(), pollScheduler.sweep()]);
+    },
+  };
+}

@@ -1,0 +1,223 @@
+import { LRUCache } from 'lru-cache';
+import { TASK_STATUS } from '../../../contract/states.ts';
+import type { Channel, ChannelDirectory, ResolvedModel } from '../../channels/channel-directory.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { invalidRequest } from '../../platform/errors.ts';
+import type { Log } from '../../platform/log.ts';
+import { OutboundError } from '../../platform/outbound/outbound.ts';
+import type { Tracing } from '../../platform/tracing/tracing.ts';
+import type { Tables } from '../../tables.ts';
+import type { UpstreamCalls } from '../../upstreams/call.ts';
+import { UnsupportedRequestError, type VendorError } from '../../upstreams/error.ts';
+import type { SubmitOutcome, VendorAdapter, VideoRequest } from '../../vendors/adapter.ts';
+import type { OnFaultPoint } from '../fault-points.ts';
+import { redactBase64 } from '../redact-base64.ts';
+import type { Task, TaskStore } from '../store.ts';
+import type { TaskCompletion } from '../task-completion.ts';
+import type { NewTask } from '../task-row.ts';
+import { videoSpan } from '../video-span.ts';
+import { type AttemptLog, describeOutcome } from './attempt-log.ts';
+import type { AttemptOutcome } from './attempt-outcome.ts';
+import { type SubmittedTask, toSubmittedTask } from './submitted-task.ts';
+import { toUpstreamFailure } from './upstream-failure.ts';
+
+export interface AttemptRunnerDependencies {
+  readonly database: Database<Tables>;
+  readonly store: TaskStore;
+  readonly channels: Pick<ChannelDirectory, 'report'>;
+  readonly upstreamCalls: UpstreamCalls;
+  readonly completion: TaskCompletion;
+  readonly attemptLog: AttemptLog;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly tracing: Tracing;
+  readonly syncPeriodMs: number;
+  /** How long after its creation a task may be without its vendor's confirmation. */
+  readonly ambiguousTtlMs: number;
+  /** Aborted when the service stops. */
+  readonly stopping: AbortSignal;
+  readonly faultPoint: OnFaultPoint;
+}
+
+/** A task that is reserved and stored, and is to be sent. */
+export interface SubmitJob {
+  readonly task: NewTask;
+  readonly request: VideoRequest;
+  readonly adapter: VendorAdapter;
+  readonly model: ResolvedModel;
+  /** In the order in which they are tried. */
+  readonly candidates: readonly Channel[];
+  readonly remixOf: Task | undefined;
+}
+
+interface Attempt {
+  readonly number: number;
+  readonly channel: Channel;
+  /** Unix milliseconds. */
+  readonly sentAt: number;
+  /** From sending it to its outcome. */
+  readonly durationMs: number;
+}
+
+interface HandleOwner {
+  readonly id: string;
+  readonly attempt: number;
+  /** When the handle became known, Unix milliseconds. */
+  readonly at: number;
+}
+
+type Accepted = Extract<SubmitOutcome, { kind: 'accepted' }>;
+
+/** How often one submit may be sent, the first time included. */
+const MAX_ATTEMPTS = 3;
+const MAX_HANDLES_REMEMBERED = 10_000;
+
+/** Sends a stored task to its vendor, over the next channel where one refuses for its own reasons, and stores the outcome. */
+export class AttemptRunner {
+  readonly #dependencies: AttemptRunnerDependencies;
+  /** Owners of the latest accepted handles, by channel and handle. */
+  readonly #handleOwners = new LRUCache<string, HandleOwner>({ max: MAX_HANDLES_REMEMBERED });
+  constructor(dependencies: AttemptRunnerDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @throws AppError after the task was failed and refunded */
+  async run(job: SubmitJob): Promise<SubmittedTask> {
+    const { store, attemptLog, completion, clock, channels, faultPoint } = this.#dependencies;
+    const { task, candidates } = job;
+    let lastError: VendorError | undefined;
+    for (const [index, channel] of candidates.slice(0, MAX_ATTEMPTS).entries()) {
+      const number = index + 1;
+      if (index > 0 && !(await store.startNextAttempt(task.id, index, channel.id, task.find_task_hint, clock.now())))
+        break;
+      const sentAt = clock.now();
+      const startedAt = performance.now();
+      const outcome = await this.#send(job, channel);
+      const durationMs = performance.now() - startedAt;
+      if (outcome.kind === 'accepted') return this.#accept(job, { number, channel, sentAt, durationMs }, outcome);
+      await attemptLog.record({
+        taskId: task.id,
+        attempt: number,
+        channelId: channel.id,
+        ...describeOutcome(outcome),
+      });
+      if (outcome.kind === 'unknown') return toSubmittedTask(task, null);
+      faultPoint('after-answer');
+      if (outcome.kind === 'unfit') {
+        const { message, param } = outcome.error;
+        await completion.fail({ id: task.id, attempt: number }, message, '', { suppressNotification: true });
+        throw invalidRequest(message, param);
+      }
+      if (outcome.kind === 'refused') {
+        const { reason, message, code, retryAfterMs } = outcome.error;
+        lastError = outcome.error;
+        const news = { outcome: reason, message, code, retryAfterMs, durationMs };
+        channels.report({ channelId: channel.id, model: job.model.id, ...news });
+        if (!outcome.error.retryable) break;
+      }
+    }
+    const { message = 'no provider could be reached', code = '' } = lastError ?? {};
+    await completion.failCurrentAttempt(task.id, message, code, { suppressNotification: true });
+    throw toUpstreamFailure(lastError);
+  }
+
+  /** One request to one channel; every way it can end is a value. */
+  async #send({ task, request, adapter, model, remixOf }: SubmitJob, channel: Channel): Promise<AttemptOutcome> {
+    const { upstreamCalls, channels, clock, stopping, log, faultPoint, ambiguousTtlMs, tracing } = this.#dependencies;
+    const context = upstreamCalls.contextFor(channel, stopping);
+    faultPoint('before-send');
+    // A process that was paused must not begin what another has failed and refunded meanwhile.
+    if (clock.now() >= task.created_at + ambiguousTtlMs) return { kind: 'unreachable' };
+    const startedAt = performance.now();
+    try {
+      const outcome = await tracing.trace(videoSpan('submit', task), () =>
+        remixOf?.handle == null || adapter.remix === undefined
+          ? adapter.submit(request, context)
+          : adapter.remix(JSON.parse(remixOf.handle), request, context),
+      );
+      faultPoint('after-send');
+      return outcome;
+    } catch (error) {
+      if (error instanceof UnsupportedRequestError) return { kind: 'unfit', error };
+      if (!(error instanceof OutboundError)) throw error;
+      if (error.phase !== 'aborted')
+        channels.report({
+          channelId: channel.id,
+          model: model.id,
+          outcome: 'unreachable',
+          message: error.message,
+          durationMs: performance.now() - startedAt,
+        });
+      log.warn(
+        { err: error, taskId: task.id, channelId: channel.id },
+        error.mayHaveArrived ? 'the response to a submit was lost' : 'a channel could not be reached',
+      );
+      return { kind: error.mayHaveArrived ? 'unknown' : 'unreachable' };
+    }
+  }
+
+  async #accept(job: SubmitJob, attempt: Attempt, outcome: Accepted): Promise<SubmittedTask> {
+    const { store, database, clock, channels, log, faultPoint, syncPeriodMs } = this.#dependencies;
+    const { task, adapter, model } = job;
+    faultPoint('after-answer');
+    const handle = JSON.stringify(outcome.handle);
+    if (await this.#isHandleOfAnother(job, attempt, handle)) {
+      log.warn({ taskId: task.id, upstreamId: outcome.upstreamId }, "a submit was answered with another task's id");
+      return toSubmittedTask(task, null);
+    }
+    const { channel, durationMs } = attempt;
+    channels.report({ channelId: channel.id, model: model.id, outcome: 'ok', durationMs });
+    const now = clock.now();
+    const passesThrough = adapter.passthrough === true && isPublicId(outcome.upstreamId);
+    const publicId = await store.markAccepted(database.kysely, {
+      id: task.id,
+      attempt: attempt.number,
+      public_id: passesThrough ? outcome.upstreamId : task.id,
+      handle,
+      data: JSON.stringify(redactBase64(outcome.raw)),
+      now,
+      next: now + syncPeriodMs,
+    });
+    if (publicId === undefined) {
+      await this.#recordLateAcceptance(task, attempt, outcome.upstreamId);
+      return toSubmittedTask({ ...task, handle }, outcome.raw);
+    }
+    return toSubmittedTask({ ...task, public_id: publicId, status: TASK_STATUS.SUBMITTED, handle }, outcome.raw);
+  }
+
+  /**
+   * Whether the vendor's job already belongs to another task: a cache on the way may repeat an earlier response. The job begun
+   * now, if any, is then treated as if its response was lost. Where both submits were in progress at once the job may be
+   * either's, so the other task is failed too: no caller may receive another caller's video.
+   */
+  async #isHandleOfAnother({ task }: SubmitJob, attempt: Attempt, handle: string): Promise<boolean> {
+    const { clock, completion } = this.#dependencies;
+    const key = `${attempt.channel.id} ${handle}`;
+    const owner = this.#handleOwners.get(key);
+    if (owner === undefined) {
+      this.#handleOwners.set(key, { id: task.id, attempt: attempt.number, at: clock.now() });
+      return false;
+    }
+    if (owner.at >= attempt.sentAt)
+      await completion.fail(owner, 'the provider answered two requests with one job', 'unconfirmed');
+    return true;
+  }
+
+  /** The vendor may bill the operator for a job that no caller pays for; administrators find it among the attempts. */
+  async #recordLateAcceptance(task: NewTask, { number, channel }: Attempt, upstreamId: string): Promise<void> {
+    const { log, attemptLog } = this.#dependencies;
+    log.warn({ taskId: task.id, upstreamId }, 'a submit was accepted after its task had ended');
+    const message = `accepted as ${upstreamId} when the task had gone on without it`;
+    await attemptLog.record({
+      taskId: task.id,
+      attempt: number,
+      channelId: channel.id,
+      outcome: 'late',
+      code: '',
+      message,
+    });
+  }
+}
+
+const isPublicId = (id: string): boolean => /^[A-Za-z0-9_.:-]{1,128}$/.test(id);

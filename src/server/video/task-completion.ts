@@ -1,0 +1,148 @@
+import { isTerminal } from '../../contract/states.ts';
+import type { EventWriter } from '../events/event-log.ts';
+import type { Notifier } from '../notifications/notifier.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Tracing } from '../platform/tracing/tracing.ts';
+import type { Ledger } from '../quota/ledger.ts';
+import type { Tables } from '../tables.ts';
+import type { OnFaultPoint } from './fault-points.ts';
+import { progressOf } from './states.ts';
+import type { Task, TaskChange, TaskStore } from './store.ts';
+import { NO_TOKEN } from './tables.ts';
+import { toVideoEvent } from './video-event.ts';
+import { videoSpan } from './video-span.ts';
+
+export interface TaskCompletionDependencies {
+  readonly database: Database<Tables>;
+  readonly store: TaskStore;
+  readonly quota: Ledger;
+  readonly notifier: Notifier;
+  readonly events: EventWriter;
+  readonly clock: Clock;
+  readonly faultPoint: OnFaultPoint;
+  readonly tracing: Tracing;
+}
+
+/** What the end of a task needs of its row. */
+type EndingTask = Pick<
+  Task,
+  | 'id'
+  | 'attempt'
+  | 'user_id'
+  | 'token_id'
+  | 'price'
+  | 'public_id'
+  | 'model'
+  | 'prompt'
+  | 'created_at'
+  | 'callback_url'
+  | 'request'
+  | 'vendor'
+  | 'traceparent'
+>;
+
+export interface FailOptions {
+  /** The caller learns of it from the response and never saw the task, so neither notification nor event is written. */
+  readonly suppressNotification?: boolean | undefined;
+}
+
+/**
+ * Ends tasks. State, settlement, notification and event are one transaction, decided by the conditional write of the state: the first
+ * to complete a task settles or refunds it, later attempts change nothing.
+ */
+export class TaskCompletion {
+  readonly #dependencies: TaskCompletionDependencies;
+  constructor(dependencies: TaskCompletionDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Applies the result of a poll, terminal or not. @returns whether it changed anything */
+  async apply(task: EndingTask, change: TaskChange, options: FailOptions = {}): Promise<boolean> {
+    const write = () => this.#write(task, change, options);
+    return isTerminal(change.status) ? this.#dependencies.tracing.trace(videoSpan('settle', task), write) : write();
+  }
+
+  #write(task: EndingTask, change: TaskChange, options: FailOptions): Promise<boolean> {
+    const { database, store, quota, notifier, events, clock, faultPoint } = this.#dependencies;
+    return database.transaction(async (trx) => {
+      if (!(await store.applyChange(trx, task, change, clock.now()))) return false;
+      if (change.status === 'SUCCESS') {
+        faultPoint('before-settle');
+        await quota.settle(trx, task.id, task.price);
+        // A program polls; a person who started it in the console may have left the page.
+        if (task.token_id === NO_TOKEN) await notifier.notify(trx, finishedNotice(task));
+        await events.write(trx, toVideoEvent(task, change, clock.now()));
+      }
+      if (change.status === 'FAILURE') {
+        faultPoint('mid-refund');
+        const refunded = await quota.refund(trx, task.id);
+        if (options.suppressNotification !== true) {
+          await notifier.notify(trx, failureNotice(task, change.failReason ?? '', refunded));
+          await events.write(trx, toVideoEvent(task, change, clock.now()));
+        }
+      }
+      return true;
+    });
+  }
+
+  /** Fails the task if this is still its attempt. @returns whether it did */
+  async fail(
+    task: Pick<Task, 'id' | 'attempt'>,
+    reason: string,
+    code: string,
+    options: FailOptions = {},
+  ): Promise<boolean> {
+    const row = await this.#dependencies.store.findById(task.id);
+    if (row === undefined) return false;
+    return this.apply(
+      { ...row, attempt: task.attempt },
+      {
+        status: 'FAILURE',
+        progress: progressOf('FAILURE', undefined),
+        data: row.data,
+        failReason: reason,
+        errorCode: code,
+      },
+      options,
+    );
+  }
+
+  /** Fails the task whatever its current attempt is. */
+  async failCurrentAttempt(id: string, reason: string, code: string, options: FailOptions = {}): Promise<boolean> {
+    const row = await this.#dependencies.store.findById(id);
+    return row === undefined ? false : this.fail(row, reason, code, options);
+  }
+}
+
+function finishedNotice(task: Pick<Task, 'id' | 'user_id' | 'public_id' | 'model' | 'prompt'>) {
+  return {
+    userId: task.user_id,
+    topic: 'task.finished',
+    type: 'system',
+    title: { en: `${task.model}: your video is ready`, 'zh-CN': `${task.model}：视频已生成` },
+    content: { en: task.prompt, 'zh-CN': task.prompt },
+    targetUrl: `/videos/${task.public_id}`,
+    deduplicationKey: `task.finished:${task.id}`,
+  } as const;
+}
+
+function failureNotice(
+  task: Pick<Task, 'id' | 'user_id' | 'public_id' | 'model' | 'price'>,
+  reason: string,
+  refunded: boolean,
+) {
+  const words = reason === '' ? { en: 'no reason given', 'zh-CN': '未给出原因' } : { en: reason, 'zh-CN': reason };
+  return {
+    userId: task.user_id,
+    topic: 'task.failed',
+    type: 'system',
+    title: { en: `${task.model}: the video failed`, 'zh-CN': `${task.model}：视频生成失败` },
+    content: {
+      en: `${words.en}${refunded ? '. The quota was returned.' : '.'}`,
+      'zh-CN': `${words['zh-CN']}${refunded ? '。额度已退回。' : '。'}`,
+    },
+    targetUrl: `/videos/${task.public_id}`,
+    deduplicationKey: `task.failed:${task.id}`,
+  } as const;
+}

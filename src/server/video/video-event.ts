@@ -1,0 +1,42 @@
+import { isObject } from '../../contract/is-object.ts';
+import { OPENAI_STATUS } from '../../contract/states.ts';
+import { toSeconds } from '../../contract/time.ts';
+import type { NewEvent } from '../events/event-log.ts';
+import type { Task, TaskChange } from './store.ts';
+
+/** Longer metadata is left out: a payload stays below 20 KB, which Standard Webhooks recommends. */
+const MAX_METADATA_LENGTH = 4_096;
+const MAX_MESSAGE_LENGTH = 2_000;
+
+/** The event of the end of a task: what OpenAI's `webhooks.unwrap` knows as `video.completed` and `video.failed`. */
+export function toVideoEvent(
+  task: Pick<Task, 'id' | 'user_id' | 'public_id' | 'model' | 'created_at' | 'callback_url' | 'request'>,
+  { status, failReason = '', errorCode = '' }: Pick<TaskChange, 'status' | 'failReason' | 'errorCode'>,
+  now: number,
+): NewEvent {
+  const hasFailed = status === 'FAILURE';
+  const metadata = metadataOf(task.request);
+  return {
+    type: hasFailed ? 'video.failed' : 'video.completed',
+    userId: task.user_id,
+    subject: `video:${task.id}`,
+    callbackUrl: task.callback_url,
+    data: {
+      id: task.public_id,
+      object: 'video',
+      status: OPENAI_STATUS[status],
+      model: task.model,
+      created_at: toSeconds(task.created_at),
+      completed_at: toSeconds(now),
+      ...(hasFailed ? { error: { code: errorCode, message: failReason.slice(0, MAX_MESSAGE_LENGTH) } } : {}),
+      ...(metadata === undefined ? {} : { metadata }),
+    },
+  };
+}
+
+/** What the caller gave as `metadata`, to recognize the video by. */
+function metadataOf(request: string): object | undefined {
+  const body: unknown = JSON.parse(request);
+  const metadata = isObject(body) ? body.metadata : undefined;
+  return isObject(metadata) && JSON.stringify(metadata).length <= MAX_METADATA_LENGTH ? metadata : undefined;
+}

@@ -1,0 +1,284 @@
+import { type Selectable, sql } from 'kysely';
+import type { EventType } from '../../contract/events.ts';
+import type { DeliveryStatus } from '../../contract/webhooks.ts';
+import type { EventRow } from '../events/event-store.ts';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/one-row.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
+import { CALLBACK } from './tables.ts';
+
+export type DeliveryRow = Selectable<Tables['webhook_deliveries']>;
+
+export interface DeliveryTarget {
+  readonly endpointId: number;
+  readonly userId: number;
+  readonly lane: string;
+  readonly url: string;
+}
+
+/** What an attempt ended with, as it is stored. */
+export interface AttemptResult {
+  readonly status: DeliveryStatus;
+  readonly tries: number;
+  readonly next_try_at: number | null;
+  readonly last_try_at: number;
+  readonly last_url: string;
+  readonly last_request: string;
+  readonly last_status: number | null;
+  readonly last_response: string;
+  readonly last_error: string;
+  readonly last_duration_ms: number;
+}
+
+export interface DeliveryFilter {
+  readonly endpointId: number;
+  readonly userId: number;
+  readonly status: DeliveryStatus | undefined;
+  /** Ids below this one; undefined: from the newest. */
+  readonly before: number | undefined;
+  readonly limit: number;
+}
+
+const NEVER_TRIED = {
+  tries: 0,
+  last_try_at: null,
+  last_url: '',
+  last_request: '',
+  last_status: null,
+  last_response: '',
+  last_error: '',
+  last_duration_ms: 0,
+} as const;
+
+export const endpointLane = (id: number): string => `endpoint:${id}`;
+
+/** SQL of `webhook_deliveries`. */
+export class DeliveryStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /** Queues events for their targets; an event that is queued for a target already stays as it is. */
+  async insert(
+    trx: Trx,
+    deliveries: readonly { readonly event: EventRow; readonly target: DeliveryTarget }[],
+    now: number,
+  ): Promise<void> {
+    for (let start = 0; start < deliveries.length; start += 100)
+      await trx
+        .insertInto('webhook_deliveries')
+        .values(deliveries.slice(start, start + 100).map(({ event, target }) => toRow(event, target, now)))
+        .onConflict((conflict) => conflict.columns(['endpoint_id', 'event_seq']).doNothing())
+        .execute();
+  }
+
+  /** Queues one event and returns the id of its delivery. */
+  async insertOne(trx: Trx, event: EventRow, target: DeliveryTarget, now: number): Promise<number> {
+    const row = await trx
+      .insertInto('webhook_deliveries')
+      .values(toRow(event, target, now))
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    return row.id;
+  }
+
+  /** Queues the events of an account that happened from `since` to `until` once more. @returns how many */
+  async replay(
+    trx: Trx,
+    target: DeliveryTarget,
+    range: {
+      readonly since: number;
+      readonly until: number;
+      readonly types: readonly EventType[];
+      readonly limit: number;
+    },
+    userIds: readonly number[],
+    now: number,
+  ): Promise<number> {
+    const events = await trx
+      .selectFrom('events')
+      .selectAll()
+      .where('user_id', 'in', [...userIds])
+      .where('type', 'in', [...range.types])
+      .where('created_at', '>=', range.since)
+      .where('created_at', '<=', range.until)
+      .orderBy('seq')
+      .limit(range.limit)
+      .execute();
+    for (let start = 0; start < events.length; start += 100)
+      await trx
+        .insertInto('webhook_deliveries')
+        .values(events.slice(start, start + 100).map((event) => toRow(event, target, now)))
+        .onConflict((conflict) =>
+          conflict.columns(['endpoint_id', 'event_seq']).doUpdateSet({ status: 'pending', tries: 0, next_try_at: now }),
+        )
+        .execute();
+    return events.length;
+  }
+
+  /** Lanes with a delivery that is due. Jumps from lane to lane in the index, whatever the number of deliveries in each. */
+  async listDueLanes(now: number): Promise<string[]> {
+    const { rows } = await sql<{ lane: string }>`
+      with recursive lanes(lane) as (
+        select min(lane) from webhook_deliveries where next_try_at is not null
+        union all
+        select (select min(d.lane) from webhook_deliveries d where d.next_try_at is not null and d.lane > lanes.lane)
+        from lanes where lanes.lane is not null
+      )
+      select lane from lanes where lane is not null and exists (
+        select 1 from webhook_deliveries d
+        where d.lane = lanes.lane and d.next_try_at is not null and d.next_try_at <= ${now}
+      )`.execute(this.#database.kysely);
+    return rows.map(({ lane }) => lane);
+  }
+
+  /**
+   * Claims due deliveries until `leaseUntil`: of each lane as many as given, oldest first, and none before an earlier one of
+   * its subject has ended.
+   */
+  claim(
+    lanes: readonly { readonly lane: string; readonly count: number }[],
+    now: number,
+    leaseUntil: number,
+  ): Promise<DeliveryRow[]> {
+    return this.#database.transaction(async (trx) => {
+      const claimed: DeliveryRow[] = [];
+      for (const { lane, count } of lanes) {
+        const due = trx
+          .selectFrom('webhook_deliveries as due')
+          .select('due.id')
+          .where('due.lane', '=', lane)
+          .where('due.next_try_at', 'is not', null)
+          .where('due.next_try_at', '<=', now)
+          .where(({ not, exists, selectFrom }) =>
+            not(
+              exists(
+                selectFrom('webhook_deliveries as earlier')
+                  .select('earlier.id')
+                  .whereRef('earlier.lane', '=', 'due.lane')
+                  .whereRef('earlier.subject', '=', 'due.subject')
+                  .whereRef('earlier.event_seq', '<', 'due.event_seq')
+                  .where('earlier.next_try_at', 'is not', null),
+              ),
+            ),
+          )
+          .orderBy('due.next_try_at')
+          .limit(count)
+          .forUpdate()
+          .skipLocked();
+        claimed.push(
+          ...(await trx
+            .updateTable('webhook_deliveries')
+            .set({ next_try_at: leaseUntil })
+            .where('id', 'in', due)
+            .returningAll()
+            .execute()),
+        );
+      }
+      return claimed;
+    });
+  }
+
+  /** Stores the result of an attempt under the claim of it. @returns false when the claim had ended */
+  async finish(
+    trx: Trx,
+    { id, next_try_at }: Pick<DeliveryRow, 'id' | 'next_try_at'>,
+    result: AttemptResult,
+  ): Promise<boolean> {
+    return wasChanged(
+      await trx
+        .updateTable('webhook_deliveries')
+        .set(result)
+        .where('id', '=', id)
+        .where('next_try_at', '=', next_try_at)
+        .executeTakeFirst(),
+    );
+  }
+
+  /** Ends what still waits for an endpoint. */
+  async failPending(trx: Trx, endpointId: number, error: string): Promise<void> {
+    await trx
+      .updateTable('webhook_deliveries')
+      .set({ status: 'failed', next_try_at: null, last_error: error })
+      .where('lane', '=', endpointLane(endpointId))
+      .where('next_try_at', 'is not', null)
+      .execute();
+  }
+
+  /** Makes a delivery due now, with all its tries. @returns whether the endpoint has it */
+  async retry(trx: Trx, endpointId: number, userId: number, id: number, now: number): Promise<boolean> {
+    return wasChanged(
+      await trx
+        .updateTable('webhook_deliveries')
+        .set({ status: 'pending', tries: 0, next_try_at: now })
+        .where('id', '=', id)
+        .where('endpoint_id', '=', endpointId)
+        .where('user_id', '=', userId)
+        .executeTakeFirst(),
+    );
+  }
+
+  /** Newest first. */
+  list({ endpointId, userId, status, before, limit }: DeliveryFilter): Promise<DeliveryRow[]> {
+    let query = this.#database.kysely
+      .selectFrom('webhook_deliveries')
+      .selectAll()
+      .where('endpoint_id', '=', endpointId)
+      .where('user_id', '=', userId);
+    if (status !== undefined) query = query.where('status', '=', status);
+    if (before !== undefined) query = query.where('id', '<', before);
+    return query.orderBy('id', 'desc').limit(limit).execute();
+  }
+
+  /** Deliveries that wait, counted no further than `most`; of one lane, or of all. */
+  async countPending(most: number, lane?: string): Promise<number> {
+    const { kysely } = this.#database;
+    let waiting = kysely.selectFrom('webhook_deliveries').select('id').where('next_try_at', 'is not', null).limit(most);
+    if (lane !== undefined) waiting = waiting.where('lane', '=', lane);
+    const row = await kysely
+      .selectFrom(waiting.as('waiting'))
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow();
+    return Number(row.count);
+  }
+
+  async deleteOfEndpoint(trx: Trx, endpointId: number): Promise<void> {
+    if (endpointId !== CALLBACK)
+      await trx.deleteFrom('webhook_deliveries').where('endpoint_id', '=', endpointId).execute();
+  }
+
+  /** Deletes some of the ended deliveries made before `before`. @returns how many */
+  async deleteBefore(before: number, limit: number, db: Executor = this.#database.kysely): Promise<number> {
+    const result = await db
+      .deleteFrom('webhook_deliveries')
+      .where('id', 'in', (from) =>
+        from
+          .selectFrom('webhook_deliveries')
+          .select('id')
+          .where('created_at', '<', before)
+          .where('next_try_at', 'is', null)
+          .orderBy('created_at')
+          .limit(limit),
+      )
+      .executeTakeFirst();
+    return Number(result.numDeletedRows);
+  }
+}
+
+const toRow = (event: EventRow, { endpointId, userId, lane, url }: DeliveryTarget, now: number) => ({
+  endpoint_id: endpointId,
+  user_id: userId,
+  lane,
+  event_seq: event.seq,
+  event_id: event.id,
+  event_type: event.type,
+  event_at: event.created_at,
+  subject: event.subject,
+  data: event.data,
+  url,
+  status: 'pending' as const,
+  next_try_at: now,
+  created_at: now,
+  ...NEVER_TRIED,
+});

@@ -1,0 +1,258 @@
+import { defined } from '../../contract/defined.ts';
+import { EVENT_TYPES, type EventType, SUBSCRIBABLE_TYPES } from '../../contract/events.ts';
+import type { Role } from '../../contract/roles.ts';
+import type { Page } from '../../contract/schemas.ts';
+import { MAX_ENDPOINTS, type WebhookPreset } from '../../contract/webhooks.ts';
+import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { EventStore } from '../events/event-store.ts';
+import type { Clock } from '../platform/clock.ts';
+import { afterCommit } from '../platform/db/after-commit.ts';
+import type { Database } from '../platform/db/database.ts';
+import { AppError, invalidRequest, notExistError } from '../platform/errors.ts';
+import type { Actor } from '../platform/http/actor.ts';
+import { randomText, type Vault } from '../platform/secrets.ts';
+import type { Tables, Trx } from '../tables.ts';
+import type { DeliveryFilter, DeliveryRow, DeliveryStore } from './delivery-store.ts';
+import { type EndpointRow, type EndpointStore, endpointSecretCell } from './endpoint-store.ts';
+import { parseTypes, toTarget } from './fan-out.ts';
+import { newWebhookSecret, rotate } from './secrets.ts';
+import type { UrlCheck } from './url-check.ts';
+
+export interface EndpointChange {
+  readonly url?: string | undefined;
+  /** Empty: all. */
+  readonly events?: readonly EventType[] | undefined;
+  readonly description?: string | undefined;
+  readonly enabled?: boolean | undefined;
+  readonly preset?: WebhookPreset | undefined;
+}
+
+export interface EndpointServiceDependencies {
+  readonly database: Database<Tables>;
+  readonly endpoints: EndpointStore;
+  readonly deliveries: DeliveryStore;
+  readonly events: EventStore;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly auditLog: AuditLog;
+  readonly checkUrl: UrlCheck;
+  /** Called after the commit of something that is due now. */
+  readonly onDue: () => void;
+}
+
+const MAX_REPLAY = 10_000;
+const MAX_COUNTED = 1_000;
+
+/** What owners do with their webhook endpoints. */
+export class EndpointService {
+  readonly #dependencies: EndpointServiceDependencies;
+  constructor(dependencies: EndpointServiceDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async list(userId: number, page: Page) {
+    const { rows, total } = await this.#dependencies.endpoints.list(userId, page);
+    return { rows: await Promise.all(rows.map((row) => this.#withPending(row))), total };
+  }
+
+  /** @throws not_exist */
+  async get(userId: number, id: number) {
+    return this.#withPending(await this.#find(userId, id));
+  }
+
+  /** @returns the id, and the secret in clear, which is not shown again @throws webhooks_full, invalid_request */
+  create(
+    actor: Actor,
+    role: Role,
+    {
+      url,
+      events = [],
+      description = '',
+      enabled = true,
+      preset = 'standard',
+    }: EndpointChange & { readonly url: string },
+  ): Promise<{ readonly id: number; readonly secret: string }> {
+    const { database, endpoints, vault, clock, checkUrl } = this.#dependencies;
+    checkUrl(url, 'url');
+    assertAllowedTypes(events, role);
+    const ref = randomText(20);
+    const secret = newWebhookSecret();
+    return database.transaction(async (trx) => {
+      // Locks the account: two additions at once would both find room.
+      await endpoints.lockAccount(trx, actor.actorId);
+      if ((await endpoints.count(trx, actor.actorId)) >= MAX_ENDPOINTS)
+        throw new AppError('webhooks_full', { params: { most: MAX_ENDPOINTS } });
+      const id = await endpoints.insert(trx, {
+        ref,
+        user_id: actor.actorId,
+        url,
+        events: JSON.stringify(events),
+        description,
+        preset,
+        enabled: enabled ? 1 : 0,
+        disabled_reason: '',
+        failing_since: null,
+        secret: vault.seal(secret, endpointSecretCell(ref)),
+        previous_secret: null,
+        previous_until: 0,
+        created_at: clock.now(),
+      });
+      await this.#audit(trx, actor, 'webhook.create', id, { url, events });
+      return { id, secret };
+    });
+  }
+
+  /** @throws not_exist, invalid_request */
+  async update(actor: Actor, role: Role, id: number, change: EndpointChange): Promise<void> {
+    const { database, endpoints, deliveries, checkUrl } = this.#dependencies;
+    const { url, events, description, enabled, preset } = change;
+    if (url !== undefined) checkUrl(url, 'url');
+    if (events !== undefined) assertAllowedTypes(events, role);
+    const columns = defined({
+      url,
+      events: events === undefined ? undefined : JSON.stringify(events),
+      description,
+      preset,
+      // Whoever enables it, or gives another address, begins anew.
+      ...(enabled === undefined ? {} : ({ enabled: enabled ? 1 : 0, disabled_reason: '' } as const)),
+      ...(enabled === true || url !== undefined ? { failing_since: null } : {}),
+    });
+    await database.transaction(async (trx) => {
+      await this.#find(actor.actorId, id, trx);
+      if (Object.keys(columns).length > 0) await endpoints.update(trx, actor.actorId, id, columns);
+      if (enabled === false) await deliveries.failPending(trx, id, 'the endpoint was disabled');
+      await this.#audit(trx, actor, 'webhook.update', id, change);
+    });
+  }
+
+  /** @throws not_exist */
+  async remove(actor: Actor, id: number): Promise<void> {
+    const { database, endpoints, deliveries } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      if (!(await endpoints.delete(trx, actor.actorId, id))) throw notExistError('webhook');
+      await deliveries.deleteOfEndpoint(trx, id);
+      await this.#audit(trx, actor, 'webhook.delete', id);
+    });
+  }
+
+  /** @returns the new secret in clear, which is not shown again @throws not_exist */
+  rotateSecret(actor: Actor, id: number): Promise<string> {
+    const { database, endpoints, vault, clock } = this.#dependencies;
+    const secret = newWebhookSecret();
+    return database.transaction(async (trx) => {
+      const row = await this.#find(actor.actorId, id, trx);
+      const columns = rotate(vault, endpointSecretCell(row.ref), row, secret, clock.now());
+      await endpoints.update(trx, actor.actorId, id, columns);
+      await this.#audit(trx, actor, 'webhook.rotate-secret', id);
+      return secret;
+    });
+  }
+
+  /** Queues a test event for one endpoint. @returns the id of its delivery @throws not_exist, webhook_disabled */
+  test(userId: number, id: number): Promise<number> {
+    const { database, deliveries, events, clock } = this.#dependencies;
+    return database.transaction(async (trx) => {
+      const endpoint = await this.#findEnabled(userId, id, trx);
+      const event = {
+        id: `evt_${randomText(24)}`,
+        type: 'webhook.test' as const satisfies EventType,
+        user_id: userId,
+        subject: `webhook:${id}:${randomText(8)}`,
+        data: JSON.stringify({ webhook: id, message: 'This is a test.' }),
+        callback_url: null,
+        deduplication_key: null,
+        created_at: clock.now(),
+      };
+      // Read by nobody: it is for this endpoint alone.
+      const seq = await events.insert(trx, event, []);
+      if (seq === undefined) throw new Error('a test event was not inserted');
+      this.#wakeAfter(trx);
+      return deliveries.insertOne(trx, { ...event, seq }, toTarget(endpoint), clock.now());
+    });
+  }
+
+  /** Newest first, with whether there are more. @throws not_exist */
+  async listDeliveries(filter: DeliveryFilter): Promise<{ rows: DeliveryRow[]; hasMore: boolean }> {
+    await this.#find(filter.userId, filter.endpointId);
+    return listPage(this.#dependencies.deliveries, filter);
+  }
+
+  /** @throws not_exist, webhook_disabled */
+  async retry(userId: number, id: number, deliveryId: number): Promise<void> {
+    const { database, deliveries, clock } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      await this.#findEnabled(userId, id, trx);
+      if (!(await deliveries.retry(trx, id, userId, deliveryId, clock.now()))) throw notExistError('delivery');
+      this.#wakeAfter(trx);
+    });
+  }
+
+  /**
+   * Delivers the events of a time once more. @param range Unix milliseconds, both included
+   * @returns how many @throws not_exist, webhook_disabled
+   */
+  replay(
+    userId: number,
+    role: Role,
+    id: number,
+    range: { readonly since: number; readonly until: number | undefined },
+  ): Promise<number> {
+    const { database, deliveries, clock } = this.#dependencies;
+    return database.transaction(async (trx) => {
+      const endpoint = await this.#findEnabled(userId, id, trx);
+      const wanted = parseTypes(endpoint);
+      const types = (wanted.length === 0 ? SUBSCRIBABLE_TYPES : wanted).filter((type) => mayReceive(type, role));
+      const now = clock.now();
+      const bounds = { since: range.since, until: range.until ?? now, types, limit: MAX_REPLAY };
+      this.#wakeAfter(trx);
+      // 0: events for administrators, whose types were left out above for everybody else.
+      return deliveries.replay(trx, toTarget(endpoint), bounds, [userId, 0], now);
+    });
+  }
+
+  async #find(userId: number, id: number, trx?: Trx): Promise<EndpointRow> {
+    const row = await this.#dependencies.endpoints.find(userId, id, trx);
+    if (row === undefined) throw notExistError('webhook');
+    return row;
+  }
+
+  async #findEnabled(userId: number, id: number, trx: Trx): Promise<EndpointRow> {
+    const row = await this.#find(userId, id, trx);
+    if (row.enabled === 0) throw new AppError('webhook_disabled');
+    return row;
+  }
+
+  async #withPending(row: EndpointRow) {
+    const pending = await this.#dependencies.deliveries.countPending(MAX_COUNTED, toTarget(row).lane);
+    return { ...row, pending };
+  }
+
+  #wakeAfter(trx: Trx): void {
+    afterCommit(trx, this.#dependencies.onDue);
+  }
+
+  #audit(trx: Trx, actor: Actor, action: string, id: number, after?: object): Promise<void> {
+    return this.#dependencies.auditLog.record(trx, {
+      ...actor,
+      action,
+      target: `webhook:${id}`,
+      ...defined({ after }),
+    });
+  }
+}
+
+/** One page and whether there are more, for endpoints and callbacks alike. */
+export async function listPage(
+  deliveries: DeliveryStore,
+  filter: DeliveryFilter,
+): Promise<{ rows: DeliveryRow[]; hasMore: boolean }> {
+  const rows = await deliveries.list({ ...filter, limit: filter.limit + 1 });
+  return { rows: rows.slice(0, filter.limit), hasMore: rows.length > filter.limit };
+}
+
+const mayReceive = (type: EventType, role: Role): boolean => EVENT_TYPES[type] !== 'administrators' || role !== 'user';
+
+function assertAllowedTypes(types: readonly EventType[], role: Role): void {
+  const refused = types.find((type) => !mayReceive(type, role));
+  if (refused !== undefined) throw invalidRequest(`events: ${refused} is for administrators.`, 'events');
+}

@@ -1,0 +1,219 @@
+import type { Selectable, Updateable } from 'kysely';
+import type { Page } from '../../contract/schemas.ts';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/one-row.ts';
+import type { SealedColumn } from '../platform/reseal.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
+
+export type EndpointRow = Selectable<Tables['webhook_endpoints']>;
+export type SecretColumns = Pick<EndpointRow, 'secret' | 'previous_secret' | 'previous_until'>;
+
+export const endpointSecretCell = (ref: string) => ({ table: 'webhook_endpoints', row: ref, column: 'secret' });
+export const callbackSecretCell = (userId: number) => ({
+  table: 'webhook_account_secrets',
+  row: userId,
+  column: 'secret',
+});
+
+/** SQL of `webhook_endpoints` and `webhook_account_secrets`. */
+export class EndpointStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  async insert(trx: Trx, endpoint: Omit<EndpointRow, 'id'>): Promise<number> {
+    const { id } = await trx.insertInto('webhook_endpoints').values(endpoint).returning('id').executeTakeFirstOrThrow();
+    return id;
+  }
+
+  /** Locks the account's row: several additions at once come one after another. */
+  async lockAccount(trx: Trx, userId: number): Promise<void> {
+    await trx.selectFrom('accounts').select('id').where('id', '=', userId).forUpdate().execute();
+  }
+
+  async count(trx: Trx, userId: number): Promise<number> {
+    const row = await trx
+      .selectFrom('webhook_endpoints')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('user_id', '=', userId)
+      .executeTakeFirstOrThrow();
+    return Number(row.count);
+  }
+
+  find(userId: number, id: number, db: Executor = this.#database.kysely): Promise<EndpointRow | undefined> {
+    return db
+      .selectFrom('webhook_endpoints')
+      .selectAll()
+      .where('id', '=', id)
+      .where('user_id', '=', userId)
+      .executeTakeFirst();
+  }
+
+  async findMany(ids: readonly number[]): Promise<EndpointRow[]> {
+    if (ids.length === 0) return [];
+    return this.#database.kysely
+      .selectFrom('webhook_endpoints')
+      .selectAll()
+      .where('id', 'in', [...ids])
+      .execute();
+  }
+
+  async list(userId: number, { pageSize, offset }: Page): Promise<{ rows: EndpointRow[]; total: number }> {
+    const own = this.#database.kysely.selectFrom('webhook_endpoints').where('user_id', '=', userId);
+    const [rows, count] = await Promise.all([
+      own.selectAll().orderBy('id').limit(pageSize).offset(offset).execute(),
+      own.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+    ]);
+    return { rows, total: Number(count.total) };
+  }
+
+  /** Enabled endpoints of accounts that can log in: those of the given accounts, and those of administrators. */
+  async listReceiving(
+    trx: Trx,
+    userIds: readonly number[],
+    withAdministrators: boolean,
+  ): Promise<(EndpointRow & { readonly role: string })[]> {
+    return trx
+      .selectFrom('webhook_endpoints')
+      .innerJoin('accounts', 'accounts.id', 'webhook_endpoints.user_id')
+      .selectAll('webhook_endpoints')
+      .select('accounts.role')
+      .where('webhook_endpoints.enabled', '=', 1)
+      .where('accounts.status', '=', 1)
+      .where('accounts.removed_at', 'is', null)
+      .where(({ eb, or }) =>
+        or([
+          eb('webhook_endpoints.user_id', 'in', [0, ...userIds]),
+          ...(withAdministrators ? [eb('accounts.role', 'in', ['admin', 'root'])] : []),
+        ]),
+      )
+      .orderBy('webhook_endpoints.id')
+      .execute();
+  }
+
+  async update(
+    trx: Trx,
+    userId: number,
+    id: number,
+    columns: Updateable<Tables['webhook_endpoints']>,
+  ): Promise<boolean> {
+    return wasChanged(
+      await trx
+        .updateTable('webhook_endpoints')
+        .set(columns)
+        .where('id', '=', id)
+        .where('user_id', '=', userId)
+        .executeTakeFirst(),
+    );
+  }
+
+  async delete(trx: Trx, userId: number, id: number): Promise<boolean> {
+    return wasChanged(
+      await trx.deleteFrom('webhook_endpoints').where('id', '=', id).where('user_id', '=', userId).executeTakeFirst(),
+    );
+  }
+
+  /** A delivery succeeded: failures before it do not count any more. */
+  async markWorking(trx: Trx, id: number): Promise<void> {
+    await trx
+      .updateTable('webhook_endpoints')
+      .set({ failing_since: null })
+      .where('id', '=', id)
+      .where('failing_since', 'is not', null)
+      .execute();
+  }
+
+  /** @returns since when it fails; undefined where the endpoint is gone */
+  async markFailing(trx: Trx, id: number, now: number): Promise<number | undefined> {
+    const row = await trx
+      .updateTable('webhook_endpoints')
+      .set(({ fn, val }) => ({ failing_since: fn.coalesce('failing_since', val(now)) }))
+      .where('id', '=', id)
+      .returning('failing_since')
+      .executeTakeFirst();
+    return row?.failing_since ?? undefined;
+  }
+
+  /** @returns the endpoint when this call disabled it */
+  disable(trx: Trx, id: number, reason: EndpointRow['disabled_reason']): Promise<EndpointRow | undefined> {
+    return trx
+      .updateTable('webhook_endpoints')
+      .set({ enabled: 0, disabled_reason: reason })
+      .where('id', '=', id)
+      .where('enabled', '=', 1)
+      .returningAll()
+      .executeTakeFirst();
+  }
+
+  findCallbackSecret(userId: number, db: Executor = this.#database.kysely): Promise<SecretColumns | undefined> {
+    return db
+      .selectFrom('webhook_account_secrets')
+      .select(['secret', 'previous_secret', 'previous_until'])
+      .where('user_id', '=', userId)
+      .executeTakeFirst();
+  }
+
+  /** Keeps the first of several at once. */
+  async insertCallbackSecret(userId: number, secret: string): Promise<void> {
+    await this.#database.kysely
+      .insertInto('webhook_account_secrets')
+      .values({ user_id: userId, secret, previous_secret: null, previous_until: 0 })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+
+  async replaceCallbackSecret(trx: Trx, userId: number, columns: SecretColumns): Promise<void> {
+    await trx
+      .insertInto('webhook_account_secrets')
+      .values({ user_id: userId, ...columns })
+      .onConflict((conflict) => conflict.column('user_id').doUpdateSet(columns))
+      .execute();
+  }
+}
+
+const BATCH = 500;
+
+/** The signing secrets of endpoints and accounts. Those before them live for a day and need no new seal. */
+export function sealedWebhookSecrets(kysely: Executor): readonly SealedColumn[] {
+  return [
+    {
+      async readAfter(after) {
+        const rows = await kysely
+          .selectFrom('webhook_endpoints')
+          .select(['id', 'ref', 'secret'])
+          .where('id', '>', after)
+          .orderBy('id')
+          .limit(BATCH)
+          .execute();
+        return rows.map(({ id, ref, secret }) => ({ id, context: endpointSecretCell(ref), sealed: secret }));
+      },
+      replace: ({ id, sealed }, secret) =>
+        kysely
+          .updateTable('webhook_endpoints')
+          .set({ secret })
+          .where('id', '=', id)
+          .where('secret', '=', sealed)
+          .execute(),
+    },
+    {
+      async readAfter(after) {
+        const rows = await kysely
+          .selectFrom('webhook_account_secrets')
+          .select(['user_id', 'secret'])
+          .where('user_id', '>', after)
+          .orderBy('user_id')
+          .limit(BATCH)
+          .execute();
+        return rows.map(({ user_id: id, secret }) => ({ id, context: callbackSecretCell(id), sealed: secret }));
+      },
+      replace: ({ id, sealed }, secret) =>
+        kysely
+          .updateTable('webhook_account_secrets')
+          .set({ secret })
+          .where('user_id', '=', id)
+          .where('secret', '=', sealed)
+          .execute(),
+    },
+  ];
+}

@@ -1,0 +1,97 @@
+import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { EventReader } from '../events/event-reader.ts';
+import type { Events } from '../events/make.ts';
+import type { Notifier } from '../notifications/notifier.ts';
+import type { Clock } from '../platform/clock.ts';
+import { afterCommit } from '../platform/db/after-commit.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Log } from '../platform/log.ts';
+import type { OutboundClient } from '../platform/outbound/outbound.ts';
+import type { Vault } from '../platform/secrets.ts';
+import type { Tables } from '../tables.ts';
+import { CallbackSecrets } from './callback-secrets.ts';
+import { type DeliveryFilter, DeliveryStore } from './delivery-store.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { EndpointFailures } from './endpoint-failures.ts';
+import { EndpointService, listPage } from './endpoint-service.ts';
+import { EndpointStore } from './endpoint-store.ts';
+import { fanOut } from './fan-out.ts';
+import { createUrlCheck, type UrlCheck } from './url-check.ts';
+import { WebhookSender } from './webhook-sender.ts';
+
+export interface WebhooksDependencies {
+  readonly config: {
+    readonly allowHttp: boolean;
+    readonly webhookPrivateHosts: readonly string[];
+    readonly retentionEventsDays: number;
+  };
+  readonly version: string;
+  readonly database: Database<Tables>;
+  readonly events: Pick<Events, 'createReader' | 'store'>;
+  readonly notifier: Notifier;
+  readonly auditLog: AuditLog;
+  readonly vault: Vault;
+  readonly outbound: OutboundClient;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What webhooks offer their own routes, other capabilities and app.ts. */
+export interface Webhooks {
+  readonly endpointService: EndpointService;
+  readonly callbackSecrets: CallbackSecrets;
+  /** Refuses a callback_url that nothing would be delivered to. @throws invalid_request */
+  readonly checkUrl: UrlCheck;
+  /** Deliveries that wait, counted no further than 100 000. */
+  countPending(): Promise<number>;
+  listCallbacks(filter: DeliveryFilter): ReturnType<typeof listPage>;
+  /** Makes what is due now, without waiting for the next look. */
+  wake(): void;
+  start(): Promise<void>;
+  /** Begins nothing new and waits a few seconds for attempts in progress. */
+  stop(): Promise<void>;
+  /** Deletes ended deliveries that are older than the retention. */
+  removeExpired(): Promise<void>;
+}
+
+const MAX_COUNTED = 100_000;
+const DELETE_BATCH = 1_000;
+const DAY_MS = 86_400_000;
+
+/** Assembles this capability. */
+export function makeWebhooks(dependencies: WebhooksDependencies): Webhooks {
+  const { config, database, events, clock } = dependencies;
+  const rules = { allowHttp: config.allowHttp, privateHosts: config.webhookPrivateHosts };
+  const stores = { endpoints: new EndpointStore(database), deliveries: new DeliveryStore(database) };
+  const { deliveries } = stores;
+  const shared = { ...dependencies, ...stores, checkUrl: createUrlCheck(rules) };
+  const sender = new WebhookSender({ ...shared, ...rules, userAgent: `reelgate/${dependencies.version}` });
+  const callbackSecrets = new CallbackSecrets(shared);
+  const dispatcher = new Dispatcher({ ...shared, callbackSecrets, failures: new EndpointFailures(shared), sender });
+  const onDue = (): void => dispatcher.wake();
+  const reader: EventReader = events.createReader('webhooks', async (trx, batch) => {
+    await fanOut(shared, trx, batch);
+    afterCommit(trx, onDue);
+  });
+  return {
+    endpointService: new EndpointService({ ...shared, events: events.store, onDue }),
+    callbackSecrets,
+    checkUrl: shared.checkUrl,
+    countPending: () => deliveries.countPending(MAX_COUNTED),
+    listCallbacks: (filter) => listPage(deliveries, filter),
+    wake: onDue,
+    async start() {
+      await reader.start();
+      dispatcher.start();
+    },
+    async stop() {
+      await reader.stop();
+      await dispatcher.stop();
+    },
+    async removeExpired() {
+      const { retentionEventsDays: days } = config;
+      if (days === 0) return;
+      while ((await deliveries.deleteBefore(clock.now() - days * DAY_MS, DELETE_BATCH)) === DELETE_BATCH);
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { done, list, ok, toPage } from '../../contract/schemas.ts';
+import * as endpoints from '../../contract/webhooks.ts';
+import { toActor } from '../platform/http/actor.ts';
+import type { Input, RouteRegistry } from '../platform/http/route-registry.ts';
+import type { DeliveryRow } from './delivery-store.ts';
+import type { Webhooks } from './make.ts';
+import { toDelivery, toWebhook } from './presenter.ts';
+import { CALLBACK } from './tables.ts';
+
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 100;
+
+type DeliveryQuery = Input<typeof endpoints.listDeliveries>['query'];
+
+const toFilter = ({ status, after, limit }: DeliveryQuery) => ({
+  status,
+  before: after === undefined ? undefined : Number(after),
+  limit: Math.min(Math.max(Number.parseInt(limit ?? '', 10) || DEFAULT_LIMIT, 1), MAX_LIMIT),
+});
+
+const toDeliveryPage = ({ rows, hasMore }: { readonly rows: readonly DeliveryRow[]; readonly hasMore: boolean }) =>
+  ok({ deliveries: rows.map(toDelivery), next: hasMore ? String(rows.at(-1)?.id) : null });
+
+/** Webhook endpoints, their deliveries, and the secret of callbacks. */
+export function addWebhookRoutes(
+  routes: RouteRegistry,
+  { endpointService, callbackSecrets, listCallbacks }: Webhooks,
+): void {
+  routes.add(endpoints.listWebhooks, async ({ caller, query }) => {
+    const { rows, total } = await endpointService.list(caller.userId, toPage(query));
+    return list(rows.map(toWebhook), total);
+  });
+  routes.add(endpoints.createWebhook, async ({ caller, body, request }) =>
+    ok(await endpointService.create(toActor(caller, request), caller.role, body)),
+  );
+  routes.add(endpoints.getWebhook, async ({ caller, params }) =>
+    ok(toWebhook(await endpointService.get(caller.userId, Number(params.id)))),
+  );
+  routes.add(endpoints.updateWebhook, async ({ caller, params, body, request }) => {
+    await endpointService.update(toActor(caller, request), caller.role, Number(params.id), body);
+    return done();
+  });
+  routes.add(endpoints.deleteWebhook, async ({ caller, params, request }) => {
+    await endpointService.remove(toActor(caller, request), Number(params.id));
+    return done();
+  });
+  routes.add(endpoints.rotateWebhookSecret, async ({ caller, params, request }) =>
+    ok({ secret: await endpointService.rotateSecret(toActor(caller, request), Number(params.id)) }),
+  );
+  routes.add(endpoints.testWebhook, async ({ caller, params }) =>
+    ok({ delivery: await endpointService.test(caller.userId, Number(params.id)) }),
+  );
+  routes.add(endpoints.listDeliveries, async ({ caller, params, query }) => {
+    const filter = { ...toFilter(query), userId: caller.userId, endpointId: Number(params.id) };
+    return toDeliveryPage(await endpointService.listDeliveries(filter));
+  });
+  routes.add(endpoints.retryDelivery, async ({ caller, params }) => {
+    await endpointService.retry(caller.userId, Number(params.id), Number(params.delivery));
+    return done();
+  });
+  routes.add(endpoints.replayEvents, async ({ caller, params, body }) => {
+    const range = { since: body.since * 1000, until: body.until === undefined ? undefined : body.until * 1000 + 999 };
+    return ok({ queued: await endpointService.replay(caller.userId, caller.role, Number(params.id), range) });
+  });
+  routes.add(endpoints.listCallbacks, async ({ caller, query }) =>
+    toDeliveryPage(await listCallbacks({ ...toFilter(query), userId: caller.userId, endpointId: CALLBACK })),
+  );
+  routes.add(endpoints.getCallbackSecret, async ({ caller }) =>
+    ok({ secret: await callbackSecrets.get(caller.userId) }),
+  );
+  routes.add(endpoints.rotateCallbackSecret, async ({ caller, request }) =>
+    ok({ secret: await callbackSecrets.rotate(toActor(caller, request)) }),
+  );
+}

@@ -1,0 +1,140 @@
+import { type Generated, sql } from 'kysely';
+import type { DeliveryStatus, WebhookPreset } from '../../contract/webhooks.ts';
+import type { Dialect } from '../platform/db/dialect.ts';
+import type { Migration } from '../platform/db/migrate.ts';
+
+/** `endpoint_id` of deliveries to the callback_url of a single request. */
+export const CALLBACK = 0;
+
+/** A secret that signs, and the one before, which signs beside it until `previous_until` (Unix milliseconds). Sealed. */
+interface RotatedSecret {
+  secret: string;
+  previous_secret: string | null;
+  previous_until: number;
+}
+
+export interface WebhookTables {
+  webhook_endpoints: RotatedSecret & {
+    id: Generated<number>;
+    /** Random; the row of the sealed secrets, which are made before `id` is known. */
+    ref: string;
+    user_id: number;
+    url: string;
+    /** JSON list of event types; empty: all. */
+    events: string;
+    description: string;
+    preset: WebhookPreset;
+    enabled: 0 | 1;
+    /** Why the service disabled it; empty where it did not. */
+    disabled_reason: '' | 'gone' | 'failing';
+    /** When the first of its failures since its last success happened, Unix milliseconds. */
+    failing_since: number | null;
+    created_at: number;
+  };
+  /** The secret of an account that signs deliveries to callback_urls. */
+  webhook_account_secrets: RotatedSecret & { user_id: number };
+  /** One event for one endpoint or callback_url. */
+  webhook_deliveries: {
+    id: Generated<number>;
+    /** The endpoint, or CALLBACK. */
+    endpoint_id: number;
+    user_id: number;
+    /** Deliveries of one lane wait for each other, those of several never do: `endpoint:ID`, or account and host of a callback. */
+    lane: string;
+    event_seq: number;
+    event_id: string;
+    event_type: string;
+    event_at: number;
+    /** What the event happened to: deliveries of one subject are made in the order of their events. */
+    subject: string;
+    /** JSON of the payload's `data`. */
+    data: string;
+    /** Of a callback; empty for endpoints, whose URL may change. */
+    url: string;
+    status: DeliveryStatus;
+    tries: number;
+    /** When it is tried next, or until when a process has claimed it; null once it has ended. Unix milliseconds. */
+    next_try_at: number | null;
+    created_at: number;
+    last_try_at: number | null;
+    last_url: string;
+    last_request: string;
+    last_status: number | null;
+    last_response: string;
+    last_error: string;
+    last_duration_ms: number;
+  };
+}
+
+type Schema = Parameters<Migration['up']>[0]['schema'];
+type CreateTable = ReturnType<Schema['createTable']>;
+const required: Parameters<CreateTable['addColumn']>[2] = (column) => column.notNull();
+
+export const webhookMigrations: readonly Migration[] = [
+  {
+    id: '0066-webhooks',
+    async up(trx, dialect) {
+      await createEndpoints(trx.schema, dialect);
+      await createDeliveries(trx.schema, dialect);
+    },
+  },
+];
+
+async function createEndpoints(schema: Schema, { int64, bool, text, autoIncrement }: Dialect): Promise<void> {
+  const withSecret = (table: CreateTable): CreateTable =>
+    table
+      .addColumn('secret', text, required)
+      .addColumn('previous_secret', text)
+      .addColumn('previous_until', int64, required);
+  await withSecret(schema.createTable('webhook_endpoints').addColumn('id', int64, autoIncrement))
+    .addColumn('ref', text, (column) => column.notNull().unique())
+    .addColumn('user_id', int64, required)
+    .addColumn('url', text, required)
+    .addColumn('events', text, required)
+    .addColumn('description', text, required)
+    .addColumn('preset', text, required)
+    .addColumn('enabled', bool, required)
+    .addColumn('disabled_reason', text, required)
+    .addColumn('failing_since', int64)
+    .addColumn('created_at', int64, required)
+    .execute();
+  await schema.createIndex('webhook_endpoints_by_user').on('webhook_endpoints').column('user_id').execute();
+  await withSecret(
+    schema.createTable('webhook_account_secrets').addColumn('user_id', int64, (column) => column.primaryKey()),
+  ).execute();
+}
+
+async function createDeliveries(schema: Schema, { int64, text, autoIncrement }: Dialect): Promise<void> {
+  await schema
+    .createTable('webhook_deliveries')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('endpoint_id', int64, required)
+    .addColumn('user_id', int64, required)
+    .addColumn('lane', text, required)
+    .addColumn('event_seq', int64, required)
+    .addColumn('event_id', text, required)
+    .addColumn('event_type', text, required)
+    .addColumn('event_at', int64, required)
+    .addColumn('subject', text, required)
+    .addColumn('data', text, required)
+    .addColumn('url', text, required)
+    .addColumn('status', text, required)
+    .addColumn('tries', int64, required)
+    .addColumn('next_try_at', int64)
+    .addColumn('created_at', int64, required)
+    .addColumn('last_try_at', int64)
+    .addColumn('last_url', text, required)
+    .addColumn('last_request', text, required)
+    .addColumn('last_status', int64)
+    .addColumn('last_response', text, required)
+    .addColumn('last_error', text, required)
+    .addColumn('last_duration_ms', int64, required)
+    .addUniqueConstraint('webhook_deliveries_once', ['endpoint_id', 'event_seq'])
+    .execute();
+  const index = (name: string) => schema.createIndex(name).on('webhook_deliveries');
+  const pending = sql<boolean>`next_try_at is not null`;
+  await index('webhook_deliveries_due').columns(['lane', 'next_try_at']).where(pending).execute();
+  await index('webhook_deliveries_order').columns(['lane', 'subject', 'event_seq']).where(pending).execute();
+  await index('webhook_deliveries_by_endpoint').columns(['endpoint_id', 'user_id', 'id']).execute();
+  await index('webhook_deliveries_by_age').column('created_at').execute();
+}

@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto';
+import { PENDING_LOGIN_MS } from '../../src/server/accounts/login/login-service.ts';
+import { SESSION_MS } from '../../src/server/accounts/login/session-service.ts';
+import { type Accounts, type AccountsDependencies, makeAccounts } from '../../src/server/accounts/make.ts';
+import { addAccountRoutes } from '../../src/server/accounts/routes.ts';
+import { createClientIpResolver } from '../../src/server/platform/client-ip.ts';
+import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
+import { createHttpServer } from '../../src/server/platform/http/server.ts';
+import { createSessionCookies, renewSessionCookies } from '../../src/server/platform/http/session-cookie.ts';
+import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
+import { openLog } from '../../src/server/platform/log.ts';
+import { openOutbound } from '../../src/server/platform/outbound/client.ts';
+import { createVault } from '../../src/server/platform/secrets.ts';
+import { LedgerService } from '../../src/server/quota/service.ts';
+import { LedgerStore } from '../../src/server/quota/store.ts';
+import type { Tables } from '../../src/server/tables.ts';
+import { CHEAP_PASSWORDS } from '../password-cost.ts';
+import { checkResponses } from '../response-recorder.ts';
+import { TestUser } from './test-user.ts';
+
+export const ROOT = { username: 'root', password: 'root-password-1' };
+
+export interface AccountsFixture {
+  readonly accounts: Accounts;
+  readonly clock: ManualClock;
+  readonly database: Database<Tables>;
+  readonly fastify: Awaited<ReturnType<typeof createHttpServer>>['fastify'];
+  readonly routes: Awaited<ReturnType<typeof createHttpServer>>['routes'];
+  /** What the first start showed on stderr. */
+  readonly printed: string[];
+  /** Somebody with an empty cookie jar. */
+  anonymous(address?: string): TestUser;
+  /** Registers and logs in. */
+  newUser(username: string): Promise<TestUser>;
+  close(): Promise<void>;
+}
+
+export interface AccountsFixtureOptions {
+  readonly config?: Partial<AccountsDependencies['config']>;
+  readonly dependencies?: Partial<AccountsDependencies>;
+  readonly secure?: boolean;
+  readonly clock?: ManualClock;
+}
+
+/** Accounts behind the real HTTP layer, on a database of the test's. */
+export async function startAccounts(
+  database: Database<Tables>,
+  options: AccountsFixtureOptions = {},
+): Promise<AccountsFixture> {
+  const clock = options.clock ?? manualClock();
+  const log = openLog('silent');
+  const ledger = new LedgerService({ store: new LedgerStore(database), clock });
+  const accounts = makeAccounts({
+    config: {
+      baseUrl: 'http://127.0.0.1',
+      apiUserHeader: 'service-api-user',
+      keyRequestsPerMinute: 0,
+      registration: 'open',
+      newUserQuota: 0,
+      adminUsername: ROOT.username,
+      adminPassword: ROOT.password,
+      phoneDriver: 'log',
+      phoneHttpUrl: undefined,
+      messagingVerifyUrl: undefined,
+      ...options.config,
+    },
+    database,
+    clock,
+    log,
+    vault: createVault(randomBytes(32)),
+    limits: createRateLimits({ clock }),
+    ledger,
+    outbound: openOutbound(),
+    passwordCost: CHEAP_PASSWORDS,
+    notifier: { notify: async () => {} },
+    mailer: { isEnabled: false, registerKind: () => {}, enqueue: async () => false },
+    findPlan: async () => ({ code: 'none', expiresAt: 0 }),
+    deviceTokens: { find: async () => undefined, recordUse: () => {} },
+    linkedLogins: [],
+    ...options.dependencies,
+  });
+  const { fastify, routes } = await createHttpServer({
+    log,
+    authenticator: accounts.authenticator,
+    defaultLocale: 'en',
+    baseUrl: 'http://127.0.0.1',
+    corsOrigins: [],
+    maxConnectionsPerIp: 0,
+    isTrustedProxy: () => false,
+    clientIpOf: createClientIpResolver([]),
+  });
+  const cookies = createSessionCookies({
+    secure: options.secure ?? false,
+    sessionSeconds: SESSION_MS / 1000,
+    pendingSeconds: PENDING_LOGIN_MS / 1000,
+  });
+  renewSessionCookies(fastify, cookies);
+  addAccountRoutes(routes, { accounts, cookies });
+  checkResponses(routes.endpoints);
+  const shown: string[] = [];
+  await accounts.createFirstAdministrator((line) => shown.push(line));
+  const visitor = (address = '127.0.0.1') => new TestUser(fastify, address);
+  return {
+    accounts,
+    clock,
+    database,
+    fastify,
+    routes,
+    printed: shown,
+    anonymous: visitor,
+    async newUser(username) {
+      const person = visitor();
+      await person.register(username);
+      await person.logIn(username);
+      return person;
+    },
+    async close() {
+      await fastify.close();
+      await accounts.close();
+    },
+  };
+}

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { forEachDatabase } from '../databases.ts';
+import { type EmailFixture, startEmailService, tokenOf } from './email-fixture.ts';
+import { PASSWORD } from './test-user.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const CONFIRM = '/api/user/email/confirm';
+const RESET = '/api/user/password-reset';
+const NEW_PASSWORD = 'another fine password';
+
+forEachDatabase((_name, _open, freshUrl) => {
+  let service: EmailFixture;
+  before(async () => {
+    service = await startEmailService(await freshUrl());
+  });
+  after(() => service.stop());
+
+  const logsIn = async (username: string, password = PASSWORD): Promise<boolean> =>
+    (await service.visitor().send('POST', '/api/user/login', { username, password })).body.success === true;
+  const confirm = async (address: string): Promise<void> => {
+    const token = tokenOf((await service.mailsTo(address)).at(-1));
+    await service.visitor().ok('POST', CONFIRM, { token });
+  };
+  const requestReset = async (address: string): Promise<string> => {
+    const before = (await service.mailsTo(address)).length;
+    await service.visitor().ok('POST', RESET, { email: address });
+    const mails = await service.mailsTo(address);
+    assert.equal(mails.length, before + 1, 'a mail was sent');
+    return tokenOf(mails.at(-1));
+  };
+
+  it('lets an e-mail count for login once its link was opened', async () => {
+    const ada = await service.join('ada');
+    assert.deepEqual(await ada.ok('GET', '/api/user/email'), {
+      email: 'ada@example.org',
+      confirmed: false,
+      can_confirm: true,
+    });
+    assert.equal(await logsIn('ada@example.org'), false);
+    const [mail] = await service.mailsTo('ada@example.org');
+    assert.match(mail?.text ?? '', /http:\/\/127\.0\.0\.1:\S*\/confirm-email#rgel_\w{43}/);
+    const token = tokenOf(mail);
+    await service.visitor().ok('POST', CONFIRM, { token });
+    assert.equal((await ada.ok('GET', '/api/user/email')).confirmed, true);
+    assert.equal(await logsIn('Ada@Example.org'), true);
+    await service.visitor().fails(200, 'POST', CONFIRM, { token });
+  });
+
+  it('T29: stores no token in clear', async () => {
+    await service.join('opaque');
+    const token = tokenOf((await service.mailsTo('opaque@example.org')).at(-1));
+    const { kysely } = service.app.database;
+    const rows = [
+      await kysely.selectFrom('email_tokens').selectAll().execute(),
+      await kysely.selectFrom('outgoing_mails').selectAll().execute(),
+    ];
+    assert.ok(token.length > 40);
+    assert.ok(!JSON.stringify(rows).includes(token));
+  });
+
+  it('takes a link for 24 hours, and sends it again on request', async () => {
+    const late = await service.join('late');
+    const token = tokenOf((await service.mailsTo('late@example.org')).at(-1));
+    service.clock.advance(24 * HOUR_MS);
+    await service.visitor().fails(200, 'POST', CONFIRM, { token });
+    await late.ok('POST', '/api/user/email/confirmation');
+    await confirm('late@example.org');
+    assert.equal((await late.ok('GET', '/api/user/email')).confirmed, true);
+    // There is nothing to confirm any more, so nothing is sent.
+    const { length } = await service.mailsTo('late@example.org');
+    await late.ok('POST', '/api/user/email/confirmation');
+    assert.equal((await service.mailsTo('late@example.org')).length, length);
+  });
+
+  it('gives an address to whoever proves to read it', async () => {
+    const thief = await service.join('thief');
+    await service.visitor().ok('POST', '/api/user/register', {
+      username: 'rightful',
+      password: PASSWORD,
+      email: 'thief@example.org',
+    });
+    const mails = await service.mailsTo('thief@example.org');
+    assert.deepEqual(
+      mails.map(({ text }) => /Hello (\w+)/.exec(text)?.[1]),
+      ['thief', 'rightful'],
+    );
+    await service.visitor().ok('POST', CONFIRM, { token: tokenOf(mails[1]) });
+    assert.match(await service.visitor().fails(200, 'POST', CONFIRM, { token: tokenOf(mails[0]) }), /in use/);
+    assert.equal((await thief.ok('GET', '/api/user/email')).confirmed, false);
+  });
+
+  it('asks for the password to change the e-mail, and keeps the old one until the new one is confirmed', async () => {
+    const person = await service.join('mover');
+    await confirm('mover@example.org');
+    const next = { email: 'moved@example.org' };
+    await person.fails(400, 'PUT', '/api/user/self', next);
+    await person.fails(200, 'PUT', '/api/user/self', { ...next, original_password: 'not it at all' });
+    await person.ok('PUT', '/api/user/self', { ...next, original_password: PASSWORD });
+    assert.deepEqual([await logsIn('mover@example.org'), await logsIn('moved@example.org')], [true, false]);
+    assert.match((await service.mailsTo('mover@example.org')).at(-1)?.subject ?? '', /being changed/);
+    await confirm('moved@example.org');
+    assert.deepEqual([await logsIn('mover@example.org'), await logsIn('moved@example.org')], [false, true]);
+    await person.ok('PUT', '/api/user/self', { email: '', original_password: PASSWORD });
+    assert.equal(await logsIn('moved@example.org'), false);
+  });
+
+  it('confirms nothing with a link to an address that was changed since', async () => {
+    const person = await service.join('fickle');
+    const token = tokenOf((await service.mailsTo('fickle@example.org')).at(-1));
+    await person.ok('PUT', '/api/user/self', { email: 'fickle-2@example.org', original_password: PASSWORD });
+    await service.visitor().fails(200, 'POST', CONFIRM, { token });
+    assert.equal(await logsIn('fickle@example.org'), false);
+  });
+
+  it('resets a password once, within 30 minutes, and ends every sign-in', async () => {
+    const person = await service.join('forgetful');
+    await confirm('forgetful@example.org');
+    const program = await person.withManagementToken();
+    const [first, second] = [await requestReset('forgetful@example.org'), await requestReset('forgetful@example.org')];
+    await service.visitor().fails(200, 'POST', `${RESET}/confirm`, { token: first, password: 'password' });
+    await service.visitor().ok('POST', `${RESET}/confirm`, { token: first, password: NEW_PASSWORD });
+    await person.fails(401, 'GET', '/api/user/self');
+    await program.fails(401, 'GET', '/api/user/self');
+    assert.deepEqual([await logsIn('forgetful'), await logsIn('forgetful', NEW_PASSWORD)], [false, true]);
+    for (const token of [first, second])
+      await service.visitor().fails(200, 'POST', `${RESET}/confirm`, { token, password: 'a third fine password' });
+    const late = await requestReset('forgetful@example.org');
+    service.clock.advance(30 * MINUTE_MS);
+    await service.visitor().fails(200, 'POST', `${RESET}/confirm`, { token: late, password: 'a third fine password' });
+    assert.equal(await logsIn('forgetful', NEW_PASSWORD), true);
+  });
+
+  it('lets one of several uses of a link succeed', async () => {
+    await service.join('racer');
+    await confirm('racer@example.org');
+    const token = await requestReset('racer@example.org');
+    const passwords = ['the first of three', 'the second of three', 'the third of three'];
+    const answers = await Promise.all(
+      passwords.map((password) => service.visitor().send('POST', `${RESET}/confirm`, { token, password })),
+    );
+    assert.equal(answers.filter(({ body }) => body.success).length, 1);
+  });
+
+  it('T23: answers the same whether or not an account has the address, and sends nothing to one that is not confirmed', async () => {
+    await service.join('unproved');
+    await service.mailsTo('unproved@example.org');
+    const before = service.sender.sent.length;
+    const answers = [];
+    for (const email of ['unproved@example.org', 'nobody@example.org', 'ada@example.org'])
+      answers.push(await service.visitor().send('POST', RESET, { email }));
+    assert.equal(new Set(answers.map(({ status, body }) => JSON.stringify([status, body]))).size, 1);
+    await service.mailsTo('');
+    assert.deepEqual(
+      service.sender.sent.slice(before).map(({ to }) => to),
+      ['ada@example.org'],
+    );
+  });
+
+  it('takes no link of the one kind for the other', async () => {
+    await service.join('mixed');
+    const token = tokenOf((await service.mailsTo('mixed@example.org')).at(-1));
+    await service.visitor().fails(200, 'POST', `${RESET}/confirm`, { token, password: NEW_PASSWORD });
+    await confirm('mixed@example.org');
+    const reset = await requestReset('mixed@example.org');
+    await service.visitor().fails(200, 'POST', CONFIRM, { token: reset });
+  });
+
+  it('bounds the mails to one address and the requests of one network', async () => {
+    const statuses: number[] = [];
+    for (let request = 0; request < 6; request++)
+      statuses.push((await service.visitor().send('POST', RESET, { email: 'flooded@example.org' })).status);
+    assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429]);
+    const flooder = service.visitor();
+    const all = [];
+    for (let request = 0; request < 21; request++)
+      all.push((await flooder.send('POST', RESET, { email: `flood-${request}@example.org` })).status);
+    assert.deepEqual([all.filter((status) => status === 200).length, all.at(-1)], [20, 429]);
+    await service.mailsTo('');
+  });
+
+  it('sends a mail again after a temporary refusal, and drops it after a permanent one', async () => {
+    service.sender.refusal = 'temporary';
+    await service.join('patient');
+    assert.equal((await service.mailsTo('patient@example.org')).length, 0);
+    assert.equal((await service.root.ok('GET', '/api/admin/mail')).last_error, 'refused');
+    service.sender.refusal = undefined;
+    assert.equal((await service.mailsTo('patient@example.org')).length, 0, 'not before its time');
+    service.clock.advance(10_000);
+    assert.equal((await service.mailsTo('patient@example.org')).length, 1);
+    service.sender.refusal = 'permanent';
+    await service.root.ok('POST', '/api/admin/mail/test', { to: 'refused@example.org' });
+    await service.mailsTo('');
+    service.sender.refusal = undefined;
+    service.clock.advance(24 * HOUR_MS);
+    assert.equal((await service.mailsTo('refused@example.org')).length, 0);
+    assert.deepEqual((await service.root.ok('GET', '/api/admin/mail')).waiting, 0);
+  });
+
+  it('writes in the language of the request', async () => {
+    const visitor = service.visitor();
+    const body = { username: 'lilei', password: PASSWORD, email: 'lilei@example.org' };
+    await visitor.ok('POST', '/api/user/register', body, { 'accept-language': 'zh-CN' });
+    assert.match((await service.mailsTo('lilei@example.org'))[0]?.text ?? '', /lilei，您好/);
+  });
+
+  it('lets an e-mail that an administrator gives count at once', async () => {
+    await service.root.ok('POST', '/api/admin/users', { username: 'staff-made', password: PASSWORD });
+    const [row] = await service.root.ok<{ id: number }[]>('GET', '/api/admin/users?q=staff-made');
+    await service.root.ok('PUT', `/api/admin/users/${row?.id}`, { email: 'staff-made@example.org' });
+    assert.equal(await logsIn('staff-made@example.org'), true);
+  });
+});

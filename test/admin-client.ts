@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+
+export const ROOT_LOGIN = { username: 'root', password: 'root-password-1' };
+
+/** The administrator of a running service, over real HTTP, as a script of an operator would do it. */
+export class AdminClient {
+  readonly baseUrl: string;
+  #cookie = '';
+  #id = 0;
+
+  constructor(baseUrl: string) {
+    this.baseUrl = baseUrl;
+  }
+
+  async signIn(): Promise<this> {
+    const response = await fetch(`${this.baseUrl}/api/user/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(ROOT_LOGIN),
+    });
+    const { data } = (await response.json()) as { data: { id: number } };
+    this.#id = data.id;
+    this.#cookie = (response.headers.get('set-cookie') ?? '').split(';', 1)[0] ?? '';
+    return this;
+  }
+
+  get id(): number {
+    return this.#id;
+  }
+
+  get headers(): Record<string, string> {
+    return { cookie: this.#cookie, 'service-api-user': String(this.#id) };
+  }
+
+  /** Calls a management endpoint and returns its `data`; a failure fails the test. */
+  async requestData<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
+    const answer = await this.request<T>(method, path, body);
+    assert.equal(answer.success, true, `${method} ${path}: ${JSON.stringify(answer)}`);
+    return answer.data;
+  }
+
+  async request<T = unknown>(
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ success: boolean; message?: string; data: T; total?: number }> {
+    const response = await fetch(`${this.baseUrl}${path}`, {
+      method,
+      headers: {
+        ...this.headers,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return (await response.json()) as { success: boolean; data: T };
+  }
+
+  grantQuota(quota: number, userId: number = this.#id): Promise<unknown> {
+    return this.requestData('PUT', `/api/admin/users/${userId}`, { quota_delta: quota, note: 'test' });
+  }
+
+  async makeToken(fields: object = {}): Promise<string> {
+    return (await this.requestData<{ key: string }>('POST', '/api/tokens', { name: 'test', ...fields })).key;
+  }
+
+  async quota(): Promise<{ quota: number; used_quota: number; request_count: number }> {
+    return this.requestData('GET', '/api/user/self');
+  }
+
+  async addChannel(channel: {
+    vendor: string;
+    base_url: string;
+    credentials: object;
+    models: readonly string[];
+    priority?: number;
+    weight?: number;
+    name?: string;
+  }): Promise<number> {
+    const made = await this.requestData<{ id: number }>('POST', '/api/admin/channels', {
+      name: channel.vendor,
+      options: { private: true },
+      ...channel,
+    });
+    return made.id;
+  }
+}
+
+/** Calls an endpoint of the model and video APIs. */
+export async function callModelApi(
+  baseUrl: string,
+  key: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; body: Record<string, never> & { [key: string]: unknown }; headers: Headers }> {
+  const response = await fetch(`${baseUrl}${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? {} : JSON.parse(text), headers: response.headers };
+}

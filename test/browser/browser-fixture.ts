@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BrowserContext, Page } from 'playwright-core';
+import { startTestService, type TestService } from '../test-service.ts';
+import { ensureConsoleIsBuilt } from './built-console.ts';
+import { startChromium } from './chromium.ts';
+import { type FakeSmsService, startFakeSmsService } from './fake-sms-service.ts';
+
+/** What a page must never do; read at the end of every test. */
+export interface PageProblems {
+  readonly violations: string[];
+  readonly dialogs: string[];
+  readonly errors: string[];
+  /** Requests to any other host. */
+  readonly foreignRequests: string[];
+}
+
+export interface BrowserFixture {
+  readonly running: TestService;
+  readonly phone: FakeSmsService;
+  readonly databaseUrl: string;
+  readonly problems: PageProblems;
+  /** A browser of its own: cookies, storage, language. */
+  open(options?: ContextOptions): Promise<Page>;
+  stop(): Promise<void>;
+}
+
+export interface ContextOptions {
+  readonly language?: 'en' | 'zh-cn';
+  readonly scheme?: 'light' | 'dark';
+  readonly width?: number;
+  readonly height?: number;
+}
+
+/** The whole service with simulated vendors, and Chromium to open its pages. */
+export async function openBrowserFixture(env: Readonly<Record<string, string>> = {}): Promise<BrowserFixture> {
+  ensureConsoleIsBuilt();
+  const folder = mkdtempSync(join(tmpdir(), 'reelgate-browser-'));
+  const phone = await startFakeSmsService();
+  const databaseUrl = `sqlite:${join(folder, 'test.db')}`;
+  const running = await startTestService(databaseUrl, {
+    SANDBOX: '1',
+    SYNC_PERIOD_SECONDS: '1',
+    PHONE_DRIVER: 'http',
+    PHONE_HTTP_URL: phone.url,
+    ...env,
+  });
+  const browser = await startChromium();
+  const offences: PageProblems = { violations: [], dialogs: [], errors: [], foreignRequests: [] };
+  return {
+    running,
+    phone,
+    databaseUrl,
+    problems: offences,
+    async open({ language = 'en', scheme = 'light', width = 1280, height = 860 } = {}) {
+      const context = await browser.newContext({
+        baseURL: running.url,
+        viewport: { width, height },
+        colorScheme: scheme,
+        locale: language === 'en' ? 'en-US' : 'zh-CN',
+        reducedMotion: 'reduce',
+      });
+      await recordProblems(context, running.url, offences);
+      return context.newPage();
+    },
+    async stop() {
+      await browser.close();
+      await running.stop();
+      phone.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function recordProblems(context: BrowserContext, url: string, offences: PageProblems): Promise<void> {
+  context.on('request', (request) => {
+    const target = request.url();
+    if (!target.startsWith(url) && !/^(data|blob|about):/.test(target)) offences.foreignRequests.push(target);
+  });
+  context.on('dialog', (dialog) => {
+    offences.dialogs.push(dialog.message());
+    void dialog.dismiss();
+  });
+  context.on('weberror', (error) => offences.errors.push(String(error.error())));
+  await context.exposeFunction('reportViolation', (text: string) => void offences.violations.push(text));
+  // As text: this file is checked without the types of a browser.
+  await context.addInitScript(`document.addEventListener('securitypolicyviolation', (event) =>
+    window.reportViolation([event.violatedDirective, event.blockedURI, event.sourceFile, event.sample].join(' ')))`);
+}
+
+/** Waits until a page has its content: the live stream of the console never lets a network fall idle. */
+export async function waitForContent(page: Page): Promise<void> {
+  await page.locator('h1').first().waitFor();
+  const waiting = page.locator('.mantine-Skeleton-root, .mantine-Loader-root, [data-loading]');
+  for (let attempts = 0; attempts < 100 && (await waiting.count()) > 0; attempts += 1) await page.waitForTimeout(100);
+}
+
+/** Signs in by the page, as a person does. */
+export async function signIn(page: Page, username: string, password: string): Promise<void> {
+  await page.goto('/sign-in');
+  await page.locator('input[autocomplete=username]').fill(username);
+  await page.locator('input[autocomplete=current-password]').fill(password);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/studio/);
+}
+
+/**
+ * Waits until an expression is true in the page. Playwright's own wait evaluates it inside the page when it checks
+ * again, which the page's content security policy forbids.
+ */
+export async function waitForExpression(page: Page, expression: string): Promise<void> {
+  const endsAt = Date.now() + 30_000;
+  while ((await page.evaluate(expression)) !== true) {
+    assert.ok(Date.now() < endsAt, `never true: ${expression}`);
+    await page.waitForTimeout(50);
+  }
+}

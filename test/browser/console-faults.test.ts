@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
+import { chromiumPath } from './chromium.ts';
+import { STRINGS } from './console-strings.ts';
+import { ROOT } from './demo-data.ts';
+
+const PHONE_WIDTH = 390;
+
+/** What a walk through the console found wrong, each in the language where it can be seen. */
+describe('the console where things go wrong, in Chromium', {
+  skip: chromiumPath === undefined && !process.env.CI,
+}, () => {
+  let fixture: BrowserFixture;
+  let page: Page;
+  before(async () => {
+    fixture = await openBrowserFixture({ PHONE_DRIVER: 'log' });
+    const { root } = fixture.running;
+    await root.ok('PUT', `/api/admin/users/${root.id}`, { quota_delta: 499_590_000, note: 'start' });
+    page = await fixture.open();
+    await signIn(page, ROOT.username, ROOT.password);
+  });
+  after(() => fixture.stop());
+
+  const open = async (path: string, where = page): Promise<void> => {
+    await where.goto(path);
+    await waitForContent(where);
+  };
+
+  it('shows a channel whose test failed as failing, on its page, in the list and on the overview', async () => {
+    const { admin, adminChannels } = STRINGS.en;
+    const { id } = await fixture.running.root.ok<{ id: number }>('POST', '/api/admin/channels', {
+      name: 'Unreachable',
+      vendor: 'vidu',
+      credentials: { api_key: 'key' },
+      models: ['viduq2'],
+      base_url: 'http://127.0.0.1:9',
+      options: { private: true },
+    });
+    await open(`/admin/channels/${id}`);
+    await page.getByText(adminChannels.states.untested, { exact: true }).first().waitFor();
+    await page.getByRole('button', { name: adminChannels.test.action, exact: true }).click();
+    await page.getByText(adminChannels.states.failing, { exact: true }).first().waitFor();
+    assert.equal(await page.getByText(adminChannels.states.working, { exact: true }).count(), 0);
+    await open('/admin/channels');
+    await page.getByRole('table').getByText(adminChannels.states.failing, { exact: true }).waitFor();
+    await open('/admin/overview');
+    const card = page.getByRole('link', { name: new RegExp(admin.overview.failing) });
+    assert.match((await card.textContent()) ?? '', /1 \/ \d+$/);
+    await fixture.running.root.ok('DELETE', `/api/admin/channels/${id}`);
+  });
+
+  it('shows each model with its price in the picker, and finds models by words although one is selected', async () => {
+    const { studio } = STRINGS.en;
+    await open('/studio');
+    const picker = page.getByRole('button', { name: new RegExp(`^${studio.model}: `) });
+    await picker.click();
+    const prices = page.getByRole('option').getByText(/credits per (second|video)$/);
+    await prices.first().waitFor();
+    assert.equal(await prices.count(), await page.getByRole('option').count());
+    const list = await page.getByRole('listbox').boundingBox();
+    const price = await prices.first().boundingBox();
+    assert.ok(list !== null && price !== null && price.x + price.width <= list.x + list.width, 'the price is in sight');
+    const search = page.getByRole('textbox', { name: studio.modelSearch });
+    await search.fill('no such model');
+    await page.getByText(studio.noModelFound.replace('{{search}}', 'no such model')).waitFor();
+    await search.fill('sora 2');
+    await page.getByRole('option', { name: /sora/i }).first().click();
+    await page.getByRole('button', { name: /: Sora/i }).waitFor();
+  });
+
+  it('waits for the service where a page cannot be loaded, and opens it once the service is back', async () => {
+    const { app } = STRINGS.en;
+    await open('/studio');
+    await page.context().setOffline(true);
+    await page.evaluate(`history.pushState({}, '', '/mailbox'); dispatchEvent(new PopStateEvent('popstate'))`);
+    await page.getByText(app.reconnecting).waitFor();
+    await page.context().setOffline(false);
+    await page.getByRole('heading', { name: STRINGS.en.mailbox.title }).waitFor();
+  });
+
+  it('says before two-step verification is set up what turning it on ends', async () => {
+    await open('/account/security');
+    await page.getByText(STRINGS.en.account.security.setUpWarning).waitFor();
+  });
+
+  it('says where codes go when there is no SMS service, and offers no messaging app that cannot be linked', async () => {
+    const { account } = STRINGS.en;
+    await open('/account/profile');
+    await page.getByText(account.profile.phoneLogHint).waitFor();
+    assert.equal(await page.getByText(account.profile.messaging, { exact: true }).count(), 0);
+  });
+
+  it('shows unit prices with all their decimals, so that the example multiplies as one expects', async () => {
+    await open('/admin/models/kling-v1-6');
+    const example = (await page.getByText(/ × 5 s = /).textContent()) ?? '';
+    const [, unit = '', sum = ''] = /^([\d.]+) × 5 s = ([\d.]+) credits$/.exec(example) ?? [];
+    assert.equal(Number(sum), Number((Number(unit) * 5).toFixed(6)), example);
+  });
+
+  it('explains invalid fields in the language of the page, whatever the browser speaks', async () => {
+    const words = STRINGS['zh-cn'].app.validation;
+    await open('/admin/users');
+    await page.evaluate(`localStorage.setItem('reelgate.language', 'zh-cn')`);
+    await page.reload();
+    await waitForContent(page);
+    await page.getByRole('button', { name: STRINGS['zh-cn'].admin.users.make }).click();
+    const dialog = page.getByRole('dialog');
+    const name = dialog.getByRole('textbox', { name: STRINGS['zh-cn'].admin.users.username });
+    const ofName = (property: string) =>
+      page.evaluate(`document.querySelector('[role=dialog] input[pattern]').${property}`);
+    await dialog.getByRole('button', { name: STRINGS['zh-cn'].admin.users.make }).click();
+    assert.equal(await ofName('validationMessage'), words.required);
+    await name.fill('A B');
+    await dialog.getByRole('button', { name: STRINGS['zh-cn'].admin.users.make }).click();
+    assert.equal(await ofName('validationMessage'), words.format);
+    await name.fill('right');
+    assert.equal(await ofName('validity.valid'), true);
+    await page.evaluate(`localStorage.setItem('reelgate.language', 'en')`);
+  });
+
+  it('keeps the menu at an address that is none', async () => {
+    await open('/no/such/page');
+    await page.getByText(STRINGS.en.app.notFound.title).waitFor();
+    await page.getByRole('link', { name: STRINGS.en.app.pages.studio, exact: true }).waitFor();
+  });
+
+  it(`shows the whole balance on a phone of ${PHONE_WIDTH} px`, async () => {
+    const phone = await fixture.open({ width: PHONE_WIDTH, height: 844 });
+    await signIn(phone, ROOT.username, ROOT.password);
+    await open('/account/overview', phone);
+    const isClipped = `(() => {
+      const range = document.createRange();
+      return [...document.querySelectorAll('.mantine-Card-root')].some((card) => {
+        range.selectNodeContents(card);
+        return range.getBoundingClientRect().right > card.getBoundingClientRect().right;
+      });
+    })()`;
+    await phone
+      .locator('.mantine-Card-root')
+      .getByText(/999\.18/)
+      .waitFor();
+    assert.equal(await phone.evaluate(isClipped), false);
+    await phone.context().close();
+  });
+
+  it('breaks no policy of its own, asks nobody else for anything and throws nothing', () => {
+    assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
+  });
+});

@@ -1,0 +1,72 @@
+import enAccount from '../../src/console/strings/en/account.ts';
+import enAdmin from '../../src/console/strings/en/admin.ts';
+import enAdminAnnouncements from '../../src/console/strings/en/admin-announcements.ts';
+import enAdminBetaApplications from '../../src/console/strings/en/admin-beta-applications.ts';
+import enAdminChannels from '../../src/console/strings/en/admin-channels.ts';
+import enAdminCodes from '../../src/console/strings/en/admin-codes.ts';
+import enAdminModels from '../../src/console/strings/en/admin-models.ts';
+import enAdminPlans from '../../src/console/strings/en/admin-plans.ts';
+import enAdminTickets from '../../src/console/strings/en/admin-tickets.ts';
+import enApp from '../../src/console/strings/en/app.ts';
+import enMailbox from '../../src/console/strings/en/mailbox.ts';
+import enNotifications from '../../src/console/strings/en/notifications.ts';
+import enPlan from '../../src/console/strings/en/plan.ts';
+import enSignIn from '../../src/console/strings/en/sign-in.ts';
+import enStudio from '../../src/console/strings/en/studio.ts';
+import enSupport from '../../src/console/strings/en/support.ts';
+import zhAccount from '../../src/console/strings/zh-cn/account.ts';
+import zhAdmin from '../../src/console/strings/zh-cn/admin.ts';
+import zhAdminAnnouncements from '../../src/console/strings/zh-cn/admin-announcements.ts';
+import zhAdminBetaApplications from '../../src/console/strings/zh-cn/admin-beta-applications.ts';
+import zhAdminChannels from '../../src/console/strings/zh-cn/admin-channels.ts';
+import zhAdminCodes from '../../src/console/strings/zh-cn/admin-codes.ts';
+import zhAdminModels from '../../src/console/strings/zh-cn/admin-models.ts';
+import zhAdminPlans from '../../src/console/strings/zh-cn/admin-plans.ts';
+import zhAdminTickets from '../../src/console/strings/zh-cn/admin-tickets.ts';
+import zhApp from '../../src/console/strings/zh-cn/app.ts';
+import zhMailbox from '../../src/console/strings/zh-cn/mailbox.ts';
+import zhNotifications from '../../src/console/strings/zh-cn/notifications.ts';
+import zhPlan from '../../src/console/strings/zh-cn/plan.ts';
+import zhSignIn from '../../src/console/strings/zh-cn/sign-in.ts';
+import zhStudio from '../../src/console/strings/zh-cn/studio.ts';
+import zhSupport from '../../src/console/strings/zh-cn/support.ts';
+
+/** The texts of the console by language and namespace, so that one story runs in both languages. */
+export const STRINGS = {
+  en: {
+    account: enAccount,
+    admin: enAdmin,
+    adminAnnouncements: enAdminAnnouncements,
+    adminBetaApplications: enAdminBetaApplications,
+    adminChannels: enAdminChannels,
+    adminCodes: enAdminCodes,
+    adminModels: enAdminModels,
+    adminPlans: enAdminPlans,
+    adminTickets: enAdminTickets,
+    app: enApp,
+    mailbox: enMailbox,
+    notifications: enNotifications,
+    plan: enPlan,
+    signIn: enSignIn,
+    studio: enStudio,
+    support: enSupport,
+  },
+  'zh-cn': {
+    account: zhAccount,
+    admin: zhAdmin,
+    adminAnnouncements: zhAdminAnnouncements,
+    adminBetaApplications: zhAdminBetaApplications,
+    adminChannels: zhAdminChannels,
+    adminCodes: zhAdminCodes,
+    adminModels: zhAdminModels,
+    adminPlans: zhAdminPlans,
+    adminTickets: zhAdminTickets,
+    app: zhApp,
+    mailbox: zhMailbox,
+    notifications: zhNotifications,
+    plan: zhPlan,
+    signIn: zhSignIn,
+    studio: zhStudio,
+    support: zhSupport,
+  },
+} as const;

@@ -1,0 +1,32 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+export interface FakeSmsService {
+  /** Where an operator's SMS service would be. */
+  readonly url: string;
+  /** The code last sent to a number. */
+  codeOf(number: string): string;
+  close(): void;
+}
+
+/** Stands for the SMS service: takes what is sent and shows it. */
+export async function startFakeSmsService(): Promise<FakeSmsService> {
+  const codes = new Map<string, string>();
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const { phone, code } = JSON.parse(body) as { phone: string; code: string };
+      codes.set(phone, code);
+      response.end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/sms`,
+    codeOf: (number) => codes.get(number) ?? '',
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}

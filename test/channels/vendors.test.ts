@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { CHANNEL_VENDORS } from '../../src/contract/channels.ts';
+import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
+import { startTestService, type TestService } from '../test-service.ts';
+
+/** What the console and the documentation are drawn from. */
+describe('the vendors, as the service describes them', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService('sqlite::memory:');
+  });
+  after(() => service.stop());
+
+  const list = () => service.root.ok<readonly VendorRow[]>('GET', '/api/admin/vendors');
+
+  it('names each one a channel can be made for, with a title and an address', async () => {
+    const vendors = await list();
+    assert.deepEqual(
+      vendors.map(({ name }) => name),
+      [...CHANNEL_VENDORS],
+    );
+    for (const { title, base_url } of vendors) {
+      assert.ok(title.length > 1);
+      assert.match(base_url, /^https:\/\/[^/]+$/);
+    }
+  });
+
+  it('says which keys a channel needs: sets of fields, secrets marked', async () => {
+    const forms = new Map((await list()).map(({ name, credentials }) => [name, credentials]));
+    const keyPair = { fields: [secret('access_key'), secret('secret_key')] };
+    const apiKey = { fields: [secret('api_key')] };
+    const serviceAccount = {
+      fields: [
+        { name: 'service_account', kind: 'json' },
+        { name: 'project', kind: 'text' },
+        { name: 'location', kind: 'text' },
+      ],
+    };
+    assert.deepEqual(forms.get('kling'), [keyPair, apiKey]);
+    assert.deepEqual(forms.get('veo'), [apiKey, serviceAccount]);
+    assert.deepEqual(forms.get('openai'), [apiKey]);
+  });
+
+  it('lists models with what they can do, their first price and what is known of their end', async () => {
+    const vendors = new Map((await list()).map((vendor) => [vendor.name, vendor]));
+    for (const { name, models } of VENDOR_ADAPTERS) {
+      const listed = vendors.get(name)?.models ?? [];
+      for (const { id, price } of models) {
+        const row = listed.find((each) => each.id === id);
+        assert.deepEqual([row?.price, row?.capability?.title !== undefined], [price, true], id);
+      }
+    }
+    const [preview] = vendors.get('veo')?.models ?? [];
+    assert.deepEqual(
+      preview?.lifecycle.map(({ stage, retires_on }) => [stage, retires_on]),
+      [['retired', '2026-10-22']],
+    );
+  });
+
+  it('tells a form where its fields go in a request', async () => {
+    const channel = {
+      name: 'One',
+      vendor: 'kling',
+      credentials: { api_key: 'key' },
+      models: ['kling-v3'],
+    };
+    await service.root.ok('POST', '/api/admin/channels', channel);
+    const models = await service.root.ok<readonly { id: string; fields: Record<string, string> }[]>(
+      'GET',
+      '/api/models',
+    );
+    assert.equal(models.find(({ id }) => id === 'kling-v3')?.fields.audio, 'metadata.sound');
+  });
+
+  it('is for administrators', async () => {
+    const user = await service.signUp('plain');
+    await user.fails(403, 'GET', '/api/admin/vendors');
+  });
+});
+
+const secret = (name: string) => ({ name, kind: 'secret' });
+
+interface VendorRow {
+  readonly name: string;
+  readonly title: string;
+  readonly base_url: string;
+  readonly credentials: unknown;
+  readonly models: readonly {
+    readonly id: string;
+    readonly price: unknown;
+    readonly capability: { readonly title: string } | null;
+    readonly lifecycle: readonly { readonly stage: string; readonly retires_on: string | null }[];
+  }[];
+}

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { wordsSentFor } from '../../src/sandbox/openai/directives.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { SIMULATORS } from '../../src/sandbox/simulators.ts';
+import { countTokens } from '../../src/server/chat/tokenizer.ts';
+import { refundAbandoned } from '../../src/server/quota/abandoned-reservations.ts';
+import { LedgerService } from '../../src/server/quota/service.ts';
+import { LedgerStore } from '../../src/server/quota/store.ts';
+import { AdminClient } from '../admin-client.ts';
+import { forEachDatabase } from '../databases.ts';
+import { startCrashing } from '../faults/crashing-service.ts';
+import { assertLedgerConsistent, openReadOnly } from '../faults/ledger-assertions.ts';
+import { chatBody, contentOf, PRICE } from './chat-service.ts';
+
+const CALLS = 12;
+const FIRST_TAG = 700_000;
+const textOf = (tag: number): string => `[chunks=400] [delay=10] [tag=${tag}]`;
+
+function temporaryDirectory(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'reelgate-journal-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+forEachDatabase((name, _open, freshUrl) => {
+  let sandbox: Sandbox;
+  before(async () => {
+    sandbox = await startSandbox({ simulators: SIMULATORS });
+  });
+  after(() => sandbox.stop());
+
+  /** A service in a process of its own, with streams under way. */
+  async function underWay(journal: string) {
+    const url = await freshUrl();
+    const service = await startCrashing(url, { JOURNAL_DIR: journal });
+    const operator = await new AdminClient(service.baseUrl).signIn();
+    await operator.requestData('POST', '/api/admin/models', {
+      id: 'sandbox-chat',
+      vendor: 'openai',
+      kind: 'chat',
+      price: PRICE,
+    });
+    const credentials = sandbox.credentials('openai');
+    await operator.addChannel({
+      vendor: 'openai',
+      base_url: sandbox.url('openai'),
+      credentials,
+      models: ['sandbox-chat'],
+    });
+    await operator.grantQuota(10_000_000);
+    const key = await operator.makeToken();
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const answers = await Promise.all(
+      Array.from({ length: CALLS }, (_, index) =>
+        fetch(`${service.baseUrl}/v1/chat/completions`, {
+          method: 'POST',
+          headers,
+          body: JSON.stringify(chatBody(textOf(FIRST_TAG + index), { stream: true })),
+        }),
+      ),
+    );
+    const texts = answers.map((answer) => textUntilBroken(answer));
+    await pause(300);
+    return { url, service, texts, refs: answers.map(({ headers }) => `req_${headers.get('x-request-id')}`) };
+  }
+
+  test(`${name}: T81: kill -9 charges what was delivered once the service is back: heard at least, said at most`, async (t) => {
+    const journal = temporaryDirectory(t);
+    const { url, service, texts, refs } = await underWay(journal);
+    process.kill(service.pid, 'SIGKILL');
+    await service.ended;
+    const heard = (await Promise.all(texts)).map(
+      (text) =>
+        text
+          .split('\n\n')
+          .slice(0, -1)
+          .filter((event) => /"content":" ?\w/.test(event)).length,
+    );
+    const again = await startCrashing(url, { JOURNAL_DIR: journal });
+    const database = openReadOnly(url);
+    try {
+      const openRefs = () => database.kysely.selectFrom('reservations').select('ref').execute();
+      for (let tries = 0; tries < 200 && (await openRefs()).length > 0; tries++) await pause(50);
+      await assertLedgerConsistent(database);
+      const ends = await database.kysely
+        .selectFrom('ledger')
+        .select(['ref', 'charged'])
+        .where('kind', '=', 'settle')
+        .execute();
+      assert.equal(ends.length, CALLS, 'each is settled once');
+      for (const { ref, charged } of ends) {
+        const index = refs.indexOf(ref);
+        const tag = FIRST_TAG + index;
+        const prompt = (await countTokens(textOf(tag))) * (PRICE.input_per_million / 1e6);
+        const words = (charged - prompt) / (PRICE.output_per_million / 1e6);
+        const said = wordsSentFor(tag);
+        assert.ok(
+          (heard[index] ?? 0) <= words && words <= said,
+          `heard ${heard[index]}, charged ${words}, said ${said}`,
+        );
+        assert.ok(words > 0);
+      }
+      const left = readdirSync(journal, { recursive: true }).filter((path) =>
+        String(path).includes(`~${service.pid}~`),
+      );
+      assert.deepEqual(left, [], 'what is settled is not kept');
+    } finally {
+      await database.close();
+      await again.stop();
+    }
+  });
+
+  test(`${name}: kill -9 with its journal lost loses no money: open reservations are refunded, once, when their calls can no longer end`, async (t) => {
+    const journal = temporaryDirectory(t);
+    const { url, service, texts } = await underWay(journal);
+    process.kill(service.pid, 'SIGKILL');
+    await service.ended;
+    await Promise.all(texts);
+    rmSync(journal, { recursive: true });
+    const again = await startCrashing(url, { JOURNAL_DIR: journal });
+    const database = openReadOnly(url);
+    try {
+      const holds = await database.kysely.selectFrom('reservations').select(['ref', 'amount']).execute();
+      assert.equal(holds.length, CALLS, 'each reservation is there');
+      const store = new LedgerStore(database);
+      const inDays = { now: () => Date.now() + 3 * 86_400_000 };
+      const parts = { database, store, ledger: new LedgerService({ store, clock: inDays }), clock: inDays };
+      const now = { ...parts, clock: { now: () => Date.now() } };
+      const sweep = { prefix: 'req_', olderThanMs: 6_000_000 };
+      assert.equal(await refundAbandoned(now, sweep), 0, 'not while it may still be under way somewhere');
+      const [one, other] = await Promise.all([refundAbandoned(parts, sweep), refundAbandoned(parts, sweep)]);
+      assert.equal(one + other, CALLS, 'given back once, whoever sweeps');
+      await assertLedgerConsistent(database);
+      const { balance } = await database.kysely.selectFrom('wallets').select('balance').executeTakeFirstOrThrow();
+      assert.equal(balance, 10_000_000);
+    } finally {
+      await database.close();
+      await again.stop();
+    }
+  });
+
+  test(`${name}: an orderly stop ends streams after its grace and charges what came`, async (t) => {
+    const { url, service, texts } = await underWay(temporaryDirectory(t));
+    await service.stop();
+    const words = (await Promise.all(texts)).map((text) => contentOf(text).split(' ').length);
+    const database = openReadOnly(url);
+    try {
+      await assertLedgerConsistent(database);
+      const ends = await database.kysely.selectFrom('ledger').select('charged').where('kind', '=', 'settle').execute();
+      assert.equal(ends.length, CALLS);
+      const least = Math.min(...words) * 4;
+      for (const { charged } of ends) assert.ok(charged >= least && charged < 1_800, `${charged}, ${least}`);
+    } finally {
+      await database.close();
+    }
+  });
+});
+
+/** What arrived until the connection broke. */
+async function textUntilBroken(answer: Response): Promise<string> {
+  let text = '';
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    for (;;) {
+      const read = await reader?.read();
+      if (read === undefined || read.done) return text;
+      text += read.value;
+    }
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { callModelApi } from '../admin-client.ts';
+import { forEachDatabase } from '../databases.ts';
+import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
+import { type ChatService, contentOf, eventsOf, startChat } from './chat-service.ts';
+import { startScriptedUpstream } from './scripted-upstream.ts';
+
+const LINK = /^!\[image\]\(http:\/\/127\.0\.0\.1:\d+\/jimeng\/[^ ()]+\)$/;
+
+forEachDatabase((name, _open, freshUrl) => {
+  let service: ChatService;
+  before(async () => {
+    service = await startChat(await freshUrl(), { env: { CHAT_KEEPALIVE_SECONDS: '1' } });
+    await service.addChannel('jimeng', ['jimeng_t2i_v30', 'jimeng_i2i_v30']);
+  });
+  after(async () => {
+    await assertLedgerConsistent(service.app.database);
+    await service.stop();
+  });
+  const picture = { model: 'jimeng_t2i_v30', size: '1024x1024' };
+
+  test(`${name}: a picture is answered as a Markdown link and costs its price`, async () => {
+    const { status, body } = await service.ask('a lantern', picture);
+    assert.equal(status, 200);
+    const [choice] = body.choices as unknown as { message: { content: string }; finish_reason: string }[];
+    assert.match(choice?.message.content ?? '', LINK);
+    assert.equal(choice?.finish_reason, 'stop');
+    assert.deepEqual((await service.waitUntilSettled())[0]?.charged, 14_000);
+    const job = service.sandbox.control.jobs('jimeng').at(-1);
+    assert.equal((job?.input as { width: number } | undefined)?.width, 1024);
+  });
+
+  test(`${name}: streamed, with a comment while it is made`, async () => {
+    const text = await (await service.stream('a lantern [slow]', picture)).text();
+    assert.match(contentOf(text), LINK);
+    assert.equal(eventsOf(text).at(-1), '[DONE]');
+  });
+
+  test(`${name}: from a picture the caller sends`, async () => {
+    const content = [
+      { type: 'text', text: 'at night' },
+      { type: 'image_url', image_url: { url: 'https://media.example.test/a.png' } },
+    ];
+    const { status } = await service.ask('', { model: 'jimeng_i2i_v30', messages: [{ role: 'user', content }] });
+    assert.equal(status, 200);
+  });
+
+  test(`${name}: pictures that come several at once are paid each, and no more are asked for than one`, async () => {
+    const upstream = await startScriptedUpstream();
+    const { operator } = service;
+    const id = await operator.addChannel({
+      vendor: 'jimeng',
+      base_url: upstream.url,
+      credentials: { access_key: 'a', secret_key: 'b' },
+      models: ['jimeng_t2i_v40'],
+    });
+    const image_urls = [1, 2, 3].map((index) => `https://media.example.test/${index}.png`);
+    upstream.respondWith((response, { path }) => {
+      const data = path.includes('SubmitTask') ? { task_id: '7' } : { status: 'done', image_urls };
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ code: 10_000, data }));
+    });
+    const { body } = await service.ask('three cats', { model: 'jimeng_t2i_v40' });
+    const [choice] = body.choices as unknown as { message: { content: string } }[];
+    assert.equal(choice?.message.content.match(/!\[image\]/g)?.length, 3);
+    assert.equal((await service.waitUntilSettled())[0]?.charged, 3 * 14_000);
+    assert.equal(JSON.parse(upstream.requests[0]?.body ?? '').force_single, true);
+    await operator.requestData('DELETE', `/api/admin/channels/${id}`);
+    await upstream.stop();
+  });
+
+  test(`${name}: at the address of pictures they come as OpenAI's do, never as a stream`, async () => {
+    const make = (more: object) =>
+      callModelApi(service.baseUrl, service.key, 'POST', '/v1/images/generations', {
+        model: 'jimeng_t2i_v30',
+        prompt: 'a lantern [slow]',
+        ...more,
+      });
+    const { status, body } = await make({});
+    assert.equal(status, 200);
+    assert.match((body.data as unknown as { url: string }[])[0]?.url ?? '', /^http:/);
+    const entries = (await service.waitUntilSettled()).length;
+    const streamed = await make({ stream: true });
+    assert.deepEqual([streamed.status, (streamed.body.error as unknown as { param: string }).param], [400, 'stream']);
+    assert.equal((await service.waitUntilSettled()).length, entries);
+  });
+
+  test(`${name}: refused and failed pictures say why and are given back`, async () => {
+    for (const [text, status] of [
+      ['[policy] a lantern', 400],
+      ['[fail] a lantern', 502],
+      ['[filtered] a lantern', 400],
+    ] as const) {
+      const { status: got, body } = await service.ask(text, picture);
+      assert.equal(got, status, `${text} ${JSON.stringify(body)}`);
+      assert.equal((await service.waitUntilSettled())[0]?.kind, 'refund', text);
+    }
+  });
+});

@@ -1,0 +1,444 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { callModelApi } from '../admin-client.ts';
+import { assertLedgerConsistent, openReadOnly } from '../faults/ledger-assertions.ts';
+import { type ChatService, eventsOf, type LedgerRow } from './chat-service.ts';
+import { SCRIPTED_KEY, startScriptedChat } from './scripted-chat.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
+
+const CHAT = '/v1/chat/completions';
+const RESPONSES = '/v1/responses';
+const USAGE = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
+/** What `USAGE` costs. */
+const COST = 7 + 4 * 3;
+const MANY_WORDS = 'word '.repeat(3_000);
+
+const chunk = (content: string, more: object = {}): string =>
+  JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content }, finish_reason: null }], ...more });
+const last = (more: object = {}): string =>
+  JSON.stringify({ id: 'x', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], ...more });
+const data = (...all: string[]): string => all.map((each) => `data: ${each}\n\n`).join('');
+const named = (type: string, more: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+
+test('a stop in the half second after the last word loses no settlement', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'reelgate-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const url = `sqlite:${join(directory, 'a.db')}`;
+  const { service, upstream } = await startScriptedChat(['odd'], { databaseUrl: url });
+  t.after(() => upstream.stop());
+  upstream.respondWith((response) =>
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(data(chunk('one'), last())),
+  );
+  const controller = new AbortController();
+  const response = await service.stream('hi', { model: 'odd' }, controller.signal);
+  for await (const piece of response.body ?? []) if (Buffer.from(piece).includes('"stop"')) break;
+  controller.abort();
+  await service.stop();
+  const database = openReadOnly(url);
+  t.after(() => database.close());
+  const kinds = await database.kysely.selectFrom('ledger').select('kind').where('ref', 'like', 'req_%').execute();
+  assert.deepEqual(
+    kinds.map(({ kind }) => kind),
+    ['reserve', 'settle'],
+  );
+});
+
+/** Upstreams whose bytes are sound in themselves, but not what most would write. */
+describe('upstreams that write valid but unusual bytes', { concurrency: false }, () => {
+  let service: ChatService;
+  let upstream: ScriptedUpstream;
+  let channelId: number;
+  before(async () => {
+    ({ service, upstream, channelId } = await startScriptedChat(['odd'], { priority: 50 }));
+  });
+  afterEach(async () => {
+    await service.waitUntilSettled();
+    await assertLedgerConsistent(service.app.database);
+    // Saving the channel closes its circuit, which the test may have opened.
+    await service.operator.requestData('PUT', `/api/admin/channels/${channelId}`, {
+      weight: 1 + upstream.requests.length,
+    });
+  });
+  after(async () => {
+    await service.stop();
+    await upstream.stop();
+  });
+
+  const says = (body: string, status = 200, contentType = 'application/json'): void =>
+    upstream.respondWith((response) => response.writeHead(status, { 'content-type': contentType }).end(body));
+  const streams = (body: string, contentType = 'text/event-stream'): void => says(body, 200, contentType);
+
+  interface Heard {
+    readonly status: number;
+    readonly text: string;
+    readonly end: LedgerRow | undefined;
+  }
+  const call = async (path: string, body: object): Promise<Heard> => {
+    const response = await fetch(`${service.baseUrl}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'odd', ...body }),
+    });
+    const text = await response.text();
+    assert.ok(!text.includes(SCRIPTED_KEY), `no word of the key: ${text}`);
+    return { status: response.status, text, end: (await service.waitUntilSettled())[0] };
+  };
+  const messages = [{ role: 'user', content: 'hi there' }];
+  const ask = (more: object = {}): Promise<Heard> => call(CHAT, { messages, ...more });
+  const listen = (more: object = {}): Promise<Heard> => ask({ stream: true, ...more });
+
+  test('lines that end in CR LF, have no blank before the data or no end are read all the same', async () => {
+    const usage = JSON.stringify({ choices: [], usage: USAGE });
+    const plain = data(chunk('one'), last(), usage, '[DONE]');
+    for (const body of [
+      plain,
+      plain.replaceAll('\n', '\r\n'),
+      plain.replaceAll('data: ', 'data:'),
+      plain.trimEnd(),
+      `\ufeff${plain}`,
+      `: hello\n\nretry: 5\n\n${plain}`,
+      plain.replace('{"id"', '{\ndata: "id"'),
+    ]) {
+      streams(body);
+      const { status, text, end } = await listen();
+      assert.equal(status, 200, body);
+      assert.ok(text.includes('"one"') && text.trimEnd().endsWith('[DONE]') && !text.includes('prompt_tokens'), text);
+      assert.deepEqual([end?.kind, end?.charged], ['settle', COST], body);
+    }
+    streams(plain, 'Text/Event-Stream;charset=UTF-8');
+    assert.equal((await listen()).end?.charged, COST);
+  });
+
+  test('usage is hidden from who did not ask for it, in whatever event it comes, and shown to who did', async () => {
+    const withUsage = { stream_options: { include_usage: true } };
+    for (const body of [
+      data(chunk('one'), last(), JSON.stringify({ usage: USAGE }), '[DONE]'),
+      data(chunk('one'), last(), JSON.stringify({ choices: null, usage: USAGE }), '[DONE]'),
+      data(chunk('one', { usage: null }), last({ usage: USAGE }), '[DONE]'),
+    ]) {
+      streams(body);
+      const hidden = await listen();
+      assert.ok(!hidden.text.includes('prompt_tokens'), hidden.text);
+      assert.ok(hidden.text.includes('"finish_reason":"stop"'), hidden.text);
+      for (const event of eventsOf(hidden.text).slice(0, -1)) assert.equal(JSON.parse(event).choices.length, 1);
+      assert.equal(hidden.end?.charged, COST);
+      const shown = await listen(withUsage);
+      assert.equal(shown.text, body);
+      assert.equal(shown.end?.charged, COST);
+    }
+  });
+
+  test('a caller who disconnects at the last word pays by the usage behind it, which is awaited briefly', async () => {
+    let closed = Promise.resolve(0);
+    const speak = (after: (response: ServerResponse) => void): void =>
+      upstream.respondWith((response) => {
+        closed = new Promise((resolve) => response.once('close', () => resolve(performance.now())));
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(data(chunk('one'), last()));
+        after(response);
+      });
+    const leaveAtTheEnd = async (): Promise<number> => {
+      const controller = new AbortController();
+      const response = await service.stream('hi', { model: 'odd' }, controller.signal);
+      let text = '';
+      for await (const piece of response.body ?? []) {
+        text += Buffer.from(piece).toString();
+        if (text.includes('"stop"')) break;
+      }
+      controller.abort();
+      return performance.now();
+    };
+    const figures = JSON.stringify({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 500 } });
+    speak((response) => void pause(100).then(() => response.end(data(figures, '[DONE]'))));
+    await leaveAtTheEnd();
+    assert.equal((await service.waitUntilSettled())[0]?.charged, 7 + 4 * 500);
+    speak(() => {});
+    const left = await leaveAtTheEnd();
+    assert.ok((await closed) - left < 1_500, 'the upstream is let go');
+    const [end] = await service.waitUntilSettled();
+    // This model is known to think without showing it, so it is charged for the time it had, within what was reserved.
+    const reserved = -((await service.waitUntilSettled())[1]?.amount ?? 0);
+    assert.ok(end?.kind === 'settle' && end.charged > 30 && end.charged <= reserved, JSON.stringify(end));
+  });
+
+  test('of usage reported repeatedly the newest counts', async () => {
+    const counted = (tokens: number): object => ({ usage: { prompt_tokens: 7, completion_tokens: tokens } });
+    const many = Array.from({ length: 100 }, (_, index) => chunk(`word${index}`, counted(index)));
+    upstream.respondWith(async (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const each of [...many, last(counted(300)), '[DONE]']) {
+        response.write(data(each));
+        await pause(1);
+      }
+      response.end();
+    });
+    for (const more of [{}, { stream_options: { include_usage: true } }])
+      assert.equal((await listen(more)).end?.charged, 7 + 4 * 300);
+  });
+
+  test('what a model thought is paid where the total alone tells of it', async () => {
+    const choices = [{ index: 0, message: { content: 'one' } }];
+    for (const [usage, charged] of [
+      [{ prompt_tokens: 7, completion_tokens: 3, total_tokens: 110 }, 7 + 4 * 103],
+      [{ prompt_tokens: 7, completion_tokens: 3 }, COST],
+      [{ ...USAGE, total_tokens: 3 }, COST],
+      [{ ...USAGE, total_tokens: -1 }, COST],
+      [{ ...USAGE, total_tokens: 1e300 }, COST],
+      [{ input_tokens: 7, output_tokens: 3, total_tokens: 10 }, COST],
+    ] as const) {
+      says(JSON.stringify({ choices, usage }));
+      assert.equal((await ask()).end?.charged, charged, JSON.stringify(usage));
+    }
+  });
+
+  test('usage written into a request is not believed where the response repeats it', async () => {
+    const tools = [{ type: 'function', name: 'f', parameters: { usage: { input_tokens: 0, output_tokens: 1 } } }];
+    streams(
+      named('response.created', { response: { id: 'r', error: null, tools, usage: null } }) +
+        named('response.output_text.delta', { delta: 'one two' }),
+    );
+    const asked = { input: MANY_WORDS, tools };
+    const cut = await call(RESPONSES, { ...asked, stream: true });
+    assert.ok((cut.end?.charged ?? 0) >= 3_000, String(cut.end?.charged));
+    const output = [{ type: 'message', content: [{ type: 'output_text', text: 'one two three' }] }];
+    says(JSON.stringify({ id: 'r', output, tools }));
+    const whole = await call(RESPONSES, asked);
+    assert.ok((whole.end?.charged ?? 0) >= 3_000, String(whole.end?.charged));
+  });
+
+  test('errors are told in every way there is, and never passed on as they are', async () => {
+    const message = `no ${SCRIPTED_KEY}`;
+    const events = [
+      data(JSON.stringify({ error: { message } })),
+      `\ufeff${data(JSON.stringify({ error: { message } }))}`,
+      `data: {"error":\ndata: {"message":"${message}"}}\n\n`,
+      `event: error\n${data(JSON.stringify({ message, code: 'x' }))}`,
+      `event:error\r\ndata:${message}\r\n\r\n`,
+      data(JSON.stringify({ object: 'error', message, code: 500 })),
+    ];
+    for (const event of events) {
+      streams(event);
+      const first = await listen();
+      assert.equal(first.status, 502, event);
+      assert.equal(first.end?.kind, 'refund', event);
+      streams(data(chunk('one')) + event);
+      const { status, text, end } = await listen();
+      assert.equal(status, 200);
+      const { error } = JSON.parse(eventsOf(text).at(-1) ?? '');
+      assert.deepEqual([error.code, error.type], ['answer_broken_off', 'upstream_error'], event);
+      assert.ok(!error.message.includes('Nothing was charged'), error.message);
+      assert.deepEqual([end?.kind, (end?.charged ?? 0) > 0], ['settle', true]);
+    }
+    streams(
+      named('response.created', { response: { id: 'r', error: null } }) +
+        named('response.failed', { response: { id: 'r', error: { code: 'server_error', message }, usage: null } }),
+    );
+    const failed = await call(RESPONSES, { input: 'hi', stream: true });
+    assert.match(failed.text, /event: error\n/);
+    assert.equal(failed.end?.kind, 'refund');
+  });
+
+  test('HTTP 200 around no answer is a failure that costs nothing', async () => {
+    const message = `no ${SCRIPTED_KEY}`;
+    for (const body of [
+      { error: { message } },
+      { error: message },
+      { object: 'error', message, code: 400 },
+      { code: 401, message },
+      { base_resp: { status_code: 1004, status_msg: message } },
+      {},
+    ])
+      for (const [path, asked] of [
+        [CHAT, { messages }],
+        [RESPONSES, { input: 'hi' }],
+        ['/v1/embeddings', { input: 'hi' }],
+        ['/v1/images/generations', { prompt: 'hi' }],
+      ] as const) {
+        says(JSON.stringify(body));
+        const { status, end } = await call(path, asked);
+        assert.deepEqual([status, end?.kind], [502, 'refund'], `${path} ${JSON.stringify(body)}`);
+      }
+    says(JSON.stringify({ choices: [{ message: { content: 'one' } }], error: '' }));
+    assert.equal((await ask()).status, 200, 'an empty error is none');
+  });
+
+  test('an answer that quotes our key passes without it', async () => {
+    says(JSON.stringify({ choices: [{ message: { content: `it is ${SCRIPTED_KEY}` } }], usage: USAGE }));
+    const whole = await ask();
+    assert.deepEqual([whole.status, whole.text.includes('[masked]')], [200, true]);
+    streams(data(chunk(`it is ${SCRIPTED_KEY}`), last(), '[DONE]'));
+    assert.match((await listen()).text, /it is \[masked\]/);
+  });
+
+  test('redirects and addresses that are none are the channel’s fault, not the caller’s', async () => {
+    for (const status of [301, 302, 307, 308, 405]) {
+      says('', status);
+      const { status: got, end } = await ask();
+      assert.deepEqual([got, end?.kind], [502, 'refund'], String(status));
+      await service.operator.requestData('PUT', `/api/admin/channels/${channelId}`, { weight: status });
+    }
+  });
+
+  test('a request only one caller gets wrong opens nobody’s circuit breaker', async () => {
+    const view = () =>
+      service.operator.requestData<{ health: { state: string }[] }>('GET', `/api/admin/channels/${channelId}`);
+    const refusals = [
+      [404, { detail: 'Not Found' }],
+      [404, { error: { message: 'Unknown request URL', code: 'unknown_url' } }],
+      [405, { detail: 'Method Not Allowed' }],
+      [403, { error: { message: 'not allowed to make vectors from this model', type: 'invalid_request_error' } }],
+    ] as const;
+    for (let round = 0; round < 3; round++)
+      for (const [status, body] of refusals) {
+        says(JSON.stringify(body), status);
+        const { status: got, end } = await call('/v1/embeddings', { input: 'hi' });
+        assert.deepEqual([got, end?.kind], [502, 'refund'], JSON.stringify(body));
+      }
+    assert.deepEqual(
+      (await view()).health.map(({ state }) => state).filter((state) => state !== 'healthy'),
+      [],
+    );
+    says(JSON.stringify({ error: { message: 'no such model', code: 'model_not_found' } }), 404);
+    assert.equal((await ask()).status, 502);
+    assert.ok((await view()).health.some(({ state }) => state === 'resting'));
+  });
+
+  test('a stream that speaks of its end mark and breaks off has broken off', async () => {
+    streams(data(chunk('data: [DONE] is how streams end, "finish_reason":"stop" before it')));
+    const { text, end } = await listen();
+    assert.equal(JSON.parse(eventsOf(text).at(-1) ?? '').error.code, 'answer_broken_off');
+    assert.equal(end?.kind, 'settle');
+  });
+
+  test('of several answers each must have ended, with or without a mark behind them', async () => {
+    const ended = (index: number): string => JSON.stringify({ choices: [{ index, delta: {}, finish_reason: 'stop' }] });
+    for (const [events, isWhole] of [
+      [[ended(0)], false],
+      [[ended(0), chunk('x'.repeat(9_000)), chunk('two')], false],
+      [[ended(0), ended(1)], true],
+      [[ended(1), chunk('x'.repeat(9_000)), ended(0)], true],
+      [[ended(0), '[DONE]'], true],
+    ] as const) {
+      streams(data(chunk('one'), ...events));
+      const { text } = await listen({ n: 2 });
+      assert.equal(text.includes('answer_broken_off'), !isWhole, JSON.stringify(events).slice(0, 200));
+    }
+    streams(`${data(chunk('one'), '[DONE]')}: bye\n\n`);
+    assert.ok(!(await listen()).text.includes('answer_broken_off'));
+  });
+
+  test('pictures that come inside a stream pass, however large', async () => {
+    const b64_json = 'iVBORw0K'.repeat(400_000);
+    const usage = { input_tokens: 10, output_tokens: 1_000, total_tokens: 1_010 };
+    streams(
+      named('image_generation.partial_image', { b64_json, partial_image_index: 0 }) +
+        named('image_generation.completed', { b64_json, usage }),
+    );
+    const image = await call('/v1/images/generations', { prompt: 'a cat', stream: true, n: 2 });
+    assert.ok(image.text.length > 6_400_000 && !image.text.includes('"error"'), image.text.slice(-300));
+    assert.equal(image.end?.charged, 10 + 4 * 1_000);
+    const item = { type: 'image_generation_call', result: b64_json };
+    streams(
+      named('response.image_generation_call.partial_image', { partial_image_b64: b64_json }) +
+        named('response.completed', { response: { id: 'r', output: [item], usage } }),
+    );
+    const response = await call(RESPONSES, { input: 'a cat', stream: true });
+    assert.ok(!response.text.includes('"error"'), response.text.slice(-300));
+    assert.equal(response.end?.charged, 10 + 4 * 1_000);
+  });
+
+  test('calls of functions, old and new, are paid like words', async () => {
+    const args = '{"city":"Paris is a big city in the north of France"}';
+    for (const piece of [
+      { function_call: { name: 'weather', arguments: args } },
+      { tool_calls: [{ index: 0, function: { name: 'weather', arguments: args } }] },
+      { tool_calls: [{ index: 0, type: 'custom', custom: { name: 'weather', input: args } }] },
+    ]) {
+      streams(data(JSON.stringify({ choices: [{ index: 0, delta: piece }] })));
+      assert.ok(((await listen()).end?.charged ?? 0) > 40, JSON.stringify(piece));
+      says(JSON.stringify({ choices: [{ index: 0, message: piece }] }));
+      assert.ok(((await ask()).end?.charged ?? 0) > 40, JSON.stringify(piece));
+    }
+  });
+
+  test('a long answer without usage is counted to its end', async () => {
+    const message = { content: 'word '.repeat(30_000) };
+    says(JSON.stringify({ choices: Array.from({ length: 10 }, () => ({ message })) }));
+    const { status, end } = await ask({ n: 10 });
+    assert.equal(status, 200);
+    assert.ok((end?.charged ?? 0) > 1_000_000, String(end?.charged));
+  });
+
+  test('questions nobody counted are counted by what they are: text, tokens or pictures', async () => {
+    const answers = { choices: [{ message: { content: 'one' } }], output: [], data: [{ embedding: [1] }] };
+    says(JSON.stringify(answers));
+    const said = (content: unknown): object => ({ messages: [{ role: 'user', content }] });
+    const picture = (url: string): object => said([{ type: 'image_url', image_url: { url } }]);
+    for (const [what, path, asked, least, most] of [
+      ['words that begin like an address of data', CHAT, said('data: what is it?'), 5, 30],
+      ['letters without a blank', CHAT, said('abcdefgh'.repeat(10_000)), 5_000, 100_000],
+      ['a picture by its address', CHAT, picture('https://media.example.test/a.png'), 1_500, 1_530],
+      ['a picture inline', CHAT, picture(`data:image/png;base64,${'A'.repeat(50_000)}`), 1_500, 1_530],
+      ['tokens', '/v1/embeddings', { input: [101, 102, 103, 104] }, 4, 4],
+      ['lists of tokens', '/v1/embeddings', { input: [Array.from({ length: 40 }, () => 7), [1, 2]] }, 42, 42],
+    ] as const) {
+      const { status, end } = await call(path, asked);
+      const charged = end?.charged ?? 0;
+      assert.equal(status, 200, what);
+      assert.ok(charged >= least && charged <= most, `${what}: ${charged}`);
+    }
+  });
+
+  test('an error before the first word goes on to the next channel, one behind it does not', async (t) => {
+    const { operator } = service;
+    const next = await startScriptedUpstream();
+    t.after(() => next.stop());
+    next.respondWith((response) =>
+      response
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .end(data(chunk('from the next'), last(), JSON.stringify({ choices: [], usage: USAGE }), '[DONE]')),
+    );
+    const id = await operator.addChannel({
+      vendor: 'openai',
+      base_url: next.url,
+      credentials: { api_key: SCRIPTED_KEY },
+      models: ['odd'],
+    });
+    const error = data(JSON.stringify({ error: { message: 'slow down', code: 'rate_limit_exceeded' } }));
+    streams(error);
+    const { status, text, end } = await listen();
+    assert.equal(status, 200, text);
+    assert.match(text, /from the next/);
+    assert.equal(end?.charged, COST);
+    streams(data(chunk('one')) + error);
+    const later = await listen();
+    assert.ok(!later.text.includes('from the next'));
+    assert.equal(next.requests.length, 1);
+    await operator.requestData('DELETE', `/api/admin/channels/${id}`);
+  });
+
+  test('T53: no header of the caller reaches an upstream, and none of an upstream the caller', async () => {
+    upstream.respondWith((response) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json', 'set-cookie': 'a=b', server: 'up', 'x-up': '1' })
+        .end(JSON.stringify({ choices: [{ message: { content: 'one' } }], usage: USAGE })),
+    );
+    const { headers } = await callModelApi(
+      service.baseUrl,
+      service.key,
+      'POST',
+      CHAT,
+      { model: 'odd', messages },
+      { cookie: 'session=x', 'x-forwarded-for': '192.0.2.1', 'openai-organization': 'org', 'x-own': '1' },
+    );
+    for (const name of ['set-cookie', 'server', 'x-up']) assert.equal(headers.get(name), null, name);
+    const sent = upstream.requests.at(-1)?.headers ?? {};
+    assert.equal(sent.authorization, `Bearer ${SCRIPTED_KEY}`);
+    for (const name of ['cookie', 'x-forwarded-for', 'openai-organization', 'x-own', 'x-request-id'])
+      assert.equal(sent[name], undefined, name);
+  });
+});

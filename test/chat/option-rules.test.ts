@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { callModelApi } from '../admin-client.ts';
+import type { ChatService } from './chat-service.ts';
+import { startScriptedChat } from './scripted-chat.ts';
+import type { ScriptedUpstream } from './scripted-upstream.ts';
+
+const CHAT = '/v1/chat/completions';
+const RESPONSES = '/v1/responses';
+const USAGE = { prompt_tokens: 7, completion_tokens: 3 };
+
+describe('options of model calls', { concurrency: false }, () => {
+  let service: ChatService;
+  let upstream: ScriptedUpstream;
+  let channelId: number;
+  before(async () => {
+    ({ service, upstream, channelId } = await startScriptedChat(['any']));
+    upstream.respondWith((response) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ choices: [{ message: { content: 'one' } }], output: [], usage: USAGE })),
+    );
+  });
+  afterEach(() => service.waitUntilSettled());
+  after(async () => {
+    await service.stop();
+    await upstream.stop();
+  });
+
+  const call = (more: object, path = CHAT) =>
+    callModelApi(service.baseUrl, service.key, 'POST', path, {
+      model: 'any',
+      ...(path === CHAT ? { messages: [{ role: 'user', content: 'hi' }] } : { input: 'hi' }),
+      ...more,
+    });
+  const setRules = (rules: object) =>
+    service.operator.requestData('PUT', `/api/admin/channels/${channelId}`, {
+      options: { private: true, chat_options: rules },
+    });
+  const paramOf = ({ body }: Awaited<ReturnType<typeof call>>) => (body.error as { param?: string } | undefined)?.param;
+
+  test('T51: what reaches out, costs apart or belongs to others is refused by name, in whatever letters', async () => {
+    for (const [option, path] of [
+      [{ models: ['other'] }, CHAT],
+      [{ Models: ['other'] }, CHAT],
+      [{ FALLBACKS: ['other'] }, CHAT],
+      [{ apiBase: 'https://elsewhere.example' }, CHAT],
+      [{ api_base: 'https://elsewhere.example' }, CHAT],
+      [{ 'extra-body': { a: 1 } }, CHAT],
+      [{ extra_headers: { a: 'b' } }, CHAT],
+      [{ aws_access_key_id: 'x' }, CHAT],
+      [{ preset: 'x' }, CHAT],
+      // Nobody has heard of these, but what they are called says enough.
+      [{ deep_research: true }, CHAT],
+      [{ enableWebSearchV2: true }, CHAT],
+      [{ 'Target-URL': 'https://elsewhere.example' }, CHAT],
+      [{ upstream_api_key: 'x' }, CHAT],
+      [{ draft_model: 'other' }, CHAT],
+      [{ processing_tier: 'fast' }, RESPONSES],
+      [{ service_tier: 'priority' }, CHAT],
+      [{ Service_Tier: 'priority' }, CHAT],
+      [{ web_search_options: {} }, CHAT],
+      [{ enable_search: true }, CHAT],
+      [{ best_of: 9 }, CHAT],
+      [{ max_new_tokens: 100_000 }, CHAT],
+      [{ previous_response_id: 'resp_1' }, RESPONSES],
+      [{ conversation: 'conv_1' }, RESPONSES],
+      [{ prompt: { id: 'pmpt_1' } }, RESPONSES],
+      [{ max_tokens: 5 }, RESPONSES],
+    ] as const) {
+      const count = upstream.requests.length;
+      const answer = await call(option, path);
+      assert.deepEqual([answer.status, paramOf(answer)], [400, Object.keys(option)[0]], JSON.stringify(option));
+      assert.equal(upstream.requests.length, count, 'nothing was sent');
+    }
+    for (const tool of [
+      { type: 'mcp', server_url: 'https://mcp.example' },
+      { type: 'code_interpreter', container: { type: 'auto' } },
+      { type: 'file_search', vector_store_ids: ['vs_1'] },
+      { type: 'image_generation' },
+      { type: 'web_search_of_tomorrow' },
+      { type: 'function', Type: 'mcp' },
+    ])
+      assert.match(String(paramOf(await call({ tools: [tool] }, RESPONSES))), /^tools\.0/, JSON.stringify(tool));
+    const file = [{ role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }] }];
+    assert.equal(paramOf(await call({ messages: file })), 'file_id');
+  });
+
+  test('T51: what asks for nothing passes, and so does what nobody here has heard of', async () => {
+    for (const option of [
+      { models: null, previous_response_id: null, service_tier: null },
+      { service_tier: 'auto' },
+      { service_tier: 'flex' },
+      { enable_search: false },
+      { best_of: 1 },
+      { tools: [{ type: 'function', function: { name: 'f', parameters: { default: 'http://localhost/' } } }] },
+      { tools: [{ type: 'custom', name: 'f' }] },
+      { chat_template_kwargs: { enable_thinking: false }, x_own: [1, {}] },
+      {
+        enable_thinking: true,
+        top_a: 0.1,
+        guided_json: {},
+        prompt_cache_retention: '24h',
+        client_metadata: { a: 'b' },
+      },
+      { monkeys: 1, keyboard: 'x', researcher_mode: 'x', modelling: true },
+    ])
+      assert.equal((await call(option)).status, 200, JSON.stringify(option));
+  });
+
+  test('T51: tools agents list without need are left out and named, and refused where they are forced', async () => {
+    const tools = [{ type: 'web_search' }, { type: 'function', name: 'f' }];
+    const answer = await call({ tools, tool_choice: 'auto' }, RESPONSES);
+    assert.deepEqual([answer.status, answer.headers.get('x-reelgate-dropped')], [200, 'tools.0']);
+    assert.deepEqual(JSON.parse(upstream.requests.at(-1)?.body ?? '').tools, [{ type: 'function', name: 'f' }]);
+    const alone = await call({ tools: [{ type: 'web_search' }], tool_choice: 'auto', store: false }, RESPONSES);
+    assert.equal(alone.status, 200);
+    const sent = JSON.parse(upstream.requests.at(-1)?.body ?? '');
+    assert.deepEqual(['tools' in sent, 'tool_choice' in sent, sent.store], [false, false, false]);
+    const forced = await call({ tools, tool_choice: { type: 'web_search' } }, RESPONSES);
+    assert.deepEqual([forced.status, paramOf(forced)], [400, 'tools.0']);
+  });
+
+  test('T51: a channel has rules of its own: pass, refuse, or a price a call', async () => {
+    await setRules({ service_tier: 'pass', web_search: { per_call: 5_000 }, '*': 'refuse' });
+    assert.equal((await call({ service_tier: 'priority' })).status, 200);
+    assert.equal(JSON.parse(upstream.requests.at(-1)?.body ?? '').service_tier, 'priority');
+    await service.waitUntilSettled();
+    const plain = (await service.waitUntilSettled())[0]?.charged ?? 0;
+    assert.equal((await call({ tools: [{ type: 'web_search' }] }, RESPONSES)).status, 200);
+    assert.deepEqual(JSON.parse(upstream.requests.at(-1)?.body ?? '').tools, [{ type: 'web_search' }]);
+    assert.equal((await service.waitUntilSettled())[0]?.charged, plain + 5_000);
+    assert.equal(paramOf(await call({ x_own: 1 })), 'x_own');
+    await setRules({ service_tier: 'nonsense' });
+    assert.equal((await call({ service_tier: 'priority' })).status, 400, 'what is no rule changes none');
+    await setRules({});
+  });
+
+  test('T50: no address inside is handed on, in whatever member and spelling', async () => {
+    const inside = 'http://169.254.169.254/';
+    for (const part of [
+      { type: 'image', source: { type: 'url', url: inside } },
+      { type: 'image', image: inside },
+      { type: 'image', content: inside },
+      { type: 'input_file', file_url: inside },
+      { type: 'input_audio', input_audio: { data: inside } },
+      { type: 'image_url', image_url: { url: `\u00a0${inside}` } },
+      { type: 'image_url', image_url: { url: `\ufeff${inside}` } },
+      { type: 'image_url', image_url: { url: '//127.0.0.1/x.png' } },
+      { type: 'image_url', image_url: { url: '\\\\127.0.0.1\\x.png' } },
+      { type: 'image_url', image_url: { url: 'http:\\\\127.0.0.1/' } },
+      { type: 'image_url', image_url: { url: 'http:127.0.0.1' } },
+    ])
+      assert.equal((await call({ messages: [{ role: 'user', content: [part] }] })).status, 400, JSON.stringify(part));
+    assert.equal((await call({ metadata: { hook: inside } })).status, 400);
+    const audio = { type: 'input_audio', input_audio: { data: `//uQxAAA${'A'.repeat(4_000)}`, format: 'mp3' } };
+    for (const content of [`see ${inside}`, [{ type: 'text', text: inside }], [audio]])
+      assert.equal(
+        (await call({ messages: [{ role: 'user', content }] })).status,
+        200,
+        JSON.stringify(content).slice(0, 80),
+      );
+  });
+});

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { callModelApi } from '../admin-client.ts';
+import { forEachDatabase } from '../databases.ts';
+import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
+import { assertAllowances } from '../plans/assert-allowances.ts';
+import { type ChatService, startChat } from './chat-service.ts';
+
+/** Enough for a few responses of five tokens, but not for the higher estimates reserved for further ones. */
+const DAILY = 20_000;
+
+forEachDatabase((name, _open, freshUrl) => {
+  let service: ChatService;
+  before(async () => {
+    service = await startChat(await freshUrl());
+    const { operator } = service;
+    await operator.requestData('POST', '/api/admin/package-cards', {
+      package_code: 'talks',
+      name: 'Talks',
+      level: 1,
+      duration_days: 30,
+      daily_quota: DAILY,
+      models: ['sandbox-chat'],
+    });
+    const { codes } = await operator.requestData<{ codes: string[] }>('POST', '/api/admin/redemption-codes', {
+      package_code: 'talks',
+      count: 1,
+    });
+    await operator.requestData('POST', '/api/user/redeem', { code: codes[0] });
+  });
+  after(() => service.stop());
+  const own = () =>
+    service.operator.requestData<{ allowance_left: number; wallet: number }>('GET', '/api/user/package');
+
+  test(`${name}: a package pays for model calls, and what was set aside too much comes back to it`, async () => {
+    const before = await own();
+    assert.equal((await service.ask('[chunks=5] hello')).status, 200);
+    const [end] = await service.waitUntilSettled();
+    const { allowance_left, wallet } = await own();
+    assert.equal(end?.kind, 'settle');
+    assert.equal(allowance_left, DAILY - (end?.charged ?? 0));
+    assert.equal(wallet, before.wallet);
+  });
+
+  test(`${name}: a package serves its models alone, and a refused call costs nothing`, async () => {
+    const before = await own();
+    const { status, body } = await callModelApi(service.baseUrl, service.key, 'POST', '/v1/embeddings', {
+      model: 'sandbox-embedding',
+      input: 'not in the card',
+    });
+    assert.deepEqual([status, (body.error as unknown as { code: string }).code], [403, 'model_not_allowed']);
+    assert.deepEqual(await own(), before);
+  });
+
+  test(`${name}: the ledger is consistent`, async () => {
+    await assertLedgerConsistent(service.app.database);
+    await assertAllowances(service.app.database);
+  });
+});

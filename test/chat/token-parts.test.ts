@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { callModelApi } from '../admin-client.ts';
+import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
+import type { ChatService } from './chat-service.ts';
+import { startScriptedChat } from './scripted-chat.ts';
+import type { ScriptedUpstream } from './scripted-upstream.ts';
+
+const PRICE = {
+  input_per_million: 1_000_000,
+  output_per_million: 2_000_000,
+  cached_input_per_million: 100_000,
+  cache_write_per_million: 1_250_000,
+  audio_input_per_million: 40_000_000,
+  per_call: 3,
+  tiers: [{ above_input_tokens: 200_000, input_per_million: 2_000_000 }],
+};
+const DETAILS = { cached_tokens: 800, cache_write_tokens: 100 };
+const USAGE = { prompt_tokens: 1_000, completion_tokens: 10, prompt_tokens_details: DETAILS };
+/** A fee, a hundred tokens of text, ten of output, and the cached and written ones at their own prices. */
+const COST = 3 + 100 + 20 + 80 + 125;
+
+describe('tokens that cost apart', { concurrency: false }, () => {
+  let service: ChatService;
+  let upstream: ScriptedUpstream;
+  before(async () => {
+    ({ service, upstream } = await startScriptedChat(['parts'], { price: PRICE }));
+  });
+  afterEach(() => assertLedgerConsistent(service.app.database));
+  after(async () => {
+    await service.stop();
+    await upstream.stop();
+  });
+
+  const ask = async (body: object = {}): Promise<{ reserved: number; charged: number }> => {
+    const request = { model: 'parts', messages: [{ role: 'user', content: 'hi'.repeat(1_000) }], ...body };
+    const { status } = await callModelApi(service.baseUrl, service.key, 'POST', '/v1/chat/completions', request);
+    assert.equal(status, 200);
+    const rows = await service.waitUntilSettled();
+    return {
+      reserved: -(rows.find(({ kind }) => kind === 'reserve')?.amount ?? 0),
+      charged: rows.find(({ kind }) => kind === 'settle')?.charged ?? 0,
+    };
+  };
+  const respond = (usage: object): void =>
+    upstream.respondWith((response) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ choices: [{ message: { content: 'one' } }], usage })),
+    );
+
+  test('are charged by their own prices, and reserved by the highest', async () => {
+    respond(USAGE);
+    const { reserved, charged } = await ask({ max_tokens: 100 });
+    assert.equal(charged, COST);
+    assert.ok(reserved >= 3 + 1.25 * 2_000 + 200, `reserved ${reserved}`);
+  });
+
+  test('in a stream as well', async () => {
+    upstream.respondWith((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'one' } }] })}\n\n`);
+      response.end(`data: ${JSON.stringify({ choices: [], usage: USAGE })}\n\ndata: [DONE]\n\n`);
+    });
+    const response = await service.stream('hi', { model: 'parts' });
+    await response.text();
+    const [row] = await service.waitUntilSettled();
+    assert.equal(row?.charged, COST);
+  });
+
+  test('the price of audio is reserved only for a call that may use audio', async () => {
+    respond({ prompt_tokens: 1_000, completion_tokens: 1, prompt_tokens_details: { audio_tokens: 500 } });
+    assert.ok((await ask({ max_tokens: 10 })).reserved < 10_000);
+    const { reserved, charged } = await ask({ max_tokens: 10, modalities: ['text', 'audio'] });
+    assert.ok(reserved >= 2_000 * 40, `reserved ${reserved}`);
+    assert.equal(charged, 3 + 500 + 500 * 40 + 2);
+  });
+});

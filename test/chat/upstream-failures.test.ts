@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { openLog } from '../../src/server/platform/log.ts';
+import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
+import { type ChatService, contentOf, eventsOf, startChat } from './chat-service.ts';
+
+/** Upstreams that are slow, silent, endless or out of their mind. */
+describe('upstreams in trouble', { concurrency: false }, () => {
+  let service: ChatService;
+  const lines: string[] = [];
+  before(async () => {
+    service = await startChat('sqlite::memory:', {
+      env: {
+        CHAT_FIRST_BYTE_SECONDS: '1',
+        CHAT_IDLE_SECONDS: '2',
+        CHAT_TOTAL_SECONDS: '3',
+        CHAT_KEEPALIVE_SECONDS: '1',
+      },
+      overrides: { log: openLog('trace', { write: (line: string) => void lines.push(line) }) },
+    });
+  });
+  afterEach(async () => {
+    service.sandbox.control.clearFaults();
+    await service.waitUntilSettled();
+    await assertLedgerConsistent(service.app.database);
+  });
+  after(() => service.stop());
+
+  const lastError = (text: string): { code: string; type: string; message: string } =>
+    JSON.parse(eventsOf(text).at(-1) ?? '{}').error;
+
+  test('no response ends in 504, a dropped one in a failure; both cost nothing', async () => {
+    for (const [kind, status] of [
+      ['hang', 504],
+      ['drop', 503],
+      ['truncated', 502],
+      ['malformed', 502],
+      ['empty', 502],
+      ['deep', 502],
+      ['slow', 504],
+    ] as const) {
+      service.sandbox.control.fault({ vendor: 'openai', kind });
+      const { status: got, body } = await service.ask('[chunks=2]');
+      assert.equal(got, status, `${kind} ${JSON.stringify(body)}`);
+      const [end] = await service.waitUntilSettled();
+      assert.equal(end?.kind, 'refund', kind);
+    }
+  });
+
+  test('answers of the wrong types pass and are charged by counting', async () => {
+    service.sandbox.control.fault({ vendor: 'openai', kind: 'wrong-types' });
+    const { status } = await service.ask('[chunks=2]');
+    assert.equal(status, 200);
+    assert.equal((await service.waitUntilSettled())[0]?.kind, 'settle');
+  });
+
+  test('a whole answer beyond all bounds is given up', async () => {
+    for (const kind of ['huge', 'bomb'] as const) {
+      service.sandbox.control.fault({ vendor: 'openai', kind });
+      const before = process.memoryUsage().rss;
+      const { status } = await service.ask('[chunks=2]');
+      assert.ok(status === 502 || status === 504, `${kind}: ${status}`);
+      assert.ok(process.memoryUsage().rss - before < 600 * 1024 * 1024, kind);
+      assert.equal((await service.waitUntilSettled())[0]?.kind, 'refund', kind);
+    }
+  });
+
+  test('silence is filled with comments, and ended with an error event when it lasts', async () => {
+    const text = await (await service.stream('[chunks=9] [silent=3]')).text();
+    assert.match(text, /\n\n: keep-alive\n\n/);
+    assert.equal(lastError(text).code, 'upstream_timeout');
+    assert.ok(!text.includes('[DONE]'));
+    assert.equal(contentOf(text).split(' ').length, 3);
+    const [end] = await service.waitUntilSettled();
+    assert.ok(end?.kind === 'settle' && end.charged >= 12 && end.charged < 60, JSON.stringify(end));
+  });
+
+  test('a stream that takes too long as a whole is ended with an error event and paid as far as it came', async () => {
+    const text = await (await service.stream('[chunks=900] [delay=200]')).text();
+    assert.equal(lastError(text).code, 'upstream_timeout');
+    const words = contentOf(text).split(' ').length;
+    assert.ok(words > 5 && words < 30, String(words));
+    const [end] = await service.waitUntilSettled();
+    assert.ok(end?.kind === 'settle' && end.charged >= words * 4, JSON.stringify(end));
+  });
+
+  test('events that are no JSON pass, as they are the caller’s to judge, and cost nothing of their own', async () => {
+    const text = await (await service.stream('[chunks=5] [garbage=2]')).text();
+    assert.ok(text.includes('"conte\n\n'));
+    assert.equal(eventsOf(text).at(-1), '[DONE]');
+    const [end] = await service.waitUntilSettled();
+    assert.ok(end?.kind === 'settle' && end.charged < 60, JSON.stringify(end));
+  });
+
+  test('whatever an upstream says, our key for it reaches neither callers nor the log', async () => {
+    const { api_key: canary } = service.sandbox.credentials('openai') as { api_key: string };
+    for (const kind of ['unauthorized', 'invalid', 'policy', 'broken', 'billing', 'rate'] as const) {
+      service.sandbox.control.fault({ vendor: 'openai', kind, message: `no ${canary} or Bearer ${canary}, ${canary}` });
+      const { body } = await service.ask('[chunks=2]');
+      assert.ok(!JSON.stringify(body).includes(canary), kind);
+    }
+    const text = await (await service.stream('[chunks=5] [error=2]')).text();
+    assert.ok(!text.includes(canary));
+    const { data } = await service.operator.request<{ id: number }[]>('GET', '/api/admin/channels');
+    for (const { id } of data) {
+      const channel = JSON.stringify(await service.operator.request('GET', `/api/admin/channels/${id}`));
+      assert.ok(!channel.includes(canary), 'administrators see why, not the key');
+      assert.match(channel, /\[masked\]/);
+    }
+    assert.ok(!lines.join('').includes(canary), 'not in the log');
+  });
+});
+
+// A service of its own, whose calls have the time that 64 MB need on a slow machine.
+describe('upstreams without an end', () => {
+  let service: ChatService;
+  before(async () => {
+    service = await startChat('sqlite::memory:', { env: { CHAT_TOTAL_SECONDS: '100' } });
+  });
+  after(() => service.stop());
+
+  test('T56: endless events and endless streams are ended', async () => {
+    for (const [what, most, code] of [
+      ['[chunks=2] [big=3000]', 10_000, 'upstream_error'],
+      ['[chunks=999] [big=200]', 70_000_000, 'answer_broken_off'],
+    ] as const) {
+      const text = await (await service.stream(what)).text();
+      assert.ok(text.length < most, `${what}: ${text.length}`);
+      assert.equal(JSON.parse(eventsOf(text).at(-1) ?? '{}').error.code, code, what);
+    }
+  });
+});

@@ -1,0 +1,158 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CredentialStore } from '../src/cli/credential-store.ts';
+import { CLI_CLIENT } from '../src/contract/cli-client.ts';
+import { pollDeviceToken } from '../src/contract/device-auth.ts';
+import { Reelgate } from '../src/sdk/index.ts';
+import type { AdminClient } from './admin-client.ts';
+
+const MAIN = new URL('../src/cli/main.ts', import.meta.url).pathname;
+
+export interface ProcessResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** What a command printed with --json: one document on one line. */
+export function parseJsonOutput<T = Record<string, unknown>>({ stdout }: ProcessResult): T {
+  if (!/^[^\n]+\n$/.test(stdout)) throw new Error(`no single line of JSON: ${stdout}`);
+  return JSON.parse(stdout) as T;
+}
+
+/** A command of the command line under way, in a process of its own without a terminal. */
+export class CliProcess {
+  readonly #child: ChildProcess;
+  readonly exited: Promise<ProcessResult>;
+  stdout = '';
+  stderr = '';
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+      this.stdout += chunk;
+    });
+    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+      this.stderr += chunk;
+    });
+    this.exited = new Promise((resolve) =>
+      child.once('close', (code) => resolve({ code, stdout: this.stdout, stderr: this.stderr })),
+    );
+  }
+
+  /** Waits for the first match in stderr; throws if the process ends without one. */
+  async waitForStderr(pattern: RegExp): Promise<string> {
+    for (;;) {
+      const found = pattern.exec(this.stderr);
+      if (found !== null) return found[1] ?? found[0];
+      const isOver = await Promise.race([
+        this.exited.then(() => true),
+        new Promise<false>((resolve) => this.#child.stderr?.once('data', () => resolve(false))),
+      ]);
+      if (isOver && !pattern.test(this.stderr)) throw new Error(`ended without ${pattern}:\n${this.stderr}`);
+    }
+  }
+
+  interrupt(): void {
+    this.#child.kill('SIGINT');
+  }
+}
+
+interface CredentialFile {
+  readonly entries: Record<
+    string,
+    { secrets: { accessToken: string; accessExpiresAt: number } & Record<string, string> }
+  >;
+}
+
+/** Somebody's machine: a folder of settings and an environment of its own. */
+export class CliMachine {
+  readonly folder = mkdtempSync(join(tmpdir(), 'rg-cli-'));
+  readonly env: Record<string, string>;
+
+  constructor(baseUrl: string, env: Record<string, string> = {}) {
+    this.env = {
+      PATH: process.env.PATH ?? '',
+      HOME: this.folder,
+      REELGATE_URL: baseUrl,
+      REELGATE_CONFIG_DIR: join(this.folder, 'settings'),
+      REELGATE_KEYCHAIN: '0',
+      ...(process.env.NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
+      ...env,
+    };
+  }
+
+  start(...args: string[]): CliProcess {
+    return new CliProcess(
+      spawn(process.execPath, [MAIN, ...args], { env: this.env, stdio: ['ignore', 'pipe', 'pipe'] }),
+    );
+  }
+
+  run(...args: string[]): Promise<ProcessResult> {
+    return this.start(...args).exited;
+  }
+
+  /** Runs it with something on standard input. */
+  runWithInput(input: string, ...args: string[]): Promise<ProcessResult> {
+    const child = spawn(process.execPath, [MAIN, ...args], { env: this.env });
+    child.stdin.end(input);
+    return new CliProcess(child).exited;
+  }
+
+  /** As after `reelgate login`, without its waits between polls. */
+  async storeCredentials(operator: AdminClient): Promise<void> {
+    const baseUrl = this.env.REELGATE_URL ?? '';
+    const { transport, deviceAuth } = new Reelgate({ baseUrl });
+    const credentials = new CredentialStore({
+      folder: this.env.REELGATE_CONFIG_DIR ?? '',
+      keychain: async () => undefined,
+    });
+    await credentials.runExclusive(async () => {
+      const code = await deviceAuth.start({ name: 'a machine', id: await credentials.deviceId() });
+      await operator.requestData('POST', '/api/auth/device/approve', { user_code: code.user_code });
+      const client = { client_id: CLI_CLIENT.id, client_secret: CLI_CLIENT.secret };
+      const { data } = await transport.call(pollDeviceToken, { body: { ...client, device_code: code.device_code } });
+      await credentials.write({
+        baseUrl,
+        userId: data.user_id,
+        username: data.username,
+        displayName: data.display_name,
+        userHeader: 'Service-Api-User',
+        accessToken: data.access_token,
+        refreshToken: data.refresh_token,
+        llmToken: data.llm_token,
+        accessExpiresAt: Date.now() + data.expires_in * 1000,
+      });
+    });
+  }
+
+  /** Starts a sign-in and resolves when the code is shown. */
+  async startLogin(...args: string[]): Promise<{ readonly command: CliProcess; readonly code: string }> {
+    const command = this.start('login', '--force', ...args);
+    return { command, code: await command.waitForStderr(/Code +(\w{4}-\w{4})\n/) };
+  }
+
+  get credentialsPath(): string {
+    return join(this.folder, 'settings', 'credentials.json');
+  }
+
+  /** The tokens on the disk. */
+  storedTokens() {
+    const [entry] = Object.values((JSON.parse(readFileSync(this.credentialsPath, 'utf8')) as CredentialFile).entries);
+    if (entry === undefined) throw new Error('nobody is signed in');
+    return entry.secrets;
+  }
+
+  /** As if 30 days had gone by. */
+  expireAccessToken(): void {
+    const kept = JSON.parse(readFileSync(this.credentialsPath, 'utf8')) as CredentialFile;
+    for (const entry of Object.values(kept.entries)) entry.secrets.accessExpiresAt = 1;
+    writeFileSync(this.credentialsPath, JSON.stringify(kept));
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { SIMULATORS } from '../../src/sandbox/simulators.ts';
+import { manualClock } from '../../src/server/platform/clock.ts';
+import { AdminClient, callModelApi } from '../admin-client.ts';
+import { forEachDatabase } from '../databases.ts';
+import { CLI } from '../device-auth/device-fixture.ts';
+import { startVideoService } from '../flows/video-service.ts';
+import { type CrashingService, startCrashing } from './crashing-service.ts';
+import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
+import { prepare, submitAll, untilAllEnded, VIDEO_MODELS } from './submit-scenario.ts';
+
+const HOUR_MS = 3_600_000;
+const CODE_TTL_MS = 4_000;
+const PERIOD_MS = 2_000;
+const ENV = { DEVICE_CODE_TTL_SECONDS: String(CODE_TTL_MS / 1000), SYNC_PERIOD_SECONDS: String(PERIOD_MS / 1000) };
+/** A process whose own clock is five minutes fast, and after a while an hour slow. */
+const WRONG_CLOCK = `
+  const { now } = Date;
+  const startedAt = performance.now();
+  const wrong = () => now() + (performance.now() - startedAt < 6000 ? 300000 : -3600000);
+  globalThis.Date = class extends Date {
+    constructor(...given) { super(...(given.length === 0 ? [wrong()] : given)); }
+    static now() { return wrong(); }
+  };
+`;
+const WRONG = { ...ENV, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(WRONG_CLOCK)}` };
+const CROWD = 20;
+
+forEachDatabase((name, _open, freshUrl) => {
+  it('a clock set back an hour leaves no task waiting for an hour', async () => {
+    const clock = manualClock();
+    const vendors = [{ name: 'kling', model: VIDEO_MODELS.kling }] as const;
+    const service = await startVideoService(await freshUrl(), { overrides: { clock } }, vendors);
+    try {
+      await service.caller.submit({ model: VIDEO_MODELS.kling, prompt: 'waits [stuck]' });
+      const { polls: before } = service.job('kling', 'waits [stuck]');
+      clock.advance(-HOUR_MS);
+      await service.app.runMaintenance();
+      for (let attempts = 0; attempts < 50 && service.job('kling', 'waits [stuck]').polls === before; attempts += 1)
+        await pause(100);
+      assert.ok(service.job('kling', 'waits [stuck]').polls > before, 'it is polled');
+    } finally {
+      await service.stop();
+    }
+  });
+
+  // SQLite serves one process.
+  if (name === 'sqlite') return;
+
+  describe('a process whose clock is wrong, and is then set back', { concurrency: 4 }, () => {
+    let sandbox: Sandbox;
+    let right: CrashingService;
+    let wrong: CrashingService;
+    let database: ReturnType<typeof openReadOnly>;
+    let key: string;
+    before(async () => {
+      sandbox = await startSandbox({ simulators: SIMULATORS });
+      const url = await freshUrl();
+      [right, wrong] = await Promise.all([startCrashing(url, ENV), startCrashing(url, WRONG)]);
+      database = openReadOnly(url);
+      key = await prepare(right.baseUrl, sandbox);
+    });
+    after(async () => {
+      await database?.close();
+      await Promise.all([right?.stop(), wrong?.stop()]);
+      await sandbox?.stop();
+    });
+
+    const post = async (at: CrashingService, path: string, body: object) => {
+      const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+      return (await (await fetch(`${at.baseUrl}/api/auth/device/${path}`, init)).json()) as {
+        error?: string;
+        data?: never;
+      };
+    };
+    interface Code {
+      readonly user_code: string;
+      readonly device_code: string;
+    }
+    const newCode = async (at: CrashingService): Promise<Code> =>
+      (await post(at, 'code', { client_id: CLI.client_id })).data as unknown as Code;
+    const stateAt = async (at: CrashingService, { user_code }: Code): Promise<string> => {
+      const answer = await fetch(`${at.baseUrl}/api/auth/device/verify?user_code=${user_code}`);
+      return String(((await answer.json()) as { status?: string }).status);
+    };
+
+    it('T18: a code ends at one moment, whoever made it and whoever is asked', async () => {
+      const startedAt = performance.now();
+      const codes = [await newCode(right), await newCode(wrong)];
+      const endedAt = new Map<string, number>();
+      while (endedAt.size < 4 && performance.now() - startedAt < 2 * CODE_TTL_MS) {
+        await Promise.all(
+          codes.flatMap((code, maker) =>
+            [right, wrong].map(async (at, asked) => {
+              const state = await stateAt(at, code);
+              assert.match(state, /^(pending|expired)$/);
+              const who = `made by ${maker}, asked ${asked}`;
+              if (state === 'expired' && !endedAt.has(who)) endedAt.set(who, performance.now() - startedAt);
+            }),
+          ),
+        );
+        await pause(50);
+      }
+      const ends = [...endedAt.values()];
+      assert.equal(ends.length, 4, 'all have ended');
+      assert.ok(Math.min(...ends) > CODE_TTL_MS - 1_000, JSON.stringify([...endedAt]));
+      assert.ok(Math.max(...ends) < CODE_TTL_MS + 1_500, JSON.stringify([...endedAt]));
+    });
+
+    it('approves, collects and tells times as the others do', async () => {
+      const operator = await new AdminClient(wrong.baseUrl).signIn();
+      const code = await newCode(right);
+      await operator.requestData('POST', '/api/auth/device/approve', { user_code: code.user_code });
+      const { data } = await post(wrong, 'token', { device_code: code.device_code, ...CLI });
+      const { expires_in } = data as unknown as { expires_in: number };
+      assert.ok(expires_in > 2_592_000 - 60 && expires_in <= 2_592_000, String(expires_in));
+      const { created_time } = await operator.requestData<{ created_time: number }>('GET', '/api/user/self');
+      assert.ok(Math.abs(created_time - Date.now() / 1000) < 120, String(created_time));
+    });
+
+    it('steals no poll and leaves none out, before the step and after it', async () => {
+      const prompt = '[stuck]';
+      const startedAt = performance.now();
+      const submits = Array.from({ length: CROWD }, (_, n) =>
+        callModelApi((n % 2 ? wrong : right).baseUrl, key, 'POST', '/v1/videos', { model: VIDEO_MODELS.kling, prompt }),
+      );
+      assert.ok((await Promise.all(submits)).every(({ status }) => status === 200));
+      await pause(4 * PERIOD_MS);
+      const periods = Math.ceil((performance.now() - startedAt) / PERIOD_MS);
+      const stuck = sandbox.control.jobs('kling').filter((job) => job.prompt === prompt);
+      const polls = stuck.map((job) => job.polls);
+      assert.equal(polls.length, CROWD);
+      assert.ok(Math.max(...polls) <= periods, `one poll a period: ${Math.max(...polls)} in ${periods}`);
+      assert.ok(Math.min(...polls) >= 2, `none left out: ${Math.min(...polls)} in ${periods}`);
+      await database.kysely.updateTable('tasks').set({ created_at: 1 }).where('prompt', '=', prompt).execute();
+    });
+
+    it('makes and ends videos', async () => {
+      const ids = await submitAll(wrong.baseUrl, key, 'wrong clock');
+      assert.equal(ids.length, 6);
+      await untilAllEnded(database, 25);
+      await assertLedgerConsistent(database);
+      const rows = await database.kysely.selectFrom('tasks').select(['created_at', 'finish_time']).execute();
+      for (const { created_at, finish_time } of rows) assert.ok(finish_time >= created_at, 'no time runs backwards');
+    });
+  });
+});

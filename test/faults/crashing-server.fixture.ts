@@ -1,0 +1,21 @@
+import { writeSync } from 'node:fs';
+import { makeApp } from '../../src/server/app.ts';
+import { parseConfig } from '../../src/server/platform/config.ts';
+
+/** The service in a process of its own, which kills or stops itself the n-th time it reaches a named point of the money path. */
+const point = process.env.CRASH_AT;
+const signal = process.env.CRASH_SIGNAL === 'SIGSTOP' ? 'SIGSTOP' : 'SIGKILL';
+let left = Number(process.env.CRASH_COUNT ?? '1');
+
+const app = await makeApp(parseConfig(process.env), {
+  onFaultPoint: (reached) => {
+    if (reached !== point) return;
+    left -= 1;
+    if (left !== 0) return;
+    if (signal === 'SIGSTOP') writeSync(1, 'freezing\n');
+    process.kill(process.pid, signal);
+  },
+});
+const { port } = await app.listen();
+process.stdout.write(`listening ${port}\n`);
+process.on('SIGTERM', () => void app.close(1_000).then(() => process.exit(0)));

@@ -1,0 +1,65 @@
+/** A process that reports events, each with a fact in the same transaction, and delivers them until somebody kills it. */
+import { AuditStore } from '../../src/server/accounts/audit/audit-store.ts';
+import { makeEvents } from '../../src/server/events/make.ts';
+import { openDatabase } from '../../src/server/platform/db/open-database.ts';
+import { openLog } from '../../src/server/platform/log.ts';
+import { openOutbound } from '../../src/server/platform/outbound/client.ts';
+import { createVault } from '../../src/server/platform/secrets.ts';
+import type { Tables } from '../../src/server/tables.ts';
+import { makeWebhooks } from '../../src/server/webhooks/make.ts';
+
+export interface EventProcessOrder {
+  readonly databaseUrl: string;
+  readonly masterKey: string;
+  readonly userId: number;
+  /** `host:port` of the receiver. */
+  readonly receiver: string;
+  /** Milliseconds this process's clock is ahead, so that what the one before had claimed is due again. */
+  readonly clockOffsetMs: number;
+  /** Reports events from this number on; undefined: delivers what is left, and says so. */
+  readonly from: number | undefined;
+}
+
+const order = JSON.parse(process.argv[2] ?? '') as EventProcessOrder;
+const { userId, clockOffsetMs } = order;
+const database = openDatabase<Tables>(order.databaseUrl);
+const clock = { now: () => Date.now() + clockOffsetMs };
+const log = openLog('silent');
+const events = makeEvents({ database, clock, log, retentionMs: 0 });
+const webhooks = makeWebhooks({
+  config: { allowHttp: false, webhookPrivateHosts: [order.receiver], retentionEventsDays: 0 },
+  version: 'test',
+  database,
+  events,
+  notifier: { notify: async () => {} },
+  auditLog: new AuditStore(database, clock),
+  vault: createVault(Buffer.from(order.masterKey, 'base64')),
+  outbound: openOutbound(),
+  clock,
+  log,
+});
+await webhooks.start();
+process.stdout.write('ready\n');
+if (order.from === undefined) {
+  const left = async (): Promise<number> => {
+    const queued = await database.kysely.selectFrom('event_queue').select('event_seq').limit(1).execute();
+    return queued.length + (await webhooks.countPending());
+  };
+  while ((await left()) > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  process.stdout.write('drained\n');
+  process.exit(0);
+}
+for (let number = order.from; ; number++) {
+  await database.transaction(async (trx) => {
+    await trx
+      .insertInto('meta')
+      .values({ name: `fact:${number}`, value: 'true' })
+      .execute();
+    await events.eventLog.write(trx, {
+      type: 'wallet.low',
+      userId,
+      subject: `subject:${number % 5}`,
+      data: { number },
+    });
+  });
+}

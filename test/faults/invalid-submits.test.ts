@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { loadMedia } from '../../src/sandbox/media.ts';
+import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
+import { forEachDatabase } from '../databases.ts';
+import { startVideoService, type VideoService } from '../flows/video-service.ts';
+import { assertLedgerConsistent } from './ledger-assertions.ts';
+
+/** Bodies that callers get wrong, for both formats and both official ones: never our fault, and nothing reserved by a refusal. */
+const RUNS = Number(process.env.INVALID_SUBMIT_RUNS ?? '40');
+const SEED = Number(process.env.INVALID_SUBMIT_SEED ?? '20261121');
+const picture = loadMedia('picture.png').bytes.toString('base64');
+
+type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+const KLING = {
+  model_name: 'kling-v1-6',
+  prompt: 'official',
+  negative_prompt: 'blur',
+  cfg_scale: 0.5,
+  mode: 'std',
+  duration: '5',
+  aspect_ratio: '16:9',
+  camera_control: { type: 'simple', config: { horizontal: 3, vertical: 0, pan: 0, tilt: 0, roll: 0, zoom: 0 } },
+};
+const TARGETS: readonly (readonly [name: string, path: string, body: Json])[] = [
+  ...VENDOR_ADAPTERS.flatMap(({ name: vendor, example: body }) =>
+    ['/v1/video/generations', '/v1/videos'].map((path) => [`${vendor} ${path}`, path, body as Json] as const),
+  ),
+  ['kling text2video', '/kling/v1/videos/text2video', KLING],
+  ['kling image2video', '/kling/v1/videos/image2video', { ...KLING, image: picture, camera_control: null }],
+  [
+    'jimeng',
+    '/jimeng/?Action=CVSync2AsyncSubmitTask&Version=2022-08-31',
+    { req_key: 'jimeng_v30', prompt: 'official', seed: -1, frames: 121, aspect_ratio: '16:9' },
+  ],
+];
+
+const deep = (levels: number): Json => {
+  let value: Json = 'x';
+  for (let level = 0; level < levels; level += 1) value = level % 2 === 0 ? [value] : { a: value };
+  return value;
+};
+const TEXTS = [
+  '',
+  ' ',
+  '\u0000',
+  'a\u0000b',
+  '\ud800',
+  'x\udfff',
+  '\u202e\u2066',
+  '\u2028',
+  '𝕏'.repeat(400),
+  '١٢٣',
+  '5 ',
+  '1e3',
+  '-1',
+  '0x10',
+  'NaN',
+  'true',
+  '../../etc/passwd',
+  "'; drop table tasks; --",
+  '<script>alert(1)</script>',
+  'https://',
+  'data:image/png;base64,AAAA',
+  'data:text/html;base64,PGI+',
+  'x'.repeat(40_000),
+];
+const NUMBERS = [0, -0, -1, 0.1, 1e308, -1e308, 2 ** 53, 2 ** 53 + 2, 1e21, 3_601, 99_999_999];
+const KEYS = [
+  '__proto__',
+  'constructor',
+  'prototype',
+  'toString',
+  'metadata',
+  'images',
+  'image',
+  'model',
+  'n',
+  '',
+  'a.b',
+];
+
+const junk: fc.Arbitrary<Json> = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom<Json>(...TEXTS) },
+  { weight: 3, arbitrary: fc.constantFrom<Json>(...NUMBERS) },
+  { weight: 2, arbitrary: fc.constantFrom<Json>(null, true, false, [], {}, [[]], [null], { a: {} }) },
+  { weight: 1, arbitrary: fc.constantFrom<Json>(deep(60), deep(70), deep(3_000)) },
+  { weight: 1, arbitrary: fc.constant<Json>(Array.from({ length: 30 }, () => picture)) },
+  { weight: 2, arbitrary: fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<Json> },
+  { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 60 }) },
+);
+
+const pathsOf = (value: Json, path: readonly string[] = []): (readonly string[])[] =>
+  typeof value === 'object' && value !== null
+    ? [path, ...Object.entries(value).flatMap(([key, inner]) => pathsOf(inner, [...path, key]))]
+    : [path];
+
+/** A copy with something else at the path; `undefined` takes it out. */
+function put(value: Json, [key, ...rest]: readonly string[], junk: Json | undefined): Json {
+  if (key === undefined) return junk ?? null;
+  const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  const kept = entries.filter(([name]) => name !== key);
+  const inner = entries.find(([name]) => name === key)?.[1] ?? null;
+  const changed = rest.length === 0 ? junk : put(inner, rest, junk);
+  // `fromEntries` defines `__proto__` as a key of its own, as JSON.parse does.
+  return Object.fromEntries(changed === undefined ? kept : [...kept, [key, changed]]);
+}
+
+const mutated = (body: Json): fc.Arbitrary<Json> => {
+  const paths = pathsOf(body);
+  const change = fc.record({
+    path: fc.constantFrom(...paths.slice(1)),
+    more: fc.option(fc.constantFrom(...KEYS), { nil: undefined }),
+    value: fc.option(junk, { nil: undefined, freq: 8 }),
+  });
+  return fc
+    .array(change, { minLength: 1, maxLength: 3 })
+    .map((changes) =>
+      changes.reduce(
+        (all, { path, more, value }) => put(all, more === undefined ? path : [...path.slice(0, -1), more], value),
+        body,
+      ),
+    );
+};
+
+describe('invalid submits', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    let service: VideoService;
+    before(async () => {
+      service = await startVideoService(await freshUrl(), { sandbox: { keepRequests: 0 } });
+      // What Kling takes where a body, in its own format, names no model.
+      await service.addChannel('kling', ['kling-v1']);
+    });
+    after(() => service.stop());
+
+    async function send(path: string, payload: string, type = 'application/json') {
+      const response = await fetch(`${service.baseUrl}${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${service.caller.key}`, 'content-type': type },
+        body: payload,
+      });
+      return { status: response.status, text: await response.text() };
+    }
+    const count = async () => {
+      const { kysely } = service.app.database;
+      const row = await kysely
+        .selectFrom('tasks')
+        .select(({ fn }) => fn.countAll().as('count'))
+        .where('status', '!=', 'FAILURE')
+        .executeTakeFirstOrThrow();
+      return Number(row.count);
+    };
+
+    /** Sends all payloads; returns how many were accepted. */
+    async function takes(path: string, payloads: readonly string[]): Promise<number> {
+      const queue = [...payloads];
+      let taken = 0;
+      const worker = async () => {
+        for (let payload = queue.pop(); payload !== undefined; payload = queue.pop()) {
+          const { status, text } = await send(path, payload);
+          const shown = `${payload.slice(0, 400)} → ${status} ${text.slice(0, 300)}`;
+          assert.ok(status === 200 || (status >= 400 && status < 500), shown);
+          const body = JSON.parse(text) as { code?: unknown; message?: unknown; data?: unknown };
+          if (status === 200) taken += 1;
+          else
+            assert.ok(typeof body.code === 'string' && typeof body.message === 'string' && body.data === null, shown);
+        }
+      };
+      await Promise.all(Array.from({ length: 8 }, worker));
+      return taken;
+    }
+
+    for (const [name, path, body] of TARGETS) {
+      it(name, async () => {
+        const before = await count();
+        const payloads = fc.sample(mutated(body), { numRuns: RUNS, seed: SEED }).map((value) => JSON.stringify(value));
+        const taken = await takes(path, payloads);
+        // Whatever was refused has given back what it had reserved, if anything.
+        assert.equal((await count()) - before, taken);
+      });
+    }
+
+    it('T64: bodies that are no JSON object, on every path', async () => {
+      const paths = [...new Set(TARGETS.map(([, path]) => path)), '/v1/videos/none/remix'];
+      const texts = ['', '{', '[]', 'null', '5', '"x"', '{"a":1}}', '\ufeff{}', '{"model":"sora-2","prompt":1e999}'];
+      const bombs = [
+        `${'['.repeat(100_000)}`,
+        `{"a":${'['.repeat(5_000)}${']'.repeat(5_000)}}`,
+        '{"__proto__":{"x":1}}',
+      ];
+      const before = await count();
+      for (const path of paths) {
+        assert.equal(await takes(path, [...texts, ...bombs]), 0, path);
+        for (const type of [
+          'text/plain',
+          'application/x-www-form-urlencoded',
+          'application/jsoff',
+          'multipart/form-data',
+          '',
+        ]) {
+          const { status, text } = await send(path, '{"model":"sora-2","prompt":"x"}', type);
+          assert.ok(status === 400 || status === 415, `${path} ${type}: ${status} ${text}`);
+        }
+      }
+      assert.equal(await count(), before);
+    });
+
+    it('T65: forms that break off or were never whole', async () => {
+      const part = (headers: string, value = 'x') => `--b\r\n${headers}\r\n\r\n${value}\r\n`;
+      const field = (name: string, value = 'x') => part(`content-disposition: form-data; name="${name}"`, value);
+      const good = `${field('model', 'sora-2')}${field('prompt', 'a form')}`;
+      const file = part('content-disposition: form-data; name="input_reference"; filename="a.png"', 'no picture');
+      const before = await count();
+      let taken = 0;
+      const forms = [
+        '',
+        '--b--',
+        '--b',
+        good,
+        `${good}--b`,
+        `${good}--c--`,
+        good.replaceAll('\r\n', '\n'),
+        `${good}${part('content-disposition: form-data')}--b--`,
+        `${good}${part('content-disposition: attachment; name=""')}--b--`,
+        `${good}${part(`x: ${'y'.repeat(90_000)}`)}--b--`,
+        `${good}${field('prompt')}--b--`,
+        `${good}${field('__proto__')}--b--`,
+        `${good}${field('a[b][c]')}--b--`,
+        `${good}${field('metadata', '{')}--b--`,
+        `${good}${file}--b--`,
+        `${good}${Array.from({ length: 200 }, (_, index) => field(`f${index}`)).join('')}--b--`,
+        `${good}${Array.from({ length: 9 }, () => file).join('')}--b--`,
+        `${good}${part('content-type: multipart/mixed; boundary=c', '--c\r\n\r\nx\r\n--c--')}--b--`,
+        `${good}${field('n'.repeat(5_000))}--b--`,
+      ];
+      for (const boundary of ['b', 'b'.repeat(2_000), '"', '']) {
+        for (const form of forms) {
+          const type = `multipart/form-data; boundary=${boundary}`;
+          const { status, text } = await send('/v1/videos', form, type);
+          const shown = `${boundary.slice(0, 9)} ${form.slice(-200)} → ${status} ${text}`;
+          assert.ok(status === 200 || (status >= 400 && status < 500), shown);
+          // Parts that are no named form data are ignored, and the remaining parts may form a valid request.
+          if (status === 200) taken += 1;
+        }
+      }
+      assert.equal((await count()) - before, taken);
+      assert.ok(taken <= 4, `${taken} were taken`);
+    });
+
+    it('and the ledger is consistent', () => assertLedgerConsistent(service.app.database));
+  });
+});

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { sql } from 'kysely';
+import type { Database } from '../../src/server/platform/db/database.ts';
+import { openDatabase } from '../../src/server/platform/db/open-database.ts';
+import type { Tables } from '../../src/server/tables.ts';
+
+/** What must hold of money and tasks after any fault, checked from outside the service, in the database only. */
+export async function assertLedgerConsistent(database: Database<Tables>): Promise<void> {
+  const db = database.kysely;
+  const sums = await db
+    .selectFrom('wallets')
+    .leftJoin('ledger', 'ledger.user_id', 'wallets.user_id')
+    .select([
+      'wallets.user_id',
+      'wallets.balance',
+      'wallets.used',
+      sql<number>`coalesce(sum(ledger.amount), 0)`.as('total'),
+      sql<number>`coalesce(sum(ledger.charged), 0)`.as('charged'),
+    ])
+    .groupBy(['wallets.user_id', 'wallets.balance', 'wallets.used'])
+    .execute();
+  for (const { user_id, balance, total, used, charged } of sums) {
+    assert.equal(Number(total), balance, `account ${user_id}: the entries add up to the balance`);
+    assert.equal(Number(charged), used, `account ${user_id}: what was settled is what was used`);
+    assert.ok(balance >= 0, `account ${user_id}: the balance is not below zero`);
+  }
+  // One statement for tasks, entries and reservations: it sees one moment, whatever goes on meanwhile.
+  const rows = await db
+    .selectFrom('tasks')
+    .leftJoin('ledger', 'ledger.ref', 'tasks.id')
+    .leftJoin('reservations', 'reservations.ref', 'tasks.id')
+    .select(['tasks.id', 'tasks.status', 'ledger.kind', 'reservations.ref as reservation'])
+    .execute();
+  const tasks = Map.groupBy(rows, ({ id }) => id);
+  for (const [id, entries] of tasks) {
+    const status = entries[0]?.status ?? '';
+    const where = `task ${id} in state ${status}`;
+    assert.deepEqual(entries.map(({ kind }) => kind ?? 'none').sort(), ENTRIES[status] ?? ['reserve'], where);
+    assert.equal(
+      entries[0]?.reservation != null,
+      ENTRIES[status] === undefined,
+      `${where}: a reservation is open until the end`,
+    );
+  }
+  const strays = await db
+    .selectFrom('reservations')
+    .leftJoin('tasks', 'tasks.id', 'reservations.ref')
+    .where('tasks.id', 'is', null)
+    .select('reservations.ref')
+    .execute();
+  assert.deepEqual(strays, [], 'reservations are open for tasks alone');
+}
+
+/** The entries of a task that has ended; before, there is its reservation alone. */
+const ENTRIES: Readonly<Record<string, readonly string[]>> = {
+  SUCCESS: ['reserve', 'settle'],
+  FAILURE: ['refund', 'reserve'],
+};
+
+/** Opens the database of a running service a second time, for reading. */
+export const openReadOnly = (url: string): Database<Tables> => openDatabase<Tables>(url);

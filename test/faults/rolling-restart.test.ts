@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { SIMULATORS } from '../../src/sandbox/simulators.ts';
+import { AdminClient } from '../admin-client.ts';
+import { chatBody } from '../chat/chat-service.ts';
+import { forEachDatabase } from '../databases.ts';
+import { type Balancer, startHaproxy, startNginx } from '../operations/balancers.ts';
+import { freePort, ServerProcess } from '../operations/server-process.ts';
+import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
+import { addChatModel, prepare, untilAllEnded, VIDEO_MODELS } from './submit-scenario.ts';
+
+/** Each round restarts both processes once. The script that hammers for releases sets how many requests there must be. */
+const REQUESTS = Number(process.env.ROLLING_REQUESTS ?? '400');
+const MIN_ROUNDS = 1;
+const CALLERS_PER_BALANCER = 4;
+/** nginx asks a server that refused a connection again after ten seconds; HAProxy has seen it by then. */
+const NGINX_FAIL_TIMEOUT_MS = 11_000;
+/** Between two requests of one caller. */
+const PAUSE_MS = 20;
+
+forEachDatabase((name, _open, freshUrl) => {
+  // SQLite serves one process.
+  if (name === 'sqlite') return;
+
+  describe('R17: two processes behind HAProxy and nginx, restarted one after the other', { timeout: 3_600_000 }, () => {
+    let sandbox: Sandbox;
+    let url: string;
+    let processes: ServerProcess[];
+    let balancers: Balancer[];
+    before(async () => {
+      sandbox = await startSandbox({ simulators: SIMULATORS, latencyMs: 20 });
+      url = await freshUrl();
+      const ports = [await freePort(), await freePort()];
+      processes = await Promise.all(ports.map((port) => new ServerProcess(url, port).untilReady()));
+      balancers = [await startHaproxy(ports), await startNginx(ports)];
+    });
+    after(async () => {
+      await Promise.all((balancers ?? []).map((each) => each.stop()));
+      await Promise.all((processes ?? []).map((each) => each.stop()));
+      await sandbox?.stop();
+    });
+
+    it('fails no request, no stream, and begins each video once', async () => {
+      const [first] = processes;
+      assert.ok(first);
+      const key = await prepare(first.baseUrl, sandbox);
+      const operator = await new AdminClient(first.baseUrl).signIn();
+      await addChatModel({
+        operator,
+        addChannel: (vendor, models) =>
+          operator.addChannel({
+            vendor,
+            base_url: sandbox.url(vendor),
+            credentials: sandbox.credentials(vendor),
+            models: [...models],
+          }),
+      });
+      // For the longest run.
+      await operator.grantQuota(1_000_000_000_000);
+      const load = new Load(key);
+      const working = Promise.all(
+        balancers.flatMap((balancer) =>
+          Array.from({ length: CALLERS_PER_BALANCER }, (_, caller) => load.run(balancer, caller)),
+        ),
+      );
+      let restarts = 0;
+      for (let round = 0; round < MIN_ROUNDS || load.sent < REQUESTS; round += 1) {
+        for (const index of [0, 1]) {
+          if (restarts > 0) await pause(NGINX_FAIL_TIMEOUT_MS);
+          const old = processes[index] as ServerProcess;
+          old.signal('SIGTERM');
+          assert.equal(await old.ended, 0, `it ended in order: ${old.output}`);
+          processes[index] = await new ServerProcess(url, old.port).untilReady();
+          restarts += 1;
+        }
+      }
+      load.isOver = true;
+      await working;
+      console.log(
+        `${restarts} restarts, ${load.sent} requests (${load.streams} streams), ${load.failures.length} failed`,
+      );
+      assert.deepEqual(load.failures.slice(0, 20), []);
+
+      const database = openReadOnly(url);
+      try {
+        await untilAllEnded(database, 60);
+        await assertLedgerConsistent(database);
+        const rows = await database.kysely.selectFrom('tasks').select(['prompt', 'status']).execute();
+        assert.equal(rows.length, load.videos);
+        const jobs = sandbox.control.jobs('kling').map(({ prompt }) => prompt);
+        assert.deepEqual(jobs.toSorted(), rows.map(({ prompt }) => prompt).toSorted(), 'one job for each');
+      } finally {
+        await database.close();
+      }
+    });
+  });
+});
+
+/** Clients without retries that keep their connections, as `fetch` does. */
+class Load {
+  readonly #key: string;
+  readonly failures: string[] = [];
+  sent = 0;
+  streams = 0;
+  videos = 0;
+  isOver = false;
+
+  constructor(key: string) {
+    this.#key = key;
+  }
+
+  async run(balancer: Balancer, caller: number): Promise<void> {
+    for (let n = 0; !this.isOver; n += 1) {
+      await this.#request(balancer, `${balancer.name} ${caller} ${n}`, n);
+      await pause(PAUSE_MS);
+    }
+  }
+
+  /** One of each kind in turn; a stream takes a second. */
+  async #request({ baseUrl }: Balancer, label: string, n: number): Promise<void> {
+    const isStream = n % 10 === 4;
+    const isVideo = n % 10 === 9;
+    const kinds = {
+      list: ['GET', '/v1/videos', undefined],
+      chat: ['POST', '/v1/chat/completions', chatBody(label)],
+      stream: ['POST', '/v1/chat/completions', chatBody(`${label} [chunks=20] [delay=50]`, { stream: true })],
+      video: ['POST', '/v1/videos', { model: VIDEO_MODELS.kling, prompt: label }],
+    } as const;
+    const kind = isStream ? 'stream' : isVideo ? 'video' : n % 2 === 0 ? 'list' : 'chat';
+    const [method, path, body] = kinds[kind];
+    this.sent += 1;
+    if (isStream) this.streams += 1;
+    if (isVideo) this.videos += 1;
+    const at = new Date().toISOString();
+    try {
+      const response = await fetch(`${baseUrl}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${this.#key}`, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      if (response.status !== 200) this.failures.push(`${at} ${kind} ${label}: ${response.status} ${text}`);
+      else if (isStream && !text.endsWith('data: [DONE]\n\n'))
+        this.failures.push(`${at} ${label}: cut ${text.slice(-80)}`);
+    } catch (error) {
+      this.failures.push(`${at} ${kind} ${label}: ${String((error as Error).cause ?? error)}`);
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import { type OutboundOptions, openOutbound } from '../../src/server/platform/outbound/client.ts';
+import type { OutboundClient, OutboundRequest } from '../../src/server/platform/outbound/outbound.ts';
+
+/** Milliseconds; what a test can wait for. */
+const BOUNDS = { connectTimeoutMs: 2_000, headersTimeoutMs: 2_000, idleTimeoutMs: 2_000 } as const;
+const TOTAL_MS = 5_000;
+
+const withShortTimeouts = <R extends OutboundRequest>(request: R): R => ({ ...request, ...BOUNDS });
+
+/** The real outbound client, with timeouts of a few seconds for everything except a body that keeps arriving. */
+export function openWithShortTimeouts(options: OutboundOptions = {}): OutboundClient {
+  const client = openOutbound(options);
+  return {
+    request: (request) => client.request(withShortTimeouts(request)),
+    requestUntrusted: (request) => client.requestUntrusted(withShortTimeouts(request)),
+    postUntrusted: (request) => client.postUntrusted(request),
+    requestJson: (request) => client.requestJson({ ...withShortTimeouts(request), totalTimeoutMs: TOTAL_MS }),
+    stream: (request, handler) => client.stream(withShortTimeouts(request), handler),
+    close: (graceMs) => client.close(graceMs),
+  };
+}
+
+/** Names a test can give a configured host: one that does not exist, one whose name server never responds, and loopback. */
+export const TEST_NAMES = { absent: 'absent.test', silent: 'silent.test' } as const;
+
+export const resolveTestNames: NonNullable<OutboundOptions['resolveConfigured']> = async (name) => {
+  if (name === TEST_NAMES.absent) throw new Error('no such name');
+  if (name === TEST_NAMES.silent) return new Promise(() => {});
+  return [{ address: '127.0.0.1', family: 4 }];
+};

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { FaultPoint } from '../../src/server/video/fault-points.ts';
+import { AdminClient, callModelApi } from '../admin-client.ts';
+import { PRICE } from '../chat/chat-service.ts';
+import type { SandboxService } from '../service-with-sandbox.ts';
+import type { openReadOnly } from './ledger-assertions.ts';
+
+/** Every named point of the money path. */
+export const FAULT_POINTS = [
+  'after-reserve',
+  'before-send',
+  'after-send',
+  'after-answer',
+  'before-settle',
+  'mid-refund',
+] as const satisfies readonly FaultPoint[];
+
+/** A vendor that can look up a lost task by our own id, and one that cannot. */
+export const VIDEO_MODELS = { kling: 'kling-v1-6', sora: 'sora-2' } as const;
+const TASKS = 6;
+const GRANTED_QUOTA = 100_000_000;
+
+type Open = ReturnType<typeof openReadOnly>;
+
+/** Channels, money and a token of a service that has just started for the first time. */
+export async function prepare(baseUrl: string, sandbox: Sandbox): Promise<string> {
+  const operator = await new AdminClient(baseUrl).signIn();
+  for (const [vendor, id] of Object.entries(VIDEO_MODELS)) {
+    const channel = { vendor, base_url: sandbox.url(vendor), credentials: sandbox.credentials(vendor), models: [id] };
+    await operator.addChannel(channel);
+  }
+  await operator.grantQuota(GRANTED_QUOTA);
+  return operator.makeToken();
+}
+
+/** Sends six submits, of which two will fail; returns their ids, undefined if the process died before it responded. */
+export async function submitAll(baseUrl: string, key: string, label: string): Promise<(string | undefined)[]> {
+  const answers = await trySubmits(baseUrl, key, label);
+  return answers.map((answer) => {
+    if (answer !== undefined) assert.equal(answer.status, 200, answer.text);
+    return answer?.id;
+  });
+}
+
+export interface SubmitResponse {
+  readonly status: number;
+  readonly text: string;
+  /** Undefined for a refusal. */
+  readonly id: string | undefined;
+}
+
+/** The same, but returns refusals too; undefined if there was no response. */
+export function trySubmits(baseUrl: string, key: string, label: string): Promise<(SubmitResponse | undefined)[]> {
+  const send = async (index: number): Promise<SubmitResponse> => {
+    const name = index % 2 === 0 ? VIDEO_MODELS.kling : VIDEO_MODELS.sora;
+    const prompt = `${label} task ${index} ${index % 3 === 2 ? '[fail]' : ''}`;
+    const { status, body } = await callModelApi(baseUrl, key, 'POST', '/v1/video/generations', { model: name, prompt });
+    return { status, text: JSON.stringify(body), id: status === 200 ? String(body.id ?? body.task_id) : undefined };
+  };
+  return Promise.all(Array.from({ length: TASKS }, (_, index) => send(index).catch(() => undefined)));
+}
+
+export async function untilAllEnded({ kysely }: Open, seconds = 15): Promise<void> {
+  for (let tries = 0; tries < 10 * seconds; tries += 1) {
+    const open = await kysely
+      .selectFrom('tasks')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('next_poll_at', 'is not', null)
+      .executeTakeFirstOrThrow();
+    if (Number(open.count) === 0) return;
+    await pause(100);
+  }
+  assert.fail('tasks did not end');
+}
+
+export async function assertTasksExist({ kysely }: Open, answers: readonly (string | undefined)[]): Promise<void> {
+  const rows = await kysely.selectFrom('tasks').select('public_id').execute();
+  const known = new Set(rows.map(({ public_id }) => public_id));
+  for (const id of answers) assert.ok(id === undefined || known.has(id), `${id} was answered and is there`);
+}
+
+/** Asserts that no vendor has two jobs for one task whose prompt begins with the label; returns the prompts of the jobs. */
+export function assertOneJobEach(sandbox: Sandbox, label: string): string[] {
+  return Object.keys(VIDEO_MODELS).flatMap((vendor) => {
+    const prompts = sandbox.control
+      .jobs(vendor)
+      .map(({ prompt }) => prompt)
+      .filter((prompt) => prompt.startsWith(`${label} `));
+    assert.equal(new Set(prompts).size, prompts.length, `${vendor} was asked once for each task`);
+    return prompts;
+  });
+}
+
+/** Puts the simulated chat model beside the videos of a service. */
+export async function addChatModel({
+  operator,
+  addChannel,
+}: Pick<SandboxService, 'operator' | 'addChannel'>): Promise<void> {
+  const model = { id: 'sandbox-chat', vendor: 'openai', kind: 'chat', price: PRICE };
+  await operator.requestData('POST', '/api/admin/models', model);
+  await addChannel('openai', ['sandbox-chat']);
+}

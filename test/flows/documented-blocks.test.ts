@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { callModelApi } from '../admin-client.ts';
+import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
+
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, '..', '..');
+const MASTER_KEY = Buffer.alloc(32, 7).toString('base64');
+
+/** Code blocks of a document that name this file as the test that runs them. */
+function blocksOf(document: string): string[] {
+  const text = readFileSync(join(ROOT, document), 'utf8');
+  return [...text.matchAll(/^<!-- run by test\/flows\/documented-blocks\.test\.ts -->\n```\w*\n([\s\S]*?)^```$/gm)].map(
+    ([, code = '']) => code,
+  );
+}
+
+let service: SandboxService;
+let key: string;
+let folder: string;
+let databaseUrl: string;
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'rg-documents-'));
+  databaseUrl = `sqlite:${join(folder, 'reelgate.db')}`;
+  service = await startSandboxService(databaseUrl);
+  await service.addChannel('sora', ['sora-2']);
+  await service.operator.grantQuota(1_000_000_000);
+  key = await service.operator.makeToken();
+  mkdirSync(join(folder, 'bin'));
+  const start = `#!/bin/sh\nexec "${process.execPath}" "${join(ROOT, 'src/cli/main.ts')}" "$@"\n`;
+  writeFileSync(join(folder, 'bin', 'reelgate'), start, { mode: 0o755 });
+});
+after(async () => {
+  await service.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The block with what a reader fills in. */
+const fillIn = (code: string): string =>
+  code
+    .replaceAll('http://127.0.0.1:3000', service.baseUrl)
+    .replaceAll('https://reelgate.example.com', service.baseUrl)
+    .replaceAll('sk-…', key);
+
+async function shell(script: string, env: Record<string, string> = {}): Promise<string> {
+  const { stdout } = await run('bash', ['-euc', script], {
+    cwd: folder,
+    env: {
+      PATH: `${join(folder, 'bin')}:${dirname(process.execPath)}:${process.env.PATH}`,
+      HOME: folder,
+      REELGATE_KEYCHAIN: '0',
+      ...(process.env.NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
+      ...env,
+    },
+  });
+  return stdout;
+}
+
+async function untilCompleted(id: string): Promise<void> {
+  for (;;) {
+    const { body } = await callModelApi(service.baseUrl, key, 'GET', `/v1/videos/${id}`);
+    if (body.status === 'completed') return;
+    assert.notEqual(body.status, 'failed');
+    await delay(200);
+  }
+}
+
+for (const document of ['README.md', 'README.zh-CN.md'])
+  it(`the first calls of ${document}`, async () => {
+    const [block = ''] = blocksOf(document);
+    const [start = '', ...later] = fillIn(block).split(/\n\n(?=.*curl|# )/s);
+    const parts = [start, ...later].join('\n\n').split(/\n\n+/);
+    const setup = parts.shift() ?? '';
+    const [submit = '', poll = '', fetchFile = ''] = parts;
+    const { id } = JSON.parse(await shell(`${setup}\n${submit}`)) as { id: string };
+    await untilCompleted(id);
+    assert.equal(JSON.parse(await shell(`${setup}\n${poll.replace('VIDEO_ID', id)}`)).status, 'completed');
+    await shell(`${setup}\n${fetchFile.replace('VIDEO_ID', id)}`);
+    assert.ok(statSync(join(folder, 'cat.mp4')).size > 1000);
+    rmSync(join(folder, 'cat.mp4'));
+  });
+
+it('the script, the commands on the server and the program of docs/cli-scripts.md', async () => {
+  const [script = '', onServer = '', program = ''] = blocksOf('docs/cli-scripts.md');
+  await shell(fillIn(script));
+  assert.ok(statSync(join(folder, 'kite.mp4')).size > 1000);
+
+  symlinkSync(join(ROOT, 'src'), join(folder, 'src'));
+  writeFileSync(join(folder, 'program.ts'), fillIn(program));
+  assert.match(await shell('node program.ts'), /100/);
+
+  await service.operator.requestData('POST', '/api/admin/users', { username: 'ada', password: 'a-password-of-ada-1' });
+  const environment = { DATABASE_URL: databaseUrl, MASTER_KEY, NEW: 'a-new-root-password-1' };
+  const printed = await shell(onServer, environment);
+  assert.match(printed, /Everything is in order/);
+  assert.match(printed, /re-encrypted/);
+});

@@ -1,0 +1,284 @@
+import assert from 'node:assert/strict';
+import { createHash, createHmac } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { loadMedia } from '../../src/sandbox/media.ts';
+import { forEachDatabase } from '../databases.ts';
+import { type Fields, startVideoService, type VideoService } from './video-service.ts';
+
+const picture = loadMedia('picture.png').bytes.toString('base64');
+const TEXT = '/kling/native/v1/videos/text2video';
+const IMAGE = '/kling/native/v1/videos/image2video';
+const ACTION = '?Action=CVSync2AsyncSubmitTask&Version=2022-08-31';
+const RESULT = '?Action=CVSync2AsyncGetResult&Version=2022-08-31';
+
+interface Reply {
+  readonly status: number;
+  readonly body: Fields & { readonly data?: unknown };
+}
+
+/** A token as Kling's own samples make it: HS256 over `iss`, `exp` and `nbf`. */
+function klingToken(accessKey: string, secretKey: string): string {
+  const now = Math.floor(Date.now() / 1000);
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const signed = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode({ iss: accessKey, exp: now + 1800, nbf: now - 5 })}`;
+  return `${signed}.${createHmac('sha256', secretKey).update(signed).digest('base64url')}`;
+}
+
+/** Headers as `@volcengine/openapi` 1.36 sends them: it signs two headers and names the scope in `Authorization`. */
+function volcengineHeaders(accessKey: string, secretKey: string, query: string, body: string): Record<string, string> {
+  const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+  const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest();
+  const date = new Date().toISOString().replace(/[-:]|\.\d{3}/g, '');
+  const scope = `${date.slice(0, 8)}/cn-north-1/cv/request`;
+  const names = 'x-content-sha256;x-date';
+  const canonical = ['POST', '/', query, `x-content-sha256:${sha256(body)}\nx-date:${date}\n`, names, sha256(body)];
+  const key = ['cn-north-1', 'cv', 'request'].reduce<Buffer>(hmac, hmac(secretKey, date.slice(0, 8)));
+  const signature = hmac(key, ['HMAC-SHA256', date, scope, sha256(canonical.join('\n'))].join('\n')).toString('hex');
+  return {
+    'x-date': date,
+    'x-content-sha256': sha256(body),
+    'content-type': 'application/json; charset=utf-8',
+    'user-agent': 'volc-sdk-nodejs/v1.36.2',
+    authorization: `HMAC-SHA256 Credential=${accessKey}/${scope}, SignedHeaders=${names}, Signature=${signature}`,
+  };
+}
+
+describe('the APIs of Kling and Jimeng as these vendors serve them', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    let service: VideoService;
+    before(async () => {
+      service = await startVideoService(await freshUrl(), {}, [
+        { name: 'kling', model: 'kling-v1-6' },
+        { name: 'jimeng', model: 'jimeng_t2v_v30' },
+      ]);
+    });
+    after(() => service.stop());
+
+    async function send(path: string, headers: Record<string, string>, body?: object): Promise<Reply> {
+      const response = await fetch(`${service.baseUrl}${path}`, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      return { status: response.status, body: (await response.json()) as Fields };
+    }
+    const kling = (path: string, body?: object, token = service.caller.key) =>
+      send(path, { authorization: `Bearer ${token}` }, body);
+    const dataOf = ({ status, body }: Reply): Fields => {
+      assert.equal(status, 200, JSON.stringify(body));
+      return body.data as Fields;
+    };
+
+    describe('Kling', () => {
+      async function submit(body: object, path = TEXT): Promise<Fields> {
+        const reply = await kling(path, { model_name: 'kling-v1-6', ...body });
+        const data = dataOf(reply);
+        assert.deepEqual(Object.keys(reply.body).sort(), ['code', 'data', 'message', 'request_id']);
+        assert.deepEqual([reply.body.code, reply.body.message], [0, 'SUCCEED']);
+        assert.deepEqual(Object.keys(data).sort(), ['created_at', 'task_id', 'task_info', 'task_status', 'updated_at']);
+        assert.equal(data.task_status, 'submitted');
+        assert.ok(Number(data.created_at) > 1_600_000_000_000, 'times are milliseconds');
+        return data;
+      }
+      const ended = async (id: unknown, path = TEXT): Promise<Fields> => {
+        await service.caller.waitUntilEnded(id);
+        return dataOf(await kling(`${path}/${String(id)}`));
+      };
+
+      it('submits, and is polled by id or by external_task_id until it succeeds', async () => {
+        const body = { prompt: 'native text', external_task_id: 'mine-1', duration: '5', callback_url: null };
+        const { task_id: id, task_info } = await submit(body);
+        assert.deepEqual(task_info, { external_task_id: 'mine-1' });
+        const task = await ended(id);
+        assert.equal(task.task_status, 'succeed');
+        assert.equal(task.task_id, id);
+        const { videos } = task.task_result as { videos: Fields[] };
+        assert.match(String(videos[0]?.url), /^http/);
+        assert.match(String(videos[0]?.duration), /^\d/);
+        assert.deepEqual(dataOf(await kling(`${TEXT}/mine-1`)), task);
+        // The vendor knows the task by our id, not by the caller's.
+        const input = service.job('kling', 'native text').input as { body: Fields };
+        assert.equal(input.body.external_task_id, id);
+        assert.equal('callback_url' in input.body, false);
+      });
+
+      it('gives an external_task_id to one of several submits at the same instant, and refuses the others', async () => {
+        const quota = async () => (await service.operator.quota()).quota;
+        const start = await quota();
+        const body = { model_name: 'kling-v1-6', prompt: 'native at once', external_task_id: 'at-once' };
+        const replies = await Promise.all(Array.from({ length: 5 }, () => kling(TEXT, body)));
+        assert.deepEqual(
+          replies.map(({ status }) => status).sort((a, b) => a - b),
+          [200, 400, 400, 400, 400],
+        );
+        for (const { status, body: refusal } of replies)
+          if (status === 400) assert.match(String(refusal.message), /external_task_id is taken/);
+        const afterFive = await quota();
+        await submit({ model_name: 'kling-v1-6', prompt: 'native alone' });
+        assert.equal(start - afterFive, afterFive - (await quota()), 'and one is paid');
+      });
+
+      it('reports a failed task in the task, a refused one by the vendor’s code', async () => {
+        const { task_id: id } = await submit({ prompt: 'native doom [fail]' });
+        const failed = await ended(id);
+        assert.equal(failed.task_status, 'failed');
+        assert.match(String(failed.task_status_msg), /\S/);
+        const refused = await kling(TEXT, { model_name: 'kling-v1-6', prompt: 'native [policy]' });
+        assert.equal(refused.status, 400);
+        assert.ok([1300, 1301].includes(Number(refused.body.code)), JSON.stringify(refused.body));
+      });
+
+      it('has the vendor’s statuses and codes for errors', async () => {
+        const cases: readonly (readonly [Promise<Reply>, number, number])[] = [
+          [kling(`${TEXT}/none`), 404, 1203],
+          [kling(TEXT, { model_name: 'kling-v9', prompt: 'x' }), 404, 1203],
+          [kling(TEXT, { model_name: 'kling-v1-6' }), 400, 1201],
+          [kling(TEXT, { model_name: 'kling-v1-6', prompt: 'x', external_task_id: 'mine-1' }), 400, 1201],
+          [kling(TEXT, undefined, 'sk-wrong'), 401, 1002],
+        ];
+        for (const [answer, status, code] of cases) {
+          const reply = await answer;
+          assert.deepEqual([reply.status, reply.body.code, reply.body.data], [status, code, null]);
+          assert.match(String(reply.body.message), /\S/);
+          assert.match(String(reply.body.request_id), /\S/);
+        }
+        const poor = await service.operator.makeToken({ quota_limit: 1 });
+        const overLimit = await kling(TEXT, { model_name: 'kling-v1-6', prompt: 'x' }, poor);
+        assert.deepEqual([overLimit.status, overLimit.body.code], [429, 1102]);
+      });
+
+      it('lists by family in pages, newest first', async () => {
+        const { task_id: image } = await submit({ model_name: 'kling-v1-6', image: picture }, IMAGE);
+        const { task_id: text } = await submit({ prompt: 'native listed' });
+        const list = async (path: string) => dataOf(await kling(path)) as unknown as Fields[];
+        assert.equal((await list(`${TEXT}?pageNum=1&pageSize=1`))[0]?.task_id, text);
+        assert.equal((await list(IMAGE))[0]?.task_id, image);
+        assert.ok((await list(TEXT)).every(({ task_id: id }) => id !== image));
+        assert.equal((await list(`${TEXT}?pageNum=2&pageSize=500`)).length, 0);
+      });
+
+      it('takes the token of a client with a key pair, whose access key is the key of this service', async () => {
+        const { key } = service.caller;
+        const listed = await kling(TEXT, undefined, klingToken(key, key));
+        assert.equal(listed.status, 200, JSON.stringify(listed.body));
+        assert.equal((await kling(TEXT, undefined, klingToken('sk-wrong', key))).status, 401);
+      });
+
+      it('makes a video of an image without a prompt; of a text it needs one', async () => {
+        for (const path of [IMAGE, '/kling/v1/videos/image2video']) {
+          const body = { model_name: 'kling-v1-6', image: picture };
+          assert.equal((await kling(path, body)).status, 200, path);
+        }
+        const { status, body } = await kling('/kling/v1/videos/text2video', { model_name: 'kling-v1-6' });
+        assert.deepEqual([status, body.message], [400, 'prompt is required.']);
+      });
+    });
+
+    describe('Kling in the contract’s own format', () => {
+      const PATH = '/kling/v1/videos/text2video';
+      const priceOf = async (body: object): Promise<number> => {
+        const { quota } = await service.operator.quota();
+        assert.equal((await kling(PATH, body)).status, 200);
+        return quota - (await service.operator.quota()).quota;
+      };
+
+      it('takes model as a spelling of model_name, and refuses two that differ', async () => {
+        const prompt = 'spelled model';
+        assert.equal(
+          await priceOf({ model: 'kling-v1-6', prompt }),
+          await priceOf({ model_name: 'kling-v1-6', prompt }),
+        );
+        const sent = service.sandbox.control.jobs('kling').filter((job) => job.prompt === prompt);
+        assert.deepEqual(new Set(sent.map(({ model }) => model)), new Set(['kling-v1-6']));
+        const { status, body } = await kling(PATH, { model: 'kling-v1', model_name: 'kling-v1-6', prompt });
+        assert.deepEqual([status, body.message], [400, 'model and model_name contradict each other.']);
+      });
+
+      it('takes a callback_url, which the vendor is not told, and refuses one that is no public URL', async () => {
+        const body = { model_name: 'kling-v1-6', prompt: 'called back' };
+        assert.equal((await kling(PATH, { ...body, callback_url: 'https://caller.example/hook' })).status, 200);
+        const input = service.job('kling', 'called back').input as { body: Fields };
+        assert.equal('callback_url' in input.body, false);
+        for (const callback_url of ['ftp://caller.example/', 'hook', 'http://127.0.0.1/', 7]) {
+          const refused = await kling(PATH, { ...body, callback_url });
+          assert.equal(refused.status, 400, String(callback_url));
+          assert.match(String(refused.body.message), /callback_url|private|address/i);
+        }
+      });
+
+      it('names the model of its tasks in lists', async () => {
+        const { data } = (await service.caller.request('GET', '/v1/videos?limit=100')).body as unknown as {
+          data: Fields[];
+        };
+        assert.deepEqual(new Set(data.map(({ model }) => model)), new Set(['kling-v1-6']));
+      });
+    });
+
+    describe('Jimeng', () => {
+      const path = '/jimeng/native/';
+      const jimeng = (query: string, body: object, key = service.caller.key, to = path): Promise<Reply> =>
+        send(`${to}${query}`, volcengineHeaders(key, 'any secret', query.slice(1), JSON.stringify(body)), body);
+      const SHAPE = ['code', 'data', 'message', 'request_id', 'status', 'time_elapsed'];
+
+      it('submits and is polled as its SDK does, signed with a key pair', async () => {
+        const submitted = await jimeng(ACTION, {
+          req_key: 'jimeng_t2v_v30',
+          prompt: 'native jimeng',
+          seed: -1,
+          frames: 121,
+        });
+        const { task_id: id } = dataOf(submitted);
+        assert.deepEqual(Object.keys(submitted.body).sort(), SHAPE);
+        assert.deepEqual(
+          [submitted.body.code, submitted.body.status, submitted.body.message],
+          [10_000, 10_000, 'Success'],
+        );
+        await service.caller.waitUntilEnded(id);
+        const done = await jimeng(RESULT, { req_key: 'jimeng_t2v_v30', task_id: id });
+        assert.deepEqual(Object.keys(done.body).sort(), SHAPE);
+        const { status, video_url: url } = dataOf(done);
+        assert.equal(status, 'done');
+        assert.match(String(url), /^http/);
+        // Without the slash, and with a plain bearer key.
+        const bare = await send(
+          `/jimeng/native${RESULT}`,
+          { authorization: `Bearer ${service.caller.key}` },
+          {
+            req_key: 'jimeng_t2v_v30',
+            task_id: id,
+          },
+        );
+        assert.deepEqual(bare.body.data, done.body.data);
+      });
+
+      it('reports failures by code, a missing task by state, a wrong key in the gateway’s envelope', async () => {
+        const submitted = await jimeng(ACTION, { req_key: 'jimeng_t2v_v30', prompt: 'native [filtered]' });
+        const { task_id: id } = dataOf(submitted);
+        await service.caller.waitUntilEnded(id);
+        const failed = await jimeng(RESULT, { req_key: 'jimeng_t2v_v30', task_id: id });
+        assert.equal(failed.body.data, null);
+        assert.match(String(failed.body.code), /^50\d{3}$/);
+        assert.ok(failed.status >= 400);
+        const missing = await jimeng(RESULT, { req_key: 'jimeng_t2v_v30', task_id: 'none' });
+        assert.deepEqual([missing.status, missing.body.code], [200, 10_000]);
+        assert.equal((missing.body.data as Fields).status, 'not_found');
+        const wrong = await jimeng(RESULT, { req_key: 'jimeng_t2v_v30', task_id: 'none' }, 'AKLTwrong');
+        assert.equal(wrong.status, 401);
+        const metadata = wrong.body.ResponseMetadata as { Error: Fields };
+        assert.equal(metadata.Error.Code, 'InvalidAccessKey');
+        const unknown = await jimeng(ACTION, { req_key: 'jimeng_t9', prompt: 'x' });
+        assert.deepEqual([unknown.status, unknown.body.code], [400, 50_200]);
+      });
+
+      it('in the contract’s own format needs its Version, with or without the slash', async () => {
+        const body = { req_key: 'jimeng_t2v_v30', prompt: 'slashless' };
+        const headers = { authorization: `Bearer ${service.caller.key}` };
+        assert.equal((await send(`/jimeng${ACTION}`, headers, body)).status, 200);
+        const without = await send('/jimeng/?Action=CVSync2AsyncSubmitTask', headers, body);
+        assert.equal(without.status, 400);
+        assert.deepEqual(Object.keys(without.body).sort(), ['code', 'data', 'message']);
+        assert.match(String(without.body.message), /Version/);
+      });
+    });
+  });
+});

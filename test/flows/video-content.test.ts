@@ -1,0 +1,354 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { loadMedia } from '../../src/sandbox/media.ts';
+import { forEachDatabase } from '../databases.ts';
+import { openReadOnly } from '../faults/ledger-assertions.ts';
+import { ApiCaller, idOf, startVideoService, type VideoService } from './video-service.ts';
+
+const CLIP = loadMedia('wide.mp4').bytes;
+const SAFE = {
+  'cache-control': 'private, max-age=86400',
+  vary: 'Authorization',
+  'content-security-policy': "sandbox; default-src 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+};
+const MAY_PASS = new Set([
+  ...Object.keys(SAFE),
+  'content-type',
+  'content-length',
+  'content-range',
+  'accept-ranges',
+  'content-disposition',
+  'etag',
+  'last-modified',
+  // Our own.
+  'x-request-id',
+  'date',
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+]);
+
+describe('fetching files', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    let service: VideoService;
+    let database: ReturnType<typeof openReadOnly>;
+    let id: string;
+    /** A storage host of the vendor's that does what the test says. */
+    let host: Server;
+    let hostUrl: string;
+    let answer: (request: IncomingMessage, response: ServerResponse) => void = () => {};
+    before(async () => {
+      const url = await freshUrl();
+      service = await startVideoService(url, {}, [
+        { name: 'kling', model: 'kling-v1-6' },
+        { name: 'jimeng', model: 'jimeng_t2v_v30' },
+        { name: 'sora', model: 'sora-2' },
+      ]);
+      database = openReadOnly(url);
+      host = createServer((request, response) => answer(request, response)).listen(0, '127.0.0.1');
+      await once(host, 'listening');
+      hostUrl = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
+      id = await finished('kling-v1-6', 'a file');
+    });
+    after(async () => {
+      host.closeAllConnections();
+      host.close();
+      await database.close();
+      await service.stop();
+    });
+
+    async function finished(model: string, prompt: string): Promise<string> {
+      const submitted = await service.caller.submit({ model, prompt });
+      assert.equal((await service.caller.waitUntilEnded(idOf(submitted))).status, 'completed');
+      return idOf(submitted);
+    }
+    const get = (headers: Record<string, string> = {}, method = 'GET') =>
+      service.caller.fetchRaw(`/v1/videos/${id}/content`, { method, headers });
+    const change = (task: string, fields: { artifact?: string; handle?: string; finish_time?: number }) =>
+      database.kysely.updateTable('tasks').set(fields).where('public_id', '=', task).execute();
+    const place = (url: string) => change(id, { artifact: JSON.stringify({ kind: 'url', url }) });
+
+    describe('of an honest host', () => {
+      it('T52: whole, with the headers of a file that is no page', async () => {
+        const file = await get();
+        assert.equal(file.status, 200);
+        assert.ok(Buffer.from(await file.arrayBuffer()).equals(CLIP));
+        assert.equal(file.headers.get('content-type'), 'video/mp4');
+        assert.equal(file.headers.get('content-length'), String(CLIP.length));
+        for (const [name, value] of Object.entries(SAFE)) assert.equal(file.headers.get(name), value, name);
+      });
+
+      it('HEAD: the same headers, no body', async () => {
+        const [head, whole] = [await get({}, 'HEAD'), await get()];
+        assert.deepEqual([head.status, await head.text()], [200, '']);
+        for (const name of ['content-type', 'content-length', 'etag', 'accept-ranges'])
+          assert.equal(head.headers.get(name), whole.headers.get(name), name);
+        await whole.body?.cancel();
+      });
+
+      const LAST = CLIP.length - 1;
+      for (const [range, status, first, last] of [
+        ['bytes=0-99', 206, 0, 99],
+        ['bytes=100-', 206, 100, LAST],
+        ['bytes=-50', 206, CLIP.length - 50, LAST],
+        [`bytes=0-${CLIP.length * 2}`, 206, 0, LAST],
+        [`bytes=${CLIP.length}-`, 416, 0, 0],
+        ['bytes=999999999999-', 416, 0, 0],
+        // More than one range, and what is none, is ignored.
+        ['bytes=0-1,2-3', 200, 0, LAST],
+        [`bytes=${'0-0,'.repeat(1_000)}0-0`, 200, 0, LAST],
+        ['bytes=5-2', 200, 0, LAST],
+        ['bytes=-', 200, 0, LAST],
+        ['bytes=a-b', 200, 0, LAST],
+        ['bytes=-1-5', 200, 0, LAST],
+        ['bytes=99999999999999999999-', 200, 0, LAST],
+        ['lines=0-5', 200, 0, LAST],
+      ] as const) {
+        it(`T58: Range: ${range.slice(0, 30)}`, async () => {
+          const file = await get({ range });
+          const bytes = Buffer.from(await file.arrayBuffer());
+          assert.equal(file.status, status);
+          if (status === 416) return assert.match(String(file.headers.get('content-range')), /^bytes \*\/\d+$/);
+          assert.ok(bytes.equals(CLIP.subarray(first, last + 1)));
+          const expected = status === 206 ? `bytes ${first}-${last}/${CLIP.length}` : null;
+          assert.equal(file.headers.get('content-range'), expected);
+        });
+      }
+
+      it('If-Range: another version is sent whole', async () => {
+        const file = await get({ range: 'bytes=0-9', 'if-range': '"another"' });
+        assert.deepEqual([file.status, (await file.arrayBuffer()).byteLength], [200, CLIP.length]);
+      });
+
+      it('H: thumbnail and spritesheet', async () => {
+        const sora = await finished('sora-2', 'with pictures');
+        for (const [variant, type] of [
+          ['video', 'video/mp4'],
+          ['thumbnail', 'image/webp'],
+          ['spritesheet', 'image/jpeg'],
+        ] as const) {
+          const file = await service.caller.fetchRaw(`/v1/videos/${sora}/content?variant=${variant}`);
+          assert.deepEqual([file.status, file.headers.get('content-type')], [200, type]);
+          await file.body?.cancel();
+        }
+        const junk = await service.caller.request('GET', `/v1/videos/${sora}/content?variant=../x`);
+        assert.equal(junk.status, 400);
+      });
+    });
+
+    describe('when there is none', () => {
+      it('unfinished and failed: 400; unknown: 404; foreign: the same bytes as unknown', async () => {
+        const running = await service.caller.submit({ model: 'kling-v1-6', prompt: 'file later [stuck]' });
+        const failed = await service.caller.submit({ model: 'kling-v1-6', prompt: 'file never [fail]' });
+        await service.caller.waitUntilEnded(idOf(failed));
+        for (const task of [running, failed]) {
+          const { status, body } = await service.caller.request('GET', `/v1/videos/${idOf(task)}/content`);
+          assert.deepEqual([status, body.code], [400, 'task_not_completed']);
+        }
+        const other = new ApiCaller(service.baseUrl, await service.operator.makeToken());
+        const unknown = await other.fetchRaw('/v1/videos/task_none/content');
+        const foreign = await other.fetchRaw(`/v1/videos/${id}/content`);
+        assert.deepEqual([unknown.status, foreign.status], [404, 404]);
+        assert.equal(await foreign.text(), await unknown.text());
+      });
+    });
+
+    describe('of a hostile host', () => {
+      beforeEach(() => place(`${hostUrl}/file`));
+
+      for (const type of ['text/html', 'image/svg+xml', 'application/javascript', 'text/xml', 'video/mp4\u00e9', '']) {
+        it(`type "${type}" is never a page`, async () => {
+          answer = (_, response) =>
+            response.writeHead(200, type === '' ? {} : { 'content-type': type }).end('<script>');
+          const file = await get();
+          assert.equal(file.headers.get('content-type'), 'application/octet-stream');
+          assert.equal(file.headers.get('content-disposition'), 'attachment');
+          assert.equal(file.headers.get('x-content-type-options'), 'nosniff');
+          await file.body?.cancel();
+        });
+      }
+
+      it('T53: none of its headers pass but those of the file', async () => {
+        answer = (_, response) =>
+          response
+            .writeHead(200, {
+              'content-type': 'video/mp4',
+              'set-cookie': ['session=stolen', 'b=c'],
+              'x-api-key': 'sk-upstream',
+              'cache-control': 'public, max-age=31536000',
+              'content-security-policy': 'default-src *',
+              'access-control-allow-origin': '*',
+              location: 'https://evil.example/',
+              'content-disposition': 'inline; filename="a.html"',
+              'strict-transport-security': 'max-age=0',
+              'x-long': 'y'.repeat(8_000),
+              link: '<https://evil.example/>; rel=preload',
+              refresh: '0;url=https://evil.example/',
+            })
+            .end('video');
+        const file = await get();
+        for (const [name, value] of file.headers) {
+          assert.ok(MAY_PASS.has(name), `${name}: ${value}`);
+          if (name in SAFE) assert.equal(value, SAFE[name as keyof typeof SAFE]);
+        }
+        assert.equal(await file.text(), 'video');
+      });
+
+      it('a coding nobody asked for is refused, not passed on as a video', async () => {
+        answer = (_, response) =>
+          response.writeHead(200, { 'content-type': 'video/mp4', 'content-encoding': 'gzip' }).end('no gzip');
+        const file = await get();
+        assert.equal(file.status, 502);
+        assert.equal(((await file.json()) as { code: string }).code, 'content_unavailable');
+      });
+
+      it('T49: redirects inside are not followed, even of a private channel', async () => {
+        let canary = 0;
+        const inside = createServer((_, response) => {
+          canary += 1;
+          response.end('secret');
+        }).listen(0, '127.0.0.1');
+        await once(inside, 'listening');
+        const { port } = inside.address() as AddressInfo;
+        for (const status of [301, 302, 303, 307, 308]) {
+          for (const to of [
+            `http://127.0.0.1:${port}/`,
+            `http://localhost:${port}/`,
+            `http://[::ffff:7f00:1]:${port}/`,
+          ]) {
+            answer = (_, response) => response.writeHead(status, { location: to }).end();
+            const file = await get();
+            assert.equal(file.status, 502, `${status} ${to}`);
+            await file.body?.cancel();
+          }
+        }
+        inside.close();
+        assert.equal(canary, 0);
+      });
+
+      it('a closed address is asked for again at the vendor, once, and the fresh one is kept', async () => {
+        const before = await service.caller.video(id);
+        let asked = 0;
+        answer = (_, response) => {
+          asked += 1;
+          response.writeHead(403).end('expired');
+        };
+        for (let round = 0; round < 2; round += 1) {
+          const file = await get();
+          assert.deepEqual([file.status, file.headers.get('content-type'), asked], [200, 'video/mp4', 1]);
+          assert.ok(Buffer.from(await file.arrayBuffer()).equals(CLIP));
+        }
+        // `completed_at` is left out: the vendor returns the time of the request in it.
+        const { metadata, completed_at: _, ...rest } = await service.caller.video(id);
+        assert.match((metadata as { url: string }).url, new RegExp(service.sandbox.artifactHost));
+        const { metadata: old, completed_at: __, ...same } = before;
+        assert.equal((old as { url: string }).url, `${hostUrl}/file`);
+        assert.deepEqual(rest, same, 'nothing else has changed');
+      });
+
+      it('a vendor that cannot be asked, or no longer has it', async () => {
+        answer = (_, response) => void response.writeHead(403).end('expired');
+        service.sandbox.control.fault({ vendor: 'kling', operation: 'query', kind: '503' });
+        assert.equal((await get()).status, 502);
+        const lost = await finished('kling-v1-6', 'kept no longer');
+        const handle = JSON.stringify({ family: 'text2video', id: 'nobody' });
+        await change(lost, { handle, artifact: JSON.stringify({ kind: 'url', url: `${hostUrl}/file` }) });
+        const file = await service.caller.fetchRaw(`/v1/videos/${lost}/content`);
+        assert.deepEqual([file.status, ((await file.json()) as { code: string }).code], [404, 'content_not_found']);
+        assert.equal((await service.caller.video(lost)).status, 'completed');
+      });
+
+      it('B: an address older than an hour is renewed before anybody is shown it, once', async () => {
+        const old = await finished('jimeng_t2v_v30', 'long ago');
+        const { completed_at: completedAt, metadata } = await service.caller.video(old);
+        const address = `${hostUrl}/dead`;
+        await change(old, {
+          artifact: JSON.stringify({ kind: 'url', url: address }),
+          finish_time: Date.now() - 3_600_000,
+        });
+        const polls = () => service.sandbox.control.requests({ vendor: 'jimeng', operation: 'query' }).length;
+        const before = polls();
+        const seen = await Promise.all(Array.from({ length: 5 }, () => service.caller.video(old)));
+        // Whoever comes while it is being renewed may still be shown the old one.
+        assert.ok(seen.some((video) => (video.metadata as { url: string }).url !== address));
+        const video = await service.caller.video(old);
+        assert.deepEqual([video.metadata, video.completed_at, video.status], [metadata, completedAt, 'completed']);
+        assert.equal((await service.caller.unified(old)).fail_reason, (metadata as { url: string }).url);
+        assert.equal(polls(), before + 1);
+      });
+
+      it('a file that breaks off is broken for the client too', async () => {
+        answer = (_, response) => {
+          response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': '1000000' });
+          response.write(Buffer.alloc(500_000), () => response.destroy());
+        };
+        const file = await get();
+        assert.equal(file.status, 200);
+        await assert.rejects(file.arrayBuffer());
+      });
+
+      it('a client that leaves takes the upstream’s connection along', async () => {
+        const left = new Promise<void>((resolve) => {
+          answer = (_, response) => {
+            response.writeHead(200, { 'content-type': 'video/mp4' });
+            const timer = setInterval(() => response.write(Buffer.alloc(65_536)), 5);
+            response.once('close', () => {
+              clearInterval(timer);
+              resolve();
+            });
+          };
+        });
+        const { port } = new URL(service.baseUrl);
+        const call = request({
+          port,
+          path: `/v1/videos/${id}/content`,
+          headers: { authorization: `Bearer ${service.caller.key}` },
+        }).end();
+        const [response] = (await once(call, 'response')) as [IncomingMessage];
+        await once(response, 'data');
+        call.destroy();
+        await left;
+      });
+    });
+
+    describe('for a browser', () => {
+      const detail = (task: string) =>
+        service.operator.requestData<{ play_url: string; refunded: boolean; status: string }>(
+          'GET',
+          `/api/videos/${task}`,
+        );
+
+      it('play_url plays without a key', async () => {
+        const played = await finished('kling-v1-6', 'to be played');
+        const { play_url: path } = await detail(played);
+        const file = await fetch(`${service.baseUrl}${path}`, { headers: { range: 'bytes=0-9' } });
+        assert.deepEqual([file.status, (await file.arrayBuffer()).byteLength], [206, 10]);
+        const other = await finished('kling-v1-6', 'another to be played');
+        const url = new URL(path, service.baseUrl);
+        const expires = url.searchParams.get('expires') ?? '';
+        const credential = `credential=${url.searchParams.get('credential') ?? ''}`;
+        const signature = url.searchParams.get('signature') ?? '';
+        const flipped = signature.startsWith('A') ? `B${signature.slice(1)}` : `A${signature.slice(1)}`;
+        for (const tampered of [
+          `/play/${other}?expires=${expires}&${credential}&signature=${signature}`,
+          `/play/${played}?expires=${Number(expires) + 60_000}&${credential}&signature=${signature}`,
+          `/play/${played}?expires=${expires}&${credential}&signature=${flipped}`,
+          `/play/${played}?expires=${expires}&${credential}&signature=${signature}x`,
+          `/play/${played}?expires=${expires}&${credential}&signature=`,
+          `/play/${played}?expires=0&${credential}&signature=${signature}`,
+          `/play/${played}?expires=${expires}&credential=s999999&signature=${signature}`,
+        ]) {
+          const { status } = await fetch(`${service.baseUrl}${tampered}`);
+          assert.equal(status, 403, tampered);
+        }
+        for (const broken of [`/play/${played}`, `/play/${played}?expires=-1&${credential}&signature=${signature}`])
+          assert.equal((await fetch(`${service.baseUrl}${broken}`)).status, 400, broken);
+      });
+    });
+  });
+});

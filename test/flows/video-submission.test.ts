@@ -1,0 +1,281 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { loadMedia } from '../../src/sandbox/media.ts';
+import { forEachDatabase } from '../databases.ts';
+import { assertLedgerConsistent, openReadOnly } from '../faults/ledger-assertions.ts';
+import { ApiCaller, type Fields, idOf, startVideoService, type VideoService } from './video-service.ts';
+
+const VENDORS = [
+  { name: 'kling', model: 'kling-v1-6' },
+  { name: 'veo', model: 'veo-3.1-generate-preview' },
+  { name: 'sora', model: 'sora-2' },
+  { name: 'sora', model: 'sora-2-pro' },
+] as const;
+
+describe('what a submit may ask for', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    let service: VideoService;
+    let url: string;
+    before(async () => {
+      url = await freshUrl();
+      service = await startVideoService(url, {}, VENDORS);
+    });
+    after(() => service.stop());
+    const quota = async () => (await service.operator.quota()).quota;
+    /** What the calls within took from the balance. */
+    const costOf = async (calls: () => Promise<unknown>) => {
+      const before = await quota();
+      await calls();
+      return before - (await quota());
+    };
+    const auditAll = async () => {
+      const database = openReadOnly(url);
+      try {
+        await assertLedgerConsistent(database);
+      } finally {
+        await database.close();
+      }
+    };
+
+    describe('Idempotency-Key', () => {
+      const key = { 'idempotency-key': 'one-video' };
+      const body = { model: 'kling-v1-6', prompt: 'once only' };
+
+      it('fifty duplicates at once: one task, one reservation, one job, equal bodies', async () => {
+        const cost = await costOf(async () => {
+          const answers = await Promise.all(
+            Array.from({ length: 50 }, () => service.caller.request('POST', '/v1/videos', body, key)),
+          );
+          for (const answer of answers) assert.deepEqual([answer.status, answer.body], [200, answers[0]?.body]);
+        });
+        assert.equal(cost, 5 * 28_000);
+        service.job('kling', 'once only');
+        const later = await service.caller.submit(body, '/v1/videos', key);
+        assert.equal(later.id, (await service.caller.submit(body, '/v1/videos', key)).id);
+      });
+
+      it('another body, or another video to remix, is an error', async () => {
+        const other = await service.caller.request('POST', '/v1/videos', { ...body, prompt: 'twice' }, key);
+        assert.deepEqual([other.status, other.body.code], [422, 'idempotency_mismatch']);
+        const both = await Promise.all(
+          ['first', 'second'].map((prompt) =>
+            service.caller.request('POST', '/v1/videos', { ...body, prompt }, { 'idempotency-key': 'two-bodies' }),
+          ),
+        );
+        assert.deepEqual(new Set(both.map(({ status }) => status)), new Set([200, 422]));
+      });
+
+      it('a refused submit leaves no key behind', async () => {
+        const headers = { 'idempotency-key': 'try-again' };
+        const bad = await service.caller.request('POST', '/v1/videos', { ...body, prompt: '[invalid] x' }, headers);
+        assert.equal(bad.status, 400);
+        const good = await service.caller.request('POST', '/v1/videos', { ...body, prompt: 'after all' }, headers);
+        assert.equal(good.status, 200);
+      });
+
+      it('is scoped to its token; invalid keys are refused', async () => {
+        const other = new ApiCaller(service.baseUrl, await service.operator.makeToken());
+        const mine = await service.caller.submit(body, '/v1/videos', key);
+        assert.notEqual((await other.submit(body, '/v1/videos', key)).id, mine.id);
+        for (const junk of ['', 'a b', 'x'.repeat(256), '\u00e4']) {
+          const { status } = await service.caller.request('POST', '/v1/videos', body, { 'idempotency-key': junk });
+          assert.equal(status, 400, JSON.stringify(junk));
+        }
+      });
+    });
+
+    describe('prices', () => {
+      for (const [what, model, more, price] of [
+        ['seconds', 'kling-v1-6', { duration: 10 }, 10 * 28_000],
+        ['mode', 'kling-v1-6', { mode: 'pro' }, 5 * 28_000 * 1.75],
+        ['seconds as text', 'sora-2', { seconds: '12' }, 12 * 50_000],
+        ['size', 'sora-2-pro', { seconds: '8', size: '1792x1024' }, 8 * 150_000 * 1.67],
+        ['no multiplier for the usual size', 'sora-2-pro', { seconds: '8', size: '1280x720' }, 8 * 150_000],
+      ] as const) {
+        it(what, async () => {
+          const cost = await costOf(() => service.caller.submit({ model, prompt: `price of ${what}`, ...more }));
+          assert.equal(cost, price);
+        });
+      }
+
+      it('an administrator’s own price and multipliers, rounded up once; resolution and audio count too', async () => {
+        await service.operator.requestData('POST', '/api/admin/models', {
+          id: 'dear-veo',
+          alias_of: 'veo-3.1-generate-preview',
+          price: {
+            per_call: 7,
+            per_second: 3,
+            multipliers: { resolution: { '1080p': 1.1 }, audio: { true: 1.5 } },
+          },
+        });
+        const body = { model: 'dear-veo', prompt: 'dear', metadata: { resolution: '1080p' }, duration: 8 };
+        const cost = await costOf(() => service.caller.submit(body));
+        assert.equal(cost, Math.ceil((7 + 3 * 8) * 1.1 * 1.5));
+      });
+    });
+
+    describe('aliases', () => {
+      it('an OpenAI client’s sora-2 is served by another vendor', async () => {
+        await service.operator.requestData('PUT', '/api/admin/models/sora-2', { enabled: false });
+        await service.operator.requestData('POST', '/api/admin/models', {
+          id: 'sora-elsewhere',
+          alias_of: 'veo-3.1-generate-preview',
+        });
+        const submitted = await service.caller.submit({ model: 'sora-elsewhere', prompt: 'elsewhere', seconds: '8' });
+        assert.equal(submitted.model, 'sora-elsewhere');
+        assert.equal(service.job('veo', 'elsewhere').model, 'veo-3.1-generate-preview');
+        const video = await service.caller.waitUntilEnded(idOf(submitted));
+        assert.deepEqual([video.status, video.model], ['completed', 'sora-elsewhere']);
+        const file = await service.caller.fetchRaw(`/v1/videos/${idOf(submitted)}/content`);
+        assert.equal(file.headers.get('content-type'), 'video/mp4');
+        assert.equal((await file.arrayBuffer()).byteLength > 10_000, true);
+        await service.operator.requestData('PUT', '/api/admin/models/sora-2', { enabled: true });
+      });
+
+      it('sora-2 itself, without naming a model', async () => {
+        const target = 'veo-3.1-generate-preview';
+        await service.operator.requestData('PUT', '/api/admin/models/sora-2', { alias_of: target });
+        const submitted = await service.caller.submit({ prompt: 'no model named', seconds: '8' });
+        assert.equal(service.job('veo', 'no model named').model, target);
+        assert.match(idOf(submitted), /^task_/);
+        await service.operator.requestData('PUT', '/api/admin/models/sora-2', { alias_of: null });
+      });
+    });
+
+    describe('media schema', () => {
+      before(() =>
+        service.operator.requestData('POST', '/api/admin/models', {
+          id: 'kling-by-schema',
+          alias_of: 'kling-v1-6',
+          input_schema: {
+            type: 'object',
+            required: ['prompt', 'strength'],
+            properties: {
+              prompt: { type: 'string', minLength: 3 },
+              strength: { type: 'number', minimum: 0, maximum: 1, 'x-upstream': 'cfg_scale' },
+              negative_prompt: { type: 'string' },
+            },
+          },
+        }),
+      );
+
+      it('declared arguments go where x-upstream says, the rest goes nowhere', async () => {
+        const body = { prompt: 'by schema', strength: 0.25, negative_prompt: 'blur', other: 'dropped' };
+        await service.caller.submit({ model: 'kling-by-schema', ...body });
+        const { body: sent } = service.job('kling', 'by schema').input as { body: Fields };
+        assert.deepEqual(
+          [sent.cfg_scale, sent.negative_prompt, sent.other, sent.strength],
+          [0.25, 'blur', undefined, undefined],
+        );
+      });
+
+      it('the schema decides what is required and what is right', async () => {
+        for (const body of [
+          { prompt: 'no strength' },
+          { prompt: 'ab', strength: 0.5 },
+          { prompt: 'too strong', strength: 2 },
+          { prompt: 'text', strength: '0.5' },
+        ]) {
+          const cost = await costOf(async () => {
+            const answer = await service.caller.request('POST', '/v1/videos', { model: 'kling-by-schema', ...body });
+            assert.equal(answer.status, 400, JSON.stringify(body));
+            assert.equal((answer.body.error as unknown as Fields).type, 'invalid_request_error');
+          });
+          assert.equal(cost, 0);
+        }
+      });
+    });
+
+    describe('pictures', () => {
+      const picture = loadMedia('picture.png');
+      it('as a file part, a string, and {image_url}', async () => {
+        const form = new FormData();
+        form.set('model', 'sora-2');
+        form.set('prompt', 'file part');
+        form.set('seconds', '8');
+        form.set('input_reference', new Blob([new Uint8Array(picture.bytes)], { type: 'image/png' }), 'a.png');
+        const response = await fetch(`${service.baseUrl}/v1/videos`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${service.caller.key}` },
+          body: form,
+        });
+        assert.equal(response.status, 200, await response.text());
+        assert.deepEqual((service.job('sora', 'file part').input as Fields).reference, 'image/png');
+        const address = 'https://pictures.example/a.png';
+        for (const [prompt, input_reference] of [
+          ['as text', address],
+          ['as object', { image_url: address }],
+        ] as const) {
+          await service.caller.submit({ model: 'sora-2', prompt, input_reference });
+          assert.equal((service.job('sora', prompt).input as Fields).reference, 'image_url');
+        }
+      });
+    });
+
+    describe('remix', () => {
+      const remix = (id: unknown, body: Fields) =>
+        service.caller.request('POST', `/v1/videos/${String(id)}/remix`, body);
+
+      it('makes a new task of the same length, remixed again at the same price', async () => {
+        const origin = await service.caller.submit({ model: 'sora-2', prompt: 'origin', seconds: '12' });
+        await service.caller.waitUntilEnded(idOf(origin));
+        let id = idOf(origin);
+        for (const prompt of ['remix one', 'remix two']) {
+          const cost = await costOf(async () => {
+            const { status, body } = await remix(id, { prompt });
+            assert.equal(status, 200, JSON.stringify(body));
+            assert.equal(body.remixed_from_video_id, id);
+            id = idOf(body);
+          });
+          assert.equal(cost, 12 * 50_000);
+          const video = await service.caller.waitUntilEnded(id);
+          assert.deepEqual([video.id, video.seconds], [id, '12']);
+        }
+        assert.equal((await service.caller.unified(id)).action, 'remix');
+      });
+
+      it('refuses an empty prompt, an unfinished original, another vendor’s, and an unknown one', async () => {
+        const origin = await service.caller.submit({ model: 'sora-2', prompt: 'unfinished [stuck]' });
+        const kling = await service.caller.submit({ model: 'kling-v1-6', prompt: 'no remix' });
+        await service.caller.waitUntilEnded(idOf(kling));
+        for (const [id, body, code] of [
+          [idOf(origin), { prompt: '' }, 'invalid_request'],
+          [idOf(origin), { prompt: '  ' }, 'invalid_request'],
+          [idOf(origin), {}, 'invalid_request'],
+          [idOf(origin), { prompt: 'x' }, 'remix_unsupported'],
+          [idOf(kling), { prompt: 'x' }, 'remix_unsupported'],
+          ['none', { prompt: 'x' }, 'task_not_exist'],
+        ] as const) {
+          const answer = await remix(id, body);
+          assert.deepEqual([answer.status, answer.body.code], [400, code]);
+        }
+      });
+
+      it('under one Idempotency-Key two originals are two requests', async () => {
+        const [one, two] = await Promise.all(
+          ['key one', 'key two'].map((prompt) => service.caller.submit({ model: 'sora-2', prompt })),
+        );
+        await Promise.all([
+          service.caller.waitUntilEnded(idOf(one as Fields)),
+          service.caller.waitUntilEnded(idOf(two as Fields)),
+        ]);
+        const headers = { 'idempotency-key': 'remix-once' };
+        const first = await service.caller.request(
+          'POST',
+          `/v1/videos/${idOf(one as Fields)}/remix`,
+          { prompt: 'same' },
+          headers,
+        );
+        const second = await service.caller.request(
+          'POST',
+          `/v1/videos/${idOf(two as Fields)}/remix`,
+          { prompt: 'same' },
+          headers,
+        );
+        assert.deepEqual([first.status, second.status], [200, 422]);
+      });
+    });
+
+    it('and the ledger is consistent after all of it', auditAll);
+  });
+});

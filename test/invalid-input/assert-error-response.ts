@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import type { Endpoint } from '../../src/contract/endpoint.ts';
+
+/** An error response states what is wrong, in the format of its endpoint, and reveals no internals. */
+export function assertErrorResponse(
+  { envelope, method, path }: Endpoint,
+  status: number,
+  text: string,
+  sent: string,
+): void {
+  const where = `${method} ${path} after ${sent}: ${status} ${text.slice(0, 300)}`;
+  assert.ok(status < 500, where);
+  // Pages and lists of a megabyte are no error messages.
+  assert.doesNotMatch(
+    text.slice(0, 20_000),
+    /\bat .*\.(ts|js):\d+|node_modules|SQLITE_|sqlite3|syntax error at or near|TypeError/,
+    where,
+  );
+  if (status < 400 || envelope === 'page') return;
+  const body = JSON.parse(text) as Record<string, unknown>;
+  const said = {
+    api: () => body.success === false && typeof body.message === 'string' && body.message !== '',
+    device: () => body.success === false && typeof body.error === 'string',
+    oauth: () => typeof body.error === 'string',
+    video: () => typeof body.code === 'string' && typeof body.message === 'string',
+    // These endpoints use the short form for a task that does not exist.
+    'openai-video': () => typeof body.code === 'string' && (typeof body.error === 'object' || body.data === null),
+    kling: () => typeof body.code === 'number' && typeof body.message === 'string' && body.data === null,
+    jimeng: () => typeof body.code === 'number' || typeof body.ResponseMetadata === 'object',
+    model: () => typeof (body.error as { message?: unknown } | undefined)?.message === 'string',
+  }[envelope];
+  assert.ok(said(), where);
+}

@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto';
+import { adoptLegacyMailbox } from '../../src/server/mailbox/adopt-legacy-mailbox.ts';
+import { type MailboxFeature, makeMailbox } from '../../src/server/mailbox/make.ts';
+import type { MailConfig } from '../../src/server/mailbox/open-backend.ts';
+import type { MailFaultPoint } from '../../src/server/mailbox/provisioner.ts';
+import { addMailboxRoutes } from '../../src/server/mailbox/routes.ts';
+import type { StartSandboxMail } from '../../src/server/mailbox/sandbox-server.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
+import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
+import { openLog } from '../../src/server/platform/log.ts';
+import { createMetrics } from '../../src/server/platform/metrics.ts';
+import { openOutbound } from '../../src/server/platform/outbound/client.ts';
+import { createVault, type Vault } from '../../src/server/platform/secrets.ts';
+import type { Tables } from '../../src/server/tables.ts';
+import { type AccountsFixture, startAccounts } from '../accounts/accounts-fixture.ts';
+import type { TestUser } from '../accounts/test-user.ts';
+
+export const DOMAIN = 'mail.test';
+
+/** Settings as without any environment, for a backend. */
+export const mailConfig = (config: Partial<MailConfig>): MailConfig => ({
+  mailBackend: undefined,
+  mailDomain: DOMAIN,
+  mailHost: 'localhost',
+  mailImapPort: 993,
+  mailSmtpPort: 465,
+  mailPop3Port: 995,
+  mailAppPasswordProtocols: ['imap', 'smtp', 'pop3'],
+  webmailUrl: 'https://webmail.test',
+  mailDovecotAuthSocket: undefined,
+  mailDovecotAdminUrl: undefined,
+  mailDovecotAdminKey: undefined,
+  mailMailcowUrl: undefined,
+  mailMailcowKey: undefined,
+  mailMailcowQuotaMb: 1024,
+  ...config,
+});
+
+export interface MailService extends AccountsFixture {
+  readonly mailbox: MailboxFeature;
+  /** A user who is registered and logged in, with a phone bound. */
+  personWithPhone(username: string): Promise<TestUser>;
+  /** Registers a mailbox the account had before the service. @returns its address */
+  adoptLegacy(person: TestUser, localPart: string): Promise<string>;
+}
+
+export interface MailServiceOptions {
+  readonly config: MailConfig;
+  readonly startSandboxMail?: StartSandboxMail;
+  readonly vault?: Vault;
+  readonly at?: (point: MailFaultPoint) => void;
+}
+
+/** Accounts and mailboxes behind the real HTTP layer. */
+export async function startMailService(database: Database<Tables>, options: MailServiceOptions): Promise<MailService> {
+  const vault = options.vault ?? createVault(randomBytes(32));
+  const service = await startAccounts(database, { dependencies: { vault } });
+  const outbound = openOutbound();
+  const mailbox = await makeMailbox({
+    config: options.config,
+    database,
+    accounts: service.accounts.users,
+    matchesAccountPassword: (password, stored) => service.accounts.passwords.verify(password, stored),
+    auditLog: service.accounts.auditLog,
+    vault,
+    rateLimits: createRateLimits({ clock: service.clock }),
+    outbound,
+    clock: service.clock,
+    log: openLog('silent'),
+    metrics: createMetrics('test'),
+    startSandboxMail: options.startSandboxMail,
+    ...(options.at === undefined ? {} : { onFaultPoint: options.at }),
+  });
+  addMailboxRoutes(service.routes, mailbox);
+  return {
+    ...service,
+    mailbox,
+    async personWithPhone(username) {
+      const person = await service.newUser(username);
+      await database.kysely
+        .insertInto('bindings')
+        .values({ user_id: person.id, kind: 'phone', value: `+1555${person.id}`, created_at: 0 })
+        .execute();
+      return person;
+    },
+    adoptLegacy: ({ id }, localPart) =>
+      adoptLegacyMailbox({ database, clock: service.clock, domain: DOMAIN }, id, localPart),
+    async close() {
+      await mailbox.stop();
+      await service.close();
+      await outbound.close(0);
+    },
+  };
+}
+
+export interface AppPasswordRecord {
+  has_app_password: boolean;
+  email: string;
+  app_password: string;
+  imap_host: string;
+  smtp_host: string;
+  imap_port: number;
+  smtp_port: number;
+  protocols: string[];
+  consistent: boolean;
+  message: string;
+}
+
+export interface MailboxRecord {
+  has_mailbox: boolean;
+  email: string;
+  password: string;
+  password_source: string;
+  message: string;
+}
+
+export const MAILBOX = '/api/user/mailbox';
+export const APPLY = '/api/user/mailbox/apply';
+export const APP_PASSWORD = '/api/user/mailbox/app-password';

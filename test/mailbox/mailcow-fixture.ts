@@ -1,0 +1,31 @@
+import { createMailcowSimulator, type MailcowSimulator } from '../../src/sandbox/mail/mailcow.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { MailConfig } from '../../src/server/mailbox/open-backend.ts';
+import { DOMAIN, mailConfig } from './mail-service-fixture.ts';
+
+export interface MailcowFixture {
+  readonly mailcow: MailcowSimulator;
+  readonly sandbox: Sandbox;
+  readonly config: MailConfig;
+}
+
+interface MailcowOptions {
+  /** The service's API key; default: the one that may do everything. */
+  readonly keyOf?: (mailcow: MailcowSimulator) => string;
+  readonly latencyMs?: number;
+}
+
+/** A simulated mailcow and the settings of a service on it. The caller stops the sandbox. */
+export async function startMailcow({
+  keyOf = ({ readWriteKey }) => readWriteKey,
+  latencyMs = 0,
+}: MailcowOptions = {}): Promise<MailcowFixture> {
+  const mailcow = createMailcowSimulator(DOMAIN);
+  const sandbox = await startSandbox({ simulators: [mailcow.simulator], latencyMs });
+  const config = mailConfig({
+    mailBackend: 'mailcow',
+    mailMailcowUrl: sandbox.url('mailcow'),
+    mailMailcowKey: keyOf(mailcow),
+  });
+  return { mailcow, sandbox, config };
+}

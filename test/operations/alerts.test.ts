@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { sql } from 'kysely';
+import { forEachDatabase } from '../databases.ts';
+import { startCrashing } from '../faults/crashing-service.ts';
+import { startVideoService, type VideoService } from '../flows/video-service.ts';
+import { startTestService } from '../test-service.ts';
+import { DelayingProxy, dialPostgres, throughProxy } from './delaying-proxy.ts';
+import { assertAlerts, hasPromtool, type Scrape, scrapeAsPrometheus } from './promtool.ts';
+import { METRICS_TOKEN, waitForMetrics } from './scrape.ts';
+
+const skip = hasPromtool() || process.env.CI ? false : 'promtool is not installed';
+const VIDEO = { kling: 'kling-v1-6', hailuo: 'MiniMax-Hailuo-02', sora: 'sora-2', vidu: 'viduq1' } as const;
+type Vendor = keyof typeof VIDEO;
+const DOORS = Object.entries(VIDEO).map(([name, model]) => ({ name, model }));
+/** So that nothing but the test calls a vendor. */
+const NO_POLLS = { SYNC_PERIOD_SECONDS: '3600' };
+
+/** Each incident is caused in the real service, scraped before and meanwhile; promtool says which alerts fire. */
+describe('alerts of vendors', { skip }, () => {
+  let service: VideoService;
+  let normal: Scrape;
+  const submit = (vendor: Vendor) =>
+    service.caller.request('POST', '/v1/videos', { model: VIDEO[vendor], prompt: 'a cat' });
+  before(async () => {
+    service = await startVideoService('sqlite::memory:', { env: { METRICS_TOKEN, ...NO_POLLS } }, DOORS);
+    for (const vendor of Object.keys(VIDEO)) assert.equal((await submit(vendor as Vendor)).status, 200);
+    normal = await scrapeAsPrometheus(service.baseUrl);
+  });
+  after(() => service.stop());
+
+  it('fire for nothing while all is well', () => {
+    assertAlerts([{ name: 'normal', before: normal, during: normal, minutes: 20, alerts: [] }]);
+  });
+
+  it('fire for a vendor that is down', async () => {
+    service.sandbox.control.fault({ kind: '503', vendor: 'kling', operation: 'submit', times: 5 });
+    for (let calls = 0; calls < 5; calls += 1) assert.equal((await submit('kling')).status, 503);
+    const during = await scrapeAsPrometheus(service.baseUrl);
+    assertAlerts([{ name: 'vendor down', before: normal, during, minutes: 4, alerts: ['ReelgateVendorDown'] }]);
+  });
+
+  it('fire for a revoked key', async () => {
+    const start = await scrapeAsPrometheus(service.baseUrl);
+    service.sandbox.control.fault({ kind: 'unauthorized', vendor: 'hailuo', operation: 'submit' });
+    assert.equal((await submit('hailuo')).status, 502);
+    const during = await scrapeAsPrometheus(service.baseUrl);
+    assertAlerts([{ name: 'key revoked', before: start, during, minutes: 1, alerts: ['ReelgateKeyRefused'] }]);
+    const minutes = 20;
+    assertAlerts([{ name: 'not used for long', before: start, during, minutes, alerts: ['ReelgateChannelOpen'] }]);
+  });
+
+  it('fire for an account without balance', async () => {
+    const start = await scrapeAsPrometheus(service.baseUrl);
+    service.sandbox.control.fault({ kind: 'billing', vendor: 'vidu', operation: 'submit' });
+    assert.equal((await submit('vidu')).status, 502);
+    const during = await scrapeAsPrometheus(service.baseUrl);
+    assertAlerts([{ name: 'no balance', before: start, during, minutes: 1, alerts: ['ReelgateNoBalance'] }]);
+  });
+
+  it('fire for a slow vendor', async () => {
+    const start = await scrapeAsPrometheus(service.baseUrl);
+    const { hostname, port } = new URL(service.sandbox.url('sora'));
+    const proxy = await DelayingProxy.start(() => connect(Number(port), hostname));
+    proxy.delayMs = 5_500;
+    const base_url = `http://127.0.0.1:${proxy.port}`;
+    const models = ['sora-2'];
+    const credentials = service.sandbox.credentials('sora');
+    await service.operator.addChannel({ vendor: 'sora', base_url, credentials, models, priority: 99 });
+    assert.deepEqual(
+      (await Promise.all([submit('sora'), submit('sora')])).map(({ status }) => status),
+      [200, 200],
+    );
+    const during = await scrapeAsPrometheus(service.baseUrl);
+    await proxy.stop();
+    // A series that begins during the incident: Prometheus sees its second scrape as the first increase.
+    const later = new Map([...during].map(([series, value]) => [series, start.has(series) ? value : 0]));
+    assertAlerts([{ name: 'vendor slow', before: later, during, minutes: 7, alerts: ['ReelgateVendorSlow'] }]);
+  });
+});
+
+describe('alerts of the service itself', { skip, concurrency: 2 }, () => {
+  it('fire for a full disk', async (test) => {
+    const folder = mkdtempSync(join(tmpdir(), 'rg-disk-'));
+    const disk = join(folder, 'small');
+    mkdirSync(disk);
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', disk]).status === 0;
+    if (!mounted) return test.skip('no file system can be mounted here');
+    const service = await startTestService(`sqlite:${join(folder, 'a.db')}`, { METRICS_TOKEN, JOURNAL_DIR: disk });
+    test.after(async () => {
+      await service.stop();
+      execFileSync('umount', [disk]);
+      rmSync(folder, { recursive: true });
+    });
+    const start = await scrapeAsPrometheus(service.url);
+    writeFileSync(join(disk, 'others'), Buffer.alloc(3_900_000));
+    const during = await scrapeAsPrometheus(service.url);
+    const alerts = ['ReelgateDiskNearlyFull'];
+    assertAlerts([{ name: 'disk nearly full', before: start, during, minutes: 4, alerts }]);
+  });
+
+  it('fire for a mail server that is gone', async (test) => {
+    const gone = await DelayingProxy.start(() => connect(1, '127.0.0.1'));
+    gone.goAway();
+    const service = await startTestService('sqlite::memory:', {
+      METRICS_TOKEN,
+      MAIL_BACKEND: 'mailcow',
+      MAIL_MAILCOW_URL: `http://127.0.0.1:${gone.port}`,
+      MAIL_MAILCOW_KEY: 'a-key-of-mailcow',
+    });
+    test.after(() => Promise.all([service.stop(), gone.stop()]));
+    const ada = await service.signUp('ada');
+    await service.app.database.kysely
+      .insertInto('bindings')
+      .values({ user_id: ada.id, kind: 'phone', value: '+15550001', created_at: 0 })
+      .execute();
+    const start = await scrapeAsPrometheus(service.url);
+    await ada.fails(200, 'POST', '/api/user/mailbox/apply', { local_part: 'ada' });
+    const during = await scrapeAsPrometheus(service.url);
+    const alerts = ['ReelgateMailServerDown'];
+    assertAlerts([{ name: 'mail server gone', before: start, during, minutes: 3, alerts }]);
+  });
+
+  it('fire for a replica that is frozen', async (test) => {
+    const folder = mkdtempSync(join(tmpdir(), 'rg-frozen-'));
+    const service = await startCrashing(`sqlite:${join(folder, 'a.db')}`, { METRICS_TOKEN });
+    test.after(async () => {
+      await service.stop();
+      rmSync(folder, { recursive: true });
+    });
+    const start = await scrapeAsPrometheus(service.baseUrl);
+    process.kill(service.pid, 'SIGSTOP');
+    const during = await scrapeAsPrometheus(service.baseUrl);
+    process.kill(service.pid, 'SIGCONT');
+    const alerts = ['ReelgateReplicaDown'];
+    assertAlerts([{ name: 'replica frozen', before: start, during, minutes: 3, alerts }]);
+  });
+
+  it('fire for videos that nobody polls', async (test) => {
+    const env = { METRICS_TOKEN, SYNC_PERIOD_SECONDS: '600' };
+    const service = await startVideoService('sqlite::memory:', { env }, DOORS.slice(0, 1));
+    test.after(() => service.stop());
+    const start = await scrapeAsPrometheus(service.baseUrl);
+    service.sandbox.control.fault({
+      kind: 'hang',
+      vendor: 'kling',
+      operation: 'query',
+      times: Number.POSITIVE_INFINITY,
+    });
+    const { id } = await service.caller.submit({ model: VIDEO.kling, prompt: 'one of very many' });
+    // More than one process takes at a time, all due since ten minutes, at a vendor that answers no poll.
+    const { kysely } = service.app.database;
+    const { seq: _, ...task } = await kysely
+      .selectFrom('tasks')
+      .selectAll()
+      .where('public_id', '=', String(id))
+      .executeTakeFirstOrThrow();
+    const due = { ...task, next_poll_at: Date.now() - 600_000 };
+    for (let batch = 0; batch < 6; batch += 1)
+      await kysely
+        .insertInto('tasks')
+        .values(
+          Array.from({ length: 500 }, (_unused, index) => {
+            const copy = `${task.id}-${batch}-${index}`;
+            return { ...due, id: copy, public_id: copy };
+          }),
+        )
+        .execute();
+    await waitForMetrics(service.baseUrl, 'overdue', (value) => (value('task_oldest_due_seconds') ?? 0) > 500);
+    const during = await scrapeAsPrometheus(service.baseUrl);
+    const alerts = ['ReelgateBacklogGrows'];
+    assertAlerts([{ name: 'backlog grows', before: start, during, minutes: 7, alerts }]);
+  });
+});
+
+forEachDatabase((name, _open, freshUrl) => {
+  if (name === 'sqlite') return;
+  describe('alerts of the database', { skip }, () => {
+    it('fire when it is slow, and when it is gone', async (test) => {
+      const url = await freshUrl();
+      const proxy = await DelayingProxy.start(() => dialPostgres(url));
+      const service = await startTestService(throughProxy(url, proxy), { METRICS_TOKEN });
+      test.after(async () => {
+        await service.stop();
+        await proxy.stop();
+      });
+      const start = await scrapeAsPrometheus(service.url);
+      proxy.delayMs = 400;
+      const { kysely } = service.app.database;
+      await Promise.all(Array.from({ length: 30 }, () => sql`select 1`.execute(kysely)));
+      const slow = await scrapeAsPrometheus(service.url);
+      proxy.goAway();
+      await waitForMetrics(service.url, 'no signals', (value) => value('listen_connected') === 0);
+      const gone = await scrapeAsPrometheus(service.url);
+      assertAlerts([
+        { name: 'database slow', before: start, during: slow, minutes: 4, alerts: ['ReelgateDatabaseSlow'] },
+        { name: 'database gone', before: slow, during: gone, minutes: 3, alerts: ['ReelgateDatabaseDown'] },
+        {
+          name: 'database gone for longer',
+          before: slow,
+          during: gone,
+          minutes: 8,
+          alerts: ['ReelgateDatabaseDown', 'ReelgateSignalsLost'],
+        },
+      ]);
+    });
+  });
+});

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { Agent, request as httpRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { SIMULATORS } from '../../src/sandbox/simulators.ts';
+import { ServicePort } from '../../src/server/platform/http/service-port.ts';
+import { AdminClient } from '../admin-client.ts';
+import { chatBody } from '../chat/chat-service.ts';
+import { addChatModel, prepare } from '../faults/submit-scenario.ts';
+import { startPostgres } from '../postgres.ts';
+import { startTestService } from '../test-service.ts';
+import { freePort, ServerProcess } from './server-process.ts';
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly connection: string | undefined;
+}
+
+/** One GET with any `Host`, over a kept connection where an agent is given. */
+function get(baseUrl: string, path: string, host = 'localhost', agent?: Agent): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const options = { headers: { host }, ...(agent && { agent }) };
+    const sent = httpRequest(`${baseUrl}${path}`, options, (response) => {
+      let body = '';
+      response.on('data', (chunk) => {
+        body += String(chunk);
+      });
+      const { statusCode: status = 0, headers } = response;
+      response.on('end', () => resolve({ status, body, connection: headers.connection }));
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+}
+
+it('health checks are answered by IP address and any name, everything else is not', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rg-probes-'));
+  const service = await startTestService(`sqlite:${join(folder, 'x.db')}`);
+  for (const host of ['10.42.0.7:3000', 'reelgate.default.svc', '[fd00::1]:3000']) {
+    assert.deepEqual((await get(service.url, '/livez', host)).status, 200);
+    const ready = await get(service.url, '/readyz', host);
+    assert.deepEqual([ready.status, ready.body], [200, '{"ready":true}']);
+    assert.equal((await get(service.url, '/api/status', host)).status, 421);
+  }
+  await service.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it('a port that is open before the service says that it lives and is migrating, and lets requests wait', async () => {
+  const port = new ServicePort();
+  const { port: number } = await port.listen('127.0.0.1', 0);
+  const baseUrl = `http://127.0.0.1:${number}`;
+  assert.equal((await get(baseUrl, '/livez', '10.0.0.1')).status, 200);
+  const ready = await get(baseUrl, '/readyz', '10.0.0.1');
+  assert.deepEqual([ready.status, ready.body], [503, '{"ready":false,"reason":"migrating"}']);
+  const arrived = new Promise((resolve) => port.server.on('request', resolve));
+  const waiting = get(baseUrl, '/v1/videos');
+  await arrived;
+  port.serve((request, response) => response.end(`served ${request.url}`));
+  assert.equal((await waiting).body, 'served /v1/videos');
+  assert.equal((await get(baseUrl, '/v1/models')).body, 'served /v1/models');
+  await port.close(0);
+});
+
+describe('a process that is told to stop', () => {
+  let sandbox: Sandbox;
+  let folder: string;
+  let server: ServerProcess;
+  let key: string;
+  before(async () => {
+    sandbox = await startSandbox({ simulators: SIMULATORS, latencyMs: 10 });
+    folder = mkdtempSync(join(tmpdir(), 'rg-drain-'));
+    server = await start();
+    key = await prepare(server.baseUrl, sandbox);
+    const operator = await new AdminClient(server.baseUrl).signIn();
+    await addChatModel({ operator, addChannel: (vendor, models) => addChannelTo(operator, sandbox, vendor, models) });
+  });
+  after(async () => {
+    await server?.stop();
+    await sandbox?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const start = async () =>
+    new ServerProcess(`sqlite:${join(folder, 'x.db')}`, await freePort(), { DRAIN_SECONDS: '1' }).untilReady();
+  /** A streamed answer of about so many milliseconds; resolves with its first bytes. */
+  const stream = (ms: number) =>
+    fetch(`${server.baseUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(chatBody(`[chunks=${ms / 100}] [delay=100]`, { stream: true })),
+    });
+
+  it('serves on while it drains, ends connections with their answers, then finishes streams and goes', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    assert.equal((await get(server.baseUrl, '/api/status', 'localhost', agent)).connection, 'keep-alive');
+    const streamed = await stream(2_500);
+    server.signal('SIGTERM');
+    await untilDraining(server);
+    const drained = await get(server.baseUrl, '/readyz', '10.42.0.7:3000');
+    assert.deepEqual([drained.status, drained.body], [503, '{"ready":false,"reason":"draining"}']);
+    const kept = await get(server.baseUrl, '/api/status', 'localhost', agent);
+    assert.deepEqual([kept.status, kept.connection], [200, 'close']);
+    assert.equal((await get(server.baseUrl, '/livez')).status, 200);
+    assert.match(await streamed.text(), /data: \[DONE\]\n\n$/);
+    assert.equal(await server.ended, 0, server.output);
+    agent.destroy();
+  });
+
+  it('skips the wait on SIGINT, and ends at once on a second signal', async () => {
+    server = await start();
+    const startedAt = performance.now();
+    server.signal('SIGINT');
+    assert.equal(await server.ended, 0);
+    assert.ok(performance.now() - startedAt < 1_000 + 2_000, 'it did not wait for load balancers');
+
+    server = await start();
+    const cut = stream(20_000).then((response) => response.text());
+    const failed = assert.rejects(cut);
+    await pause(500);
+    server.signal('SIGTERM');
+    await untilDraining(server);
+    server.signal('SIGTERM');
+    assert.equal(await server.ended, 1);
+    await failed;
+  });
+});
+
+/** Half a minute each; the script that hammers for releases runs them. */
+if (process.env.OUTAGES_ALL === '1')
+  describe('a process that is told to stop always ends within its grace', () => {
+    const GRACE_MS = 1_000 + 30_000 + 5_000;
+    async function endsInTime(server: ServerProcess): Promise<void> {
+      const startedAt = performance.now();
+      server.signal('SIGTERM');
+      await server.ended;
+      const passedMs = performance.now() - startedAt;
+      console.log(`ended after ${Math.round(passedMs)} ms`);
+      assert.ok(passedMs < GRACE_MS + 2_000, server.output);
+    }
+
+    it('though an answer does not end', async () => {
+      const sandbox = await startSandbox({ simulators: SIMULATORS });
+      const folder = mkdtempSync(join(tmpdir(), 'rg-grace-'));
+      const url = `sqlite:${join(folder, 'x.db')}`;
+      const server = await new ServerProcess(url, await freePort(), { DRAIN_SECONDS: '1' }).untilReady();
+      const key = await prepare(server.baseUrl, sandbox);
+      const operator = await new AdminClient(server.baseUrl).signIn();
+      await addChatModel({ operator, addChannel: (vendor, models) => addChannelTo(operator, sandbox, vendor, models) });
+      const endless = fetch(`${server.baseUrl}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(chatBody('[chunks=9000] [delay=100]', { stream: true })),
+      }).then((response) => response.text());
+      const cut = assert.rejects(endless);
+      await pause(500);
+      await endsInTime(server);
+      await cut;
+      await sandbox.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    it('though the database is frozen', async () => {
+      const postgres = await startPostgres();
+      const server = await new ServerProcess(postgres.url, await freePort(), { DRAIN_SECONDS: '1' }).untilReady();
+      postgres.signalAll('SIGSTOP');
+      const asked = fetch(`${server.baseUrl}/v1/videos`, { headers: { authorization: 'Bearer sk-x' } }).catch(() => {});
+      await endsInTime(server);
+      await asked;
+      postgres.signalAll('SIGCONT');
+      await postgres.stop();
+    });
+  });
+
+const addChannelTo = (operator: AdminClient, sandbox: Sandbox, vendor: string, models: readonly string[]) =>
+  operator.addChannel({
+    vendor,
+    base_url: sandbox.url(vendor),
+    credentials: sandbox.credentials(vendor),
+    models: [...models],
+  });
+
+async function untilDraining(server: ServerProcess): Promise<void> {
+  while ((await get(server.baseUrl, '/readyz')).status === 200) await pause(10);
+}

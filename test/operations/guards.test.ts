@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { sql } from 'kysely';
+import { type App, makeApp } from '../../src/server/app.ts';
+import { parseConfig } from '../../src/server/platform/config.ts';
+import { AlreadyServedError } from '../../src/server/platform/db/database-errors.ts';
+import { openLog } from '../../src/server/platform/log.ts';
+import { ConfigError } from '../../src/server/platform/setting-readers.ts';
+import { startFailure } from '../../src/server/platform/start-failure.ts';
+import { forEachDatabase } from '../databases.ts';
+import { startTestService } from '../test-service.ts';
+import { freePort } from './server-process.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'rg-guards-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const KEY = Buffer.alloc(32, 7).toString('base64');
+
+const start = (env: Readonly<Record<string, string>>): Promise<App> =>
+  makeApp(parseConfig({ PORT: '0', ...env }), { log: openLog('silent') });
+
+describe('a SQLite file', () => {
+  it('serves one process at a time, which says so; commands may use it beside', async () => {
+    const env = { DATABASE_URL: `sqlite:${join(folder, 'one', 'one.db')}`, MASTER_KEY: KEY };
+    const first = await start(env);
+    await assert.rejects(start(env), (error) => error instanceof AlreadyServedError && /one\.db/.test(error.message));
+    await first.close(0);
+    const next = await start(env);
+    await next.close(0);
+  });
+
+  it('and what is beside it can be read by its owner alone', async () => {
+    const home = join(folder, 'modes');
+    const app = await start({ DATABASE_URL: `sqlite:${join(home, 'x.db')}` });
+    const readable = readdirSync(home, { withFileTypes: true, recursive: true })
+      .filter((entry) => entry.isFile())
+      .filter((entry) => (statSync(join(entry.parentPath, entry.name)).mode & 0o077) !== 0);
+    assert.deepEqual(
+      readable.map(({ name }) => name),
+      [],
+    );
+    await app.close(0);
+  });
+
+  it('restored without its key stops the start, and no new key is written', async () => {
+    const home = join(folder, 'key');
+    const env = { DATABASE_URL: `sqlite:${join(home, 'x.db')}` };
+    await (await start(env)).close(0);
+    rmSync(join(home, 'master.key'));
+    await assert.rejects(
+      start(env),
+      (error) => error instanceof ConfigError && /master\.key is missing/.test(error.message),
+    );
+    assert.ok(!readdirSync(home).includes('master.key'));
+  });
+});
+
+describe('a start that cannot reach its database', () => {
+  it('names the cause in one line, without the password', async () => {
+    const url = `postgres://somebody:secret-word@127.0.0.1:${await freePort()}/films`;
+    const error = await start({ DATABASE_URL: url, MASTER_KEY: KEY }).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    const line = startFailure(error);
+    assert.match(line, /^cannot connect to PostgreSQL at 127\.0\.0\.1:\d+\/films: .*ECONNREFUSED.*is it running/);
+    assert.doesNotMatch(line, /secret-word|\n/);
+  });
+
+  it('refuses a url that cannot be used, naming the setting', () => {
+    for (const [DATABASE_URL, problem] of [
+      ['mysql://a/b', /must start with sqlite: or postgres/],
+      ['postgres://a:1,,b:2/x', /empty host/],
+      ['postgres://a,b/x?target_session_attrs=standby', /target_session_attrs must be one of/],
+      ['postgres://a/x?poolMax=0', /poolMax must be/],
+    ] as const)
+      assert.throws(
+        () => parseConfig({ DATABASE_URL, MASTER_KEY: KEY }),
+        (error) => error instanceof ConfigError && /^DATABASE_URL: /.test(error.message) && problem.test(error.message),
+        DATABASE_URL,
+      );
+    assert.throws(() => parseConfig({ DATABASE_DIRECT_URL: 'postgres://a/x' }), /DATABASE_DIRECT_URL: /);
+  });
+});
+
+forEachDatabase((name, _open, freshUrl) => {
+  it('a newer schema without a column this release uses stops the start, with one line', async () => {
+    const url = await freshUrl();
+    const service = await startTestService(url);
+    await sql`alter table tasks drop column fail_reason`.execute(service.app.database.kysely);
+    await sql`insert into schema_migrations (id, applied_at) values ('9001-tickets', 1)`.execute(
+      service.app.database.kysely,
+    );
+    await service.stop();
+    const error = await start({ DATABASE_URL: url, MASTER_KEY: service.masterKey }).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    assert.match(startFailure(error), /^the database was changed by a newer release: .*tasks\.fail_reason/);
+  });
+
+  if (name === 'sqlite') return;
+  it('the sandbox runs in one process on a shared database', async () => {
+    const env = { DATABASE_URL: await freshUrl(), MASTER_KEY: KEY, SANDBOX: '1', ADMIN_PASSWORD: 'root-password-1' };
+    const first = await start(env);
+    await first.listen();
+    await assert.rejects(start(env), (error) => error instanceof ConfigError && /^SANDBOX: /.test(error.message));
+    const without = await start({ ...env, SANDBOX: '0' });
+    await without.close(0);
+    await first.close(0);
+    const next = await start(env);
+    await next.close(0);
+  });
+});

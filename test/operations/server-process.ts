@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { testEnvironment } from '../service-with-sandbox.ts';
+
+const SERVER = join(import.meta.dirname, '../../bin/server.js');
+
+/** A port nobody listens on now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** The service as `npm start` runs it, in a process of its own. */
+export class ServerProcess {
+  readonly port: number;
+  readonly baseUrl: string;
+  /** Resolves with the exit code, null where a signal ended the process. */
+  readonly ended: Promise<number | null>;
+  readonly #child: ChildProcess;
+  /** What it has written so far. */
+  output = '';
+
+  constructor(databaseUrl: string, port: number, env: Readonly<Record<string, string>> = {}) {
+    this.port = port;
+    this.baseUrl = `http://127.0.0.1:${port}`;
+    this.#child = spawn(process.execPath, [SERVER], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env.PATH, ...testEnvironment(databaseUrl, env), PORT: String(port) },
+    });
+    for (const stream of [this.#child.stdout, this.#child.stderr])
+      stream?.on('data', (chunk) => {
+        this.output += String(chunk);
+      });
+    this.ended = once(this.#child, 'exit').then(([code]) => code as number | null);
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Waits until `/readyz` says so. */
+  async untilReady(): Promise<this> {
+    for (let tries = 0; tries < 600; tries += 1) {
+      if (this.#child.exitCode !== null) break;
+      const ready = await fetch(`${this.baseUrl}/readyz`).catch(() => undefined);
+      if (ready?.ok) return this;
+      await pause(50);
+    }
+    throw new Error(`the service did not start: ${this.output}`);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** For the end of a test: without draining, and by force where that does not help. */
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    this.#child.kill('SIGCONT');
+    this.#child.kill('SIGINT');
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), 8_000);
+    await this.ended;
+    clearTimeout(timer);
+  }
+}

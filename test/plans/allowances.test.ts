@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { forEachDatabase } from '../databases.ts';
+import { DAY, HOUR, openPlansApp, type PlansApp } from './plans-app.ts';
+
+forEachDatabase((_name, _open, freshUrl) => {
+  let plansApp: PlansApp;
+  before(async () => {
+    plansApp = await openPlansApp(await freshUrl());
+  });
+  after(() => plansApp.stop());
+
+  it('spends the allowance first, then the wallet, and gives back to where it came from', async () => {
+    const person = await plansApp.fresh();
+    await plansApp.root.ok('PUT', `/api/admin/users/${person.id}`, { quota_delta: 1000 });
+    await plansApp.card({ package_code: 'daily', level: 1, daily_quota: 100 });
+    await plansApp.activate(person, 'daily');
+    const first = await plansApp.reserve(person, 80);
+    assert.deepEqual([(await plansApp.own(person)).allowance_left, (await plansApp.own(person)).wallet], [20, 1000]);
+    const both = await plansApp.reserve(person, 50);
+    assert.deepEqual([(await plansApp.own(person)).allowance_left, (await plansApp.own(person)).wallet], [0, 970]);
+    await plansApp.settle(both, 30);
+    assert.deepEqual([(await plansApp.own(person)).allowance_left, (await plansApp.own(person)).wallet], [0, 990]);
+    await plansApp.refund(first);
+    assert.deepEqual([(await plansApp.own(person)).allowance_left, (await plansApp.own(person)).wallet], [80, 990]);
+    const late = await plansApp.reserve(person, 80);
+    await plansApp.passing(DAY, [person]);
+    assert.equal((await plansApp.own(person)).allowance_left, 100);
+    await plansApp.refund(late);
+    assert.deepEqual([(await plansApp.own(person)).allowance_left, (await plansApp.own(person)).wallet], [100, 990]);
+    await assert.rejects(plansApp.reserve(person, 1091), /quota_not_enough/);
+    assert.deepEqual([(await plansApp.own(person)).allowance_left, (await plansApp.own(person)).wallet], [100, 990]);
+  });
+
+  it('never lets concurrent calls take more than the allowance', async () => {
+    const person = await plansApp.fresh();
+    await plansApp.card({ package_code: 'raced', level: 1, daily_quota: 100, weekly_quota_limit: 90 });
+    await plansApp.activate(person, 'raced');
+    const outcomes = await Promise.allSettled(Array.from({ length: 30 }, () => plansApp.reserve(person, 7)));
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 12);
+    const { windows } = await plansApp.own(person);
+    assert.deepEqual(
+      windows.map(({ kind, used, left }) => [kind, used, left]),
+      [
+        ['day', 84, 16],
+        ['week', 84, 6],
+      ],
+    );
+  });
+
+  it('refreshes at midnight of the time zone, and a change of zone gives nothing extra', async () => {
+    const person = await plansApp.fresh();
+    await person.ok('PUT', '/api/user/settings', { time_zone: 'Asia/Shanghai' });
+    await plansApp.card({ package_code: 'zoned', level: 1, daily_quota: 10 });
+    await plansApp.activate(person, 'zoned');
+    await plansApp.reserve(person, 10);
+    const [day] = (await plansApp.own(person)).windows;
+    const midnight = (day?.refreshes_at ?? 0) * 1000;
+    assert.equal(new Date(midnight).getUTCHours(), 16);
+    await plansApp.passing(midnight - plansApp.clock.now() - 1000, [person]);
+    assert.equal((await plansApp.own(person)).allowance_left, 0);
+    for (const time_zone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago', 'UTC']) {
+      await person.ok('PUT', '/api/user/settings', { time_zone });
+      assert.equal((await plansApp.own(person)).allowance_left, 0, time_zone);
+      await assert.rejects(plansApp.reserve(person, 1), /quota_not_enough/);
+    }
+    await person.ok('PUT', '/api/user/settings', { time_zone: 'Asia/Shanghai' });
+    await plansApp.passing(1000, [person]);
+    await plansApp.reserve(person, 10);
+    await plansApp.passing(DAY, [person]);
+    await plansApp.reserve(person, 10);
+    await person.fails(400, 'PUT', '/api/user/settings', { time_zone: 'Mars/Olympus' });
+  });
+
+  it('counts intervals and weeks from activation, to the second', async () => {
+    const person = await plansApp.fresh();
+    await plansApp.card({
+      package_code: 'timed',
+      level: 1,
+      refresh_interval_seconds: 5 * 3600,
+      interval_quota: 10,
+      weekly_quota_limit: 25,
+      daily_quota: 999,
+    });
+    await plansApp.activate(person, 'timed');
+    await plansApp.reserve(person, 10);
+    await plansApp.passing(5 * HOUR - 1000, [person]);
+    await assert.rejects(plansApp.reserve(person, 1), /quota_not_enough/);
+    await plansApp.passing(1000, [person]);
+    await plansApp.reserve(person, 10);
+    await plansApp.passing(5 * HOUR, [person]);
+    assert.equal((await plansApp.own(person)).allowance_left, 5);
+    await plansApp.reserve(person, 5);
+    await assert.rejects(plansApp.reserve(person, 1), /quota_not_enough/);
+    await plansApp.passing(7 * DAY - 10 * HOUR - 1000, [person]);
+    await assert.rejects(plansApp.reserve(person, 1), /quota_not_enough/);
+    await plansApp.passing(1000, [person]);
+    await plansApp.reserve(person, 10);
+  });
+});

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Reelgate } from '../../src/sdk/index.ts';
+import { AdminClient } from '../admin-client.ts';
+import { CliMachine } from '../cli-harness.ts';
+import { startTestService, type TestService } from '../test-service.ts';
+
+describe('reelgate packages and redeem', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rg-packages-'));
+  let service: TestService;
+  let machine: CliMachine;
+  before(async () => {
+    service = await startTestService(`sqlite:${join(folder, 'reelgate.db')}`);
+    machine = new CliMachine(service.url);
+    await machine.storeCredentials(await new AdminClient(service.url).signIn());
+  });
+  after(async () => {
+    await service.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const card = (change: Record<string, unknown>) =>
+    service.root.ok('POST', '/api/admin/package-cards', { name: 'A card', level: 1, duration_days: 30, ...change });
+  const codes = async (request: Record<string, unknown>) =>
+    (await service.root.ok<{ codes: string[] }>('POST', '/api/admin/redemption-codes', request)).codes;
+
+  it('lists plans for somebody who is not signed in', async () => {
+    const anonymous = new CliMachine(service.url);
+    assert.deepEqual(await anonymous.run('packages'), {
+      code: 0,
+      stdout: 'No packages are offered here.\n',
+      stderr: '',
+    });
+    await card({ package_code: 'basic', level: 1, price_amount: 9.5, daily_quota: 1000 });
+    await card({
+      package_code: 'pro',
+      level: 2,
+      refresh_interval_seconds: 5 * 3600,
+      interval_quota: 2000,
+      weekly_quota_limit: 9000,
+      description: 'For\u001b[31m people\nwho make much',
+    });
+    const { stdout } = await anonymous.run('packages');
+    assert.match(stdout, /^CODE +NAME +LEVEL +PRICE +DAYS +ALLOWANCE/);
+    assert.match(stdout, /basic +A card +1 +9\.5 +30 +1,000 a day/);
+    assert.match(stdout, /pro .* 2,000 per 5 hours, at most 9,000 a week +For\ufffd\[31m people who make much/);
+    assert.equal((await anonymous.run('packages', 'show')).code, 3);
+    assert.equal((await anonymous.run('redeem', 'X')).code, 3);
+  });
+
+  it('redeems a code in any spacing and shows what is left of it', async () => {
+    assert.match((await machine.run('packages', 'show')).stdout, /^Package +No package \(none\)\nModels +all\nWallet/);
+    const [basic = '', other = ''] = await codes({ package_code: 'basic', count: 2 });
+    const [pro = ''] = await codes({ package_code: 'pro', count: 1 });
+    const [money = ''] = await codes({ quota: 1500, count: 1 });
+    assert.match((await machine.run('redeem', ...basic.toLowerCase().split('-'))).stdout, /package basic runs now/);
+    assert.match((await machine.run('redeem', other)).stdout, /Your package basic runs until/);
+    assert.match((await machine.run('redeem', pro, '--json')).stdout, /"outcome":"active","package_code":"pro"/);
+    assert.equal((await machine.run('redeem', money)).stdout, '1,500 quota are in your wallet now.\n');
+    const { stdout } = await machine.run('packages', 'show');
+    assert.match(stdout, /Package +A card \(pro\)\nUntil .* in 29 days\n/);
+    assert.match(stdout, /This period +2,000 of 2,000 left, resets in [45] hours\nThis week +9,000 of 9,000 left/);
+    assert.match(stdout, /Wallet +1,500 quota/);
+  });
+
+  it('says why a code is refused', async () => {
+    const [money = ''] = await codes({ quota: 5, count: 1 });
+    await machine.run('redeem', money);
+    const again = await machine.run('redeem', money);
+    assert.deepEqual([again.code, again.stdout], [1, '']);
+    assert.match(again.stderr, /used already/);
+    assert.match((await machine.run('redeem', 'nonsense')).stderr, /not valid/);
+    assert.equal((await machine.run('redeem')).code, 2);
+    await assert.rejects(new Reelgate({ baseUrl: service.url }).plans.current(), { status: 401 });
+  });
+});

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { forEachDatabase } from '../databases.ts';
+import { openPlansApp, type PlansApp } from './plans-app.ts';
+
+const CARD_KEYS = [
+  'id',
+  'package_code',
+  'name',
+  'description',
+  'level',
+  'price_amount',
+  'purchasable',
+  'daily_quota',
+  'duration_days',
+  'refresh_interval_seconds',
+  'system_builtin',
+  'interval_quota',
+  'weekly_quota_limit',
+  'status',
+  'created_time',
+];
+
+forEachDatabase((_name, _open, freshUrl) => {
+  let plansApp: PlansApp;
+  before(async () => {
+    plansApp = await openPlansApp(await freshUrl());
+  });
+  after(() => plansApp.stop());
+
+  it('lists purchasable plans by level, with exactly the documented keys', async () => {
+    await plansApp.card({ package_code: 'gold', level: 30, price_amount: 19.9, daily_quota: 5 });
+    await plansApp.card({ package_code: 'silver', level: 20, price_amount: 9, models: ['m1'] });
+    await plansApp.card({ package_code: 'gift', level: 25, purchasable: false });
+    await plansApp.card({ package_code: 'gone', level: 26, status: 2 });
+    const nobody = await plansApp.app.http.fastify.inject({ url: '/api/package-cards' });
+    const body = nobody.json();
+    assert.deepEqual(Object.keys(body), ['success', 'message', 'data']);
+    assert.deepEqual(
+      body.data.map(({ package_code }: { package_code: string }) => package_code),
+      ['silver', 'gold'],
+    );
+    assert.deepEqual(Object.keys(body.data[0]), CARD_KEYS);
+    assert.deepEqual(
+      [body.data[1].price_amount, body.data[1].purchasable, body.data[1].system_builtin],
+      [19.9, true, false],
+    );
+  });
+
+  it('lets administrators change plans, and never remove the built-in one', async () => {
+    const { body } = await plansApp.root.send('GET', '/api/admin/package-cards');
+    const [none] = body.data as { id: number; package_code: string; system_builtin: boolean }[];
+    assert.deepEqual([none?.package_code, none?.system_builtin], ['none', true]);
+    await plansApp.root.fails(200, 'DELETE', `/api/admin/package-cards/${none?.id}`);
+    await plansApp.root.fails(200, 'PUT', `/api/admin/package-cards/${none?.id}`, { package_code: 'some' });
+    await plansApp.root.fails(200, 'PUT', `/api/admin/package-cards/${none?.id}`, { status: 2 });
+    const { id } = await plansApp.card({ package_code: 'to-change', models: ['a'] });
+    await plansApp.root.fails(200, 'POST', '/api/admin/package-cards', {
+      package_code: 'to-change',
+      name: 'x',
+      level: 1,
+      duration_days: 1,
+    });
+    await plansApp.root.ok('PUT', `/api/admin/package-cards/${id}`, { name: 'Renamed', models: ['b', 'c'] });
+    const changed = await plansApp.root.ok('GET', `/api/admin/package-cards/${id}`);
+    assert.deepEqual([changed.name, changed.models, changed.level], ['Renamed', ['b', 'c'], 1]);
+    for (const junk of [
+      { level: -1 },
+      { level: 1.5 },
+      { duration_days: 0 },
+      { daily_quota: '5' },
+      { models: [1] },
+      { status: 3 },
+      { price_amount: -1 },
+      { package_code: 'A B' },
+    ])
+      await plansApp.root.fails(400, 'PUT', `/api/admin/package-cards/${id}`, junk);
+    await plansApp.codesFor({ package_code: 'to-change', count: 1 });
+    assert.match(await plansApp.root.fails(200, 'DELETE', `/api/admin/package-cards/${id}`), /in use/);
+    const unused = await plansApp.card({});
+    await plansApp.root.ok('DELETE', `/api/admin/package-cards/${unused.id}`);
+    await plansApp.root.fails(200, 'GET', `/api/admin/package-cards/${unused.id}`);
+    const user = await plansApp.fresh();
+    await user.fails(403, 'GET', '/api/admin/package-cards');
+    await user.fails(403, 'POST', '/api/user/package/activate', { user_id: user.id, package_code: 'gold' });
+  });
+
+  it('permits the models a plan names, or all when it names none', async () => {
+    const person = await plansApp.fresh();
+    await plansApp.card({ package_code: 'narrow', level: 1, daily_quota: 10, models: ['only-this'] });
+    await plansApp.activate(person, 'narrow');
+    await assert.rejects(plansApp.reserve(person, 1, 'another'), /model_not_allowed/);
+    await plansApp.reserve(person, 1, 'only-this');
+    const { key } = await person.ok<{ key: string }>('POST', '/api/tokens', { name: 'k' });
+    const models = await person.send('GET', '/v1/models', undefined, { authorization: `Bearer ${key}` });
+    assert.deepEqual(models.body.data, []);
+  });
+});

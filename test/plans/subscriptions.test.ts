@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { forEachDatabase } from '../databases.ts';
+import { DAY, openPlansApp, type PlansApp } from './plans-app.ts';
+
+forEachDatabase((_name, _open, freshUrl) => {
+  let plansApp: PlansApp;
+  before(async () => {
+    plansApp = await openPlansApp(await freshUrl());
+  });
+  after(() => plansApp.stop());
+
+  it('extends the active subscription by any plan of its level and keeps its allowance', async () => {
+    const person = await plansApp.fresh();
+    await plansApp.card({ package_code: 'runs', level: 7, duration_days: 10, daily_quota: 100 });
+    await plansApp.card({ package_code: 'joins', level: 7, duration_days: 5, daily_quota: 1 });
+    await plansApp.activate(person, 'runs');
+    const answer = await plansApp.activate(person, 'joins');
+    assert.deepEqual(
+      [answer.outcome, answer.package_code, answer.package_expires_at],
+      ['extended', 'runs', Math.floor((plansApp.clock.now() + 15 * DAY) / 1000)],
+    );
+    assert.equal((await plansApp.own(person)).allowance_left, 100);
+  });
+
+  it('applies the level rule when a plan changes its level', async () => {
+    const person = await plansApp.fresh();
+    const { id } = await plansApp.card({ package_code: 'promoted', level: 1, duration_days: 10 });
+    await plansApp.activate(person, 'promoted');
+    await plansApp.root.ok('PUT', `/api/admin/package-cards/${id}`, { level: 9 });
+    assert.equal((await plansApp.activate(person, 'promoted')).outcome, 'extended');
+  });
+
+  it('replaces by a higher level, queues a lower one, and returns to the built-in plan', async () => {
+    const person = await plansApp.fresh();
+    await plansApp.card({ package_code: 'low', level: 1, duration_days: 5 });
+    await plansApp.card({ package_code: 'mid', level: 2, duration_days: 10 });
+    await plansApp.card({ package_code: 'high', level: 3, duration_days: 3 });
+    const start = plansApp.clock.now();
+    assert.equal((await plansApp.activate(person, 'mid')).outcome, 'active');
+    assert.equal((await plansApp.activate(person, 'low')).outcome, 'waiting');
+    assert.equal((await plansApp.activate(person, 'high')).outcome, 'active');
+    const now = await plansApp.own(person);
+    assert.deepEqual(
+      [now.package_code, now.expires_at, now.waiting.map(({ package_code }) => package_code)],
+      ['high', Math.floor((start + 3 * DAY) / 1000), ['low']],
+    );
+    await plansApp.passing(3 * DAY - 1000, [person]);
+    assert.equal((await person.ok('GET', '/api/user/self')).current_package_code, 'high');
+    await plansApp.passing(1000, [person]);
+    assert.equal((await person.ok('GET', '/api/user/self')).current_package_code, 'low');
+    await plansApp.app.runMaintenance();
+    const told = (await person.send('GET', '/api/notifications/')).body.data as { title: string; content: string }[];
+    assert.match(String(told[0]?.title), /has ended/);
+    assert.match(String(told[0]?.content), /runs now/);
+    await plansApp.passing(5 * DAY, [person]);
+    const self = await person.ok('GET', '/api/user/self');
+    assert.deepEqual([self.current_package_code, self.package_expires_at], ['none', 0]);
+    await plansApp.activate(person, 'low');
+    assert.equal((await plansApp.activate(person, 'none')).outcome, 'ended');
+    const none = await plansApp.own(person);
+    assert.deepEqual([none.package_code, none.allowance_left, none.windows], ['none', 0, []]);
+    await plansApp.root.fails(200, 'POST', '/api/user/package/activate', { user_id: 999_999, package_code: 'low' });
+    await plansApp.root.fails(200, 'POST', '/api/user/package/activate', {
+      user_id: person.id,
+      package_code: 'nowhere',
+    });
+  });
+
+  it('notifies once before the end, and again after an extension', async () => {
+    const person = await plansApp.fresh();
+    await plansApp.card({ package_code: 'ending', level: 1, duration_days: 4 });
+    await plansApp.activate(person, 'ending');
+    await plansApp.card({ package_code: 'following', level: 0, name: 'Follower' });
+    const news = async () =>
+      (await person.send('GET', '/api/notifications/')).body.data as { content: string; target_url: string }[];
+    const told = async () => (await news()).length;
+    await plansApp.app.runMaintenance();
+    assert.equal(await told(), 0);
+    await plansApp.passing(2 * DAY + 1000, [person]);
+    await plansApp.app.runMaintenance();
+    await plansApp.app.runMaintenance();
+    assert.equal(await told(), 1);
+    assert.match((await news())[0]?.content ?? '', /in 48 hours\. Redeem|in 2 days\. Redeem/);
+    assert.equal((await news())[0]?.target_url, '/packages');
+    await plansApp.activate(person, 'ending');
+    await plansApp.activate(person, 'following');
+    await plansApp.app.runMaintenance();
+    assert.equal(await told(), 1);
+    await plansApp.passing(4 * DAY, [person]);
+    await plansApp.app.runMaintenance();
+    assert.equal(await told(), 2);
+    assert.match((await news())[0]?.content ?? '', /“Follower” follows\.$/);
+  });
+});

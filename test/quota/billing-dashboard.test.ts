@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { callModelApi } from '../admin-client.ts';
+import { type ChatService, startChat } from '../chat/chat-service.ts';
+import { forEachDatabase } from '../databases.ts';
+import { openLedger } from '../ledger-fixture.ts';
+
+forEachDatabase((name, _open, freshUrl) => {
+  let service: ChatService;
+  before(async () => {
+    service = await startChat(await freshUrl(), { quota: 5_000_000 });
+  });
+  after(() => service.stop());
+  const get = async (path: string, key: string) => {
+    const { status, body } = await callModelApi(service.baseUrl, key, 'GET', `/v1/dashboard/billing/${path}`);
+    assert.equal(status, 200, JSON.stringify(body));
+    return body as Record<string, unknown>;
+  };
+
+  test(`${name}: chat clients see the limit and the use of a key as OpenAI's dashboard told them`, async () => {
+    const limited = await service.operator.makeToken({ quota_limit: 1_000_000 });
+    assert.equal((await get('subscription', limited)).hard_limit_usd, 2);
+    assert.equal((await get('subscription', service.key)).hard_limit_usd, 10, 'without a limit: the wallet');
+    assert.equal((await get('usage', limited)).total_usage, 0);
+    const chat = { model: 'sandbox-chat', messages: [{ role: 'user', content: '[chunks=100]' }] };
+    assert.equal((await callModelApi(service.baseUrl, limited, 'POST', '/v1/chat/completions', chat)).status, 200);
+    const charged = (await service.waitUntilSettled())[0]?.charged ?? 0;
+    const today = new Date().toISOString().slice(0, 10);
+    for (const path of ['usage', `usage?start_date=${today}&end_date=${today}`])
+      assert.equal((await get(path, limited)).total_usage, (charged / 500_000) * 100, path);
+    assert.equal((await get('usage?start_date=2020-01-01&end_date=2020-01-31', limited)).total_usage, 0);
+    const subscription = await get('subscription', limited);
+    assert.deepEqual(subscription, {
+      object: 'billing_subscription',
+      has_payment_method: true,
+      soft_limit_usd: 2,
+      hard_limit_usd: 2,
+      system_hard_limit_usd: 2,
+      access_until: 0,
+    });
+    const total = (charged / 500_000) * 100;
+    assert.equal((await get('subscription', service.key)).hard_limit_usd, 10, 'the balance and what was used of it');
+    assert.equal((await get('usage', service.key)).total_usage, total, 'without a limit: what the account used');
+    for (const [range, expected] of [
+      [`start_date=${today}`, total],
+      [`end_date=${today}`, total],
+      ['end_date=2020-01-31', 0],
+      ['start_date=9999-01-01', 0],
+      ['start_date=2026-99-99', total],
+    ] as const) {
+      assert.equal((await get(`usage?${range}`, service.key)).total_usage, expected, range);
+      assert.equal((await get(`usage?${range}`, limited)).total_usage, expected, range);
+    }
+    const { database } = service.app;
+    const tokens = database.kysely.selectFrom('token_limits').select('token_id').where('used', '>', 0);
+    const { token_id: tokenId } = await tokens.executeTakeFirstOrThrow();
+    const owner = await database.kysely.selectFrom('usage_daily').select('user_id').executeTakeFirstOrThrow();
+    await openLedger(database).reserve('req_open', owner.user_id, 500, tokenId);
+    assert.equal((await get('usage', limited)).total_usage, total + 0.1, 'what is reserved counts');
+    assert.equal((await get(`usage?start_date=${today}`, limited)).total_usage, total, 'until it is charged');
+    const other = await service.operator.makeToken({ quota_limit: 1_000_000 });
+    assert.equal((await get(`usage?start_date=${today}`, other)).total_usage, 0, 'a key with a limit: its own use');
+  });
+});

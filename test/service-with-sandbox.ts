@@ -1,0 +1,76 @@
+import { type Sandbox, type SandboxOptions, startSandbox } from '../src/sandbox/sandbox.ts';
+import { SIMULATORS } from '../src/sandbox/simulators.ts';
+import { type App, type AppOverrides, makeApp } from '../src/server/app.ts';
+import { parseConfig } from '../src/server/platform/config.ts';
+import { openLog } from '../src/server/platform/log.ts';
+import { AdminClient, ROOT_LOGIN } from './admin-client.ts';
+import { CHEAP_PASSWORDS } from './password-cost.ts';
+import { checkResponses } from './response-recorder.ts';
+
+export interface SandboxService {
+  readonly app: App;
+  readonly sandbox: Sandbox;
+  readonly baseUrl: string;
+  readonly operator: AdminClient;
+  /** Makes a channel to a simulator; default models: those given. */
+  addChannel(
+    name: string,
+    models: readonly string[],
+    more?: { readonly priority?: number; readonly weight?: number },
+  ): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** The environment of a service under test: fast periods, no log, nothing of this machine's. */
+export const testEnvironment = (
+  databaseUrl: string,
+  more: Readonly<Record<string, string>> = {},
+): Record<string, string> => ({
+  PORT: '0',
+  DATABASE_URL: databaseUrl,
+  MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+  ADMIN_PASSWORD: ROOT_LOGIN.password,
+  LOG_LEVEL: 'silent',
+  SYNC_PERIOD_SECONDS: '1',
+  KEY_REQUESTS_PER_MINUTE: '0',
+  ...more,
+});
+
+/** The whole service with simulated vendors, over real sockets on loopback. */
+export async function startSandboxService(
+  databaseUrl: string,
+  options: {
+    readonly env?: Readonly<Record<string, string>>;
+    readonly overrides?: AppOverrides;
+    readonly sandbox?: Partial<SandboxOptions>;
+  } = {},
+): Promise<SandboxService> {
+  const sandbox = await startSandbox({ simulators: SIMULATORS, ...options.sandbox });
+  const app = await makeApp(parseConfig(testEnvironment(databaseUrl, options.env)), {
+    log: openLog('silent'),
+    passwordCost: CHEAP_PASSWORDS,
+    ...options.overrides,
+  });
+  checkResponses(app.http.routes.endpoints);
+  const { port } = await app.listen();
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const operator = await new AdminClient(baseUrl).signIn();
+  return {
+    app,
+    sandbox,
+    baseUrl,
+    operator,
+    addChannel: (name, models, more = {}) =>
+      operator.addChannel({
+        vendor: name.split('-')[0] ?? name,
+        base_url: sandbox.url(name),
+        credentials: sandbox.credentials(name),
+        models,
+        ...more,
+      }),
+    async stop() {
+      await app.close(1_000);
+      await sandbox.stop();
+    },
+  };
+}

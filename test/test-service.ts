@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto';
+import { type App, type AppOverrides, makeApp } from '../src/server/app.ts';
+import { parseConfig } from '../src/server/platform/config.ts';
+import { openLog } from '../src/server/platform/log.ts';
+import { TestUser } from './accounts/test-user.ts';
+import { CHEAP_PASSWORDS } from './password-cost.ts';
+import { checkResponses } from './response-recorder.ts';
+
+const ROOT = { username: 'root', password: 'root-password-1' };
+
+export interface TestService {
+  readonly app: App;
+  /** `http://127.0.0.1:port`. */
+  readonly url: string;
+  /** For a second process on the same database. */
+  readonly masterKey: string;
+  /** The first administrator, logged in. */
+  readonly root: TestUser;
+  /** Registers and logs in. */
+  signUp(username: string): Promise<TestUser>;
+  stop(): Promise<void>;
+}
+
+/** The whole service, as `npm start` builds it, on a free port of loopback. */
+export async function startTestService(
+  databaseUrl: string,
+  env: Readonly<Record<string, string>> = {},
+  overrides: AppOverrides = {},
+): Promise<TestService> {
+  const masterKey = env.MASTER_KEY ?? randomBytes(32).toString('base64');
+  const config = parseConfig({
+    HOST: '127.0.0.1',
+    PORT: '0',
+    DATABASE_URL: databaseUrl,
+    MASTER_KEY: masterKey,
+    ADMIN_USERNAME: ROOT.username,
+    ADMIN_PASSWORD: ROOT.password,
+    ...env,
+  });
+  const app = await makeApp(config, { log: openLog('silent'), passwordCost: CHEAP_PASSWORDS, ...overrides });
+  checkResponses(app.http.routes.endpoints);
+  const { port } = await app.listen();
+  const visitor = () => new TestUser(app.http.fastify, '127.0.0.1');
+  const root = visitor();
+  await root.logIn(ROOT.username, ROOT.password);
+  return {
+    app,
+    url: `http://127.0.0.1:${port}`,
+    masterKey,
+    root,
+    async signUp(username) {
+      const person = visitor();
+      await person.register(username);
+      await person.logIn(username);
+      return person;
+    },
+    stop: () => app.close(0),
+  };
+}

@@ -1,0 +1,68 @@
+import { after } from 'node:test';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { openOutbound } from '../../src/server/platform/outbound/client.ts';
+import type { BufferedResponse } from '../../src/server/platform/outbound/outbound.ts';
+import type { AdapterContext } from '../../src/server/upstreams/call.ts';
+import { UnsupportedRequestError } from '../../src/server/upstreams/error.ts';
+import type { VideoRequest } from '../../src/server/vendors/adapter.ts';
+
+const outbound = openOutbound();
+after(() => outbound.close());
+
+export interface ContextOptions extends Partial<Pick<AdapterContext, 'options' | 'credentials' | 'fetchImage'>> {
+  /** Default 2 000. */
+  readonly timeoutMs?: number;
+}
+
+/** The context of an adapter for a channel to this simulator, with the real outbound client and the sandbox's clock. */
+export function sandboxContext(sandbox: Sandbox, name: string, options: ContextOptions = {}): AdapterContext {
+  const kept = new Map<string, { value: string; expiresAtMs: number }>();
+  const now = () => sandbox.control.clock.now();
+  const totalTimeoutMs = options.timeoutMs ?? 2_000;
+  return {
+    baseUrl: sandbox.url(name),
+    credentials: options.credentials ?? sandbox.credentials(name),
+    options: options.options ?? { private: true },
+    now,
+    sendJson: (request) => outbound.requestJson({ totalTimeoutMs, ...request, private: true }),
+    fetchImage:
+      options.fetchImage ??
+      (() => Promise.reject(new UnsupportedRequestError('The picture could not be loaded.', 'image'))),
+    async cachedSecret(key, make, rejected) {
+      const found = kept.get(key);
+      if (found && found.expiresAtMs > now() && found.value !== rejected) return found.value;
+      const made = await make();
+      kept.set(key, made);
+      return made.value;
+    },
+    signal: new AbortController().signal,
+  };
+}
+
+/** A context in which every request returns this response, for recorded responses. */
+export function fixedResponseContext(
+  answer: Partial<BufferedResponse> & { readonly json?: unknown },
+  nowMs = 0,
+): AdapterContext {
+  const text = answer.text ?? JSON.stringify(answer.json) ?? '';
+  return {
+    baseUrl: 'https://vendor.test',
+    credentials: { api_key: 'key', access_key: 'access', secret_key: 'secret' },
+    options: {},
+    now: () => nowMs,
+    sendJson: async () => ({ status: 200, headers: {}, json: undefined, ...answer, text }),
+    fetchImage: () => Promise.reject(new UnsupportedRequestError('no pictures here')),
+    cachedSecret: async (_key, make) => (await make()).value,
+    signal: new AbortController().signal,
+  };
+}
+
+/** A request with nothing but what is given. */
+export const videoRequest = (request: Partial<VideoRequest> & { readonly model: string }): VideoRequest => ({
+  taskId: 'task_0123456789abcdefghijklmnopqrstuv',
+  prompt: 'A paper boat drifting down a rainy street',
+  images: [],
+  metadata: {},
+  extraFields: [],
+  ...request,
+});

@@ -1,0 +1,69 @@
+import fc from 'fast-check';
+import { TASK_STATUS } from '../../src/contract/states.ts';
+import { OutboundError } from '../../src/server/platform/outbound/outbound.ts';
+import { PollFailed } from '../../src/server/upstreams/error.ts';
+import type { Json, QueryOutcome, SubmitOutcome, VendorAdapter } from '../../src/server/vendors/adapter.ts';
+import { mutated } from '../mutations.ts';
+import { recordedReplies } from '../recorded-replies.ts';
+import { fixedResponseContext, videoRequest } from './adapter-context.ts';
+
+const STATUSES = [200, 200, 200, 201, 400, 401, 403, 404, 429, 500, 503];
+
+interface MutationCase {
+  /** Replies by name; by default those recorded beside the adapter. */
+  readonly recorded?: Readonly<Record<string, unknown>>;
+  readonly handle: Json;
+  /** Names of recorded replies to a query. */
+  readonly replies: readonly string[];
+  /** Names of recorded replies to a submit. */
+  readonly submits: readonly string[];
+  readonly model: string;
+  readonly runs?: number;
+  /** Whether a reply truly says that this very task has ended so; decided apart from the adapter. */
+  mayEnd(state: 'SUCCESS' | 'FAILURE', reply: Json, status: number): boolean;
+}
+
+/** Asks with thousands of mutated replies: nothing but the interface's own errors is thrown, and no state ends that should not. */
+export async function tryMutatedReplies(vendor: VendorAdapter, given: MutationCase): Promise<void> {
+  const half = Math.ceil((given.runs ?? 5_000) / 2);
+  const recorded = given.recorded ?? recordedReplies(vendor.name);
+  const from = (names: readonly string[]) =>
+    fc.record({
+      json: mutated(names.map((name) => recorded[name])) as fc.Arbitrary<Json>,
+      status: fc.constantFrom(...STATUSES),
+    });
+  await fc.assert(
+    fc.asyncProperty(from(given.replies), async ({ json, status }) => {
+      const outcome = await expected<QueryOutcome>(vendor.query(given.handle, fixedResponseContext({ json, status })));
+      if (outcome && !Object.hasOwn(TASK_STATUS, outcome.state)) throw new Error(`no state: ${String(outcome.state)}`);
+      if (outcome?.error && typeof outcome.error.reason !== 'string') throw new Error('no reason of the closed set');
+      if (outcome?.state !== 'SUCCESS' && outcome?.state !== 'FAILURE') return;
+      if (!given.mayEnd(outcome.state, json, status))
+        throw new Error(`${outcome.state} out of ${JSON.stringify(json)}`);
+      if (outcome.state === 'SUCCESS' && !outcome.artifact) throw new Error('success without an artifact');
+      if (outcome.state === 'FAILURE' && !outcome.error?.message) throw new Error('failure without a reason');
+    }),
+    { numRuns: half },
+  );
+  await fc.assert(
+    fc.asyncProperty(from(given.submits), async ({ json, status }) => {
+      const request = videoRequest({ model: given.model });
+      const outcome = await expected<SubmitOutcome>(vendor.submit(request, fixedResponseContext({ json, status })));
+      if (outcome?.kind === 'accepted' && status >= 300) throw new Error(`accepted with HTTP ${status}`);
+      if (outcome?.kind === 'accepted' && !/^[\x21-\x7e]{1,255}$/.test(outcome.upstreamId)) throw new Error('a bad id');
+      if (outcome?.kind === 'refused' && typeof outcome.error.reason !== 'string')
+        throw new Error('no reason of the closed set');
+      if (outcome?.kind === 'refused' && !outcome.error.message) throw new Error('refused without a reason');
+    }),
+    { numRuns: half },
+  );
+}
+
+async function expected<T>(outcome: Promise<T>): Promise<T | undefined> {
+  try {
+    return await outcome;
+  } catch (error) {
+    if (error instanceof PollFailed || error instanceof OutboundError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,54 @@
+import type { Channel } from '../../src/server/channels/channel-directory.ts';
+import type { ManualClock } from '../../src/server/platform/clock.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
+import { openLog } from '../../src/server/platform/log.ts';
+import { NO_TRACING } from '../../src/server/platform/tracing/tracing.ts';
+import type { Ledger } from '../../src/server/quota/ledger.ts';
+import type { Tables } from '../../src/server/tables.ts';
+import { UpstreamCalls } from '../../src/server/upstreams/call.ts';
+import { TaskUpstreams } from '../../src/server/upstreams/task-upstreams.ts';
+import type { QueryOutcome, VendorAdapter } from '../../src/server/vendors/adapter.ts';
+import { TaskPoller } from '../../src/server/video/poll/task-poller.ts';
+import { TaskStore } from '../../src/server/video/store.ts';
+import { TaskCompletion } from '../../src/server/video/task-completion.ts';
+
+const HOUR_MS = 3_600_000;
+const CHANNEL = { id: 1, baseUrl: 'http://vendor.test', credentials: {}, options: {}, private: false } as Channel;
+
+/** The poller and what completes tasks, with a vendor whose every poll returns `outcome`. */
+export function makePoller(database: Database<Tables>, quota: Ledger, clock: ManualClock, outcome: object = {}) {
+  const log = openLog('silent');
+  const tracing = NO_TRACING;
+  const store = new TaskStore(database);
+  const notifier = { notify: async () => {}, notifyAdministrators: async () => {} };
+  const events = { write: async () => {} };
+  const completion = new TaskCompletion({
+    tracing,
+    database,
+    store,
+    quota,
+    notifier,
+    events,
+    clock,
+    faultPoint: () => {},
+  });
+  const adapter: Pick<VendorAdapter, 'query'> = { query: async () => outcome as QueryOutcome };
+  const poller = new TaskPoller({
+    tracing,
+    database,
+    store,
+    completion,
+    clock,
+    log,
+    channels: { report: () => {} },
+    upstreams: new TaskUpstreams({
+      accounts: { byId: async () => CHANNEL },
+      adapters: { get: () => adapter as VendorAdapter },
+      calls: new UpstreamCalls({} as ConstructorParameters<typeof UpstreamCalls>[0], clock),
+    }),
+    syncPeriodMs: 1_000,
+    ambiguousTtlMs: HOUR_MS,
+    taskTimeoutMs: 24 * HOUR_MS,
+  });
+  return { completion, poller, store };
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { AdminClient } from '../admin-client.ts';
+import { CliMachine, parseJsonOutput } from '../cli-harness.ts';
+import { startTestService, type TestService } from '../test-service.ts';
+import { Receiver } from './receiver.ts';
+import { walletEvent } from './webhook-service.ts';
+
+describe('reelgate webhooks and listen', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rg-webhooks-'));
+  let service: TestService;
+  let receiver: Receiver;
+  let owner: CliMachine;
+  before(async () => {
+    receiver = await new Receiver().listen();
+    service = await startTestService(`sqlite:${join(folder, 'reelgate.db')}`, { WEBHOOK_PRIVATE_HOSTS: receiver.host });
+    const { access_token } = await service.root.ok<{ access_token: string }>('POST', '/api/user/token');
+    owner = new CliMachine(service.url, {
+      REELGATE_ACCESS_TOKEN: access_token,
+      REELGATE_USER_ID: String(service.root.id),
+    });
+  });
+  after(async () => {
+    await service.stop();
+    await receiver.close();
+    owner.remove();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('adds, tests, lists and removes a webhook', async () => {
+    const url = receiver.url('/cli');
+    const created = await owner.run('webhooks', 'create', url, '--event', 'wallet.low', '--json');
+    const { id, secret } = parseJsonOutput<{ id: number; secret: string }>(created);
+    await owner.run('webhooks', 'test', String(id));
+    const [webhook] = await receiver.waitFor('/cli', 1);
+    new Webhook(secret).verify(webhook?.body ?? '', (webhook?.headers ?? {}) as Record<string, string>);
+    assert.match((await owner.run('webhooks')).stdout, /wallet\.low +works/);
+    const shown = parseJsonOutput<unknown>(await owner.run('webhooks', 'deliveries', String(id), '--json'));
+    assert.equal((shown as { event_type: string }[])[0]?.event_type, 'webhook.test');
+    assert.equal((await owner.run('webhooks', 'remove', String(id))).code, 0);
+    assert.match((await owner.run('webhooks')).stdout, /No webhooks/);
+    assert.equal((await owner.run('webhooks', 'create', 'http://example.com/')).code, 1);
+  });
+
+  it('forwards new events, signed, with a device sign-in alone', async () => {
+    const machine = new CliMachine(service.url);
+    await machine.storeCredentials(await new AdminClient(service.url).signIn());
+    const report = (quota: number) =>
+      service.app.database.transaction((trx) =>
+        service.app.events.eventLog.write(trx, walletEvent(service.root.id, { data: { quota } })),
+      );
+    await report(1);
+    const listening = machine.start('listen', '--forward', receiver.url('/forwarded'));
+    const secret = await listening.waitForStderr(/signed with (whsec_\S+)\./);
+    await report(2);
+    const [webhook] = await receiver.waitFor('/forwarded', 1);
+    const payload = new Webhook(secret).verify(webhook?.body ?? '', (webhook?.headers ?? {}) as Record<string, string>);
+    assert.deepEqual((payload as { data: object }).data, { quota: 2 });
+    listening.interrupt();
+    assert.equal((await listening.exited).code, 130);
+    machine.remove();
+  });
+});

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { signWebhook } from '../../src/contract/webhook-signature.ts';
+import { TestUser } from '../accounts/test-user.ts';
+import { callModelApi } from '../admin-client.ts';
+import { forEachDatabase } from '../databases.ts';
+import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
+import { Receiver } from './receiver.ts';
+
+type EventItem = { readonly type: string; readonly data: Readonly<Record<string, unknown>> };
+
+forEachDatabase((_name, _open, freshUrl) => {
+  let service: SandboxService;
+  let receiver: Receiver;
+  let ada: TestUser;
+  let root: TestUser;
+  let key: string;
+  before(async () => {
+    receiver = await new Receiver().listen();
+    service = await startSandboxService(await freshUrl(), {
+      env: { WEBHOOK_PRIVATE_HOSTS: receiver.host, LOW_QUOTA: '1000000' },
+    });
+    await service.addChannel('sora', ['sora-2']);
+    await service.addChannel('kling', ['kling-v1-6']);
+    const visitor = () => new TestUser(service.app.http.fastify, '127.0.0.1');
+    [ada, root] = [visitor(), visitor()];
+    await ada.register('ada');
+    await ada.logIn('ada');
+    await root.logIn('root', 'root-password-1');
+    await service.operator.grantQuota(1_000_000_000, ada.id);
+    ({ key } = await ada.ok<{ key: string }>('POST', '/api/tokens', { name: 'ada' }));
+  });
+  after(async () => {
+    await service.stop();
+    await receiver.close();
+  });
+
+  const events = async (who: TestUser, type: string): Promise<EventItem[]> =>
+    (await who.ok<{ events: EventItem[] }>('GET', '/api/events?limit=100')).events.filter(
+      (event) => event.type === type,
+    );
+  const submit = (path: string, body: object) => callModelApi(service.baseUrl, key, 'POST', path, body);
+
+  it('calls back in all formats, signed with the secret of the account', async () => {
+    const { secret } = await ada.ok<{ secret: string }>('GET', '/api/webhooks/secret');
+    const metadata = { note: 'mine' };
+    const requests: [string, string, object][] = [
+      ['/unified', '/v1/video/generations', { model: 'sora-2', prompt: 'a', metadata }],
+      ['/openai', '/v1/videos', { model: 'sora-2', prompt: 'a' }],
+      ['/kling', '/kling/v1/videos/text2video', { model_name: 'kling-v1-6', prompt: 'a' }],
+    ];
+    for (const [hook, path, body] of requests) {
+      const { status, body: answer } = await submit(path, { ...body, callback_url: receiver.url(hook) });
+      assert.equal(status, 200, JSON.stringify(answer));
+    }
+    for (const [hook] of requests) {
+      const [webhook] = await receiver.waitFor(hook, 1);
+      assert.ok(webhook);
+      const { headers, body } = webhook;
+      const timestamp = Number(headers['webhook-timestamp']);
+      const signed = await signWebhook([secret], { id: headers['webhook-id'] ?? '', timestamp, body });
+      assert.equal(headers['webhook-signature'], signed['webhook-signature']);
+      const payload = JSON.parse(body);
+      assert.deepEqual(
+        [payload.type, payload.data.object, payload.data.status],
+        ['video.completed', 'video', 'completed'],
+      );
+      if (hook === '/unified') assert.deepEqual(payload.data.metadata, metadata);
+    }
+    const { deliveries } = await ada.ok<{ deliveries: object[] }>('GET', '/api/webhooks/callbacks');
+    assert.equal(deliveries.length, 3);
+    const fresh = await ada.ok<{ secret: string }>('POST', '/api/webhooks/secret/rotate');
+    assert.notEqual(fresh.secret, secret);
+  });
+
+  it('refuses a callback_url that nothing would be delivered to', async () => {
+    for (const callback_url of ['http://example.com/', 'https://127.0.0.1/', 'nonsense', 7]) {
+      const { status } = await submit('/v1/videos', { model: 'sora-2', prompt: 'a', callback_url });
+      assert.equal(status, 400, String(callback_url));
+    }
+  });
+
+  it('reports each end of a video once, a failed one with its reason', async () => {
+    const before = (await events(ada, 'video.completed')).length;
+    assert.ok(before >= 3);
+    service.sandbox.control.fault({ kind: 'job-fail', vendor: 'kling', operation: 'submit' });
+    const { body: answer } = await submit('/v1/videos', {
+      model: 'kling-v1-6',
+      prompt: 'b',
+      callback_url: receiver.url('/failed'),
+    });
+    const [webhook] = await receiver.waitFor('/failed', 1);
+    const { type, data } = JSON.parse(webhook?.body ?? '{}');
+    assert.deepEqual([type, data.id, data.status], ['video.failed', answer.id, 'failed']);
+    assert.equal(typeof data.error.message, 'string');
+    assert.equal((await events(ada, 'video.failed')).length, 1);
+    assert.equal((await events(ada, 'video.completed')).length, before);
+  });
+
+  it('reports a low wallet, a new device and a reply to a ticket to their owner alone', async () => {
+    const bob = new TestUser(service.app.http.fastify, '127.0.0.1');
+    await bob.register('bob');
+    await bob.logIn('bob');
+    await service.operator.grantQuota(1_000_001, bob.id);
+    const made = await bob.ok<{ key: string }>('POST', '/api/tokens', { name: 'bob' });
+    await callModelApi(service.baseUrl, made.key, 'POST', '/v1/videos', { model: 'sora-2', prompt: 'a' });
+    assert.equal((await events(bob, 'wallet.low')).length, 1);
+    const ticket = await bob.ok<{ id: number }>('POST', '/api/tickets', { title: 'Stuck', content: 'It hangs.' });
+    await root.ok('POST', `/api/admin/tickets/${ticket.id}/replies`, { content: 'Mended.' });
+    const [reply] = await events(bob, 'ticket.replied');
+    assert.deepEqual(reply?.data, { id: ticket.id, title: 'Stuck', content: 'Mended.' });
+    assert.equal((await events(ada, 'ticket.replied')).length, 0);
+  });
+
+  it('reports a mismatch of the ledger to administrators, once a day', async () => {
+    await service.app.database.kysely
+      .updateTable('wallets')
+      .set({ balance: 1 })
+      .where('user_id', '=', ada.id)
+      .execute();
+    for (let round = 0; round < 2; round++) await root.ok('GET', '/api/admin/ledger/check');
+    assert.equal((await events(root, 'ledger.mismatch')).length, 1);
+    assert.equal((await events(ada, 'ledger.mismatch')).length, 0);
+  });
+});

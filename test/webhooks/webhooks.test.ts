@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import OpenAI from 'openai';
+import { Webhook } from 'standardwebhooks';
+import { signWebhook } from '../../src/contract/webhook-signature.ts';
+import type { TestUser } from '../accounts/test-user.ts';
+import { forEachDatabase } from '../databases.ts';
+import type { ReceivedWebhook } from './receiver.ts';
+import { startWebhookService, type WebhookFixture, walletEvent } from './webhook-service.ts';
+
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600_000;
+/** After the first to the ninth failed try. */
+const WAITS_MS = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map((seconds) => seconds * SECOND_MS);
+
+forEachDatabase((_name, _open, freshUrl) => {
+  let service: WebhookFixture;
+  let people = 0;
+  before(async () => {
+    service = await startWebhookService(await freshUrl());
+  });
+  after(() => service.stop());
+
+  const join = (): Promise<TestUser> => service.signUp(`hooked-${people++}`);
+  const isDelivered = ({ status }: { readonly status: string }): boolean => status === 'delivered';
+  /** Whether the signatures of a delivery include one by this secret. */
+  const isSignedBy = async ({ headers, body }: ReceivedWebhook, secret: string): Promise<boolean> => {
+    const timestamp = Number(headers['webhook-timestamp']);
+    const signed = await signWebhook([secret], { id: headers['webhook-id'] ?? '', timestamp, body });
+    return (headers['webhook-signature'] ?? '').split(' ').includes(signed['webhook-signature']);
+  };
+
+  it('delivers what the clients of Standard Webhooks and of OpenAI verify', async () => {
+    const ada = await join();
+    const { id, secret } = await service.addEndpoint(ada, '/standard');
+    assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+    const data = {
+      id: 'task_1',
+      object: 'video',
+      status: 'completed',
+      model: 'sora-2',
+      created_at: 1,
+      completed_at: 2,
+      metadata: { note: 'ünïcode 视频 😀' },
+    };
+    await service.report({ type: 'video.completed', userId: ada.id, subject: 'video:1', data });
+    const [webhook] = await service.receiver.waitFor('/standard', 1);
+    assert.ok(webhook);
+    const { headers, body } = webhook;
+    assert.match(headers['webhook-id'] ?? '', /^evt_\w{24}$/);
+    assert.equal(headers['content-type'], 'application/json');
+    assert.match(headers['user-agent'] ?? '', /^reelgate\//);
+    const payload = new Webhook(secret).verify(body, headers as Record<string, string>) as Record<string, unknown>;
+    assert.deepEqual(Object.keys(payload), ['type', 'timestamp', 'data']);
+    assert.deepEqual(payload.data, data);
+    const client = new OpenAI({ apiKey: 'unused', webhookSecret: secret });
+    const event = await client.webhooks.unwrap(body, headers as Record<string, string>);
+    assert.equal(event.type, 'video.completed' as string);
+    assert.equal((event.data as { id: string }).id, 'task_1');
+    assert.throws(() =>
+      new Webhook(secret).verify(body.replace('task_1', 'task_2'), headers as Record<string, string>),
+    );
+    const [delivery] = await service.waitForDeliveries(ada, id, (rows) => rows.every(isDelivered));
+    assert.deepEqual([delivery?.event_id, delivery?.tries], [headers['webhook-id'], 1]);
+    assert.deepEqual([delivery?.last_try?.request_body, delivery?.last_try?.response_status], [body, 204]);
+  });
+
+  it('delivers the types an endpoint wants, to the account they concern', async () => {
+    const [ada, bob] = [await join(), await join()];
+    await service.addEndpoint(ada, '/wants-tickets', { events: ['ticket.replied'] });
+    await service.addEndpoint(bob, '/of-bob');
+    await service.report(walletEvent(ada.id));
+    await service.report(walletEvent(ada.id, { type: 'ticket.replied', subject: 'ticket:1' }));
+    await service.report(walletEvent(bob.id));
+    await service.receiver.waitFor('/wants-tickets', 1);
+    await service.receiver.waitFor('/of-bob', 1);
+    const types = (path: string) => service.receiver.at(path).map(({ body }) => JSON.parse(body).type);
+    assert.deepEqual([types('/wants-tickets'), types('/of-bob')], [['ticket.replied'], ['wallet.low']]);
+  });
+
+  it('delivers events for administrators to administrators', async () => {
+    const ada = await join();
+    await ada.fails(400, 'POST', '/api/webhooks', { url: service.receiver.url('/x'), events: ['channel.failing'] });
+    await service.addEndpoint(ada, '/not-an-administrator');
+    const { id } = await service.addEndpoint(service.root, '/administrator', { events: ['channel.failing'] });
+    await service.report({ type: 'channel.failing', subject: 'channel:1', data: { id: 1 } });
+    await service.report(walletEvent(ada.id));
+    await service.receiver.waitFor('/administrator', 1);
+    await service.receiver.waitFor('/not-an-administrator', 1);
+    assert.equal(service.receiver.at('/not-an-administrator').length, 1);
+    await service.root.ok('DELETE', `/api/webhooks/${id}`);
+  });
+
+  it('tries ten times over 75 hours, with one id and a new timestamp each', async () => {
+    const ada = await join();
+    const { id, secret } = await service.addEndpoint(ada, '/broken');
+    service.receiver.answer = ({ path }) => ({ status: path === '/broken' ? 500 : 204, body: 'no' });
+    await service.report(walletEvent(ada.id));
+    for (let tries = 1; tries <= 10; tries++) {
+      const [row] = await service.waitForDeliveries(ada, id, ([first]) => first?.tries === tries);
+      assert.ok(row);
+      if (tries === 10) break;
+      const waitMs = (row.next_try_at ?? 0) * 1000 - service.clock.now();
+      const planned = WAITS_MS[tries - 1] ?? 0;
+      assert.ok(waitMs > planned * 0.9 - 2_000 && waitMs < planned * 1.1 + 2_000, `${tries}: ${waitMs}`);
+      service.clock.advance(waitMs + SECOND_MS);
+    }
+    const received = service.receiver.at('/broken');
+    assert.equal(received.length, 10);
+    assert.equal(new Set(received.map(({ headers }) => headers['webhook-id'])).size, 1);
+    assert.equal(new Set(received.map(({ headers }) => headers['webhook-timestamp'])).size, 10);
+    for (const webhook of received) assert.ok(await isSignedBy(webhook, secret));
+    const [row] = await service.deliveries(ada, id);
+    assert.deepEqual([row?.status, row?.next_try_at, row?.last_try?.response_body], ['failed', null, 'no']);
+    service.receiver.answer = () => ({ status: 204 });
+    await ada.ok('POST', `/api/webhooks/${id}/deliveries/${row?.id}/retry`);
+    await service.waitForDeliveries(ada, id, (rows) => rows.every(isDelivered));
+  });
+
+  it('waits as long as Retry-After asks, and follows no redirect', async () => {
+    const ada = await join();
+    const { id } = await service.addEndpoint(ada, '/slow-down');
+    service.receiver.answer = () => ({ status: 429, headers: { 'retry-after': '7200' } });
+    await service.report(walletEvent(ada.id));
+    const [row] = await service.waitForDeliveries(ada, id, ([first]) => first?.tries === 1);
+    assert.ok(Math.abs((row?.next_try_at ?? 0) * 1000 - service.clock.now() - 2 * HOUR_MS) < 5_000);
+    service.receiver.answer = ({ path }) =>
+      path === '/slow-down'
+        ? { status: 307, headers: { location: service.receiver.url('/elsewhere') } }
+        : { status: 204 };
+    service.clock.advance(2 * HOUR_MS + SECOND_MS);
+    const [again] = await service.waitForDeliveries(ada, id, ([first]) => first?.tries === 2);
+    assert.deepEqual([again?.status, again?.last_try?.error], ['pending', 'status 307']);
+    assert.equal(service.receiver.at('/elsewhere').length, 0);
+    service.receiver.answer = () => ({ status: 204 });
+    await ada.ok('DELETE', `/api/webhooks/${id}`);
+  });
+
+  it('disables an endpoint that is gone, or dead for five days, and tells its owner', async () => {
+    const ada = await join();
+    const gone = await service.addEndpoint(ada, '/gone');
+    const dead = await service.addEndpoint(ada, '/dead');
+    service.receiver.answer = ({ path }) => ({ status: path === '/gone' ? 410 : 503 });
+    const state = (id: number) => ada.ok<{ enabled: boolean; disabled_reason: string }>('GET', `/api/webhooks/${id}`);
+    await service.report(walletEvent(ada.id));
+    await service.waitForDeliveries(ada, gone.id, (rows) => rows.every(({ status }) => status === 'failed'));
+    assert.deepEqual([(await state(gone.id)).enabled, (await state(gone.id)).disabled_reason], [false, 'gone']);
+    await ada.fails(200, 'POST', `/api/webhooks/${gone.id}/test`);
+    await service.waitForDeliveries(ada, dead.id, ([row]) => row?.tries === 1);
+    service.clock.advance(5 * 24 * HOUR_MS);
+    await service.waitForDeliveries(ada, dead.id, ([row]) => row?.status === 'failed');
+    assert.equal((await state(dead.id)).disabled_reason, 'failing');
+    const { body } = await ada.send('GET', '/api/notifications');
+    const titles = (body.data as { title: string }[]).map(({ title }) => title);
+    assert.equal(titles.filter((title) => /was disabled/.test(title)).length, 2);
+    service.receiver.answer = () => ({ status: 204 });
+    // Enabled again, it gets what it missed by a replay.
+    await ada.ok('PUT', `/api/webhooks/${dead.id}`, { enabled: true });
+    const { queued } = await ada.ok<{ queued: number }>('POST', `/api/webhooks/${dead.id}/replay`, { since: 0 });
+    assert.ok(queued >= 1);
+    // It asked for a pause with its last 503.
+    service.clock.advance(6 * SECOND_MS);
+    await service.waitForDeliveries(ada, dead.id, (rows) => rows.every(isDelivered));
+    for (const { id } of [gone, dead]) await ada.ok('DELETE', `/api/webhooks/${id}`);
+  });
+
+  it('signs with the old secret beside the new one for 24 hours', async () => {
+    const ada = await join();
+    const { id, secret: old } = await service.addEndpoint(ada, '/rotated');
+    const { secret } = await ada.ok<{ secret: string }>('POST', `/api/webhooks/${id}/rotate-secret`);
+    await service.report(walletEvent(ada.id));
+    const [during] = await service.receiver.waitFor('/rotated', 1);
+    assert.ok(during !== undefined && (await isSignedBy(during, old)) && (await isSignedBy(during, secret)));
+    service.clock.advance(24 * HOUR_MS + SECOND_MS);
+    await service.report(walletEvent(ada.id));
+    const [, afterwards] = await service.receiver.waitFor('/rotated', 2);
+    assert.ok(
+      afterwards !== undefined && !(await isSignedBy(afterwards, old)) && (await isSignedBy(afterwards, secret)),
+    );
+  });
+
+  it('tests an endpoint, and replays a time with the same ids', async () => {
+    const ada = await join();
+    const { id } = await service.addEndpoint(ada, '/replayed');
+    const { delivery } = await ada.ok<{ delivery: number }>('POST', `/api/webhooks/${id}/test`);
+    const [tested] = await service.receiver.waitFor('/replayed', 1);
+    assert.equal(JSON.parse(tested?.body ?? '{}').type, 'webhook.test');
+    service.clock.advance(10 * SECOND_MS);
+    const since = Math.floor(service.clock.now() / 1000);
+    for (let index = 0; index < 3; index++) await service.report(walletEvent(ada.id));
+    await service.receiver.waitFor('/replayed', 4);
+    await service.waitForDeliveries(ada, id, (rows) => rows.every(isDelivered));
+    assert.deepEqual(await ada.ok('POST', `/api/webhooks/${id}/replay`, { since }), { queued: 3 });
+    const ids = (await service.receiver.waitFor('/replayed', 7)).map(({ headers }) => String(headers['webhook-id']));
+    assert.deepEqual(ids.slice(1, 4).sort(), ids.slice(4).sort());
+    const rows = await service.waitForDeliveries(ada, id, (all) => all.every(isDelivered));
+    assert.equal(rows.at(-1)?.id, delivery);
+    const first = await ada.ok<{ deliveries: { id: number }[]; next: string }>(
+      'GET',
+      `/api/webhooks/${id}/deliveries?limit=3&status=delivered`,
+    );
+    const second = await ada.ok<{ deliveries: { id: number }[]; next: null }>(
+      'GET',
+      `/api/webhooks/${id}/deliveries?limit=3&after=${first.next}`,
+    );
+    assert.deepEqual(
+      [...first.deliveries, ...second.deliveries].map((row) => row.id),
+      rows.map((row) => row.id),
+    );
+    assert.equal(second.next, null);
+  });
+
+  it('keeps the order of what happens to one subject, and lets others pass', async () => {
+    const ada = await join();
+    const { id } = await service.addEndpoint(ada, '/ordered');
+    let fails = true;
+    service.receiver.answer = ({ path, body }) => ({
+      status: fails && path === '/ordered' && body.includes('first') ? 500 : 204,
+    });
+    const about = (subject: string, step: string) => service.report(walletEvent(ada.id, { subject, data: { step } }));
+    await about('video:ordered', 'first');
+    await service.waitForDeliveries(ada, id, ([row]) => row?.tries === 1);
+    await about('video:ordered', 'second');
+    await about('video:other', 'third');
+    await service.waitForDeliveries(ada, id, (rows) => rows.some(isDelivered));
+    fails = false;
+    service.clock.advance(6 * SECOND_MS);
+    await service.waitForDeliveries(ada, id, (rows) => rows.length === 3 && rows.every(isDelivered));
+    const steps = service.receiver.at('/ordered').map(({ body }) => JSON.parse(body).data.step);
+    assert.deepEqual(steps, ['first', 'third', 'first', 'second']);
+    service.receiver.answer = () => ({ status: 204 });
+  });
+
+  it('T29: keeps no secret in clear, and shows none twice', async () => {
+    const ada = await join();
+    const { id, secret } = await service.addEndpoint(ada, '/secret');
+    const { secret: callback } = await ada.ok<{ secret: string }>('GET', '/api/webhooks/secret');
+    const { kysely } = service.app.database;
+    const stored = JSON.stringify([
+      await kysely.selectFrom('webhook_endpoints').selectAll().execute(),
+      await kysely.selectFrom('webhook_account_secrets').selectAll().execute(),
+    ]);
+    for (const each of [secret, callback]) assert.ok(!stored.includes(each.slice('whsec_'.length)));
+    const shown = JSON.stringify([
+      await ada.ok('GET', `/api/webhooks/${id}`),
+      (await ada.send('GET', '/api/webhooks')).body,
+    ]);
+    assert.ok(!shown.includes('whsec_'));
+  });
+
+  it('has ten endpoints an account at most, whatever comes at once', async () => {
+    const ada = await join();
+    const answers = await Promise.all(
+      Array.from({ length: 13 }, () => ada.send('POST', '/api/webhooks', { url: service.receiver.url('/full') })),
+    );
+    assert.equal(answers.filter(({ body }) => body.success).length, 10);
+  });
+
+  it('writes a message in the format of a chat service', async () => {
+    const ada = await join();
+    const { id } = await service.addEndpoint(ada, '/chat', { preset: 'lark' });
+    service.receiver.answer = () => ({ status: 200, body: '{"code":19001,"msg":"invalid"}' });
+    await service.report(walletEvent(ada.id));
+    const [row] = await service.waitForDeliveries(ada, id, ([first]) => first?.tries === 1);
+    assert.equal(row?.last_try?.error, 'the answer reports an error');
+    service.receiver.answer = () => ({ status: 200, body: '{"code":0}' });
+    service.clock.advance(6 * SECOND_MS);
+    await service.waitForDeliveries(ada, id, (rows) => rows.every(isDelivered));
+    const [webhook] = service.receiver.at('/chat');
+    assert.deepEqual(JSON.parse(webhook?.body ?? '{}'), {
+      msg_type: 'text',
+      content: { text: 'Reelgate: wallet.low\nquota: 5' },
+    });
+    assert.equal(webhook?.headers['webhook-signature'], undefined);
+    service.receiver.answer = () => ({ status: 204 });
+  });
+
+  it('ends with the account', async () => {
+    const ada = await join();
+    await service.addEndpoint(ada, '/of-nobody');
+    // Its session of the beginning has expired meanwhile.
+    await service.root.logIn('root', 'root-password-1');
+    await service.root.ok('DELETE', `/api/admin/users/${ada.id}`);
+    await service.report(walletEvent(ada.id));
+    const bob = await join();
+    await service.addEndpoint(bob, '/of-somebody');
+    await service.report(walletEvent(bob.id));
+    await service.receiver.waitFor('/of-somebody', 1);
+    assert.equal(service.receiver.at('/of-nobody').length, 0);
+  });
+
+  it('lists the events of the own account, oldest first', async () => {
+    const ada = await join();
+    for (let index = 0; index < 3; index++) await service.report(walletEvent(ada.id, { data: { index } }));
+    type EventPage = { events: { id: string; type: string; data: { index: number } }[]; next: string | null };
+    const first = await ada.ok<EventPage>('GET', '/api/events?limit=2');
+    const second = await ada.ok<EventPage>('GET', `/api/events?limit=2&after=${first.next}`);
+    const indexes = [...first.events, ...second.events].map(({ data }) => data.index);
+    assert.deepEqual([indexes, second.next], [[0, 1, 2], null]);
+  });
+});
