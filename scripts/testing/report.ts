@@ -1,5 +1,5 @@
 import { inspect, styleText } from 'node:util';
-import type { Counts, FileResult } from './run-file.ts';
+import { type Counts, type FileResult, hasFailed } from './run-file.ts';
 
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 const indent = (text: string) => text.replace(/^/gm, '    ');
@@ -14,7 +14,7 @@ function toText(error: unknown): string {
 /** One line for a file that passed; for one that failed also each failure and what it wrote. */
 export function printFile(result: FileResult): void {
   const { counts, path, failures, output } = result;
-  const isGood = counts.failed + counts.cancelled === 0;
+  const isGood = !hasFailed(result);
   const skipped = counts.skipped + counts.todo;
   const line = [
     path,
@@ -31,6 +31,8 @@ export function printFile(result: FileResult): void {
 
 export interface Summary {
   results: readonly FileResult[];
+  /** First runs of files that passed when run again alone. */
+  unstable: readonly FileResult[];
   counts: Counts;
   /** Commands of processes that had to be ended after the run. */
   orphans: readonly string[];
@@ -39,11 +41,12 @@ export interface Summary {
   durationMs: number;
 }
 
+const MAX_ERROR_LENGTH = 2000;
 /** How many files and tests are listed as the slowest. */
 const SLOWEST = 10;
 
 /** The whole run. The last lines are those of node's own runner, which tools read. */
-export function printSummary({ results, counts, orphans, notRun, durationMs }: Summary): void {
+export function printSummary({ results, unstable, counts, orphans, notRun, durationMs }: Summary): void {
   const bySlowness = results.toSorted((a, b) => b.durationMs - a.durationMs);
   printList(
     'Slowest files',
@@ -59,10 +62,9 @@ export function printSummary({ results, counts, orphans, notRun, durationMs }: S
     'Skipped',
     results.flatMap((result) => result.skips.map((skip) => `${result.path}  ${skip.name}: ${skip.reason}`)),
   );
-  printList(
-    'Failed',
-    results.flatMap((result) => result.failures.map((failure) => `${result.path}  ${failure.name}`)),
-  );
+  // With their errors once more: the log of a whole run is often kept by its end only.
+  printList('Unstable: failed, and passed when run again alone', unstable.flatMap(listFailures));
+  printList('Failed', results.flatMap(listFailures));
   printList('Left running and ended now', orphans);
   printList('Not run', notRun);
   console.log();
@@ -76,6 +78,9 @@ export function printSummary({ results, counts, orphans, notRun, durationMs }: S
   console.log(`ℹ todo ${counts.todo}`);
   console.log(`ℹ duration_ms ${Math.round(durationMs)}`);
 }
+
+const listFailures = ({ path, failures }: FileResult): string[] =>
+  failures.map(({ name, error }) => `${path}  ${name}\n${indent(toText(error).slice(0, MAX_ERROR_LENGTH))}`);
 
 function printList(title: string, lines: readonly string[]): void {
   if (lines.length === 0) return;

@@ -38,6 +38,9 @@ export interface FileResult {
   output: string;
 }
 
+export const hasFailed = ({ counts, failures }: FileResult): boolean =>
+  failures.length > 0 || counts.failed + counts.cancelled > 0;
+
 /** A test file that has not finished after this time is killed: several times what a slow machine needs. */
 const LIMIT_MS = 300_000;
 const BATTERY_LIMIT_MS = 900_000;
