@@ -110,7 +110,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
     runDueJobs: () => jobs.runDue(),
     async listen() {
       if (config.metricsPort !== undefined)
-        metricsServer = await startMetricsServer(config.host, config.metricsPort, metrics);
+        metricsServer = await startMetricsServer(config, config.metricsPort, metrics);
       await accounts.createFirstAdministrator((line) => process.stderr.write(`${line}\n`));
       sandbox = config.sandbox ? await startAppSandbox() : undefined;
       await seedChannels(foundation, capabilities, sandbox);

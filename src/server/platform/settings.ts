@@ -157,7 +157,8 @@ export const SETTINGS = {
   METRICS_PORT: optionalInteger(0, 65_535, { description: 'Serves /metrics on a port of its own on HOST.' }),
   METRICS_TOKEN: optionalText({
     secret: true,
-    description: 'Serves /metrics on the main port to callers with this bearer token.',
+    description:
+      'Serves /metrics on the main port to callers with this bearer token; METRICS_PORT asks for it too then.',
   }),
   OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:'], {
     description: 'Collector that gets traces as OTLP over HTTP (at /v1/traces); empty: no traces (docs/traces.md).',

@@ -72,7 +72,9 @@ describe('what a service says of itself', () => {
       if (broken) throw new Error('broken');
       return { contentType: 'text/plain', body: 'up 1\n' };
     };
-    const server = await startMetricsServer('127.0.0.1', 0, { render } as unknown as Metrics);
+    const server = await startMetricsServer({ host: '127.0.0.1', metricsToken: undefined }, 0, {
+      render,
+    } as unknown as Metrics);
     const { port } = server.address() as AddressInfo;
     const get = async (path: string) =>
       parseAnswer(await exchange(port, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`));
@@ -82,6 +84,21 @@ describe('what a service says of itself', () => {
     assert.equal((await get('/other')).status, 404);
     broken = true;
     assert.equal((await get('/metrics')).status, 500);
+    server.close();
+  });
+
+  it('asks for the token on the port for metrics too, where one is set (T45)', async () => {
+    const render = async () => ({ contentType: 'text/plain', body: 'up 1\n' });
+    const config = { host: '127.0.0.1', metricsToken: 'secret' };
+    const server = await startMetricsServer(config, 0, { render } as unknown as Metrics);
+    const { port } = server.address() as AddressInfo;
+    const status = async (header: string) => {
+      const request = `GET /metrics HTTP/1.1\r\nHost: x\r\n${header}Connection: close\r\n\r\n`;
+      return parseAnswer(await exchange(port, request)).status;
+    };
+    assert.equal(await status(''), 401);
+    assert.equal(await status('Authorization: Bearer secre\r\n'), 401);
+    assert.equal(await status('Authorization: Bearer secret\r\n'), 200);
     server.close();
   });
 });

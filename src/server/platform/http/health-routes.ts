@@ -45,18 +45,28 @@ export function addHealthRoutes(
   });
   routes.add(lines.metricsPage, async ({ request, reply }) => {
     if (config.metricsToken === undefined) throw new AppError('not_found');
-    if (!isSameSecret(request.headers.authorization ?? '', `Bearer ${config.metricsToken}`))
-      throw new AppError('unauthorized');
+    if (!hasToken(request.headers.authorization, config.metricsToken)) throw new AppError('unauthorized');
     const { contentType, body } = await metrics.render();
     return reply.type(contentType).send(body);
   });
 }
 
-/** /metrics on a port of its own, for networks that keep it apart. */
-export async function startMetricsServer(host: string, port: number, metrics: Metrics): Promise<Server> {
+const hasToken = (authorization: string | undefined, token: string): boolean =>
+  isSameSecret(authorization ?? '', `Bearer ${token}`);
+
+/** /metrics on a port of its own, for networks that keep it apart. Where a token is set, this port asks for it too. */
+export async function startMetricsServer(
+  { host, metricsToken }: Pick<Config, 'host' | 'metricsToken'>,
+  port: number,
+  metrics: Metrics,
+): Promise<Server> {
   const server = createServer((request, response) => {
     if (request.url !== '/metrics') {
       response.writeHead(404).end();
+      return;
+    }
+    if (metricsToken !== undefined && !hasToken(request.headers.authorization, metricsToken)) {
+      response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
       return;
     }
     metrics.render().then(
