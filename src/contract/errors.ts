@@ -66,6 +66,7 @@ export const ERRORS = {
   link_invalid: businessError(),
   registration_closed: businessError(403, 'permission_error'),
   account_disabled: businessError(403, 'permission_error'),
+  address_not_allowed: protocolError(403, 'permission_error'),
   two_factor_on: businessError(),
   two_factor_off: businessError(),
   two_factor_not_set_up: businessError(),

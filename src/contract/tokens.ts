@@ -13,6 +13,12 @@ const TokenLimits = {
       description: 'empty: all',
     }),
   ),
+  allowed_addresses: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+      maxItems: 100,
+      description: 'IP addresses and CIDR ranges the key may be used from; empty: any',
+    }),
+  ),
 };
 
 export const listTokens = endpoint({
@@ -32,6 +38,7 @@ export const listTokens = endpoint({
       quota_limit: Type.Union([Type.Integer(), Type.Null()]),
       quota_used: Type.Integer({ description: 'counted while there is a limit' }),
       models: Type.Array(Type.String()),
+      allowed_addresses: Type.Array(Type.String()),
       created_time: Time,
       last_used_time: TimeOrNull,
     }),

@@ -7,13 +7,14 @@ import type { Events } from './events/make.ts';
 import { type Foundation, type FoundationOverrides, openFoundation } from './foundation.ts';
 import type { Mail } from './mail/make.ts';
 import type { Notifications } from './notifications/make.ts';
-import { createClientIpResolver, createProxyCheck } from './platform/client-ip.ts';
+import { createClientIpResolver } from './platform/client-ip.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
 import type { MetaTables } from './platform/db/tables.ts';
 import { startMetricsServer } from './platform/http/health-routes.ts';
 import { createHttpServer, type HttpServer } from './platform/http/server.ts';
 import type { ServicePort } from './platform/http/service-port.ts';
+import { createIpCheck } from './platform/ip-ranges.ts';
 import type { Log } from './platform/log.ts';
 import { retentionJob } from './platform/retention.ts';
 import { ScheduledJobs } from './platform/scheduled-jobs.ts';
@@ -168,7 +169,7 @@ function openHttp(
     corsOrigins: config.corsOrigins,
     maxConnectionsPerIp: config.connectionsPerAddress,
     clientIpOf: createClientIpResolver(config.trustProxy),
-    isTrustedProxy: createProxyCheck(config.trustProxy),
+    isTrustedProxy: createIpCheck(config.trustProxy),
     tracing,
     onResponse: metrics.recordRequest,
   });

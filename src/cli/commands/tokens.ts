@@ -10,6 +10,7 @@ interface MakeOptions {
   readonly days?: number;
   readonly quota?: number;
   readonly model: readonly string[];
+  readonly from: readonly string[];
 }
 
 /** `reelgate tokens …` */
@@ -35,7 +36,7 @@ export function addTokenCommands(program: Command, run: RunCommand): void {
           rows.length === 0
             ? 'No keys. Make one with "reelgate tokens make NAME".'
             : formatTable(
-                ['ID', 'NAME', 'KEY', 'MADE', 'LAST USED', 'UNTIL', 'LIMIT', 'MODELS'],
+                ['ID', 'NAME', 'KEY', 'MADE', 'LAST USED', 'UNTIL', 'LIMIT', 'MODELS', 'FROM'],
                 rows.map((row) => [
                   String(row.id),
                   row.name,
@@ -45,6 +46,7 @@ export function addTokenCommands(program: Command, run: RunCommand): void {
                   row.expires_at === null ? 'no end' : formatDateTime(row.expires_at),
                   row.quota_limit === null ? 'none' : `${row.quota_used} of ${row.quota_limit}`,
                   row.models.length === 0 ? 'all' : row.models.join(', '),
+                  row.allowed_addresses.length === 0 ? 'anywhere' : row.allowed_addresses.join(', '),
                 ]),
               ),
         );
@@ -57,6 +59,7 @@ export function addTokenCommands(program: Command, run: RunCommand): void {
     .option('--days <n>', 'days until it expires; default: never', parsePositiveInteger)
     .option('--quota <n>', 'spending limit, in quota', parseQuota)
     .option('--model <id>', 'only this model; repeatable', collectValues, [])
+    .option('--from <address>', 'only from this IP address or CIDR range; repeatable', collectValues, [])
     .description('Create a key; it is shown only now')
     .action((name: string, options: MakeOptions, command: Command) =>
       run(command, async (session) => {
@@ -65,6 +68,7 @@ export function addTokenCommands(program: Command, run: RunCommand): void {
           expires_at: options.days === undefined ? undefined : toSeconds(Date.now()) + options.days * 86_400,
           quota_limit: options.quota,
           models: [...options.model],
+          allowed_addresses: [...options.from],
         });
         const made = await withReauthentication(session, ({ reelgate, headers }) =>
           reelgate.account.createToken(request, { headers }),

@@ -54,6 +54,7 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
     '# is a loopback or private address, which needs options.private to be true',
     '# 是回环或内网地址，须将 options.private 设为 true',
   ],
+  ['# is neither an address nor a CIDR range', '# 既不是 IP 地址，也不是 CIDR 网段'],
   ['# is no address', '# 不是有效的地址'],
   ['# is no URL', '# 不是有效的 URL'],
   ['# is too long', '# 过长'],

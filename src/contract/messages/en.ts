@@ -31,6 +31,7 @@ export const EN = {
   link_invalid: 'This link is not valid any more: it was used, replaced or has expired. Ask for a new one.',
   registration_closed: 'Registration is closed. Ask the administrator for an account.',
   account_disabled: 'This account is disabled.',
+  address_not_allowed: 'This key may not be used from the address {address}.',
   two_factor_on: 'Two-step verification is on already.',
   two_factor_off: 'Two-step verification is not on.',
   two_factor_not_set_up: 'Start the set-up of two-step verification first.',

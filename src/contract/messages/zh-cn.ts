@@ -33,6 +33,7 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   link_invalid: '此链接已失效：已被使用、被替换或已过期。请重新获取。',
   registration_closed: '注册已关闭，请联系管理员开通账号。',
   account_disabled: '该账号已被停用。',
+  address_not_allowed: '该密钥不能从地址 {address} 使用。',
   two_factor_on: '两步验证已经开启。',
   two_factor_off: '两步验证尚未开启。',
   two_factor_not_set_up: '请先开始设置两步验证。',

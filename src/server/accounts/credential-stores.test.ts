@@ -150,7 +150,17 @@ describe('what is stored of credentials', () => {
       const store = new TokenStore(database);
       const insert = (user_id: number, hash: string, kind: 'sk' | 'llm' = 'sk') =>
         run((trx) =>
-          store.insert(trx, { kind, user_id, name: hash, hash, hint: '', models: null, expires_at: 9, created_at: 0 }),
+          store.insert(trx, {
+            kind,
+            user_id,
+            name: hash,
+            hash,
+            hint: '',
+            models: null,
+            allowed_addresses: null,
+            expires_at: 9,
+            created_at: 0,
+          }),
         );
       const [one, two, llm, other] = [
         await insert(1, 'a'),
@@ -164,7 +174,14 @@ describe('what is stored of credentials', () => {
         );
       assert.deepEqual([await namesOf(1), await namesOf(1, 1), await namesOf(2)], [['b', 'a'], ['a'], ['d']]);
       assert.equal((await store.list(1, { page: 1, offset: 0, pageSize: 1 })).total, 2);
-      assert.deepEqual(await store.findByHash('a'), { id: one, user_id: 1, models: null, expires_at: 9, status: 1 });
+      assert.deepEqual(await store.findByHash('a'), {
+        id: one,
+        user_id: 1,
+        models: null,
+        expires_at: 9,
+        allowed_addresses: null,
+        status: 1,
+      });
       const rename = (userId: number, id: number, columns: { name?: string } = { name: 'x' }) =>
         run((trx) => store.update(trx, userId, id, columns));
       assert.deepEqual(

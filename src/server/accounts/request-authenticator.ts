@@ -3,6 +3,7 @@ import { outranks } from '../../contract/roles.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError } from '../platform/errors.ts';
 import type { AccountCaller, Authenticator, Credentials, ModelCaller } from '../platform/http/caller.ts';
+import { createIpCheck } from '../platform/ip-ranges.ts';
 import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
 import type { RateLimiter } from '../platform/limits/rate-limits.ts';
 import type { PeriodicWriter } from '../platform/periodic-writer.ts';
@@ -82,7 +83,7 @@ export class RequestAuthenticator implements Authenticator {
     return caller;
   }
 
-  async model({ headers }: Credentials): Promise<ModelCaller> {
+  async model({ headers, clientIp }: Credentials): Promise<ModelCaller> {
     const { tokens, tokenUse, keyLimit, clock } = this.#dependencies;
     const key = readModelKey(headers);
     if (key === undefined) throw new AppError('invalid_api_key');
@@ -90,6 +91,8 @@ export class RequestAuthenticator implements Authenticator {
     if (row === undefined || (row.expires_at !== null && row.expires_at <= clock.now()))
       throw new AppError('invalid_api_key');
     if (row.status !== ENABLED) throw new AppError('account_disabled');
+    if (row.allowed_addresses !== null && !createIpCheck(JSON.parse(row.allowed_addresses))(clientIp))
+      throw new AppError('address_not_allowed', { params: { address: clientIp } });
     if (keyLimit !== undefined) assertWithinLimit(await keyLimit.consume(String(row.id)));
     tokenUse.record(row.id, true);
     const models = row.models === null ? ALL_MODELS : (JSON.parse(row.models) as string[]);

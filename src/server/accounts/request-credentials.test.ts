@@ -21,7 +21,7 @@ interface Rows {
 function open({ key = {}, device, access }: Rows = {}) {
   const keysUsed: number[] = [];
   const devicesUsed: unknown[] = [];
-  const row = { id: 3, user_id: 7, models: null, expires_at: null, status: 1, ...key };
+  const row = { id: 3, user_id: 7, models: null, expires_at: null, allowed_addresses: null, status: 1, ...key };
   const authenticator = new RequestAuthenticator({
     tokens: { findByHash: async (hash: string) => (hash === hashToken(KEY) ? row : undefined) },
     tokenUse: { record: (id: number) => void keysUsed.push(id) },

@@ -63,6 +63,8 @@ export interface AccountTables {
     hint: string;
     /** JSON list of model names; null = all. */
     models: string | null;
+    /** JSON list of IP addresses and CIDR ranges; null = any. */
+    allowed_addresses: string | null;
     expires_at: number | null;
     created_at: number;
     last_used_at: number | null;
@@ -196,6 +198,7 @@ async function createTokens(schema: Schema, { int64, text, autoIncrement }: Dial
     .addColumn('hash', text, (column) => column.notNull().unique())
     .addColumn('hint', text, required)
     .addColumn('models', text)
+    .addColumn('allowed_addresses', text)
     .addColumn('expires_at', int64)
     .addColumn('created_at', int64, required)
     .addColumn('last_used_at', int64)

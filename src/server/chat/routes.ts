@@ -54,7 +54,11 @@ export function addChatRoutes(http: HttpServer, relay: Relay, authenticator: Aut
     let body: JsonBody | undefined;
     try {
       // The body is not read before the caller is authenticated.
-      const caller = await authenticator.model({ headers: request.headers, session: undefined, clientIp: '' });
+      const caller = await authenticator.model({
+        headers: request.headers,
+        session: undefined,
+        clientIp: fastPathTools.clientIpOf(request),
+      });
       const { bodyLimit: limit, maxBodyValues: maxValues }: Endpoint & typeof endpoint = endpoint;
       const budgetKey = String(caller.userId);
       body = await bodyReader.read(request, { limit, maxValues, budgetKey, response });

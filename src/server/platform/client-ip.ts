@@ -1,19 +1,10 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { createIpCheck } from './ip-ranges.ts';
 
 /** Returns the IP address of the client that sent a request. */
 export type ClientIpResolver = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string;
-
-/**
- * Whether an IP address is one of our own proxies.
- *
- * @throws TypeError naming the entry that is neither an IP address nor a range
- */
-export function createProxyCheck(trusted: readonly string[]): (ip: string) => boolean {
-  const proxies = toBlockList(trusted);
-  return (ip) => isIP(ip) !== 0 && proxies.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4');
-}
 
 /**
  * Skips only trusted proxies. X-Forwarded-For counts only when the peer itself is trusted; then the rightmost IP address that
@@ -23,7 +14,7 @@ export function createProxyCheck(trusted: readonly string[]): (ip: string) => bo
  * @throws TypeError naming the entry that is neither
  */
 export function createClientIpResolver(trusted: readonly string[]): ClientIpResolver {
-  const isTrusted = createProxyCheck(trusted);
+  const isTrusted = createIpCheck(trusted);
   return ({ headers, socket }) => {
     let address = toCanonicalIp(socket.remoteAddress ?? '') ?? 'unknown';
     if (trusted.length === 0 || isIP(address) === 0) return address;
@@ -56,17 +47,4 @@ function toCanonicalIp(text: string): string | undefined {
   const family = isIP(bare);
   if (family === 4) return bare;
   return family === 6 ? ipaddr.process(bare).toString() : undefined;
-}
-
-function toBlockList(entries: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const entry of entries) {
-    const [address = '', prefix] = entry.split('/');
-    const family = isIP(address);
-    const widest = family === 6 ? 128 : 32;
-    const bits = prefix === undefined ? widest : /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
-    if (family === 0 || !(bits <= widest)) throw new TypeError(`"${entry}" is neither an address nor a CIDR range`);
-    list.addSubnet(address, bits, family === 6 ? 'ipv6' : 'ipv4');
-  }
-  return list;
 }

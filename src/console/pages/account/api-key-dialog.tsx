@@ -1,4 +1,4 @@
-import { Alert, Button, NumberInput, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Button, NumberInput, Stack, TagsInput, Text, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -60,6 +60,7 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
         quota_limit: draft.limit === '' ? null : creditsToQuota(Number(draft.limit), perUnit),
         expires_at: toEndOfDay(draft.expires),
         models: [...draft.models],
+        allowed_addresses: [...draft.addresses],
       };
       if (old === undefined) return (await callApi(createToken, { body })).data.key;
       await callApi(updateToken, { params: { id: String(old.id) }, body });
@@ -102,6 +103,14 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
         {...text('expires')}
       />
       <ModelsSelect label={t('apiKeys.models')} description={t('apiKeys.modelsHint')} {...value('models')} />
+      <TagsInput
+        label={t('apiKeys.addresses')}
+        description={t('apiKeys.addressesHint')}
+        splitChars={[',', ' ', '\n']}
+        maxTags={100}
+        value={[...draft.addresses]}
+        onChange={value('addresses').onChange}
+      />
     </FormDialog>
   );
 }
@@ -111,4 +120,5 @@ const toDraft = (apiKey: ApiKey | undefined, perUnit: number) => ({
   limit: (apiKey?.quota_limit == null ? '' : apiKey.quota_limit / perUnit) as number | string,
   expires: formatDateField(apiKey?.expires_at ?? 0),
   models: (apiKey?.models ?? []) as readonly string[],
+  addresses: (apiKey?.allowed_addresses ?? []) as readonly string[],
 });

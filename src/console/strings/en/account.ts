@@ -15,6 +15,8 @@ export default {
     never: 'Never',
     models: 'Models',
     modelsHint: 'Empty: all models',
+    addresses: 'Allowed addresses',
+    addressesHint: 'IP addresses or ranges such as 203.0.113.0/24, Enter after each. Empty: from anywhere',
     allModels: 'All models',
     used: 'Last used',
     notUsed: 'never used',

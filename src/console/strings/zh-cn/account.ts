@@ -18,6 +18,8 @@ export default {
     never: '永不',
     models: '模型',
     modelsHint: '留空：所有模型',
+    addresses: '允许的地址',
+    addressesHint: 'IP 地址或网段，例如 203.0.113.0/24，每输入一项按回车。留空：不限来源',
     allModels: '所有模型',
     used: '最近使用',
     notUsed: '从未使用',

@@ -43,6 +43,7 @@ const toTokenRow = (token: TokenListItem) => ({
   quota_limit: token.quotaLimit,
   quota_used: token.quotaUsed,
   models: [...token.models],
+  allowed_addresses: [...token.allowedAddresses],
   created_time: toSeconds(token.createdAt),
   last_used_time: toSecondsOrNull(token.lastUsedAt),
 });

@@ -46,9 +46,38 @@ forEachDatabase((_name, open) => {
       quota_limit: null,
       quota_used: 0,
       models: [],
+      allowed_addresses: [],
       created_time: Math.floor(service.clock.now() / 1000),
       last_used_time: null,
     });
+  });
+
+  it('is used from its allowed addresses only, whichever way they are written', async () => {
+    const ranges = ['203.0.113.0/24', '::ffff:198.51.100.7', '2001:DB8::/32', '203.0.113.0/24'];
+    const { id, key } = await ada.ok<{ id: number; key: string }>('POST', '/api/tokens', {
+      name: 'office',
+      allowed_addresses: ranges,
+    });
+    const [row] = await rows(ada);
+    assert.deepEqual((row as Row & { allowed_addresses: string[] }).allowed_addresses, [
+      '203.0.113.0/24',
+      '198.51.100.7',
+      '2001:db8::/32',
+    ]);
+    const askFrom = (clientIp: string) =>
+      service.accounts.authenticator.model({ headers: { 'x-api-key': key }, session: undefined, clientIp });
+    for (const ip of ['203.0.113.200', '198.51.100.7', '2001:db8::9']) assert.equal((await askFrom(ip)).tokenId, id);
+    for (const ip of ['203.0.114.1', '198.51.100.8', '2001:db9::9', 'unknown'])
+      await assert.rejects(askFrom(ip), { code: 'address_not_allowed' }, ip);
+    await ada.ok('PUT', `/api/tokens/${id}`, { allowed_addresses: [] });
+    assert.equal((await askFrom('192.0.2.1')).tokenId, id);
+    const before = await rows(ada);
+    for (const bad of ['office', '10.0.0.0/33', '1.2.3', 'fe80::1%eth0']) {
+      const { status } = await ada.send('PUT', `/api/tokens/${id}`, { allowed_addresses: [bad] });
+      assert.equal(status, 400, bad);
+    }
+    assert.deepEqual(await rows(ada), before);
+    await ada.ok('DELETE', `/api/tokens/${id}`);
   });
 
   it('keeps limits and changes only what is named', async () => {

@@ -3,6 +3,7 @@ import type { Page } from '../../../contract/schemas.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { invalidRequest, notExistError } from '../../platform/errors.ts';
+import { toIpRange } from '../../platform/ip-ranges.ts';
 import { hashToken, randomToken } from '../../platform/secrets.ts';
 import type { Ledger } from '../../quota/ledger.ts';
 import type { Tables, Trx } from '../../tables.ts';
@@ -16,6 +17,8 @@ export interface TokenSettings {
   readonly quota_limit?: number | null | undefined;
   /** Empty = all. */
   readonly models?: readonly string[] | undefined;
+  /** IP addresses and CIDR ranges; empty = any. */
+  readonly allowed_addresses?: readonly string[] | undefined;
 }
 
 /** A token in a list: everything but the key. Times are Unix milliseconds. */
@@ -24,6 +27,7 @@ export interface TokenListItem {
   readonly name: string;
   readonly hint: string;
   readonly models: readonly string[];
+  readonly allowedAddresses: readonly string[];
   readonly expiresAt: number | null;
   readonly createdAt: number;
   readonly lastUsedAt: number | null;
@@ -52,7 +56,7 @@ export class TokenService {
     this.#dependencies = dependencies;
   }
 
-  /** @throws invalid_request for an end in the past */
+  /** @throws invalid_request for an end in the past, or what is no address */
   create(userId: number, settings: TokenSettings & { readonly name: string }): Promise<IssuedToken> {
     const { database, ledger } = this.#dependencies;
     return database.transaction(async (trx) => {
@@ -70,7 +74,8 @@ export class TokenService {
       id: row.id,
       name: row.name,
       hint: row.hint,
-      models: row.models === null ? [] : (JSON.parse(row.models) as string[]),
+      models: parseList(row.models),
+      allowedAddresses: parseList(row.allowed_addresses),
       expiresAt: row.expires_at,
       createdAt: row.created_at,
       lastUsedAt: row.last_used_at,
@@ -80,7 +85,7 @@ export class TokenService {
     return { rows: items, total };
   }
 
-  /** @throws not_exist, invalid_request for an end in the past */
+  /** @throws not_exist, invalid_request for an end in the past, or what is no address */
   async update(userId: number, id: number, settings: TokenSettings): Promise<void> {
     const { database, store, ledger } = this.#dependencies;
     await database.transaction(async (trx) => {
@@ -111,6 +116,7 @@ export class TokenService {
     const id = await store.insert(trx, {
       name: '',
       models: null,
+      allowed_addresses: null,
       expires_at: null,
       ...this.#toColumns(settings),
       kind,
@@ -122,16 +128,30 @@ export class TokenService {
     return { id, key };
   }
 
-  #toColumns({ name, expires_at, models }: TokenSettings): Partial<Pick<NewToken, 'name' | 'expires_at' | 'models'>> {
+  #toColumns({ name, expires_at, models, allowed_addresses: addresses }: TokenSettings): TokenColumns {
     if (typeof expires_at === 'number' && expires_at * 1000 <= this.#dependencies.clock.now())
       throw invalidRequest('expires_at must be in the future.', 'expires_at');
     return defined({
       name,
       expires_at: typeof expires_at === 'number' ? expires_at * 1000 : expires_at,
-      models: models === undefined ? undefined : toModelsColumn(models),
+      models: models === undefined ? undefined : toListColumn(models),
+      allowed_addresses: addresses === undefined ? undefined : toListColumn(toIpRanges(addresses)),
     });
   }
 }
 
-const toModelsColumn = (models: readonly string[]): string | null =>
-  models.length === 0 ? null : JSON.stringify([...new Set(models)]);
+type TokenColumns = Partial<Pick<NewToken, 'name' | 'expires_at' | 'models' | 'allowed_addresses'>>;
+
+const toListColumn = (values: readonly string[]): string | null =>
+  values.length === 0 ? null : JSON.stringify([...new Set(values)]);
+
+const parseList = (column: string | null): string[] => (column === null ? [] : (JSON.parse(column) as string[]));
+
+function toIpRanges(texts: readonly string[]): string[] {
+  return texts.map((text) => {
+    const range = toIpRange(text);
+    if (range === undefined)
+      throw invalidRequest(`"${text}" is neither an address nor a CIDR range`, 'allowed_addresses');
+    return range;
+  });
+}

@@ -11,6 +11,8 @@ export interface TokenRow {
   /** JSON list; null = all. */
   readonly models: string | null;
   readonly expires_at: number | null;
+  /** JSON list of IP addresses and CIDR ranges; null = any. */
+  readonly allowed_addresses: string | null;
   /** Status of the account. */
   readonly status: number;
 }
@@ -25,6 +27,7 @@ export interface NewToken {
   readonly hash: string;
   readonly hint: string;
   readonly models: string | null;
+  readonly allowed_addresses: string | null;
   readonly expires_at: number | null;
   readonly created_at: number;
 }
@@ -35,7 +38,14 @@ const tokenByHash = prepareQuery<Tables, { hash: string }>()((db, p) =>
   db
     .selectFrom('tokens')
     .innerJoin('accounts', 'accounts.id', 'tokens.user_id')
-    .select(['tokens.id', 'tokens.user_id', 'tokens.models', 'tokens.expires_at', 'accounts.status'])
+    .select([
+      'tokens.id',
+      'tokens.user_id',
+      'tokens.models',
+      'tokens.expires_at',
+      'tokens.allowed_addresses',
+      'accounts.status',
+    ])
     .where('tokens.hash', '=', p('hash'))
     .where('tokens.revoked_at', 'is', null),
 );
@@ -70,7 +80,7 @@ export class TokenStore {
     const { kysely } = this.#database;
     const [rows, count] = await Promise.all([
       activeTokens(kysely, userId)
-        .select(['id', 'name', 'hint', 'models', 'expires_at', 'created_at', 'last_used_at'])
+        .select(['id', 'name', 'hint', 'models', 'allowed_addresses', 'expires_at', 'created_at', 'last_used_at'])
         .orderBy('id', 'desc')
         .limit(page.pageSize)
         .offset(page.offset)
@@ -87,7 +97,7 @@ export class TokenStore {
     trx: Trx,
     userId: number,
     id: number,
-    columns: Partial<Pick<NewToken, 'name' | 'models' | 'expires_at'>>,
+    columns: Partial<Pick<NewToken, 'name' | 'models' | 'allowed_addresses' | 'expires_at'>>,
   ): Promise<boolean> {
     const own = await activeTokens(trx, userId).select('id').where('id', '=', id).executeTakeFirst();
     if (own === undefined) return false;

@@ -14,6 +14,8 @@ export interface FastPathTools {
   /** The caller's own request id where it is harmless, else a new one. */
   requestIdOf(request: IncomingMessage): string;
   isCrossSite(request: IncomingMessage): boolean;
+  /** The client's IP address; trusted proxies are skipped. */
+  clientIpOf(request: IncomingMessage): string;
   /** An error in the envelope of its path; what is our fault is logged. */
   renderError(request: IncomingMessage, id: string, error: unknown): ErrorResponse;
   /** Sends it as the whole response. */

@@ -94,6 +94,7 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
     newRequestId: () => toRequestId(undefined),
     requestIdOf: (request) => toRequestId(request.headers['x-request-id']),
     isCrossSite: (request) => crossesSites(request),
+    clientIpOf: (request) => options.clientIpOf(request),
     renderError: (request, id, error) => errors.render(request, id, error),
     sendError: (request, response, id, error) => errors.send(request, response, id, error),
     recordRequest: (route, method, status, seconds) => options.onResponse?.(route, method, status, seconds),

@@ -20,6 +20,7 @@ interface ErrorFacts {
 const KLING_ERRORS: Readonly<Partial<Record<ErrorCode, readonly [status: number, code: number]>>> = {
   invalid_api_key: [401, 1002],
   account_disabled: [429, 1100],
+  address_not_allowed: [403, 1103],
   quota_not_enough: [429, 1102],
   model_not_allowed: [403, 1103],
   model_not_found: [404, 1203],
@@ -45,6 +46,7 @@ export function toKlingError({ internalCode, code, message, status, requestId }:
 /** HTTP status and code by Jimeng's public error table. */
 const JIMENG_ERRORS: Readonly<Partial<Record<ErrorCode, readonly [status: number, code: number]>>> = {
   account_disabled: [400, 50400],
+  address_not_allowed: [400, 50400],
   quota_not_enough: [400, 50400],
   model_not_allowed: [400, 50400],
   rate_limit_exceeded: [429, 50429],
