@@ -12,7 +12,7 @@ import { startSandbox } from '../src/sandbox/sandbox.ts';
 import { SIMULATORS } from '../src/sandbox/simulators.ts';
 import { AdminClient, callModelApi } from '../test/admin-client.ts';
 import { chatBody } from '../test/chat/chat-service.ts';
-import { addChatModel, prepare, VIDEO_MODELS } from '../test/faults/submit-scenario.ts';
+import { addChatModelOf, prepare, VIDEO_MODELS } from '../test/faults/submit-scenario.ts';
 import { freePort, ServerProcess } from '../test/operations/server-process.ts';
 import { startPostgres } from '../test/postgres.ts';
 
@@ -31,16 +31,7 @@ const server = await new ServerProcess(databaseUrl, await freePort()).untilReady
 const key = await prepare(server.baseUrl, sandbox);
 const operator = await new AdminClient(server.baseUrl).signIn();
 await operator.grantQuota(1_000_000_000_000);
-await addChatModel({
-  operator,
-  addChannel: (vendor, models) =>
-    operator.addChannel({
-      vendor,
-      base_url: sandbox.url(vendor),
-      credentials: sandbox.credentials(vendor),
-      models: [...models],
-    }),
-});
+await addChatModelOf(sandbox, operator);
 
 let failed = 0;
 let sent = 0;

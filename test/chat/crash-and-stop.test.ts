@@ -15,6 +15,7 @@ import { AdminClient } from '../admin-client.ts';
 import { forEachDatabase } from '../databases.ts';
 import { startCrashing } from '../faults/crashing-service.ts';
 import { assertLedgerConsistent, openReadOnly } from '../faults/ledger-assertions.ts';
+import { addChatModelOf } from '../faults/submit-scenario.ts';
 import { chatBody, contentOf, PRICE } from './chat-service.ts';
 
 const CALLS = 12;
@@ -39,19 +40,7 @@ forEachDatabase((name, _open, freshUrl) => {
     const url = await freshUrl();
     const service = await startCrashing(url, { JOURNAL_DIR: journal });
     const operator = await new AdminClient(service.baseUrl).signIn();
-    await operator.requestData('POST', '/api/admin/models', {
-      id: 'sandbox-chat',
-      vendor: 'openai',
-      kind: 'chat',
-      price: PRICE,
-    });
-    const credentials = sandbox.credentials('openai');
-    await operator.addChannel({
-      vendor: 'openai',
-      base_url: sandbox.url('openai'),
-      credentials,
-      models: ['sandbox-chat'],
-    });
+    await addChatModelOf(sandbox, operator);
     await operator.grantQuota(10_000_000);
     const key = await operator.makeToken();
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };

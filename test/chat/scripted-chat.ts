@@ -1,3 +1,4 @@
+import type { AdminClient } from '../admin-client.ts';
 import { type ChatService, PRICE, startChat } from './chat-service.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 
@@ -22,14 +23,24 @@ export async function startScriptedChat(
   const service = await startChat(databaseUrl);
   const upstream = await startScriptedUpstream();
   const { operator } = service;
+  const channelId = await addScriptedModels(operator, upstream, models, { price, priority });
+  return { service, upstream, channelId };
+}
+
+/** Adds chat models behind one channel to a scripted upstream; returns the channel's id. */
+export async function addScriptedModels(
+  operator: Pick<AdminClient, 'requestData' | 'addChannel'>,
+  upstream: ScriptedUpstream,
+  models: readonly string[],
+  { price = PRICE, priority = 0 }: { readonly price?: typeof PRICE; readonly priority?: number } = {},
+): Promise<number> {
   for (const id of models)
     await operator.requestData('POST', '/api/admin/models', { id, vendor: 'openai', kind: 'chat', price });
-  const channelId = await operator.addChannel({
+  return operator.addChannel({
     vendor: 'openai',
     base_url: upstream.url,
     credentials: { api_key: SCRIPTED_KEY },
     models,
     priority,
   });
-  return { service, upstream, channelId };
 }

@@ -9,7 +9,7 @@ import { forEachDatabase } from '../databases.ts';
 import { type Balancer, startHaproxy, startNginx } from '../operations/balancers.ts';
 import { freePort, ServerProcess } from '../operations/server-process.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
-import { addChatModel, prepare, untilAllEnded, VIDEO_MODELS } from './submit-scenario.ts';
+import { addChatModelOf, prepare, untilAllEnded, VIDEO_MODELS } from './submit-scenario.ts';
 
 /** Each round restarts both processes once. The script that hammers for releases sets how many requests there must be. */
 const REQUESTS = Number(process.env.ROLLING_REQUESTS ?? '400');
@@ -47,16 +47,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.ok(first);
       const key = await prepare(first.baseUrl, sandbox);
       const operator = await new AdminClient(first.baseUrl).signIn();
-      await addChatModel({
-        operator,
-        addChannel: (vendor, models) =>
-          operator.addChannel({
-            vendor,
-            base_url: sandbox.url(vendor),
-            credentials: sandbox.credentials(vendor),
-            models: [...models],
-          }),
-      });
+      await addChatModelOf(sandbox, operator);
       // For the longest run.
       await operator.grantQuota(1_000_000_000_000);
       const load = new Load(key);

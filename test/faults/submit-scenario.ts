@@ -102,3 +102,16 @@ export async function addChatModel({
   await operator.requestData('POST', '/api/admin/models', model);
   await addChannel('openai', ['sandbox-chat']);
 }
+
+/** The same for a service in another process, whose channel leads to the given sandbox. */
+export const addChatModelOf = (sandbox: Sandbox, operator: AdminClient): Promise<void> =>
+  addChatModel({
+    operator,
+    addChannel: (vendor, models) =>
+      operator.addChannel({
+        vendor,
+        base_url: sandbox.url(vendor),
+        credentials: sandbox.credentials(vendor),
+        models: [...models],
+      }),
+  });

@@ -10,7 +10,7 @@ import { SIMULATORS } from '../../src/sandbox/simulators.ts';
 import { ServicePort } from '../../src/server/platform/http/service-port.ts';
 import { AdminClient } from '../admin-client.ts';
 import { chatBody } from '../chat/chat-service.ts';
-import { addChatModel, prepare } from '../faults/submit-scenario.ts';
+import { addChatModelOf, prepare } from '../faults/submit-scenario.ts';
 import { startPostgres } from '../postgres.ts';
 import { startTestService } from '../test-service.ts';
 import { freePort, ServerProcess } from './server-process.ts';
@@ -78,7 +78,7 @@ describe('a process that is told to stop', () => {
     server = await start();
     key = await prepare(server.baseUrl, sandbox);
     const operator = await new AdminClient(server.baseUrl).signIn();
-    await addChatModel({ operator, addChannel: (vendor, models) => addChannelTo(operator, sandbox, vendor, models) });
+    await addChatModelOf(sandbox, operator);
   });
   after(async () => {
     await server?.stop();
@@ -151,7 +151,7 @@ if (process.env.OUTAGES_ALL === '1')
       const server = await new ServerProcess(url, await freePort(), { DRAIN_SECONDS: '1' }).untilReady();
       const key = await prepare(server.baseUrl, sandbox);
       const operator = await new AdminClient(server.baseUrl).signIn();
-      await addChatModel({ operator, addChannel: (vendor, models) => addChannelTo(operator, sandbox, vendor, models) });
+      await addChatModelOf(sandbox, operator);
       const endless = fetch(`${server.baseUrl}/v1/chat/completions`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -175,14 +175,6 @@ if (process.env.OUTAGES_ALL === '1')
       postgres.signalAll('SIGCONT');
       await postgres.stop();
     });
-  });
-
-const addChannelTo = (operator: AdminClient, sandbox: Sandbox, vendor: string, models: readonly string[]) =>
-  operator.addChannel({
-    vendor,
-    base_url: sandbox.url(vendor),
-    credentials: sandbox.credentials(vendor),
-    models: [...models],
   });
 
 async function untilDraining(server: ServerProcess): Promise<void> {

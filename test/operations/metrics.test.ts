@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { VERSION } from '../../src/server/version.ts';
 import { chatBody } from '../chat/chat-service.ts';
+import { addScriptedModels } from '../chat/scripted-chat.ts';
 import { startScriptedUpstream } from '../chat/scripted-upstream.ts';
 import { forEachDatabase } from '../databases.ts';
 import { addChatModel } from '../faults/submit-scenario.ts';
@@ -93,19 +94,7 @@ forEachDatabase((name, _open, freshUrl) => {
       const { status } = await service.caller.request('POST', '/v1/chat/completions', chatBody(PROMPT));
       assert.equal(status, 200);
       const upstream = await startScriptedUpstream();
-      const models = ['held-chat'];
-      await service.operator.requestData('POST', '/api/admin/models', {
-        id: 'held-chat',
-        vendor: 'openai',
-        kind: 'chat',
-        price: { input_per_million: 1, output_per_million: 1 },
-      });
-      await service.operator.addChannel({
-        vendor: 'openai',
-        base_url: upstream.url,
-        credentials: { api_key: 'k'.repeat(20) },
-        models,
-      });
+      await addScriptedModels(service.operator, upstream, ['held-chat']);
       upstream.respondWith((response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.write('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n');

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { after, before, describe, it } from 'node:test';
+import { addScriptedModels } from '../chat/scripted-chat.ts';
 import { startScriptedUpstream } from '../chat/scripted-upstream.ts';
 import { startVideoService, type VideoService } from '../flows/video-service.ts';
 import { isInstalled, PROXY_NAMES, PUBLIC_HOST, type RunningProxy, startReverseProxy } from './reverse-proxies.ts';
@@ -41,18 +42,7 @@ for (const name of PROXY_NAMES) {
       upstream = await startScriptedUpstream();
       const env = { METRICS_TOKEN, BASE_URL: `https://${PUBLIC_HOST}`, TRUST_PROXY: '127.0.0.1' };
       service = await startVideoService('sqlite::memory:', { env }, [{ name: 'kling', model: 'kling-v1-6' }]);
-      await service.operator.requestData('POST', '/api/admin/models', {
-        id: 'streamed-chat',
-        vendor: 'openai',
-        kind: 'chat',
-        price: { input_per_million: 1, output_per_million: 1 },
-      });
-      await service.operator.addChannel({
-        vendor: 'openai',
-        base_url: upstream.url,
-        credentials: { api_key: 'k'.repeat(20) },
-        models: ['streamed-chat'],
-      });
+      await addScriptedModels(service.operator, upstream, ['streamed-chat']);
       proxy = await startReverseProxy(name, new URL(service.baseUrl).host);
     });
     after(async () => {

@@ -8,7 +8,7 @@ import { parseConfig } from '../../src/server/platform/config.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { VERSION } from '../../src/server/version.ts';
 import { callModelApi } from '../admin-client.ts';
-import { PRICE } from '../chat/chat-service.ts';
+import { addScriptedModels } from '../chat/scripted-chat.ts';
 import { startScriptedUpstream } from '../chat/scripted-upstream.ts';
 import { startVideoService, type VideoService } from '../flows/video-service.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
@@ -35,11 +35,7 @@ describe('traces', () => {
       INSTANCE_NAME: 'replica-1',
     };
     service = await startVideoService(url, { env }, [{ name: 'kling', model: 'kling-v1-6' }]);
-    const model = { id: 'traced-chat', vendor: 'openai', kind: 'chat', price: PRICE };
-    await service.operator.requestData('POST', '/api/admin/models', model);
-    const credentials = { api_key: 'k'.repeat(20) };
-    const models = ['traced-chat'];
-    await service.operator.addChannel({ vendor: 'openai', base_url: upstream.url, credentials, models });
+    await addScriptedModels(service.operator, upstream, ['traced-chat']);
   });
   after(async () => {
     await service.sandbox.stop();

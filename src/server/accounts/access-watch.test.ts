@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { insertAccounts } from '../../../test/accounts/insert-accounts.ts';
 import { forEachDatabase } from '../../../test/databases.ts';
 import type { Role } from '../../contract/roles.ts';
 import { manualClock } from '../platform/clock.ts';
@@ -24,11 +25,7 @@ describe('access to open responses', () => {
       const database = await open();
       const { kysely } = database;
       const expires_at = NOW + 1_000;
-      for (const id of [1, 2])
-        await kysely
-          .insertInto('accounts')
-          .values({ id, username: `user${id}`, display_name: '', role: 'user', status: 1, created_at: 0 })
-          .execute();
+      await insertAccounts(database, [1, 2]);
       await kysely
         .insertInto('sessions')
         .values({

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { insertAccounts } from '../../../test/accounts/insert-accounts.ts';
 import { forEachDatabase } from '../../../test/databases.ts';
 import type { Trx } from '../tables.ts';
 import { BindingStore } from './bindings/binding-store.ts';
@@ -13,11 +14,7 @@ describe('what is stored of credentials', () => {
   forEachDatabase((_name, open) => {
     const start = async () => {
       const database = await open();
-      for (const id of [1, 2])
-        await database.kysely
-          .insertInto('accounts')
-          .values({ id, username: `user${id}`, display_name: '', role: 'user', status: 1, created_at: 0 })
-          .execute();
+      await insertAccounts(database, [1, 2]);
       return { database, run: <R>(work: (trx: Trx) => Promise<R>) => database.transaction(work) };
     };
 

@@ -6,13 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { reserveCalls } from '../../../test/chat/reserved-calls.ts';
 import { forEachDatabase } from '../../../test/databases.ts';
 import { assertLedgerConsistent } from '../../../test/faults/ledger-assertions.ts';
 import type { Database } from '../platform/db/database.ts';
 import { DatabaseUnavailableError } from '../platform/db/database-errors.ts';
 import { openLog } from '../platform/log.ts';
-import { LedgerService } from '../quota/service.ts';
-import { LedgerStore } from '../quota/store.ts';
 import type { Tables } from '../tables.ts';
 import { ChargeBatcher } from './charge-batcher.ts';
 import { recoverJournals } from './journal-recovery.ts';
@@ -41,15 +40,7 @@ forEachDatabase((name, open) => {
     const directory = mkdtempSync(join(tmpdir(), 'reelgate-outage-'));
     t.after(() => rmSync(directory, { recursive: true, force: true }));
     const database = await open();
-    const quota = new LedgerService({ store: new LedgerStore(database), clock: { now: () => Date.now() } });
-    await database.transaction(async (trx) => {
-      await quota.openWallet(trx, 1, 10_000);
-      await quota.reserveAll(
-        trx,
-        refs.map((ref) => ({ ref, userId: 1, model: 'm', amount: 100 })),
-      );
-    });
-    const balance = async (): Promise<number> => (await quota.wallet(1)).balance;
+    const { quota, balance } = await reserveCalls(database, refs);
     return { directory, database, quota, balance };
   }
 

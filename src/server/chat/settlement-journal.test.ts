@@ -3,12 +3,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
+import { reserveCalls } from '../../../test/chat/reserved-calls.ts';
 import { forEachDatabase } from '../../../test/databases.ts';
 import { assertLedgerConsistent } from '../../../test/faults/ledger-assertions.ts';
 import type { Database } from '../platform/db/database.ts';
 import { openLog } from '../platform/log.ts';
-import { LedgerService } from '../quota/service.ts';
-import { LedgerStore } from '../quota/store.ts';
 import type { Tables } from '../tables.ts';
 import { recoverJournals } from './journal-recovery.ts';
 import { type JournaledCall, SettlementJournal } from './settlement-journal.ts';
@@ -41,17 +40,9 @@ forEachDatabase((_name, open) => {
   /** An account with reservations of 100 each. */
   async function withReservations(refs: readonly string[]) {
     const database: Database<Tables> = await open();
-    const quota = new LedgerService({ store: new LedgerStore(database), clock: { now: () => Date.now() } });
-    await database.transaction(async (trx) => {
-      await quota.openWallet(trx, 1, 10_000);
-      await quota.reserveAll(
-        trx,
-        refs.map((ref) => ({ ref, userId: 1, model: 'm', amount: 100 })),
-      );
-    });
+    const { quota, balance } = await reserveCalls(database, refs);
     const recover = (directory: string, masterKeys: readonly Buffer[] = [KEY]) =>
       recoverJournals({ directory, masterKeys, database, quota, log });
-    const balance = async (): Promise<number> => (await quota.wallet(1)).balance;
     return { database, recover, balance };
   }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { insertAccounts } from '../../../../test/accounts/insert-accounts.ts';
 import { forEachDatabase } from '../../../../test/databases.ts';
 import { manualClock } from '../../platform/clock.ts';
 import { SESSION_MS, SessionService } from './session-service.ts';
@@ -11,11 +12,7 @@ describe('login sessions', () => {
   forEachDatabase((_name, open) => {
     const start = async () => {
       const database = await open();
-      for (const id of [1, 2])
-        await database.kysely
-          .insertInto('accounts')
-          .values({ id, username: `user${id}`, display_name: '', role: 'user', status: 1, created_at: 0 })
-          .execute();
+      await insertAccounts(database, [1, 2]);
       const clock = manualClock(1_000 * HOUR);
       const store = new SessionStore(database);
       const sessions = new SessionService({ store, clock });

@@ -1,0 +1,18 @@
+import type { Database } from '../../src/server/platform/db/database.ts';
+import type { Tables } from '../../src/server/tables.ts';
+
+/** Enabled accounts without credentials, for tests of stores whose rows belong to one. */
+export async function insertAccounts(
+  { kysely }: Pick<Database<Tables>, 'kysely'>,
+  ids: readonly number[],
+): Promise<void> {
+  const rows = ids.map((id) => ({
+    id,
+    username: `user${id}`,
+    display_name: '',
+    role: 'user' as const,
+    status: 1,
+    created_at: 0,
+  }));
+  await kysely.insertInto('accounts').values(rows).execute();
+}

@@ -1,0 +1,23 @@
+import type { Database } from '../../src/server/platform/db/database.ts';
+import { LedgerService } from '../../src/server/quota/service.ts';
+import { LedgerStore } from '../../src/server/quota/store.ts';
+import type { Tables } from '../../src/server/tables.ts';
+
+export interface ReservedCalls {
+  readonly quota: LedgerService;
+  /** The wallet of the account, without what is reserved. */
+  balance(): Promise<number>;
+}
+
+/** Account 1 with a wallet of 10,000, of which each reference has 100 reserved. */
+export async function reserveCalls(database: Database<Tables>, refs: readonly string[]): Promise<ReservedCalls> {
+  const quota = new LedgerService({ store: new LedgerStore(database), clock: { now: () => Date.now() } });
+  await database.transaction(async (trx) => {
+    await quota.openWallet(trx, 1, 10_000);
+    await quota.reserveAll(
+      trx,
+      refs.map((ref) => ({ ref, userId: 1, model: 'm', amount: 100 })),
+    );
+  });
+  return { quota, balance: async () => (await quota.wallet(1)).balance };
+}
