@@ -40,6 +40,7 @@ export async function seedTasks(seed: SeedTasks): Promise<void> {
         handle: JSON.stringify({ id }),
         hint: null,
         artifact: null,
+        fail_cause: '' as const,
         fail_reason: '',
         error_code: '',
         remixed_from: null,

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { ListOf, Ok, PageQuery } from './schemas.ts';
 import { TASK_STATUS } from './states.ts';
-import { VideoRow } from './video.ts';
+import { VideoRow } from './video-row.ts';
 
 const Id = Type.String({ pattern: '^[1-9][0-9]{0,15}$' });
 const Seconds = Type.String({ pattern: '^[0-9]{1,12}$', description: 'Unix seconds.' });
@@ -16,7 +16,6 @@ const row = {
   upstream_model: Type.String(),
   channel_id: Type.Union([Type.Integer(), Type.Null()]),
   attempt: Type.Integer(),
-  error_code: Type.String(),
   created_time: Time,
   removed: Type.Boolean({ description: 'Its owner removed it from his list.' }),
 };

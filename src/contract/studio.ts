@@ -28,6 +28,27 @@ export const quoteVideo = endpoint({
   response: Ok(Type.Object({ quota: Type.Integer() })),
 });
 
+const Seconds = Type.Integer({ minimum: 0 });
+
+export const listVideoDurations = endpoint({
+  ...studio,
+  method: 'GET',
+  path: '/api/video-durations',
+  summary:
+    'How long videos take from the request to the result, measured from the newest finished ones of all accounts',
+  response: Ok(
+    Type.Array(
+      Type.Object({
+        model: Type.String(),
+        p50_seconds: Seconds,
+        p90_seconds: Seconds,
+        samples: Type.Integer({ minimum: 5, description: 'How many finished videos of the last 30 days it is from.' }),
+      }),
+      { description: 'Models with fewer than five finished videos are left out.' },
+    ),
+  ),
+});
+
 export const deleteOwnVideo = endpoint({
   ...studio,
   method: 'DELETE',

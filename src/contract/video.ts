@@ -1,15 +1,14 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { Ok, PageQuery } from './schemas.ts';
-import { TASK_STATUS } from './states.ts';
 import { DocumentedSubmit, DocumentedVideo } from './video-object.ts';
+import { VideoDetail, VideoRow } from './video-row.ts';
 
 const MB = 1024 * 1024;
 /** JSON bodies carry pictures as Base64; multipart ones carry files. */
 export const VIDEO_JSON_LIMIT = 32 * MB;
 export const VIDEO_BODY_LIMIT = 64 * MB;
 
-const Status = Type.Enum(TASK_STATUS);
 const Prompt = Type.String({ maxLength: 32_000 });
 /** A URL, a data URL or bare Base64; its size is bounded by the body's. */
 const Image = Type.String({ minLength: 1, maxLength: 30 * MB });
@@ -192,29 +191,6 @@ export const createCharacter = unsupported(
 export const getCharacter = endpoint({
   ...unsupported('GET', '/v1/videos/characters/:character_id', 'Not offered: answers operation_unsupported'),
   params: Type.Object({ character_id: Type.String({ minLength: 1, maxLength: 200 }) }),
-});
-
-/** A row of the owner's own view; never contains upstream credentials, channels or data of other accounts. */
-export const VideoRow = Type.Object({
-  task_id: Type.String(),
-  model: Type.String(),
-  prompt: Type.String(),
-  status: Status,
-  progress: Type.String(),
-  fail_reason: Type.String(),
-  quota: Type.Integer(),
-  submit_time: Type.Integer(),
-  finish_time: Type.Integer(),
-});
-export const VideoDetail = Type.Object({
-  ...VideoRow.properties,
-  start_time: Type.Integer(),
-  /** Whether the quota was refunded. */
-  refunded: Type.Boolean(),
-  /** A short-lived URL for playing in a browser; empty before completion. */
-  play_url: Type.String(),
-  /** The request parameters, for submitting them again. */
-  request: Type.Unknown(),
 });
 
 export const listOwnVideos = endpoint({

@@ -2,6 +2,7 @@ import * as endpoints from '../contract/accounts.ts';
 import { endDevice, listDevices, renameDevice } from '../contract/device-auth.ts';
 import * as emailEndpoints from '../contract/email.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
+import { listVideoDurations } from '../contract/studio.ts';
 import * as tokenEndpoints from '../contract/tokens.ts';
 import { getOwnVideo, listOwnVideos } from '../contract/video.ts';
 import { fetchAllPages } from './pagination.ts';
@@ -14,6 +15,7 @@ export type ApiToken = EndpointPart<typeof tokenEndpoints.listTokens, 'response'
 export type CreateTokenRequest = EndpointPart<typeof tokenEndpoints.createToken, 'body'>;
 
 export type OwnVideo = EndpointPart<typeof listOwnVideos, 'response'>['data'][number];
+export type VideoDuration = EndpointPart<typeof listVideoDurations, 'response'>['data'][number];
 export type OwnVideoDetail = EndpointPart<typeof getOwnVideo, 'response'>['data'];
 
 /** The account the credentials belong to. Tokens need a session or a user access token; the rest also works with a device's access_token. */
@@ -72,6 +74,11 @@ export class Account {
   /** One video of the account with its prompt, cost and parameters. @throws ReelgateError `task_not_exist` */
   async video(id: string): Promise<OwnVideoDetail> {
     return (await this.#transport.call(getOwnVideo, { params: { task_id: id } })).data;
+  }
+
+  /** How long videos take, by model, measured from finished ones; models with few of them are left out. */
+  async videoDurations(options: CallOptions = {}): Promise<VideoDuration[]> {
+    return (await this.#transport.call(listVideoDurations, {}, options)).data;
   }
 
   tokens(options: CallOptions = {}): Promise<ApiToken[]> {

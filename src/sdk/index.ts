@@ -19,6 +19,7 @@ export type {
   EmailInfo,
   OwnVideo,
   OwnVideoDetail,
+  VideoDuration,
 } from './account.ts';
 export type { BetaApplicationInfo } from './beta-applications.ts';
 export type { ChatEvent, ChatMessage, ChatRequest, ChatResult, ChatUsage } from './chat.ts';

@@ -61,7 +61,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await Promise.all(Array.from({ length: 10 }, () => service.caller.waitUntilEnded(task.id)));
     const rows = await heard('failed');
     assert.deepEqual([rows.length, rows[0]?.target_url], [1, `/videos/${String(task.id)}`]);
-    assert.match(rows[0]?.content ?? '', /quota was returned/);
+    assert.match(rows[0]?.content ?? '', /It was not charged/);
     assert.equal((await service.operator.quota()).quota, before);
   });
 

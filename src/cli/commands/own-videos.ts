@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import { defined } from '../../contract/defined.ts';
+import type { FailureCause } from '../../contract/failure-causes.ts';
+import { FAILURES_EN } from '../../contract/messages/failures-en.ts';
 import { getStatus } from '../../contract/service.ts';
 import { OPENAI_STATUS } from '../../contract/states.ts';
 import type { OwnVideo, OwnVideoDetail, Video } from '../../sdk/index.ts';
@@ -20,6 +22,8 @@ interface VideoSummary extends Video {
   readonly prompt?: string;
   /** Quota it cost; 0 when it failed. */
   readonly quota?: number;
+  /** Of a failure: why, in terms common to all vendors. */
+  readonly cause?: FailureCause;
 }
 
 /** An API key sees the videos it started; a sign-in or user access token those of the whole account. */
@@ -81,7 +85,7 @@ const formatList = (videos: readonly VideoSummary[]): string =>
           formatVideoStatus(each),
           each.model,
           each.created_at > 0 ? formatRelativeTime(each.created_at) : '',
-          each.error?.message ?? '',
+          each.cause === undefined ? (each.error?.message ?? '') : FAILURES_EN[each.cause].text,
         ]),
       );
 
@@ -93,7 +97,9 @@ const formatDetails = (video: VideoSummary, cost?: string): string =>
     Prompt: video.prompt,
     Cost: cost,
     Started: video.created_at > 0 ? formatRelativeTime(video.created_at) : undefined,
-    Reason: video.error?.message,
+    Reason: video.cause && FAILURES_EN[video.cause].text,
+    'What to do': video.cause && FAILURES_EN[video.cause].advice,
+    Vendor: [video.error?.code, video.error?.message].filter(Boolean).join(' '),
     URL: video.metadata?.url,
   });
 
@@ -114,6 +120,9 @@ function toSummary(own: OwnVideo): VideoSummary {
     created_at: own.submit_time,
     prompt: own.prompt,
     quota: own.quota,
-    ...(failed && { error: { message: own.fail_reason } }),
+    ...(failed && {
+      error: defined({ message: own.fail_reason, code: own.error_code || undefined }),
+      cause: own.fail_cause || 'unknown',
+    }),
   };
 }

@@ -1,16 +1,4 @@
-import {
-  ActionIcon,
-  Alert,
-  AspectRatio,
-  Card,
-  Center,
-  Checkbox,
-  Group,
-  Skeleton,
-  Stack,
-  Text,
-  Tooltip,
-} from '@mantine/core';
+import { ActionIcon, AspectRatio, Card, Center, Checkbox, Group, Skeleton, Stack, Text, Tooltip } from '@mantine/core';
 import { useInViewport } from '@mantine/hooks';
 import { IconArrowBackUp, IconArrowsMaximize, IconDownload } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
@@ -19,11 +7,12 @@ import { useTranslation } from 'react-i18next';
 import { downloadVideo } from '../data/download-video.ts';
 import { formatElapsed } from '../data/format-time.ts';
 import { type Video, videoQuery } from '../data/video-queries.ts';
-import { CreditAmount, useFormatCredits } from './credit-amount.tsx';
+import { CreditAmount } from './credit-amount.tsx';
 import { FavouriteButton } from './favourite-button.tsx';
 import { RelativeTime } from './relative-time.tsx';
 import { TaskProgress, VideoStatusBadge } from './task-progress.tsx';
 import { useToasts } from './toasts.tsx';
+import { VideoFailure } from './video-failure.tsx';
 import { VideoPlayer } from './video-player.tsx';
 
 interface VideoCardProps {
@@ -55,7 +44,7 @@ export function VideoCard({ video, onReuse, selected = false, onSelect }: VideoC
         <Text size="sm" lineClamp={2} title={video.prompt} style={{ overflowWrap: 'anywhere' }}>
           {prompt}
         </Text>
-        {video.status === 'FAILURE' ? <FailureReason video={video} /> : null}
+        {video.status === 'FAILURE' ? <VideoFailure video={video} /> : null}
         <Group gap={8} wrap="nowrap">
           <VideoStatusBadge status={video.status} />
           <Text size="xs" c="dimmed" truncate flex={1}>
@@ -93,22 +82,6 @@ export function VideoCard({ video, onReuse, selected = false, onSelect }: VideoC
         </Group>
       </Stack>
     </Card>
-  );
-}
-
-/** Why it failed, in the vendor's words, and that it cost nothing. */
-export function FailureReason({ video }: { readonly video: Video }) {
-  const { t } = useTranslation('studio');
-  const money = useFormatCredits();
-  return (
-    <Alert color="red" variant="light" p="xs">
-      <Text size="xs" style={{ overflowWrap: 'anywhere' }}>
-        {video.fail_reason}
-      </Text>
-      <Text size="xs" fw={600} mt={2}>
-        {t('refunded', { price: money(video.quota) })}
-      </Text>
-    </Alert>
   );
 }
 

@@ -30,3 +30,9 @@ export function formatElapsed(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
 }
+
+/** "45 sec", "2 min", in the language of the page; minutes are rounded up. */
+export function formatSeconds(seconds: number): string {
+  const [unit, value] = seconds < 90 ? (['second', seconds] as const) : (['minute', Math.ceil(seconds / 60)] as const);
+  return new Intl.NumberFormat(currentLanguage(), { style: 'unit', unit, unitDisplay: 'short' }).format(value);
+}

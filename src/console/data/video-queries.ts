@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { EndpointPart } from '../../contract/endpoint.ts';
 import { isTerminal } from '../../contract/states.ts';
-import { deleteOwnVideo, quoteVideo, submitOwnVideo } from '../../contract/studio.ts';
+import { deleteOwnVideo, listVideoDurations, quoteVideo, submitOwnVideo } from '../../contract/studio.ts';
 import { getOwnVideo, listOwnVideos } from '../../contract/video.ts';
 import { callApi } from './api-client.ts';
 
@@ -43,6 +43,13 @@ export const videoQuery = (id: string) =>
     refetchInterval: ({ state }) =>
       state.data !== undefined && !isTerminal(state.data.status) ? POLL_INTERVAL_MS : 8 * 60_000,
   });
+
+/** How long the videos of each model take; models that have few finished ones are missing. */
+export const durationsQuery = queryOptions({
+  queryKey: ['video-durations'],
+  queryFn: async ({ signal }) => (await callApi(listVideoDurations, {}, { signal })).data,
+  staleTime: 60_000,
+});
 
 /** Starts a video; a repeated press with the same key starts nothing twice. */
 export async function submitVideo(body: VideoBody, key: string): Promise<string> {

@@ -9,6 +9,7 @@ import type adminModels from './en/admin-models.ts';
 import type adminPlans from './en/admin-plans.ts';
 import type adminTickets from './en/admin-tickets.ts';
 import type app from './en/app.ts';
+import type failures from './en/failures.ts';
 import type mailbox from './en/mailbox.ts';
 import type notifications from './en/notifications.ts';
 import type plan from './en/plan.ts';
@@ -24,6 +25,7 @@ interface Resources {
   support: typeof support;
   account: typeof account;
   plan: typeof plan;
+  failures: typeof failures;
   mailbox: typeof mailbox;
   notifications: typeof notifications;
   admin: typeof admin;

@@ -1,3 +1,5 @@
+import type { FailureCause } from '../../contract/failure-causes.ts';
+
 /**
  * The closed set of reasons an upstream's error is put into:
  * - `user`: the request is wrong; `policy`: its content was refused
@@ -21,6 +23,8 @@ export type ErrorReason = (typeof ERROR_REASONS)[number];
 /** An error as a vendor reported it, in terms common to all vendors. */
 export interface VendorError {
   readonly reason: ErrorReason;
+  /** Where the vendor's code says more than the reason does: what the user is told. */
+  readonly cause?: FailureCause;
   /** Whether another channel may be tried. Decided by the vendor's own code first, then by the HTTP status. */
   readonly retryable: boolean;
   readonly httpStatus: number;

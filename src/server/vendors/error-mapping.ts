@@ -1,13 +1,18 @@
 import { defined } from '../../contract/defined.ts';
+import type { FailureCause } from '../../contract/failure-causes.ts';
 import { type BufferedResponse, OutboundError } from '../platform/outbound/outbound.ts';
 import { type ErrorReason, PollFailed, type VendorError } from '../upstreams/error.ts';
 import type { Json, QueryOutcome } from './adapter.ts';
 
-/** What a vendor's code means; `retryable` only where it differs from its reason's own. */
+/** What a vendor's code means; `retryable` and `cause` only where they differ from the reason's own. */
 export interface ErrorClass {
   readonly reason: ErrorReason;
   readonly retryable?: boolean;
+  readonly cause?: FailureCause;
 }
+
+/** The class of a failure whose code is missing or unknown. */
+export const UNKNOWN_FAILURE: ErrorClass = { reason: 'other' };
 
 /**
  * Whether another channel should be tried: where the fault lies with this channel, its account or its vendor, yes; where it
@@ -68,6 +73,7 @@ export function toVendorError(
   const reason = details.meaning?.reason ?? reasonForStatus(response.status);
   return defined({
     reason,
+    cause: details.meaning?.cause,
     retryable: details.meaning?.retryable ?? RETRYABLE_BY_REASON[reason],
     httpStatus: response.status,
     code: details.code ?? '',
@@ -82,24 +88,31 @@ export function failedTask(
   raw: Json,
   details: {
     readonly reason: ErrorReason;
+    readonly cause?: FailureCause | undefined;
     readonly code?: string;
     readonly message?: string | undefined;
     readonly httpStatus?: number | undefined;
   },
 ): QueryOutcome {
-  const error: VendorError = {
+  const error: VendorError = defined({
     reason: details.reason,
+    cause: details.cause,
     retryable: false,
     httpStatus: details.httpStatus ?? 200,
     code: details.code ?? '',
     message: details.message || 'The upstream says that the task failed, without a reason.',
-  };
+  });
   return { state: 'FAILURE', error, raw };
 }
 
 /** Success without a video is a failure. */
 export const successWithoutArtifact = (raw: Json, code = ''): QueryOutcome =>
-  failedTask(raw, { reason: 'other', code, message: 'The upstream says that the task succeeded, but gives no video.' });
+  failedTask(raw, {
+    reason: 'other',
+    cause: 'no_result',
+    code,
+    message: 'The upstream says that the task succeeded, but gives no video.',
+  });
 
 /**
  * A submit response that is neither success nor refusal: HTTP 200 with a page, half a body, no id. The job may exist, so it

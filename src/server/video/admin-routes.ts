@@ -94,7 +94,6 @@ function toAdminRow(task: Task): Static<typeof endpoints.AdminTaskRow> {
     upstream_model: task.upstream_model,
     channel_id: task.channel_id,
     attempt: task.attempt,
-    error_code: task.error_code,
     created_time: toSeconds(task.created_at),
     removed: task.deleted === 1,
   };

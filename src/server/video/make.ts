@@ -43,6 +43,7 @@ import { AttemptRunner } from './submit/attempt-runner.ts';
 import { Submitter } from './submit/submitter.ts';
 import { TaskCompletion } from './task-completion.ts';
 import { TaskFigures } from './task-figures-store.ts';
+import { VideoDurations } from './video-durations-store.ts';
 
 export interface VideoDependencies {
   readonly tracing: Tracing;
@@ -116,7 +117,8 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   addNativeRoutes(routes, { submitter, reader, store });
   addModelRoutes(routes, dependencies);
   addContentRoutes(routes, { store, reader, contentDelivery, playLinks, accessWatch, clock });
-  addStudioRoutes(routes, { store, submitter, vendorDeletion, clock });
+  const durations = new VideoDurations(database, clock);
+  addStudioRoutes(routes, { store, submitter, vendorDeletion, clock, durations, channels });
   addFavouriteRoutes(routes, { store, favourites: new FavouriteStore(database) });
   addOwnerVideoRoutes(routes, { store, reader, playLinks, accessWatch, clock });
   addTaskAdminRoutes(routes, { store: adminStore, channels, ledgerHistory: dependencies.ledgerHistory });

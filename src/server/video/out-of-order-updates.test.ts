@@ -62,7 +62,8 @@ describe(`T81: results of polls in any order (seed ${SEED})`, () => {
           settled += 1;
           assert.deepEqual([before.progress, JSON.parse(before.artifact ?? '{}')], [100, FILE.artifact]);
         }
-        if (!isTerminal(before.status)) await completion.fail(before, 'the history is over', 'over');
+        if (!isTerminal(before.status))
+          await completion.fail(before, { cause: 'unknown', message: 'the history is over', code: 'over' });
       });
       await fc.assert(run, { numRuns: HISTORIES, seed: SEED });
       await assertLedgerConsistent(database);

@@ -3,6 +3,7 @@ import { list, ok, toPage } from '../../contract/schemas.ts';
 import { TASK_STATUS, type TaskStatus } from '../../contract/states.ts';
 import { toSeconds } from '../../contract/time.ts';
 import * as endpoints from '../../contract/video.ts';
+import type { VideoRow } from '../../contract/video-row.ts';
 import type { AccessWatch } from '../accounts/access-watch.ts';
 import type { Clock } from '../platform/clock.ts';
 import { invalidRequest, notExistError } from '../platform/errors.ts';
@@ -45,14 +46,16 @@ export function addOwnerVideoRoutes(
   });
 }
 
-export function toVideoRow(task: Task): Static<typeof endpoints.VideoRow> {
+export function toVideoRow(task: Task): Static<typeof VideoRow> {
   return {
     task_id: task.public_id,
     model: task.model,
     prompt: task.prompt,
     status: task.status,
     progress: `${task.progress}%`,
+    fail_cause: task.fail_cause,
     fail_reason: task.fail_reason,
+    error_code: task.error_code,
     quota: task.price,
     submit_time: toSeconds(task.submit_time),
     finish_time: toSeconds(task.finish_time),

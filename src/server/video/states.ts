@@ -1,4 +1,4 @@
-import { isTerminal, type TaskStatus } from '../../contract/states.ts';
+import { COARSE_PROGRESS, isTerminal, type TaskStatus } from '../../contract/states.ts';
 
 /**
  * Order of the states: a result with a lower rank than the current state is outdated and ignored. UNKNOWN ranks lowest of the
@@ -24,20 +24,9 @@ const previousStates = new Map(
 /** The unfinished states from which a task may enter this one. */
 export const allowedPreviousStates = (status: TaskStatus): readonly TaskStatus[] => previousStates.get(status) ?? [];
 
-/** Coarse percent where the vendor reports none. */
-const PROGRESS: Readonly<Record<TaskStatus, number>> = {
-  NOT_START: 0,
-  UNKNOWN: 0,
-  SUBMITTED: 10,
-  QUEUED: 20,
-  IN_PROGRESS: 30,
-  SUCCESS: 100,
-  FAILURE: 100,
-};
-
 /** Whole percent to show: 100 once ended, below 100 before, the vendor's own figure where there is one. */
 export function progressOf(status: TaskStatus, vendorPercent: number | undefined): number {
   if (status === 'SUCCESS' || status === 'FAILURE' || vendorPercent === undefined || !Number.isFinite(vendorPercent))
-    return PROGRESS[status];
+    return COARSE_PROGRESS[status];
   return Math.max(0, Math.min(99, Math.round(vendorPercent)));
 }

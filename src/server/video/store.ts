@@ -5,6 +5,7 @@ import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/one-row.ts';
 import { toWellFormedText } from '../platform/json.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
+import type { Failure } from './failure.ts';
 import { allowedPreviousStates } from './states.ts';
 import { type Acceptance, acceptTaskQuery, findForTokenQuery, insertTask } from './submit/submit-store.ts';
 import type { NewTask } from './task-row.ts';
@@ -17,9 +18,8 @@ export interface TaskChange {
   readonly data: string;
   readonly handle?: string | undefined;
   readonly artifact?: string | undefined;
-  /** The vendor's own message; ill-formed text in it is replaced. */
-  readonly failReason?: string | undefined;
-  readonly errorCode?: string | undefined;
+  /** With FAILURE; ill-formed text in it is replaced. */
+  readonly failure?: Failure | undefined;
 }
 
 export interface TaskFilter {
@@ -111,8 +111,9 @@ export class TaskStore {
         // Kysely leaves out what is undefined.
         handle: change.handle,
         artifact: change.artifact,
-        fail_reason: toStorableText(change.failReason),
-        error_code: toStorableText(change.errorCode),
+        fail_reason: toStorableText(change.failure?.message),
+        error_code: toStorableText(change.failure?.code),
+        fail_cause: change.failure?.cause,
         start_time:
           change.status === 'IN_PROGRESS'
             ? sql<number>`case when start_time = 0 then ${now} else start_time end`

@@ -1,5 +1,6 @@
 import { done, ok } from '../../contract/schemas.ts';
 import * as endpoints from '../../contract/studio.ts';
+import type { ChannelDirectory } from '../channels/channel-directory.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError, notExistError } from '../platform/errors.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -8,8 +9,11 @@ import type { TaskStore } from './store.ts';
 import { type GenerationRequestBody, parseGenerationRequest } from './submit/generation-request.ts';
 import { submitForAccount } from './submit/submit-request.ts';
 import type { Submitter } from './submit/submitter.ts';
+import type { VideoDurations } from './video-durations-store.ts';
 
 export interface StudioRouteDependencies {
+  readonly durations: VideoDurations;
+  readonly channels: Pick<ChannelDirectory, 'listModels'>;
   readonly store: TaskStore;
   readonly submitter: Submitter;
   readonly vendorDeletion: VendorDeletion;
@@ -19,7 +23,7 @@ export interface StudioRouteDependencies {
 /** Videos that a person starts in the console: on the account itself, without a token and its limits. */
 export function addStudioRoutes(
   routes: RouteRegistry,
-  { store, submitter, vendorDeletion, clock }: StudioRouteDependencies,
+  { store, submitter, vendorDeletion, clock, durations, channels }: StudioRouteDependencies,
 ): void {
   const parse = (body: unknown) => parseGenerationRequest(body as GenerationRequestBody, [], undefined);
 
@@ -31,6 +35,11 @@ export function addStudioRoutes(
   routes.add(endpoints.quoteVideo, async ({ body, caller }) =>
     ok({ quota: await submitter.quote({ userId: caller.userId, models: [] }, parse(body)) }),
   );
+
+  routes.add(endpoints.listVideoDurations, async () => {
+    const models = (await channels.listModels()).filter(({ kind }) => kind === 'video').map(({ id }) => id);
+    return ok([...(await durations.read(models))]);
+  });
 
   routes.add(endpoints.deleteOwnVideo, async ({ params, caller }) => {
     const task = await store.findForUser(params.task_id, caller.userId);

@@ -1,4 +1,5 @@
 import { type Generated, sql } from 'kysely';
+import type { FailureCause } from '../../contract/failure-causes.ts';
 import type { TaskStatus, VendorName } from '../../contract/states.ts';
 import type { Dialect } from '../platform/db/dialect.ts';
 import type { Migration } from '../platform/db/migrate.ts';
@@ -45,6 +46,9 @@ export interface VideoTables {
     find_task_hint: string | null;
     /** JSON of the Artifact, once finished. */
     artifact: string | null;
+    /** Of a failure: why, in terms common to all vendors; empty otherwise. */
+    fail_cause: FailureCause | '';
+    /** The message of the vendor, or of this service. */
     fail_reason: string;
     error_code: string;
     /** `id` of the task this one is a remix of. */
@@ -139,6 +143,7 @@ async function createTasks(trx: SchemaTrx, { int64, text, bool, autoIncrement }:
     .addColumn('handle', text)
     .addColumn('find_task_hint', text)
     .addColumn('artifact', text)
+    .addColumn('fail_cause', text, required)
     .addColumn('fail_reason', text, required)
     .addColumn('error_code', text, required)
     .addColumn('remixed_from', text)

@@ -1,3 +1,6 @@
+import type { FailureCause } from '../../contract/failure-causes.ts';
+import { FAILURES_EN } from '../../contract/messages/failures-en.ts';
+import { FAILURES_ZH_CN } from '../../contract/messages/failures-zh-cn.ts';
 import { isTerminal } from '../../contract/states.ts';
 import type { EventWriter } from '../events/event-log.ts';
 import type { Notifier } from '../notifications/notifier.ts';
@@ -6,6 +9,7 @@ import type { Database } from '../platform/db/database.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
+import type { Failure } from './failure.ts';
 import type { OnFaultPoint } from './fault-points.ts';
 import { progressOf } from './states.ts';
 import type { Task, TaskChange, TaskStore } from './store.ts';
@@ -78,7 +82,7 @@ export class TaskCompletion {
         faultPoint('mid-refund');
         const refunded = await quota.refund(trx, task.id);
         if (options.suppressNotification !== true) {
-          await notifier.notify(trx, failureNotice(task, change.failReason ?? '', refunded));
+          await notifier.notify(trx, failureNotice(task, change.failure?.cause ?? 'unknown', refunded));
           await events.write(trx, toVideoEvent(task, change, clock.now()));
         }
       }
@@ -87,12 +91,7 @@ export class TaskCompletion {
   }
 
   /** Fails the task if this is still its attempt. @returns whether it did */
-  async fail(
-    task: Pick<Task, 'id' | 'attempt'>,
-    reason: string,
-    code: string,
-    options: FailOptions = {},
-  ): Promise<boolean> {
+  async fail(task: Pick<Task, 'id' | 'attempt'>, failure: Failure, options: FailOptions = {}): Promise<boolean> {
     const row = await this.#dependencies.store.findById(task.id);
     if (row === undefined) return false;
     return this.apply(
@@ -101,17 +100,16 @@ export class TaskCompletion {
         status: 'FAILURE',
         progress: progressOf('FAILURE', undefined),
         data: row.data,
-        failReason: reason,
-        errorCode: code,
+        failure,
       },
       options,
     );
   }
 
   /** Fails the task whatever its current attempt is. */
-  async failCurrentAttempt(id: string, reason: string, code: string, options: FailOptions = {}): Promise<boolean> {
+  async failCurrentAttempt(id: string, failure: Failure, options: FailOptions = {}): Promise<boolean> {
     const row = await this.#dependencies.store.findById(id);
-    return row === undefined ? false : this.fail(row, reason, code, options);
+    return row === undefined ? false : this.fail(row, failure, options);
   }
 }
 
@@ -129,18 +127,18 @@ function finishedNotice(task: Pick<Task, 'id' | 'user_id' | 'public_id' | 'model
 
 function failureNotice(
   task: Pick<Task, 'id' | 'user_id' | 'public_id' | 'model' | 'price'>,
-  reason: string,
+  cause: FailureCause,
   refunded: boolean,
 ) {
-  const words = reason === '' ? { en: 'no reason given', 'zh-CN': '未给出原因' } : { en: reason, 'zh-CN': reason };
+  const [en, zh] = [FAILURES_EN[cause], FAILURES_ZH_CN[cause]];
   return {
     userId: task.user_id,
     topic: 'task.failed',
     type: 'system',
     title: { en: `${task.model}: the video failed`, 'zh-CN': `${task.model}：视频生成失败` },
     content: {
-      en: `${words.en}${refunded ? '. The quota was returned.' : '.'}`,
-      'zh-CN': `${words['zh-CN']}${refunded ? '。额度已退回。' : '。'}`,
+      en: `${en.text}${refunded ? ' It was not charged.' : ''} ${en.advice}`,
+      'zh-CN': `${zh.text}${refunded ? '未收费。' : ''}${zh.advice}`,
     },
     targetUrl: `/videos/${task.public_id}`,
     deduplicationKey: `task.failed:${task.id}`,

@@ -33,6 +33,7 @@ export const newTaskRow = (fields: NewTaskFields): NewTask => ({
   handle: null,
   find_task_hint: null,
   artifact: null,
+  fail_cause: '',
   fail_reason: '',
   error_code: '',
   remixed_from: null,

@@ -11,7 +11,7 @@ const MAX_MESSAGE_LENGTH = 2_000;
 /** The event of the end of a task: what OpenAI's `webhooks.unwrap` knows as `video.completed` and `video.failed`. */
 export function toVideoEvent(
   task: Pick<Task, 'id' | 'user_id' | 'public_id' | 'model' | 'created_at' | 'callback_url' | 'request'>,
-  { status, failReason = '', errorCode = '' }: Pick<TaskChange, 'status' | 'failReason' | 'errorCode'>,
+  { status, failure }: Pick<TaskChange, 'status' | 'failure'>,
   now: number,
 ): NewEvent {
   const hasFailed = status === 'FAILURE';
@@ -28,7 +28,9 @@ export function toVideoEvent(
       model: task.model,
       created_at: toSeconds(task.created_at),
       completed_at: toSeconds(now),
-      ...(hasFailed ? { error: { code: errorCode, message: failReason.slice(0, MAX_MESSAGE_LENGTH) } } : {}),
+      ...(hasFailed
+        ? { error: { code: failure?.code ?? '', message: (failure?.message ?? '').slice(0, MAX_MESSAGE_LENGTH) } }
+        : {}),
       ...(metadata === undefined ? {} : { metadata }),
     },
   };

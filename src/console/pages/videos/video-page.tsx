@@ -26,7 +26,7 @@ import { FavouriteButton } from '../../components/favourite-button.tsx';
 import { Page } from '../../components/page.tsx';
 import { TaskProgress, VideoStatusBadge } from '../../components/task-progress.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { FailureReason } from '../../components/video-card.tsx';
+import { VideoFailure } from '../../components/video-failure.tsx';
 import { VideoPlayer } from '../../components/video-player.tsx';
 import { formatDateTime, formatElapsed } from '../../data/format-time.ts';
 import { deleteVideo, type VideoDetail, videoQuery } from '../../data/video-queries.ts';
@@ -160,7 +160,7 @@ function VideoDetails({ video }: { readonly video: VideoDetail }) {
   ];
   return (
     <Stack>
-      {video.status === 'FAILURE' ? <FailureReason video={video} /> : null}
+      {video.status === 'FAILURE' ? <VideoFailure video={video} /> : null}
       <Paper withBorder p="md">
         <Title order={2} mb="xs">
           {t('facts')}

@@ -91,7 +91,7 @@ export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
   1013: { reason: 'capacity' },
   1024: { reason: 'capacity' },
   1026: { reason: 'policy' },
-  1027: { reason: 'policy' },
+  1027: { reason: 'policy', cause: 'result_refused' },
   1028: { reason: 'billing' },
   1030: { reason: 'billing' },
   1033: { reason: 'capacity' },

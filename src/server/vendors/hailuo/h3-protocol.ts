@@ -1,3 +1,4 @@
+import type { FailureCause } from '../../../contract/failure-causes.ts';
 import { asObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
@@ -113,6 +114,8 @@ export const STATES_H3: Readonly<Record<string, QueryOutcome['state']>> = {
   expired: 'FAILURE',
 };
 
+const CAUSE_BY_STATE_H3: Readonly<Record<string, FailureCause>> = { cancelled: 'cancelled', expired: 'expired' };
+
 /** The video's URL in a response; an expired one is renewed by polling again. */
 export const parseArtifactUrlH3 = (raw: unknown): string | undefined =>
   asUrl(asObject(asObject(asObject(raw)?.task)?.content)?.url);
@@ -131,7 +134,7 @@ export function parseStatusH3(response: BufferedResponse, taskId: string, nowMs:
     const told = asObject(task.error);
     const code = asId(told?.code) ?? '';
     return failedTask(raw, {
-      reason: ownEntry(CLASS_BY_MESSAGE_CODE, code)?.reason ?? 'other',
+      ...(ownEntry(CLASS_BY_MESSAGE_CODE, code) ?? { reason: 'other', cause: ownEntry(CAUSE_BY_STATE_H3, word) }),
       code,
       message: asText(told?.message) ?? `task ${word}`,
     });
@@ -156,7 +159,7 @@ export const CLASS_BY_TYPE_H3: Readonly<Record<string, ErrorClass>> = {
 /** Messages end with the first protocol's number in parentheses; it is more specific than the type. */
 const CLASS_BY_MESSAGE_CODE: Readonly<Record<string, ErrorClass>> = {
   1026: { reason: 'policy' },
-  1027: { reason: 'policy' },
+  1027: { reason: 'policy', cause: 'result_refused' },
   1008: { reason: 'billing' },
   2056: { reason: 'rate' },
   2061: { reason: 'model' },

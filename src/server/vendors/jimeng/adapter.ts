@@ -174,11 +174,11 @@ export const jimeng: VendorAdapter = {
     const data = asObject(asObject(response.json)?.data);
     const word = asText(data?.status);
     if (isError(response)) {
-      const { reason, code, message, httpStatus } = parseError(response, context.now());
+      const { reason, cause, code, message, httpStatus } = parseError(response, context.now());
       const number = parseCode(response) ?? OK;
       // "done" stands for success and failure; the code beside it distinguishes them.
       const ends = number !== OK && (TERMINAL_CODES.has(number) || (word === 'done' && reason !== 'rate'));
-      if (ends) return failedTask(toRawResponse(response), { reason, code, message, httpStatus });
+      if (ends) return failedTask(toRawResponse(response), { reason, cause, code, message, httpStatus });
       throw rejectedPoll(parseError(response, context.now()));
     }
     if (parseCode(response) !== OK || word === undefined) throw unreadablePoll(response);

@@ -1,3 +1,4 @@
+import type { FailureCause } from '../../../contract/failure-causes.ts';
 import { asObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { signVolcengine } from '../../platform/outbound/volcengine-signature.ts';
@@ -10,27 +11,27 @@ import { asText, ownEntry } from '../untrusted-json.ts';
 /** Volcengine's visual service, the same for videos and images: two signed actions, two envelopes of errors. */
 
 export const OK = 10_000;
-const POLICY_CLASS: ErrorClass = { reason: 'policy' };
+const refusedAs = (cause: FailureCause): ErrorClass => ({ reason: 'policy', cause });
 /** The vendor's moderation service is unavailable: a fault of the vendor, which affects all its accounts. */
-const MODERATION_OUTAGE: ErrorClass = { reason: 'capacity', retryable: false };
+const MODERATION_OUTAGE: ErrorClass = { reason: 'capacity', retryable: false, cause: 'vendor_check_down' };
 
 export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
   50200: { reason: 'user' },
   50215: { reason: 'user' },
   50400: { reason: 'model' },
-  50411: POLICY_CLASS,
-  50412: POLICY_CLASS,
-  50413: POLICY_CLASS,
+  50411: refusedAs('picture_refused'),
+  50412: refusedAs('prompt_refused'),
+  50413: refusedAs('prompt_refused'),
   50429: { reason: 'rate' },
   50430: { reason: 'rate' },
   50500: { reason: 'capacity' },
   50501: { reason: 'capacity' },
-  50511: POLICY_CLASS,
-  50512: POLICY_CLASS,
-  50516: POLICY_CLASS,
-  50517: POLICY_CLASS,
-  50518: POLICY_CLASS,
-  50519: POLICY_CLASS,
+  50511: refusedAs('result_refused'),
+  50512: refusedAs('result_refused'),
+  50516: refusedAs('result_refused'),
+  50517: refusedAs('result_refused'),
+  50518: refusedAs('copyright_refused'),
+  50519: refusedAs('copyright_refused'),
   50520: MODERATION_OUTAGE,
   50521: MODERATION_OUTAGE,
   50522: MODERATION_OUTAGE,

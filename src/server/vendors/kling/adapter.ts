@@ -3,15 +3,17 @@ import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import type { TaskStatus } from '../../../contract/states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
-import { type ErrorReason, PollFailed, type VendorError } from '../../upstreams/error.ts';
+import { PollFailed, type VendorError } from '../../upstreams/error.ts';
 import type { Json, QueryOutcome, VendorAdapter } from '../adapter.ts';
 import { API_KEY_CREDENTIALS, KEY_PAIR_CREDENTIALS } from '../credential-schemas.ts';
 import {
   ambiguousSubmit,
+  type ErrorClass,
   failedTask,
   rejectedPoll,
   successWithoutArtifact,
   toVendorError,
+  UNKNOWN_FAILURE,
   unreadablePoll,
 } from '../error-mapping.ts';
 import { withJsonBody } from '../http.ts';
@@ -37,7 +39,8 @@ function toOutcome(task: UntrustedObject, word: string, response: BufferedRespon
   const raw = toRawResponse(response);
   const state = ownEntry(STATES, word) ?? 'UNKNOWN';
   if (state === 'FAILURE') {
-    return failedTask(raw, { reason: 'other', message: asText(task.task_status_msg) });
+    const message = asText(task.task_status_msg);
+    return failedTask(raw, { ...classifyText(message ?? ''), message });
   }
   if (state !== 'SUCCESS') return { state, raw };
   const result = task.task_result ?? {};
@@ -53,32 +56,40 @@ function toOutcome(task: UntrustedObject, word: string, response: BufferedRespon
 // Error reading
 
 /** The vendor's own codes; HTTP 429 alone is ambiguous, since it is also returned for an unpaid account. */
-const REASONS: Readonly<Record<number, ErrorReason>> = {
-  1000: 'auth',
-  1001: 'auth',
-  1002: 'auth',
-  1003: 'auth',
-  1004: 'auth',
-  1100: 'auth',
-  1101: 'billing',
-  1102: 'billing',
-  1103: 'model',
-  1200: 'user',
-  1201: 'user',
-  1202: 'user',
-  1203: 'model',
-  1300: 'policy',
-  1301: 'policy',
-  1302: 'rate',
-  1303: 'rate',
-  1304: 'auth',
-  5000: 'capacity',
-  5001: 'capacity',
-  5002: 'capacity',
+export const ERROR_CLASSES: Readonly<Record<number, ErrorClass>> = {
+  1000: { reason: 'auth' },
+  1001: { reason: 'auth' },
+  1002: { reason: 'auth' },
+  1003: { reason: 'auth' },
+  1004: { reason: 'auth' },
+  1100: { reason: 'auth' },
+  1101: { reason: 'billing' },
+  1102: { reason: 'billing' },
+  1103: { reason: 'model' },
+  1200: { reason: 'user' },
+  1201: { reason: 'user' },
+  1202: { reason: 'user' },
+  1203: { reason: 'model' },
+  1300: { reason: 'policy' },
+  1301: { reason: 'policy' },
+  1302: { reason: 'rate' },
+  1303: { reason: 'rate' },
+  1304: { reason: 'auth' },
+  5000: { reason: 'capacity' },
+  5001: { reason: 'capacity' },
+  5002: { reason: 'capacity' },
 };
 const NOT_YET_VALID = 1003;
 const TOKEN_EXPIRED = 1004;
 const NO_SUCH_RESOURCE = 1203;
+
+/** A failed task has a text and no code; the vendor's own words for its content check are the only ones that recur. */
+const classifyText = (message: string): ErrorClass =>
+  /risk control|sensitive|content (?:security|policy)|风控|敏感/i.test(message)
+    ? { reason: 'policy' }
+    : /image|picture|图片/i.test(message)
+      ? { reason: 'user', cause: 'picture_unsuitable' }
+      : UNKNOWN_FAILURE;
 
 /** The envelope's code where it is an error; undefined for 0 and for everything that is no code. */
 function errorCode(response: BufferedResponse): number | undefined {
@@ -88,11 +99,10 @@ function errorCode(response: BufferedResponse): number | undefined {
 
 function parseError(response: BufferedResponse, nowMs: number): VendorError {
   const code = errorCode(response);
-  const reason = code === undefined ? undefined : REASONS[code];
   return toVendorError(response, nowMs, {
     code: code === undefined ? '' : String(code),
     message: asText(asObject(response.json)?.message) ?? '',
-    meaning: reason && { reason },
+    meaning: code === undefined ? undefined : ERROR_CLASSES[code],
   });
 }
 

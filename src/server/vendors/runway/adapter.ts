@@ -3,10 +3,9 @@ import { asObject } from '../../../contract/is-object.ts';
 import type { TaskStatus } from '../../../contract/states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
-import type { VendorError } from '../../upstreams/error.ts';
 import type { ModelCapability, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
-import { type ErrorClass, failedTask, rejectedPoll, toVendorError, unreadablePoll } from '../error-mapping.ts';
+import { type ErrorClass, failedTask, rejectedPoll, UNKNOWN_FAILURE, unreadablePoll } from '../error-mapping.ts';
 import {
   bearerHeaders,
   deleteJson,
@@ -28,6 +27,7 @@ import {
   rejectField,
 } from '../request-body.ts';
 import { asArray, asId, asPercent, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import { classifyFailure, parseError } from './errors.ts';
 
 /** Runway's developer API, version 2024-11-06. Source: docs.dev.runwayml.com/api and the official SDK's types. */
 
@@ -191,7 +191,9 @@ function parseTask(response: BufferedResponse, id: string): QueryOutcome {
   if (state === 'FAILURE') {
     const code = asText(task.failureCode) ?? '';
     const message = asText(task.failure) ?? `The upstream calls the task ${word}.`;
-    return failedTask(raw, { reason: classifyFailure(code)?.reason ?? 'other', code, message });
+    const cancelled: ErrorClass = { reason: 'other', cause: 'cancelled' };
+    const meaning = classifyFailure(code) ?? (word === 'CANCELLED' ? cancelled : UNKNOWN_FAILURE);
+    return failedTask(raw, { ...meaning, code, message });
   }
   if (state !== 'SUCCESS') {
     const progress = typeof task.progress === 'number' ? asPercent(task.progress * 100) : undefined;
@@ -200,37 +202,6 @@ function parseTask(response: BufferedResponse, id: string): QueryOutcome {
   const output = task.output ?? [];
   if (!asArray(output)) throw unreadablePoll(response);
   return finishedTask(asArray(output)?.[0], response);
-}
-
-// Error reading
-
-/** Failures of tasks, by the longest beginning of their code (docs.dev.runwayml.com/errors/task-failures). */
-const FAILURES: Readonly<Record<string, ErrorClass>> = {
-  SAFETY: { reason: 'policy' },
-  'INPUT_PREPROCESSING.SAFETY': { reason: 'policy' },
-  INPUT_PREPROCESSING: { reason: 'capacity' },
-  ASSET: { reason: 'user' },
-  INTERNAL: { reason: 'capacity' },
-  THIRD_PARTY: { reason: 'capacity' },
-};
-
-function classifyFailure(code: string): ErrorClass | undefined {
-  const parts = code.split('.');
-  const beginnings = parts.map((_, index) => parts.slice(0, parts.length - index).join('.'));
-  return beginnings.map((beginning) => ownEntry(FAILURES, beginning)).find((found) => found !== undefined);
-}
-
-/** Errors have a text and no code, so an empty account and a withheld model can be recognized by their text only. */
-function parseError(response: BufferedResponse, nowMs: number): VendorError {
-  const message = asText(asObject(response.json)?.error) ?? '';
-  const meaning: ErrorClass | undefined = /enough credits/i.test(message)
-    ? { reason: 'billing' }
-    : /model .*(?:not available|not found)/i.test(message)
-      ? { reason: 'model' }
-      : /moderation|safety/i.test(message)
-        ? { reason: 'policy' }
-        : undefined;
-  return toVendorError(response, nowMs, { message, meaning });
 }
 
 const headersOf = (context: AdapterContext) => ({ ...bearerHeaders(context), 'x-runway-version': '2024-11-06' });

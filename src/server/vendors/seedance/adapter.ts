@@ -4,7 +4,14 @@ import type { AdapterContext } from '../../upstreams/call.ts';
 import type { VendorError } from '../../upstreams/error.ts';
 import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
-import { type ErrorClass, failedTask, rejectedPoll, toVendorError, unreadablePoll } from '../error-mapping.ts';
+import {
+  type ErrorClass,
+  failedTask,
+  rejectedPoll,
+  toVendorError,
+  UNKNOWN_FAILURE,
+  unreadablePoll,
+} from '../error-mapping.ts';
 import {
   bearerHeaders,
   classifyByTable,
@@ -62,7 +69,9 @@ export function parseTask(response: BufferedResponse, id: string): QueryOutcome 
     const told = asObject(task.error);
     const code = asText(told?.code) ?? '';
     const message = asText(told?.message) ?? `The upstream says that the task is ${word}.`;
-    return failedTask(raw, { reason: classifyError(code, message)?.reason ?? 'other', code, message });
+    const cause = word === 'cancelled' || word === 'expired' ? word : undefined;
+    const meaning = classifyError(code, message) ?? (cause ? { reason: 'other', cause } : UNKNOWN_FAILURE);
+    return failedTask(raw, { ...meaning, code, message });
   }
   if (state !== 'SUCCESS') return { state, raw };
   if (task.content !== undefined && task.content !== null && !asObject(task.content)) throw unreadablePoll(response);
@@ -75,21 +84,21 @@ export function parseTask(response: BufferedResponse, id: string): QueryOutcome 
 export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
   MissingParameter: { reason: 'user' },
   InvalidParameter: { reason: 'user' },
-  InvalidImageURL: { reason: 'user' },
+  InvalidImageURL: { reason: 'user', cause: 'picture_unreadable' },
   'InvalidEndpoint.ClosedEndpoint': { reason: 'model' },
   SensitiveContentDetected: { reason: 'policy' },
-  InputTextSensitiveContentDetected: { reason: 'policy' },
-  InputImageSensitiveContentDetected: { reason: 'policy' },
+  InputTextSensitiveContentDetected: { reason: 'policy', cause: 'prompt_refused' },
+  InputImageSensitiveContentDetected: { reason: 'policy', cause: 'picture_refused' },
   InputVideoSensitiveContentDetected: { reason: 'policy' },
   InputAudioSensitiveContentDetected: { reason: 'policy' },
-  OutputTextSensitiveContentDetected: { reason: 'policy' },
-  OutputImageSensitiveContentDetected: { reason: 'policy' },
-  OutputVideoSensitiveContentDetected: { reason: 'policy' },
-  OutputAudioSensitiveContentDetected: { reason: 'policy' },
-  InputTextRiskDetection: { reason: 'policy' },
-  InputImageRiskDetection: { reason: 'policy' },
-  OutputTextRiskDetection: { reason: 'policy' },
-  OutputImageRiskDetection: { reason: 'policy' },
+  OutputTextSensitiveContentDetected: { reason: 'policy', cause: 'result_refused' },
+  OutputImageSensitiveContentDetected: { reason: 'policy', cause: 'result_refused' },
+  OutputVideoSensitiveContentDetected: { reason: 'policy', cause: 'result_refused' },
+  OutputAudioSensitiveContentDetected: { reason: 'policy', cause: 'result_refused' },
+  InputTextRiskDetection: { reason: 'policy', cause: 'prompt_refused' },
+  InputImageRiskDetection: { reason: 'policy', cause: 'picture_refused' },
+  OutputTextRiskDetection: { reason: 'policy', cause: 'result_refused' },
+  OutputImageRiskDetection: { reason: 'policy', cause: 'result_refused' },
   ContentSecurityDetectionError: { reason: 'policy' },
   AuthenticationError: { reason: 'auth' },
   InvalidAccountStatus: { reason: 'auth' },

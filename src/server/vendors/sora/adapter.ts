@@ -263,7 +263,8 @@ export const sora: VendorAdapter = {
     const { code, message } = parseErrorDetails(
       asObject(video.error) ?? { message: `The upstream calls the task ${word}.` },
     );
-    return failedTask(raw, { reason: ownEntry(REASONS, code) ?? 'other', code, message });
+    const cause = word.toLowerCase() === 'cancelled' ? 'cancelled' : undefined;
+    return failedTask(raw, { reason: ownEntry(REASONS, code) ?? 'other', cause, code, message });
   },
 
   async content(handle, _raw, variant, context) {

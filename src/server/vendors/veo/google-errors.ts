@@ -1,3 +1,5 @@
+import { defined } from '../../../contract/defined.ts';
+import type { FailureCause } from '../../../contract/failure-causes.ts';
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { ErrorReason, VendorError } from '../../upstreams/error.ts';
@@ -52,6 +54,13 @@ export const ERROR_INFO: Readonly<Record<string, ErrorReason>> = {
 /** Refused content is an INVALID_ARGUMENT like any other; only its text differs. Veo ends it with support codes. */
 const POLICY_PATTERN = /support codes?:|usage guidelines|responsible ai|safety (?:filter|polic)/i;
 
+/** Support codes of filters against likenesses (Vertex AI, "Responsible AI for Veo": celebrity, person or face). */
+const LIKENESS_PATTERN = /\b(?:29310472|15236754|39322892)\b|celebrit|likeness/i;
+
+/** More exact than `policy`, where the text of a refusal allows it. */
+export const refusalCause = (message: string): FailureCause | undefined =>
+  LIKENESS_PATTERN.test(message) ? 'likeness_refused' : undefined;
+
 const parseDetails = (error: UntrustedObject): readonly UntrustedObject[] =>
   (asArray(error.details) ?? []).map(asObject).filter((detail) => detail !== undefined);
 
@@ -94,7 +103,8 @@ export function parseGoogleError(
     message,
     details,
   );
-  const meaning: ErrorClass = { reason: reason === 'missing' ? notFound : reason };
+  const cause = reason === 'policy' ? refusalCause(message) : undefined;
+  const meaning: ErrorClass = defined({ reason: reason === 'missing' ? notFound : reason, cause });
   const read = toVendorError(response, nowMs, { code, message, meaning });
   const delayMs = parseRetryDelay(details);
   return delayMs === undefined ? read : { ...read, retryAfterMs: delayMs };
@@ -106,5 +116,6 @@ export function toFailedOperation(error: UntrustedObject, raw: Json): QueryOutco
   const message = asText(error.message) ?? '';
   const code = found?.[0] ?? (typeof error.code === 'number' ? String(error.code) : '');
   const reason = refineReason(found?.[1].reason ?? 'other', message, parseDetails(error));
-  return failedTask(raw, { reason, code, message, httpStatus: found?.[1].http });
+  const cause = reason === 'policy' ? refusalCause(message) : code === 'CANCELLED' ? 'cancelled' : undefined;
+  return failedTask(raw, { reason, cause, code, message, httpStatus: found?.[1].http });
 }

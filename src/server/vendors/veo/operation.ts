@@ -6,7 +6,7 @@ import type { Artifact, Json, QueryOutcome } from '../adapter.ts';
 import { failedTask, rejectedPoll, successWithoutArtifact, unreadablePoll } from '../error-mapping.ts';
 import { omitUndefined } from '../request-body.ts';
 import { asArray, asText, toRawResponse } from '../untrusted-json.ts';
-import { parseGoogleError, toFailedOperation } from './google-errors.ts';
+import { parseGoogleError, refusalCause, toFailedOperation } from './google-errors.ts';
 import type { VeoRoute } from './request.ts';
 
 /** What is stored of a submit. `missing` counts consecutive 404s: an adapter has no storage but its handle. */
@@ -65,7 +65,8 @@ function parseFilteredResult(holder: UntrustedObject, raw: Json): QueryOutcome |
   const count = holder.raiMediaFilteredCount;
   if (reasons.length === 0 && !(typeof count === 'number' && count > 0)) return undefined;
   const message = reasons.join(' ') || 'The video was filtered out by the provider.';
-  return failedTask(raw, { reason: 'policy', code: 'RAI_MEDIA_FILTERED', message });
+  const cause = refusalCause(message) ?? 'result_refused';
+  return failedTask(raw, { reason: 'policy', cause, code: 'RAI_MEDIA_FILTERED', message });
 }
 
 function parseResponse(response: unknown, reader: ResponseLayout, raw: Json): QueryOutcome {

@@ -157,7 +157,7 @@ for (const [reason, meaning] of Object.entries(VIDU_ERROR_CLASSES)) {
     const json = { code: 400, reason, message: 'words', metadata: {} };
     const error = parseViduError({ status: 400, headers: { 'retry-after': '3' }, text: '', json }, 0);
     assert.deepEqual(error, {
-      reason: meaning.reason,
+      ...meaning,
       retryable: RETRIED.has(reason) || RETRIED_LATER.includes(reason),
       httpStatus: 400,
       code: reason,

@@ -12,6 +12,7 @@ import {
   rejectedPoll,
   successWithoutArtifact,
   toVendorError,
+  UNKNOWN_FAILURE,
   unreadablePoll,
 } from '../error-mapping.ts';
 import { acceptedSubmit, classifyByTable, getJson, parseIdHandle, postJson, refusedSubmit } from '../http.ts';
@@ -147,7 +148,7 @@ export function parseViduTask(response: BufferedResponse, id: string): QueryOutc
   if (state !== 'FAILURE') return { state, raw };
   // A failed task has a code and no message; the code serves as both.
   const code = asText(task.err_code) ?? '';
-  return failedTask(raw, { reason: classifyError(code)?.reason ?? 'other', code, message: code });
+  return failedTask(raw, { ...(classifyError(code) ?? UNKNOWN_FAILURE), code, message: code });
 }
 
 // ── Errors ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -161,18 +162,18 @@ export const VIDU_ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
   FieldItemCountOutOfRange: { reason: 'user' },
   PageSizeOutOfRange: { reason: 'user' },
   CODEC: { reason: 'user' },
-  ImageDownloadFailure: { reason: 'user' },
-  ImageFormatInvalid: { reason: 'user' },
-  ImageCheckBodyJointsFailed: { reason: 'user' },
-  ImageCheckFaceFailed: { reason: 'user' },
-  ImageObjectsUndetected: { reason: 'user' },
-  TaskPromptPolicyViolation: { reason: 'policy' },
+  ImageDownloadFailure: { reason: 'user', cause: 'picture_unreadable' },
+  ImageFormatInvalid: { reason: 'user', cause: 'picture_unreadable' },
+  ImageCheckBodyJointsFailed: { reason: 'user', cause: 'picture_unsuitable' },
+  ImageCheckFaceFailed: { reason: 'user', cause: 'picture_unsuitable' },
+  ImageObjectsUndetected: { reason: 'user', cause: 'picture_unsuitable' },
+  TaskPromptPolicyViolation: { reason: 'policy', cause: 'prompt_refused' },
   AuditSubmitIllegal: { reason: 'policy' },
-  CreationPolicyViolation: { reason: 'policy' },
+  CreationPolicyViolation: { reason: 'policy', cause: 'result_refused' },
   CreditInsufficient: { reason: 'billing' },
   ModelUnavailable: { reason: 'model' },
   OperationInProcess: { reason: 'rate' },
-  UserCancelled: { reason: 'other' },
+  UserCancelled: { reason: 'other', cause: 'cancelled' },
   Unauthorized: { reason: 'auth' },
   Forbidden: { reason: 'auth' },
   TaskNotFound: { reason: 'missing' },
@@ -182,7 +183,7 @@ export const VIDU_ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
   QuotaExceeded: { reason: 'rate' },
   TooManyRequests: { reason: 'rate' },
   SystemThrottling: { reason: 'rate' },
-  Canceled: { reason: 'other' },
+  Canceled: { reason: 'other', cause: 'cancelled' },
   InternalServiceFailure: { reason: 'capacity' },
 };
 

@@ -221,10 +221,11 @@ test('an error of the poll, or a response about another task, says nothing', asy
 });
 
 const ELSEWHERE = new Set(['rate', 'capacity', 'auth', 'billing', 'model']);
-for (const [code, { reason }] of Object.entries(ERROR_CLASSES)) {
+for (const [code, meaning] of Object.entries(ERROR_CLASSES)) {
+  const { reason } = meaning;
   test(`code ${code} is ${reason}, whatever the HTTP status`, () => {
     const error = toError({ ...json({ code, message: 'words', request_id: 'r' }), status: 400 }, 0);
-    assert.deepEqual(error, { reason, retryable: ELSEWHERE.has(reason), httpStatus: 400, code, message: 'words' });
+    assert.deepEqual(error, { ...meaning, retryable: ELSEWHERE.has(reason), httpStatus: 400, code, message: 'words' });
   });
 }
 for (const [code, reason] of [

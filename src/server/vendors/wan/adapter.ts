@@ -5,7 +5,14 @@ import type { AdapterContext } from '../../upstreams/call.ts';
 import type { VendorError } from '../../upstreams/error.ts';
 import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
-import { type ErrorClass, failedTask, rejectedPoll, toVendorError, unreadablePoll } from '../error-mapping.ts';
+import {
+  type ErrorClass,
+  failedTask,
+  rejectedPoll,
+  toVendorError,
+  UNKNOWN_FAILURE,
+  unreadablePoll,
+} from '../error-mapping.ts';
 import {
   acceptedSubmit,
   bearerHeaders,
@@ -57,7 +64,8 @@ function parseFailure(word: string, output: Readonly<Record<string, unknown>>, r
   if (word === 'UNKNOWN') return failedTask(raw, { reason: 'missing', message: 'The task is unknown or has expired.' });
   const code = asText(output.code) ?? '';
   const message = asText(output.message) ?? `The upstream says that the task is ${word}.`;
-  return failedTask(raw, { reason: classifyError(code)?.reason ?? 'other', code, message });
+  if (word.startsWith('CANCEL')) return failedTask(raw, { reason: 'other', cause: 'cancelled', code, message });
+  return failedTask(raw, { ...(classifyError(code, message) ?? UNKNOWN_FAILURE), code, message });
 }
 
 /** What a poll's response reports. @throws PollFailed where it reports nothing about the task `id` */
@@ -77,7 +85,8 @@ export function parseTask(response: BufferedResponse, id: string): QueryOutcome 
 /** Whole codes, or the part of a code before its first dot. */
 export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
   InvalidParameter: { reason: 'user' },
-  InvalidURL: { reason: 'user' },
+  InvalidURL: { reason: 'user', cause: 'picture_unreadable' },
+  'InvalidParameter.DataInspection': { reason: 'user', cause: 'picture_unreadable' },
   DataInspectionFailed: { reason: 'policy' },
   Arrearage: { reason: 'billing' },
   UnsupportedOperation: { reason: 'user' },
@@ -96,12 +105,19 @@ export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
   ModelUnavailable: { reason: 'capacity' },
 };
 
-const classifyError = classifyByTable(ERROR_CLASSES);
+const classifyCode = classifyByTable(ERROR_CLASSES);
+
+/** One code stands for refused input and for a withheld result; only the text tells them apart. */
+function classifyError(code: string, message: string): ErrorClass | undefined {
+  const found = classifyCode(code);
+  return found?.reason === 'policy' && /\boutput\b/i.test(message) ? { ...found, cause: 'result_refused' } : found;
+}
 
 export function toError(response: BufferedResponse, nowMs: number): VendorError {
   const told = asObject(response.json);
   const code = asText(told?.code) ?? '';
-  return toVendorError(response, nowMs, { code, message: asText(told?.message) ?? '', meaning: classifyError(code) });
+  const message = asText(told?.message) ?? '';
+  return toVendorError(response, nowMs, { code, message, meaning: classifyError(code, message) });
 }
 
 // --- The object ---

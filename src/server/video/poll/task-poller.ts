@@ -7,8 +7,9 @@ import type { Log } from '../../platform/log.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { Tables } from '../../tables.ts';
-import { PollFailed, type VendorError } from '../../upstreams/error.ts';
+import { PollFailed } from '../../upstreams/error.ts';
 import type { QueryOutcome } from '../../vendors/adapter.ts';
+import { toFailure } from '../failure.ts';
 import { redactBase64 } from '../redact-base64.ts';
 import { progressOf } from '../states.ts';
 import type { Task, TaskChange, TaskStore } from '../store.ts';
@@ -55,7 +56,11 @@ export class TaskPoller {
     const isOverdue = clock.now() >= this.deadlineOf(task);
     const upstream = await upstreams.find(task);
     if (upstream === undefined) {
-      await completion.fail(task, 'the channel that held this task was removed', 'channel_removed');
+      await completion.fail(task, {
+        cause: 'channel_removed',
+        message: 'the channel that held this task was removed',
+        code: 'channel_removed',
+      });
       return 'ended';
     }
     if (!upstream.isConfirmed) return this.#recoverLostSubmit(task, upstream, isOverdue, signal);
@@ -67,7 +72,7 @@ export class TaskPoller {
     });
     // The vendor has just been polled once more, so a video that finished in time is never lost to the deadline.
     if (result !== 'ended' && isOverdue) {
-      await completion.fail(task, 'the task did not finish in time', 'timeout');
+      await completion.fail(task, { cause: 'timeout', message: 'the task did not finish in time', code: 'timeout' });
       return 'ended';
     }
     return result;
@@ -116,7 +121,7 @@ export class TaskPoller {
       data: JSON.stringify(redactBase64(outcome.raw)),
       handle: outcome.handle === undefined ? undefined : JSON.stringify(outcome.handle),
       artifact: outcome.artifact === undefined ? undefined : JSON.stringify(outcome.artifact),
-      ...(outcome.state === 'FAILURE' && failureFields(outcome.error)),
+      ...(outcome.state === 'FAILURE' && { failure: toFailure(outcome.error) }),
     };
     const applied = await this.#dependencies.completion.apply(task, change);
     return ended ? 'ended' : applied ? 'changed' : 'same';
@@ -153,15 +158,14 @@ export class TaskPoller {
       if (!isOverdue) return 'failed';
     }
     if (!isOverdue) return 'same';
-    await completion.fail(task, 'the vendor never confirmed this task', 'unconfirmed');
+    await completion.fail(task, {
+      cause: 'unconfirmed',
+      message: 'the vendor never confirmed this task',
+      code: 'unconfirmed',
+    });
     return 'ended';
   }
 }
-
-const failureFields = (error: VendorError | undefined): Pick<TaskChange, 'failReason' | 'errorCode'> => ({
-  failReason: error?.message || error?.code || 'the vendor gave no reason',
-  errorCode: error?.code ?? '',
-});
 
 function toCallOutcome(channelId: number, model: string, error: PollFailed | OutboundError): CallOutcome {
   if (error instanceof OutboundError || error.error === undefined)

@@ -11,6 +11,7 @@ import type { Tables } from '../../tables.ts';
 import type { UpstreamCalls } from '../../upstreams/call.ts';
 import { UnsupportedRequestError, type VendorError } from '../../upstreams/error.ts';
 import type { SubmitOutcome, VendorAdapter, VideoRequest } from '../../vendors/adapter.ts';
+import { type Failure, toFailure } from '../failure.ts';
 import type { OnFaultPoint } from '../fault-points.ts';
 import { redactBase64 } from '../redact-base64.ts';
 import type { Task, TaskStore } from '../store.ts';
@@ -72,6 +73,7 @@ type Accepted = Extract<SubmitOutcome, { kind: 'accepted' }>;
 /** How often one submit may be sent, the first time included. */
 const MAX_ATTEMPTS = 3;
 const MAX_HANDLES_REMEMBERED = 10_000;
+const UNREACHABLE: Failure = { cause: 'unreachable', message: 'no provider could be reached', code: '' };
 
 /** Sends a stored task to its vendor, over the next channel where one refuses for its own reasons, and stores the outcome. */
 export class AttemptRunner {
@@ -106,7 +108,8 @@ export class AttemptRunner {
       faultPoint('after-answer');
       if (outcome.kind === 'unfit') {
         const { message, param } = outcome.error;
-        await completion.fail({ id: task.id, attempt: number }, message, '', { suppressNotification: true });
+        const failure = { cause: 'request_invalid', message, code: '' } as const;
+        await completion.fail({ id: task.id, attempt: number }, failure, { suppressNotification: true });
         throw invalidRequest(message, param);
       }
       if (outcome.kind === 'refused') {
@@ -117,8 +120,9 @@ export class AttemptRunner {
         if (!outcome.error.retryable) break;
       }
     }
-    const { message = 'no provider could be reached', code = '' } = lastError ?? {};
-    await completion.failCurrentAttempt(task.id, message, code, { suppressNotification: true });
+    await completion.failCurrentAttempt(task.id, lastError === undefined ? UNREACHABLE : toFailure(lastError), {
+      suppressNotification: true,
+    });
     throw toUpstreamFailure(lastError);
   }
 
@@ -200,7 +204,11 @@ export class AttemptRunner {
       return false;
     }
     if (owner.at >= attempt.sentAt)
-      await completion.fail(owner, 'the provider answered two requests with one job', 'unconfirmed');
+      await completion.fail(owner, {
+        cause: 'unconfirmed',
+        message: 'the provider answered two requests with one job',
+        code: 'unconfirmed',
+      });
     return true;
   }
 

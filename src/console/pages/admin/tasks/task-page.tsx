@@ -43,6 +43,7 @@ export function TaskPage() {
 
 function TaskDetails({ task }: { readonly task: Task }) {
   const { t } = useTranslation('admin');
+  const failure = useTranslation('failures');
   const users = useUserNames([task.user_id]);
   return (
     <Page
@@ -60,6 +61,9 @@ function TaskDetails({ task }: { readonly task: Task }) {
         </div>
         {task.status === 'FAILURE' ? (
           <Alert color="red" title={t('tasks.failedBecause')}>
+            <Text size="sm" fw={600}>
+              {failure.t(`${task.fail_cause === '' ? 'unknown' : task.fail_cause}.text`)}
+            </Text>
             <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
               {task.fail_reason}
             </Text>

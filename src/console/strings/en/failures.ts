@@ -1,0 +1,1 @@
+export { FAILURES_EN as default } from '../../../contract/messages/failures-en.ts';

@@ -1,0 +1,30 @@
+import Type from 'typebox';
+import { FAILURE_CAUSES } from './failure-causes.ts';
+import { TASK_STATUS } from './states.ts';
+
+/** A row of the owner's own view; never contains upstream credentials, channels or data of other accounts. */
+export const VideoRow = Type.Object({
+  task_id: Type.String(),
+  model: Type.String(),
+  prompt: Type.String(),
+  status: Type.Enum(TASK_STATUS),
+  progress: Type.String(),
+  fail_cause: Type.Enum(['', ...FAILURE_CAUSES], {
+    description: 'Why it failed, in terms common to all vendors; empty unless it failed.',
+  }),
+  fail_reason: Type.String({ description: "The vendor's own message." }),
+  error_code: Type.String({ description: "The vendor's own code, where it has one." }),
+  quota: Type.Integer(),
+  submit_time: Type.Integer(),
+  finish_time: Type.Integer(),
+});
+export const VideoDetail = Type.Object({
+  ...VideoRow.properties,
+  start_time: Type.Integer(),
+  /** Whether the quota was refunded. */
+  refunded: Type.Boolean(),
+  /** A short-lived URL for playing in a browser; empty before completion. */
+  play_url: Type.String(),
+  /** The request parameters, for submitting them again. */
+  request: Type.Unknown(),
+});
