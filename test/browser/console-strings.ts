@@ -8,6 +8,7 @@ import enAdminModels from '../../src/console/strings/en/admin-models.ts';
 import enAdminPlans from '../../src/console/strings/en/admin-plans.ts';
 import enAdminTickets from '../../src/console/strings/en/admin-tickets.ts';
 import enApp from '../../src/console/strings/en/app.ts';
+import enFailures from '../../src/console/strings/en/failures.ts';
 import enMailbox from '../../src/console/strings/en/mailbox.ts';
 import enNotifications from '../../src/console/strings/en/notifications.ts';
 import enPlan from '../../src/console/strings/en/plan.ts';
@@ -24,6 +25,7 @@ import zhAdminModels from '../../src/console/strings/zh-cn/admin-models.ts';
 import zhAdminPlans from '../../src/console/strings/zh-cn/admin-plans.ts';
 import zhAdminTickets from '../../src/console/strings/zh-cn/admin-tickets.ts';
 import zhApp from '../../src/console/strings/zh-cn/app.ts';
+import zhFailures from '../../src/console/strings/zh-cn/failures.ts';
 import zhMailbox from '../../src/console/strings/zh-cn/mailbox.ts';
 import zhNotifications from '../../src/console/strings/zh-cn/notifications.ts';
 import zhPlan from '../../src/console/strings/zh-cn/plan.ts';
@@ -44,6 +46,7 @@ export const STRINGS = {
     adminPlans: enAdminPlans,
     adminTickets: enAdminTickets,
     app: enApp,
+    failures: enFailures,
     mailbox: enMailbox,
     notifications: enNotifications,
     plan: enPlan,
@@ -62,6 +65,7 @@ export const STRINGS = {
     adminPlans: zhAdminPlans,
     adminTickets: zhAdminTickets,
     app: zhApp,
+    failures: zhFailures,
     mailbox: zhMailbox,
     notifications: zhNotifications,
     plan: zhPlan,

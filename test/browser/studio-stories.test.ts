@@ -29,7 +29,7 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
   };
 
   for (const language of ['en', 'zh-cn'] as const) {
-    const { studio, app } = STRINGS[language];
+    const { failures, studio, app } = STRINGS[language];
     const starts = (text: string) => text.split('{{')[0]?.trim() ?? text;
 
     it(`makes a video: price first, progress, player, download, the same again (${language})`, async () => {
@@ -84,6 +84,12 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
       await page.getByPlaceholder(studio.promptPlaceholder).fill('A clock melts [fail]');
       await page.getByRole('button', { name: new RegExp(`^${starts(studio.runPrice)}.*\\d`) }).click();
       await page.getByText(starts(studio.refunded)).first().waitFor();
+      await page.getByText(failures.unknown.text).waitFor();
+      await page.getByText(failures.unknown.advice).waitFor();
+      const vendorsWords = page.getByText('Task processing failed', { exact: false }).first();
+      assert.equal(await vendorsWords.isVisible(), false, 'the words of the vendor are folded');
+      await page.getByText(studio.vendorDetails).click();
+      await vendorsWords.waitFor();
       assert.equal((await person.ok<{ quota: number }>('GET', '/api/user/self')).quota, BALANCE);
       await page.getByRole('banner').getByText('1', { exact: true }).waitFor();
       await page.goto('/videos?status=SUCCESS');
