@@ -1,8 +1,11 @@
 /** Where the service is; set by test/clients.test.ts. */
-export const BASE_URL = `${process.env.SERVICE_URL}/v1`;
+export const ORIGIN = String(process.env.SERVICE_URL);
+export const BASE_URL = `${ORIGIN}/v1`;
 export const API_KEY = String(process.env.SERVICE_KEY);
 
 export const CHAT = 'sandbox-chat';
+/** Models that serve Anthropic's Messages. */
+export const MESSAGES_MODELS = ['sandbox-claude'];
 export const EMBEDDING = 'sandbox-embedding';
 export const IMAGE = 'sandbox-image';
 export const VIDEO = 'sora-2';

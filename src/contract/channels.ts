@@ -5,8 +5,12 @@ import { ModelId } from './models.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
 import { VENDORS } from './states.ts';
 
-/** Vendor of a channel: a video vendor, or any upstream with OpenAI's chat protocol. */
-export const CHANNEL_VENDORS = [...VENDORS, 'openai'] as const;
+/** Protocols of chat upstreams: OpenAI's, which most others have too, and Anthropic's. */
+export const CHAT_VENDORS = ['openai', 'anthropic'] as const;
+export type ChatVendor = (typeof CHAT_VENDORS)[number];
+
+/** Vendor of a channel: a video vendor, or any upstream with one of the chat protocols. */
+export const CHANNEL_VENDORS = [...VENDORS, ...CHAT_VENDORS] as const;
 
 export const Vendor = Type.Enum([...CHANNEL_VENDORS]);
 const Flag = Type.Optional(Type.Union([Type.Literal('true'), Type.Literal('false')]));

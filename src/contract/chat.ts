@@ -52,6 +52,30 @@ export const responses = endpoint({
   body: Type.Object({ model: Model, stream: Flag, max_output_tokens: Count, background: Foreground }),
 });
 
+const anthropic = { ...modelCall, envelope: 'anthropic' } as const;
+
+/** Source: docs.claude.com/en/api/messages. The limit is optional here: where it is absent, the one that is reserved is sent. */
+export const messages = endpoint({
+  ...anthropic,
+  ...streamed,
+  path: '/v1/messages',
+  summary: "Message in the form of Anthropic's API, streamed or not",
+  body: Type.Object({
+    model: Model,
+    messages: Type.Array(Type.Unknown(), { minItems: 1 }),
+    stream: Flag,
+    max_tokens: Count,
+  }),
+});
+
+export const countMessageTokens = endpoint({
+  ...anthropic,
+  path: '/v1/messages/count_tokens',
+  summary: "Tokens of a message in the form of Anthropic's API; free of charge",
+  body: Type.Object({ model: Model, messages: Type.Array(Type.Unknown(), { minItems: 1 }) }),
+  response: Type.Object({ input_tokens: Type.Integer() }),
+});
+
 export const embeddings = endpoint({
   ...modelCall,
   path: '/v1/embeddings',

@@ -17,6 +17,7 @@ export type Policy = 'public' | 'account' | 'owner' | 'admin' | 'root' | 'model'
  * - `video`: `{code, message, data: null}`
  * - `openai-video`: the same with `error: {message, type, param, code}` beside it
  * - `model`: `{error: {message, type, param, code}}`
+ * - `anthropic`: `{type: "error", error: {type, message}, request_id}`
  * - `device`: `{success: false, error, message}`, HTTP 200 for every documented failure, missing fields included
  * - `oauth`: `{error, error_description}` (RFC 6749 section 5.2)
  * - `kling`, `jimeng`: in that vendor's own format, statuses and codes
@@ -27,6 +28,7 @@ export type EnvelopeKind =
   | 'video'
   | 'openai-video'
   | 'model'
+  | 'anthropic'
   | 'device'
   | 'oauth'
   | 'kling'
@@ -89,6 +91,7 @@ export function envelopeOfPath(url: string): EnvelopeKind {
   const path = `${url.split('?', 1)[0]}/`;
   if (path.startsWith('/api/')) return 'api';
   if (path.startsWith('/v1/video')) return 'openai-video';
+  if (path.startsWith('/v1/messages/')) return 'anthropic';
   if (path.startsWith('/kling/native/')) return 'kling';
   if (path.startsWith('/jimeng/native')) return 'jimeng';
   if (path.startsWith('/kling/') || path.startsWith('/jimeng/')) return 'video';

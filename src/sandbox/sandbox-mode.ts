@@ -1,3 +1,4 @@
+import { ANTHROPIC_SANDBOX_MODELS } from './anthropic/simulator.ts';
 import { JOB_TIMINGS } from './jobs.ts';
 import { startSandboxMail } from './mail/mail-server.ts';
 import { OPENAI_SANDBOX_MODELS } from './openai/simulator.ts';
@@ -30,4 +31,10 @@ export async function startSandboxMode() {
   };
 }
 
-export { OPENAI_SANDBOX_MODELS, startSandboxMail };
+/** Models of the simulators that no adapter defines. */
+const CHAT_SANDBOX_MODELS = [
+  ...OPENAI_SANDBOX_MODELS.map((model) => ({ ...model, vendor: 'openai' }) as const),
+  ...ANTHROPIC_SANDBOX_MODELS.map((model) => ({ ...model, vendor: 'anthropic' }) as const),
+];
+
+export { CHAT_SANDBOX_MODELS, startSandboxMail };

@@ -1,3 +1,4 @@
+import { anthropicSimulator } from './anthropic/simulator.ts';
 import { openaiSimulator } from './openai/simulator.ts';
 import type { Simulator } from './simulator.ts';
 import { hailuo } from './vendors/hailuo.ts';
@@ -23,4 +24,5 @@ export const SIMULATORS: readonly Simulator[] = [
   sora,
   runway,
   openaiSimulator,
+  anthropicSimulator,
 ];

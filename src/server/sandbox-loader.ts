@@ -13,11 +13,11 @@ export interface RunningSandbox {
 export const importSandbox = () => import('../sandbox/sandbox-mode.ts');
 
 export async function startAppSandbox(): Promise<RunningSandbox> {
-  const { OPENAI_SANDBOX_MODELS, startSandboxMode } = await importSandbox();
+  const { CHAT_SANDBOX_MODELS, startSandboxMode } = await importSandbox();
   const { channels, stop } = await startSandboxMode();
   return {
     channels: (models) => channels(models).map((channel) => ({ ...channel, vendor: channel.vendor as ChannelVendor })),
-    seeds: OPENAI_SANDBOX_MODELS.map((model) => ({ ...model, vendor: 'openai' }) as const),
+    seeds: CHAT_SANDBOX_MODELS,
     stop,
   };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, test } from 'node:test';
-import { wordsSentFor } from '../../src/sandbox/openai/directives.ts';
+import { wordsSentFor } from '../../src/sandbox/chat/directives.ts';
 import { countTokens } from '../../src/server/chat/tokenizer.ts';
 import { forEachDatabase } from '../databases.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { wordsSentFor } from '../../src/sandbox/openai/directives.ts';
+import { wordsSentFor } from '../../src/sandbox/chat/directives.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { SIMULATORS } from '../../src/sandbox/simulators.ts';
 import { countTokens } from '../../src/server/chat/tokenizer.ts';

@@ -18,12 +18,12 @@ export interface ScriptedChat {
  */
 export async function startScriptedChat(
   models: readonly string[],
-  { databaseUrl = 'sqlite::memory:', price = PRICE, priority = 0 } = {},
+  { databaseUrl = 'sqlite::memory:', price = PRICE as object, priority = 0, vendor = 'openai' } = {},
 ): Promise<ScriptedChat> {
   const service = await startChat(databaseUrl);
   const upstream = await startScriptedUpstream();
   const { operator } = service;
-  const channelId = await addScriptedModels(operator, upstream, models, { price, priority });
+  const channelId = await addScriptedModels(operator, upstream, models, { price, priority, vendor });
   return { service, upstream, channelId };
 }
 
@@ -32,12 +32,15 @@ export async function addScriptedModels(
   operator: Pick<AdminClient, 'requestData' | 'addChannel'>,
   upstream: ScriptedUpstream,
   models: readonly string[],
-  { price = PRICE, priority = 0 }: { readonly price?: typeof PRICE; readonly priority?: number } = {},
+  {
+    price = PRICE,
+    priority = 0,
+    vendor = 'openai',
+  }: { readonly price?: object; readonly priority?: number; readonly vendor?: string } = {},
 ): Promise<number> {
-  for (const id of models)
-    await operator.requestData('POST', '/api/admin/models', { id, vendor: 'openai', kind: 'chat', price });
+  for (const id of models) await operator.requestData('POST', '/api/admin/models', { id, vendor, kind: 'chat', price });
   return operator.addChannel({
-    vendor: 'openai',
+    vendor,
     base_url: upstream.url,
     credentials: { api_key: SCRIPTED_KEY },
     models,

@@ -27,6 +27,8 @@ export function assertErrorResponse(
     'openai-video': () => typeof body.code === 'string' && (typeof body.error === 'object' || body.data === null),
     kling: () => typeof body.code === 'number' && typeof body.message === 'string' && body.data === null,
     jimeng: () => typeof body.code === 'number' || typeof body.ResponseMetadata === 'object',
+    anthropic: () =>
+      body.type === 'error' && typeof (body.error as { message?: unknown } | undefined)?.message === 'string',
     model: () => typeof (body.error as { message?: unknown } | undefined)?.message === 'string',
   }[envelope];
   assert.ok(said(), where);

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { newId, parseDirectives, planText, streamText } from '../chat/directives.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../simulator.ts';
-import { newId, parseDirectives, planText, streamText } from './directives.ts';
 import { problem } from './problems.ts';
-import { API_KEY, CREATED, eventStream, isModel, promptTokens, type RequestBody } from './protocol.ts';
-import { chooseFunctionCall, chooseJson } from './tools.ts';
+import { CREATED, eventStream, isModel, promptTokens, type RequestBody, toErrorEvent } from './protocol.ts';
+import { chooseFunctionCalls, chooseJson } from './tools.ts';
 
 /** `POST /v1/chat/completions`. */
 export function createChatCompletion(request: SimulatorRequest): SimulatorResponse | Promise<SimulatorResponse> {
@@ -12,18 +12,19 @@ export function createChatCompletion(request: SimulatorRequest): SimulatorRespon
     return problem('invalid', "'messages' is required");
   if (!isModel(body.model)) return problem('model');
   const directives = parseDirectives(request);
-  const call = chooseFunctionCall(body);
+  const calls = chooseFunctionCalls(body, directives('tools'));
   const text = planText(directives, body.max_completion_tokens ?? body.max_tokens, chooseJson(body));
   const usage = usageOf(body, text.pieces.length, directives('usage'));
   const base = { id: newId('chatcmpl'), created: CREATED, model: body.model, system_fingerprint: 'fp_sandbox' };
-  const finish = call ? 'tool_calls' : text.isCut ? 'length' : 'stop';
-  const toolCall = call && { id: newId('call'), type: 'function', function: call };
+  const finish = calls.length > 0 ? 'tool_calls' : text.isCut ? 'length' : 'stop';
+  const toolCalls = calls.map((call) => ({ id: newId('call'), type: 'function', function: call }));
   const waitMs = directives('wait');
 
   if (body.stream !== true) {
-    const message = toolCall
-      ? { role: 'assistant', content: null, tool_calls: [toolCall] }
-      : { role: 'assistant', content: text.pieces.join(''), refusal: null };
+    const message =
+      toolCalls.length > 0
+        ? { role: 'assistant', content: null, tool_calls: toolCalls }
+        : { role: 'assistant', content: text.pieces.join(''), refusal: null };
     const choice = { index: 0, message, logprobs: null, finish_reason: finish };
     const response = jsonResponse(200, { ...base, object: 'chat.completion', choices: [choice], usage });
     return waitMs === undefined ? response : sleep(waitMs).then(() => response);
@@ -40,13 +41,15 @@ export function createChatCompletion(request: SimulatorRequest): SimulatorRespon
 
   async function* pieces(): AsyncGenerator<string> {
     if (waitMs !== undefined) await sleep(waitMs);
-    if (toolCall) {
-      const begun = { ...toolCall, index: 0, function: { ...toolCall.function, arguments: '' } };
-      yield delta({ role: 'assistant', content: null, tool_calls: [begun] });
-      yield delta({ tool_calls: [{ index: 0, function: { arguments: toolCall.function.arguments } }] });
+    if (toolCalls.length > 0) {
+      yield delta({ role: 'assistant', content: null });
+      for (const [index, call] of toolCalls.entries()) {
+        yield delta({ tool_calls: [{ ...call, index, function: { ...call.function, arguments: '' } }] });
+        yield delta({ tool_calls: [{ index, function: { arguments: call.function.arguments } }] });
+      }
     } else {
       yield delta({ role: 'assistant', content: '', refusal: null });
-      yield* streamText(text.pieces, directives, (content) => delta({ content }), API_KEY);
+      yield* streamText(text.pieces, directives, (content) => delta({ content }), toErrorEvent);
     }
     yield delta({}, finish);
     if (includesUsage && usage) yield event({ choices: [], usage });

@@ -14,6 +14,10 @@ export const isModel = (name: unknown): name is string => typeof name === 'strin
 export const promptTokens = (body: RequestBody): number =>
   JSON.stringify(body.messages ?? body.input ?? '').split(/\W+/).length;
 
+/** An error inside a stream. It quotes the key, as some upstreams do. */
+export const toErrorEvent = (message: string): string =>
+  `data: ${JSON.stringify({ error: { message: `${message}, key ${API_KEY}`, code: 'server_error' } })}\n\n`;
+
 export const eventStream = (pieces: AsyncIterable<string>): SimulatorResponse => ({
   kind: 'stream',
   status: 200,

@@ -1,8 +1,9 @@
+import { type Directives, newId, parseDirectives, planText, streamText } from '../chat/directives.ts';
+import type { FunctionCall } from '../chat/tool-calls.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../simulator.ts';
-import { type Directives, newId, parseDirectives, planText, streamText } from './directives.ts';
 import { problem } from './problems.ts';
-import { API_KEY, CREATED, eventStream, promptTokens, type RequestBody } from './protocol.ts';
-import { chooseFunctionCall, chooseJson, type FunctionCall } from './tools.ts';
+import { CREATED, eventStream, promptTokens, type RequestBody, toErrorEvent } from './protocol.ts';
+import { chooseFunctionCalls, chooseJson } from './tools.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 /** Writes one event; `sequence_number` counts up over the stream. */
@@ -13,16 +14,16 @@ export function createResponse(request: SimulatorRequest): SimulatorResponse {
   const body = request.json();
   if (body?.input === undefined) return problem('invalid', "'input' is required");
   const directives = parseDirectives(request);
-  const call = chooseFunctionCall(body);
+  const calls = chooseFunctionCalls(body, directives('tools'));
   const text = planText(directives, body.max_output_tokens, chooseJson(body));
-  const item = call ? toCallItem(call) : toMessageItem(text.pieces.join(''));
-  const isCut = text.isCut && call === undefined;
+  const items = calls.length > 0 ? calls.map(toCallItem) : [toMessageItem(text.pieces.join(''))];
+  const isCut = text.isCut && calls.length === 0;
   const base = baseOf(body);
   const ended = {
     ...base,
     status: isCut ? 'incomplete' : 'completed',
     incomplete_details: isCut ? { reason: 'max_output_tokens' } : null,
-    output: [item],
+    output: items,
     usage: usageOf(body, text.pieces.length),
   };
   if (body.stream !== true) return jsonResponse(200, ended);
@@ -34,9 +35,11 @@ export function createResponse(request: SimulatorRequest): SimulatorResponse {
     const begun = { ...base, status: 'in_progress', output: [], usage: null };
     yield event('response.created', { response: begun });
     yield event('response.in_progress', { response: begun });
-    if (item.type === 'function_call') yield* streamCall(item, event);
-    else yield* streamMessage(item, text.pieces, directives, event);
-    yield event('response.output_item.done', { output_index: 0, item });
+    for (const [index, item] of items.entries()) {
+      if (item.type === 'function_call') yield* streamCall(item, index, event);
+      else yield* streamMessage(item, text.pieces, directives, event);
+      yield event('response.output_item.done', { output_index: index, item });
+    }
     yield event(isCut ? 'response.incomplete' : 'response.completed', { response: ended });
   }
   return eventStream(pieces());
@@ -58,10 +61,10 @@ const toMessageItem = (text: string) => ({
   content: [{ type: 'output_text', text, annotations: [], logprobs: [] }],
 });
 
-function* streamCall(item: ReturnType<typeof toCallItem>, event: WriteEvent): Generator<string> {
-  const place = { item_id: item.id, output_index: 0 };
+function* streamCall(item: ReturnType<typeof toCallItem>, index: number, event: WriteEvent): Generator<string> {
+  const place = { item_id: item.id, output_index: index };
   yield event('response.output_item.added', {
-    output_index: 0,
+    output_index: index,
     item: { ...item, status: 'in_progress', arguments: '' },
   });
   yield event('response.function_call_arguments.delta', { ...place, delta: item.arguments });
@@ -79,7 +82,7 @@ async function* streamMessage(
   yield event('response.output_item.added', { output_index: 0, item: { ...item, status: 'in_progress', content: [] } });
   yield event('response.content_part.added', { ...place, part: { ...part, text: '' } });
   const toEvent = (delta: string) => event('response.output_text.delta', { ...place, delta, logprobs: [] });
-  yield* streamText(pieces, directives, toEvent, API_KEY);
+  yield* streamText(pieces, directives, toEvent, toErrorEvent);
   yield event('response.output_text.done', { ...place, text: part?.text, logprobs: [] });
   yield event('response.content_part.done', { ...place, part });
 }

@@ -1,11 +1,12 @@
 import type { TSchema } from 'typebox';
+import type { ChatVendor } from '../../contract/channels.ts';
 import type { ModelKind } from '../../contract/models.ts';
 import type { Price } from '../../contract/pricing.ts';
 import type { VendorName } from '../../contract/states.ts';
 import type { ErrorReason } from '../upstreams/error.ts';
 
-/** Kinds of upstreams a channel can have: the video vendors, and any upstream that implements OpenAI's chat protocol. */
-export type ChannelVendor = VendorName | 'openai';
+/** Kinds of upstreams a channel can have: the video vendors, and any upstream that implements one of the chat protocols. */
+export type ChannelVendor = VendorName | ChatVendor;
 
 /** One configured upstream account, with decrypted credentials: kept in memory only, never in a response or a log. */
 export interface Channel {

@@ -1,4 +1,4 @@
-import type { UntrustedObject } from '../../contract/is-object.ts';
+import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import { assertPublicUrl } from '../platform/outbound/private-url-filter.ts';
 
 /** Members that hold media; the same letters anywhere else are text to a model. */
@@ -47,6 +47,9 @@ const NON_PROMPT_KEYS: ReadonlySet<string> = new Set([
   'id',
   'tool_call_id',
   'call_id',
+  'tool_use_id',
+  'media_type',
+  'signature',
 ]);
 
 /**
@@ -79,7 +82,7 @@ function walkStrings(
       for (const name of Object.keys(object)) {
         if (skippedKeys.has(name)) continue;
         const inner = object[name];
-        const innerKey = name === 'url' ? key : name;
+        const innerKey = key === OPAQUE_KEY || isToolArguments(name, object) ? OPAQUE_KEY : name === 'url' ? key : name;
         if (typeof inner === 'string') onString(innerKey, inner, isMediaPart);
         else if (typeof inner === 'object' && inner !== null) {
           keys.push(innerKey);
@@ -89,6 +92,19 @@ function walkStrings(
     }
   }
 }
+
+/**
+ * Stands for the names below a member whose object is a caller's own data: the arguments of a tool call, which may hold URLs of
+ * the caller's machine and are text to a model.
+ */
+const OPAQUE_KEY = 'arguments';
+
+const isToolArguments = (name: string, { type }: UntrustedObject): boolean =>
+  name === 'input' && (type === 'tool_use' || type === 'server_tool_use');
+
+/** A picture or document that the upstream fetches by its URL, in Anthropic's form. */
+const isLinkedMedia = ({ type, source }: UntrustedObject): boolean =>
+  (type === 'image' || type === 'document') && asObject(source)?.type === 'url';
 
 const NO_KEYS: ReadonlySet<string> = new Set();
 
@@ -126,6 +142,7 @@ export function inspectBody(body: UntrustedObject): BodyContents {
     },
     (object) => {
       if (object.type === 'item_reference') itemReferences++;
+      if (isLinkedMedia(object)) imageCount++;
       if (typeof object.file_id === 'string' || Array.isArray(object.file_ids)) fileIds++;
     },
     NO_KEYS,

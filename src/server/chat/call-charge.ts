@@ -10,7 +10,7 @@ import { extractPrompt } from './body-inspection.ts';
 import type { ChargeBatcher, Payer } from './charge-batcher.ts';
 import { type ChatRequest, estimateImageTokens, mayUseAudio } from './chat-request.ts';
 import type { CallMeta } from './settlement-journal.ts';
-import { countTokens } from './tokenizer.ts';
+import { countTokens, TOKENS_PER_MESSAGE } from './tokenizer.ts';
 import type { Usage } from './usage-record.ts';
 
 /** What came of a call: the upstream's own figures, or the text to count them from. */
@@ -26,9 +26,8 @@ export interface CallResult {
 
 /** Longest prompt that is tokenized to make a reservation smaller; some milliseconds for every 4 KB. */
 const MAX_COUNTED_BYTES = 256 * 1024;
-/** Other vendors' tokenizers differ from ours by some per cent; every message has a frame of a few tokens. */
+/** Other vendors' tokenizers differ from ours by some per cent. */
 const TOKENIZER_MARGIN = 1.15;
-const TOKENS_PER_MESSAGE = 8;
 /** Ordinary text has more bytes than this to a token, so a caller who cannot afford this rate cannot afford the call. */
 const MOST_BYTES_PER_TOKEN = 8;
 const USUAL_BYTES_PER_TOKEN = 4;

@@ -1,8 +1,9 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
 import { type BodyContents, inspectBody } from './body-inspection.ts';
-import type { Dialect } from './dialects.ts';
+import type { Dialect } from './dialect.ts';
 import { findMembers, insertMember, removeMember, setMember } from './json-members.ts';
 import { findGovernedOptions, type GovernedOption } from './option-rules.ts';
 
@@ -26,6 +27,8 @@ export interface ChatRequest {
   readonly maxOutputTokens: number;
   /** Tokens the prompt has at most, pictures by a usual size. */
   readonly estimatedPromptTokens: number;
+  /** The caller's headers that an upstream of the same dialect gets as they are. */
+  readonly passedHeaders: Readonly<Record<string, string>>;
   /** Options the table of `option-rules.ts` has a rule for. */
   readonly governedOptions: readonly GovernedOption[];
 }
@@ -38,7 +41,12 @@ const TOKENS_PER_ITEM_REFERENCE = 4_096;
 const TOKENS_PER_STORED_CONVERSATION = 128_000;
 
 /** @throws AppError `invalid_request` */
-export function parseChatRequest(dialect: Dialect, bytes: Buffer, value: unknown): ChatRequest {
+export function parseChatRequest(
+  dialect: Dialect,
+  bytes: Buffer,
+  value: unknown,
+  headers: IncomingHttpHeaders = {},
+): ChatRequest {
   const checked = validatorFor(dialect.body)(value);
   if ('error' in checked) throw checked.error;
   const body = value as UntrustedObject & { readonly model: string };
@@ -68,9 +76,18 @@ export function parseChatRequest(dialect: Dialect, bytes: Buffer, value: unknown
     thinkingBudget: findThinkingBudget(body),
     maxOutputTokens: (requestedLimit > 0 ? requestedLimit : dialect.defaultMaxTokens) * choiceCount,
     estimatedPromptTokens: boundPromptTokens(bytes.length, contents, governedOptions),
+    passedHeaders: pickHeaders(dialect.passedHeaders, headers),
     governedOptions,
   };
 }
+
+function pickHeaders(names: readonly string[], headers: IncomingHttpHeaders): Readonly<Record<string, string>> {
+  if (names.length === 0) return NO_HEADERS;
+  const given = names.map((name) => [name, headers[name]] as const).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
+}
+
+const NO_HEADERS = {};
 
 /**
  * What decides the price must mean the same to every reader. Of a name written twice some take the first and some the last,

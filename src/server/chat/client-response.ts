@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastPathTools } from '../platform/http/fast-path.ts';
-import type { Dialect } from './dialects.ts';
+import type { Dialect } from './dialect.ts';
 
 /** Events of the caller's connection while a response is in progress. */
 export interface ClientEvents {
@@ -28,6 +28,7 @@ export class ClientResponse {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #tools: FastPathTools;
+  readonly #ids: Readonly<Record<string, string>>;
   #listener: ClientEvents | undefined;
   /** Where chunks of the stream go directly; undefined where the response writes them. */
   #socket: Socket | undefined;
@@ -37,10 +38,12 @@ export class ClientResponse {
   #opened = false;
   #closed = false;
 
-  constructor(request: IncomingMessage, response: ServerResponse, id: string, tools: FastPathTools) {
+  /** @param idHeader a second header for the id of the request */
+  constructor(request: IncomingMessage, response: ServerResponse, id: string, tools: FastPathTools, idHeader?: string) {
     this.#request = request;
     this.#response = response;
     this.#tools = tools;
+    this.#ids = idHeader === undefined ? { 'x-request-id': id } : { 'x-request-id': id, [idHeader]: id };
     this.id = id;
     this.ref = `req_${request.headers['x-request-id'] === id ? `${id}.${tools.newRequestId()}` : id}`;
     response.once('close', () => {
@@ -75,7 +78,7 @@ export class ClientResponse {
     this.#opened = true;
     const { socket } = this.#response;
     if (this.#dropped !== '') this.#response.setHeader(DROPPED_HEADER, this.#dropped);
-    this.#response.writeHead(200, { ...STREAM_HEADERS, 'x-request-id': this.id });
+    this.#response.writeHead(200, { ...STREAM_HEADERS, ...this.#ids });
     if (socket === null || !this.#response.chunkedEncoding) return;
     this.#response.flushHeaders();
     this.#socket = socket;
@@ -97,7 +100,7 @@ export class ClientResponse {
     this.#response.writeHead(200, {
       'content-type': contentType,
       'content-length': Buffer.byteLength(body),
-      'x-request-id': this.id,
+      ...this.#ids,
       'x-content-type-options': 'nosniff',
     });
     this.#response.end(body);

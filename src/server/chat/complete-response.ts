@@ -1,7 +1,8 @@
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import type { CallResult } from './call-charge.ts';
-import type { Dialect } from './dialects.ts';
-import { findUsageInEvent, findUsageInText, tryParse } from './usage.ts';
+import type { Dialect } from './dialect.ts';
+import { findUsageInText, tryParse } from './usage.ts';
+import { parseUsage } from './usage-record.ts';
 
 /** Longer vectors and pictures are not parsed as a whole, only searched for their usage. */
 const MAX_PARSED_BYTES = 1024 * 1024;
@@ -16,7 +17,11 @@ export function parseCompleteResponse(body: Buffer, dialect: Dialect): CallResul
   const response = asObject(tryParse(text));
   if (response === undefined) return 'malformed';
   if (isErrorBody(response, dialect)) return 'failure';
-  return { usage: findUsageInEvent(response), complete: true, text: () => dialect.extractResponseText(response) };
+  return {
+    usage: parseUsage(dialect.findUsage(response)),
+    complete: true,
+    text: () => dialect.extractResponseText(response),
+  };
 }
 
 /** Some gateways wrap their failures into HTTP 200, in envelopes of all sorts. */

@@ -1,41 +1,8 @@
-import type { TSchema } from 'typebox';
 import * as lines from '../../contract/chat.ts';
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
-
-/** What differs between the kinds of model calls; everything else about them is the same relay. */
-export interface Dialect {
-  /** Path of the endpoint here and, below its base URL, at the upstream. */
-  readonly path: string;
-  readonly body: TSchema;
-  /**
-   * The body's keys that limit the response's tokens; upstreams differ in which of them they use, so the largest counts.
-   * Empty: nothing is generated as text.
-   */
-  readonly maxTokensKeys: readonly string[];
-  /** What is set aside for where the body names no bound. */
-  readonly defaultMaxTokens: number;
-  /** Whether `n` requests several choices, each of which may reach the limit. */
-  readonly hasChoiceCount: boolean;
-  /** Usage of a stream must be requested with `stream_options`, and arrives in an event of its own. */
-  readonly streamUsageIsOptIn: boolean;
-  /** The member that holds the question. */
-  readonly promptKey: string;
-  /** The member every complete response has; a body without it is not a valid response. */
-  readonly resultKey: string;
-  /** How many choices an event completes; a stream with fewer than were requested and without `[DONE]` was cut off. */
-  countFinishedChoices(event: UntrustedObject): number;
-  /** Bytes; an event that outgrows it ends the stream. */
-  readonly maxEventBytes: number;
-  /** The generated text of one event of a stream, tool calls and reasoning included. */
-  extractEventText(event: UntrustedObject): string;
-  /** The generated text of a complete response. */
-  extractResponseText(answer: UntrustedObject): string;
-  /** An error as an event of a stream in progress; `body` is the envelope. */
-  toErrorEvent(body: string): string;
-}
-
-const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+import { MESSAGES } from './anthropic-dialect.ts';
+import { type Dialect, listOf, MAX_IMAGE_EVENT_BYTES, MAX_TEXT_EVENT_BYTES, textOf } from './dialect.ts';
+import { parseUsage } from './usage-record.ts';
 
 /** Text of a chat message or of a piece of one. */
 function textOfMessage(message: unknown): string {
@@ -50,30 +17,48 @@ function textOfMessage(message: unknown): string {
   const contentText =
     typeof content === 'string'
       ? content
-      : list(content)
-          .map((part) => text(asObject(part)?.text))
+      : listOf(content)
+          .map((part) => textOf(asObject(part)?.text))
           .join('');
-  const toolCallTexts = [...list(calls).map((each) => asObject(each)?.function ?? asObject(each)?.custom), call].map(
+  const toolCallTexts = [...listOf(calls).map((each) => asObject(each)?.function ?? asObject(each)?.custom), call].map(
     (each) => {
       const { name, arguments: args, input } = asObject(each) ?? {};
-      return text(name) + text(args) + text(input);
+      return textOf(name) + textOf(args) + textOf(input);
     },
   );
-  return (text(reasoning) || text(plainReasoning)) + contentText + text(refusal) + toolCallTexts.join('');
+  return (textOf(reasoning) || textOf(plainReasoning)) + contentText + textOf(refusal) + toolCallTexts.join('');
 }
 
 const extractChoicesText = (answer: UntrustedObject, key: 'delta' | 'message'): string =>
-  list(answer.choices)
+  listOf(answer.choices)
     .map((choice) => textOfMessage(asObject(choice)?.[key]))
     .join('');
 
-const MAX_TEXT_EVENT_BYTES = 1024 * 1024;
-/** Base64 of the largest pictures there are. */
-export const MAX_IMAGE_EVENT_BYTES = 16 * 1024 * 1024;
+/** The usage at the top level, in the `response` of an event, or in a choice; the first one that is complete. */
+function findUsage(value: unknown): UntrustedObject | undefined {
+  const body = asObject(value);
+  const [choice] = listOf(body?.choices);
+  return [body?.usage, asObject(body?.response)?.usage, asObject(choice)?.usage]
+    .map(asObject)
+    .find((usage) => parseUsage(usage) !== undefined);
+}
+
+/** What all of OpenAI's kinds of calls have in common. */
+const OPENAI = {
+  vendor: 'openai',
+  countPath: undefined,
+  passedHeaders: [],
+  idHeader: undefined,
+  // Not `"usage":null`, which some write into every event once usage was asked for.
+  usageMarkers: ['"usage":{', '"usage": {'],
+  mergesUsage: false,
+  findUsage,
+} as const;
 
 const toDataEvent = (body: string): string => `data: ${body}\n\n`;
 
 export const CHAT: Dialect = {
+  ...OPENAI,
   path: '/v1/chat/completions',
   body: lines.chatCompletions.body,
   maxTokensKeys: ['max_completion_tokens', 'max_tokens'],
@@ -83,7 +68,7 @@ export const CHAT: Dialect = {
   promptKey: 'messages',
   resultKey: 'choices',
   countFinishedChoices: ({ choices }) =>
-    list(choices).filter((choice) => text(asObject(choice)?.finish_reason) !== '').length,
+    listOf(choices).filter((choice) => textOf(asObject(choice)?.finish_reason) !== '').length,
   maxEventBytes: MAX_TEXT_EVENT_BYTES,
   extractEventText: (event) => extractChoicesText(event, 'delta'),
   extractResponseText: (answer) => extractChoicesText(answer, 'message'),
@@ -92,6 +77,7 @@ export const CHAT: Dialect = {
 
 /** platform.openai.com/docs/api-reference/responses-streaming */
 export const RESPONSES: Dialect = {
+  ...OPENAI,
   path: '/v1/responses',
   body: lines.responses.body,
   maxTokensKeys: ['max_output_tokens'],
@@ -100,15 +86,15 @@ export const RESPONSES: Dialect = {
   streamUsageIsOptIn: false,
   promptKey: 'input',
   resultKey: 'output',
-  countFinishedChoices: ({ type }) => Number(/^response\.(completed|incomplete|failed)$/.test(text(type))),
+  countFinishedChoices: ({ type }) => Number(/^response\.(completed|incomplete|failed)$/.test(textOf(type))),
   maxEventBytes: MAX_IMAGE_EVENT_BYTES,
-  extractEventText: ({ type, delta }) => (text(type).endsWith('.delta') ? text(delta) : ''),
+  extractEventText: ({ type, delta }) => (textOf(type).endsWith('.delta') ? textOf(delta) : ''),
   extractResponseText: ({ output }) =>
-    list(output)
+    listOf(output)
       .map((item) => {
         const { content, summary, arguments: args, input } = asObject(item) ?? {};
-        const parts = [...list(content), ...list(summary)].map(asObject);
-        return text(args) + text(input) + parts.map((part) => text(part?.text) + text(part?.refusal)).join('');
+        const parts = [...listOf(content), ...listOf(summary)].map(asObject);
+        return textOf(args) + textOf(input) + parts.map((part) => textOf(part?.text) + textOf(part?.refusal)).join('');
       })
       .join(''),
   toErrorEvent(body) {
@@ -118,6 +104,7 @@ export const RESPONSES: Dialect = {
 };
 
 export const EMBEDDINGS: Dialect = {
+  ...OPENAI,
   path: '/v1/embeddings',
   body: lines.embeddings.body,
   maxTokensKeys: [],
@@ -147,4 +134,4 @@ export const IMAGES: Dialect = {
 
 /** A dialect by its path. */
 export const findDialect = (path: string): Dialect | undefined =>
-  [CHAT, RESPONSES, EMBEDDINGS, IMAGES].find((dialect) => dialect.path === path);
+  [CHAT, RESPONSES, EMBEDDINGS, IMAGES, MESSAGES].find((dialect) => dialect.path === path);

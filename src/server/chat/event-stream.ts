@@ -1,18 +1,17 @@
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import type { ModelKind } from '../../contract/models.ts';
 import type { ChatRequest } from './chat-request.ts';
-import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialects.ts';
+import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialect.ts';
 import { removeMember } from './json-members.ts';
-import { findUsageInEvent, tryParse } from './usage.ts';
-import type { Usage } from './usage-record.ts';
+import { DONE_DATA, endOfLastEvent, extractData, isCompleteEvent, splitEvents, splitLines } from './sse-events.ts';
+import { mergeFigures, tryParse } from './usage.ts';
+import { parseUsage, type Usage } from './usage-record.ts';
 
 /** No upstream's stream is near it. */
 const MAX_STREAM_BYTES = 64 * 1024 * 1024;
 /** Raw events kept for counting; older ones are reduced to their text. */
 const RETAINED_BYTES = 2 * 1024;
 const LF = 0x0a;
-/** Not `"usage":null`, which some write into every event once usage was asked for. */
-const USAGE_MARKERS = ['"usage":{', '"usage": {'] as const;
 /** Of the member, of `event: error` and of `"object":"error"`. */
 const ERROR_MARKER = 'error';
 
@@ -32,6 +31,8 @@ export class EventStream {
   #retained = Buffer.allocUnsafeSlow(RETAINED_BYTES);
   #retainedLength = 0;
   #text: string[] = [];
+  /** The newest figures as the upstream wrote them. */
+  #figures: UntrustedObject | undefined;
   #usage: Usage | undefined;
   /** Value of `totalBytes` when the usage was last searched for. */
   #usageReadAt = -1;
@@ -88,7 +89,7 @@ export class EventStream {
   /** The newest figures, as some upstreams report them all along. */
   get usage(): Usage | undefined {
     if (this.#usageReadAt !== this.totalBytes) {
-      this.#usage = findLastUsage(this.#retained.toString('utf8', 0, this.#retainedLength)) ?? this.#usage;
+      this.#readUsage(this.#retained.toString('utf8', 0, this.#retainedLength));
       this.#usageReadAt = this.totalBytes;
     }
     return this.#usage;
@@ -113,7 +114,7 @@ export class EventStream {
     this.#retain(sound);
     if (!this.#hidesUsage || !sound.includes(USAGE_KEY)) return sound;
     const shown = removeNullUsage(sound);
-    return USAGE_MARKERS.some((mark) => shown.includes(mark)) ? this.#stripUsage(shown) : shown;
+    return this.#dialect.usageMarkers.some((mark) => shown.includes(mark)) ? this.#stripUsage(shown) : shown;
   }
 
   /** An error may quote what the upstream was sent, so its event is never forwarded; the caller gets an error of ours. */
@@ -134,14 +135,14 @@ export class EventStream {
   #stripUsage(events: Buffer): Buffer | undefined {
     const shown: string[] = [];
     for (const event of splitEvents(events.toString('utf8'))) {
-      const value = USAGE_MARKERS.some((mark) => event.includes(mark))
+      const value = this.#dialect.usageMarkers.some((mark) => event.includes(mark))
         ? asObject(tryParse(extractData(event)))
         : undefined;
       if (value === undefined || asObject(value.usage) === undefined) {
         shown.push(event);
         continue;
       }
-      this.#usage = findUsageInEvent(value) ?? this.#usage;
+      this.#usage = parseUsage(this.#dialect.findUsage(value)) ?? this.#usage;
       if (Array.isArray(value.choices) && value.choices.length > 0) shown.push(removeUsage(event));
     }
     return shown.length === 0 ? undefined : Buffer.from(shown.join(''));
@@ -158,10 +159,27 @@ export class EventStream {
     this.#retainedLength += events.length;
   }
 
+  /** Reads the figures of complete events. */
+  #readUsage(events: string): void {
+    const { mergesUsage, usageMarkers, findUsage } = this.#dialect;
+    if (!mergesUsage) {
+      this.#usage = findLastUsage(events, this.#dialect) ?? this.#usage;
+      return;
+    }
+    if (!usageMarkers.some((mark) => events.includes(mark))) return;
+    for (const event of splitEvents(events)) {
+      const found = usageMarkers.some((mark) => event.includes(mark))
+        ? findUsage(tryParse(extractData(event)))
+        : undefined;
+      if (found !== undefined) this.#figures = mergeFigures(this.#figures, found);
+    }
+    this.#usage = parseUsage(this.#figures) ?? this.#usage;
+  }
+
   #compactRetained(): void {
     if (this.#retainedLength === 0) return;
     const kept = this.#retained.toString('utf8', 0, this.#retainedLength);
-    this.#usage = findLastUsage(kept) ?? this.#usage;
+    this.#readUsage(kept);
     for (const event of splitEvents(kept)) {
       const data = extractData(event);
       if (data === DONE_DATA) this.#finishedChoices = Number.POSITIVE_INFINITY;
@@ -184,60 +202,30 @@ export class EventStream {
   }
 }
 
-/** Creates the event stream for the response to a call of a model of this kind. */
-export function createEventStream({ dialect, wantsUsage, choiceCount }: ChatRequest, kind: ModelKind): EventStream {
+/** Creates the event stream for a response in an upstream's dialect to a call of a model of this kind. */
+export function createEventStream(
+  dialect: Dialect,
+  { dialect: asked, wantsUsage, choiceCount }: ChatRequest,
+  kind: ModelKind,
+): EventStream {
   const longest = kind === 'image' ? MAX_IMAGE_EVENT_BYTES : dialect.maxEventBytes;
   // Only one image is streamed, regardless of the requested number.
   const ends = dialect.maxTokensKeys.length > 0 ? choiceCount : 1;
-  return new EventStream(dialect, dialect.streamUsageIsOptIn && !wantsUsage, ends, longest);
+  // What is converted is written anew for the caller, with the usage or without.
+  const hidesUsage = dialect === asked && dialect.streamUsageIsOptIn && !wantsUsage;
+  return new EventStream(dialect, hidesUsage, ends, longest);
 }
 
-/** Index behind the last blank line (HTML standard, 9.2.6: lines end in LF or CR LF; a lone CR is not used in practice). */
-function endOfLastEvent(data: Buffer | string): number {
-  const { length } = data;
-  if (typeof data !== 'string' && length > 1 && data[length - 1] === LF && data[length - 2] === LF) return length;
-  return Math.max(endOfLastMatch(data, '\n\n'), endOfLastMatch(data, '\r\n\r\n'));
-}
-
-function endOfLastMatch(data: Buffer | string, mark: string): number {
-  const at = data.lastIndexOf(mark);
-  return at === -1 ? 0 : at + mark.length;
-}
-
-/** Ends streams of chat; the others end with an event of their own. */
-const DONE_DATA = '[DONE]';
-/** Its line with the blank one behind it, and the end of the line before. */
+/** `[DONE]` in a line with the blank one behind it, and the end of the line before. */
 const DONE_EVENT_MAX_BYTES = 20;
-const BOM = /^\ufeff/;
-
-/** Events with the blank line behind each; a byte order mark at the start is none of the first one's (HTML standard, 9.2.5). */
-const splitEvents = (text: string): string[] =>
-  text
-    .replace(BOM, '')
-    .match(/[\s\S]*?(?:\r?\n\r?\n|$)/g)
-    ?.filter((event) => event !== '') ?? [];
-
-/** The data lines of one event, joined. */
-function extractData(event: string): string {
-  if (event.startsWith('data: ') && event.indexOf('\n', 6) >= event.trimEnd().length) return event.slice(6).trimEnd();
-  return splitLines(event)
-    .filter((line) => line.startsWith('data:'))
-    .map((line) => line.slice(5).trimStart())
-    .join('\n');
-}
-
-const splitLines = (event: string): string[] => event.split(/\r?\n/).filter((line) => line !== '');
-
-const isCompleteEvent = (event: string): boolean =>
-  extractData(event) === DONE_DATA || tryParse(extractData(event)) !== undefined;
 
 /** The last usage reported in complete events; searches from the end, where it nearly always is. */
-function findLastUsage(events: string): Usage | undefined {
+function findLastUsage(events: string, { usageMarkers, findUsage }: Dialect): Usage | undefined {
   for (let text = events; ; ) {
-    const at = Math.max(...USAGE_MARKERS.map((mark) => text.lastIndexOf(mark)));
+    const at = Math.max(...usageMarkers.map((mark) => text.lastIndexOf(mark)));
     if (at === -1) return undefined;
     const start = endOfLastEvent(text.slice(0, at));
-    const usage = findUsageInEvent(tryParse(extractData(splitEvents(text.slice(start))[0] ?? '')));
+    const usage = parseUsage(findUsage(tryParse(extractData(splitEvents(text.slice(start))[0] ?? ''))));
     if (usage !== undefined) return usage;
     text = text.slice(0, start);
   }

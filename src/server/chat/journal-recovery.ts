@@ -9,7 +9,8 @@ import type { Log } from '../platform/log.ts';
 import type { Ledger, Settlement } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import { countUsage } from './call-charge.ts';
-import { type Dialect, findDialect, MAX_IMAGE_EVENT_BYTES } from './dialects.ts';
+import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialect.ts';
+import { findDialect } from './dialects.ts';
 import { EventStream } from './event-stream.ts';
 import {
   type CallMeta,

@@ -17,6 +17,7 @@ import { OutputRates } from './output-rates.ts';
 import { Relay } from './relay.ts';
 import { addChatRoutes } from './routes.ts';
 import { SettlementJournal } from './settlement-journal.ts';
+import { TokenCounter } from './token-counter.ts';
 
 export interface ChatDependencies {
   readonly database: Database<Tables>;
@@ -89,7 +90,8 @@ export function makeChat(http: HttpServer, dependencies: ChatDependencies): Chat
     timeouts,
     keepAliveMs,
   });
-  addChatRoutes(http, relay, dependencies.authenticator);
+  const counter = new TokenCounter({ ...dependencies, relay, timeouts });
+  addChatRoutes(http, { relay, counter }, dependencies.authenticator);
   return {
     maxCallDurationMs: Math.max(3 * timeouts.totalMs, IMAGE_TOTAL_MS) + SETTLEMENT_RETRY_ALLOWANCE_MS,
     get openStreams() {

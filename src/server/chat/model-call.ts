@@ -5,25 +5,24 @@ import type { ExchangeControl, ExchangeHandler, OutboundClient, OutboundError } 
 import type { Span, Tracing } from '../platform/tracing/tracing.ts';
 import type { ActiveSetMember } from './active-set.ts';
 import type { CallCharge } from './call-charge.ts';
-import { type ChatRequest, toUpstreamBody } from './chat-request.ts';
-import type { ClientEvents, ClientResponse } from './client-response.ts';
-import { parseCompleteResponse } from './complete-response.ts';
-import { createEventStream, type EventStream } from './event-stream.ts';
-import { malformedResponse, responseTooLong, toPartialResponseError, truncatedStream } from './invalid-responses.ts';
-import { modelCallSpan, usageAttributes } from './model-call-span.ts';
+import type { ChatRequest } from './chat-request.ts';
 import {
   maskChannelKeyInBytes,
   parseStreamError,
   parseUpstreamError,
   toConnectionFailure,
-  toRequest,
   type UpstreamFailure,
   type UpstreamTimeouts,
-} from './openai-upstream.ts';
-import { applyOptionRules } from './option-rules.ts';
-import { outputLimitFor } from './output-limit.ts';
+} from './chat-upstream.ts';
+import type { ClientEvents, ClientResponse } from './client-response.ts';
+import { parseCompleteResponse } from './complete-response.ts';
+import type { Dialect } from './dialect.ts';
+import { createEventStream, type EventStream } from './event-stream.ts';
+import { malformedResponse, responseTooLong, toPartialResponseError, truncatedStream } from './invalid-responses.ts';
+import { modelCallSpan, usageAttributes } from './model-call-span.ts';
 import type { OutputRates } from './output-rates.ts';
 import type { CallMeta, JournaledCall, SettlementJournal } from './settlement-journal.ts';
+import { prepareExchange, type UpstreamExchange } from './upstream-exchange.ts';
 import type { Usage } from './usage-record.ts';
 
 export interface ModelCallDependencies {
@@ -71,6 +70,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
   readonly #context: ModelCallContext;
   #phase: Phase = 'sent';
   #attempt = -1;
+  #exchange: UpstreamExchange | undefined;
   #control: ExchangeControl | undefined;
   #status = 0;
   #headers: Readonly<Record<string, string>> = {};
@@ -106,7 +106,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
     else if (headers['content-type']?.toLowerCase().startsWith('text/event-stream')) {
       this.#phase = 'streaming';
       this.#lastWriteAt = performance.now();
-      this.#stream = createEventStream(this.#context.request, this.#context.model.kind);
+      this.#stream = createEventStream(this.#dialect, this.#context.request, this.#context.model.kind);
     } else this.#phase = 'complete';
   }
 
@@ -184,6 +184,11 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
     return channel;
   }
 
+  /** What the upstream of this attempt speaks. */
+  get #dialect(): Dialect {
+    return this.#exchange?.dialect ?? this.#context.request.dialect;
+  }
+
   #tryNextChannel(): void {
     const { request, model } = this.#context;
     const attempt = ++this.#attempt;
@@ -193,17 +198,12 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
     this.#size = 0;
     this.#stream = undefined;
     const channel = this.#channel;
-    const body = toUpstreamBody(request, {
-      model: model.target,
-      limit: outputLimitFor(request, model.target, channel),
-      droppedTools: applyOptionRules(request.governedOptions, channel).droppedTools,
-    });
-    this.#sentAt = performance.now();
     const { outbound, tracing, timeouts } = this.#dependencies;
+    const exchange = prepareExchange(request, model, channel, timeouts);
+    this.#exchange = exchange;
+    this.#sentAt = performance.now();
     this.#span = tracing.start(modelCallSpan(request, model, channel, this.#parent));
-    const control = tracing.run(this.#span, () =>
-      outbound.stream(toRequest(channel, request.dialect.path, body, timeouts), this),
-    );
+    const control = tracing.run(this.#span, () => outbound.stream(exchange.request, this));
     // A request that is refused before it leaves has tried the next channel by now.
     if (this.#attempt === attempt) this.#control ??= control;
   }
@@ -263,10 +263,10 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
   }
 
   #finishComplete(): void {
-    const { clientResponse, charge, request } = this.#context;
+    const { clientResponse, charge } = this.#context;
     const body =
       this.#chunks.length === 1 && this.#chunks[0] !== undefined ? this.#chunks[0] : Buffer.concat(this.#chunks);
-    const result = parseCompleteResponse(body, request.dialect);
+    const result = parseCompleteResponse(body, this.#dialect);
     if (result === 'malformed' || result === 'failure') {
       this.#failBeforeFirstByte(result === 'malformed' ? malformedResponse() : this.#readUpstreamError());
       return;
@@ -285,7 +285,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
     const body = Buffer.concat(this.#chunks).toString('utf8');
     // Some gateways wrap errors into HTTP 200.
     const status = this.#status < 300 ? 502 : this.#status;
-    return parseUpstreamError(this.#channel, this.#context.request.dialect.path, status, this.#headers, body);
+    return parseUpstreamError(this.#channel, this.#dialect.path, status, this.#headers, body);
   }
 
   /** No response has begun: the next channel is tried if the failure is retryable, else the caller gets the error. */
@@ -344,7 +344,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
   }
 
   journalMeta(): CallMeta {
-    return this.#context.charge.journalMeta;
+    return { ...this.#context.charge.journalMeta, path: this.#dialect.path };
   }
 
   journalBody(): Buffer {

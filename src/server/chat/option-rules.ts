@@ -2,7 +2,7 @@ import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import type { Channel } from '../channels/channel-directory.ts';
 import { type AppError, invalidRequest } from '../platform/errors.ts';
 import type { BodyContents } from './body-inspection.ts';
-import type { Dialect } from './dialects.ts';
+import type { Dialect } from './dialect.ts';
 
 /**
  * The one table of options of model calls that reach out, cost apart, use what others stored with the upstream, or change
@@ -61,6 +61,9 @@ const OPTIONS: Readonly<Record<string, OptionDefinition>> = Object.fromEntries([
     'web_search web_search_options enable_search enable_web_search search search_options search_parameters code_interpreter enable_code_interpreter file_search tool_resources plugins mcp_servers container',
     refuse(BILLED_APART),
   ),
+  // Anthropic's faster and regional inference cost a multiple of the tokens.
+  ['speed', refuse(BILLED_APART, (value) => value === 'standard')],
+  ['inference_geo', refuse(BILLED_APART, (value) => value === 'global' || value === 'not_available')],
   ['service_tier', refuse(BILLED_APART, (value) => STANDARD_TIERS.has(value))],
   ...namesOf('best_of num_return_sequences candidate_count num_completions', refuse(MORE_ANSWERS, atMostOne)),
   ...namesOf(
@@ -107,9 +110,13 @@ const TOOLS: Readonly<Record<string, OptionRule>> = {
   computer_use_preview: 'pass',
   namespace: 'pass',
   tool_search: 'pass',
+  tool_search_tool_regex: 'pass',
+  tool_search_tool_bm25: 'pass',
   // Listed by agents for every call, whether it is used or not.
   web_search: 'drop',
   web_search_preview: 'drop',
+  web_fetch: 'drop',
+  code_execution: 'drop',
 };
 const TOOL_WHY = 'is run and billed by the upstream, apart from the tokens of the call';
 
@@ -133,7 +140,7 @@ const ORDINARY: ReadonlySet<string> = new Set(
     'model messages input stream stream_options temperature top_p top_k min_p n stop seed user tool_choice parallel_tool_calls ' +
     'response_format frequency_penalty presence_penalty repetition_penalty logit_bias logprobs top_logprobs metadata store ' +
     'reasoning reasoning_effort thinking modalities audio prediction verbosity functions function_call instructions text ' +
-    'include truncation prompt_cache_key safety_identifier background size quality style background output_format ' +
+    'system stop_sequences output_config context_management cache_control include truncation prompt_cache_key safety_identifier background size quality style background output_format ' +
     'encoding_format dimensions'
   ).split(' '),
 );
@@ -209,7 +216,7 @@ function findTools(
     if (rule === 'pass') continue;
     all ??= [];
     // What is forced cannot be left out.
-    const isForced = asObject(choice)?.type === tool.type || (choice === 'required' && tools.length === 1);
+    const isForced = isForcedTool(tool, choice, tools.length);
     all.push({
       name: `tools.${kind}`,
       path,
@@ -219,6 +226,13 @@ function findTools(
     });
   }
   return all;
+}
+
+/** Whether a request asks that this tool be used: by its type, by its name as Anthropic's do, or as the only one of those it needs. */
+function isForcedTool(tool: UntrustedObject, choice: unknown, count: number): boolean {
+  const { type, name } = asObject(choice) ?? {};
+  if (type === 'tool') return name === tool.name;
+  return (type !== undefined && type === tool.type) || ((choice === 'required' || type === 'any') && count === 1);
 }
 
 /** What the rules of one channel make of a request's options. */

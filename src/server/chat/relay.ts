@@ -1,7 +1,7 @@
 import { defined } from '../../contract/defined.ts';
 import { findPricedSize, isChatPrice, priceMedia } from '../../contract/pricing.ts';
 import type { ChatPrice } from '../../contract/token-pricing.ts';
-import type { Channel, ResolvedModel } from '../channels/channel-directory.ts';
+import type { ResolvedModel } from '../channels/channel-directory.ts';
 import { AppError, modelNotAllowedError } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
@@ -13,8 +13,8 @@ import type { ClientResponse } from './client-response.ts';
 import { CHAT, EMBEDDINGS, IMAGES } from './dialects.ts';
 import type { ImageTaskRelay } from './image-task-relay.ts';
 import { ModelCall, type ModelCallDependencies } from './model-call.ts';
-import { applyOptionRules, NO_VERDICT, refusedOption } from './option-rules.ts';
 import { reservedOutputTokens } from './output-limit.ts';
+import { type PermittedChannels, permittedChannels } from './permitted-channels.ts';
 
 export interface RelayDependencies extends Omit<ModelCallDependencies, 'onFinished'> {
   readonly batcher: ChargeBatcher;
@@ -50,11 +50,8 @@ export class Relay {
    * @throws AppError `model_not_found`, `model_not_allowed`, `quota_not_enough`, `upstream_unavailable` …: nothing is taken
    */
   async serve(caller: ModelCaller, request: ChatRequest, clientResponse: ClientResponse): Promise<void> {
-    const { channels, batcher, imageRelay, vendors } = this.#dependencies;
-    const model = await this.#resolveModel(caller, request);
-    const serving = await channels.candidates(model);
-    if (serving.length === 0) throw new AppError('upstream_unavailable');
-    const { candidates, surcharge, droppedTools } = permittedChannels(request, serving);
+    const { batcher, imageRelay, vendors } = this.#dependencies;
+    const { model, candidates, surcharge, droppedTools } = await this.prepare(caller, request);
     for (const index of droppedTools) clientResponse.addDropped(`tools.${index}`);
     const price = this.#determinePrice(model, request);
     const charge = new CallCharge(batcher, request, clientResponse.ref, price, surcharge);
@@ -65,6 +62,21 @@ export class Relay {
     const call = new ModelCall(this.#callDependencies, context);
     this.#activeCalls.add(call);
     call.start();
+  }
+
+  /**
+   * Who may serve a call; nothing is reserved or sent.
+   *
+   * @throws AppError `model_not_found`, `model_not_allowed`, `upstream_unavailable`, `invalid_request`
+   */
+  async prepare(
+    caller: ModelCaller,
+    request: ChatRequest,
+  ): Promise<PermittedChannels & { readonly model: ResolvedModel }> {
+    const model = await this.#resolveModel(caller, request);
+    const serving = await this.#dependencies.channels.candidates(model);
+    if (serving.length === 0) throw new AppError('upstream_unavailable');
+    return { model, ...permittedChannels(request, serving) };
   }
 
   /** Responses that are being streamed to their callers now. */
@@ -88,7 +100,7 @@ export class Relay {
       model.kind === 'image' &&
       (dialect === CHAT || dialect === IMAGES);
     const isChat =
-      vendors.isChat(model.vendor) && model.kind !== 'video' && !(model.kind === 'image' && dialect === EMBEDDINGS);
+      dialect.vendor === model.vendor && model.kind !== 'video' && !(model.kind === 'image' && dialect === EMBEDDINGS);
     if (!makesImages && !isChat) throw wrongModelKind(id, model.kind);
     return model;
   }
@@ -102,25 +114,4 @@ export class Relay {
     const count = dialect.hasChoiceCount && typeof n === 'number' ? n : 1;
     return Math.min(priceMedia(price, { seconds: 0, factors }).quota * count, Number.MAX_SAFE_INTEGER);
   }
-}
-
-/**
- * The channels whose rules let the request pass, with what those add to its price and leave out of it.
- *
- * @throws AppError `invalid_request` that names the option, where no channel lets it pass
- */
-function permittedChannels(
-  { governedOptions }: ChatRequest,
-  serving: readonly Channel[],
-): { candidates: readonly Channel[]; surcharge: number; droppedTools: readonly number[] } {
-  if (governedOptions.length === 0) return { candidates: serving, ...NO_VERDICT };
-  const verdicts = serving.map((channel) => ({ channel, verdict: applyOptionRules(governedOptions, channel) }));
-  const permitted = verdicts.filter(({ verdict }) => verdict.refused === undefined);
-  const [first] = verdicts;
-  if (permitted.length === 0 && first?.verdict.refused !== undefined) throw refusedOption(first.verdict.refused);
-  return {
-    candidates: permitted.map(({ channel }) => channel),
-    surcharge: Math.max(0, ...permitted.map(({ verdict }) => verdict.surcharge)),
-    droppedTools: permitted[0]?.verdict.droppedTools ?? [],
-  };
 }

@@ -5,18 +5,24 @@ import { AppError } from '../platform/errors.ts';
 import type { Authenticator } from '../platform/http/caller.ts';
 import type { JsonBody } from '../platform/http/json-body-reader.ts';
 import type { HttpServer } from '../platform/http/server.ts';
+import { MESSAGES } from './anthropic-dialect.ts';
 import { parseChatRequest } from './chat-request.ts';
 import { ClientResponse } from './client-response.ts';
 import { CHAT, EMBEDDINGS, IMAGES, RESPONSES } from './dialects.ts';
 import type { Relay } from './relay.ts';
+import type { TokenCounter } from './token-counter.ts';
 
 const ROUTES = [
   [lines.chatCompletions, CHAT],
   [lines.chatCompletionsV2, CHAT],
   [lines.responses, RESPONSES],
+  [lines.messages, MESSAGES],
   [lines.embeddings, EMBEDDINGS],
   [lines.imageGenerations, IMAGES],
 ] as const;
+
+/** Says whether the upstream counted, or this service with a tokenizer that is not the model's. */
+const COUNT_SOURCE_HEADER = 'x-reelgate-token-count';
 
 const BY_PATH: ReadonlyMap<string, (typeof ROUTES)[number]> = new Map(ROUTES.map((route) => [route[0].path, route]));
 
@@ -24,17 +30,28 @@ const BY_PATH: ReadonlyMap<string, (typeof ROUTES)[number]> = new Map(ROUTES.map
  * Hangs model calls in two places: a lane for plain requests, which are nearly all, and Fastify's routes for whatever is
  * spelled in another way or refused for its form (queries, content types, sizes), so that those rules have one home.
  */
-export function addChatRoutes(http: HttpServer, relay: Relay, authenticator: Authenticator): void {
+export function addChatRoutes(
+  http: HttpServer,
+  { relay, counter }: { readonly relay: Relay; readonly counter: TokenCounter },
+  authenticator: Authenticator,
+): void {
   const { routes, fastPathTools, bodyReader } = http;
   for (const [line, dialect] of ROUTES) {
     routes.add(line, async ({ body, caller, request, reply }) => {
-      const ask = parseChatRequest(dialect, request.takeRawBody() ?? Buffer.alloc(0), body);
-      const client = new ClientResponse(reply.request.raw, reply.raw, request.id, fastPathTools);
+      const ask = parseChatRequest(dialect, request.takeRawBody() ?? Buffer.alloc(0), body, request.headers);
+      const client = new ClientResponse(reply.request.raw, reply.raw, request.id, fastPathTools, dialect.idHeader);
       reply.hijack();
       await relay.serve(caller, ask, client).catch((error: unknown) => client.fail(error, dialect));
       return reply;
     });
   }
+
+  routes.add(lines.countMessageTokens, async ({ body, caller, request, reply }) => {
+    const ask = parseChatRequest(MESSAGES, request.takeRawBody() ?? Buffer.alloc(0), body, request.headers);
+    const { tokens, source } = await counter.count(caller, ask);
+    reply.header(COUNT_SOURCE_HEADER, source);
+    return { input_tokens: tokens };
+  });
 
   const serve = async (
     request: IncomingMessage,
@@ -42,7 +59,8 @@ export function addChatRoutes(http: HttpServer, relay: Relay, authenticator: Aut
     [endpoint, dialect]: (typeof ROUTES)[number],
   ): Promise<void> => {
     const begunAt = performance.now();
-    const client = new ClientResponse(request, response, fastPathTools.requestIdOf(request), fastPathTools);
+    const id = fastPathTools.requestIdOf(request);
+    const client = new ClientResponse(request, response, id, fastPathTools, dialect.idHeader);
     response.once('close', () => {
       fastPathTools.recordRequest(
         request.url ?? '',
@@ -63,7 +81,7 @@ export function addChatRoutes(http: HttpServer, relay: Relay, authenticator: Aut
       const budgetKey = String(caller.userId);
       body = await bodyReader.read(request, { limit, maxValues, budgetKey, response });
       if (body === undefined) throw new AppError('invalid_json');
-      await relay.serve(caller, parseChatRequest(dialect, body.bytes, body.value), client);
+      await relay.serve(caller, parseChatRequest(dialect, body.bytes, body.value, request.headers), client);
     } catch (error) {
       // Nothing was sent to an upstream.
       body?.discard();

@@ -1,5 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
+/** Every message of a conversation has a frame of a few tokens. */
+export const TOKENS_PER_MESSAGE = 8;
+
 /** Longer texts are counted by a sample. */
 const MAX_COUNTED_LENGTH = 64_000;
 /** Counted in one go, some milliseconds at most; others have their turn in between. */

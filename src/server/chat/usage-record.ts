@@ -107,8 +107,33 @@ const isAnthropic = (usage: UntrustedObject): boolean =>
   usage.total_tokens === undefined &&
   (usage.cache_read_input_tokens !== undefined || usage.cache_creation_input_tokens !== undefined);
 
-/** Anthropic's Messages: the input is without what was read from or written to the cache (docs.claude.com, prompt caching). */
+/**
+ * Anthropic's Messages: the input is without what was read from or written to the cache (docs.claude.com, prompt caching), and the
+ * totals are without the compactions of a context, which are billed like the rest (docs.claude.com, compaction).
+ */
 function readAnthropic(usage: UntrustedObject): Figures {
+  const all = readAnthropicPart(usage);
+  const iterations = Array.isArray(usage.iterations) ? usage.iterations.map(asObject) : [];
+  return iterations
+    .filter((each) => each !== undefined)
+    .filter(({ type }) => type === 'compaction')
+    .map(readAnthropicPart)
+    .reduce(addFigures, all);
+}
+
+const sumOf = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? undefined : a + b;
+
+const addFigures = (a: Figures, b: Figures): Figures => ({
+  ...a,
+  input: sumOf(a.input, b.input),
+  output: sumOf(a.output, b.output),
+  cached: a.cached + b.cached,
+  cacheWrite: a.cacheWrite + b.cacheWrite,
+  cacheWrite1h: a.cacheWrite1h + b.cacheWrite1h,
+});
+
+function readAnthropicPart(usage: UntrustedObject): Figures {
   const cached = largest(usage.cache_read_input_tokens);
   const writes = readCacheWrites(usage.cache_creation, usage.cache_creation_input_tokens);
   const uncached = toCount(usage.input_tokens);

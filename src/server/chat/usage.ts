@@ -1,15 +1,11 @@
-import { asObject } from '../../contract/is-object.ts';
+import type { UntrustedObject } from '../../contract/is-object.ts';
 import { parseJson } from '../platform/json.ts';
 import { parseUsage, type Usage } from './usage-record.ts';
 
-/**
- * The usage a body or an event reports: at its top level, in the `response` of an event, or in a choice. Nowhere else: other
- * members may repeat parts of the request (schemas of tools), where a caller could forge a usage.
- */
-export function findUsageInEvent(answer: unknown): Usage | undefined {
-  const body = asObject(answer);
-  const [choice] = Array.isArray(body?.choices) ? body.choices : [];
-  return parseUsage(body?.usage) ?? parseUsage(asObject(body?.response)?.usage) ?? parseUsage(asObject(choice)?.usage);
+/** Figures of an earlier and of a later event of one stream; what the later one leaves out or null stands as it was. */
+export function mergeFigures(earlier: UntrustedObject | undefined, later: UntrustedObject): UntrustedObject {
+  const said = Object.entries(later).filter(([, value]) => value !== null);
+  return { ...earlier, ...Object.fromEntries(said) };
 }
 
 const USAGE_KEY = '"usage"';

@@ -56,6 +56,11 @@ const FAILURES: Readonly<Record<EnvelopeKind, Json>> = {
     },
   },
   model: object({ error: openAiError }),
+  anthropic: object({
+    type: { const: 'error' },
+    error: object({ type: { type: 'string' }, message: { type: 'string' } }),
+    request_id: { type: 'string' },
+  }),
   device: object({
     success: { const: false },
     error: { type: 'string', enum: [...DEVICE_ERRORS] },

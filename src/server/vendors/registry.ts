@@ -1,5 +1,6 @@
 import type { VendorName } from '../../contract/states.ts';
 import type { ModelCapability, VendorAdapter, VendorProfile } from './adapter.ts';
+import { anthropic } from './anthropic/profile.ts';
 import { type CredentialField, listCredentialForms } from './credential-schemas.ts';
 import { hailuo } from './hailuo/adapter.ts';
 import { jimeng } from './jimeng/adapter.ts';
@@ -26,7 +27,7 @@ export const VENDOR_ADAPTERS: readonly VendorAdapter[] = [
 ];
 
 /** Vendors whose accounts serve chat alone. */
-const CHAT_VENDORS: readonly VendorProfile[] = [openai];
+const CHAT_PROFILES: readonly VendorProfile[] = [openai, anthropic];
 
 interface InitialModel {
   readonly id: string;
@@ -40,7 +41,7 @@ export class VendorRegistry {
   readonly #adapters: ReadonlyMap<string, VendorAdapter>;
   readonly #profiles: ReadonlyMap<string, VendorProfile>;
 
-  constructor(adapters: readonly VendorAdapter[] = VENDOR_ADAPTERS, chat: readonly VendorProfile[] = CHAT_VENDORS) {
+  constructor(adapters: readonly VendorAdapter[] = VENDOR_ADAPTERS, chat: readonly VendorProfile[] = CHAT_PROFILES) {
     this.#adapters = new Map(adapters.map((adapter) => [adapter.name, adapter]));
     this.#profiles = new Map([...adapters, ...chat].map((profile) => [profile.name, profile]));
   }
@@ -83,7 +84,7 @@ export class VendorRegistry {
     ]);
   }
 
-  /** Whether the vendor's accounts support OpenAI's chat protocol. */
+  /** Whether the vendor's accounts have one of the chat protocols. */
   isChat(name: string): boolean {
     return this.#profiles.has(name) && !this.#adapters.has(name);
   }

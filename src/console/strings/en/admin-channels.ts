@@ -73,7 +73,7 @@ export default {
     emptyTitle: 'No channels yet',
     emptyText: 'A channel is an account with a vendor: its keys and the models it serves. At least one is needed.',
     vendor: 'Vendor',
-    vendorHint: 'The vendor of the videos, or any server with the OpenAI chat protocol.',
+    vendorHint: 'The vendor of the videos, or any server with one of the chat protocols.',
     name: 'Name',
     nameHint: 'Only shown to administrators.',
     state: 'Status',

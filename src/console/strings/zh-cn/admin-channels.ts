@@ -75,7 +75,7 @@ export default {
     emptyTitle: '还没有渠道',
     emptyText: '渠道是在供应商处的账号：包括密钥和可用模型。没有渠道就无法生成任何内容。',
     vendor: '供应商',
-    vendorHint: '视频的生成方，或任何兼容 OpenAI 对话协议的服务。',
+    vendorHint: '视频的生成方，或任何支持某一对话协议的服务。',
     name: '名称',
     nameHint: '仅供管理使用，用户不会看到。',
     state: '状态',

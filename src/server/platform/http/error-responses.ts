@@ -5,7 +5,8 @@ import { formatMessage, type Locale } from '../../../contract/messages/messages.
 import { DatabaseUnavailableError } from '../db/database-errors.ts';
 import { AppError } from '../errors.ts';
 import { escapeHtml, standalonePageHeaders } from '../html.ts';
-import { toJimengError, toKlingError } from './vendor-error-formats.ts';
+import { toAnthropicError } from './model-error-formats.ts';
+import { toJimengError, toKlingError, type VendorErrorFacts } from './vendor-error-formats.ts';
 
 export interface ErrorResponse {
   readonly status: number;
@@ -38,8 +39,7 @@ export function toErrorResponse(
   const message = known.options.message ?? formatMessage(messageKey, locale, params);
   const code = publicCode ?? known.code;
   const facts = { internalCode: known.code, code, message, status: row.status, requestId };
-  const vendorFormat =
-    envelope === 'kling' ? toKlingError(facts) : envelope === 'jimeng' ? toJimengError(facts) : undefined;
+  const vendorFormat = VENDOR_FORMATS[envelope]?.(facts);
   return {
     status: vendorFormat?.status ?? statusOf(envelope, known.code, row),
     headers: {
@@ -48,6 +48,7 @@ export function toErrorResponse(
       ...defined({
         'retry-after': retryAfterSeconds === undefined ? undefined : String(Math.max(1, Math.ceil(retryAfterSeconds))),
         // RFC 6749 section 5.2: a 401 names the scheme to authenticate with.
+        'request-id': envelope === 'anthropic' ? requestId : undefined,
         'www-authenticate': envelope === 'oauth' && row.status === 401 ? 'Basic realm="reelgate"' : undefined,
       }),
     },
@@ -64,6 +65,15 @@ export function toErrorResponse(
     }),
   };
 }
+
+/** Formats of other makers, in which the status depends on the code too. */
+const VENDOR_FORMATS: Readonly<
+  Partial<Record<EnvelopeKind, (facts: VendorErrorFacts) => { readonly status: number; readonly body: object }>>
+> = {
+  kling: toKlingError,
+  jimeng: toJimengError,
+  anthropic: toAnthropicError,
+};
 
 function statusOf(envelope: EnvelopeKind, code: ErrorCode, row: ErrorDefinition): number {
   // On token and refresh missing and misshapen fields are a documented failure; JSON that cannot be read is not.
@@ -124,6 +134,7 @@ const RENDERERS: Readonly<Record<EnvelopeKind, (parts: ErrorContent) => string>>
     JSON.stringify({ error: OAUTH_CODES[internalCode] ?? code, error_description: message }),
   kling: ({ vendorFormat }) => JSON.stringify(vendorFormat),
   jimeng: ({ vendorFormat }) => JSON.stringify(vendorFormat),
+  anthropic: ({ vendorFormat }) => JSON.stringify(vendorFormat),
   page: ({ message, locale }) =>
     `<!doctype html><html lang="${locale}"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>Reelgate</title><p>${escapeHtml(message)}</p><p><a href="/">Reelgate</a></p></html>`,
 };

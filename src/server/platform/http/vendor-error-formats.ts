@@ -6,7 +6,8 @@ export interface VendorFormatError {
   readonly body: object;
 }
 
-interface ErrorFacts {
+/** What the formats of vendors are made from. */
+export interface VendorErrorFacts {
   readonly internalCode: ErrorCode;
   /** The vendor's own code, where the error came from it. */
   readonly code: string;
@@ -35,7 +36,7 @@ const KLING_ERRORS: Readonly<Partial<Record<ErrorCode, readonly [status: number,
 const KLING_POLICY_CODES = ['1300', '1301'];
 
 /** `{code, message, request_id, data}` with the status of the vendor's table. */
-export function toKlingError({ internalCode, code, message, status, requestId }: ErrorFacts): VendorFormatError {
+export function toKlingError({ internalCode, code, message, status, requestId }: VendorErrorFacts): VendorFormatError {
   const byDefault = status >= 500 ? ([500, 5000] as const) : ([400, 1201] as const);
   const [klingStatus, klingCode] = KLING_POLICY_CODES.includes(code)
     ? ([400, Number(code)] as const)
@@ -60,7 +61,7 @@ const statusOfJimeng = (code: number): number =>
  * The service's envelope; for a missing or wrong key that of the vendor's front gateway. A task that does not exist is a result
  * there and not an error.
  */
-export function toJimengError({ internalCode, code, message, status, requestId }: ErrorFacts): VendorFormatError {
+export function toJimengError({ internalCode, code, message, status, requestId }: VendorErrorFacts): VendorFormatError {
   if (internalCode === 'invalid_api_key') {
     const error = { CodeN: 100009, Code: 'InvalidAccessKey', Message: message };
     const metadata = { RequestId: requestId, Version: '2022-08-31', Service: 'cv', Region: 'cn-north-1', Error: error };

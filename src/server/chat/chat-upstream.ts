@@ -5,10 +5,11 @@ import { AppError } from '../platform/errors.ts';
 import { toWellFormedText } from '../platform/json.ts';
 import { maskSecrets } from '../platform/log.ts';
 import type { ConfiguredRequest, OutboundError } from '../platform/outbound/outbound.ts';
+import { chatAuthorization } from '../upstreams/chat-authorization.ts';
 import type { ErrorReason } from '../upstreams/error.ts';
 import { tryParse } from './usage.ts';
 
-/** Any upstream that implements OpenAI's protocol. Source: platform.openai.com/docs/guides/error-codes. */
+/** How chat upstreams are asked, and what their errors mean. Sources: platform.openai.com/docs/guides/error-codes, docs.claude.com/en/api/errors. */
 
 export interface UpstreamTimeouts {
   /** Time until the response begins; a response that is not streamed begins when it is complete. */
@@ -31,7 +32,7 @@ export function toRequest(
     headers: {
       'accept-encoding': 'identity',
       'content-type': 'application/json',
-      authorization: `Bearer ${apiKeyOf(channel)}`,
+      ...chatAuthorization(channel.vendor, apiKeyOf(channel)),
       ...headers,
     },
     body,
@@ -76,6 +77,15 @@ const REASON_BY_CODE: Readonly<Record<string, ErrorReason>> = {
   content_policy_violation: 'policy',
   content_filter: 'policy',
   moderation_blocked: 'policy',
+  // Anthropic's types of errors, which come without a code.
+  authentication_error: 'auth',
+  permission_error: 'auth',
+  billing_error: 'billing',
+  not_found_error: 'model',
+  rate_limit_error: 'rate',
+  timeout_error: 'capacity',
+  overloaded_error: 'capacity',
+  api_error: 'capacity',
 };
 
 /** The fault lies with the channel, not with the request. */
@@ -119,6 +129,7 @@ function toUpstreamFailure(
 ): UpstreamFailure {
   const code = toCode(told);
   const reason =
+    (isOutOfCredit(told) ? 'billing' : undefined) ??
     (Object.hasOwn(REASON_BY_CODE, code) ? REASON_BY_CODE[code] : undefined) ??
     REASON_BY_STATUS[status] ??
     // Redirects are not followed: a redirect means that the channel's base URL is wrong.
@@ -134,6 +145,10 @@ function toUpstreamFailure(
     retryAfterMs,
   };
 }
+
+/** Anthropic's only sign of an account without money, in an error of the type of wrong requests. */
+const isOutOfCredit = ({ type, message }: UntrustedObject): boolean =>
+  type === 'invalid_request_error' && typeof message === 'string' && /\bcredit balance is too low\b/.test(message);
 
 function toClientError(
   reason: ErrorReason,
@@ -153,7 +168,10 @@ function toClientError(
     });
     return new AppError('upstream_refused', options);
   }
-  if (status === 503) return new AppError('upstream_unavailable');
+  if (status === 503 || status === 529) {
+    const seconds = details.retryAfterMs === undefined ? undefined : Math.ceil(details.retryAfterMs / 1_000);
+    return new AppError('upstream_unavailable', defined({ retryAfterSeconds: seconds }));
+  }
   return new AppError(status === 504 || status === 408 ? 'upstream_timeout' : 'upstream_error');
 }
 

@@ -7,6 +7,7 @@ import { type SimulatorRequest, StreamInterrupted } from '../simulator.ts';
  * - `cut`: break the connection after so many words; `stop`: end the response there without an error; `silent`: send nothing
  *   after them but keep the connection; `error`: send an error event after them; `garbage`: send an event that is no JSON
  * - `big`: every word has so many thousand letters; `tag`: a number under which `wordsSentFor` counts the words sent
+ * - `tools`: how many calls to make at once of the functions offered (default 1)
  * - `usage=0`: report no usage; `usage=-1`: report negative usage; `usage=2`: report absurdly large usage
  */
 export type Directives = (name: string) => number | undefined;
@@ -54,7 +55,7 @@ export async function* streamText(
   pieces: readonly string[],
   directives: Directives,
   toEvent: (piece: string) => string,
-  secret: string,
+  toError: (message: string) => string,
 ): AsyncGenerator<string> {
   const delay = directives('delay');
   const tag = directives('tag');
@@ -64,8 +65,7 @@ export async function* streamText(
     if (index === directives('silent')) await sleep(600_000, undefined, { ref: false });
     if (index === directives('garbage')) yield 'data: {"choices":[{"delta":{"conte\n\n';
     if (index === directives('error')) {
-      const error = { message: `The server had an error, key ${secret}`, code: 'server_error' };
-      yield `data: ${JSON.stringify({ error })}\n\n`;
+      yield toError('The server had an error');
       return;
     }
     if (delay !== undefined && delay > 0) await sleep(delay);

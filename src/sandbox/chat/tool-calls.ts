@@ -1,0 +1,36 @@
+import { sampleOf } from './json-sample.ts';
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** One function the caller offered, whichever API it was offered by. */
+export interface OfferedFunction {
+  readonly name: string;
+  /** JSON Schema. */
+  readonly parameters: unknown;
+}
+
+export interface FunctionCall {
+  readonly name: string;
+  /** JSON text that fits the parameters' schema. */
+  readonly arguments: string;
+}
+
+export const asFields = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null ? (value as Fields) : {};
+export const asFieldList = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.map(asFields) : []);
+
+/**
+ * The calls the simulated model makes: of the function that is wanted by name, else of the first ones offered. The caller of this asks for
+ * none once the conversation holds a result, so that every tool loop ends after one turn.
+ *
+ * @param count how many at once
+ */
+export function chooseCalls(
+  offered: readonly OfferedFunction[],
+  wanted: unknown,
+  count: number,
+): readonly FunctionCall[] {
+  const named = offered.find(({ name }) => name === wanted);
+  const called = named === undefined ? offered.slice(0, count) : [named];
+  return called.map(({ name, parameters }) => ({ name, arguments: JSON.stringify(sampleOf(parameters)) }));
+}

@@ -1,0 +1,45 @@
+import * as lines from '../../contract/chat.ts';
+import { asObject } from '../../contract/is-object.ts';
+import { type Dialect, listOf, MAX_TEXT_EVENT_BYTES, textOf } from './dialect.ts';
+
+/** Text of a block of a message. The arguments of a tool call are an object in a complete response, and text in a stream. */
+function textOfBlock(block: unknown): string {
+  const { text, thinking, name, input } = asObject(block) ?? {};
+  const args = asObject(input);
+  const argsText = args === undefined || Object.keys(args).length === 0 ? '' : JSON.stringify(args);
+  return textOf(text) + textOf(thinking) + textOf(name) + argsText;
+}
+
+/** Anthropic's Messages (docs.claude.com/en/api/messages, and messages-streaming for the events). */
+export const MESSAGES: Dialect = {
+  vendor: 'anthropic',
+  path: '/v1/messages',
+  body: lines.messages.body,
+  countPath: lines.countMessageTokens.path,
+  maxTokensKeys: ['max_tokens'],
+  defaultMaxTokens: 4_096,
+  hasChoiceCount: false,
+  streamUsageIsOptIn: false,
+  promptKey: 'messages',
+  resultKey: 'content',
+  // Features in beta are asked for by header, and change what the body may hold.
+  passedHeaders: ['anthropic-version', 'anthropic-beta'],
+  idHeader: 'request-id',
+  usageMarkers: ['"usage":{', '"usage": {'],
+  // `message_start` has the input and the kinds of cache writes, `message_delta` the output and not all of the rest.
+  mergesUsage: true,
+  findUsage(value) {
+    const body = asObject(value);
+    return asObject(body?.usage) ?? asObject(asObject(body?.message)?.usage);
+  },
+  countFinishedChoices: ({ type }) => Number(type === 'message_stop'),
+  maxEventBytes: MAX_TEXT_EVENT_BYTES,
+  extractEventText({ type, delta, content_block: block }) {
+    if (type === 'content_block_start') return textOfBlock(block);
+    if (type !== 'content_block_delta') return '';
+    const { text, thinking, partial_json: json } = asObject(delta) ?? {};
+    return textOf(text) + textOf(thinking) + textOf(json);
+  },
+  extractResponseText: ({ content }) => listOf(content).map(textOfBlock).join(''),
+  toErrorEvent: (body) => `event: error\ndata: ${body}\n\n`,
+};

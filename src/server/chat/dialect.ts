@@ -1,0 +1,61 @@
+import type { TSchema } from 'typebox';
+import type { ChatVendor } from '../../contract/channels.ts';
+import type { UntrustedObject } from '../../contract/is-object.ts';
+
+/** What differs between the kinds of model calls; everything else about them is the same relay. */
+export interface Dialect {
+  /** The vendor whose upstreams have it. */
+  readonly vendor: ChatVendor;
+  /** Path of the endpoint here and, below its base URL, at the upstream. */
+  readonly path: string;
+  readonly body: TSchema;
+  /** Path at which an upstream counts the tokens of a request; undefined: nowhere. */
+  readonly countPath: string | undefined;
+  /**
+   * The body's keys that limit the response's tokens; upstreams differ in which of them they use, so the largest counts.
+   * Empty: nothing is generated as text.
+   */
+  readonly maxTokensKeys: readonly string[];
+  /** What is set aside for where the body names no bound. */
+  readonly defaultMaxTokens: number;
+  /** Whether `n` requests several choices, each of which may reach the limit. */
+  readonly hasChoiceCount: boolean;
+  /** Usage of a stream must be requested with `stream_options`, and arrives in an event of its own. */
+  readonly streamUsageIsOptIn: boolean;
+  /** The member that holds the question. */
+  readonly promptKey: string;
+  /** The member every complete response has; a body without it is not a valid response. */
+  readonly resultKey: string;
+  /** The caller's headers that an upstream of the same dialect gets as they are, in lower case. */
+  readonly passedHeaders: readonly string[];
+  /** The response header that the dialect's clients read the id of a request from, beside `x-request-id`. */
+  readonly idHeader: string | undefined;
+  /** How the member with the figures begins in the bytes of an event; null there does not count. */
+  readonly usageMarkers: readonly string[];
+  /** Whether an event of a stream may have a part of the figures, which completes those of earlier events. */
+  readonly mergesUsage: boolean;
+  /**
+   * The figures of a body or an event, at their own places. Nowhere else: other members may repeat parts of the request (schemas
+   * of tools), where a caller could forge a usage.
+   */
+  findUsage(value: unknown): UntrustedObject | undefined;
+  /** How many choices an event completes; a stream with fewer than were requested and without `[DONE]` was cut off. */
+  countFinishedChoices(event: UntrustedObject): number;
+  /** Bytes; an event that outgrows it ends the stream. */
+  readonly maxEventBytes: number;
+  /** The generated text of one event of a stream, tool calls and reasoning included. */
+  extractEventText(event: UntrustedObject): string;
+  /** The generated text of a complete response. */
+  extractResponseText(answer: UntrustedObject): string;
+  /** An error as an event of a stream in progress; `body` is the envelope. */
+  toErrorEvent(body: string): string;
+}
+
+export const MAX_TEXT_EVENT_BYTES = 1024 * 1024;
+/** Base64 of the largest pictures there are. */
+export const MAX_IMAGE_EVENT_BYTES = 16 * 1024 * 1024;
+
+/** An untrusted value as a list; empty where it is none. */
+export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+/** An untrusted value as text; empty where it is none. */
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

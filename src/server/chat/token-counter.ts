@@ -1,0 +1,108 @@
+import { asObject } from '../../contract/is-object.ts';
+import type { Channel, ChannelDirectory } from '../channels/channel-directory.ts';
+import { AppError } from '../platform/errors.ts';
+import type { ModelCaller } from '../platform/http/caller.ts';
+import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
+import { extractPrompt } from './body-inspection.ts';
+import { type ChatRequest, estimateImageTokens, toUpstreamBody } from './chat-request.ts';
+import {
+  parseUpstreamError,
+  toConnectionFailure,
+  toRequest,
+  type UpstreamFailure,
+  type UpstreamTimeouts,
+} from './chat-upstream.ts';
+import { applyOptionRules } from './option-rules.ts';
+import type { Relay } from './relay.ts';
+import { countTokens, TOKENS_PER_MESSAGE } from './tokenizer.ts';
+
+export interface TokenCounterDependencies {
+  readonly relay: Pick<Relay, 'prepare'>;
+  readonly outbound: OutboundClient;
+  readonly channels: ChannelDirectory;
+  readonly timeouts: UpstreamTimeouts;
+}
+
+export interface TokenCount {
+  readonly tokens: number;
+  /** `estimate`: counted here, with another tokenizer than the model's. */
+  readonly source: 'upstream' | 'estimate';
+}
+
+const MAX_ATTEMPTS = 3;
+const MAX_WAIT_MS = 30_000;
+
+/** Counts the tokens of a request: at the upstream, where it speaks the caller's dialect and can count, else here. Free of charge. */
+export class TokenCounter {
+  readonly #dependencies: TokenCounterDependencies;
+
+  constructor(dependencies: TokenCounterDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @throws AppError as the call itself would be refused */
+  async count(caller: ModelCaller, request: ChatRequest): Promise<TokenCount> {
+    const { model, candidates } = await this.#dependencies.relay.prepare(caller, request);
+    const { countPath } = request.dialect;
+    if (countPath === undefined || model.vendor !== request.dialect.vendor) return estimate(request);
+    let failure = new AppError('upstream_unavailable');
+    for (const channel of candidates.slice(0, MAX_ATTEMPTS)) {
+      const found = await this.#ask(channel, countPath, request, model);
+      if (!('outcome' in found)) return found;
+      failure = found.error;
+      if (!found.retryable) break;
+    }
+    throw failure;
+  }
+
+  async #ask(
+    channel: Channel,
+    path: string,
+    request: ChatRequest,
+    model: { readonly id: string; readonly target: string },
+  ): Promise<TokenCount | UpstreamFailure> {
+    const { outbound, channels, timeouts } = this.#dependencies;
+    const { droppedTools } = applyOptionRules(request.governedOptions, channel);
+    const body = toUpstreamBody(request, { model: model.target, limit: undefined, droppedTools });
+    const sent = toRequest(channel, path, body, timeouts, request.passedHeaders);
+    const startedAt = performance.now();
+    const report = (outcome: UpstreamFailure['outcome'] | 'ok', message = '', code = ''): void =>
+      channels.report({
+        channelId: channel.id,
+        model: model.id,
+        operation: 'chat',
+        durationMs: performance.now() - startedAt,
+        outcome,
+        message,
+        code,
+      });
+    try {
+      const { status, headers, text, json } = await outbound.requestJson({ ...sent, totalTimeoutMs: MAX_WAIT_MS });
+      const tokens = asObject(json)?.input_tokens;
+      if (status === 200 && typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens >= 0) {
+        report('ok');
+        return { tokens, source: 'upstream' };
+      }
+      // Many upstreams of this protocol have no such endpoint.
+      if (status === 404 || status === 405) {
+        report('ok');
+        return await estimate(request);
+      }
+      const failure = parseUpstreamError(channel, path, status < 300 ? 502 : status, headers, text);
+      report(failure.outcome, failure.message, failure.code);
+      return failure;
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error;
+      const failure = toConnectionFailure(error);
+      report(failure.outcome, failure.message, failure.code);
+      return failure;
+    }
+  }
+}
+
+async function estimate({ body, dialect }: ChatRequest): Promise<TokenCount> {
+  const { text, imageCount } = extractPrompt(body);
+  const prompt = body[dialect.promptKey];
+  const frames = (Array.isArray(prompt) ? prompt.length : 1) * TOKENS_PER_MESSAGE;
+  return { tokens: (await countTokens(text)) + estimateImageTokens(imageCount) + frames, source: 'estimate' };
+}

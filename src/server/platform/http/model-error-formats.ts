@@ -1,0 +1,21 @@
+import type { VendorErrorFacts, VendorFormatError } from './vendor-error-formats.ts';
+
+/** Error types by HTTP status (docs.claude.com/en/api/errors). */
+const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+};
+
+/** `{type: "error", error: {type, message}, request_id}`; an upstream that is not available is `overloaded_error` with 529. */
+export function toAnthropicError({ internalCode, message, status, requestId }: VendorErrorFacts): VendorFormatError {
+  const shown = internalCode === 'upstream_unavailable' ? 529 : status;
+  const byStatus = ANTHROPIC_TYPES[shown] ?? (shown >= 500 ? 'api_error' : 'invalid_request_error');
+  const type = internalCode === 'quota_not_enough' ? 'billing_error' : byStatus;
+  return { status: shown, body: { type: 'error', error: { type, message }, request_id: requestId } };
+}
