@@ -39,6 +39,28 @@ const fields = {
   }),
 };
 
+const connectionFields = {
+  model_mapping: Type.Record(ModelId, ModelId, {
+    maxProperties: 500,
+    description:
+      "The upstream's names of models, by the public name or the target of an alias; others keep their name.",
+  }),
+  extra_headers: Type.Record(
+    Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$" }),
+    Type.String({ maxLength: 2_000, pattern: '^[\\x20-\\x7e]*$' }),
+    {
+      maxProperties: 30,
+      additionalProperties: false,
+      description: 'Sent with every request to the upstream; never shown again. A change replaces all of them.',
+    },
+  ),
+  proxy: Type.String({
+    maxLength: 500,
+    description:
+      'http:// or https:// proxy for all requests to the upstream; empty: none. A private one needs options.private.',
+  }),
+};
+
 const HealthState = Type.Union([Type.Literal('healthy'), Type.Literal('resting'), Type.Literal('trying')]);
 
 /**
@@ -53,6 +75,9 @@ const row = {
   name: Type.String(),
   vendor: Type.String(),
   base_url: Type.String(),
+  model_mapping: Type.Record(Type.String(), Type.String()),
+  extra_header_names: Type.Array(Type.String(), { description: 'Their values are never shown.' }),
+  proxy: Type.String({ description: 'Without its credentials; empty: none.' }),
   credential_keys: Type.Array(Type.String(), {
     description: 'Names of the keys on file; their values are never shown.',
   }),
@@ -133,6 +158,9 @@ export const makeChannel = endpoint({
     weight: Type.Optional(fields.weight),
     enabled: Type.Optional(fields.enabled),
     options: Type.Optional(fields.options),
+    model_mapping: Type.Optional(connectionFields.model_mapping),
+    extra_headers: Type.Optional(connectionFields.extra_headers),
+    proxy: Type.Optional(connectionFields.proxy),
   }),
   response: Ok(Type.Object({ id: Type.Integer() })),
 });
@@ -148,7 +176,7 @@ export const changeChannel = endpoint({
   ...one,
   method: 'PUT',
   summary: 'Change an upstream account; only the named keys change',
-  body: Type.Partial(Type.Object({ ...fields, vendor: Vendor })),
+  body: Type.Partial(Type.Object({ ...fields, ...connectionFields, vendor: Vendor })),
   response: Done,
 });
 

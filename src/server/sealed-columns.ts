@@ -1,5 +1,5 @@
 import { sealedTwoFactorSecrets } from './accounts/login/two-factor-encryption-store.ts';
-import { sealedCredentials } from './channels/credential-encryption-store.ts';
+import { sealedConnections, sealedCredentials } from './channels/credential-encryption-store.ts';
 import { sealedPasswordCells } from './mailbox/reencryption-store.ts';
 import type { SealedColumn } from './platform/reseal.ts';
 import type { Executor } from './tables.ts';
@@ -8,6 +8,7 @@ import { sealedWebhookSecrets } from './webhooks/endpoint-store.ts';
 /** Every column that is encrypted under the master key. */
 export const sealedColumns = (kysely: Executor): SealedColumn[] => [
   sealedCredentials(kysely),
+  sealedConnections(kysely),
   sealedTwoFactorSecrets(kysely),
   ...sealedPasswordCells(kysely),
   ...sealedWebhookSecrets(kysely),

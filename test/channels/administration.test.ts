@@ -58,6 +58,9 @@ describe('administration of channels and models', () => {
         name: 'One',
         vendor: 'vidu',
         base_url: 'https://api.vidu.cn',
+        model_mapping: {},
+        extra_header_names: [],
+        proxy: '',
         credential_keys: ['api_key'],
         models: ['viduq2'],
         unserved_models: [],
@@ -88,6 +91,43 @@ describe('administration of channels and models', () => {
       assert.deepEqual([log[2]?.before.priority, log[2]?.after.priority], [0, 9]);
       assert.equal(log[1]?.after.credentials, '[masked]');
       assert.doesNotMatch(JSON.stringify([log, listed.body, changed]), /must-not-show/);
+    });
+
+    it('keeps the headers and the proxy of a channel secret, and checks both', async () => {
+      const connection = {
+        model_mapping: { viduq2: 'vidu-q2-pro' },
+        extra_headers: { 'X-Gateway-Key': SECRET, 'x-plain': '' },
+        proxy: `https://user:${SECRET}@proxy.example.com:8443`,
+      };
+      const id = await make(connection);
+      const shown = {
+        model_mapping: connection.model_mapping,
+        extra_header_names: ['x-gateway-key', 'x-plain'],
+        proxy: 'https://proxy.example.com:8443',
+      };
+      const made = await get(id);
+      assert.deepEqual(made, { ...made, ...shown });
+      await service.root.ok('PUT', `/api/admin/channels/${id}`, { priority: 1 });
+      const kept = await get(id);
+      assert.deepEqual(kept, { ...kept, ...shown });
+      const url = `/api/admin/channels/${id}`;
+      for (const [change, message] of [
+        [{ extra_headers: { Host: 'x' } }, /must not set host/],
+        [{ extra_headers: { 'a b': 'x' } }, /extra_headers/],
+        [{ extra_headers: { a: 'x\r\ny: z' } }, /extra_headers/],
+        [{ proxy: 'socks5://proxy.example.com' }, /http or https proxy/],
+        [{ proxy: 'http://proxy.example.com/path' }, /http or https proxy/],
+        [{ proxy: 'http://127.0.0.1:3128' }, /options\.private/],
+        [{ proxy: 'http://169.254.169.254' }, /secrets of its machines/],
+        [{ model_mapping: { viduq2: '' } }, /model_mapping/],
+      ] as const)
+        assert.match(await service.root.fails(400, 'PUT', url, change), message, JSON.stringify(change));
+      assert.deepEqual(await get(id), kept);
+      assert.doesNotMatch(JSON.stringify([made, await audit(`channel:${id}`)]), /must-not-show/);
+      await service.root.ok('PUT', url, { extra_headers: {}, proxy: '', model_mapping: {} });
+      const cleared = await get(id);
+      assert.deepEqual(cleared, { ...cleared, model_mapping: {}, extra_header_names: [], proxy: '' });
+      await service.root.ok('DELETE', url);
     });
 
     it('T51: has stored credentials sent elsewhere by nobody below root', async () => {

@@ -55,6 +55,8 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
     '# 是回环或内网地址，须将 options.private 设为 true',
   ],
   ['# is neither an address nor a CIDR range', '# 既不是 IP 地址，也不是 CIDR 网段'],
+  ['# must not set #', '# 不能设置 #'],
+  ['# must be the URL of an http or https proxy, without a path', '# 须为 http 或 https 代理的地址，不带路径'],
   ['# is no address', '# 不是有效的地址'],
   ['# is no URL', '# 不是有效的 URL'],
   ['# is too long', '# 过长'],

@@ -39,7 +39,7 @@ export function isMetadataUrl(text: string): boolean {
 }
 
 /** Names no public host has (RFC 6761, RFC 6762, RFC 8375 and the metadata names of clouds), and every address that is not public. */
-function isPrivateHostname(hostname: string): boolean {
+export function isPrivateHostname(hostname: string): boolean {
   const name = hostname.replace(/\.$/, '');
   if (name.startsWith('[')) return !isPublicIp(name.slice(1, -1));
   if (/^[\d.]+$/.test(name)) return !isPublicIp(name);

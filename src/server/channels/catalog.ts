@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
 import { defined } from '../../contract/defined.ts';
 import type { Channel, ResolvedModel } from './channel-directory.ts';
+import type { ChannelConnection } from './credential-encryption.ts';
 import type { ChannelRow, ModelRow } from './store.ts';
 
 /** A channel in memory; a disabled one still serves the tasks pinned to it. */
@@ -80,10 +81,15 @@ function resolveModel(row: ModelRow, byId: ReadonlyMap<string, ModelRow>): Resol
   });
 }
 
-/** A row as a channel, its credentials opened already. */
-export function toChannel(row: ChannelRow, credentials: Channel['credentials']): Channel {
+/** A row as a channel, what is sealed of it opened already. */
+export function toChannel(
+  row: ChannelRow,
+  credentials: Channel['credentials'],
+  { extraHeaders, proxy }: ChannelConnection = {},
+): Channel {
   const options = JSON.parse(row.options) as Channel['options'];
-  return {
+  const modelMapping = JSON.parse(row.model_mapping) as NonNullable<Channel['modelMapping']>;
+  return defined({
     id: row.id,
     name: row.name,
     vendor: row.vendor,
@@ -91,8 +97,11 @@ export function toChannel(row: ChannelRow, credentials: Channel['credentials']):
     credentials,
     options,
     private: options.private === true,
-    models: JSON.parse(row.models),
+    models: JSON.parse(row.models) as string[],
     priority: row.priority,
     weight: row.weight,
-  };
+    modelMapping: Object.keys(modelMapping).length === 0 ? undefined : modelMapping,
+    extraHeaders,
+    proxy,
+  });
 }

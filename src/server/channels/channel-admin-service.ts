@@ -8,13 +8,21 @@ import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/errors.ts';
 import type { Actor } from '../platform/http/actor.ts';
-import { UnsealError, type Vault } from '../platform/secrets.ts';
+import type { Vault } from '../platform/secrets.ts';
 import type { Trx } from '../tables.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { isMetadataUrl, parseBaseUrl } from './base-url.ts';
 import { toChannel } from './catalog.ts';
 import type { Channel, ChannelVendor } from './channel-directory.ts';
-import { decryptCredentials, encryptCredentials } from './credential-encryption.ts';
+import { changeConnection, shownProxy } from './connection-rules.ts';
+import {
+  type ChannelConnection,
+  decryptConnection,
+  decryptCredentials,
+  encryptConnection,
+  encryptCredentials,
+  ifUnsealed,
+} from './credential-encryption.ts';
 import type { ChannelRow, ChannelStore } from './store.ts';
 
 type NewChannel = Static<(typeof makeChannel)['body']>;
@@ -43,9 +51,10 @@ export interface ChannelFilter {
 }
 
 /** A channel as administrators see it: the names of its keys, never their values. */
-export interface ChannelView extends Omit<Channel, 'credentials' | 'private'> {
+export interface ChannelView extends Omit<Channel, 'credentials' | 'private' | 'extraHeaders'> {
   readonly enabled: boolean;
   readonly credentialKeys: readonly string[];
+  readonly extraHeaderNames: readonly string[];
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -79,6 +88,7 @@ export class ChannelAdminService {
     assertMayReach(role, options);
     this.#assertCredentials(vendor, credentials);
     const baseUrl = this.#baseUrl(vendor, input.base_url ?? '', options);
+    const connection = changeConnection({}, input, options.private === true);
     return store.change(async (trx) => {
       await this.#assertModels(trx, vendor, input.models);
       const now = clock.now();
@@ -89,6 +99,7 @@ export class ChannelAdminService {
         credentials: '',
         options: JSON.stringify(options),
         models: JSON.stringify([...new Set(input.models)]),
+        model_mapping: JSON.stringify(input.model_mapping ?? {}),
         priority: input.priority ?? 0,
         weight: input.weight ?? 1,
         enabled: toBit(input.enabled !== false),
@@ -96,7 +107,10 @@ export class ChannelAdminService {
         created_at: now,
         updated_at: now,
       });
-      await store.setChannel(trx, id, { credentials: encryptCredentials(vault, id, credentials) });
+      await store.setChannel(trx, id, {
+        credentials: encryptCredentials(vault, id, credentials),
+        connection: encryptConnection(vault, id, connection),
+      });
       const after = requireChannel(await store.channel(id, trx));
       await audit.record(trx, {
         ...actor,
@@ -127,14 +141,17 @@ export class ChannelAdminService {
       // Stored credentials are never shown. Sending them to a new host would reveal them there.
       if (isMoved && change.credentials === undefined && role !== 'root')
         throw invalidRequest('Give the credentials again: they would go to another address.', 'credentials');
+      const connection = changeConnection(this.#connection(before), change, options.private === true);
       await store.setChannel(trx, id, {
         base_url,
+        connection: encryptConnection(vault, id, connection),
         options: JSON.stringify(options),
         updated_at: Math.max(clock.now(), before.updated_at + 1),
         ...defined({
           name: change.name,
           credentials: change.credentials && encryptCredentials(vault, id, change.credentials),
           models: change.models && JSON.stringify([...new Set(change.models)]),
+          model_mapping: change.model_mapping && JSON.stringify(change.model_mapping),
           priority: change.priority,
           weight: change.weight,
           enabled: change.enabled === undefined ? undefined : toBit(change.enabled),
@@ -168,9 +185,17 @@ export class ChannelAdminService {
   }
 
   #toView(row: ChannelRow): ChannelView {
-    const { credentials, private: _private, ...shown } = toChannel(row, this.#credentials(row));
+    const connection = this.#connection(row);
+    const {
+      credentials,
+      private: _private,
+      extraHeaders = {},
+      ...shown
+    } = toChannel(row, this.#credentials(row), connection);
     return {
       ...shown,
+      proxy: shownProxy(connection),
+      extraHeaderNames: Object.keys(extraHeaders),
       enabled: row.enabled === 1,
       credentialKeys: Object.keys(credentials),
       createdAt: row.created_at,
@@ -179,12 +204,11 @@ export class ChannelAdminService {
   }
 
   #credentials(row: ChannelRow): Channel['credentials'] {
-    try {
-      return decryptCredentials(this.#dependencies.vault, row);
-    } catch (error) {
-      if (error instanceof UnsealError) return {};
-      throw error;
-    }
+    return ifUnsealed(() => decryptCredentials(this.#dependencies.vault, row));
+  }
+
+  #connection(row: ChannelRow): ChannelConnection {
+    return ifUnsealed(() => decryptConnection(this.#dependencies.vault, row));
   }
 
   #baseUrl(vendor: ChannelVendor, text: string, options: Channel['options']): string {
@@ -244,8 +268,21 @@ function requireChannel(row: ChannelRow | undefined): ChannelRow {
 
 /** What the audit log keeps of a channel. */
 function toAuditRecord(row: ChannelRow) {
-  const { credentials: _secret, created_at: _created, updated_at: _updated, sandbox: _sandbox, ...rest } = row;
-  return { ...rest, options: JSON.parse(row.options), models: JSON.parse(row.models), enabled: row.enabled === 1 };
+  const {
+    credentials: _secret,
+    connection: _connection,
+    created_at: _created,
+    updated_at: _updated,
+    sandbox: _sandbox,
+    ...rest
+  } = row;
+  return {
+    ...rest,
+    options: JSON.parse(row.options),
+    models: JSON.parse(row.models),
+    model_mapping: JSON.parse(row.model_mapping),
+    enabled: row.enabled === 1,
+  };
 }
 
 /** The ways to fill in credentials, such as `{access_key, secret_key} or {api_key}`. */

@@ -23,6 +23,12 @@ export interface Channel {
   readonly models: readonly string[];
   readonly priority: number;
   readonly weight: number;
+  /** Names this upstream has for models, by our names. Absent: the same. */
+  readonly modelMapping?: Readonly<Record<string, string>> | undefined;
+  /** Sent with every request, lower-case names; they win over the adapter's own. Absent: none. */
+  readonly extraHeaders?: Readonly<Record<string, string>> | undefined;
+  /** URL of the proxy its requests go through, with credentials. Absent: none. */
+  readonly proxy?: string | undefined;
 }
 
 /** A model as callers name it, its alias followed (one step only). */

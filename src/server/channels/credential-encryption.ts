@@ -1,8 +1,12 @@
-import type { Vault } from '../platform/secrets.ts';
+import { UnsealError, type Vault } from '../platform/secrets.ts';
 import type { Channel } from './channel-directory.ts';
+
+/** How a channel's upstream is reached, beside its base URL. Sealed, since headers and the proxy may hold credentials. */
+export type ChannelConnection = Pick<Channel, 'extraHeaders' | 'proxy'>;
 
 /** Credentials can be moved to no other row: the seal is made for this one. */
 export const credentialCell = (id: number) => ({ table: 'channels', row: id, column: 'credentials' });
+export const connectionCell = (id: number) => ({ table: 'channels', row: id, column: 'connection' });
 
 export const encryptCredentials = (vault: Vault, id: number, credentials: Channel['credentials']): string =>
   vault.seal(JSON.stringify(credentials), credentialCell(id));
@@ -12,3 +16,25 @@ export const decryptCredentials = (
   vault: Vault,
   row: { readonly id: number; readonly credentials: string },
 ): Channel['credentials'] => JSON.parse(vault.open(row.credentials, credentialCell(row.id)));
+
+/** Null where nothing is set. */
+export const encryptConnection = (vault: Vault, id: number, connection: ChannelConnection): string | null =>
+  connection.extraHeaders === undefined && connection.proxy === undefined
+    ? null
+    : vault.seal(JSON.stringify(connection), connectionCell(id));
+
+/** @throws UnsealError */
+export const decryptConnection = (
+  vault: Vault,
+  row: { readonly id: number; readonly connection: string | null },
+): ChannelConnection => (row.connection === null ? {} : JSON.parse(vault.open(row.connection, connectionCell(row.id))));
+
+/** What is sealed, or nothing where the master key does not open it. */
+export function ifUnsealed<T extends object>(open: () => T): T | Record<never, never> {
+  try {
+    return open();
+  } catch (error) {
+    if (error instanceof UnsealError) return {};
+    throw error;
+  }
+}

@@ -16,7 +16,7 @@ import {
 } from './catalog.ts';
 import type { CallOutcome, Channel, ChannelDirectory, ResolvedModel } from './channel-directory.ts';
 import { CircuitBreakers, type CircuitState, type HealthView, worstOf } from './circuit-breaker.ts';
-import { decryptCredentials } from './credential-encryption.ts';
+import { type ChannelConnection, decryptConnection, decryptCredentials } from './credential-encryption.ts';
 import type { ChannelErrorRow, ChannelRow, ChannelStore } from './store.ts';
 import { weightedOrder } from './weighted-order.ts';
 
@@ -173,7 +173,7 @@ export class ChannelService implements ChannelDirectory {
     const opened = new Map(channels.map((row) => [row.id, this.#decryptRow(row)]));
     this.#decrypted = opened;
     const { sandbox = false } = this.#dependencies;
-    const known = channels.map((row) => toCatalogChannel(row, opened.get(row.id)?.credentials, sandbox));
+    const known = channels.map((row) => toCatalogChannel(row, opened.get(row.id) ?? {}, sandbox));
     this.#catalog = buildCatalog(version, known, models);
     return this.#catalog;
   }
@@ -183,29 +183,33 @@ export class ChannelService implements ChannelDirectory {
     const kept = this.#decrypted.get(row.id);
     // A changed channel may be another account altogether: what was learned of the old one does not count.
     if (kept !== undefined && kept.updatedAt !== row.updated_at) this.#breakers.forget(row.id);
-    const { credentials: sealed, updated_at: updatedAt } = row;
-    if (kept?.sealed === sealed) return { ...kept, updatedAt };
+    const { credentials: sealed, connection: sealedConnection, updated_at: updatedAt } = row;
+    if (kept?.sealed === sealed && kept.sealedConnection === sealedConnection) return { ...kept, updatedAt };
+    const { vault } = this.#dependencies;
     try {
-      return { sealed, updatedAt, credentials: decryptCredentials(this.#dependencies.vault, row) };
+      const credentials = decryptCredentials(vault, row);
+      return { sealed, sealedConnection, updatedAt, credentials, connection: decryptConnection(vault, row) };
     } catch (error) {
       if (!(error instanceof UnsealError)) throw error;
       this.#dependencies.log.error({ err: error, channelId: row.id }, "a channel's credentials do not open");
-      return { sealed, updatedAt, credentials: undefined };
+      return { sealed, sealedConnection, updatedAt, credentials: undefined, connection: {} };
     }
   }
 }
 
 interface DecryptedCredentials {
   readonly sealed: string;
+  readonly sealedConnection: string | null;
   readonly updatedAt: number;
   readonly credentials: Channel['credentials'] | undefined;
+  readonly connection: ChannelConnection;
 }
 
 const toCatalogChannel = (
   row: ChannelRow,
-  credentials: Channel['credentials'] | undefined,
+  { credentials, connection }: Partial<Pick<DecryptedCredentials, 'credentials' | 'connection'>>,
   sandbox: boolean,
 ): CatalogChannel => ({
-  channel: toChannel(row, credentials ?? {}),
+  channel: toChannel(row, credentials ?? {}, connection),
   enabled: row.enabled === 1 && credentials !== undefined && (row.sandbox === null || sandbox),
 });

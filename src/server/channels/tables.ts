@@ -18,6 +18,10 @@ export interface ChannelTables {
     /** JSON list of public model ids. */
     models: string;
     /** Channels with a higher value are tried first. */
+    /** JSON object: our names of models to the upstream's. */
+    model_mapping: Generated<string>;
+    /** JSON of `ChannelConnection`, sealed by the vault under `channels|<id>|connection`; null: nothing special. */
+    connection: Generated<string | null>;
     priority: number;
     weight: number;
     enabled: 0 | 1;
@@ -69,6 +73,8 @@ export const channelMigrations: readonly Migration[] = [
         .addColumn('credentials', text, (column) => column.notNull())
         .addColumn('options', text, (column) => column.notNull())
         .addColumn('models', text, (column) => column.notNull())
+        .addColumn('model_mapping', text, (column) => column.notNull().defaultTo('{}'))
+        .addColumn('connection', text)
         .addColumn('priority', int64, (column) => column.notNull())
         .addColumn('weight', int64, (column) => column.notNull())
         .addColumn('enabled', bool, (column) => column.notNull())

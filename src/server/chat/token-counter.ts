@@ -3,6 +3,7 @@ import type { Channel, ChannelDirectory } from '../channels/channel-directory.ts
 import { AppError } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
+import { upstreamModelOf } from '../upstreams/model-name.ts';
 import { extractPrompt } from './body-inspection.ts';
 import { type ChatRequest, estimateImageTokens, toUpstreamBody } from './chat-request.ts';
 import {
@@ -63,7 +64,7 @@ export class TokenCounter {
   ): Promise<TokenCount | UpstreamFailure> {
     const { outbound, channels, timeouts } = this.#dependencies;
     const { droppedTools } = applyOptionRules(request.governedOptions, channel);
-    const body = toUpstreamBody(request, { model: model.target, limit: undefined, droppedTools });
+    const body = toUpstreamBody(request, { model: upstreamModelOf(channel, model), limit: undefined, droppedTools });
     const sent = toRequest(channel, path, body, timeouts, request.passedHeaders);
     const startedAt = performance.now();
     const report = (outcome: UpstreamFailure['outcome'] | 'ok', message = '', code = ''): void =>

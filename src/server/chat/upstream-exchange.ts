@@ -1,5 +1,6 @@
 import type { Channel, ResolvedModel } from '../channels/channel-directory.ts';
 import type { ConfiguredRequest } from '../platform/outbound/outbound.ts';
+import { upstreamModelOf } from '../upstreams/model-name.ts';
 import { type ChatRequest, toUpstreamBody } from './chat-request.ts';
 import { toRequest, type UpstreamTimeouts } from './chat-upstream.ts';
 import type { Dialect } from './dialect.ts';
@@ -20,7 +21,7 @@ export function prepareExchange(
   timeouts: UpstreamTimeouts,
 ): UpstreamExchange {
   const body = toUpstreamBody(request, {
-    model: model.target,
+    model: upstreamModelOf(channel, model),
     limit: outputLimitFor(request, model.target, channel),
     droppedTools: applyOptionRules(request.governedOptions, channel).droppedTools,
   });

@@ -1,3 +1,4 @@
+import { defined } from '../../contract/defined.ts';
 import type { Clock } from '../platform/clock.ts';
 import { detectMediaType } from '../platform/media-type.ts';
 import {
@@ -6,7 +7,7 @@ import {
   OutboundError,
   type OutboundRequest,
 } from '../platform/outbound/outbound.ts';
-import { collectBearerToken, collectSecrets, maskCredentials } from './credential-mask.ts';
+import { collectBearerToken, collectHeaderSecrets, collectSecrets, maskCredentials } from './credential-mask.ts';
 import { UnsupportedRequestError } from './error.ts';
 
 /** An account at an upstream, as far as calling it needs to know; a channel is one. */
@@ -20,6 +21,10 @@ export interface UpstreamAccount {
   readonly options: { readonly [key: string]: unknown };
   /** Whether its own base URL and artifacts may be at private IP addresses. */
   readonly private: boolean;
+  /** Sent with every request, lower-case names; they win over the adapter's own. Absent: none. */
+  readonly extraHeaders?: Readonly<Record<string, string>> | undefined;
+  /** URL of the proxy its requests go through, with credentials. Absent: none. */
+  readonly proxy?: string | undefined;
 }
 
 /** What an adapter is given with every call: it holds no state, clock, credentials or sockets of its own. */
@@ -72,14 +77,18 @@ export class UpstreamCalls {
   /** @param signal aborts every request made through the context */
   contextFor(account: UpstreamAccount, signal: AbortSignal): AdapterContext {
     const outbound = this.#outbound;
-    const secrets = collectSecrets(account.credentials);
+    const { extraHeaders, proxy } = account;
+    const secrets = [...collectSecrets(account.credentials), ...collectHeaderSecrets(extraHeaders)];
     return {
       baseUrl: account.baseUrl,
       credentials: account.credentials,
       options: account.options,
       now: () => this.#clock.now(),
       async sendJson(request) {
-        const response = await outbound.requestJson({ signal, ...request, private: account.private });
+        const headers = extraHeaders === undefined ? request.headers : { ...request.headers, ...extraHeaders };
+        const response = await outbound.requestJson(
+          defined({ signal, ...request, headers, private: account.private, proxy }),
+        );
         return maskCredentials(response, [...secrets, ...collectBearerToken(request.headers)]);
       },
       fetchImage: (url, maxBytes) => this.#fetchImage(url, maxBytes, signal),

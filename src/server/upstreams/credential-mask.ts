@@ -17,6 +17,10 @@ export function collectSecrets(credentials: Credentials): string[] {
   });
 }
 
+/** Values of extra headers: they may be keys of a gateway in between. */
+export const collectHeaderSecrets = (headers: Readonly<Record<string, string>> = {}): string[] =>
+  Object.values(headers).filter((value) => value.length >= MIN_SECRET_LENGTH);
+
 /** What was derived from the credentials for one request: the token after the scheme. */
 export function collectBearerToken(headers: Readonly<Record<string, string>> = {}): string[] {
   const token = headers.authorization?.split(' ').at(-1) ?? '';

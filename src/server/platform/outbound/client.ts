@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
+import type { Dispatcher } from 'undici';
 import { bufferingHandler } from './buffered-response.ts';
-import { guardedConnector, type Resolve, resolveByDns, resolveBySystem } from './connector.ts';
+import { BlockedIpError, guardedConnector, type Resolve, resolveByDns, resolveBySystem } from './connector.ts';
 import { Exchange, type Target } from './exchange.ts';
 import {
   type BufferedResponse,
@@ -13,6 +14,7 @@ import {
   type UntrustedPost,
   type UntrustedRequest,
 } from './outbound.ts';
+import { Proxies } from './proxies.ts';
 import { isCloudMetadataIp, isPublicIp } from './public-ip.ts';
 import { Semaphore } from './semaphore.ts';
 import { streamingHandler } from './streamed-response.ts';
@@ -62,6 +64,8 @@ class OutboundHttpClient implements OutboundClient {
   readonly #privateAgent: Agent;
   readonly #publicAgent: Agent;
   readonly #untrustedAgent: Agent;
+  readonly #privateProxies: Proxies;
+  readonly #publicProxies: Proxies;
   readonly #untrustedSlots: Semaphore;
   readonly #closing = new AbortController();
   readonly #untrustedPorts: ReadonlySet<string>;
@@ -77,7 +81,11 @@ class OutboundHttpClient implements OutboundClient {
       const dial = { resolve, allows: rule, timeoutMs: DIAL_TIMEOUT_MS, signal: this.#closing.signal };
       return new Agent({ connect: guardedConnector(dial), connections: sockets, allowH2: false, pipelining: 1 });
     };
-    this.#privateAgent = opened(own, (address) => !isCloudMetadataIp(address), sockets);
+    const allowsPrivate = (address: string): boolean => !isCloudMetadataIp(address);
+    const proxies = { resolve: own, timeoutMs: DIAL_TIMEOUT_MS, connections: sockets };
+    this.#privateProxies = new Proxies({ ...proxies, allows: allowsPrivate });
+    this.#publicProxies = new Proxies({ ...proxies, allows });
+    this.#privateAgent = opened(own, allowsPrivate, sockets);
     this.#publicAgent = opened(own, allows, sockets);
     this.#untrustedAgent = opened(foreign, allows, UNTRUSTED_SOCKETS_PER_ORIGIN);
     this.#traceparent = options.traceparent ?? (() => undefined);
@@ -107,17 +115,22 @@ class OutboundHttpClient implements OutboundClient {
   #beginConfigured(request: ConfiguredRequest, handler: ExchangeHandler, exchange: Exchange): Exchange {
     const isPrivate = request.private === true;
     let target: Target;
+    let agent: Dispatcher;
     try {
       target = toConfiguredTarget(request.url, isPrivate);
+      agent = this.#agentFor(request, isPrivate);
     } catch (error) {
-      handler.fail(error as OutboundError);
+      handler.fail(
+        error instanceof BlockedIpError ? new OutboundError('blocked', error.message) : (error as OutboundError),
+      );
       return exchange;
     }
-    return exchange.begin(
-      isPrivate ? this.#privateAgent : this.#publicAgent,
-      target,
-      withTraceparent(withUncodedResponse(request.headers), this.#traceparent()),
-    );
+    return exchange.begin(agent, target, withTraceparent(withUncodedResponse(request.headers), this.#traceparent()));
+  }
+
+  #agentFor({ proxy }: ConfiguredRequest, isPrivate: boolean): Dispatcher {
+    if (proxy !== undefined) return (isPrivate ? this.#privateProxies : this.#publicProxies).agentFor(proxy);
+    return isPrivate ? this.#privateAgent : this.#publicAgent;
   }
 
   async requestUntrusted(request: UntrustedRequest): Promise<OutboundResponse> {
@@ -177,7 +190,7 @@ class OutboundHttpClient implements OutboundClient {
     const endsAt = performance.now() + graceMs;
     while (isBusy() && performance.now() < endsAt) await setTimeout(CLOSE_POLL_MS);
     this.#closing.abort();
-    await Promise.all(agents.map((agent) => agent.destroy()));
+    await Promise.all([...agents, this.#privateProxies, this.#publicProxies].map((each) => each.destroy()));
   }
 }
 

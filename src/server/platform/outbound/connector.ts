@@ -39,6 +39,39 @@ export function resolveByDns(timeoutMs = 2_000): Resolve {
   };
 }
 
+interface IpGuard {
+  readonly resolve: Resolve;
+  readonly allows: (address: string) => boolean;
+}
+
+/** @throws BlockedIpError */
+function assertAllowed({ allows }: Pick<IpGuard, 'allows'>, address: string): void {
+  if (!allows(address)) throw new BlockedIpError('the host has an address that is not public');
+}
+
+/** Resolves a name for a socket, and fails where one of its IPs is not allowed. */
+export function guardedLookup(guard: IpGuard): LookupFunction {
+  return (hostname, { all }, callback) => {
+    resolveChecked(guard, hostname).then(
+      ([first, ...rest]) => {
+        if (all) callback(null, [first, ...rest]);
+        else callback(null, first.address, first.family);
+      },
+      (error: Error) => callback(error, ''),
+    );
+  };
+}
+
+async function resolveChecked(guard: IpGuard, hostname: string): Promise<[ResolvedIp, ...ResolvedIp[]]> {
+  const addresses = await guard.resolve(hostname).catch((cause: unknown) => {
+    throw new HostNotFoundError('the host name could not be resolved', { cause });
+  });
+  for (const { address } of addresses) assertAllowed(guard, address);
+  const [first, ...rest] = addresses;
+  if (first === undefined) throw new HostNotFoundError('the host name has no address');
+  return [first, ...rest];
+}
+
 /**
  * A connector that connects only to IPs `allows` accepts. Names are resolved in the socket's own `lookup`, so that the checked
  * IPs are the ones connected to and DNS rebinding (another IP on the next query) has no effect. One refused IP among several
@@ -51,27 +84,8 @@ export function guardedConnector(options: {
   /** Aborts connection attempts in progress, which undici's own `destroy` does not. */
   readonly signal: AbortSignal;
 }): Connector {
-  const check = (address: string): void => {
-    if (!options.allows(address)) throw new BlockedIpError('the host has an address that is not public');
-  };
-  const lookup: LookupFunction = (hostname, { all }, callback) => {
-    resolveChecked(hostname).then(
-      ([first, ...rest]) => {
-        if (all) callback(null, [first, ...rest]);
-        else callback(null, first.address, first.family);
-      },
-      (error: Error) => callback(error, ''),
-    );
-  };
-  async function resolveChecked(hostname: string): Promise<[ResolvedIp, ...ResolvedIp[]]> {
-    const addresses = await options.resolve(hostname).catch((cause: unknown) => {
-      throw new HostNotFoundError('the host name could not be resolved', { cause });
-    });
-    for (const { address } of addresses) check(address);
-    const [first, ...rest] = addresses;
-    if (first === undefined) throw new HostNotFoundError('the host name has no address');
-    return [first, ...rest];
-  }
+  const check = (address: string): void => assertAllowed(options, address);
+  const lookup = guardedLookup(options);
   const dial = buildConnector({ allowH2: false, timeout: options.timeoutMs, lookup, autoSelectFamily: true });
   const dialling = new Set<Socket>();
   options.signal.addEventListener('abort', () => {

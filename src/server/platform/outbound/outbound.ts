@@ -27,6 +27,8 @@ export interface OutboundRequest {
  */
 export interface ConfiguredRequest extends OutboundRequest {
   readonly private?: boolean;
+  /** URL of an http or https proxy, with its credentials; the request goes through a tunnel of it (RFC 9110 section 9.3.6). */
+  readonly proxy?: string | undefined;
 }
 
 /**

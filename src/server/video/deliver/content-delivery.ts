@@ -165,7 +165,11 @@ export class ContentDelivery {
     upstream: VideoUpstream,
   ): Promise<OutboundResponse> {
     const { outbound } = this.#dependencies;
-    const response = await outbound.request({ ...request, private: upstream.account.private });
+    const response = await outbound.request({
+      ...request,
+      private: upstream.account.private,
+      proxy: upstream.account.proxy,
+    });
     const { location } = response.headers;
     if (response.status < 300 || response.status >= 400 || location === undefined) return response;
     response.body.destroy();

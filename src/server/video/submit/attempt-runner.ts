@@ -10,6 +10,7 @@ import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { Tables } from '../../tables.ts';
 import type { UpstreamCalls } from '../../upstreams/call.ts';
 import { UnsupportedRequestError, type VendorError } from '../../upstreams/error.ts';
+import { upstreamModelOf } from '../../upstreams/model-name.ts';
 import type { SubmitOutcome, VendorAdapter, VideoRequest } from '../../vendors/adapter.ts';
 import { type Failure, toFailure } from '../failure.ts';
 import type { OnFaultPoint } from '../fault-points.ts';
@@ -130,6 +131,7 @@ export class AttemptRunner {
   async #send({ task, request, adapter, model, remixOf }: SubmitJob, channel: Channel): Promise<AttemptOutcome> {
     const { upstreamCalls, channels, clock, stopping, log, faultPoint, ambiguousTtlMs, tracing } = this.#dependencies;
     const context = upstreamCalls.contextFor(channel, stopping);
+    const sent = { ...request, model: upstreamModelOf(channel, model) };
     faultPoint('before-send');
     // A process that was paused must not begin what another has failed and refunded meanwhile.
     if (clock.now() >= task.created_at + ambiguousTtlMs) return { kind: 'unreachable' };
@@ -137,8 +139,8 @@ export class AttemptRunner {
     try {
       const outcome = await tracing.trace(videoSpan('submit', task), () =>
         remixOf?.handle == null || adapter.remix === undefined
-          ? adapter.submit(request, context)
-          : adapter.remix(JSON.parse(remixOf.handle), request, context),
+          ? adapter.submit(sent, context)
+          : adapter.remix(JSON.parse(remixOf.handle), sent, context),
       );
       faultPoint('after-send');
       return outcome;

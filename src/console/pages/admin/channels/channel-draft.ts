@@ -2,11 +2,12 @@ import type { makeChannel } from '../../../../contract/channels.ts';
 import type { EndpointPart } from '../../../../contract/endpoint.ts';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import type { CredentialScheme, Vendor } from '../../../data/vendor-queries.ts';
+import { type ConnectionDraft, newConnectionDraft, toConnectionBody, toConnectionDraft } from './connection-draft.ts';
 
 type ChannelBody = EndpointPart<typeof makeChannel, 'body'>;
 
 /** A channel as its form holds it. Credentials are entered anew each time: the server never returns them. */
-export interface ChannelDraft {
+export interface ChannelDraft extends ConnectionDraft {
   readonly name: string;
   /** Which of the vendor's credential schemes is filled in; an index. */
   readonly scheme: number;
@@ -29,6 +30,7 @@ export const newChannelDraft = (vendor: Vendor): ChannelDraft => ({
   weight: 1,
   enabled: true,
   options: {},
+  ...newConnectionDraft(),
 });
 
 export function toChannelDraft(channel: ChannelDetail, vendor: Vendor): ChannelDraft {
@@ -45,6 +47,7 @@ export function toChannelDraft(channel: ChannelDetail, vendor: Vendor): ChannelD
     weight: channel.weight,
     enabled: channel.enabled,
     options: channel.options,
+    ...toConnectionDraft(channel),
   };
 }
 
@@ -74,4 +77,5 @@ export const toSettingsBody = (draft: ChannelDraft) => ({
   weight: Number(draft.weight),
   enabled: draft.enabled,
   options: { ...draft.options },
+  ...toConnectionBody(draft),
 });

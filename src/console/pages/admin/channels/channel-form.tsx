@@ -6,6 +6,7 @@ import { SaveForm } from '../../../components/save-form.tsx';
 import { useFormDraft } from '../../../components/use-form-draft.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';
 import type { ChannelDraft } from './channel-draft.ts';
+import { ConnectionFields } from './connection-fields.tsx';
 import { CredentialFields } from './credential-fields.tsx';
 import { ModelsField } from './models-field.tsx';
 import { isPrivateAddress } from './private-address.ts';
@@ -86,6 +87,7 @@ export function ChannelForm({ vendor, initial, isNew, submitLabel, save }: Chann
               {...value('weight')}
             />
           </SimpleGrid>
+          <ConnectionFields text={text} />
         </Stack>
       </Collapse>
       <Switch label={t('channels.enabled')} description={t('channels.enabledHint')} {...checked('enabled')} />
