@@ -34,6 +34,8 @@ export async function seedTasks(seed: SeedTasks): Promise<void> {
         progress: seed.unfinished ? 10 : 100,
         attempt: 1,
         price: 1000,
+        pricing: '',
+        client: '',
         prompt: 'a heron lands on a jetty',
         request: '{"model":"sora-2","prompt":"a heron lands on a jetty"}',
         data: JSON.stringify({ id, object: 'video', status: 'queued', progress: 0 }),

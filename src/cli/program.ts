@@ -10,6 +10,7 @@ import { addMaintenanceCommands } from './commands/maintenance.ts';
 import { addModelsCommand } from './commands/models.ts';
 import { addNotificationCommands } from './commands/notifications.ts';
 import { addPlanCommands } from './commands/plans.ts';
+import { addRequestsCommand } from './commands/requests.ts';
 import { addTicketCommands } from './commands/tickets.ts';
 import { addTokenCommands } from './commands/tokens.ts';
 import { addVideoCommands } from './commands/video.ts';
@@ -77,6 +78,7 @@ export function createProgram(asJson: boolean): Command {
     addTokenCommands,
     addMailAccountCommands,
     addPlanCommands,
+    addRequestsCommand,
     addNotificationCommands,
     addTicketCommands,
     addWebhookCommands,

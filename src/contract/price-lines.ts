@@ -14,6 +14,8 @@ export interface PriceLine {
   readonly unitQuota: number;
   /** 1 for calls and seconds, a million for tokens. */
   readonly per: 1 | 1_000_000;
+  /** Multipliers do not apply to it. */
+  readonly isPlain?: boolean;
 }
 
 /** A multiplier that applied, with the factor and value that selected it. */

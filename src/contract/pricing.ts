@@ -48,6 +48,8 @@ export type Price = Static<typeof Price>;
 export interface MediaFacts {
   /** Whole seconds; 0 for pictures. */
   readonly seconds: number;
+  /** How many pictures were made; default 1. */
+  readonly images?: number;
   /** Values of the factors a price may have multipliers for, such as `{mode: 'pro', audio: 'true'}`. */
   readonly factors: Readonly<Record<string, string>>;
 }
@@ -60,8 +62,10 @@ export const isChatPrice = (price: Price): price is ChatPrice =>
  *
  * @throws RangeError where the result is no safe integer, or a multiplier is negative or not finite
  */
-export function priceMedia(price: VideoPrice, { seconds, factors }: MediaFacts): PricedCall {
-  const lines = [line('per_call', 1, price.per_call), line('per_second', seconds, price.per_second)].filter(isCharged);
+export function priceMedia(price: VideoPrice, { seconds, images = 1, factors }: MediaFacts): PricedCall {
+  const lines = [line('per_call', images, price.per_call), line('per_second', seconds, price.per_second)].filter(
+    isCharged,
+  );
   const multipliers = appliedMultipliers(price, factors);
   const quota = sumOfLines(lines, multipliers);
   if (quota > MAX_QUOTA) throw new RangeError('the price is out of range');

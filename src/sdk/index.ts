@@ -5,6 +5,7 @@ import { DeviceAuth, type DeviceClient } from './device-auth.ts';
 import { Mailbox } from './mailbox.ts';
 import { Notifications } from './notifications.ts';
 import { Plans } from './plans.ts';
+import { Requests } from './requests.ts';
 import { Tickets } from './tickets.ts';
 import { type Credentials, Transport, type TransportOptions } from './transport.ts';
 import { Videos } from './videos.ts';
@@ -36,6 +37,7 @@ export type {
   Preference,
 } from './notifications.ts';
 export type { PlanInfo, RedemptionResult, SubscriptionInfo } from './plans.ts';
+export type { RequestInfo, RequestQuery, RequestStatistics } from './requests.ts';
 export type { NewReply, NewTicket, TicketInfo, TicketWithReplies } from './tickets.ts';
 export type { CredentialPurpose, Credentials, TransportOptions } from './transport.ts';
 export { sleep, Transport } from './transport.ts';
@@ -53,6 +55,7 @@ export class Reelgate {
   readonly notifications: Notifications;
   readonly tickets: Tickets;
   readonly webhooks: Webhooks;
+  readonly requests: Requests;
   readonly betaApplications: BetaApplications;
   readonly deviceAuth: DeviceAuth;
 
@@ -73,6 +76,7 @@ export class Reelgate {
     this.plans = new Plans(this.transport);
     this.notifications = new Notifications(this.transport);
     this.tickets = new Tickets(this.transport);
+    this.requests = new Requests(this.transport);
     this.webhooks = new Webhooks(this.transport);
     this.betaApplications = new BetaApplications(this.transport);
     this.deviceAuth = new DeviceAuth(this.transport, client);

@@ -73,8 +73,20 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
   const capabilities = await makeCapabilities(foundation, overrides);
   const http = await openHttp(foundation, capabilities, overrides.port);
   const { video, chat } = await registerRoutes(http, foundation, capabilities, overrides.onFaultPoint);
-  const { accounts, deviceAuth, deviceAccess, plans, quota, mail, events, webhooks, mailbox, channels, notifications } =
-    capabilities;
+  const {
+    accounts,
+    deviceAuth,
+    deviceAccess,
+    plans,
+    quota,
+    mail,
+    events,
+    webhooks,
+    mailbox,
+    channels,
+    notifications,
+    requests,
+  } = capabilities;
   const { log, database, metrics } = foundation;
 
   let maintenanceTimer: NodeJS.Timeout | undefined;
@@ -139,9 +151,11 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       metricsServer?.close();
       // Not before: who reconnects should find this process taken out of the balancing.
       notifications.close();
+      requests.tail.close();
       await http.close(graceMs);
       foundation.forcedStop.abort();
       await chat.close();
+      await requests.log.flush();
       await video.pollScheduler.stop();
       await mailbox.stop();
       await mail.queue.stop();

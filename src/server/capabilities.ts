@@ -14,6 +14,7 @@ import { makeDevicePasswordNotices, makeMailbox } from './mailbox/make.ts';
 import { makeNotifications } from './notifications/make.ts';
 import { makePlanAllowances, makePlans } from './plans/make.ts';
 import { makeQuota } from './quota/make.ts';
+import { makeRequests } from './requests/make.ts';
 import { importSandbox } from './sandbox-loader.ts';
 import type { Trx } from './tables.ts';
 import { VendorRegistry } from './vendors/registry.ts';
@@ -50,6 +51,7 @@ export async function makeCapabilities(foundation: Foundation, { passwordCost, m
   const { notifier } = notifications;
   const mail = makeMail({ ...foundation, sender: mailSender });
   const allowances = makePlanAllowances({ database, clock, findTimeZoneIn });
+  const requests = makeRequests(foundation);
   const quota = makeQuota({
     database,
     clock,
@@ -60,6 +62,7 @@ export async function makeCapabilities(foundation: Foundation, { passwordCost, m
     events: events.eventLog,
     log,
     metrics,
+    onClosed: requests.log.addClosed,
   });
   const { ledger } = quota;
   const plans = makePlans({
@@ -117,6 +120,7 @@ export async function makeCapabilities(foundation: Foundation, { passwordCost, m
     notifications,
     allowances,
     quota,
+    requests,
     plans,
     deviceAccess,
     accounts,

@@ -10,6 +10,7 @@ import type { Migration } from './platform/db/migrate.ts';
 import { metaMigrations } from './platform/db/tables.ts';
 import { rateLimitMigrations } from './platform/limits/tables.ts';
 import { quotaMigrations } from './quota/tables.ts';
+import { requestMigrations } from './requests/tables.ts';
 import { supportMigrations } from './support/tables.ts';
 import { videoMigrations } from './video/tables.ts';
 import { webhookMigrations } from './webhooks/tables.ts';
@@ -25,6 +26,7 @@ export const migrations: readonly Migration[] = [
   ...accountMigrations,
   ...deviceAuthMigrations,
   ...quotaMigrations,
+  ...requestMigrations,
   ...channelMigrations,
   ...videoMigrations,
   ...mailboxMigrations,

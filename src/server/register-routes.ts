@@ -24,6 +24,7 @@ import { addBillingDashboardRoutes } from './quota/billing-dashboard-routes.ts';
 import { addQuotaRoutes } from './quota/routes.ts';
 import { addReferenceRoutes } from './reference/routes.ts';
 import { registerMetrics } from './register-metrics.ts';
+import { addRequestRoutes } from './requests/routes.ts';
 import { addSupportAdminRoutes } from './support/admin-routes.ts';
 import { makeSupport } from './support/make.ts';
 import { addSupportRoutes } from './support/routes.ts';
@@ -72,6 +73,7 @@ export async function registerRoutes(
     vendors: capabilities.vendors,
     authenticator: accounts.authenticator,
     adapterContexts: video.upstreamCalls,
+    requestLog: capabilities.requests.log,
     stopping: foundation.forcedStop.signal,
     journalDirectory: journalDirectory(config.databaseUrl, config.journalDir),
     masterKeys: [masterKey, ...foundation.previousMasterKeys],
@@ -92,21 +94,21 @@ export async function registerRoutes(
   addNotificationRoutes(routes, { notifications, accessWatch, countPending: support.countPending });
   addSupportRoutes(routes, support);
   addSupportAdminRoutes(routes, support);
-  addQuotaRoutes(routes, { audit, usage, clock, tasks: video.adminStore });
+  const { adminStore: tasks } = video;
+  addQuotaRoutes(routes, { audit, usage, clock, tasks });
+  addRequestRoutes(routes, { requests: capabilities.requests, tasks, accessWatch });
   addBillingDashboardRoutes(routes, { ledger, usage, quotaPerUnit: config.quotaPerUnit });
-  const { vendors } = capabilities;
   addChannelRoutes(routes, {
     channels,
     store: channelStore,
     vault,
     clock,
     audit: auditLog,
-    vendors,
+    vendors: capabilities.vendors,
     allowances,
     video,
   });
-  const { readiness } = foundation;
-  addHealthRoutes(routes, { config, version: VERSION, metrics, obstacle: () => readiness.obstacle() });
+  addHealthRoutes(routes, { config, version: VERSION, metrics, obstacle: () => foundation.readiness.obstacle() });
   addReferenceRoutes(routes, { version: VERSION, baseUrl: config.baseUrl, userHeader: config.apiUserHeader });
   await addConsoleRoutes(http.fastify, routes);
   registerMetrics(foundation, capabilities, { video, chat });

@@ -3,6 +3,7 @@ import { TokenStore } from './accounts/tokens/token-store.ts';
 import type { Foundation } from './foundation.ts';
 import { NotificationRetentionStore } from './notifications/retention-store.ts';
 import type { RetentionRule } from './platform/retention.ts';
+import { RequestStore } from './requests/store.ts';
 import { TaskDetailStore } from './video/task-detail-store.ts';
 
 /** A revoked key can be looked up in reports for so long; it authenticates nothing from its revocation on. */
@@ -14,9 +15,11 @@ const REVOKED_TOKEN_DAYS = 90;
  */
 export function makeRetentionRules({ config, database, clock }: Foundation): RetentionRule[] {
   const [tasks, notifications] = [new TaskDetailStore(database), new NotificationRetentionStore(database)];
+  const requests = new RequestStore(database);
   const [auditLog, tokens] = [new AuditStore(database, clock), new TokenStore(database)];
   return [
     { name: 'task detail', days: config.retentionTaskDetailDays, remove: (...old) => tasks.clear(...old) },
+    { name: 'requests', days: config.retentionRequestsDays, remove: (...old) => requests.deleteBefore(...old) },
     {
       name: 'notifications',
       days: config.retentionNotificationsDays,

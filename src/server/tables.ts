@@ -10,6 +10,7 @@ import type { PlanTables } from './plans/tables.ts';
 import type { MetaTables } from './platform/db/tables.ts';
 import type { RateLimitTables } from './platform/limits/tables.ts';
 import type { QuotaTables } from './quota/tables.ts';
+import type { RequestTables } from './requests/tables.ts';
 import type { SupportTables } from './support/tables.ts';
 import type { VideoTables } from './video/tables.ts';
 import type { WebhookTables } from './webhooks/tables.ts';
@@ -32,6 +33,7 @@ export interface Tables
     DeviceAuthTables,
     ChannelTables,
     QuotaTables,
+    RequestTables,
     VideoTables,
     MailTables,
     MailboxTables,

@@ -7,6 +7,15 @@ import {
 } from '../../contract/token-pricing.ts';
 import { type AppError, isAppError } from '../platform/errors.ts';
 import { extractPrompt } from './body-inspection.ts';
+import {
+  type CallEnd,
+  type CallOrigin,
+  isPiecePrice,
+  type PiecePrice,
+  pieceQuota,
+  toCallDetail,
+  toStoredTerms,
+} from './call-detail.ts';
 import type { ChargeBatcher, Payer } from './charge-batcher.ts';
 import { type ChatRequest, estimateImageTokens, mayUseAudio } from './chat-request.ts';
 import type { CallMeta } from './settlement-journal.ts';
@@ -33,26 +42,35 @@ const MOST_BYTES_PER_TOKEN = 8;
 const USUAL_BYTES_PER_TOKEN = 4;
 /** Longest time a caller waits for a refund before the failure is sent. */
 const REFUND_WAIT_MS = 2_000;
+const NO_TOKENS: TokenFacts = { promptTokens: 0, completionTokens: 0 };
+
+export interface CallChargeContext extends CallOrigin {
+  readonly batcher: ChargeBatcher;
+  readonly request: ChatRequest;
+  readonly ref: string;
+  /** By tokens, or by the piece. */
+  readonly price: ChatPrice | PiecePrice;
+  /** Whole quota on top of the price, for options that are billed apart. */
+  readonly surcharge: number;
+}
 
 /** The money of one call: reserved once, closed once. */
 export class CallCharge {
+  readonly #context: CallChargeContext;
   readonly #batcher: ChargeBatcher;
   readonly #request: ChatRequest;
   readonly #ref: string;
-  /** By tokens, or a fixed cost for what is made as a whole. */
-  readonly #price: ChatPrice | number;
-  /** Whole quota on top of the price, for options that are billed apart. */
-  readonly #surcharge: number;
+  readonly #price: ChatPrice | PiecePrice;
   #payer: Payer = { userId: 0, tokenId: undefined };
   #maxOutputTokens = 0;
   #closed = false;
 
-  constructor(batcher: ChargeBatcher, request: ChatRequest, ref: string, price: ChatPrice | number, surcharge: number) {
-    this.#batcher = batcher;
-    this.#request = request;
-    this.#ref = ref;
-    this.#price = price;
-    this.#surcharge = surcharge;
+  constructor(context: CallChargeContext) {
+    this.#context = context;
+    this.#batcher = context.batcher;
+    this.#request = context.request;
+    this.#ref = context.ref;
+    this.#price = context.price;
   }
 
   /**
@@ -82,17 +100,23 @@ export class CallCharge {
     }
   }
 
-  /** What the journal needs to charge the call when this process dies. */
-  get journalMeta(): CallMeta {
+  /** What the journal needs to charge the call when this process dies. @param end as far as it is known */
+  journalMeta(end: CallEnd): CallMeta {
     const { dialect, choiceCount, rawBody, estimatedPromptTokens } = this.#request;
+    const { surcharge } = this.#context;
     const isKept = rawBody.length <= MAX_COUNTED_BYTES;
+    const price = this.#price;
     return {
       ref: this.#ref,
       path: dialect.path,
-      price: this.#price,
-      surcharge: this.#surcharge,
+      price: isPiecePrice(price) ? pieceQuota(price, price.count) : price,
+      surcharge,
       choiceCount,
       promptTokens: isKept ? 0 : Math.ceil(estimatedPromptTokens / USUAL_BYTES_PER_TOKEN),
+      detail: {
+        ...toCallDetail(this.#request, this.#context, end),
+        ...toStoredTerms(price, NO_TOKENS, isPiecePrice(price) ? price.count : 0, surcharge),
+      },
     };
   }
 
@@ -105,10 +129,14 @@ export class CallCharge {
    * Returns the whole reservation: nothing was generated, or nothing reached the caller. Resolves when that is durable,
    * or after two seconds without a database; retries then continue in the background.
    */
-  refund(): Promise<void> {
+  refund(end: CallEnd): Promise<void> {
     if (this.#closed) return Promise.resolve();
     this.#closed = true;
-    return withinTime(this.#batcher.refund(this.#payer, this.#ref), REFUND_WAIT_MS);
+    return withinTime(this.#refund(end), REFUND_WAIT_MS);
+  }
+
+  #refund(end: CallEnd): Promise<void> {
+    return this.#batcher.refund(this.#payer, this.#ref, toCallDetail(this.#request, this.#context, end));
   }
 
   /**
@@ -117,32 +145,37 @@ export class CallCharge {
    *
    * @param generatedAtLeast tokens the upstream is known to have generated, shown or not; 0: nothing is known
    */
-  settle(result: CallResult, generatedAtLeast = 0): void {
+  settle(result: CallResult, end: CallEnd, generatedAtLeast = 0): void {
     if (this.#closed) return;
     this.#closed = true;
     const { usage } = result;
-    const hasNoTextOutput = typeof this.#price === 'number' || this.#request.dialect.maxTokensKeys.length === 0;
+    const hasNoTextOutput = isPiecePrice(this.#price) || this.#request.dialect.maxTokensKeys.length === 0;
     if (usage !== undefined && result.complete && (usage.completionTokens > 0 || hasNoTextOutput)) {
-      this.#settle(usage, result.imageCount);
+      this.#settle(usage, end, result.imageCount);
       return;
     }
     // If counting fails as well, the amount is unknown, so the reservation is returned.
-    this.#batcher.track(
-      this.#countAndSettle(result, generatedAtLeast).catch(() => this.#batcher.refund(this.#payer, this.#ref)),
-    );
+    this.#batcher.track(this.#countAndSettle(result, end, generatedAtLeast).catch(() => this.#refund(end)));
   }
 
-  async #countAndSettle(result: CallResult, generatedAtLeast: number): Promise<void> {
-    this.#settle(await countUsage(this.#request, result, Math.min(generatedAtLeast, this.#maxOutputTokens)));
+  async #countAndSettle(result: CallResult, end: CallEnd, generatedAtLeast: number): Promise<void> {
+    this.#settle(await countUsage(this.#request, result, Math.min(generatedAtLeast, this.#maxOutputTokens)), end);
   }
 
-  #settle(usage: Usage, imageCount = 1): void {
-    this.#batcher.settle(this.#payer, this.#ref, this.#cost(usage, imageCount), usage);
-  }
-
-  #cost(usage: Usage, imageCount: number): number {
-    return this.#withSurcharge(
-      typeof this.#price === 'number' ? this.#price * imageCount : tokenQuota(this.#price, usage),
+  #settle(usage: Usage, end: CallEnd, imageCount = 1): void {
+    const { surcharge } = this.#context;
+    const price = this.#price;
+    const images = isPiecePrice(price) ? price.count * imageCount : 0;
+    this.#batcher.settle(
+      this.#payer,
+      this.#ref,
+      this.#withSurcharge(isPiecePrice(price) ? pieceQuota(price, images) : tokenQuota(price, usage)),
+      usage,
+      {
+        ...toCallDetail(this.#request, this.#context, end),
+        cachedTokens: usage.parts?.cached_input ?? 0,
+        ...toStoredTerms(price, usage, images, surcharge),
+      },
     );
   }
 
@@ -150,14 +183,14 @@ export class CallCharge {
   #maxCost(tokens: TokenFacts): number {
     const price = this.#price;
     return this.#withSurcharge(
-      typeof price === 'number'
-        ? price
+      isPiecePrice(price)
+        ? pieceQuota(price, price.count)
         : maxTokenQuota(price, tokens, hasAudioRate(price) && mayUseAudio(this.#request)),
     );
   }
 
   #withSurcharge(cost: number): number {
-    return Math.min(cost + this.#surcharge, Number.MAX_SAFE_INTEGER);
+    return Math.min(cost + this.#context.surcharge, Number.MAX_SAFE_INTEGER);
   }
 
   /**
@@ -166,7 +199,7 @@ export class CallCharge {
    */
   async #countedAmount({ options }: AppError): Promise<number | undefined> {
     const { rawBody, body } = this.#request;
-    if (typeof this.#price === 'number' || rawBody.length > MAX_COUNTED_BYTES) return undefined;
+    if (isPiecePrice(this.#price) || rawBody.length > MAX_COUNTED_BYTES) return undefined;
     const available = Number(options.params?.available ?? 0);
     const completionTokens = this.#maxOutputTokens;
     const least = this.#maxCost({ promptTokens: Math.floor(rawBody.length / MOST_BYTES_PER_TOKEN), completionTokens });

@@ -4,7 +4,7 @@ import { DatabaseUnavailableError } from '../platform/db/database-errors.ts';
 import { hasConcurrentWriters } from '../platform/db/dialect.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
-import type { Ledger, Reservation, Settlement, TokenUsage } from '../quota/ledger.ts';
+import type { CallDetail, Ledger, Reservation, Settlement, TokenUsage } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import type { SettlementJournal } from './settlement-journal.ts';
 
@@ -94,15 +94,17 @@ export class ChargeBatcher {
   }
 
   /** Ends an account's reservation by its cost; never throws and is not waited for. */
-  settle(payer: Payer, ref: string, cost: number, use: TokenUsage): void {
-    this.#dependencies.journal.close(ref, cost, use);
-    this.track(this.#writeWithRetries(payer, { ref, cost, usage: use }, SETTLEMENT_DELAY_MS));
+  settle(payer: Payer, ref: string, cost: number, use: TokenUsage, detail?: CallDetail): void {
+    const end = { ref, cost, usage: use, detail };
+    this.#dependencies.journal.close(end);
+    this.track(this.#writeWithRetries(payer, end, SETTLEMENT_DELAY_MS));
   }
 
   /** Closes an account's reservation by returning it. Never rejects. @returns when it is durable, or was given up */
-  refund(payer: Payer, ref: string): Promise<void> {
-    this.#dependencies.journal.close(ref, undefined, undefined);
-    const work = this.#writeWithRetries(payer, { ref }, 0);
+  refund(payer: Payer, ref: string, detail?: CallDetail): Promise<void> {
+    const end = { ref, detail };
+    this.#dependencies.journal.close(end);
+    const work = this.#writeWithRetries(payer, end, 0);
     this.track(work);
     return work;
   }

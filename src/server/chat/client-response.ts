@@ -11,6 +11,7 @@ export interface ClientEvents {
   drained(): void;
 }
 
+const MAX_CLIENT_LENGTH = 64;
 const DROPPED_HEADER = 'x-reelgate-dropped';
 const STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -25,6 +26,8 @@ export class ClientResponse {
   readonly id: string;
   /** Of this call's reservation: unlike the request's id, which callers may choose, never the same twice. */
   readonly ref: string;
+  /** When the request arrived, of `performance.now()`. */
+  readonly begunAt = performance.now();
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #tools: FastPathTools;
@@ -63,6 +66,11 @@ export class ClientResponse {
   /** Names a part of the request that is left out, in the response header `x-reelgate-dropped`. */
   addDropped(path: string): void {
     this.#dropped += this.#dropped === '' ? path : `, ${path}`;
+  }
+
+  /** What the caller calls itself, cut to a length that suits a list. */
+  get client(): string {
+    return (this.#request.headers['user-agent'] ?? '').slice(0, MAX_CLIENT_LENGTH);
   }
 
   get disconnected(): boolean {

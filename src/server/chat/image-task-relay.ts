@@ -52,14 +52,16 @@ export class ImageTaskRelay {
     clientResponse.setListener(IGNORE_CLIENT_EVENTS);
     const heart = ask.stream ? this.#startKeepAlive(work) : undefined;
     try {
-      const urls = await this.#generate(request, work, images);
+      const { urls, channelId } = await this.#generate(request, work, images);
       const usage = { promptTokens: 0, completionTokens: 0, reasoningTokens: 0 };
       // The vendor bills each image; some models make several if the prompt requests them.
-      charge.settle({ usage, complete: true, imageCount: urls.length, text: () => '' });
+      const result = { usage, complete: true, imageCount: urls.length, text: () => '' };
+      charge.settle(result, { status: 'ok', channelId });
       if (!clientResponse.disconnected)
         sendImages(work, urls, Math.floor(this.#dependencies.clock.now() / 1_000), model.id);
     } catch (error) {
-      await charge.refund();
+      const errorCode = error instanceof AppError ? error.code : 'internal_error';
+      await charge.refund({ status: 'failed', errorCode, channelId: 0 });
       if (!(error instanceof AppError))
         this.#dependencies.log.error({ err: error, requestId: clientResponse.id }, 'a picture failed');
       clientResponse.fail(error, ask.dialect);
@@ -80,13 +82,14 @@ export class ImageTaskRelay {
     request: ImageRequest,
     { candidates, model }: ModelCallContext,
     images: ImageGeneration,
-  ): Promise<readonly string[]> {
+  ): Promise<{ readonly urls: readonly string[]; readonly channelId: number }> {
     let last = new AppError('upstream_unavailable');
     for (const channel of candidates.slice(0, MAX_TRIES)) {
       const call = this.#dependencies.adapterContexts.contextFor(channel, this.#dependencies.stopping);
       const submission = await this.#submit(request, channel, { images, call, model: model.id });
       if ('id' in submission) {
-        return this.#pollUntilDone(images, request.model, submission.id, call);
+        const urls = await this.#pollUntilDone(images, request.model, submission.id, call);
+        return { urls, channelId: channel.id };
       }
       last = submission.error;
       if (!submission.retryable) break;

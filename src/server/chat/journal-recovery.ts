@@ -2,6 +2,7 @@ import { createDecipheriv } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { toTokenCallFacts } from '../../contract/call-facts.ts';
 import { asObject } from '../../contract/is-object.ts';
 import { tokenQuota } from '../../contract/token-pricing.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -160,17 +161,26 @@ function decrypt(bytes: Buffer, masterKeys: readonly Buffer[]): Buffer | undefin
 /** What was delivered is charged as if the caller had left at that moment; where no text was, nothing is. */
 async function toSettlement({ meta, body, text, events }: OpenCall): Promise<Settlement> {
   const dialect = findDialect(meta.path);
-  if (dialect === undefined) return { ref: meta.ref };
+  const { ref, detail } = meta;
+  const refund = { ref, detail: detail && { ...detail, price: '', facts: '' } };
+  if (dialect === undefined) return refund;
   const { delivered, reported } = readEvents(dialect, meta.choiceCount, events);
   const all = text + delivered;
-  if (all === '') return { ref: meta.ref };
+  if (all === '') return refund;
   const result = { usage: reported, complete: false, text: () => all };
   const request = { body: asObject(tryParse(body.toString('utf8'))) ?? {} };
   const counted = await countUsage(request, result, 0);
   const isCounted = reported === undefined && meta.promptTokens > 0;
   const usage = isCounted ? { ...counted, promptTokens: meta.promptTokens } : counted;
   const cost = typeof meta.price === 'number' ? meta.price : tokenQuota(meta.price, usage);
-  return { ref: meta.ref, cost: Math.min(cost + meta.surcharge, Number.MAX_SAFE_INTEGER), usage };
+  const facts =
+    typeof meta.price === 'number' ? detail?.facts : JSON.stringify(toTokenCallFacts(usage, meta.surcharge));
+  return {
+    ref,
+    cost: Math.min(cost + meta.surcharge, Number.MAX_SAFE_INTEGER),
+    usage,
+    detail: detail && { ...detail, facts: facts ?? '', cachedTokens: usage.parts?.cached_input ?? 0 },
+  };
 }
 
 function readEvents(dialect: Dialect, choiceCount: number, events: readonly Buffer[]) {

@@ -8,6 +8,7 @@ import type { Log } from '../platform/log.ts';
 import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Ledger } from '../quota/ledger.ts';
+import type { RequestLog } from '../requests/request-log.ts';
 import type { Tables } from '../tables.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { ChargeBatcher } from './charge-batcher.ts';
@@ -26,6 +27,7 @@ export interface ChatDependencies {
   readonly vendors: Pick<VendorRegistry, 'find' | 'isChat'>;
   readonly outbound: OutboundClient;
   readonly authenticator: Authenticator;
+  readonly requestLog: Pick<RequestLog, 'addRefused'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly tracing: Tracing;

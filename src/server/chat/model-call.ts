@@ -1,3 +1,5 @@
+import type { ErrorCode } from '../../contract/errors.ts';
+import type { RequestStatus } from '../../contract/requests.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/channel-directory.ts';
 import type { AppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
@@ -5,6 +7,7 @@ import type { ExchangeControl, ExchangeHandler, OutboundClient, OutboundError } 
 import type { Span, Tracing } from '../platform/tracing/tracing.ts';
 import type { ActiveSetMember } from './active-set.ts';
 import type { CallCharge } from './call-charge.ts';
+import type { CallEnd } from './call-detail.ts';
 import type { ChatRequest } from './chat-request.ts';
 import {
   maskChannelKeyInBytes,
@@ -83,6 +86,8 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
   readonly #parent: string | undefined;
   #span: Span | undefined;
   #isJournaled = false;
+  /** From the request to the first event its caller got. */
+  #firstTokenMs: number | undefined;
   /** Times of `performance.now()`; the pause is 0 while the caller keeps up. */
   #lastWriteAt = 0;
   #pausedSince = 0;
@@ -226,6 +231,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
    */
   #deliver(events: Buffer): boolean {
     const { journal } = this.#dependencies;
+    this.#firstTokenMs ??= Math.round(performance.now() - this.#context.clientResponse.begunAt);
     if (!this.#isJournaled) journal.open(this);
     this.#isJournaled = true;
     journal.append(this.#context.clientResponse.ref, events);
@@ -257,7 +263,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
     this.#markFinished();
     this.#reportSuccess(stream.usage, stream.totalBytes);
     // Before the last bytes are sent, so that no caller has a complete response whose settlement is not in the journal yet.
-    charge.settle(stream);
+    charge.settle(stream, this.#endAs('ok'));
     if (!clientResponse.streaming) clientResponse.openStream();
     clientResponse.end();
   }
@@ -277,7 +283,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
       this.#dependencies.journal.open(this);
       this.#dependencies.journal.appendText(clientResponse.ref, result.text());
     }
-    charge.settle(result);
+    charge.settle(result, this.#endAs('ok'));
     clientResponse.sendBody(JSON_CONTENT_TYPE, maskChannelKeyInBytes(this.#channel, body));
   }
 
@@ -306,7 +312,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
   /** The reservation is returned first, so that a caller who queries the balance after the error sees the full amount. */
   #refundAndFail(error: AppError): void {
     const { clientResponse, charge, request } = this.#context;
-    void charge.refund().then(() => clientResponse.fail(error, request.dialect));
+    void charge.refund(this.#endAs('failed', error.code)).then(() => clientResponse.fail(error, request.dialect));
   }
 
   /** The response had begun: it ends with an error, and the received part is charged; without any text nothing is charged. */
@@ -324,8 +330,9 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
       this.#refundAndFail(refusal.error);
       return;
     }
-    charge.settle(stream);
-    clientResponse.fail(toPartialResponseError(refusal.error), request.dialect);
+    const error = toPartialResponseError(refusal.error);
+    charge.settle(stream, this.#endAs('failed', error.code));
+    clientResponse.fail(error, request.dialect);
   }
 
   /** The caller left: what the upstream did until it was stopped is charged, the prompt too once it was sent. */
@@ -335,16 +342,24 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
     this.#span?.end('abandoned');
     this.#markFinished();
     if (!wasSent || failed) {
-      void charge.refund();
+      void charge.refund(this.#endAs('cancelled'));
       return;
     }
     const seconds = (performance.now() - this.#sentAt) / 1_000;
     const generated = this.#dependencies.rates.estimate(model.target, request, seconds);
-    charge.settle(this.#stream ?? { usage: undefined, text: () => '', complete: false }, generated);
+    const result = this.#stream ?? { usage: undefined, text: () => '', complete: false };
+    charge.settle(result, this.#endAs('cancelled'), generated);
+  }
+
+  /** For the request log. A call without a channel was ended before it was sent. */
+  #endAs(status: RequestStatus, errorCode?: ErrorCode): CallEnd {
+    const channelId = this.#context.candidates[this.#attempt]?.id ?? 0;
+    return { status, errorCode, channelId, firstTokenMs: this.#firstTokenMs };
   }
 
   journalMeta(): CallMeta {
-    return { ...this.#context.charge.journalMeta, path: this.#dialect.path };
+    const meta = this.#context.charge.journalMeta(this.#endAs('failed', 'answer_broken_off'));
+    return { ...meta, path: this.#dialect.path };
   }
 
   journalBody(): Buffer {

@@ -1,12 +1,15 @@
 import { defined } from '../../contract/defined.ts';
-import { findPricedSize, isChatPrice, priceMedia } from '../../contract/pricing.ts';
+import { findPricedSize, isChatPrice } from '../../contract/pricing.ts';
 import type { ChatPrice } from '../../contract/token-pricing.ts';
 import type { ResolvedModel } from '../channels/channel-directory.ts';
+import type { Clock } from '../platform/clock.ts';
 import { AppError, modelNotAllowedError } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
+import type { RequestLog } from '../requests/request-log.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { ActiveSet } from './active-set.ts';
 import { CallCharge } from './call-charge.ts';
+import { type PiecePrice, toCallDetail } from './call-detail.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import { type ChatRequest, wrongModelKind } from './chat-request.ts';
 import type { ClientResponse } from './client-response.ts';
@@ -20,9 +23,13 @@ export interface RelayDependencies extends Omit<ModelCallDependencies, 'onFinish
   readonly batcher: ChargeBatcher;
   readonly imageRelay: ImageTaskRelay;
   readonly vendors: Pick<VendorRegistry, 'find' | 'isChat'>;
+  readonly clock: Clock;
+  readonly requestLog: Pick<RequestLog, 'addRefused'>;
 }
 
 const TICK_MS = 1_000;
+/** As long as a model's name can be. */
+const MAX_LOGGED_MODEL_LENGTH = 200;
 
 /** Serves model calls: who may, at which price, over which channel. */
 export class Relay {
@@ -50,11 +57,27 @@ export class Relay {
    * @throws AppError `model_not_found`, `model_not_allowed`, `quota_not_enough`, `upstream_unavailable` …: nothing is taken
    */
   async serve(caller: ModelCaller, request: ChatRequest, clientResponse: ClientResponse): Promise<void> {
+    const startedAt = this.#dependencies.clock.now();
+    try {
+      await this.#begin(caller, request, clientResponse, startedAt);
+    } catch (error) {
+      this.#logRefusal(caller, request, clientResponse, { startedAt, error });
+      throw error;
+    }
+  }
+
+  async #begin(
+    caller: ModelCaller,
+    request: ChatRequest,
+    clientResponse: ClientResponse,
+    startedAt: number,
+  ): Promise<void> {
     const { batcher, imageRelay, vendors } = this.#dependencies;
     const { model, candidates, surcharge, droppedTools } = await this.prepare(caller, request);
     for (const index of droppedTools) clientResponse.addDropped(`tools.${index}`);
     const price = this.#determinePrice(model, request);
-    const charge = new CallCharge(batcher, request, clientResponse.ref, price, surcharge);
+    const { ref, client, begunAt } = clientResponse;
+    const charge = new CallCharge({ batcher, request, ref, price, surcharge, model, client, begunAt, startedAt });
     const context = { request, clientResponse, charge, model, candidates };
     const images = vendors.find(model.vendor)?.images;
     if (images !== undefined) return imageRelay.serve(caller, context, images);
@@ -77,6 +100,20 @@ export class Relay {
     const serving = await this.#dependencies.channels.candidates(model);
     if (serving.length === 0) throw new AppError('upstream_unavailable');
     return { model, ...permittedChannels(request, serving) };
+  }
+
+  /** A model that does not exist is logged as chat: it has no kind. */
+  #logRefusal(
+    { userId, tokenId }: ModelCaller,
+    request: ChatRequest,
+    { ref, client, begunAt }: ClientResponse,
+    { startedAt, error }: { readonly startedAt: number; readonly error: unknown },
+  ): void {
+    const model = request.model.slice(0, MAX_LOGGED_MODEL_LENGTH);
+    const errorCode = error instanceof AppError ? error.code : 'internal_error';
+    const origin = { model: { target: '', kind: 'chat' as const }, client, begunAt, startedAt };
+    const detail = toCallDetail(request, origin, { status: 'failed', errorCode, channelId: 0 });
+    this.#dependencies.requestLog.addRefused({ ref, userId, tokenId, model, detail });
   }
 
   /** Responses that are being streamed to their callers now. */
@@ -106,12 +143,12 @@ export class Relay {
   }
 
   /** Models with a price by tokens are paid by them, pictures by the piece. */
-  #determinePrice({ price }: ResolvedModel, { body, dialect }: ChatRequest): ChatPrice | number {
+  #determinePrice({ price }: ResolvedModel, { body, dialect }: ChatRequest): ChatPrice | PiecePrice {
     if (isChatPrice(price)) return price;
     const { quality, n } = body;
     const size = findPricedSize(price, body.size);
     const factors = defined({ size, quality: typeof quality === 'string' ? quality : undefined });
     const count = dialect.hasChoiceCount && typeof n === 'number' ? n : 1;
-    return Math.min(priceMedia(price, { seconds: 0, factors }).quota * count, Number.MAX_SAFE_INTEGER);
+    return { price, factors, count };
   }
 }

@@ -50,8 +50,8 @@ forEachDatabase((_name, open) => {
     const directory = temporaryDirectory(t);
     const { database, recover, balance } = await withReservations(['req_a', 'req_b', 'req_c', 'req_d']);
     const journal = new SettlementJournal(directory, KEY, log);
-    journal.close('req_a', 30, { promptTokens: 10, completionTokens: 20 });
-    journal.close('req_b', undefined, undefined);
+    journal.close({ ref: 'req_a', cost: 30, usage: { promptTokens: 10, completionTokens: 20 } });
+    journal.close({ ref: 'req_b' });
     journal.open(callOf('req_c'));
     journal.append('req_c', event('one two'));
     journal.open(callOf('req_d'));
@@ -74,7 +74,7 @@ forEachDatabase((_name, open) => {
     const bytes = readFileSync(join(directory, name));
     for (const word of ['secret', 'whispered', 'req_a']) assert.ok(!bytes.includes(word), word);
     assert.equal(statSync(join(directory, name)).mode & 0o777, 0o600);
-    journal.close('req_a', 5, undefined);
+    journal.close({ ref: 'req_a', cost: 5 });
     journal.settled('req_a');
     journal.stop();
     assert.deepEqual(readdirSync(directory), []);
@@ -104,12 +104,12 @@ forEachDatabase((_name, open) => {
     const directory = temporaryDirectory(t);
     const { recover, balance } = await withReservations(['req_a']);
     const journal = new SettlementJournal(directory, Buffer.alloc(32, 9), log);
-    journal.close('req_a', 30, undefined);
+    journal.close({ ref: 'req_a', cost: 30 });
     journal.stop();
     assert.equal(await recover(directory), 0);
     assert.equal(await balance(), 9_900);
     const old = new SettlementJournal(directory, Buffer.alloc(32, 9), log);
-    old.close('req_a', 30, undefined);
+    old.close({ ref: 'req_a', cost: 30 });
     old.stop();
     assert.equal(await recover(directory, [KEY, Buffer.alloc(32, 9)]), 1, 'a former key opens it');
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { ChatPrice } from '../../contract/token-pricing.ts';
 import type { Log } from '../platform/log.ts';
-import type { TokenUsage } from '../quota/ledger.ts';
+import type { CallDetail, Settlement } from '../quota/ledger.ts';
 
 /** The data needed to charge a call whose process died while its response was being delivered. */
 export interface CallMeta {
@@ -18,6 +18,8 @@ export interface CallMeta {
   readonly choiceCount: number;
   /** Prompt tokens of a body that is too long to be kept; 0: they are counted from the body. */
   readonly promptTokens: number;
+  /** For the request log, as if the call had ended when its response began. */
+  readonly detail?: CallDetail | undefined;
 }
 
 /** A call whose response is being delivered. */
@@ -125,8 +127,9 @@ export class SettlementJournal {
     if (entry !== undefined) this.#write(RECORD.text, entry.slot, Buffer.from(text));
   }
 
-  /** Call it before the end of a response is delivered, or for a refund (`cost` undefined) when it is decided. */
-  close(ref: string, cost: number | undefined, usage: TokenUsage | undefined): void {
+  /** Call it before the end of a response is delivered, or for a refund (no cost) when it is decided. */
+  close(end: Settlement): void {
+    const { ref } = end;
     if (this.#directory === undefined) return;
     const segment = this.#current();
     if (segment === undefined) return;
@@ -138,7 +141,7 @@ export class SettlementJournal {
       entry.segment = segment;
     }
     segment.pending++;
-    this.#write(RECORD.close, 0, Buffer.from(JSON.stringify({ ref, cost, usage })));
+    this.#write(RECORD.close, 0, Buffer.from(JSON.stringify(end)));
   }
 
   /** When the settlement is in the database. */

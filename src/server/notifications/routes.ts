@@ -2,6 +2,7 @@ import * as endpoints from '../../contract/notifications.ts';
 import { done, ok, toPage } from '../../contract/schemas.ts';
 import type { AccessWatch } from '../accounts/access-watch.ts';
 import type { Input, RouteRegistry } from '../platform/http/route-registry.ts';
+import { answeredHead, beginEventStream } from '../platform/http/server-sent-events.ts';
 import { toReader } from './inbox-service.ts';
 import type { Notifications } from './make.ts';
 import { parseCursor } from './notification-streams.ts';
@@ -69,24 +70,12 @@ function addStreamRoute(
     const reader = toReader(caller, query.audience);
     const lastEventId = request.headers['last-event-id'] ?? query.last_event_id;
     const from = parseCursor(typeof lastEventId === 'string' ? lastEventId : undefined);
-    const headers = {
-      ...reply.getHeaders(),
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-store',
-      // Otherwise nginx buffers the events.
-      'x-accel-buffering': 'no',
-    };
-    if (reply.request.method === 'HEAD') return reply.headers(headers).send();
+    if (answeredHead(reply)) return reply;
     streams.assertCapacity(caller.userId);
-    reply.hijack();
-    reply.raw.writeHead(200, headers as Record<string, string>);
-    reply.raw.on('error', () => {});
-    const accessEnded = new AbortController();
-    reply.raw.once(
-      'close',
-      accessWatch.watch(caller, () => accessEnded.abort()),
-    );
-    const ended = AbortSignal.any([request.disconnected, accessEnded.signal]);
+    const ended = beginEventStream(reply, {
+      disconnected: request.disconnected,
+      watchAccess: (onEnd) => accessWatch.watch(caller, onEnd),
+    });
     const sink = openSseSink(reply.raw, reader, request.locale);
     await streams.open(reader, from, sink, ended).catch((error: unknown) => {
       request.log.warn({ err: error, requestId: request.id }, 'a notification stream could not be opened');

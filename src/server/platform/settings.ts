@@ -242,6 +242,11 @@ export const SETTINGS = {
     description:
       'Days after its end at which the request and the last response of a video, and its failed attempts, are emptied; 0: never.',
   }),
+  RETENTION_REQUESTS_DAYS: integer(0, 36_500, {
+    default: '30',
+    description:
+      'Days after which a call or video leaves the request log; its receipt then shows only what the ledger has. 0: never.',
+  }),
   RETENTION_NOTIFICATIONS_DAYS: integer(0, 36_500, {
     default: '180',
     description: 'Days after which a notification is deleted; 0: never.',

@@ -1,3 +1,4 @@
+import type { RequestKind, RequestStatus } from '../../contract/requests.ts';
 import type { Trx } from '../tables.ts';
 
 export type { Trx };
@@ -20,13 +21,59 @@ export interface TokenUsage {
   readonly completionTokens: number;
 }
 
+/** What the request log keeps of a call beside its reservation and its tokens. Travels through the journal as JSON. */
+export interface CallDetail {
+  readonly kind: RequestKind;
+  /** The name sent to the upstream. */
+  readonly servedModel: string;
+  /** 0: it was sent to none. */
+  readonly channelId: number;
+  readonly status: RequestStatus;
+  /** Empty unless it failed. */
+  readonly errorCode: string;
+  /** Of the prompt tokens, those read from a cache. */
+  readonly cachedTokens: number;
+  /** Length of a video. */
+  readonly seconds: number;
+  readonly durationMs: number;
+  /** Until the first event of a stream; null for everything else. */
+  readonly firstTokenMs: number | null;
+  readonly stream: boolean;
+  readonly client: string;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  /** JSON of the price and of the facts it was applied to; empty where nothing is charged. */
+  readonly price: string;
+  readonly facts: string;
+}
+
 /** How a reservation is closed. */
 export interface Settlement {
   readonly ref: string;
   /** Final cost in quota; undefined: a refund, all of it is returned. */
   readonly cost?: number | undefined;
   readonly usage?: TokenUsage | undefined;
+  /** For the request log; without it the log has what the reservation says. */
+  readonly detail?: CallDetail | undefined;
 }
+
+/** A reservation that was closed. */
+export interface ClosedCall {
+  readonly ref: string;
+  readonly userId: number;
+  readonly tokenId: number | null;
+  readonly model: string;
+  readonly reserved: number;
+  /** When it was reserved, Unix milliseconds. */
+  readonly reservedAt: number;
+  readonly charged: number;
+  readonly isSettled: boolean;
+  readonly usage: TokenUsage;
+  readonly detail: CallDetail | undefined;
+}
+
+/** Called in the transaction that closes reservations, with all of them. */
+export type CloseListener = (trx: Trx, closed: readonly ClosedCall[]) => Promise<void>;
 
 /** A change of a wallet from outside: by an administrator, a redemption code or a gift. */
 export interface Grant {
@@ -62,9 +109,9 @@ export interface Ledger {
   /** `reserveAll` of one. */
   reserve(trx: Trx, reservation: Reservation): Promise<void>;
   /** `settleAll` of one, by its cost. */
-  settle(trx: Trx, ref: string, cost: number, usage?: TokenUsage): Promise<number | undefined>;
+  settle(trx: Trx, ref: string, cost: number, usage?: TokenUsage, detail?: CallDetail): Promise<number | undefined>;
   /** `settleAll` of one, returning all of it. @returns whether this call closed it: the loser of a race gets false */
-  refund(trx: Trx, ref: string): Promise<boolean>;
+  refund(trx: Trx, ref: string, detail?: CallDetail): Promise<boolean>;
   /** @throws AppError `quota_not_enough` for more than there is to take away, `already_exists` for a known `ref` */
   grant(trx: Trx, grant: Grant): Promise<void>;
   /** Makes the wallet of a new account. */

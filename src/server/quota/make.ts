@@ -6,7 +6,7 @@ import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Tables } from '../tables.ts';
 import { refundAbandoned } from './abandoned-reservations.ts';
-import type { Allowances, Ledger } from './ledger.ts';
+import type { Allowances, CloseListener, Ledger } from './ledger.ts';
 import { LedgerAuditService } from './ledger-audit-service.ts';
 import { LedgerCheckpointStore } from './ledger-checkpoint-store.ts';
 import { LedgerFoldStore } from './ledger-fold-store.ts';
@@ -28,6 +28,8 @@ export interface QuotaDependencies {
   readonly events: EventWriter;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'recordSettlements'>;
+  /** Writes the request log in the transaction of each settlement. */
+  readonly onClosed: CloseListener;
 }
 
 export interface Quota {
@@ -40,7 +42,8 @@ export interface Quota {
 
 /** Assembles the ledger and the usage figures. */
 export function makeQuota(dependencies: QuotaDependencies): Quota {
-  const { database, clock, allowances, notifier, lowQuota, ledgerRetentionDays, events, log, metrics } = dependencies;
+  const { database, clock, allowances, notifier, lowQuota, ledgerRetentionDays, events, log, metrics, onClosed } =
+    dependencies;
   const store = new LedgerStore(database);
   const ledger = new LedgerService({
     store,
@@ -48,6 +51,7 @@ export function makeQuota(dependencies: QuotaDependencies): Quota {
     allowances,
     onSpend: notifyLowBalance(notifier, clock, lowQuota),
     onSettled: metrics.recordSettlements,
+    onClosed,
   });
   return {
     ledger,

@@ -4,6 +4,8 @@ import type { Trx } from '../tables.ts';
 import { assertAmount } from './amount-rules.ts';
 import type {
   Allowances,
+  CallDetail,
+  CloseListener,
   Grant,
   Ledger,
   Reservation,
@@ -32,6 +34,8 @@ export interface LedgerServiceDependencies {
   readonly onSpend?: SpendListener | undefined;
   /** Called after the commit with how many reservations it closed; for the metrics. */
   readonly onSettled?: SettlementListener | undefined;
+  /** Writes the request log. Default: not called. */
+  readonly onClosed?: CloseListener | undefined;
 }
 
 /** Most a wallet may be granted; with what refunds add on top it is still a safe integer. */
@@ -50,12 +54,13 @@ export class LedgerService implements Ledger {
     allowances = NO_ALLOWANCES,
     onSpend = async () => {},
     onSettled = () => {},
+    onClosed = async () => {},
   }: LedgerServiceDependencies) {
     this.#store = store;
     this.#clock = clock;
     const writer = { store, clock, allowances, onSpend };
     this.#reserver = new Reserver(writer);
-    this.#settler = new Settler({ ...writer, onSettled });
+    this.#settler = new Settler({ ...writer, onSettled, onClosed });
   }
 
   reserveAll(trx: Trx, reservations: readonly Reservation[]): Promise<void> {
@@ -70,12 +75,18 @@ export class LedgerService implements Ledger {
     return this.#reserver.reserveAll(trx, [reservation]);
   }
 
-  async settle(trx: Trx, ref: string, cost: number, usage?: TokenUsage): Promise<number | undefined> {
-    return (await this.#settler.settleAll(trx, [{ ref, cost, usage }]))[0];
+  async settle(
+    trx: Trx,
+    ref: string,
+    cost: number,
+    usage?: TokenUsage,
+    detail?: CallDetail,
+  ): Promise<number | undefined> {
+    return (await this.#settler.settleAll(trx, [{ ref, cost, usage, detail }]))[0];
   }
 
-  async refund(trx: Trx, ref: string): Promise<boolean> {
-    return (await this.#settler.settleAll(trx, [{ ref }]))[0] !== undefined;
+  async refund(trx: Trx, ref: string, detail?: CallDetail): Promise<boolean> {
+    return (await this.#settler.settleAll(trx, [{ ref, detail }]))[0] !== undefined;
   }
 
   async grant(trx: Trx, { userId, amount, ref, note }: Grant): Promise<void> {

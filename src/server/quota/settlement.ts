@@ -1,12 +1,21 @@
 import { afterCommit } from '../platform/db/after-commit.ts';
 import { isAppError } from '../platform/errors.ts';
 import { assertAmount, dayOf, groupBy, type SettlementSplit, splitSettlement, sumOf } from './amount-rules.ts';
-import type { Settlement, SettlementListener, TokenUsage, Trx } from './ledger.ts';
+import type {
+  CallDetail,
+  ClosedCall,
+  CloseListener,
+  Settlement,
+  SettlementListener,
+  TokenUsage,
+  Trx,
+} from './ledger.ts';
 import type { NewLedgerEntry, ReservationRow } from './store.ts';
 import type { WriterDependencies } from './writer-dependencies.ts';
 
 interface SettlerDependencies extends WriterDependencies {
   readonly onSettled: SettlementListener;
+  readonly onClosed: CloseListener;
 }
 
 /** A reservation while it is being settled; what turns out not to be available is corrected step by step. */
@@ -15,6 +24,7 @@ interface OpenSettlement extends SettlementSplit {
   /** False for a refund. */
   readonly isSettled: boolean;
   readonly usage: TokenUsage;
+  readonly detail: CallDetail | undefined;
   charged: number;
   /** Taken beyond the reservation, from the plan's allowance and from the wallet. */
   planExtra: number;
@@ -25,11 +35,15 @@ interface OpenSettlement extends SettlementSplit {
 
 const NO_TOKEN_USAGE: TokenUsage = { promptTokens: 0, completionTokens: 0 };
 
-const openSettlement = (reservation: ReservationRow, { cost, usage = NO_TOKEN_USAGE }: Settlement): OpenSettlement => ({
+const openSettlement = (
+  reservation: ReservationRow,
+  { cost, usage = NO_TOKEN_USAGE, detail }: Settlement,
+): OpenSettlement => ({
   ...splitSettlement(reservation, cost ?? 0),
   reservation,
   isSettled: cost !== undefined,
   usage,
+  detail,
   planExtra: 0,
   walletExtra: 0,
   planLapsed: 0,
@@ -70,6 +84,7 @@ export class Settler {
       trx,
       all.flatMap((each) => toEntries(each, now)),
     );
+    await this.#dependencies.onClosed(trx, all.map(toClosedCall));
     afterCommit(trx, () => this.#count(all));
     return outcomes.map((each) => each?.charged);
   }
@@ -182,6 +197,19 @@ export class Settler {
     }
   }
 }
+
+const toClosedCall = ({ reservation, charged, isSettled, usage, detail }: OpenSettlement): ClosedCall => ({
+  ref: reservation.ref,
+  userId: reservation.user_id,
+  tokenId: reservation.token_id,
+  model: reservation.model,
+  reserved: reservation.amount,
+  reservedAt: reservation.created_at,
+  charged,
+  isSettled,
+  usage,
+  detail,
+});
 
 function toEntries(settlement: OpenSettlement, now: number): NewLedgerEntry[] {
   const { reservation, isSettled, charged, walletBack, walletExtra, planBack, planExtra, planLapsed } = settlement;

@@ -35,6 +35,10 @@ export interface VideoTables {
     attempt: number;
     /** Reserved quota. */
     price: number;
+    /** JSON of the price and the facts it was applied to; empty on tasks that are older than this column. */
+    pricing: string;
+    /** User-Agent of the submit, cut. */
+    client: string;
     prompt: string;
     /** The caller's body as JSON, long Base64 cut. */
     request: string;
@@ -137,6 +141,8 @@ async function createTasks(trx: SchemaTrx, { int64, text, bool, autoIncrement }:
     .addColumn('progress', int64, required)
     .addColumn('attempt', int64, required)
     .addColumn('price', int64, required)
+    .addColumn('pricing', text, (column) => column.notNull().defaultTo(''))
+    .addColumn('client', text, (column) => column.notNull().defaultTo(''))
     .addColumn('prompt', text, required)
     .addColumn('request', text, required)
     .addColumn('data', text, required)

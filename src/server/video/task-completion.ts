@@ -14,6 +14,7 @@ import type { OnFaultPoint } from './fault-points.ts';
 import { progressOf } from './states.ts';
 import type { Task, TaskChange, TaskStore } from './store.ts';
 import { NO_TOKEN } from './tables.ts';
+import { type LoggedTask, toTaskDetail } from './task-detail.ts';
 import { toVideoEvent } from './video-event.ts';
 import { videoSpan } from './video-span.ts';
 
@@ -44,7 +45,8 @@ type EndingTask = Pick<
   | 'request'
   | 'vendor'
   | 'traceparent'
->;
+> &
+  LoggedTask;
 
 export interface FailOptions {
   /** The caller learns of it from the response and never saw the task, so neither notification nor event is written. */
@@ -73,14 +75,14 @@ export class TaskCompletion {
       if (!(await store.applyChange(trx, task, change, clock.now()))) return false;
       if (change.status === 'SUCCESS') {
         faultPoint('before-settle');
-        await quota.settle(trx, task.id, task.price);
+        await quota.settle(trx, task.id, task.price, undefined, toTaskDetail(task, change, clock.now()));
         // A program polls; a person who started it in the console may have left the page.
         if (task.token_id === NO_TOKEN) await notifier.notify(trx, finishedNotice(task));
         await events.write(trx, toVideoEvent(task, change, clock.now()));
       }
       if (change.status === 'FAILURE') {
         faultPoint('mid-refund');
-        const refunded = await quota.refund(trx, task.id);
+        const refunded = await quota.refund(trx, task.id, toTaskDetail(task, change, clock.now()));
         if (options.suppressNotification !== true) {
           await notifier.notify(trx, failureNotice(task, change.failure?.cause ?? 'unknown', refunded));
           await events.write(trx, toVideoEvent(task, change, clock.now()));

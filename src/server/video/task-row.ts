@@ -27,6 +27,8 @@ export const newTaskRow = (fields: NewTaskFields): NewTask => ({
   status: 'NOT_START',
   progress: 0,
   attempt: 1,
+  pricing: '',
+  client: '',
   prompt: '',
   request: '{}',
   data: '{}',

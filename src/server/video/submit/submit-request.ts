@@ -22,7 +22,7 @@ export function submitForToken(
     request.rawBody ?? JSON.stringify(generation.body),
     ...request.files.map(({ bytes }) => bytes),
   ]);
-  return submitter.submit(caller, generation, { idempotency, remixOf });
+  return submitter.submit(caller, generation, { idempotency, remixOf, client: request.headers['user-agent'] });
 }
 
 /** Submits for a person in the console: on the account itself, without a token and its limits. */
@@ -36,5 +36,6 @@ export function submitForAccount(
   const idempotency = toIdempotencyClaim(-userId, request.headers['idempotency-key'], () => [
     request.rawBody ?? JSON.stringify(generation.body),
   ]);
-  return submitter.submit({ userId, models: [] }, generation, { idempotency });
+  const client = request.headers['user-agent'];
+  return submitter.submit({ userId, models: [] }, generation, { idempotency, client });
 }

@@ -1,4 +1,4 @@
-import { priceMedia, type VideoPrice } from '../../../contract/pricing.ts';
+import { priceCall } from '../../../contract/call-facts.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../../channels/channel-directory.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
@@ -17,6 +17,7 @@ import type { IdempotencyClaim } from '../idempotency/idempotency-claim.ts';
 import { redactBase64 } from '../redact-base64.ts';
 import type { Task, TaskStore } from '../store.ts';
 import { NO_TOKEN } from '../tables.ts';
+import { formatTerms, type TaskTerms } from '../task-detail.ts';
 import { type NewTask, newTaskRow } from '../task-row.ts';
 import type { AttemptRunner } from './attempt-runner.ts';
 import { actionOf, type GenerationRequest, toVideoRequest } from './generation-request.ts';
@@ -47,6 +48,8 @@ export interface SubmitOptions {
   /** The Idempotency-Key of the request, if any. */
   readonly idempotency?: IdempotencyClaim | undefined;
   readonly remixOf?: Task | undefined;
+  /** User-Agent of the request. */
+  readonly client?: string | undefined;
 }
 
 /** A request that was checked and priced, and can be submitted. */
@@ -55,7 +58,12 @@ interface PreparedSubmit {
   readonly adapter: VendorAdapter;
   readonly request: VideoRequest;
   readonly price: number;
+  /** What the price came from. */
+  readonly terms: TaskTerms;
 }
+
+/** What is kept of the name a caller gives itself. */
+const MAX_CLIENT_LENGTH = 64;
 
 /** Starts videos: checks and prices the request, reserves the quota, stores the task, and has it sent. */
 export class Submitter {
@@ -68,11 +76,11 @@ export class Submitter {
   async submit(
     caller: SubmitCaller,
     request: GenerationRequest,
-    { idempotency, remixOf }: SubmitOptions = {},
+    { idempotency, ...origin }: SubmitOptions = {},
   ): Promise<SubmittedTask> {
-    if (idempotency === undefined) return this.#start(caller, request, remixOf);
+    if (idempotency === undefined) return this.#start(caller, request, origin);
     return this.#dependencies.idempotency.runOnce(idempotency, (claimKey) =>
-      this.#start(caller, request, remixOf, claimKey),
+      this.#start(caller, request, origin, claimKey),
     );
   }
 
@@ -90,7 +98,7 @@ export class Submitter {
   async #start(
     caller: SubmitCaller,
     generation: GenerationRequest,
-    remixOf: Task | undefined,
+    { remixOf, client = '' }: Omit<SubmitOptions, 'idempotency'>,
     claimKey?: InTransaction,
   ): Promise<SubmittedTask> {
     const { database, quota, store, attempts, newTaskId, faultPoint } = this.#dependencies;
@@ -100,7 +108,10 @@ export class Submitter {
     const candidates = await this.#candidates(model, remixOf);
     const [first] = candidates;
     if (first === undefined) throw new AppError('upstream_unavailable');
-    const task = this.#newTask(caller, generation, prepared, first, remixOf);
+    const task = {
+      ...this.#newTask(caller, generation, prepared, first, remixOf),
+      client: client.slice(0, MAX_CLIENT_LENGTH),
+    };
     await database.transaction(async (trx) => {
       const { userId, tokenId } = caller;
       await quota.reserve(trx, { ref: id, userId, tokenId, model: model.id, amount: price });
@@ -128,7 +139,7 @@ export class Submitter {
     const adapter = this.#dependencies.vendors.get(model.vendor);
     const extraFields = pickSchemaArguments(model.inputSchema, generation);
     const request = toVideoRequest(generation, { taskId, model: model.target, extraFields });
-    return { model, adapter, request, price: priceOf(model, adapter, request) };
+    return { model, adapter, request, ...priceOf(model, adapter, request) };
   }
 
   async #modelFor(caller: SubmitCaller, id: string): Promise<ResolvedModel> {
@@ -150,7 +161,7 @@ export class Submitter {
   #newTask(
     caller: SubmitCaller,
     generation: GenerationRequest,
-    { model, adapter, request, price }: PreparedSubmit,
+    { model, adapter, request, price, terms }: PreparedSubmit,
     channel: Channel,
     remixOf: Task | undefined,
   ): NewTask {
@@ -167,6 +178,7 @@ export class Submitter {
       upstream_model: model.target,
       action: remixOf === undefined ? actionOf(generation) : 'remix',
       price,
+      pricing: formatTerms(terms),
       prompt: generation.prompt,
       request: JSON.stringify(redactBase64(generation.body as Json)),
       find_task_hint: hint === undefined ? null : JSON.stringify(hint),
@@ -180,9 +192,15 @@ export class Submitter {
   }
 }
 
-function priceOf(model: ResolvedModel, adapter: VendorAdapter, request: VideoRequest): number {
+function priceOf(
+  { price }: ResolvedModel,
+  adapter: VendorAdapter,
+  request: VideoRequest,
+): { price: number; terms: TaskTerms } {
   try {
-    return priceMedia(model.price as VideoPrice, adapter.billingFactors(request)).quota;
+    const { seconds, factors } = adapter.billingFactors(request);
+    const facts = { seconds, ...factors };
+    return { price: priceCall(price, facts).quota, terms: { price, facts } };
   } catch (error) {
     if (error instanceof UnsupportedRequestError) throw invalidRequest(error.message, error.param);
     if (error instanceof RangeError) throw invalidRequest('The request is too large to be priced.');

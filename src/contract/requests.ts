@@ -1,0 +1,155 @@
+import Type from 'typebox';
+import { endpoint } from './endpoint.ts';
+import { Ok } from './schemas.ts';
+
+/** What a call makes. `chat` includes the responses API. */
+export const REQUEST_KINDS = ['chat', 'embeddings', 'image', 'video'] as const;
+export type RequestKind = (typeof REQUEST_KINDS)[number];
+
+/** How a call ended: with a complete result, with an error, or because its caller left. */
+export const REQUEST_STATUSES = ['ok', 'failed', 'cancelled'] as const;
+export type RequestStatus = (typeof REQUEST_STATUSES)[number];
+
+const Count = Type.Integer({ minimum: 0 });
+
+/** One ended call or video. Neither its prompt nor its result is kept. */
+export const RequestRow = Type.Object({
+  ref: Type.String({ description: 'Task id or request id; names its receipt.' }),
+  time: Type.Integer({ description: 'Unix seconds of its begin.' }),
+  kind: Type.Enum([...REQUEST_KINDS]),
+  model: Type.String(),
+  token_id: Type.Integer({ description: '0: started in the console.' }),
+  token_name: Type.String(),
+  status: Type.Enum([...REQUEST_STATUSES]),
+  error_code: Type.String({ description: 'Empty unless it failed.' }),
+  input_tokens: Count,
+  cached_tokens: Type.Integer({ minimum: 0, description: 'Of the input tokens, those read from a cache.' }),
+  output_tokens: Count,
+  seconds: Type.Integer({ minimum: 0, description: 'Length of the video; 0 for everything else.' }),
+  quota: Type.Integer({ minimum: 0, description: 'What was charged.' }),
+  duration_ms: Count,
+  first_token_ms: Type.Union([Count, Type.Null()], { description: 'Until the first event of a stream.' }),
+  stream: Type.Boolean(),
+  client: Type.String({ description: 'User-Agent of the request, its first 64 characters.' }),
+});
+
+/** The same for administrators. */
+export const AdminRequestRow = Type.Object({
+  ...RequestRow.properties,
+  user_id: Type.Integer(),
+  channel_id: Type.Integer({ description: '0: it was sent to none.' }),
+  served_model: Type.String({ description: 'The name that was sent to the channel.' }),
+});
+
+const Seconds = Type.String({ pattern: '^[0-9]{1,12}$', description: 'Unix seconds.' });
+const RowId = Type.String({ pattern: '^[0-9]{1,15}$' });
+
+const FILTER = {
+  model: Type.Optional(Type.String({ maxLength: 200 })),
+  token_id: Type.Optional(RowId),
+  status: Type.Optional(Type.Enum([...REQUEST_STATUSES])),
+  kind: Type.Optional(Type.Enum([...REQUEST_KINDS])),
+  from: Type.Optional(Seconds),
+  to: Type.Optional(Seconds),
+};
+const ADMIN_FILTER = { ...FILTER, user_id: Type.Optional(RowId), channel_id: Type.Optional(RowId) };
+
+const PAGE = {
+  after: Type.Optional(Type.String({ maxLength: 40, description: '`next` of the page before.' })),
+  limit: Type.Optional(Type.String({ maxLength: 4, description: 'Default 20, at most 100.' })),
+};
+const Next = Type.Union([Type.String(), Type.Null()], { description: 'null: there are no more.' });
+
+const own = { tag: 'requests', policy: 'account', envelope: 'api', method: 'GET' } as const;
+const all = { tag: 'requests', policy: 'admin', envelope: 'api', method: 'GET' } as const;
+
+export const listRequests = endpoint({
+  ...own,
+  path: '/api/requests',
+  summary: 'Calls and videos of this account that have ended, newest first',
+  query: Type.Object({ ...FILTER, ...PAGE }),
+  response: Type.Object({ success: Type.Literal(true), data: Type.Array(RequestRow), next: Next }),
+});
+
+export const listAllRequests = endpoint({
+  ...all,
+  path: '/api/admin/requests',
+  summary: 'Calls and videos of all accounts that have ended, newest first',
+  query: Type.Object({ ...ADMIN_FILTER, ...PAGE }),
+  response: Type.Object({ success: Type.Literal(true), data: Type.Array(AdminRequestRow), next: Next }),
+});
+
+const csv = { responseTypes: ['text/csv'] } as const;
+
+export const exportRequests = endpoint({
+  ...own,
+  ...csv,
+  path: '/api/requests.csv',
+  summary: 'The same as a table, at most 50,000 rows',
+  query: Type.Object(FILTER),
+});
+
+export const exportAllRequests = endpoint({
+  ...all,
+  ...csv,
+  path: '/api/admin/requests.csv',
+  summary: 'The same of all accounts as a table, at most 50,000 rows',
+  query: Type.Object(ADMIN_FILTER),
+});
+
+const live = { responseTypes: ['text/event-stream'] } as const;
+
+export const streamRequests = endpoint({
+  ...own,
+  ...live,
+  path: '/api/requests/stream',
+  summary: 'Calls and videos of this account as they end, as server-sent events: `request` with one row',
+  query: Type.Object(FILTER),
+});
+
+export const streamAllRequests = endpoint({
+  ...all,
+  ...live,
+  path: '/api/admin/requests/stream',
+  summary: 'The same of all accounts',
+  query: Type.Object(ADMIN_FILTER),
+});
+
+const Milliseconds = Type.Union([Count, Type.Null()]);
+
+const FIGURES = {
+  requests: Count,
+  succeeded: Count,
+  success_rate: Type.Number({ description: '0 to 1; calls whose caller left count neither way.' }),
+  p50_ms: Milliseconds,
+  p95_ms: Milliseconds,
+  first_token_p50_ms: Milliseconds,
+  first_token_p95_ms: Milliseconds,
+  quota: Count,
+};
+
+const statisticsSummary = 'Success rate, durations of what succeeded and cost, of the newest 20,000 calls that fit';
+
+export const getRequestStatistics = endpoint({
+  ...own,
+  path: '/api/requests/statistics',
+  summary: statisticsSummary,
+  query: Type.Object({ ...FILTER, by: Type.Optional(Type.Enum(['model', 'token'])) }),
+  response: Ok(Type.Array(Type.Object({ key: Type.String(), name: Type.String(), ...FIGURES }))),
+});
+
+export const getAllRequestStatistics = endpoint({
+  ...all,
+  path: '/api/admin/requests/statistics',
+  summary: `${statisticsSummary}, of all accounts`,
+  query: Type.Object({ ...ADMIN_FILTER, by: Type.Optional(Type.Enum(['model', 'token', 'channel'])) }),
+  response: Ok(
+    Type.Array(
+      Type.Object({
+        key: Type.String({ description: 'A model, or the id of a token or channel.' }),
+        name: Type.String({ description: 'Of the token or channel.' }),
+        ...FIGURES,
+      }),
+    ),
+  ),
+});

@@ -1,0 +1,43 @@
+import { defined } from '../contract/defined.ts';
+import type { EndpointPart } from '../contract/endpoint.ts';
+import * as endpoints from '../contract/requests.ts';
+import type { CallOptions, Transport } from './transport.ts';
+
+export type RequestInfo = EndpointPart<typeof endpoints.listRequests, 'response'>['data'][number];
+export type RequestStatistics = EndpointPart<typeof endpoints.getRequestStatistics, 'response'>['data'][number];
+
+export interface RequestQuery {
+  readonly model?: string | undefined;
+  readonly tokenId?: number | undefined;
+  readonly status?: endpoints.RequestStatus | undefined;
+  readonly kind?: endpoints.RequestKind | undefined;
+  /** Unix seconds; `to` is not included. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}
+
+const toFilter = ({ tokenId, from, to, ...rest }: RequestQuery) =>
+  defined({ ...rest, token_id: tokenId?.toString(), from: from?.toString(), to: to?.toString() });
+
+/** Model calls and videos of the account that have ended, whichever key made them. */
+export class Requests {
+  readonly #transport: Transport;
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Newest first. @param page.limit at most 100; `page.after`: `next` of the page before */
+  async list(
+    query: RequestQuery = {},
+    page: { readonly after?: string | undefined; readonly limit?: number | undefined } = {},
+    options: CallOptions = {},
+  ): Promise<{ readonly data: RequestInfo[]; readonly next: string | null }> {
+    const paging = defined({ after: page.after, limit: page.limit?.toString() });
+    return this.#transport.call(endpoints.listRequests, { query: { ...toFilter(query), ...paging } }, options);
+  }
+
+  /** Success rate, durations and cost by model or by key. */
+  async statistics(by: 'model' | 'token' = 'model', query: RequestQuery = {}): Promise<RequestStatistics[]> {
+    return (await this.#transport.call(endpoints.getRequestStatistics, { query: { ...toFilter(query), by } })).data;
+  }
+}

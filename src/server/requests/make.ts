@@ -1,0 +1,32 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Log } from '../platform/log.ts';
+import type { Tables } from '../tables.ts';
+import { RequestLog } from './request-log.ts';
+import { RequestTail } from './request-tail.ts';
+import { StatisticsStore } from './statistics-store.ts';
+import { RequestStore } from './store.ts';
+
+export interface RequestsDependencies {
+  readonly database: Database<Tables>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Requests {
+  readonly store: RequestStore;
+  readonly statistics: StatisticsStore;
+  readonly log: RequestLog;
+  readonly tail: RequestTail;
+}
+
+/** Assembles the request log. */
+export function makeRequests({ database, clock, log }: RequestsDependencies): Requests {
+  const store = new RequestStore(database);
+  return {
+    store,
+    statistics: new StatisticsStore(database),
+    log: new RequestLog({ database, store, clock, log }),
+    tail: new RequestTail(store, log),
+  };
+}
