@@ -33,6 +33,7 @@ export const testEnvironment = (
   LOG_LEVEL: 'silent',
   SYNC_PERIOD_SECONDS: '1',
   KEY_REQUESTS_PER_MINUTE: '0',
+  ARTIFACTS: 'off',
   ...more,
 });
 

@@ -35,6 +35,7 @@ export async function startTestService(
     MASTER_KEY: masterKey,
     ADMIN_USERNAME: ROOT.username,
     ADMIN_PASSWORD: ROOT.password,
+    ARTIFACTS: 'off',
     ...env,
   });
   const app = await makeApp(config, { log: openLog('silent'), passwordCost: CHEAP_PASSWORDS, ...overrides });

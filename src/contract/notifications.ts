@@ -29,6 +29,7 @@ export const TOPICS = {
   beta: { locked: false },
   webhook: { locked: true },
   'channel.resting': { locked: false, administratorsOnly: true },
+  'storage.full': { locked: false, administratorsOnly: true },
 } as const satisfies Record<string, TopicRule>;
 export type Topic = keyof typeof TOPICS;
 

@@ -28,6 +28,12 @@ export const PackageCard = Type.Object(PACKAGE_CARD);
 const AdminPackageCard = Type.Object({
   ...PACKAGE_CARD,
   models: Type.Array(Type.String(), { description: 'Empty: all.' }),
+  storage_days: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'How long copies of videos are kept; 0: for ever, null: ARTIFACTS_DAYS.',
+  }),
+  storage_gb: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'Space of these copies in GiB; null: ARTIFACTS_ACCOUNT_GB.',
+  }),
 });
 
 export const listPackageCards = endpoint({
@@ -58,6 +64,8 @@ const PackageCardFields = {
     maxItems: 500,
     uniqueItems: true,
   }),
+  storage_days: Type.Union([Type.Integer({ minimum: 0, maximum: 36_500 }), Type.Null()]),
+  storage_gb: Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]),
 };
 const { package_code, name, level, duration_days, ...optional } = PackageCardFields;
 

@@ -25,6 +25,8 @@ export const VideoDetail = Type.Object({
   refunded: Type.Boolean(),
   /** A short-lived URL for playing in a browser; empty before completion. */
   play_url: Type.String(),
+  stored: Type.Boolean({ description: 'A copy of the file is kept here.' }),
+  stored_until: Type.Integer({ description: 'When that copy is removed, Unix seconds; 0: never, or there is none.' }),
   /** The request parameters, for submitting them again. */
   request: Type.Unknown(),
 });

@@ -1,4 +1,5 @@
 import * as endpoints from '../contract/accounts.ts';
+import { getStorage } from '../contract/artifacts.ts';
 import { endDevice, listDevices, renameDevice } from '../contract/device-auth.ts';
 import * as emailEndpoints from '../contract/email.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
@@ -17,6 +18,8 @@ export type CreateTokenRequest = EndpointPart<typeof tokenEndpoints.createToken,
 export type OwnVideo = EndpointPart<typeof listOwnVideos, 'response'>['data'][number];
 export type VideoDuration = EndpointPart<typeof listVideoDurations, 'response'>['data'][number];
 export type OwnVideoDetail = EndpointPart<typeof getOwnVideo, 'response'>['data'];
+
+export type Storage = EndpointPart<typeof getStorage, 'response'>['data'];
 
 /** The account the credentials belong to. Tokens need a session or a user access token; the rest also works with a device's access_token. */
 export class Account {
@@ -46,6 +49,11 @@ export class Account {
   /** Sends a link for a new password to a confirmed e-mail. Needs no credentials, and succeeds for unknown addresses too. */
   async requestPasswordReset(email: string): Promise<void> {
     await this.#transport.call(emailEndpoints.requestPasswordReset, { body: { email } });
+  }
+
+  /** Space of the stored copies of the account's videos. */
+  async storage(): Promise<Storage> {
+    return (await this.#transport.call(getStorage, {})).data;
   }
 
   /** Device sign-ins of the account, newest first. */

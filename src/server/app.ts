@@ -82,6 +82,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
     mail,
     events,
     webhooks,
+    artifacts,
     mailbox,
     channels,
     notifications,
@@ -100,6 +101,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       plans.subscriptions.processExpirations(),
       events.removeExpired(),
       webhooks.removeExpired(),
+      artifacts.removeEnded(),
       chat.recover().then(() => quota.refundAbandoned({ prefix: 'req_', olderThanMs: chat.maxCallDurationMs })),
     ]);
   };
@@ -108,7 +110,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
     database: database as unknown as Database<MetaTables>,
     clock: foundation.clock,
     log,
-    jobs: [quota.audit.job, retentionJob(makeRetentionRules(foundation), foundation.clock, log)],
+    jobs: [quota.audit.job, retentionJob(makeRetentionRules(foundation), foundation.clock, log), ...artifacts.jobs],
   });
   return {
     http,
@@ -133,6 +135,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       mailbox.start();
       mail.queue.start();
       await webhooks.start();
+      artifacts.start(video.openForCopy);
       jobs.start();
       maintenanceTimer = setInterval(() => {
         runMaintenance().catch((error: unknown) => log.error({ err: error }, 'maintenance failed'));
@@ -160,6 +163,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       await mailbox.stop();
       await mail.queue.stop();
       await webhooks.stop();
+      await artifacts.stop();
       await deviceAccess.close();
       await accounts.close();
       await channels.flush();

@@ -4,6 +4,7 @@ import { AuditStore } from './accounts/audit/audit-store.ts';
 import type { PasswordCost } from './accounts/login/password-hasher.ts';
 import { makeAccounts } from './accounts/make.ts';
 import { TokenStore } from './accounts/tokens/token-store.ts';
+import { makeArtifacts } from './artifacts/make.ts';
 import { makeChannels } from './channels/make.ts';
 import { makeDeviceAccess, makeDeviceAuth } from './device-auth/make.ts';
 import { makeEvents } from './events/make.ts';
@@ -112,11 +113,17 @@ export async function makeCapabilities(foundation: Foundation, { passwordCost, m
     outbound,
     startSandboxMail: config.mailBackend === 'sandbox' ? (await importSandbox()).startSandboxMail : undefined,
   });
+  const artifacts = makeArtifacts({
+    ...foundation,
+    notifier,
+    findPlanStorage: (userId) => plans.subscriptions.storageOf(userId),
+  });
   const webhooks = makeWebhooks({ ...foundation, version: VERSION, events, notifier, auditLog });
   return {
     mail,
     events,
     webhooks,
+    artifacts,
     notifications,
     allowances,
     quota,

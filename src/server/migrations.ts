@@ -1,4 +1,5 @@
 import { accountMigrations } from './accounts/tables.ts';
+import { artifactMigrations } from './artifacts/tables.ts';
 import { channelMigrations } from './channels/tables.ts';
 import { deviceAuthMigrations } from './device-auth/tables.ts';
 import { eventMigrations } from './events/tables.ts';
@@ -32,6 +33,7 @@ export const migrations: readonly Migration[] = [
   ...mailboxMigrations,
   ...notificationMigrations,
   ...eventMigrations,
+  ...artifactMigrations,
   ...webhookMigrations,
   ...planMigrations,
   ...supportMigrations,

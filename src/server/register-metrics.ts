@@ -13,7 +13,7 @@ import type { Video } from './video/make.ts';
 /** Registers the metrics that are read when they are requested; those that count are recorded where things happen. */
 export function registerMetrics(
   foundation: Foundation,
-  { channels, notifications, mail, quota, webhooks }: Capabilities,
+  { channels, notifications, mail, quota, webhooks, artifacts }: Capabilities,
   { video, chat }: { readonly video: Video; readonly chat: Chat },
 ): void {
   const { metrics } = foundation;
@@ -44,6 +44,16 @@ export function registerMetrics(
     name: 'webhook_backlog',
     help: 'Deliveries of webhooks that wait, of all processes.',
     read: async () => one(await webhooks.countPending()),
+  });
+  metrics.register({
+    name: 'artifact_bytes',
+    help: 'Stored copies of videos, of all processes.',
+    read: async () => one((await artifacts.usage()).bytes),
+  });
+  metrics.register({
+    name: 'artifact_backlog',
+    help: 'Videos that wait to be copied or are being copied, of all processes.',
+    read: async () => one(await artifacts.countPending()),
   });
   metrics.register({
     name: 'streams_open',

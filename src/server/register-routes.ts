@@ -1,6 +1,7 @@
 import { PENDING_LOGIN_MS } from './accounts/login/login-service.ts';
 import { SESSION_MS } from './accounts/login/session-service.ts';
 import { addAccountRoutes } from './accounts/routes.ts';
+import { addArtifactRoutes } from './artifacts/routes.ts';
 import type { Capabilities } from './capabilities.ts';
 import { addChannelRoutes } from './channels/routes.ts';
 import { journalDirectory } from './chat/journal-directory.ts';
@@ -55,6 +56,7 @@ export async function registerRoutes(
     ledgerHistory: usage,
     notifier: notifications.notifier,
     events: eventLog,
+    artifacts: capabilities.artifacts,
     checkCallbackUrl: capabilities.webhooks.checkUrl,
     accessWatch,
     baseUrl: config.baseUrl,
@@ -118,6 +120,7 @@ export async function registerRoutes(
 /** Endpoints of capabilities that need nothing of the others. */
 function addIndependentRoutes(routes: RouteRegistry, capabilities: Capabilities): void {
   addMailRoutes(routes, capabilities.mail);
+  addArtifactRoutes(routes, capabilities.artifacts);
   addEventRoutes(routes, capabilities.events);
   addWebhookRoutes(routes, capabilities.webhooks);
   addMailboxRoutes(routes, capabilities.mailbox);

@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { AccountTables } from './accounts/tables.ts';
+import type { ArtifactTables } from './artifacts/tables.ts';
 import type { ChannelTables } from './channels/tables.ts';
 import type { DeviceAuthTables } from './device-auth/tables.ts';
 import type { EventTables } from './events/tables.ts';
@@ -39,6 +40,7 @@ export interface Tables
     MailboxTables,
     NotificationTables,
     EventTables,
+    ArtifactTables,
     WebhookTables,
     PlanTables,
     SupportTables {}

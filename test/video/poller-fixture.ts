@@ -29,6 +29,7 @@ export function makePoller(database: Database<Tables>, quota: Ledger, clock: Man
     quota,
     notifier,
     events,
+    artifacts: { enqueue: async () => {} },
     clock,
     faultPoint: () => {},
   });

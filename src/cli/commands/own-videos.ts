@@ -8,7 +8,14 @@ import type { OwnVideo, OwnVideoDetail, Video } from '../../sdk/index.ts';
 import { parsePositiveInteger } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
 import { UsageError } from '../errors.ts';
-import { formatKeyValues, formatQuota, formatRelativeTime, formatTable, formatVideoStatus } from '../format.ts';
+import {
+  formatBytes,
+  formatKeyValues,
+  formatQuota,
+  formatRelativeTime,
+  formatTable,
+  formatVideoStatus,
+} from '../format.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ListOptions {
@@ -55,6 +62,25 @@ export function addOwnVideoCommands(video: Command, run: RunCommand): void {
         const { data: status } = await reelgate.transport.call(getStatus, {});
         const summary = { ...toSummary(own), request: own.request, refunded: own.refunded };
         output.result(summary, formatDetails(summary, formatCost(own, status.quota_per_unit)));
+      }),
+    );
+
+  video
+    .command('storage')
+    .description('Show the space of the stored copies of your videos; needs a sign-in')
+    .action((_options: unknown, command: Command) =>
+      run(command, async ({ reelgate, output }) => {
+        const storage = await reelgate.account.storage();
+        output.result(
+          storage,
+          storage.enabled
+            ? formatKeyValues({
+                Copies: String(storage.files),
+                Space: `${formatBytes(storage.used_bytes)} of ${formatBytes(storage.limit_bytes)}`,
+                Kept: storage.days === 0 ? 'for ever' : `${storage.days} days`,
+              })
+            : 'This service keeps no copies: videos are served by their vendors.',
+        );
       }),
     );
 }

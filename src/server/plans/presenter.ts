@@ -27,7 +27,12 @@ export const toPackageCard = (plan: PlanRow): Static<typeof PackageCard> => ({
   created_time: toSeconds(plan.created_at),
 });
 
-export const toAdminPackageCard = (plan: PlanRow) => ({ ...toPackageCard(plan), models: allowedModels(plan) });
+export const toAdminPackageCard = (plan: PlanRow) => ({
+  ...toPackageCard(plan),
+  models: allowedModels(plan),
+  storage_days: plan.storage_days,
+  storage_gb: plan.storage_gb,
+});
 
 const statusOf = ({ state, expires_at }: CodeListItem, now: number): CodeStatus =>
   state === 'unused' && expires_at !== null && expires_at <= now ? 'expired' : state;

@@ -130,6 +130,13 @@ export class Subscriptions {
     return { code: plan.package_code, expiresAt: toSeconds(timeline.current?.expires_at ?? 0) };
   }
 
+  /** What the plan of an account says of stored copies of its videos; null: what the settings say. */
+  async storageOf(userId: number): Promise<{ days: number | null; gb: number | null }> {
+    const { subscriptions, clock } = this.#dependencies;
+    const { plan } = toCurrentPlan(await subscriptions.findAccountPlans(userId), clock.now());
+    return { days: plan.storage_days, gb: plan.storage_gb };
+  }
+
   /** Stores what has expired, notifies owners of what expires soon, and deletes old usage. Run periodically. */
   async processExpirations(): Promise<void> {
     const { database, subscriptions, usage, notifier, clock } = this.#dependencies;

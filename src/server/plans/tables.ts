@@ -22,6 +22,10 @@ export interface PlanTables {
     status: number;
     /** JSON array of model names; empty: all. */
     models: string;
+    /** How long copies of videos are kept, days, 0: for ever; null: ARTIFACTS_DAYS. */
+    storage_days: number | null;
+    /** Space of these copies, GiB; null: ARTIFACTS_ACCOUNT_GB. */
+    storage_gb: number | null;
     created_at: number;
   };
   /** Plans of accounts; at most one `active` for each account. Ended ones are kept for the record. */
@@ -97,6 +101,8 @@ const createPlans: Step = async (trx, { int64, bool, text, autoIncrement }) => {
     .addColumn('system_builtin', bool, required)
     .addColumn('status', int64, required)
     .addColumn('models', text, required)
+    .addColumn('storage_days', int64)
+    .addColumn('storage_gb', int64)
     .addColumn('created_at', int64, required)
     .execute();
   await trx

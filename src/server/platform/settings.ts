@@ -264,6 +264,30 @@ export const SETTINGS = {
     default: '24',
     description: 'A task without an end by then fails and is refunded.',
   }),
+  ARTIFACTS: oneOf(['disk', 'off'], {
+    default: 'disk',
+    description: 'Where finished videos are copied: disk, or off (each is served by its vendor as long as that keeps it).',
+  }),
+  ARTIFACTS_DIR: optionalText({
+    description:
+      'Directory of the copies, the same for all processes. Default: artifacts beside the SQLite database, ./data/artifacts with PostgreSQL.',
+  }),
+  ARTIFACTS_MAX_GB: integer(1, 1e6, {
+    default: '20',
+    description: 'Space of all copies in GiB; beyond it the oldest make room for the newest.',
+  }),
+  ARTIFACTS_ACCOUNT_GB: integer(0, 1e6, {
+    default: '5',
+    description: 'Space of one account in GiB, where its package says nothing else; 0: the space of all.',
+  }),
+  ARTIFACTS_MIN_FREE_GB: integer(0, 1e6, {
+    default: '2',
+    description: 'GiB that copies leave free on their device.',
+  }),
+  ARTIFACTS_DAYS: integer(0, 36_500, {
+    default: '30',
+    description: 'How long a copy is kept, where the package of its account says nothing else; 0: for ever.',
+  }),
   WEBHOOK_PRIVATE_HOSTS: list(assertHostsWithPort, {
     description:
       'Comma-separated host:port pairs of your own network that may receive webhooks, by http too; every other address must be public.',

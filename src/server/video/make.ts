@@ -1,4 +1,6 @@
 import type { AccessWatch } from '../accounts/access-watch.ts';
+import type { OpenSource } from '../artifacts/artifact-copier.ts';
+import type { Artifacts } from '../artifacts/make.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
 import type { EventWriter } from '../events/event-log.ts';
 import type { Notifier } from '../notifications/notifier.ts';
@@ -19,10 +21,13 @@ import { TaskAdminStore } from './admin-store.ts';
 import { ContentDelivery } from './deliver/content-delivery.ts';
 import { DownloadSlots } from './deliver/download-slots.ts';
 import { InlineFileCache } from './deliver/inline-file-cache.ts';
+import { createOpenForCopy } from './deliver/open-for-copy.ts';
 import { PlayLinks } from './deliver/play-links.ts';
 import { addContentRoutes } from './deliver/routes.ts';
 import { UrlRefresher } from './deliver/url-refresher.ts';
 import { VendorDeletion } from './deliver/vendor-deletion.ts';
+import { VendorFiles } from './deliver/vendor-files.ts';
+import { VideoDeletion } from './deliver/video-deletion.ts';
 import type { OnFaultPoint } from './fault-points.ts';
 import { addFavouriteRoutes } from './favourites/routes.ts';
 import { FavouriteStore } from './favourites/store.ts';
@@ -55,6 +60,7 @@ export interface VideoDependencies {
   readonly ledgerHistory: LedgerHistory;
   readonly notifier: Notifier;
   readonly events: EventWriter;
+  readonly artifacts: Artifacts;
   /** Refuses a callback_url that nothing would be delivered to. */
   readonly checkCallbackUrl: UrlCheck;
   readonly outbound: OutboundClient;
@@ -79,6 +85,8 @@ export interface Video {
   readonly upstreamCalls: UpstreamCalls;
   readonly pollScheduler: PollScheduler;
   readonly figures: TaskFigures;
+  /** Opens the file of a finished video at its vendor. */
+  readonly openForCopy: OpenSource;
   /** Downloads under way. */
   readonly openDownloads: number;
   /** Deletes expired idempotency keys and corrects poll times after a clock change; called every minute. */
@@ -102,8 +110,10 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
 
   const inlineFileCache = new InlineFileCache(stopping);
   const downloadSlots = new DownloadSlots();
-  const contentDelivery = new ContentDelivery({ ...shared, urlRefresher, inlineFileCache, downloadSlots });
-  const vendorDeletion = new VendorDeletion(shared);
+  const vendorFiles = new VendorFiles({ ...shared, urlRefresher, inlineFileCache });
+  const { storedFiles } = dependencies.artifacts;
+  const contentDelivery = new ContentDelivery({ ...shared, vendorFiles, storedFiles, downloadSlots });
+  const videoDeletion = new VideoDeletion({ ...shared, vendorDeletion: new VendorDeletion(shared) });
   const playLinks = new PlayLinks(dependencies.masterKey);
 
   const idempotency = new Idempotency(database, store, clock);
@@ -112,15 +122,15 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const submitter = new Submitter({ ...shared, idempotency, attempts });
 
   const renderer = new TaskRenderer(vendors, dependencies.baseUrl);
-  addVideoRoutes(routes, { ...shared, submitter, reader, renderer, vendorDeletion });
+  addVideoRoutes(routes, { ...shared, submitter, reader, renderer, videoDeletion });
   addVendorFormatRoutes(routes, { submitter, reader, renderer });
   addNativeRoutes(routes, { submitter, reader, store });
   addModelRoutes(routes, dependencies);
   addContentRoutes(routes, { store, reader, contentDelivery, playLinks, accessWatch, clock });
   const durations = new VideoDurations(database, clock);
-  addStudioRoutes(routes, { store, submitter, vendorDeletion, clock, durations, channels });
+  addStudioRoutes(routes, { store, submitter, videoDeletion, durations, channels });
   addFavouriteRoutes(routes, { store, favourites: new FavouriteStore(database) });
-  addOwnerVideoRoutes(routes, { store, reader, playLinks, accessWatch, clock });
+  addOwnerVideoRoutes(routes, { ...shared, reader, playLinks });
   addTaskAdminRoutes(routes, { store: adminStore, channels, ledgerHistory: dependencies.ledgerHistory });
 
   return {
@@ -129,6 +139,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
     upstreamCalls,
     pollScheduler,
     figures: new TaskFigures(database, clock),
+    openForCopy: createOpenForCopy(store, vendorFiles),
     get openDownloads() {
       return downloadSlots.size;
     },

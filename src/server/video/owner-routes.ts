@@ -5,6 +5,7 @@ import { toSeconds } from '../../contract/time.ts';
 import * as endpoints from '../../contract/video.ts';
 import type { VideoRow } from '../../contract/video-row.ts';
 import type { AccessWatch } from '../accounts/access-watch.ts';
+import type { Artifacts } from '../artifacts/make.ts';
 import type { Clock } from '../platform/clock.ts';
 import { invalidRequest, notExistError } from '../platform/errors.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -16,6 +17,7 @@ export interface OwnerRouteDependencies {
   readonly store: TaskStore;
   readonly reader: TaskReader;
   readonly playLinks: PlayLinks;
+  readonly artifacts: Pick<Artifacts, 'findExpiry'>;
   readonly accessWatch: AccessWatch;
   readonly clock: Clock;
 }
@@ -23,7 +25,7 @@ export interface OwnerRouteDependencies {
 /** An account's own videos, whichever token submitted them. */
 export function addOwnerVideoRoutes(
   routes: RouteRegistry,
-  { store, reader, playLinks, accessWatch, clock }: OwnerRouteDependencies,
+  { store, reader, playLinks, artifacts, accessWatch, clock }: OwnerRouteDependencies,
 ): void {
   routes.add(endpoints.listOwnVideos, async ({ query, caller }) => {
     const { offset, pageSize } = toPage(query);
@@ -35,12 +37,15 @@ export function addOwnerVideoRoutes(
     const found = await store.findForUser(params.task_id, caller.userId);
     if (found === undefined) throw notExistError('task');
     const task = await reader.withCurrentState(found);
+    const expiry = await artifacts.findExpiry(task.id);
     return ok({
       ...toVideoRow(task),
       start_time: toSeconds(task.start_time),
       refunded: task.status === 'FAILURE',
       play_url:
         task.status === 'SUCCESS' ? playLinks.create(task.public_id, accessWatch.referenceOf(caller), clock.now()) : '',
+      stored: expiry !== undefined,
+      stored_until: toSeconds(expiry ?? 0),
       request: JSON.parse(task.request),
     });
   });

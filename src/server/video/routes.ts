@@ -1,9 +1,8 @@
 import * as endpoints from '../../contract/video.ts';
-import type { Clock } from '../platform/clock.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import type { VendorDeletion } from './deliver/vendor-deletion.ts';
+import type { VideoDeletion } from './deliver/video-deletion.ts';
 import type { TaskRenderer } from './formats/task-renderer.ts';
 import type { TaskReader } from './poll/task-reader.ts';
 import type { Task, TaskStore } from './store.ts';
@@ -31,8 +30,7 @@ export interface VideoRouteDependencies {
   readonly renderer: TaskRenderer;
   readonly store: TaskStore;
   readonly vendors: VendorRegistry;
-  readonly vendorDeletion: VendorDeletion;
-  readonly clock: Clock;
+  readonly videoDeletion: VideoDeletion;
 }
 
 /** Videos for `sk-` tokens and llm_tokens, in the unified and in OpenAI's format. */
@@ -82,12 +80,10 @@ function addListRoute(routes: RouteRegistry, { store, renderer }: VideoRouteDepe
   });
 }
 
-function addDeleteRoute(routes: RouteRegistry, { reader, store, vendorDeletion, clock }: VideoRouteDependencies): void {
+function addDeleteRoute(routes: RouteRegistry, { reader, videoDeletion }: VideoRouteDependencies): void {
   routes.add(endpoints.deleteVideo, async ({ params, caller }) => {
     const task = await reader.readForToken(caller, params.task_id);
-    if (!(await store.markDeleted(task.id, clock.now())))
-      throw new AppError('task_not_completed', { params: { status: task.status } });
-    vendorDeletion.start(task);
+    await videoDeletion.delete(task);
     return { id: task.public_id, object: 'video.deleted' as const, deleted: true as const };
   });
 }

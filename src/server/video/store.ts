@@ -303,8 +303,8 @@ export class TaskStore {
       .execute();
   }
 
-  async markDeleted(id: string, now: number): Promise<boolean> {
-    const result = await this.#database.kysely
+  async markDeleted(trx: Trx, id: string, now: number): Promise<boolean> {
+    const result = await trx
       .updateTable('tasks')
       .set({ deleted: 1, updated_at: now })
       .where('id', '=', id)

@@ -1,10 +1,9 @@
 import { done, ok } from '../../contract/schemas.ts';
 import * as endpoints from '../../contract/studio.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
-import type { Clock } from '../platform/clock.ts';
-import { AppError, notExistError } from '../platform/errors.ts';
+import { notExistError } from '../platform/errors.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { VendorDeletion } from './deliver/vendor-deletion.ts';
+import type { VideoDeletion } from './deliver/video-deletion.ts';
 import type { TaskStore } from './store.ts';
 import { type GenerationRequestBody, parseGenerationRequest } from './submit/generation-request.ts';
 import { submitForAccount } from './submit/submit-request.ts';
@@ -16,14 +15,13 @@ export interface StudioRouteDependencies {
   readonly channels: Pick<ChannelDirectory, 'listModels'>;
   readonly store: TaskStore;
   readonly submitter: Submitter;
-  readonly vendorDeletion: VendorDeletion;
-  readonly clock: Clock;
+  readonly videoDeletion: VideoDeletion;
 }
 
 /** Videos that a person starts in the console: on the account itself, without a token and its limits. */
 export function addStudioRoutes(
   routes: RouteRegistry,
-  { store, submitter, vendorDeletion, clock, durations, channels }: StudioRouteDependencies,
+  { store, submitter, videoDeletion, durations, channels }: StudioRouteDependencies,
 ): void {
   const parse = (body: unknown) => parseGenerationRequest(body as GenerationRequestBody, [], undefined);
 
@@ -44,9 +42,7 @@ export function addStudioRoutes(
   routes.add(endpoints.deleteOwnVideo, async ({ params, caller }) => {
     const task = await store.findForUser(params.task_id, caller.userId);
     if (task === undefined) throw notExistError('task');
-    if (!(await store.markDeleted(task.id, clock.now())))
-      throw new AppError('task_not_completed', { params: { status: task.status } });
-    vendorDeletion.start(task);
+    await videoDeletion.delete(task);
     return done();
   });
 }

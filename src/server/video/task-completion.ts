@@ -2,6 +2,7 @@ import type { FailureCause } from '../../contract/failure-causes.ts';
 import { FAILURES_EN } from '../../contract/messages/failures-en.ts';
 import { FAILURES_ZH_CN } from '../../contract/messages/failures-zh-cn.ts';
 import { isTerminal } from '../../contract/states.ts';
+import type { Artifacts } from '../artifacts/make.ts';
 import type { EventWriter } from '../events/event-log.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -24,6 +25,7 @@ export interface TaskCompletionDependencies {
   readonly quota: Ledger;
   readonly notifier: Notifier;
   readonly events: EventWriter;
+  readonly artifacts: Pick<Artifacts, 'enqueue'>;
   readonly clock: Clock;
   readonly faultPoint: OnFaultPoint;
   readonly tracing: Tracing;
@@ -70,12 +72,13 @@ export class TaskCompletion {
   }
 
   #write(task: EndingTask, change: TaskChange, options: FailOptions): Promise<boolean> {
-    const { database, store, quota, notifier, events, clock, faultPoint } = this.#dependencies;
+    const { database, store, quota, notifier, events, artifacts, clock, faultPoint } = this.#dependencies;
     return database.transaction(async (trx) => {
       if (!(await store.applyChange(trx, task, change, clock.now()))) return false;
       if (change.status === 'SUCCESS') {
         faultPoint('before-settle');
         await quota.settle(trx, task.id, task.price, undefined, toTaskDetail(task, change, clock.now()));
+        await artifacts.enqueue(trx, task);
         // A program polls; a person who started it in the console may have left the page.
         if (task.token_id === NO_TOKEN) await notifier.notify(trx, finishedNotice(task));
         await events.write(trx, toVideoEvent(task, change, clock.now()));

@@ -8,6 +8,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
+import { StorageUsage } from '../../components/storage-usage.tsx';
 import { VideoCard } from '../../components/video-card.tsx';
 import { videosQuery } from '../../data/video-queries.ts';
 import { SelectionBar } from './selection-bar.tsx';
@@ -82,6 +83,7 @@ export function VideosPage() {
         pageSize={PAGE_SIZE}
         onChange={(next) => set({ page: next })}
       />
+      <StorageUsage />
       {selection.videos === undefined ? null : (
         <SelectionBar selection={selection} selected={selection.videos} shown={shown} />
       )}

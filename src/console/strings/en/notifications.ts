@@ -28,5 +28,6 @@ export default {
     webhook: { name: 'Webhooks', text: 'A webhook was disabled because it takes nothing any more.' },
     beta: { name: 'Beta access', text: 'Decisions on your applications.' },
     'channel.resting': { name: 'Channels', text: 'A vendor rejects a channel, which needs attention.' },
+    'storage.full': { name: 'Storage', text: 'The space for stored videos is out.' },
   },
 };

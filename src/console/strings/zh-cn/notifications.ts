@@ -31,5 +31,6 @@ export default {
     webhook: { name: 'Webhook', text: 'Webhook 因持续无法送达而被停用。' },
     beta: { name: '内测申请', text: '内测申请的审核结果。' },
     'channel.resting': { name: '渠道', text: '供应商拒绝了某个渠道，需要有人处理。' },
+    'storage.full': { name: '存储', text: '视频存储空间已用完。' },
   },
 } satisfies Translated<typeof en>;

@@ -47,6 +47,7 @@ export function addContentRoutes(
 function toContentRequest({ headers, disconnected }: RequestContext, caller: Caller, variant?: string): ContentRequest {
   const ifRange = headers['if-range'];
   return {
+    ifNoneMatch: headers['if-none-match'],
     caller,
     variant,
     range: headers.range,

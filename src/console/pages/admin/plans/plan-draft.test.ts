@@ -21,6 +21,8 @@ const CARD: Plan = {
   status: 2,
   created_time: 1,
   models: ['model-a'],
+  storage_days: 90,
+  storage_gb: null,
 };
 
 test('a plan comes back from its form as it went in', () => {

@@ -14,6 +14,9 @@ export interface PlanDraft {
   readonly hours: number | string;
   readonly credits: number | string;
   readonly weekly: number | string;
+  /** Days that copies of videos are kept, and their space in GiB; empty: what the settings say. */
+  readonly storageDays: number | string;
+  readonly storageGb: number | string;
   readonly models: readonly string[];
   readonly purchasable: boolean;
   readonly enabled: boolean;
@@ -30,6 +33,8 @@ export const EMPTY_PLAN: PlanDraft = {
   hours: 5,
   credits: 10,
   weekly: 0,
+  storageDays: '',
+  storageGb: '',
   models: [],
   purchasable: true,
   enabled: true,
@@ -48,6 +53,8 @@ export function toPlanDraft(card: Plan, perUnit: number): PlanDraft {
     hours: isDaily ? EMPTY_PLAN.hours : card.refresh_interval_seconds / HOUR_SECONDS,
     credits: (isDaily ? card.daily_quota : card.interval_quota) / perUnit,
     weekly: card.weekly_quota_limit / perUnit,
+    storageDays: card.storage_days ?? '',
+    storageGb: card.storage_gb ?? '',
     models: card.models,
     purchasable: card.purchasable,
     enabled: card.status === 1,
@@ -56,9 +63,11 @@ export function toPlanDraft(card: Plan, perUnit: number): PlanDraft {
 
 /** The editable fields of the default plan (users without a plan): its level, duration and price have no effect. */
 export function toBuiltinPlanBody(draft: PlanDraft, perUnit: number) {
-  const { name, description, refresh_interval_seconds, daily_quota, interval_quota, weekly_quota_limit, models } =
-    toPlanBody(draft, perUnit);
-  return { name, description, refresh_interval_seconds, daily_quota, interval_quota, weekly_quota_limit, models };
+  const { package_code, level, price_amount, duration_days, purchasable, status, ...editable } = toPlanBody(
+    draft,
+    perUnit,
+  );
+  return editable;
 }
 
 export function toPlanBody(draft: PlanDraft, perUnit: number) {
@@ -76,7 +85,11 @@ export function toPlanBody(draft: PlanDraft, perUnit: number) {
     interval_quota: isDaily ? 0 : quota(draft.credits),
     weekly_quota_limit: quota(draft.weekly),
     models: [...draft.models],
+    storage_days: toOptionalNumber(draft.storageDays),
+    storage_gb: toOptionalNumber(draft.storageGb),
     purchasable: draft.purchasable,
     status: draft.enabled ? (1 as const) : (2 as const),
   };
 }
+
+const toOptionalNumber = (text: number | string): number | null => (text === '' ? null : Number(text));

@@ -14,7 +14,7 @@ interface PlanFormProps {
   readonly save: (draft: PlanDraft) => Promise<void>;
 }
 
-type NumberName = 'level' | 'price' | 'days' | 'hours' | 'credits' | 'weekly';
+type NumberName = 'level' | 'price' | 'days' | 'hours' | 'credits' | 'weekly' | 'storageDays' | 'storageGb';
 
 export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save }: PlanFormProps) {
   const { t } = useTranslation(['admin-plans', 'app']);
@@ -80,6 +80,10 @@ export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save 
         {draft.renewal === 'day' ? null : number('hours', t('hours'), { min: 0.1, max: 8_784, decimalScale: 2 })}
         {number('credits', t('credits'), { decimalScale: 6, max: 1e9 })}
         {number('weekly', t('weekly'), { description: t('weeklyHint'), decimalScale: 6, max: 1e9 })}
+      </SimpleGrid>
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        {number('storageDays', t('storageDays'), { description: t('storageHint'), allowDecimal: false, max: 36_500 })}
+        {number('storageGb', t('storageGb'), { description: t('storageHint'), allowDecimal: false, min: 1, max: 1e6 })}
       </SimpleGrid>
       <ModelsSelect label={t('models')} description={t('modelsHint')} {...value('models')} />
       {isBuiltin ? null : (

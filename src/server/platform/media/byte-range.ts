@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { OutboundResponse } from '../../platform/outbound/outbound.ts';
+import type { OutboundResponse } from '../outbound/outbound.ts';
 
 /** One `bytes=` range of safe integers; several at once and other units are ignored (RFC 9110 section 14.2 permits that). */
 export const isSingleRange = (range: string | undefined): range is string =>
@@ -40,8 +40,14 @@ function* chunksOf(bytes: Buffer): Generator<Buffer> {
   for (let start = 0; start < bytes.length; start += CHUNK_BYTES) yield bytes.subarray(start, start + CHUNK_BYTES);
 }
 
-/** First and last byte; undefined for a range that means nothing (its end before its start) and is ignored. */
-function resolveRange(range: string, length: number): { start: number; end: number } | 'unsatisfiable' | undefined {
+/**
+ * First and last byte of a {@link isSingleRange single range} in a file of `length` bytes; undefined for a range that means
+ * nothing (its end before its start) and is ignored (RFC 9110 section 14.1.1).
+ */
+export function resolveRange(
+  range: string,
+  length: number,
+): { readonly start: number; readonly end: number } | 'unsatisfiable' | undefined {
   const [first = '', last = ''] = range.slice('bytes='.length).split('-');
   if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined;
   const start = first === '' ? Math.max(0, length - Number(last)) : Number(first);

@@ -1,0 +1,229 @@
+import { type Selectable, sql } from 'kysely';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/one-row.ts';
+import { prepareQuery } from '../platform/db/prepared-query.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
+
+export type ArtifactRow = Selectable<Tables['artifacts']>;
+
+/** A row whose copy a process makes: its try is part of every write. */
+export type Claim = Pick<ArtifactRow, 'id' | 'task_id' | 'user_id' | 'tries' | 'created_at'>;
+
+export interface StoredCopy {
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly mimeType: string;
+  readonly storedAt: number;
+  /** Unix milliseconds; null: never. */
+  readonly expiresAt: number | null;
+}
+
+export interface Usage {
+  readonly bytes: number;
+  readonly files: number;
+}
+
+const insertArtifact = prepareQuery<
+  Tables,
+  { id: string; task_id: string; user_id: number; now: number; next_try_at: number }
+>()((db, p) =>
+  db
+    .insertInto('artifacts')
+    .values({
+      id: p('id'),
+      task_id: p('task_id'),
+      user_id: p('user_id'),
+      state: 'pending',
+      bytes: 0,
+      sha256: '',
+      mime_type: '',
+      tries: 0,
+      next_try_at: p('next_try_at'),
+      last_error: '',
+      created_at: p('now'),
+      stored_at: 0,
+      expires_at: null,
+    })
+    .onConflict((conflict) => conflict.column('task_id').doNothing()),
+);
+
+const selectByTask = prepareQuery<Tables, { task_id: string }>()((db, p) =>
+  db.selectFrom('artifacts').selectAll().where('task_id', '=', p('task_id')),
+);
+
+/** SQL of `artifacts`. */
+export class ArtifactStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  async insert(trx: Trx, artifact: { id: string; taskId: string; userId: number }, now: number): Promise<void> {
+    const { id, taskId, userId } = artifact;
+    await insertArtifact.changes(trx, { id, task_id: taskId, user_id: userId, now, next_try_at: now });
+  }
+
+  findByTask(taskId: string): Promise<ArtifactRow | undefined> {
+    return selectByTask.first(this.#database.kysely, { task_id: taskId });
+  }
+
+  /** Claims due copies until `now + leaseMs`; each is claimed by one process. */
+  claimDue(now: number, leaseMs: number, limit: number): Promise<Claim[]> {
+    return this.#database.transaction((trx) =>
+      trx
+        .updateTable('artifacts')
+        .set({ tries: sql<number>`tries + 1`, next_try_at: now + leaseMs })
+        .where('id', 'in', (from) =>
+          from
+            .selectFrom('artifacts')
+            .select('id')
+            .where('next_try_at', '<=', now)
+            .orderBy('next_try_at')
+            .limit(limit)
+            .forUpdate()
+            .skipLocked(),
+        )
+        .returning(['id', 'task_id', 'user_id', 'tries', 'created_at'])
+        .execute(),
+    );
+  }
+
+  /** @returns false when another process has claimed it, or it is to be removed */
+  async renew({ id, tries }: Claim, until: number): Promise<boolean> {
+    const result = await this.#pending(id, tries).set({ next_try_at: until }).executeTakeFirst();
+    return wasChanged(result);
+  }
+
+  /** The copy is complete. @returns false when the claim was lost */
+  async confirm({ id, tries }: Claim, copy: StoredCopy): Promise<boolean> {
+    const result = await this.#pending(id, tries)
+      .set({
+        state: 'stored',
+        bytes: copy.bytes,
+        sha256: copy.sha256,
+        mime_type: copy.mimeType,
+        next_try_at: null,
+        last_error: '',
+        stored_at: copy.storedAt,
+        expires_at: copy.expiresAt,
+      })
+      .executeTakeFirst();
+    return wasChanged(result);
+  }
+
+  /** @param at null: it is not tried again */
+  async postpone({ id, tries }: Claim, at: number | null, lastError: string): Promise<void> {
+    await this.#pending(id, tries)
+      .set({ next_try_at: at, last_error: lastError, ...(at === null && { state: 'failed' as const }) })
+      .execute();
+  }
+
+  /** Its file is gone: it is copied again. */
+  async markLost(id: string): Promise<void> {
+    await this.#database.kysely
+      .updateTable('artifacts')
+      .set({ state: 'pending', bytes: 0, next_try_at: 0, expires_at: null })
+      .where('id', '=', id)
+      .where('state', '=', 'stored')
+      .execute();
+  }
+
+  #pending(id: string, tries: number) {
+    return this.#database.kysely
+      .updateTable('artifacts')
+      .where('id', '=', id)
+      .where('state', '=', 'pending')
+      .where('tries', '=', tries);
+  }
+
+  /** From now on it is served no more. */
+  async markTaskRemoved(executor: Executor, taskId: string): Promise<void> {
+    await executor
+      .updateTable('artifacts')
+      .set({ state: 'removing', next_try_at: null })
+      .where('task_id', '=', taskId)
+      .execute();
+  }
+
+  async markRemoved(ids: readonly string[]): Promise<void> {
+    await this.#database.kysely
+      .updateTable('artifacts')
+      .set({ state: 'removing', next_try_at: null })
+      .where('id', 'in', [...ids])
+      .execute();
+  }
+
+  /** Marks what has passed its time, and what belongs to removed accounts. */
+  async markEnded(now: number, limit: number): Promise<number> {
+    const { kysely } = this.#database;
+    const expired = await kysely
+      .selectFrom('artifacts')
+      .select('id')
+      .where('state', '=', 'stored')
+      .where('expires_at', '<=', now)
+      .limit(limit)
+      .execute();
+    const ofRemoved = await kysely
+      .selectFrom('artifacts')
+      .innerJoin('accounts', 'accounts.id', 'artifacts.user_id')
+      .select('artifacts.id')
+      .where('accounts.removed_at', 'is not', null)
+      .where('artifacts.state', '<>', 'removing')
+      .limit(limit)
+      .execute();
+    const ids = [...expired, ...ofRemoved].map(({ id }) => id);
+    if (ids.length > 0) await this.markRemoved(ids);
+    return ids.length;
+  }
+
+  async listRemoving(limit: number): Promise<string[]> {
+    const rows = await this.#database.kysely
+      .selectFrom('artifacts')
+      .select('id')
+      .where('state', '=', 'removing')
+      .limit(limit)
+      .execute();
+    return rows.map(({ id }) => id);
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.#database.kysely.deleteFrom('artifacts').where('id', '=', id).where('state', '=', 'removing').execute();
+  }
+
+  /** The copies stored longest ago, of one account or of all. */
+  listOldest(userId: number | undefined, limit: number): Promise<Pick<ArtifactRow, 'id' | 'bytes'>[]> {
+    let query = this.#database.kysely.selectFrom('artifacts').select(['id', 'bytes']).where('state', '=', 'stored');
+    if (userId !== undefined) query = query.where('user_id', '=', userId);
+    return query.orderBy('stored_at').limit(limit).execute();
+  }
+
+  /** Which of these files have a row. */
+  async findKnown(ids: readonly string[]): Promise<Set<string>> {
+    const rows = await this.#database.kysely
+      .selectFrom('artifacts')
+      .select('id')
+      .where('id', 'in', [...ids])
+      .execute();
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  /** What is stored, of one account or of all. */
+  async usage(userId?: number): Promise<Usage> {
+    let query = this.#database.kysely
+      .selectFrom('artifacts')
+      .select(({ fn }) => [fn.sum<number | null>('bytes').as('bytes'), fn.countAll<number>().as('files')])
+      .where('state', '=', 'stored');
+    if (userId !== undefined) query = query.where('user_id', '=', userId);
+    const { bytes, files } = await query.executeTakeFirstOrThrow();
+    return { bytes: Number(bytes ?? 0), files: Number(files) };
+  }
+
+  async countPending(): Promise<number> {
+    const row = await this.#database.kysely
+      .selectFrom('artifacts')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('next_try_at', 'is not', null)
+      .executeTakeFirstOrThrow();
+    return Number(row.count);
+  }
+}

@@ -1,0 +1,137 @@
+import { join } from 'node:path';
+import type { AdminNotifier } from '../notifications/notifier.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Config } from '../platform/config.ts';
+import { afterCommit } from '../platform/db/after-commit.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Log } from '../platform/log.ts';
+import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
+import { randomText } from '../platform/secrets.ts';
+import type { Tables, Trx } from '../tables.ts';
+import { ArtifactCopier, type OpenSource } from './artifact-copier.ts';
+import type { ArtifactFiles } from './artifact-files.ts';
+import { ArtifactRemover } from './artifact-remover.ts';
+import { ArtifactStore, type Usage } from './artifact-store.ts';
+import { artifactsDirectory } from './artifacts-directory.ts';
+import { CopiesUnderWay } from './copies-under-way.ts';
+import { DiskFiles } from './disk-files.ts';
+import { fullNotice } from './full-notice.ts';
+import { IncomingFiles } from './incoming-files.ts';
+import { type PlanStorage, type StorageLimits, storageLimits } from './storage-limits.ts';
+import { StorageSpace } from './storage-space.ts';
+import { StoredFiles } from './stored-files.ts';
+
+export interface ArtifactsDependencies {
+  readonly config: Config;
+  readonly database: Database<Tables>;
+  readonly notifier: AdminNotifier;
+  readonly findPlanStorage: (userId: number) => Promise<PlanStorage>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What stored copies offer their own routes, other capabilities and app.ts. */
+export interface Artifacts {
+  /** False: nothing is copied, and every file is served by its vendor. */
+  readonly isEnabled: boolean;
+  readonly storedFiles: StoredFiles;
+  /** Has the file of a video copied that has just finished: in the transaction that ends its task. */
+  enqueue(trx: Trx, task: { readonly id: string; readonly user_id: number }): Promise<void>;
+  /** Removes the copy with the video: in the transaction that deletes it. */
+  removeWithTask(trx: Trx, taskId: string): Promise<void>;
+  /** When the copy of a video is removed, Unix milliseconds; undefined: there is none, null: never. */
+  findExpiry(taskId: string): Promise<number | null | undefined>;
+  /** Of one account, or of all. */
+  usage(userId?: number): Promise<Usage>;
+  limitsOf(userId: number): Promise<StorageLimits>;
+  countPending(): Promise<number>;
+  /** Makes what is due now, without waiting for the next look. */
+  wake(): void;
+  /** Begins to copy. */
+  start(open: OpenSource): void;
+  stop(): Promise<void>;
+  /** Removes what has ended; called every minute. */
+  removeEnded(): Promise<void>;
+  readonly jobs: readonly ScheduledJob[];
+}
+
+const GB = 1024 ** 3;
+
+/** Assembles this capability. */
+export function makeArtifacts({
+  config,
+  database,
+  notifier,
+  findPlanStorage,
+  ...shared
+}: ArtifactsDependencies): Artifacts {
+  const { clock, log } = shared;
+  const store = new ArtifactStore(database);
+  const copies = new CopiesUnderWay();
+  const directory = artifactsDirectory(config);
+  const files: ArtifactFiles | undefined =
+    directory === undefined ? undefined : new DiskFiles(join(directory, 'files'));
+  const limitsOf = async (userId: number) => storageLimits(config, await findPlanStorage(userId));
+  const common = {
+    storedFiles: new StoredFiles({ store, copies, log, files }),
+    findExpiry: async (taskId: string) => {
+      const row = await store.findByTask(taskId);
+      return row?.state === 'stored' ? row.expires_at : undefined;
+    },
+    usage: (userId?: number) => store.usage(userId),
+    limitsOf,
+    countPending: () => store.countPending(),
+  };
+  if (directory === undefined || files === undefined) return { ...common, ...SWITCHED_OFF };
+
+  const incoming = new IncomingFiles(join(directory, 'incoming'));
+  const remover = new ArtifactRemover({ ...shared, store, files, incoming });
+  const space = new StorageSpace({
+    store,
+    files,
+    remover,
+    maxBytes: config.artifactsMaxGb * GB,
+    minFreeBytes: config.artifactsMinFreeGb * GB,
+    onFull: () =>
+      database
+        .transaction((trx) => notifier.notifyAdministrators(trx, fullNotice(clock.now())))
+        .catch((error: unknown) => log.warn({ err: error }, 'administrators could not be told that the space is out')),
+  });
+  let copier: ArtifactCopier | undefined;
+  const removeEnded = () => remover.removeEnded();
+  return {
+    ...common,
+    isEnabled: true,
+    async enqueue(trx, { id: taskId, user_id: userId }) {
+      await store.insert(trx, { id: randomText(24), taskId, userId }, clock.now());
+      afterCommit(trx, () => copier?.wake());
+    },
+    async removeWithTask(trx, taskId) {
+      await store.markTaskRemoved(trx, taskId);
+      afterCommit(trx, () => {
+        removeEnded().catch((error: unknown) => log.warn({ err: error }, 'a stored file is removed later'));
+      });
+    },
+    wake: () => copier?.wake(),
+    start(open) {
+      copier = new ArtifactCopier({ ...shared, store, files, incoming, space, copies, limitsOf }, open);
+      copier.start();
+    },
+    async stop() {
+      await copier?.stop();
+    },
+    removeEnded,
+    jobs: [remover.orphanJob],
+  };
+}
+
+const SWITCHED_OFF = {
+  isEnabled: false,
+  async enqueue() {},
+  async removeWithTask() {},
+  wake() {},
+  start() {},
+  async stop() {},
+  async removeEnded() {},
+  jobs: [],
+} satisfies Partial<Artifacts>;

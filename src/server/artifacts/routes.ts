@@ -1,0 +1,18 @@
+import { getStorage } from '../../contract/artifacts.ts';
+import { ok } from '../../contract/schemas.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import type { Artifacts } from './make.ts';
+
+/** Stored copies, for the owner of the account. */
+export function addArtifactRoutes(routes: RouteRegistry, artifacts: Artifacts): void {
+  routes.add(getStorage, async ({ caller }) => {
+    const [usage, limits] = await Promise.all([artifacts.usage(caller.userId), artifacts.limitsOf(caller.userId)]);
+    return ok({
+      enabled: artifacts.isEnabled,
+      files: usage.files,
+      used_bytes: usage.bytes,
+      limit_bytes: limits.bytes,
+      days: limits.days,
+    });
+  });
+}

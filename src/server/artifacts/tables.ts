@@ -1,0 +1,59 @@
+import { sql } from 'kysely';
+import type { Migration } from '../platform/db/migrate.ts';
+
+export interface ArtifactTables {
+  /** One copy of a finished video's file each. Every stored file has a row that names it. */
+  artifacts: {
+    /** Random; the name of the file. */
+    id: string;
+    task_id: string;
+    user_id: number;
+    /** See states.ts. */
+    state: 'pending' | 'stored' | 'failed' | 'removing';
+    /** Bytes of the file; 0 before it is stored. */
+    bytes: number;
+    /** In hexadecimal; empty before it is stored. */
+    sha256: string;
+    mime_type: string;
+    /** Times it was tried to copy. The number of a try identifies the claim of the process that makes it. */
+    tries: number;
+    /** When it is tried next, or until when a process has claimed it; null unless `pending`. */
+    next_try_at: number | null;
+    /** Why the last try failed. */
+    last_error: string;
+    created_at: number;
+    stored_at: number;
+    /** When it is removed; null: never. */
+    expires_at: number | null;
+  };
+}
+
+export const artifactMigrations: readonly Migration[] = [
+  {
+    id: '0068-artifacts',
+    async up(trx, { int64, text }) {
+      await trx.schema
+        .createTable('artifacts')
+        .addColumn('id', text, (column) => column.primaryKey())
+        .addColumn('task_id', text, (column) => column.notNull().unique())
+        .addColumn('user_id', int64, (column) => column.notNull())
+        .addColumn('state', text, (column) => column.notNull())
+        .addColumn('bytes', int64, (column) => column.notNull())
+        .addColumn('sha256', text, (column) => column.notNull())
+        .addColumn('mime_type', text, (column) => column.notNull())
+        .addColumn('tries', int64, (column) => column.notNull())
+        .addColumn('next_try_at', int64)
+        .addColumn('last_error', text, (column) => column.notNull())
+        .addColumn('created_at', int64, (column) => column.notNull())
+        .addColumn('stored_at', int64, (column) => column.notNull())
+        .addColumn('expires_at', int64)
+        .execute();
+      const index = (name: string) => trx.schema.createIndex(name).on('artifacts');
+      await index('artifacts_due').column('next_try_at').where('next_try_at', 'is not', null).execute();
+      await index('artifacts_by_age').columns(['stored_at', 'bytes']).where(sql<boolean>`state = 'stored'`).execute();
+      await index('artifacts_by_user').columns(['user_id', 'state', 'stored_at', 'bytes']).execute();
+      await index('artifacts_expiring').column('expires_at').where(sql<boolean>`state = 'stored'`).execute();
+      await index('artifacts_to_remove').column('id').where(sql<boolean>`state = 'removing'`).execute();
+    },
+  },
+];

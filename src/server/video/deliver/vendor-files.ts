@@ -1,0 +1,162 @@
+import { defined } from '../../../contract/defined.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Log } from '../../platform/log.ts';
+import { isSingleRange, toRangeResponse } from '../../platform/media/byte-range.ts';
+import {
+  type OutboundClient,
+  OutboundError,
+  type OutboundRequest,
+  type OutboundResponse,
+  type UntrustedRequest,
+} from '../../platform/outbound/outbound.ts';
+import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
+import type { ContentSource } from '../../vendors/adapter.ts';
+import type { Task } from '../store.ts';
+import { artifactOf } from '../task-artifact.ts';
+import type { VideoUpstream, VideoUpstreams } from '../video-upstreams.ts';
+import type { InlineFileCache } from './inline-file-cache.ts';
+import type { UrlRefresher } from './url-refresher.ts';
+
+export interface VendorFileRequest {
+  /** One `bytes=` range as the caller sent it; others are ignored, as RFC 9110 section 14.2 permits. */
+  readonly range?: string | undefined;
+  readonly ifRange?: string | undefined;
+  /** Default: the video itself. */
+  readonly variant?: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** A large file may take hours over a slow connection; below the minimum rate (bytes a second) the download is aborted. */
+const DOWNLOAD_TIMEOUTS = {
+  totalTimeoutMs: 15 * 60_000,
+  minBytesPerSecond: 4 * 1024,
+} as const satisfies Partial<OutboundRequest>;
+
+export interface VendorFilesDependencies {
+  readonly outbound: OutboundClient;
+  readonly upstreams: VideoUpstreams;
+  readonly urlRefresher: UrlRefresher;
+  readonly inlineFileCache: InlineFileCache;
+  readonly log: Log;
+}
+
+/** Opens the files of finished videos where their vendors keep them. */
+export class VendorFiles {
+  readonly #dependencies: VendorFilesDependencies;
+  constructor(dependencies: VendorFilesDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * The vendor's response with status 200, 206 or 416, its body unread.
+   * @throws AppError `content_not_found`, `content_unavailable`
+   */
+  async open(task: Task, request: VendorFileRequest): Promise<OutboundResponse> {
+    const upstream = await this.#dependencies.upstreams.find(task);
+    if (upstream === undefined || !upstream.isConfirmed) throw new AppError('content_not_found');
+    const response = await this.#fetch(task, upstream, request);
+    if (!isGone(response.status)) return checked(response);
+    response.body.destroy();
+    return this.#openWithFreshUrl(task, request);
+  }
+
+  /** Signed URLs expire; the vendor is polled for a fresh one, once. */
+  async #openWithFreshUrl(task: Task, request: VendorFileRequest): Promise<OutboundResponse> {
+    const { urlRefresher, upstreams } = this.#dependencies;
+    const refreshed = await urlRefresher.refresh(task);
+    if (refreshed === 'failed') throw new AppError('content_unavailable');
+    const upstream = refreshed === 'gone' ? undefined : await upstreams.find(refreshed);
+    const response =
+      refreshed === 'gone' || upstream === undefined ? undefined : await this.#fetch(refreshed, upstream, request);
+    if (response !== undefined && !isGone(response.status)) return checked(response);
+    response?.body.destroy();
+    throw new AppError('content_not_found', { message: 'The provider no longer keeps this video.' });
+  }
+
+  async #fetch(task: Task, upstream: VideoUpstream, request: VendorFileRequest): Promise<OutboundResponse> {
+    const { outbound, log } = this.#dependencies;
+    const range = isSingleRange(request.range) ? request.range : undefined;
+    try {
+      const source = await this.#sourceOf(task, upstream, request);
+      if (source.kind === 'bytes') return toRangeResponse(source.bytes, source.mimeType, range);
+      const fileRequest = {
+        method: 'GET',
+        url: source.url,
+        headers: {
+          ...source.headers,
+          ...defined({ range, 'if-range': range === undefined ? undefined : request.ifRange }),
+          'accept-encoding': 'identity',
+        },
+        signal: request.signal,
+        ...DOWNLOAD_TIMEOUTS,
+      } as const;
+      if (source.trusted) return await this.#followTrusted(fileRequest, upstream);
+      return await outbound.requestUntrusted({ ...fileRequest, ...extraHosts(upstream, source.url) });
+    } catch (error) {
+      if (error instanceof UnsupportedRequestError) throw new AppError('content_not_found', { message: error.message });
+      if (error instanceof PollFailed || error instanceof OutboundError) {
+        log.warn({ err: error, taskId: task.id }, 'a video could not be fetched');
+        throw new AppError('content_unavailable');
+      }
+      throw error;
+    }
+  }
+
+  async #sourceOf(task: Task, upstream: VideoUpstream, { variant, signal }: VendorFileRequest): Promise<ContentSource> {
+    const artifact = artifactOf(task);
+    const isVideo = variant === undefined || variant === 'video';
+    if (isVideo && artifact?.kind === 'url') return { kind: 'fetch', url: artifact.url, headers: {}, trusted: false };
+    if (isVideo && artifact?.kind === 'inline') return this.#dependencies.inlineFileCache.get(task, upstream);
+    return upstream.call(signal, (adapter, handle, context) =>
+      adapter.content(handle, JSON.parse(task.data), variant, context),
+    );
+  }
+
+  /** A vendor's own host may redirect to a storage host, which gets neither the credentials nor the trust. */
+  async #followTrusted(
+    request: OutboundRequest & { readonly method: 'GET' },
+    upstream: VideoUpstream,
+  ): Promise<OutboundResponse> {
+    const { outbound } = this.#dependencies;
+    const response = await outbound.request({
+      ...request,
+      private: upstream.account.private,
+      proxy: upstream.account.proxy,
+    });
+    const { location } = response.headers;
+    if (response.status < 300 || response.status >= 400 || location === undefined) return response;
+    response.body.destroy();
+    const url = new URL(location, request.url).href;
+    const range = request.headers?.range;
+    return outbound.requestUntrusted({
+      ...request,
+      url,
+      headers: defined({ 'accept-encoding': 'identity', range }),
+      ...extraHosts(upstream, url),
+    });
+  }
+}
+
+const isGone = (status: number): boolean => status === 401 || status === 403 || status === 404 || status === 410;
+
+/** The file host of a private channel may be at a private IP address. */
+function extraHosts(upstream: VideoUpstream, url: string): Partial<Pick<UntrustedRequest, 'allowedPrivateHosts'>> {
+  if (!upstream.account.private) return {};
+  const { hostname, port, protocol } = new URL(url);
+  return { allowedPrivateHosts: [`${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`] };
+}
+
+/** @throws AppError `content_unavailable` for what is no file */
+function checked(response: OutboundResponse): OutboundResponse {
+  const { status } = response;
+  // Nothing is decompressed here, and compressed bytes without their Content-Encoding would be a broken file.
+  const coding = response.headers['content-encoding'] ?? 'identity';
+  const isFile = status === 416 || !TEXT_TYPE.test(response.headers['content-type'] ?? '');
+  if ((status === 200 || status === 206 || status === 416) && coding.trim().toLowerCase() === 'identity' && isFile)
+    return response;
+  response.body.destroy();
+  throw new AppError('content_unavailable', { log: { upstreamStatus: status, coding, isFile } });
+}
+
+/** A page or a message in place of the file, whatever its status says. */
+const TEXT_TYPE = /^\s*(text\/|application\/(xhtml\+|problem\+)?(xml|json))/i;

@@ -1,0 +1,34 @@
+import type { Artifacts } from '../../artifacts/make.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Tables } from '../../tables.ts';
+import type { Task, TaskStore } from '../store.ts';
+import type { VendorDeletion } from './vendor-deletion.ts';
+
+export interface VideoDeletionDependencies {
+  readonly database: Database<Tables>;
+  readonly store: TaskStore;
+  readonly artifacts: Pick<Artifacts, 'removeWithTask'>;
+  readonly vendorDeletion: VendorDeletion;
+  readonly clock: Clock;
+}
+
+/** Deletes a finished video for its owner: here with its copy at once, at its vendor in the background. */
+export class VideoDeletion {
+  readonly #dependencies: VideoDeletionDependencies;
+  constructor(dependencies: VideoDeletionDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @throws AppError `task_not_completed` */
+  async delete(task: Task): Promise<void> {
+    const { database, store, artifacts, vendorDeletion, clock } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      if (!(await store.markDeleted(trx, task.id, clock.now())))
+        throw new AppError('task_not_completed', { params: { status: task.status } });
+      await artifacts.removeWithTask(trx, task.id);
+    });
+    vendorDeletion.start(task);
+  }
+}

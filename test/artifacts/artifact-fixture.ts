@@ -1,0 +1,88 @@
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { loadMedia } from '../../src/sandbox/media.ts';
+import type { OpenSource } from '../../src/server/artifacts/artifact-copier.ts';
+import { type Artifacts, makeArtifacts } from '../../src/server/artifacts/make.ts';
+import type { PlanStorage } from '../../src/server/artifacts/storage-limits.ts';
+import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
+import { parseConfig } from '../../src/server/platform/config.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
+import { openLog } from '../../src/server/platform/log.ts';
+import type { Tables } from '../../src/server/tables.ts';
+
+export const CLIP = loadMedia('wide.mp4').bytes;
+
+/** The whole clip with its length, as an honest vendor sends it. */
+export const honest: OpenSource = async () => ({ body: Readable.from([CLIP]), bytes: CLIP.length });
+
+export interface ArtifactFixture {
+  readonly artifacts: Artifacts;
+  readonly clock: ManualClock;
+  readonly directory: string;
+  /** Titles of the notices to administrators. */
+  readonly notices: string[];
+  /** What the plans of accounts say; by default nothing. */
+  readonly plans: Map<number, PlanStorage>;
+  enqueue(taskId: string, userId?: number): Promise<void>;
+  /** Waits until the rows of these tasks are in one of the states. */
+  waitFor(state: string, ...taskIds: string[]): Promise<void>;
+  row(taskId: string): Promise<{ state: string; bytes: number; last_error: string; tries: number } | undefined>;
+  /** Bytes of all files below the directory, those of copies under way too. */
+  diskBytes(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** Stored copies over a database, without vendors: tests say what a source is. */
+export async function makeArtifactFixture(
+  database: Database<Tables>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<ArtifactFixture> {
+  const directory = await mkdtemp(join(tmpdir(), 'rg-artifacts-'));
+  const clock = manualClock();
+  const notices: string[] = [];
+  const plans = new Map<number, PlanStorage>();
+  const config = parseConfig({
+    ARTIFACTS_DIR: directory,
+    ARTIFACTS_MIN_FREE_GB: '0',
+    DATABASE_URL: 'sqlite::memory:',
+    ...env,
+  });
+  const artifacts = makeArtifacts({
+    config,
+    database,
+    notifier: { notifyAdministrators: async (_trx, { title }) => void notices.push(title.en) },
+    findPlanStorage: async (userId) => plans.get(userId) ?? { days: null, gb: null },
+    clock,
+    log: openLog('silent'),
+  });
+  const row = (taskId: string) =>
+    database.kysely.selectFrom('artifacts').selectAll().where('task_id', '=', taskId).executeTakeFirst();
+  return {
+    artifacts,
+    clock,
+    directory,
+    notices,
+    plans,
+    row,
+    enqueue: (taskId, userId = 1) =>
+      database.transaction((trx) => artifacts.enqueue(trx, { id: taskId, user_id: userId })),
+    async waitFor(state, ...taskIds) {
+      for (const taskId of taskIds) while ((await row(taskId))?.state !== state) await pause(10);
+    },
+    diskBytes: () => bytesBelow(directory),
+    async stop() {
+      await artifacts.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function bytesBelow(directory: string): Promise<number> {
+  let bytes = 0;
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true }))
+    if (entry.isFile()) bytes += (await stat(join(entry.parentPath, entry.name))).size;
+  return bytes;
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Static } from 'typebox';
+import type { getStorage } from '../../src/contract/artifacts.ts';
+import { forEachDatabase } from '../databases.ts';
+import { idOf, startVideoService, type VideoService } from '../flows/video-service.ts';
+import { bytesBelow, CLIP } from './artifact-fixture.ts';
+
+describe('stored videos, through the whole service', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    let service: VideoService;
+    let folder: string;
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'rg-stored-'));
+      const env = { ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0' };
+      service = await startVideoService(await freshUrl(), { env }, [{ name: 'kling', model: 'kling-v1-6' }]);
+    });
+    after(async () => {
+      await service.stop();
+      await rm(folder, { recursive: true, force: true });
+    });
+    const contentOf = (id: string, headers: Record<string, string> = {}) =>
+      service.caller.fetchRaw(`/v1/videos/${id}/content`, { headers });
+    const finished = async (prompt: string) => {
+      const id = idOf(await service.caller.submit({ model: 'kling-v1-6', prompt }));
+      assert.equal((await service.caller.waitUntilEnded(id)).status, 'completed');
+      return id;
+    };
+    /** Our ETag has 32 hexadecimal digits and comes with the time of the copy; the vendor's date is its own. */
+    const untilStored = async (id: string) => {
+      for (;;) {
+        const file = await contentOf(id);
+        assert.deepEqual(Buffer.from(await file.arrayBuffer()), CLIP);
+        if (!file.headers.get('last-modified')?.includes('00:00:00')) return file;
+        await pause(20);
+      }
+    };
+
+    it('are served from the copy after the vendor has lost the file, with validators and ranges', async () => {
+      const id = await finished('a kept video');
+      const etag = (await untilStored(id)).headers.get('etag') ?? '';
+      service.sandbox.control.fault({ kind: '403', operation: 'content', times: Number.POSITIVE_INFINITY });
+      const cut = await contentOf(id, { range: 'bytes=10-19', 'if-range': etag });
+      assert.deepEqual([cut.status, Buffer.from(await cut.arrayBuffer())], [206, CLIP.subarray(10, 20)]);
+      assert.equal((await contentOf(id, { 'if-none-match': etag })).status, 304);
+      const other = await contentOf(id, { range: 'bytes=10-19', 'if-range': '"another"' });
+      assert.deepEqual([other.status, (await other.arrayBuffer()).byteLength], [200, CLIP.length]);
+      service.sandbox.control.clearFaults();
+    });
+
+    for (const kind of ['html', 'malformed', 'truncated', 'empty', 'drop'] as const)
+      it(`a vendor that answers with ${kind}: an error or a broken download, never a whole wrong file`, async () => {
+        const handle = service.sandbox.control.fault({ kind, operation: 'content', times: 8 });
+        const id = await finished(`a video behind ${kind}`);
+        for (let read = 0; read < 3; read++) {
+          const file = await contentOf(id);
+          const bytes = await file.arrayBuffer().then(
+            (whole) => Buffer.from(whole),
+            () => undefined,
+          );
+          if (file.status === 200 && bytes !== undefined) assert.deepEqual(bytes, CLIP);
+          else assert.ok(file.status === 200 || file.status >= 500 || file.status === 404, String(file.status));
+        }
+        assert.ok(handle.timesUsed > 0);
+        service.sandbox.control.clearFaults();
+      });
+
+    it('an account sees its space, and its deleted video frees it', async () => {
+      const id = await finished('a video to delete');
+      await untilStored(id);
+      const storage = () =>
+        service.operator.requestData<Static<typeof getStorage.response>['data']>('GET', '/api/storage');
+      const before = await storage();
+      assert.equal(before.enabled, true);
+      assert.equal(before.limit_bytes, 5 * 1024 ** 3);
+      assert.equal(before.days, 30);
+      assert.equal((await service.caller.request('DELETE', `/v1/videos/${id}`)).status, 200);
+      assert.equal((await contentOf(id)).status, 404);
+      assert.ok((await storage()).used_bytes < before.used_bytes + CLIP.length);
+      // Videos of the tests before may still be copied.
+      while ((await storage()).used_bytes !== (await bytesBelow(join(folder, 'files')))) await pause(20);
+    });
+  });
+});
