@@ -35,7 +35,7 @@ describe('stored videos, through the whole service', () => {
       for (;;) {
         const file = await contentOf(id);
         assert.deepEqual(Buffer.from(await file.arrayBuffer()), CLIP);
-        if (!file.headers.get('last-modified')?.includes('00:00:00')) return file;
+        if (file.headers.get('last-modified')?.includes('00:00:00') === false) return file;
         await pause(20);
       }
     };

@@ -161,10 +161,20 @@ describe('fetching files', () => {
     describe('of a hostile host', () => {
       beforeEach(() => place(`${hostUrl}/file`));
 
-      for (const type of ['text/html', 'image/svg+xml', 'application/javascript', 'text/xml', 'video/mp4\u00e9', '']) {
+      for (const type of ['text/html', 'text/xml', 'application/json', 'video/mp4', '']) {
+        it(`a page or a message of type "${type}" is no video`, async () => {
+          answer = (_, response) =>
+            response.writeHead(200, type === '' ? {} : { 'content-type': type }).end(' <script>');
+          const file = await get();
+          assert.equal(file.status, 502);
+          assert.equal(((await file.json()) as { code: string }).code, 'content_unavailable');
+        });
+      }
+
+      for (const type of ['image/svg+xml', 'application/javascript', 'video/mp4\u00e9', '']) {
         it(`type "${type}" is never a page`, async () => {
           answer = (_, response) =>
-            response.writeHead(200, type === '' ? {} : { 'content-type': type }).end('<script>');
+            response.writeHead(200, type === '' ? {} : { 'content-type': type }).end('alert(1)');
           const file = await get();
           assert.equal(file.headers.get('content-type'), 'application/octet-stream');
           assert.equal(file.headers.get('content-disposition'), 'attachment');
