@@ -42,7 +42,7 @@ export async function registerRoutes(
   onFaultPoint: ((point: FaultPoint) => void) | undefined,
 ) {
   const { config, database, clock, vault, masterKey, metrics, rateLimits } = foundation;
-  const { accounts, notifications, allowances, quota, deviceAuth, channelStore, channels } = capabilities;
+  const { accounts, notifications, allowances, quota, deviceAuth, channelStore, channels, artifacts } = capabilities;
   const { eventLog } = capabilities.events;
   const { audit, ledger, usage } = quota;
   const { auditLog, access, accessWatch } = accounts;
@@ -56,7 +56,7 @@ export async function registerRoutes(
     ledgerHistory: usage,
     notifier: notifications.notifier,
     events: eventLog,
-    artifacts: capabilities.artifacts,
+    artifacts,
     checkCallbackUrl: capabilities.webhooks.checkUrl,
     accessWatch,
     baseUrl: config.baseUrl,

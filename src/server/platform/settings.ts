@@ -266,7 +266,8 @@ export const SETTINGS = {
   }),
   ARTIFACTS: oneOf(['disk', 'off'], {
     default: 'disk',
-    description: 'Where finished videos are copied: disk, or off (each is served by its vendor as long as that keeps it).',
+    description:
+      'Where finished videos are copied: disk, or off (each is served by its vendor as long as that keeps it).',
   }),
   ARTIFACTS_DIR: optionalText({
     description:
