@@ -43,7 +43,6 @@ export async function registerRoutes(
 ) {
   const { config, database, clock, vault, masterKey, metrics, rateLimits } = foundation;
   const { accounts, notifications, allowances, quota, deviceAuth, channelStore, channels, artifacts } = capabilities;
-  const { eventLog } = capabilities.events;
   const { audit, ledger, usage } = quota;
   const { auditLog, access, accessWatch } = accounts;
   const { routes } = http;
@@ -55,7 +54,7 @@ export async function registerRoutes(
     vendors: capabilities.vendors,
     ledgerHistory: usage,
     notifier: notifications.notifier,
-    events: eventLog,
+    events: capabilities.events.eventLog,
     artifacts,
     checkCallbackUrl: capabilities.webhooks.checkUrl,
     accessWatch,
