@@ -4,8 +4,10 @@ export const BASE_URL = `${ORIGIN}/v1`;
 export const API_KEY = String(process.env.SERVICE_KEY);
 
 export const CHAT = 'sandbox-chat';
+/** Models of upstreams that do not speak OpenAI's dialect. */
+export const FOREIGN_MODELS = ['sandbox-claude'];
 /** Models that serve Anthropic's Messages. */
-export const MESSAGES_MODELS = ['sandbox-claude'];
+export const MESSAGES_MODELS = ['sandbox-claude', 'sandbox-chat'];
 export const EMBEDDING = 'sandbox-embedding';
 export const IMAGE = 'sandbox-image';
 export const VIDEO = 'sora-2';

@@ -18,6 +18,7 @@ const CLIENTS: Readonly<Record<string, readonly string[]>> = {
   'ai 6': ['ai-sdk.ts', 'ai-6', '@ai-sdk/openai-3'],
   'ai 7, compatible provider': ['ai-sdk.ts', 'ai', '@ai-sdk/openai-compatible', 'compatible'],
   Anthropic: ['anthropic.ts'],
+  'openai 7, over other upstreams': ['openai-converted.ts'],
   LangChain: ['langchain.ts'],
   'OpenAI Agents': ['agents.ts'],
   Instructor: ['instructor.ts'],

@@ -37,7 +37,7 @@ export class ClientResponse {
   #socket: Socket | undefined;
   readonly #onDrain = (): void => this.#listener?.drained();
   /** Paths of the request that were left out on its way to the upstream. */
-  #dropped = '';
+  readonly #dropped = new Set<string>();
   #opened = false;
   #closed = false;
 
@@ -65,7 +65,7 @@ export class ClientResponse {
 
   /** Names a part of the request that is left out, in the response header `x-reelgate-dropped`. */
   addDropped(path: string): void {
-    this.#dropped += this.#dropped === '' ? path : `, ${path}`;
+    this.#dropped.add(path);
   }
 
   /** What the caller calls itself, cut to a length that suits a list. */
@@ -85,7 +85,7 @@ export class ClientResponse {
   openStream(): void {
     this.#opened = true;
     const { socket } = this.#response;
-    if (this.#dropped !== '') this.#response.setHeader(DROPPED_HEADER, this.#dropped);
+    if (this.#dropped.size > 0) this.#response.setHeader(DROPPED_HEADER, [...this.#dropped].join(', '));
     this.#response.writeHead(200, { ...STREAM_HEADERS, ...this.#ids });
     if (socket === null || !this.#response.chunkedEncoding) return;
     this.#response.flushHeaders();
@@ -104,7 +104,7 @@ export class ClientResponse {
 
   /** Sends a complete body. */
   sendBody(contentType: string, body: Buffer | string): void {
-    if (this.#dropped !== '') this.#response.setHeader(DROPPED_HEADER, this.#dropped);
+    if (this.#dropped.size > 0) this.#response.setHeader(DROPPED_HEADER, [...this.#dropped].join(', '));
     this.#response.writeHead(200, {
       'content-type': contentType,
       'content-length': Buffer.byteLength(body),

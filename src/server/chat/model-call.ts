@@ -1,7 +1,8 @@
 import type { ErrorCode } from '../../contract/errors.ts';
 import type { RequestStatus } from '../../contract/requests.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/channel-directory.ts';
-import type { AppError } from '../platform/errors.ts';
+import type { Clock } from '../platform/clock.ts';
+import { isAppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { ExchangeControl, ExchangeHandler, OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
 import type { Span, Tracing } from '../platform/tracing/tracing.ts';
@@ -34,6 +35,7 @@ export interface ModelCallDependencies {
   readonly log: Log;
   readonly tracing: Tracing;
   readonly timeouts: UpstreamTimeouts;
+  readonly clock: Clock;
   /** Silence after which a comment keeps proxies from closing a stream. */
   readonly keepAliveMs: number;
   readonly rates: OutputRates;
@@ -49,6 +51,11 @@ export interface ModelCallContext {
   readonly model: ResolvedModel;
   /** In the order to try them; at least one. */
   readonly candidates: readonly Channel[];
+}
+
+/** A call that is ready for its first attempt. */
+export interface PreparedCall extends ModelCallContext {
+  readonly firstExchange: UpstreamExchange;
 }
 
 const MAX_ATTEMPTS = 3;
@@ -70,7 +77,7 @@ type Phase = 'sent' | 'error' | 'complete' | 'streaming' | 'finished';
 export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember, JournaledCall {
   index = -1;
   readonly #dependencies: ModelCallDependencies;
-  readonly #context: ModelCallContext;
+  readonly #context: PreparedCall;
   #phase: Phase = 'sent';
   #attempt = -1;
   #exchange: UpstreamExchange | undefined;
@@ -92,7 +99,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
   #lastWriteAt = 0;
   #pausedSince = 0;
 
-  constructor(dependencies: ModelCallDependencies, context: ModelCallContext) {
+  constructor(dependencies: ModelCallDependencies, context: PreparedCall) {
     this.#dependencies = dependencies;
     this.#context = context;
     this.#parent = dependencies.tracing.current();
@@ -195,7 +202,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
   }
 
   #tryNextChannel(): void {
-    const { request, model } = this.#context;
+    const { request, model, clientResponse } = this.#context;
     const attempt = ++this.#attempt;
     this.#phase = 'sent';
     this.#control = undefined;
@@ -203,14 +210,29 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
     this.#size = 0;
     this.#stream = undefined;
     const channel = this.#channel;
-    const { outbound, tracing, timeouts } = this.#dependencies;
-    const exchange = prepareExchange(request, model, channel, timeouts);
+    const { outbound, tracing } = this.#dependencies;
+    const exchange = attempt === 0 ? this.#context.firstExchange : this.#prepareAgain(channel);
+    if (exchange === undefined) return;
+    for (const path of exchange.dropped) clientResponse.addDropped(path);
     this.#exchange = exchange;
     this.#sentAt = performance.now();
     this.#span = tracing.start(modelCallSpan(request, model, channel, this.#parent));
     const control = tracing.run(this.#span, () => outbound.stream(exchange.request, this));
     // A request that is refused before it leaves has tried the next channel by now.
     if (this.#attempt === attempt) this.#control ??= control;
+  }
+
+  /** Undefined when the rules of this channel leave something in the request that its dialect cannot say: the call has ended. */
+  #prepareAgain(channel: Channel): UpstreamExchange | undefined {
+    const { request, model, clientResponse } = this.#context;
+    const { timeouts, clock } = this.#dependencies;
+    try {
+      return prepareExchange(request, model, channel, { timeouts, id: clientResponse.id, nowMs: clock.now() });
+    } catch (error) {
+      this.#markFinished();
+      this.#refundAndFail(error);
+      return undefined;
+    }
   }
 
   #forwardEvents(bytes: Buffer, control: ExchangeControl): void {
@@ -231,11 +253,15 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
    */
   #deliver(events: Buffer): boolean {
     const { journal } = this.#dependencies;
+    const converted = this.#exchange?.conversion?.push(events);
+    // What says nothing to the caller does not begin a response: another channel may still be tried.
+    if (converted === '') return true;
     this.#firstTokenMs ??= Math.round(performance.now() - this.#context.clientResponse.begunAt);
     if (!this.#isJournaled) journal.open(this);
     this.#isJournaled = true;
     journal.append(this.#context.clientResponse.ref, events);
-    return this.#write(maskChannelKeyInBytes(this.#channel, events));
+    const shown = converted === undefined ? events : Buffer.from(converted);
+    return this.#write(maskChannelKeyInBytes(this.#channel, shown));
   }
 
   #write(data: Buffer | string): boolean {
@@ -265,6 +291,8 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
     // Before the last bytes are sent, so that no caller has a complete response whose settlement is not in the journal yet.
     charge.settle(stream, this.#endAs('ok'));
     if (!clientResponse.streaming) clientResponse.openStream();
+    const tail = this.#exchange?.conversion?.finish() ?? '';
+    if (tail !== '') clientResponse.write(tail);
     clientResponse.end();
   }
 
@@ -284,7 +312,9 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
       this.#dependencies.journal.appendText(clientResponse.ref, result.text());
     }
     charge.settle(result, this.#endAs('ok'));
-    clientResponse.sendBody(JSON_CONTENT_TYPE, maskChannelKeyInBytes(this.#channel, body));
+    const converted = this.#exchange?.conversion?.convert(body);
+    const shown = converted === undefined ? body : Buffer.from(converted);
+    clientResponse.sendBody(JSON_CONTENT_TYPE, maskChannelKeyInBytes(this.#channel, shown));
   }
 
   #readUpstreamError(): UpstreamFailure {
@@ -310,9 +340,10 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
   }
 
   /** The reservation is returned first, so that a caller who queries the balance after the error sees the full amount. */
-  #refundAndFail(error: AppError): void {
+  #refundAndFail(error: unknown): void {
     const { clientResponse, charge, request } = this.#context;
-    void charge.refund(this.#endAs('failed', error.code)).then(() => clientResponse.fail(error, request.dialect));
+    const code = isAppError(error) ? error.code : 'internal_error';
+    void charge.refund(this.#endAs('failed', code)).then(() => clientResponse.fail(error, request.dialect));
   }
 
   /** The response had begun: it ends with an error, and the received part is charged; without any text nothing is charged. */

@@ -1,5 +1,6 @@
 import type { Channel } from '../channels/channel-directory.ts';
 import type { ChatRequest, OutputLimit } from './chat-request.ts';
+import type { Dialect } from './dialect.ts';
 
 /** OpenAI's reasoning models: they accept only `max_completion_tokens`, and their reasoning tokens count against it. */
 const REASONING_MODEL = /^(?:.*\/)?(?:o[1-9]|gpt-[5-9]|codex)/i;
@@ -20,20 +21,21 @@ export function outputLimitFor(
 ): OutputLimit | undefined {
   const [usualKey] = dialect.maxTokensKeys;
   if (requestedLimit > 0 || usualKey === undefined) return undefined;
-  const { max_output_tokens: own, max_tokens_key: ownKey } = channel.options;
-  const isReasoning = isReasoningModel(model);
   return {
-    key:
-      typeof ownKey === 'string' && dialect.maxTokensKeys.includes(ownKey)
-        ? ownKey
-        : keyFor(dialect.maxTokensKeys, isReasoning),
-    tokens:
-      Number.isSafeInteger(own) && Number(own) > 0
-        ? Number(own)
-        : isReasoning
-          ? REASONING_LIMIT
-          : dialect.defaultMaxTokens,
+    key: outputLimitKey(dialect, model, channel),
+    tokens: ownOutputLimit(channel) ?? (isReasoningModel(model) ? REASONING_LIMIT : dialect.defaultMaxTokens),
   };
+}
+
+/** Tokens a channel allows for one response; undefined: it says nothing. */
+export function ownOutputLimit({ options: { max_output_tokens: own } }: Channel): number | undefined {
+  return Number.isSafeInteger(own) && Number(own) > 0 ? Number(own) : undefined;
+}
+
+/** The member of a request in a dialect by which an upstream takes the limit. */
+export function outputLimitKey({ maxTokensKeys }: Dialect, model: string, channel: Channel): string {
+  const { max_tokens_key: own } = channel.options;
+  return typeof own === 'string' && maxTokensKeys.includes(own) ? own : keyFor(maxTokensKeys, isReasoningModel(model));
 }
 
 /** `max_tokens` is understood by every upstream but those models; the new name by fewer. */

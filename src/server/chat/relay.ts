@@ -18,6 +18,7 @@ import type { ImageTaskRelay } from './image-task-relay.ts';
 import { ModelCall, type ModelCallDependencies } from './model-call.ts';
 import { reservedOutputTokens } from './output-limit.ts';
 import { type PermittedChannels, permittedChannels } from './permitted-channels.ts';
+import { prepareExchange, upstreamDialect } from './upstream-exchange.ts';
 
 export interface RelayDependencies extends Omit<ModelCallDependencies, 'onFinished'> {
   readonly batcher: ChargeBatcher;
@@ -72,15 +73,24 @@ export class Relay {
     clientResponse: ClientResponse,
     startedAt: number,
   ): Promise<void> {
-    const { batcher, imageRelay, vendors } = this.#dependencies;
+    const { batcher, imageRelay, vendors, timeouts, clock } = this.#dependencies;
     const { model, candidates, surcharge, droppedTools } = await this.prepare(caller, request);
+    const [first] = candidates;
+    if (first === undefined) throw new AppError('upstream_unavailable');
     for (const index of droppedTools) clientResponse.addDropped(`tools.${index}`);
     const price = this.#determinePrice(model, request);
     const { ref, client, begunAt } = clientResponse;
     const charge = new CallCharge({ batcher, request, ref, price, surcharge, model, client, begunAt, startedAt });
-    const context = { request, clientResponse, charge, model, candidates };
     const images = vendors.find(model.vendor)?.images;
-    if (images !== undefined) return imageRelay.serve(caller, context, images);
+    if (images !== undefined)
+      return imageRelay.serve(caller, { request, clientResponse, charge, model, candidates }, images);
+    // What the upstream's dialect cannot say is refused before anything is reserved.
+    const firstExchange = prepareExchange(request, model, first, {
+      timeouts,
+      id: clientResponse.id,
+      nowMs: clock.now(),
+    });
+    const context = { request, clientResponse, charge, model, candidates, firstExchange };
     await charge.reserve(caller, model.id, reservedOutputTokens(request, model.target, candidates));
     const call = new ModelCall(this.#callDependencies, context);
     this.#activeCalls.add(call);
@@ -137,7 +147,9 @@ export class Relay {
       model.kind === 'image' &&
       (dialect === CHAT || dialect === IMAGES);
     const isChat =
-      dialect.vendor === model.vendor && model.kind !== 'video' && !(model.kind === 'image' && dialect === EMBEDDINGS);
+      dialect.vendor === model.vendor
+        ? model.kind !== 'video' && !(model.kind === 'image' && dialect === EMBEDDINGS)
+        : model.kind === 'chat' && upstreamDialect(dialect, model.vendor) !== undefined;
     if (!makesImages && !isChat) throw wrongModelKind(id, model.kind);
     return model;
   }

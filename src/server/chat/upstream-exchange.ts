@@ -1,30 +1,85 @@
+import type { ChatVendor } from '../../contract/channels.ts';
 import type { Channel, ResolvedModel } from '../channels/channel-directory.ts';
 import type { ConfiguredRequest } from '../platform/outbound/outbound.ts';
 import { upstreamModelOf } from '../upstreams/model-name.ts';
+import { MESSAGES } from './anthropic-dialect.ts';
 import { type ChatRequest, toUpstreamBody } from './chat-request.ts';
 import { toRequest, type UpstreamTimeouts } from './chat-upstream.ts';
+import { findCodec } from './conversion/codecs.ts';
+import { convertRequest } from './conversion/request-conversion.ts';
+import { ResponseConversion } from './conversion/response-conversion.ts';
 import type { Dialect } from './dialect.ts';
+import { CHAT } from './dialects.ts';
 import { applyOptionRules } from './option-rules.ts';
 import { outputLimitFor } from './output-limit.ts';
 
 /** One attempt of a call at one channel: what is sent, and in which dialect the response comes. */
 export interface UpstreamExchange {
+  /** Of the upstream. */
   readonly dialect: Dialect;
   readonly request: ConfiguredRequest;
+  /** Turns the response into the caller's dialect; undefined where both speak the same. */
+  readonly conversion: ResponseConversion | undefined;
+  /** Paths of the request that the upstream's dialect cannot say and that change nothing. */
+  readonly dropped: readonly string[];
 }
 
-/** Prepares an attempt; the caller's bytes pass as they are but for the few members that must differ. */
+/** What an attempt needs to know beside the request. */
+export interface ExchangeContext {
+  readonly timeouts: UpstreamTimeouts;
+  /** Of the request. */
+  readonly id: string;
+  /** Unix milliseconds. */
+  readonly nowMs: number;
+}
+
+/** The dialect that conversions to each kind of upstream go to. */
+const UPSTREAM_DIALECTS: Readonly<Record<ChatVendor, Dialect>> = { openai: CHAT, anthropic: MESSAGES };
+
+/** What an upstream of a vendor is spoken to for a call in a dialect; undefined where it cannot serve such a call. */
+export function upstreamDialect(asked: Dialect, vendor: string): Dialect | undefined {
+  if (asked.vendor === vendor) return asked;
+  const spoken = Object.hasOwn(UPSTREAM_DIALECTS, vendor) ? UPSTREAM_DIALECTS[vendor as ChatVendor] : undefined;
+  return spoken === undefined || findCodec(asked) === undefined ? undefined : spoken;
+}
+
+/**
+ * Prepares an attempt. In one dialect the caller's bytes pass as they are but for the few members that must differ; between two the request
+ * is written anew.
+ *
+ * @throws AppError `invalid_request` for what the upstream's dialect cannot say
+ */
 export function prepareExchange(
   request: ChatRequest,
   model: ResolvedModel,
   channel: Channel,
-  timeouts: UpstreamTimeouts,
+  { timeouts, id, nowMs }: ExchangeContext,
 ): UpstreamExchange {
-  const body = toUpstreamBody(request, {
-    model: upstreamModelOf(channel, model),
-    limit: outputLimitFor(request, model.target, channel),
-    droppedTools: applyOptionRules(request.governedOptions, channel).droppedTools,
+  const { dialect: asked, passedHeaders, wantsUsage } = request;
+  const dialect = upstreamDialect(asked, channel.vendor) ?? asked;
+  const { droppedTools } = applyOptionRules(request.governedOptions, channel);
+  const limit = outputLimitFor(request, model.target, channel);
+  const upstreamModel = upstreamModelOf(channel, model);
+  const source = findCodec(dialect);
+  const target = findCodec(asked);
+  if (dialect === asked || source === undefined || target === undefined) {
+    const body = toUpstreamBody(request, { model: upstreamModel, limit, droppedTools });
+    const sent = toRequest(channel, dialect.path, body, timeouts, passedHeaders);
+    return { dialect, request: sent, conversion: undefined, dropped: [] };
+  }
+  const codecs = { source: target, target: source };
+  const { body, dropped } = convertRequest(request, codecs, {
+    dialect,
+    model: upstreamModel,
+    channel,
+    limit,
+    droppedTools,
   });
-  const { dialect, passedHeaders } = request;
-  return { dialect, request: toRequest(channel, dialect.path, body, timeouts, passedHeaders) };
+  const context = { id, model: request.model, created: Math.floor(nowMs / 1_000), wantsUsage };
+  return {
+    dialect,
+    request: toRequest(channel, dialect.path, body, timeouts),
+    conversion: new ResponseConversion(source, target, context),
+    dropped,
+  };
 }

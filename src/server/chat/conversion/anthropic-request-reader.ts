@@ -1,0 +1,192 @@
+import type { UntrustedObject } from '../../../contract/is-object.ts';
+import { asObject } from '../../../contract/is-object.ts';
+import type {
+  CacheMarker,
+  Conversation,
+  FunctionTool,
+  MediaPart,
+  Message,
+  OutputFormat,
+  Part,
+  Reasoning,
+  TextPart,
+  ToolChoice,
+} from './conversation.ts';
+import { checkMembers, listAt, memberTable, numberAt, objectAt, textAt, textsAt } from './members.ts';
+import { type ConversionNotes, cannotSay } from './notes.ts';
+import { readSignature } from './signatures.ts';
+
+const MEMBERS = memberTable(
+  'model messages max_tokens stream system temperature top_p top_k stop_sequences tools tool_choice thinking output_config cache_control',
+  'metadata service_tier context_management diagnostics speed inference_geo',
+);
+const TOOL_MEMBERS = memberTable(
+  'type name description input_schema strict cache_control',
+  'eager_input_streaming input_examples allowed_callers defer_loading',
+);
+/** Claude Code's note for Anthropic's books, which differs from call to call and would spoil the prompt caches of others. */
+const BILLING_NOTE = 'x-anthropic-billing-header:';
+
+/** Reads a request of Anthropic's Messages (docs.claude.com/en/api/messages). @throws AppError `invalid_request` */
+export function readAnthropicRequest(body: UntrustedObject, notes: ConversionNotes): Conversation {
+  checkMembers(body, MEMBERS, notes);
+  const choice = asObject(body.tool_choice);
+  const single = choice?.disable_parallel_tool_use;
+  // A marker at the top asks for caching up to the last block.
+  if (asObject(body.cache_control) !== undefined) notes.drop('cache_control');
+  return {
+    system: readSystem(body.system, notes),
+    messages: listAt(body.messages, 'messages').map((message, index) =>
+      readMessage(message, `messages.${index}`, notes),
+    ),
+    tools: (Array.isArray(body.tools) ? body.tools : []).map((tool, index) => readTool(tool, `tools.${index}`, notes)),
+    toolChoice: readChoice(choice),
+    parallelCalls: single === true ? { value: false, path: 'tool_choice.disable_parallel_tool_use' } : undefined,
+    format: readFormat(asObject(body.output_config)?.format),
+    reasoning: readReasoning(body),
+    settings: {
+      temperature: numberAt(body, 'temperature'),
+      topP: numberAt(body, 'top_p'),
+      topK: numberAt(body, 'top_k'),
+      stop: textsAt(body, 'stop_sequences'),
+    },
+  };
+}
+
+function readSystem(system: unknown, notes: ConversionNotes): TextPart[] {
+  if (system === undefined || system === null) return [];
+  if (typeof system === 'string') return system === '' ? [] : [{ type: 'text', text: system }];
+  const parts = listAt(system, 'system').map((part, index) =>
+    readTextPart(objectAt(part, `system.${index}`), `system.${index}`),
+  );
+  const kept = parts.filter(({ text }) => !text.startsWith(BILLING_NOTE));
+  if (kept.length < parts.length) notes.drop('system.0');
+  return kept;
+}
+
+function readMessage(value: unknown, path: string, notes: ConversionNotes): Message {
+  const { role, content } = objectAt(value, path);
+  if (role !== 'user' && role !== 'assistant' && role !== 'system') throw cannotSay(`${path}.role`);
+  if (typeof content === 'string')
+    return { role, path, parts: content === '' ? [] : [{ type: 'text', text: content }] };
+  const parts = listAt(content, `${path}.content`).map((part, index) =>
+    readPart(part, `${path}.content.${index}`, notes),
+  );
+  return { role, path, parts };
+}
+
+const readCache = (block: UntrustedObject, path: string): CacheMarker | undefined => {
+  const marker = asObject(block.cache_control);
+  if (marker === undefined) return undefined;
+  return { ttl: marker.ttl === '1h' ? '1h' : marker.ttl === '5m' ? '5m' : undefined, path: `${path}.cache_control` };
+};
+
+const readTextPart = (block: UntrustedObject, path: string): TextPart => ({
+  type: 'text',
+  text: textAt(block.text, `${path}.text`),
+  cache: readCache(block, path),
+});
+
+function readPart(value: unknown, path: string, notes: ConversionNotes): Part {
+  const block = objectAt(value, path);
+  const cache = readCache(block, path);
+  switch (block.type) {
+    case 'text':
+      if (Array.isArray(block.citations) && block.citations.length > 0) notes.drop(`${path}.citations`);
+      return readTextPart(block, path);
+    case 'image':
+    case 'document':
+      return readMedia(block, path, notes);
+    case 'tool_use':
+      return {
+        type: 'call',
+        id: textAt(block.id, `${path}.id`),
+        name: textAt(block.name, `${path}.name`),
+        args: JSON.stringify(objectAt(block.input, `${path}.input`)),
+        cache,
+        path,
+      };
+    case 'tool_result':
+      return {
+        type: 'result',
+        id: textAt(block.tool_use_id, `${path}.tool_use_id`),
+        parts: readResult(block.content, `${path}.content`, notes),
+        isError: block.is_error === true,
+        cache,
+        path,
+      };
+    case 'thinking': {
+      const signature = readSignature(block.signature, 'anthropic');
+      return { type: 'thinking', text: textAt(block.thinking, `${path}.thinking`), signature, isRedacted: false, path };
+    }
+    case 'redacted_thinking':
+      return { type: 'thinking', text: '', signature: readSignature(block.data, 'anthropic'), isRedacted: true, path };
+    default:
+      throw cannotSay(`${path}.type`);
+  }
+}
+
+function readResult(content: unknown, path: string, notes: ConversionNotes): (TextPart | MediaPart)[] {
+  if (content === undefined || content === null || content === '') return [];
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return listAt(content, path).map((value, index) => {
+    const part = readPart(value, `${path}.${index}`, notes);
+    if (part.type === 'call' || part.type === 'result' || part.type === 'thinking')
+      throw cannotSay(`${path}.${index}.type`);
+    return part;
+  });
+}
+
+/** A document of plain text is a text to any model. */
+function readMedia(block: UntrustedObject, path: string, notes: ConversionNotes): MediaPart | TextPart {
+  const source = objectAt(block.source, `${path}.source`);
+  const cache = readCache(block, path);
+  if (asObject(block.citations)?.enabled === true) notes.drop(`${path}.citations`);
+  if (source.type === 'text') return { type: 'text', text: textAt(source.data, `${path}.source.data`), cache };
+  const name = typeof block.title === 'string' ? block.title : undefined;
+  const media = { type: block.type === 'image' ? 'image' : 'document', name, cache, path } as const;
+  if (source.type === 'url') return { ...media, source: { url: textAt(source.url, `${path}.source.url`) } };
+  if (source.type !== 'base64') throw cannotSay(`${path}.source.type`);
+  const mediaType = textAt(source.media_type, `${path}.source.media_type`);
+  return { ...media, source: { mediaType, data: textAt(source.data, `${path}.source.data`) } };
+}
+
+function readTool(value: unknown, path: string, notes: ConversionNotes): FunctionTool {
+  const tool = objectAt(value, path);
+  if (tool.type !== undefined && tool.type !== null && tool.type !== 'custom') throw cannotSay(`${path}.type`);
+  checkMembers(tool, TOOL_MEMBERS, notes, `${path}.`);
+  return {
+    name: textAt(tool.name, `${path}.name`),
+    description: typeof tool.description === 'string' ? tool.description : undefined,
+    parameters: objectAt(tool.input_schema, `${path}.input_schema`),
+    strict: typeof tool.strict === 'boolean' ? tool.strict : undefined,
+    cache: readCache(tool, path),
+  };
+}
+
+function readChoice(choice: UntrustedObject | undefined): ToolChoice | undefined {
+  const path = 'tool_choice';
+  if (choice === undefined) return undefined;
+  if (choice.type === 'tool') return { mode: 'required', name: textAt(choice.name, `${path}.name`), path };
+  if (choice.type === 'any') return { mode: 'required', path };
+  return { mode: choice.type === 'none' ? 'none' : 'auto', path };
+}
+
+function readFormat(value: unknown): OutputFormat | undefined {
+  const format = asObject(value);
+  if (format === undefined) return undefined;
+  const path = 'output_config.format';
+  if (format.type !== 'json_schema') throw cannotSay(`${path}.type`);
+  return { type: 'schema', schema: format.schema, path };
+}
+
+function readReasoning({ thinking: value, output_config: config }: UntrustedObject): Reasoning | undefined {
+  const thinking = asObject(value);
+  const { effort } = asObject(config) ?? {};
+  const given = typeof effort === 'string' ? effort : undefined;
+  if (thinking === undefined)
+    return given === undefined ? undefined : { mode: 'auto', effort: given, path: 'output_config.effort' };
+  const mode = thinking.type === 'disabled' ? 'off' : thinking.type === 'enabled' ? 'on' : 'auto';
+  const budget = typeof thinking.budget_tokens === 'number' ? thinking.budget_tokens : undefined;
+  return { mode, effort: given, budget, path: 'thinking' };
+}

@@ -1,0 +1,51 @@
+import type { UntrustedObject } from '../../../contract/is-object.ts';
+import { MESSAGES } from '../anthropic-dialect.ts';
+import type { Dialect } from '../dialect.ts';
+import { CHAT } from '../dialects.ts';
+import { readAnthropicRequest } from './anthropic-request-reader.ts';
+import { writeAnthropicRequest } from './anthropic-request-writer.ts';
+import { AnthropicReader, AnthropicStreamWriter, writeAnthropicResponse } from './anthropic-response.ts';
+import type { Conversation, ResponseEvent } from './conversation.ts';
+import type { ConversionNotes } from './notes.ts';
+import { readOpenAiRequest } from './openai-request-reader.ts';
+import { writeOpenAiRequest } from './openai-request-writer.ts';
+import { OpenAiReader, OpenAiStreamWriter, writeOpenAiResponse } from './openai-response.ts';
+import type { ResponseContext, ResponseReader, StreamWriter } from './response-codec.ts';
+import type { RequestTarget } from './target.ts';
+
+/** How one dialect is read into and written from the neutral form. */
+export interface Codec {
+  /** @throws AppError `invalid_request` */
+  readRequest(body: UntrustedObject, notes: ConversionNotes): Conversation;
+  /** @throws AppError `invalid_request` for what the dialect cannot say */
+  writeRequest(conversation: Conversation, target: RequestTarget, notes: ConversionNotes): object;
+  createReader(): ResponseReader;
+  writeResponse(events: readonly ResponseEvent[], context: ResponseContext): object;
+  createWriter(context: ResponseContext): StreamWriter;
+}
+
+const CODECS: ReadonlyMap<Dialect, Codec> = new Map<Dialect, Codec>([
+  [
+    CHAT,
+    {
+      readRequest: readOpenAiRequest,
+      writeRequest: writeOpenAiRequest,
+      createReader: () => new OpenAiReader(),
+      writeResponse: writeOpenAiResponse,
+      createWriter: (context) => new OpenAiStreamWriter(context),
+    },
+  ],
+  [
+    MESSAGES,
+    {
+      readRequest: readAnthropicRequest,
+      writeRequest: writeAnthropicRequest,
+      createReader: () => new AnthropicReader(),
+      writeResponse: writeAnthropicResponse,
+      createWriter: (context) => new AnthropicStreamWriter(context),
+    },
+  ],
+]);
+
+/** Undefined for dialects that are not converted: embeddings and images. */
+export const findCodec = (dialect: Dialect): Codec | undefined => CODECS.get(dialect);

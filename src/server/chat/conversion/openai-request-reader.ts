@@ -1,0 +1,207 @@
+import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
+import type {
+  CacheMarker,
+  Conversation,
+  FunctionTool,
+  MediaPart,
+  Message,
+  OutputFormat,
+  Part,
+  Reasoning,
+  TextPart,
+  ThinkingPart,
+  ToolChoice,
+} from './conversation.ts';
+import { checkMembers, listAt, memberTable, numberAt, objectAt, sourceOf, textAt, textsAt } from './members.ts';
+import { type ConversionNotes, cannotSay } from './notes.ts';
+import { readSignature } from './signatures.ts';
+
+const MEMBERS = memberTable(
+  'model messages max_tokens max_completion_tokens stream stream_options temperature top_p top_k seed presence_penalty ' +
+    'frequency_penalty stop tools tool_choice parallel_tool_calls response_format reasoning_effort n modalities logprobs store',
+  'metadata user prompt_cache_key prompt_cache_retention safety_identifier service_tier verbosity prediction',
+);
+
+/** Reads a request of OpenAI's chat completions (platform.openai.com/docs/api-reference/chat). @throws AppError `invalid_request` */
+export function readOpenAiRequest(body: UntrustedObject, notes: ConversionNotes): Conversation {
+  checkMembers(body, MEMBERS, notes);
+  if (typeof body.n === 'number' && body.n > 1) throw cannotSay('n');
+  if (body.logprobs === true) throw cannotSay('logprobs');
+  if (body.store === true) throw cannotSay('store');
+  if (body.store === false) notes.drop('store');
+  if (Array.isArray(body.modalities) && body.modalities.some((each) => each !== 'text')) throw cannotSay('modalities');
+  const all = listAt(body.messages, 'messages').map((message, index) => readMessage(message, `messages.${index}`));
+  const begin = all.findIndex(({ role }) => role !== 'system');
+  const leading = begin === -1 ? all : all.slice(0, begin);
+  return {
+    system: leading.flatMap(({ parts }) => parts.filter((part) => part.type === 'text')),
+    messages: begin === -1 ? [] : all.slice(begin),
+    tools: (Array.isArray(body.tools) ? body.tools : []).map((tool, index) => readTool(tool, `tools.${index}`)),
+    toolChoice: readChoice(body.tool_choice),
+    parallelCalls:
+      typeof body.parallel_tool_calls === 'boolean'
+        ? { value: body.parallel_tool_calls, path: 'parallel_tool_calls' }
+        : undefined,
+    format: readFormat(asObject(body.response_format)),
+    reasoning: readReasoning(body.reasoning_effort),
+    settings: {
+      temperature: numberAt(body, 'temperature'),
+      topP: numberAt(body, 'top_p'),
+      topK: numberAt(body, 'top_k'),
+      seed: numberAt(body, 'seed'),
+      presencePenalty: numberAt(body, 'presence_penalty'),
+      frequencyPenalty: numberAt(body, 'frequency_penalty'),
+      stop: textsAt(body, 'stop'),
+    },
+  };
+}
+
+function readMessage(value: unknown, path: string): Message {
+  const message = objectAt(value, path);
+  const { role, content } = message;
+  if (role === 'tool') {
+    const parts = readContent(content, `${path}.content`);
+    const id = textAt(message.tool_call_id, `${path}.tool_call_id`);
+    return { role: 'user', path, parts: [{ type: 'result', id, parts, isError: false, path }] };
+  }
+  if (role === 'system' || role === 'developer')
+    return { role: 'system', path, parts: readContent(content, `${path}.content`) };
+  if (role === 'user') return { role, path, parts: readContent(content, `${path}.content`) };
+  if (role !== 'assistant' || message.audio || message.function_call)
+    throw cannotSay(role === 'assistant' ? path : `${path}.role`);
+  const calls = Array.isArray(message.tool_calls) ? message.tool_calls : [];
+  return {
+    role,
+    path,
+    parts: [
+      ...readThinking(message, path),
+      ...readContent(content, `${path}.content`),
+      ...calls.map((call, index) => readCall(call, `${path}.tool_calls.${index}`)),
+    ],
+  };
+}
+
+/**
+ * A thought comes back in `reasoning_details`, each with its signature, as OpenRouter has it; or as the bare text of
+ * `reasoning_content`, which is what an upstream of this dialect gave.
+ */
+function readThinking(
+  { reasoning_details: details, reasoning_content: text }: UntrustedObject,
+  path: string,
+): ThinkingPart[] {
+  const listed = Array.isArray(details) ? details : [];
+  if (listed.length === 0 && typeof text === 'string' && text !== '')
+    return [
+      {
+        type: 'thinking',
+        text,
+        signature: { vendor: 'openai', value: '' },
+        isRedacted: false,
+        path: `${path}.reasoning_content`,
+      },
+    ];
+  return listed.map((value, index) => {
+    const { text: thought, signature, data } = objectAt(value, `${path}.reasoning_details.${index}`);
+    const isRedacted = typeof data === 'string';
+    return {
+      type: 'thinking',
+      text: typeof thought === 'string' ? thought : '',
+      signature: readSignature(isRedacted ? data : signature, undefined),
+      isRedacted,
+      path: `${path}.reasoning_details.${index}`,
+    };
+  });
+}
+
+function readContent(content: unknown, path: string): (TextPart | MediaPart)[] {
+  if (content === undefined || content === null || content === '') return [];
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return listAt(content, path).map((part, index) => readContentPart(part, `${path}.${index}`));
+}
+
+function readContentPart(value: unknown, path: string): TextPart | MediaPart {
+  const part = objectAt(value, path);
+  const cache = readCache(part, path);
+  if (part.type === 'text') return { type: 'text', text: textAt(part.text, `${path}.text`), cache };
+  if (part.type === 'refusal') return { type: 'text', text: textAt(part.refusal, `${path}.refusal`) };
+  if (part.type === 'image_url') {
+    const { url } = objectAt(part.image_url, `${path}.image_url`);
+    return { type: 'image', source: sourceOf(textAt(url, `${path}.image_url.url`)), cache, path };
+  }
+  if (part.type === 'file') {
+    const { file_data: data, filename } = objectAt(part.file, `${path}.file`);
+    const name = typeof filename === 'string' ? filename : undefined;
+    return { type: 'document', source: sourceOf(textAt(data, `${path}.file.file_data`)), name, cache, path };
+  }
+  if (part.type === 'input_audio') {
+    const { data, format } = objectAt(part.input_audio, `${path}.input_audio`);
+    const source = {
+      mediaType: `audio/${textAt(format, `${path}.input_audio.format`)}`,
+      data: textAt(data, `${path}.input_audio.data`),
+    };
+    return { type: 'audio', source, path };
+  }
+  throw cannotSay(`${path}.type`);
+}
+
+/** Not OpenAI's own, but what gateways in its dialect take for Anthropic's models. */
+const readCache = (part: UntrustedObject, path: string): CacheMarker | undefined => {
+  const marker = asObject(part.cache_control);
+  return marker && { ttl: marker.ttl === '1h' ? '1h' : undefined, path: `${path}.cache_control` };
+};
+
+function readCall(value: unknown, path: string): Part {
+  const call = objectAt(value, path);
+  const { name, arguments: args } = objectAt(call.function, `${path}.function`);
+  return {
+    type: 'call',
+    id: textAt(call.id, `${path}.id`),
+    name: textAt(name, `${path}.function.name`),
+    args: textAt(args, `${path}.function.arguments`),
+    path: `${path}.function`,
+  };
+}
+
+function readTool(value: unknown, path: string): FunctionTool {
+  const tool = objectAt(value, path);
+  if (tool.type !== 'function') throw cannotSay(`${path}.type`);
+  const { name, description, parameters, strict } = objectAt(tool.function, `${path}.function`);
+  return {
+    name: textAt(name, `${path}.function.name`),
+    description: typeof description === 'string' ? description : undefined,
+    parameters: asObject(parameters) ?? { type: 'object', properties: {} },
+    strict: typeof strict === 'boolean' ? strict : undefined,
+    cache: readCache(tool, path),
+  };
+}
+
+function readChoice(choice: unknown): ToolChoice | undefined {
+  const path = 'tool_choice';
+  if (choice === undefined || choice === null) return undefined;
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return { mode: choice, path };
+  const { type, function: named } = objectAt(choice, path);
+  if (type !== 'function') throw cannotSay(`${path}.type`);
+  return { mode: 'required', name: textAt(asObject(named)?.name, `${path}.function.name`), path };
+}
+
+function readFormat(format: UntrustedObject | undefined): OutputFormat | undefined {
+  const path = 'response_format';
+  if (format === undefined || format.type === 'text') return undefined;
+  if (format.type === 'json_object') return { type: 'json', path };
+  if (format.type !== 'json_schema') throw cannotSay(`${path}.type`);
+  const { schema, name, strict } = objectAt(format.json_schema, `${path}.json_schema`);
+  return {
+    type: 'schema',
+    schema,
+    name: typeof name === 'string' ? name : undefined,
+    strict: typeof strict === 'boolean' ? strict : undefined,
+    path,
+  };
+}
+
+function readReasoning(effort: unknown): Reasoning | undefined {
+  if (typeof effort !== 'string') return undefined;
+  return effort === 'none'
+    ? { mode: 'off', path: 'reasoning_effort' }
+    : { mode: 'on', effort, path: 'reasoning_effort' };
+}

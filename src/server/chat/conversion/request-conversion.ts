@@ -1,0 +1,39 @@
+import type { Channel } from '../../channels/channel-directory.ts';
+import type { ChatRequest, OutputLimit } from '../chat-request.ts';
+import type { Dialect } from '../dialect.ts';
+import { outputLimitKey, ownOutputLimit } from '../output-limit.ts';
+import type { Codec } from './codecs.ts';
+import { ConversionNotes } from './notes.ts';
+
+export interface ConversionTarget {
+  /** Of the upstream. */
+  readonly dialect: Dialect;
+  readonly model: string;
+  readonly channel: Channel;
+  /** The limit that was reserved, where the caller named none. */
+  readonly limit: OutputLimit | undefined;
+  /** Tools to leave out, by index. */
+  readonly droppedTools: readonly number[];
+}
+
+/** The request in the upstream's dialect. @throws AppError `invalid_request` for what it cannot say */
+export function convertRequest(
+  { body, dialect: asked, requestedLimit, stream }: ChatRequest,
+  { source, target }: { readonly source: Codec; readonly target: Codec },
+  { dialect, model, channel, limit, droppedTools }: ConversionTarget,
+): { readonly body: Buffer; readonly dropped: readonly string[] } {
+  const notes = new ConversionNotes();
+  const tools =
+    droppedTools.length > 0 && Array.isArray(body.tools)
+      ? body.tools.filter((_, index) => !droppedTools.includes(index))
+      : body.tools;
+  const wanted = limit?.tokens ?? requestedLimit;
+  const maxTokens = Math.min(wanted, ownOutputLimit(channel) ?? wanted);
+  // Clients ask for as much as the models of their own dialect can give.
+  if (maxTokens < requestedLimit)
+    notes.drop(asked.maxTokensKeys.find((key) => body[key] !== undefined) ?? 'max_tokens');
+  const conversation = source.readRequest({ ...body, tools }, notes);
+  const maxTokensKey = outputLimitKey(dialect, model, channel);
+  const written = target.writeRequest(conversation, { model, maxTokens, maxTokensKey, stream }, notes);
+  return { body: Buffer.from(JSON.stringify(written)), dropped: notes.dropped };
+}

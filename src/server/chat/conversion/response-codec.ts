@@ -1,0 +1,27 @@
+import type { UntrustedObject } from '../../../contract/is-object.ts';
+import type { ResponseEvent } from './conversation.ts';
+
+/** What a response in the caller's dialect has that does not come from the upstream. */
+export interface ResponseContext {
+  /** Of the request, without a prefix. */
+  readonly id: string;
+  /** As the caller named it. */
+  readonly model: string;
+  /** Unix seconds. */
+  readonly created: number;
+  /** The caller asked for the usage of a stream, where that is a choice. */
+  readonly wantsUsage: boolean;
+}
+
+/** Reads one response, complete or event by event. Malformed parts are skipped: nothing of an upstream is trusted. */
+export interface ResponseReader {
+  readComplete(body: UntrustedObject): ResponseEvent[];
+  readEvent(event: UntrustedObject): ResponseEvent[];
+  /** What is left when the stream has ended well; its figures may come behind the reason of its end. */
+  finish(): ResponseEvent[];
+}
+
+/** Writes a stream; none of an event's text is held back. */
+export interface StreamWriter {
+  write(event: ResponseEvent): string;
+}

@@ -1,0 +1,456 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { callModelApi } from '../admin-client.ts';
+import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
+import { type ChatService, contentOf } from './chat-service.ts';
+import { addScriptedModels, startScriptedChat } from './scripted-chat.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
+
+const PRICE = {
+  input_per_million: 1_000_000,
+  output_per_million: 5_000_000,
+  cached_input_per_million: 100_000,
+  cache_write_per_million: 1_250_000,
+  cache_write_1h_per_million: 2_000_000,
+};
+const event = (type: string, fields: object = {}): string =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+const chunk = (delta: object, finish: string | null = null, more: object = {}): string =>
+  `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: finish }], ...more })}\n\n`;
+const ANTHROPIC_USAGE = {
+  input_tokens: 100,
+  cache_read_input_tokens: 1_000,
+  cache_creation_input_tokens: 300,
+  cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 200 },
+  output_tokens: 20,
+};
+const OPENAI_USAGE = {
+  prompt_tokens: 1_100,
+  completion_tokens: 20,
+  total_tokens: 1_120,
+  prompt_tokens_details: { cached_tokens: 1_000 },
+};
+const MESSAGE = {
+  id: 'm',
+  type: 'message',
+  role: 'assistant',
+  model: 'x',
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+};
+const PNG = 'iVBORw0KGgo=';
+
+describe('calls between dialects', { concurrency: false }, () => {
+  let service: ChatService;
+  let anthropic: ScriptedUpstream;
+  let openai: ScriptedUpstream;
+  before(async () => {
+    ({ service, upstream: anthropic } = await startScriptedChat(['claude'], { vendor: 'anthropic', price: PRICE }));
+    openai = await startScriptedUpstream();
+    await addScriptedModels(service.operator, openai, ['gpt'], { price: PRICE });
+  });
+  beforeEach(() => {
+    anthropic.requests.splice(0);
+    openai.requests.splice(0);
+  });
+  afterEach(async () => {
+    await service.waitUntilSettled();
+    await assertLedgerConsistent(service.app.database);
+  });
+  after(async () => {
+    await service.stop();
+    await Promise.all([anthropic.stop(), openai.stop()]);
+  });
+
+  const send = (path: string, body: object) =>
+    fetch(`${service.baseUrl}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const asMessages = (more: object = {}) =>
+    send('/v1/messages', { model: 'gpt', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }], ...more });
+  const asChat = (more: object = {}) =>
+    send('/v1/chat/completions', { model: 'claude', messages: [{ role: 'user', content: 'hi' }], ...more });
+  const sentTo = (upstream: ScriptedUpstream) => JSON.parse(upstream.requests.at(-1)?.body ?? '{}');
+  const charged = async () => (await service.waitUntilSettled()).find(({ kind }) => kind === 'settle')?.charged;
+  const respondAnthropic = (content: readonly object[], more: object = {}) =>
+    anthropic.respondWith((response) =>
+      response.end(JSON.stringify({ ...MESSAGE, content, usage: ANTHROPIC_USAGE, ...more })),
+    );
+  const respondOpenAi = (message: object, finish = 'stop') =>
+    openai.respondWith((response) =>
+      response.end(
+        JSON.stringify({ id: 'c', choices: [{ index: 0, message, finish_reason: finish }], usage: OPENAI_USAGE }),
+      ),
+    );
+  const stream = (
+    upstream: ScriptedUpstream,
+    parts: readonly string[],
+    end = (response: ServerResponse) => void response.end(),
+  ) =>
+    upstream.respondWith((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const part of parts) response.write(part);
+      setTimeout(() => end(response), 20);
+    });
+
+  test("Anthropic's figures are charged by their parts and told in OpenAI's words", async () => {
+    respondAnthropic([{ type: 'text', text: 'Hello' }]);
+    const answer = (await (await asChat()).json()) as { usage: object; model: string };
+    assert.deepEqual(answer.usage, {
+      prompt_tokens: 1_400,
+      completion_tokens: 20,
+      total_tokens: 1_420,
+      prompt_tokens_details: { cached_tokens: 1_000, cache_write_tokens: 300 },
+      completion_tokens_details: { reasoning_tokens: 0 },
+    });
+    assert.equal(answer.model, 'claude');
+    assert.equal(await charged(), 100 + 100 + 125 + 400 + 100);
+  });
+
+  test("OpenAI's figures are charged by their parts and told in Anthropic's words: the input without the cached one", async () => {
+    respondOpenAi({ role: 'assistant', content: 'Hello' });
+    const { usage } = (await (await asMessages()).json()) as { usage: Record<string, unknown> };
+    assert.deepEqual(
+      [usage.input_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens, usage.output_tokens],
+      [100, 1_000, 0, 20],
+    );
+    assert.equal(await charged(), 100 + 100 + 100);
+  });
+
+  test('an OpenAI request says to Anthropic all that both have', async () => {
+    respondAnthropic([{ type: 'text', text: 'x' }]);
+    const tool = {
+      name: 'weather',
+      description: 'tells it',
+      parameters: { type: 'object', properties: {} },
+      strict: true,
+    };
+    const answer = await asChat({
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'see' },
+            { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: 'I look.',
+          reasoning_details: [{ type: 'reasoning.text', text: 'hm', signature: 'reelgate-anthropic:sig' }],
+          tool_calls: [
+            { id: 'a:1', type: 'function', function: { name: 'weather', arguments: '{"city":"Paris"}' } },
+            { id: 'b', type: 'function', function: { name: 'weather', arguments: '' } },
+          ],
+        },
+        { role: 'tool', tool_call_id: 'a:1', content: 'sunny' },
+        { role: 'tool', tool_call_id: 'b', content: 'rain' },
+        { role: 'user', content: 'so?' },
+      ],
+      tools: [{ type: 'function', function: tool }],
+      tool_choice: 'auto',
+      parallel_tool_calls: false,
+      max_completion_tokens: 77,
+      temperature: 0.5,
+      stop: 'END',
+      seed: 1,
+      user: 'me',
+      store: false,
+      response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } },
+    });
+    assert.equal(answer.status, 200);
+    assert.deepEqual(answer.headers.get('x-reelgate-dropped')?.split(', ').sort(), ['seed', 'store', 'user']);
+    assert.deepEqual(sentTo(anthropic), {
+      model: 'claude',
+      max_tokens: 77,
+      system: [{ type: 'text', text: 'Be brief.' }],
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'see' },
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'hm', signature: 'sig' },
+            { type: 'text', text: 'I look.' },
+            { type: 'tool_use', id: 'a_1', name: 'weather', input: { city: 'Paris' } },
+            { type: 'tool_use', id: 'b', name: 'weather', input: {} },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            { type: 'tool_result', tool_use_id: 'a_1', content: [{ type: 'text', text: 'sunny' }] },
+            { type: 'tool_result', tool_use_id: 'b', content: [{ type: 'text', text: 'rain' }] },
+            { type: 'text', text: 'so?' },
+          ],
+        },
+      ],
+      tools: [{ name: 'weather', description: 'tells it', input_schema: tool.parameters, strict: true }],
+      tool_choice: { type: 'auto', disable_parallel_tool_use: true },
+      output_config: { format: { type: 'json_schema', schema: { type: 'object' } } },
+      temperature: 0.5,
+      stop_sequences: ['END'],
+    });
+    assert.equal(anthropic.requests[0]?.headers['anthropic-version'], '2023-06-01');
+  });
+
+  test('what Claude Code sends works over an OpenAI upstream; what is left out is named', async () => {
+    respondOpenAi({ role: 'assistant', content: 'x' });
+    const cache_control = { type: 'ephemeral' };
+    const answer = await asMessages({
+      system: [
+        { type: 'text', text: 'x-anthropic-billing-header: cc_version=1; cch=2' },
+        { type: 'text', text: 'You are Claude Code.', cache_control },
+      ],
+      messages: [
+        { role: 'user', content: 'look' },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'hm', signature: 'c2ln' },
+            { type: 'tool_use', id: 't', name: 'Read', input: { a: 1 } },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            {
+              type: 'tool_result',
+              tool_use_id: 't',
+              is_error: true,
+              content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } }],
+            },
+            { type: 'text', text: 'and?', cache_control },
+          ],
+        },
+      ],
+      tools: [
+        { name: 'Read', description: 'reads', input_schema: { type: 'object' } },
+        { type: 'web_search_20250305', name: 'web_search' },
+      ],
+      thinking: { type: 'adaptive' },
+      output_config: { effort: 'high' },
+      context_management: { edits: [] },
+      metadata: { user_id: 'u' },
+      top_k: 5,
+    });
+    assert.equal(answer.status, 200);
+    assert.deepEqual(answer.headers.get('x-reelgate-dropped')?.split(', ').sort(), [
+      'context_management',
+      'messages.1.content.0',
+      'messages.2.content.0.is_error',
+      'messages.2.content.1.cache_control',
+      'metadata',
+      'system.0',
+      'system.1.cache_control',
+      'thinking',
+      'tools.1',
+      'top_k',
+    ]);
+    assert.deepEqual(sentTo(openai), {
+      model: 'gpt',
+      messages: [
+        { role: 'system', content: 'You are Claude Code.' },
+        { role: 'user', content: 'look' },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [{ id: 't', type: 'function', function: { name: 'Read', arguments: '{"a":1}' } }],
+        },
+        { role: 'tool', tool_call_id: 't', content: 'The result is in the next message.' },
+        {
+          role: 'user',
+          content: [
+            { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } },
+            { type: 'text', text: 'and?' },
+          ],
+        },
+      ],
+      max_tokens: 50,
+      tools: [{ type: 'function', function: { name: 'Read', description: 'reads', parameters: { type: 'object' } } }],
+    });
+  });
+
+  test('what would change the answer is refused by name, and nothing is sent or charged', async () => {
+    const image = { type: 'document', source: { type: 'url', url: 'https://a.example/a.pdf' } };
+    const cases = [
+      [() => asChat({ n: 2 }), 'n'],
+      [() => asChat({ logprobs: true }), 'logprobs'],
+      [() => asChat({ logit_bias: { 1: 2 } }), 'logit_bias'],
+      [() => asChat({ response_format: { type: 'json_object' } }), 'response_format'],
+      [() => asChat({ unheard_of: 1 }), 'unheard_of'],
+      [() => asMessages({ messages: [{ role: 'user', content: [image] }] }), 'messages.0.content.0'],
+      [() => asMessages({ stop_sequences: ['a', 'b', 'c', 'd', 'e'] }), 'stop_sequences'],
+    ] as const;
+    for (const [ask, path] of cases) {
+      const answer = await ask();
+      const { error } = (await answer.json()) as { error: { message: string } };
+      assert.equal(answer.status, 400, path);
+      assert.ok(error.message.includes(`${path} `), `${path}: ${error.message}`);
+    }
+    assert.deepEqual([anthropic.requests.length, openai.requests.length], [0, 0]);
+  });
+
+  test('a stream of Anthropic with thinking and two calls becomes chunks, each as soon as its event has come', async () => {
+    stream(anthropic, [
+      event('message_start', { message: { ...MESSAGE, content: [], usage: { ...ANTHROPIC_USAGE, output_tokens: 1 } } }),
+      event('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } }),
+      event('content_block_delta', { index: 0, delta: { type: 'thinking_delta', thinking: 'hm' } }),
+      event('content_block_delta', { index: 0, delta: { type: 'signature_delta', signature: 'sig' } }),
+      event('content_block_stop', { index: 0 }),
+      event('content_block_start', { index: 1, content_block: { type: 'tool_use', id: 't1', name: 'one', input: {} } }),
+      event('content_block_delta', { index: 1, delta: { type: 'input_json_delta', partial_json: '{"a"' } }),
+      event('content_block_delta', { index: 1, delta: { type: 'input_json_delta', partial_json: ':1}' } }),
+      event('content_block_stop', { index: 1 }),
+      event('content_block_start', { index: 2, content_block: { type: 'tool_use', id: 't2', name: 'two', input: {} } }),
+      event('content_block_stop', { index: 2 }),
+      event('message_delta', { delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 20 } }),
+      event('message_stop'),
+    ]);
+    const text = await (await asChat({ stream: true, stream_options: { include_usage: true } })).text();
+    const deltas = text
+      .split('\n\n')
+      .filter((data) => data.startsWith('data: {'))
+      .map((data) => JSON.parse(data.slice(6)));
+    assert.deepEqual(
+      deltas.flatMap(({ choices }) => choices.map(({ delta }: { delta: object }) => delta)),
+      [
+        { role: 'assistant', content: '' },
+        { reasoning_content: 'hm' },
+        { reasoning_details: [{ type: 'reasoning.text', text: 'hm', signature: 'reelgate-anthropic:sig', index: 0 }] },
+        { tool_calls: [{ index: 0, id: 't1', type: 'function', function: { name: 'one', arguments: '' } }] },
+        { tool_calls: [{ index: 0, function: { arguments: '{"a"' } }] },
+        { tool_calls: [{ index: 0, function: { arguments: ':1}' } }] },
+        { tool_calls: [{ index: 1, id: 't2', type: 'function', function: { name: 'two', arguments: '' } }] },
+        {},
+      ],
+    );
+    assert.equal(deltas.at(-2).choices[0].finish_reason, 'tool_calls');
+    assert.equal(deltas.at(-1).usage.completion_tokens, 20);
+    assert.ok(text.endsWith('data: [DONE]\n\n'));
+    assert.equal(await charged(), 100 + 100 + 125 + 400 + 100);
+  });
+
+  test('the first event leaves when the first one has come', async () => {
+    let finish = (): void => {};
+    openai.respondWith((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(chunk({ role: 'assistant', content: 'Hel' }));
+      finish = () => response.end(`${chunk({ content: 'lo' }, 'stop')}data: [DONE]\n\n`);
+    });
+    const { body } = await asMessages({ stream: true });
+    const reader = (body as ReadableStream<Uint8Array>).getReader();
+    let text = '';
+    while (!text.includes('"Hel"')) text += Buffer.from((await reader.read()).value ?? []).toString();
+    finish();
+    for (let part = await reader.read(); !part.done; part = await reader.read())
+      text += Buffer.from(part.value).toString();
+    assert.ok(text.endsWith('event: message_stop\ndata: {"type":"message_stop"}\n\n'), text);
+  });
+
+  test('a stream of OpenAI with reasoning in the open becomes blocks, and its figures come behind its end', async () => {
+    stream(openai, [
+      chunk({ role: 'assistant', reasoning_content: 'hm' }),
+      chunk({ content: 'Hi' }),
+      chunk({ tool_calls: [{ index: 0, id: 't', type: 'function', function: { name: 'one', arguments: '' } }] }),
+      chunk({ tool_calls: [{ index: 0, function: { arguments: '{}' } }] }),
+      chunk({}, 'tool_calls'),
+      `data: ${JSON.stringify({ id: 'c', choices: [], usage: OPENAI_USAGE })}\n\n`,
+      'data: [DONE]\n\n',
+    ]);
+    const text = await (await asMessages({ stream: true })).text();
+    const types = text
+      .split('\n\n')
+      .flatMap((each) => (each === '' ? [] : [JSON.parse(each.split('\ndata: ')[1] ?? '')]));
+    assert.deepEqual(
+      types.map(({ type, index, content_block: block }) =>
+        [type, index, block?.type].filter((each) => each !== undefined).join(' '),
+      ),
+      [
+        'message_start',
+        'content_block_start 0 thinking',
+        'content_block_delta 0',
+        'content_block_delta 0',
+        'content_block_stop 0',
+        'content_block_start 1 text',
+        'content_block_delta 1',
+        'content_block_stop 1',
+        'content_block_start 2 tool_use',
+        'content_block_delta 2',
+        'content_block_stop 2',
+        'message_delta',
+        'message_stop',
+      ],
+    );
+    const end = types.at(-2);
+    assert.deepEqual([end.delta.stop_reason, end.usage.input_tokens, end.usage.output_tokens], ['tool_use', 100, 20]);
+    assert.equal(await charged(), 300);
+  });
+
+  test('a stream that breaks off ends with the error of the caller, and what came is charged', async () => {
+    stream(openai, [chunk({ role: 'assistant', content: 'Hello' })], (response) => {
+      response.destroy();
+    });
+    const asked = await (await asMessages({ stream: true })).text();
+    assert.match(asked, /event: error\ndata: \{"type":"error","error":\{"type":"api_error"/);
+    assert.doesNotMatch(asked, /message_stop/);
+    assert.ok(Number(await charged()) > 0);
+    stream(anthropic, [
+      event('message_start', { message: { ...MESSAGE, content: [], usage: { ...ANTHROPIC_USAGE, output_tokens: 1 } } }),
+      event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Hello' } }),
+      event('error', { error: { type: 'overloaded_error', message: 'Overloaded' } }),
+    ]);
+    const chat = await (await asChat({ stream: true })).text();
+    assert.equal(contentOf(chat), 'Hello');
+    assert.match(chat, /data: \{"error":\{/);
+    assert.doesNotMatch(chat, /\[DONE\]/);
+    assert.equal(await charged(), 100 + 100 + 125 + 400 + 5);
+  });
+
+  test('errors of an upstream come in the form of the caller, and another channel is tried as ever', async () => {
+    anthropic.respondWith((response) =>
+      response.writeHead(400).end('{"type":"error","error":{"type":"invalid_request_error","message":"too long"}}'),
+    );
+    const refused = await callModelApi(service.baseUrl, service.key, 'POST', '/v1/chat/completions', {
+      model: 'claude',
+      messages: [{ role: 'user', content: 'x' }],
+    });
+    assert.deepEqual(
+      [refused.status, (refused.body.error as unknown as { message: string }).message],
+      [400, 'too long'],
+    );
+    const second = await startScriptedUpstream();
+    try {
+      const channel = {
+        vendor: 'openai',
+        base_url: second.url,
+        credentials: { api_key: 'sk-second-123' },
+        models: ['gpt'],
+        priority: -1,
+      };
+      await service.operator.addChannel(channel);
+      openai.respondWith((response) => response.writeHead(503).end('{}'));
+      second.respondWith((response) =>
+        response.end(
+          JSON.stringify({
+            choices: [{ message: { content: 'from the second' }, finish_reason: 'stop' }],
+            usage: OPENAI_USAGE,
+          }),
+        ),
+      );
+      const answer = (await (await asMessages()).json()) as { content: { text: string }[] };
+      assert.equal(answer.content[0]?.text, 'from the second');
+    } finally {
+      await second.stop();
+    }
+  });
+});
