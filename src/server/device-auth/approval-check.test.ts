@@ -58,11 +58,19 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     await person.logIn('ada');
     const answer = await person.send('POST', '/api/user/login/2fa', { code: freshCode() });
     person.id = (answer.body.data as { id: number }).id;
-    const near = await service.code();
-    assert.equal((await approve(person, near.user_code)).body.success, true);
-    service.clock.advance(11 * 60_000);
+    const isApproved = async (address?: string) => {
+      const { user_code } = await service.code({}, address);
+      return (await approve(person, user_code)).body.success;
+    };
+    service.clock.advance(10 * 60_000);
+    assert.deepEqual([await isApproved(), await isApproved('203.0.113.9')], [true, true]);
+    service.clock.advance(1);
+    assert.deepEqual([await isApproved(), await isApproved('203.0.113.9')], [true, false]);
+    service.clock.advance(12 * HOUR_MS - 10 * 60_000 - 1);
+    assert.equal(await isApproved(), true);
+    service.clock.advance(1);
+    assert.equal(await isApproved(), false, 'on the same network after twelve hours');
     const far = await service.code({}, '203.0.113.9');
-    assert.equal((await approve(person, far.user_code)).body.success, false);
     await person.ok('POST', '/api/auth/device/deny', { user_code: far.user_code });
   });
 

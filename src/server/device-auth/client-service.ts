@@ -178,7 +178,7 @@ export class ClientService {
       name: row.name,
       enabled: row.enabled === 1,
       createdAt: row.created_at,
-      devices: Number(row.devices ?? 0),
+      devices: Number(row.devices),
       secrets: secrets
         .filter((secret) => secret.client_id === row.client_id)
         .map(({ id, hint, created_at }) => ({ id, hint, createdAt: created_at })),

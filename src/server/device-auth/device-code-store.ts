@@ -36,7 +36,7 @@ export interface PollRow extends Omit<DeviceCodeRow, 'id' | 'client_id'> {
   readonly name: string;
   readonly enabled: 0 | 1;
   readonly secret_hash: string;
-  /** Null: no such code. */
+  /** Null, as all columns of the code: no such code. */
   readonly id: number | null;
   readonly client_id: string | null;
 }
@@ -209,8 +209,8 @@ export class DeviceCodeStore {
       .execute();
   }
 
+  /** @param ids at least one */
   async delete(trx: Trx, ids: readonly number[]): Promise<void> {
-    if (ids.length === 0) return;
     await trx
       .deleteFrom('device_codes')
       .where('id', 'in', [...ids])
@@ -259,4 +259,4 @@ export class DeviceCodeStore {
 
 /** The record in a row, or undefined where the code is unknown. */
 export const toDeviceCode = (row: PollRow | undefined): DeviceCodeRow | undefined =>
-  row === undefined || row.id === null || row.client_id === null ? undefined : (row as DeviceCodeRow);
+  row === undefined || row.id === null ? undefined : (row as DeviceCodeRow);

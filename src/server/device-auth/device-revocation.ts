@@ -31,13 +31,14 @@ export class DeviceRevocation implements LinkedLogins {
   async revoke(trx: Trx, filter: AuthorizationFilter): Promise<readonly RevokedAuthorization[]> {
     const { authorizations, codes, tokens, clock, onRevoked } = this.#dependencies;
     const revoked = await authorizations.delete(trx, filter);
+    if (revoked.length === 0) return revoked;
     for (const { user_id, llm_token_id } of revoked)
       await tokens.revoke(trx, user_id, llm_token_id, 'llm', clock.now());
     await codes.delete(
       trx,
       revoked.map(({ id }) => id),
     );
-    if (revoked.length > 0) await onRevoked(trx, revoked);
+    await onRevoked(trx, revoked);
     return revoked;
   }
 

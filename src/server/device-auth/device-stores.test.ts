@@ -102,6 +102,8 @@ describe('what is stored of device sign-ins', () => {
     it('an approval is collected once', async () => {
       const { codes, run, add, decide } = await start();
       const [one, denied] = [await add('ONE'), await add('TWO')];
+      await add('THREE');
+      await decide('THREE', 1, 0);
       await decide('TWO', 1, 0, 'denied');
       const consume = (id: number) => run((trx) => codes.consumeApproved(trx, id, 500));
       assert.equal(await consume(one), undefined, 'pending');
@@ -111,6 +113,7 @@ describe('what is stored of device sign-ins', () => {
       const used = await codes.findByUserCode('ONE', 499);
       assert.deepEqual([used?.status, used?.sweep_at], ['used', 500]);
       assert.equal((await codes.findByUserCode('TWO', 0))?.status, 'denied');
+      assert.equal((await codes.findByUserCode('THREE', 0))?.status, 'approved', "another device's");
     });
 
     it('a device is renamed by the account that approved it', async () => {
@@ -159,9 +162,9 @@ describe('what is stored of device sign-ins', () => {
       await decide('D', 1, 0);
       await run((trx) => codes.deleteApprovedOfDevice(trx, 1, 'd', newer));
       assert.deepEqual(await idsLeft(started), [ended, other, nameless, newer, foreign]);
+      await decide('E', 1, 0, 'denied');
       await run((trx) => codes.deleteApprovedOfUser(trx, 1));
       assert.deepEqual(await idsLeft(started), [ended, nameless, foreign]);
-      await run((trx) => codes.delete(trx, []));
       await run((trx) => codes.delete(trx, [foreign]));
       assert.deepEqual(await idsLeft(started), [ended, nameless]);
       const client = await add('H', { client_id: 'x' });

@@ -186,7 +186,7 @@ export class DeviceTokenService {
     if (row === undefined || row.client_id !== client.id) throw new AppError('refresh_token_invalid');
     const { authorization_id: authorizationId, user_id: userId, approved_at: approvedAt } = row;
     if (userId === null || approvedAt === null) {
-      // Whoever tries again after the sign-in's maximum lifetime gets the same error again.
+      // A device that tries again after the sign-in's maximum lifetime gets the same error again.
       const hasExpired = row.used_at === null && row.expires_at <= now;
       throw new AppError(hasExpired ? 'refresh_token_expired' : 'refresh_token_spent');
     }
@@ -213,7 +213,7 @@ export class DeviceTokenService {
     });
   }
 
-  /** The sign-in has reached its maximum lifetime: whoever has the tokens must be approved anew. */
+  /** The sign-in has reached its maximum lifetime: the device must be approved anew. */
   async #revokeAfterMaximumLifetime(authorizationId: number, origin: RequestOrigin): Promise<void> {
     const { database, revocation, auditLog } = this.#dependencies;
     await database.transaction(async (trx) => {
@@ -235,12 +235,12 @@ export class DeviceTokenService {
   }
 }
 
-/** A new pair, and what is stored of it. Ends are Unix milliseconds. */
+/** A new pair, and what is stored of it. Ends are Unix milliseconds, after `now`. */
 function newTokenPair(now: number, accessEnd: number, refreshEnd: number) {
   const accessToken = randomToken(ACCESS_PREFIX, TOKEN_LENGTH, { checksum: true });
   const refreshToken = randomToken(REFRESH_PREFIX, TOKEN_LENGTH, { checksum: true });
   return {
-    pair: { accessToken, refreshToken, expiresInSeconds: Math.max(0, Math.floor((accessEnd - now) / 1000)) },
+    pair: { accessToken, refreshToken, expiresInSeconds: Math.floor((accessEnd - now) / 1000) },
     access: { access_hash: hashToken(accessToken), access_expires_at: accessEnd, refresh_expires_at: refreshEnd },
     refresh: { hash: hashToken(refreshToken), expires_at: refreshEnd },
   };

@@ -1,3 +1,4 @@
+import { defined } from '../../contract/defined.ts';
 import * as endpoints from '../../contract/device-auth.ts';
 import { formatMessage } from '../../contract/messages/messages.ts';
 import { done, list, toPage } from '../../contract/schemas.ts';
@@ -109,7 +110,7 @@ function addTokenRoutes(routes: RouteRegistry, { deviceAuth }: JsonRouteDependen
   const onPending: OnPendingPoll = async (code, now) => {
     const { retryAfterSeconds, isFlooding } = pollRates.record(code.device_code_hash, now);
     if (isFlooding) assertWithinLimit({ allowed: false, retryAfterMs: FLOOD_RETRY_MS }, 'authorization_pending');
-    return new AppError('authorization_pending', retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
+    return new AppError('authorization_pending', defined({ retryAfterSeconds }));
   };
 
   routes.add(endpoints.pollDeviceToken, async ({ body, request }) => {

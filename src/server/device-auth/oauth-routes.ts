@@ -131,11 +131,9 @@ function parseBasicAuthorization(header: string | undefined): ClientCredentials 
   const text = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString('utf8');
   const colon = text.indexOf(':');
   if (colon === -1) throw new AppError('invalid_client');
-  const [clientId, clientSecret] = [text.slice(0, colon), text.slice(colon + 1)].map(decodeFormValue);
-  if (clientId === undefined || clientSecret === undefined) throw new AppError('invalid_client');
-  return { clientId, clientSecret };
+  return { clientId: decodeFormValue(text.slice(0, colon)), clientSecret: decodeFormValue(text.slice(colon + 1)) };
 }
 
 /** One form-encoded value, by the parser of forms. */
-const decodeFormValue = (text: string): string | undefined =>
-  new URLSearchParams(`v=${text.replaceAll('&', '%26')}`).get('v') ?? undefined;
+const decodeFormValue = (text: string): string =>
+  new URLSearchParams(`v=${text.replaceAll('&', '%26')}`).get('v') ?? '';

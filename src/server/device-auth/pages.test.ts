@@ -4,64 +4,7 @@ import { Secret, TOTP } from 'otpauth';
 import { PASSWORD, type TestUser } from '../../../test/accounts/test-user.ts';
 import { forEachDatabase } from '../../../test/databases.ts';
 import { CLI, type DeviceFixture, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
-
-/** A browser without scripts: follows redirects, keeps cookies, fills forms. */
-class Tab {
-  readonly #service: DeviceFixture;
-  readonly address: string;
-  readonly cookies = new Map<string, string>();
-  status = 0;
-  html = '';
-  headers: Record<string, unknown> = {};
-
-  constructor(service: DeviceFixture, address = '127.0.0.1') {
-    this.#service = service;
-    this.address = address;
-  }
-
-  async go(
-    method: 'GET' | 'POST',
-    url: string,
-    form?: Record<string, string>,
-    headers: Record<string, string> = {},
-  ): Promise<void> {
-    const answer = await this.#service.app.http.fastify.inject({
-      method,
-      url,
-      remoteAddress: this.address,
-      headers: {
-        cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
-        ...(form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
-        ...headers,
-      },
-      ...(form === undefined ? {} : { payload: new URLSearchParams(form).toString() }),
-    });
-    for (const line of [answer.headers['set-cookie'] ?? []].flat()) {
-      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-      if (value === '') this.cookies.delete(name);
-      else this.cookies.set(name, value);
-    }
-    this.status = answer.statusCode;
-    this.html = answer.body;
-    this.headers = answer.headers;
-    if (this.status === 303) await this.go('GET', String(answer.headers.location));
-  }
-
-  /** The hidden fields of the form that posts to an action, as the page shows it now. */
-  fields(action: string): Record<string, string> {
-    const form = this.html.split('<form ').find((part) => part.includes(`action="/authorize/${action}"`)) ?? '';
-    const pairs = [...form.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)];
-    return Object.fromEntries(pairs.map(([, name = '', value = '']) => [name, value]));
-  }
-
-  submit(action: string, values: Record<string, string> = {}, headers?: Record<string, string>): Promise<void> {
-    return this.go('POST', `/authorize/${action}`, { ...this.fields(action), ...values }, headers);
-  }
-
-  async logIn(username: string, password = PASSWORD): Promise<void> {
-    await this.submit('login', { username, password });
-  }
-}
+import { PageTab } from '../../../test/device-auth/page-tab.ts';
 
 forEachDatabase((_dialect, _open, freshUrl) => {
   let service: DeviceFixture;
@@ -72,8 +15,8 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     bob = await service.newUser('bob');
   });
   after(() => service.app.close());
-  const open = async (user_code: string, address?: string): Promise<Tab> => {
-    const tab = new Tab(service, address);
+  const open = async (user_code: string, address?: string): Promise<PageTab> => {
+    const tab = new PageTab(service, address);
     await tab.go('GET', `/authorize?code=${user_code}`);
     return tab;
   };
@@ -110,7 +53,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     const other = await open(claimed.user_code);
     await other.logIn('bob');
     assert.match(other.html, /dealt with already/);
-    const earlier = new Tab(service);
+    const earlier = new PageTab(service);
     earlier.cookies.set('session', bob.cookies.get('session') ?? '');
     await earlier.go('GET', `/authorize?code=${claimed.user_code}`);
     assert.match(earlier.html, /dealt with already/, 'to an account that was logged in before');
@@ -147,7 +90,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       await tab.go('POST', '/authorize/approve', form, headers);
       assert.equal(tab.status, 403, JSON.stringify([form.form, headers]));
     }
-    const otherTab = new Tab(service);
+    const otherTab = new PageTab(service);
     await otherTab.go('POST', '/authorize/approve', good);
     assert.equal(otherTab.status, 403, 'a form of another browser');
     await tab.go('GET', '/authorize/approve');
@@ -166,7 +109,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     }
     // Login forms are protected too, so that no other site can log a browser in to an attacker's account.
     const fresh = await service.code();
-    const victim = new Tab(service);
+    const victim = new PageTab(service);
     await victim.go('POST', '/authorize/login', {
       code: fresh.user_code,
       form: 'x',
@@ -244,7 +187,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
 
   it('T05 and T07: sends every page, failures too, with headers that isolate it', async () => {
     const code = await service.code();
-    const tab = new Tab(service);
+    const tab = new PageTab(service);
     const visits: readonly [string, number][] = [
       ['/authorize', 200],
       [`/authorize?code=${code.user_code}`, 200],
