@@ -132,10 +132,17 @@ describe('access to open responses', () => {
       watch.close();
     });
 
-    it('is checked without being asked', async () => {
+    it('is checked without being asked, while anything is open', async () => {
       const { watch, database } = await start();
+      const ended: string[] = [];
+      const first = watch.watch(SESSION, () => ended.push('complete'));
+      const other = watch.watch(DEVICE, () => ended.push('device'));
+      const end = new Promise<void>((resolve) => watch.watch(SESSION, resolve));
+      first();
+      other();
       await database.kysely.deleteFrom('sessions').execute();
-      await new Promise<void>((resolve) => watch.watch(SESSION, resolve));
+      await end;
+      assert.deepEqual(ended, []);
       watch.close();
     });
 
@@ -168,6 +175,7 @@ describe('access to open responses', () => {
         's12',
         'd11',
         'x11',
+        'x12',
         'm13',
         `t${HASH.slice(0, 21)}`,
         `t${HASH.slice(0, 23)}`,
@@ -177,6 +185,16 @@ describe('access to open responses', () => {
       clock.advance(1_000);
       for (const caller of [SESSION, DEVICE])
         assert.equal(await watch.resolve(watch.referenceOf(caller), 1), undefined, 'ended');
+    });
+
+    it('is found by the management token of the account, and by no other', async () => {
+      const { watch, database } = await start();
+      const other = 'cd'.repeat(32);
+      await database.kysely.insertInto('user_tokens').values({ user_id: 2, hash: other, created_at: 0 }).execute();
+      const second = { ...TOKEN, userId: 2, tokenHash: other };
+      assert.deepEqual(await watch.resolve(watch.referenceOf(TOKEN), 1), TOKEN);
+      assert.deepEqual(await watch.resolve(watch.referenceOf(second), 2), second);
+      assert.equal(await watch.resolve(watch.referenceOf(second), 1), undefined);
     });
 
     it('is decided for more credentials than one query takes', async () => {

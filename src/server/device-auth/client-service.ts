@@ -137,7 +137,7 @@ export class ClientService {
       const secrets = await store.listSecrets([id], trx);
       if (!secrets.some((secret) => secret.id === secretId)) throw notExistError('secret');
       if (secrets.length === 1) throw new AppError('last_secret');
-      await store.deleteSecret(trx, id, secretId);
+      await store.deleteSecret(trx, secretId);
       await this.#audit(trx, actor, id, 'remove-secret', { before: { secret: secretId } });
     });
   }

@@ -113,8 +113,8 @@ export class ClientStore {
       .execute();
   }
 
-  async deleteSecret(trx: Trx, clientId: string, id: number): Promise<void> {
-    await trx.deleteFrom('device_client_secrets').where('client_id', '=', clientId).where('id', '=', id).execute();
+  async deleteSecret(trx: Trx, id: number): Promise<void> {
+    await trx.deleteFrom('device_client_secrets').where('id', '=', id).execute();
   }
 
   findWithDeviceCount(id: string): Promise<ClientRow | undefined> {

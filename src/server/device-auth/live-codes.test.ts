@@ -35,6 +35,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     for (let index = 0; index < 20; index++)
       codes.push(await service.code({ device_id: `device ${index}` }, '192.0.2.3'));
     assert.equal((await request('192.0.2.3')).status, 429);
+    assert.equal((await request('192.0.2.3', { device_id: 'another' })).status, 429);
     assert.equal((await request('192.0.2.3', { device_id: 'device 7' })).body.success, true);
     await ada.ok('POST', '/api/auth/device/deny', { user_code: codes[3]?.user_code });
     assert.equal((await request('192.0.2.3')).body.success, true);
