@@ -6,6 +6,7 @@ import { after, before, it } from 'node:test';
 import { type AccountsFixture, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
 import type { TestUser } from '../../../../test/accounts/test-user.ts';
 import { forEachDatabase } from '../../../../test/databases.ts';
+import { formatMessage } from '../../../contract/messages/messages.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -120,6 +121,18 @@ forEachDatabase((_name, open) => {
     service.clock.advance(24 * HOUR_MS);
   });
 
+  it('T37: sends a hundred codes an hour over all accounts, as each of them costs money', async () => {
+    service.clock.advance(24 * HOUR_MS);
+    const before = operator.sent.length;
+    const statuses: number[] = [];
+    for (let index = 0; index < 34; index++) {
+      const who = await person();
+      for (let phone = 0; phone < 3; phone++) statuses.push((await send(who, phoneOf(700 + 3 * index + phone))).status);
+    }
+    assert.deepEqual([statuses.indexOf(429), operator.sent.length - before], [100, 100]);
+    service.clock.advance(HOUR_MS);
+  });
+
   it('reports when the code could not be sent', async () => {
     const ada = await person();
     operator.answer = { status: 500, body: 'no' };
@@ -139,7 +152,7 @@ forEachDatabase((_name, open) => {
     assert.equal((await ada.ok('GET', '/api/user/self')).messaging_bound, true);
     assert.match(String((await ask(bob)).body.message), /another account/);
     operator.answer = { status: 200, body: JSON.stringify({ success: false, message: 'x' }) };
-    assert.match(String((await ask(bob)).body.message), /wrong/);
+    assert.equal((await ask(bob)).body.message, formatMessage('wrong_code', 'en'));
     for (const answer of [
       { status: 500, body: '{}' },
       { status: 502, body: '<html>' },

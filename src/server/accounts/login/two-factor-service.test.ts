@@ -4,6 +4,7 @@ import { Secret, TOTP } from 'otpauth';
 import { type AccountsFixture, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
 import { PASSWORD, type TestUser } from '../../../../test/accounts/test-user.ts';
 import { forEachDatabase } from '../../../../test/databases.ts';
+import { formatMessage } from '../../../contract/messages/messages.ts';
 
 const STEP_MS = 30_000;
 const HOUR_MS = 3_600_000;
@@ -169,6 +170,56 @@ forEachDatabase((_name, open) => {
     assert.match(String((await second(forged, code())).body.message), /expired/);
     service.clock.advance(5 * 60_000);
     assert.match(String((await second(person, code())).body.message), /expired/);
+  });
+
+  it('makes no session for an account that was disabled or removed after the first step', async () => {
+    for (const [change, refusal] of [
+      [{ status: 2 }, 'account_disabled'],
+      [{ removed_at: 1 }, 'login_expired'],
+    ] as const) {
+      const { username, code, person: owner } = await guarded();
+      const person = await half(username);
+      // Written directly: the rules for both end pending logins as well.
+      await service.database.kysely.updateTable('accounts').set(change).where('id', '=', owner.id).execute();
+      assert.equal((await second(person, code())).body.message, formatMessage(refusal, 'en'));
+      assert.equal(person.cookies.has('session'), false);
+    }
+  });
+
+  it('T26: lets two backup codes of one login make one session, and leaves the other code unused', async () => {
+    const { username, backupCodes } = await guarded();
+    const person = await half(username);
+    const codes = backupCodes.slice(0, 2);
+    const answers = await Promise.all(
+      codes.map((code) =>
+        service
+          .anonymous()
+          .send(
+            'POST',
+            '/api/user/login/2fa',
+            { code },
+            { cookie: `pending_login=${person.cookies.get('pending_login')}` },
+          ),
+      ),
+    );
+    const refused = answers.findIndex(({ body }) => !body.success);
+    assert.equal(answers.filter(({ body }) => body.success).length, 1);
+    assert.equal(answers[refused]?.body.message, formatMessage('login_expired', 'en'));
+    const again = await half(username);
+    assert.equal((await second(again, codes[refused] ?? '')).body.success, true);
+  });
+
+  it('removes half logins once they have expired', async () => {
+    const count = async () =>
+      (await service.database.kysely.selectFrom('pending_logins').select('user_id').execute()).length;
+    await half((await guarded()).username);
+    service.clock.advance(5 * 60_000 - 1);
+    const before = await count();
+    await service.accounts.removeExpired();
+    assert.ok((await count()) >= 1 && (await count()) <= before);
+    service.clock.advance(1);
+    await service.accounts.removeExpired();
+    assert.equal(await count(), 0);
   });
 
   it('T27: takes the second step of the account that began, whatever else the browser says', async () => {
