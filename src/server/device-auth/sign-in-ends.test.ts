@@ -72,6 +72,20 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     }
   });
 
+  it('keeps no record of the code of a sign-in that was ended', async () => {
+    const [ended, kept] = [await service.code(), await service.code()];
+    for (const { user_code, device_code } of [ended, kept]) {
+      await ada.ok('POST', '/api/auth/device/approve', { user_code });
+      assert.equal((await service.poll(device_code)).success, true);
+    }
+    const [, first] = await ada.ok<Listed[]>('GET', '/api/user/devices');
+    await ada.ok('DELETE', `/api/user/devices/${first?.id}`);
+    assert.deepEqual(
+      [await service.status(ended.user_code), await service.status(kept.user_code)],
+      ['invalid', 'used'],
+    );
+  });
+
   it('T30: tells the owner of a refresh_token that was used twice', async () => {
     const olga = await service.newUser('olga');
     const { refresh_token } = await service.signIn(olga, { client_name: 'Kitchen' });
