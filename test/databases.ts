@@ -3,27 +3,26 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe } from 'node:test';
-import { Client } from 'pg';
-import { migrations } from '../src/server/migrations.ts';
 import type { Database, DatabaseOptions } from '../src/server/platform/db/database.ts';
 import type { DialectName } from '../src/server/platform/db/dialect.ts';
-import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { Tables } from '../src/server/tables.ts';
+import { administer, copyPostgresTemplate, copySqliteTemplate, dropOwnTemplates } from './database-templates.ts';
 import { findPostgres, type PostgresServer, startPostgres } from './postgres.ts';
 
 /** Opens a new, migrated database that nobody else uses. Closed and removed after the suite. */
 export type OpenFresh = (options?: DatabaseOptions) => Promise<Database<Tables>>;
-/** The url of a new database without any table, for a test that opens it itself or starts a server on it. */
+/** The url of a new database with the schema and no rows, for a test that opens it itself or starts a server on it. */
 export type FreshUrl = () => Promise<string>;
+type Suite = (name: DialectName, open: OpenFresh, freshUrl: FreshUrl, emptyUrl: FreshUrl) => void;
 
 /**
  * Declares the same suite for SQLite and for PostgreSQL.
  *
  * PostgreSQL is the server named by `TEST_POSTGRES_URL`, else one started for this process. Where it is not installed the
- * suite is skipped with the reason, except under `CI`, where it fails.
+ * suite is skipped with the reason, except under `CI`, where it fails. `emptyUrl`: a new database without any table.
  */
-export function forEachDatabase(suite: (name: DialectName, open: OpenFresh, freshUrl: FreshUrl) => void): void {
+export function forEachDatabase(suite: Suite): void {
   describe('on sqlite', () => declare('sqlite', freshSqlite, suite));
   const absent = !process.env.TEST_POSTGRES_URL && !process.env.CI && !findPostgres();
   const skip = absent ? 'PostgreSQL is not installed and TEST_POSTGRES_URL is not set' : false;
@@ -34,55 +33,46 @@ interface Fresh {
   readonly url: string;
   remove(): Promise<void>;
 }
+type CreateFresh = (options: { readonly hasSchema: boolean }) => Promise<Fresh>;
 
-function declare(
-  name: DialectName,
-  fresh: () => Promise<Fresh>,
-  suite: (name: DialectName, open: OpenFresh, freshUrl: FreshUrl) => void,
-): void {
+function declare(name: DialectName, create: CreateFresh, suite: Suite): void {
   const undo: (() => Promise<void>)[] = [];
-  const freshUrl = async () => {
-    const { url, remove } = await fresh();
+  const urlOf = async (hasSchema: boolean) => {
+    const { url, remove } = await create({ hasSchema });
     undo.push(remove);
     return url;
   };
   const open = async (options?: DatabaseOptions) => {
-    const database = openDatabase<Tables>(await freshUrl(), options);
+    const database = openDatabase<Tables>(await urlOf(true), options);
     undo.push(() => database.close());
-    await migrate(database, migrations);
     return database;
   };
-  suite(name, open, freshUrl);
+  suite(
+    name,
+    open,
+    () => urlOf(true),
+    () => urlOf(false),
+  );
   after(async () => {
     for (const action of undo.reverse()) await action();
   });
 }
 
-async function freshSqlite(): Promise<Fresh> {
+async function freshSqlite({ hasSchema }: { readonly hasSchema: boolean }): Promise<Fresh> {
   const folder = mkdtempSync(join(tmpdir(), 'rg-sqlite-'));
-  return {
-    url: `sqlite:${join(folder, 'test.db')}`,
-    remove: async () => rmSync(folder, { recursive: true, force: true }),
-  };
+  const path = join(folder, 'test.db');
+  if (hasSchema) await copySqliteTemplate(path);
+  return { url: `sqlite:${path}`, remove: async () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-async function freshPostgres(): Promise<Fresh> {
+async function freshPostgres({ hasSchema }: { readonly hasSchema: boolean }): Promise<Fresh> {
   const server = await postgresUrl();
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await administer(server, `create database ${name}`);
+  if (hasSchema) await copyPostgresTemplate(server, name);
+  else await administer(server, `create database ${name}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
   return { url: url.href, remove: () => administer(server, `drop database if exists ${name} with (force)`) };
-}
-
-async function administer(url: string, statement: string): Promise<void> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
 }
 
 let own: Promise<PostgresServer> | undefined;
@@ -95,5 +85,6 @@ async function postgresUrl(): Promise<string> {
 }
 
 after(async () => {
-  await (await own)?.stop();
+  if (own === undefined) await dropOwnTemplates();
+  else await (await own).stop();
 });

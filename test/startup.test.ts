@@ -35,9 +35,9 @@ describe('a start', () => {
     }
   });
 
-  forEachDatabase((_name, _open, freshUrl) => {
+  forEachDatabase((_name, _open, _freshUrl, emptyUrl) => {
     it('with a wrong key writes nothing, not even a newer schema', async () => {
-      const url = await freshUrl();
+      const url = await emptyUrl();
       const database = openDatabase<MetaTables>(url);
       try {
         await migrate(database, metaMigrations);

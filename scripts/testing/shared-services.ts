@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createPostgresTemplate, createSqliteTemplate, POSTGRES_TEMPLATE } from '../../test/database-templates.ts';
 import { findPostgres, startPostgres } from '../../test/postgres.ts';
 
 /** What all test files share, started once. */
@@ -7,11 +11,22 @@ export interface SharedServices {
   stop(): Promise<void>;
 }
 
-/** Starts PostgreSQL, unless one is named already or none is installed; then tests say themselves why they skip or fail. */
+/**
+ * Starts PostgreSQL, unless one is named already or none is installed (then tests say themselves why they skip or fail), and
+ * creates the databases that tests copy.
+ */
 export async function startSharedServices(): Promise<SharedServices> {
-  if (process.env['TEST_POSTGRES_URL'] || findPostgres() === undefined) {
-    return { environment: {}, stop: async () => {} };
-  }
+  const folder = mkdtempSync(join(tmpdir(), 'rg-test-'));
+  const environment: Record<string, string> = { TEST_SQLITE_TEMPLATE: await createSqliteTemplate(folder) };
+  const stop = async () => rmSync(folder, { recursive: true, force: true });
+  if (process.env['TEST_POSTGRES_URL'] || findPostgres() === undefined) return { environment, stop };
   const postgres = await startPostgres();
-  return { environment: { TEST_POSTGRES_URL: postgres.url }, stop: () => postgres.stop() };
+  await createPostgresTemplate(postgres.url, POSTGRES_TEMPLATE);
+  return {
+    environment: { ...environment, TEST_POSTGRES_URL: postgres.url, TEST_POSTGRES_TEMPLATE: POSTGRES_TEMPLATE },
+    stop: async () => {
+      await stop();
+      await postgres.stop();
+    },
+  };
 }

@@ -33,10 +33,10 @@ async function backUp(from: string, to: string): Promise<void> {
   });
 }
 
-forEachDatabase((name, _open, freshUrl) => {
+forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
   it('R19: a backup made under work opens elsewhere with the same key, whole and in order', async () => {
-    const url = await freshUrl();
-    const copy = await freshUrl();
+    const url = await emptyUrl();
+    const copy = await emptyUrl();
     const service = await startVideoService(url, { env: { AMBIGUOUS_SUBMIT_TTL_SECONDS: '2' } }, VENDORS);
     let isOver = false;
     const kept: (string | undefined)[] = [];

@@ -168,11 +168,11 @@ function insertTaskOfChannel(path: string, channelId: number): void {
 }
 
 describe('a backup of PostgreSQL', () => {
-  forEachDatabase((name, _open, freshUrl) => {
+  forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
     if (name === 'sqlite') return;
 
     it('is the work of pg_dump and pg_restore, by commands that carry no password', async () => {
-      const [url, copy] = [await freshUrl(), await freshUrl()];
+      const [url, copy] = [await emptyUrl(), await emptyUrl()];
       const app = await makeApp(parseConfig(testEnvironment(url)), { passwordCost: CHEAP_PASSWORDS });
       await app.listen();
       await app.close(0);

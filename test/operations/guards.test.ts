@@ -85,9 +85,9 @@ describe('a start that cannot reach its database', () => {
   });
 });
 
-forEachDatabase((name, _open, freshUrl) => {
+forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
   it('a newer schema without a column this release uses stops the start, with one line', async () => {
-    const url = await freshUrl();
+    const url = await emptyUrl();
     const service = await startTestService(url);
     await sql`alter table tasks drop column fail_reason`.execute(service.app.database.kysely);
     await sql`insert into schema_migrations (id, applied_at) values ('9001-tickets', 1)`.execute(
@@ -103,7 +103,7 @@ forEachDatabase((name, _open, freshUrl) => {
 
   if (name === 'sqlite') return;
   it('the sandbox runs in one process on a shared database', async () => {
-    const env = { DATABASE_URL: await freshUrl(), MASTER_KEY: KEY, SANDBOX: '1', ADMIN_PASSWORD: 'root-password-1' };
+    const env = { DATABASE_URL: await emptyUrl(), MASTER_KEY: KEY, SANDBOX: '1', ADMIN_PASSWORD: 'root-password-1' };
     const first = await start(env);
     await first.listen();
     await assert.rejects(start(env), (error) => error instanceof ConfigError && /^SANDBOX: /.test(error.message));

@@ -20,7 +20,7 @@ import { sqliteFolder } from '../sqlite-folder.ts';
 const TEN_MINUTES_MS = 600_000;
 
 describe('a move from SQLite to PostgreSQL', () => {
-  forEachDatabase((name, _open, freshUrl) => {
+  forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
     if (name === 'sqlite') return;
     const path = sqliteFolder();
     const from = `sqlite:${path}`;
@@ -70,7 +70,7 @@ describe('a move from SQLite to PostgreSQL', () => {
     before(async () => {
       sandbox = await startSandbox({ simulators: SIMULATORS, clock, timing });
       port = await freePort();
-      to = await freshUrl();
+      to = await emptyUrl();
       await start(from);
       key = await prepare(baseUrl(), sandbox);
       user = machine();

@@ -18,7 +18,7 @@ async function names(database: Database<Tables>): Promise<string[]> {
   return rows.map((row) => row.name);
 }
 
-forEachDatabase((name, open, freshUrl) => {
+forEachDatabase((name, open, _freshUrl, emptyUrl) => {
   describe('a transaction', () => {
     it('keeps what it wrote and shows it to the next read', async () => {
       const database = await open();
@@ -188,7 +188,7 @@ forEachDatabase((name, open, freshUrl) => {
   });
 
   it('survives kill -9 right after a write was acknowledged', async () => {
-    const url = await freshUrl();
+    const url = await emptyUrl();
     const child = spawn(
       process.execPath,
       [new URL('./acknowledged-writes.fixture.ts', import.meta.url).pathname, url],

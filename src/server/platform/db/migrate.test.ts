@@ -45,9 +45,9 @@ async function insertFromOutside(url: string, name: string): Promise<void> {
   await database.close();
 }
 
-forEachDatabase((name, _open, freshUrl) => {
+forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
   it('runs each entry once, however often it is asked', async () => {
-    const database = openDatabase<ThingTables>(await freshUrl());
+    const database = openDatabase<ThingTables>(await emptyUrl());
     let runs = 0;
     const list = [createThings(() => runs++)];
     assert.deepEqual(await migrate(database, list), ['0001-things']);
@@ -58,7 +58,7 @@ forEachDatabase((name, _open, freshUrl) => {
   });
 
   it('runs each entry once when several processes start together', async () => {
-    const url = await freshUrl();
+    const url = await emptyUrl();
     const replicas = Array.from({ length: 5 }, () => openDatabase<ThingTables>(url));
     let runs = 0;
     const applied = await Promise.all(replicas.map((database) => migrate(database, [createThings(() => runs++)])));
@@ -68,7 +68,7 @@ forEachDatabase((name, _open, freshUrl) => {
   });
 
   it('leaves nothing of an entry that fails, keeps the ones before it, and can go on from there', async () => {
-    const database = openDatabase<ThingTables>(await freshUrl());
+    const database = openDatabase<ThingTables>(await emptyUrl());
     const addColour = (fails: boolean): Migration => ({
       id: '0002-colour',
       up: async (trx) => {
@@ -89,7 +89,7 @@ forEachDatabase((name, _open, freshUrl) => {
   });
 
   it('adds an index while others write to the table, and again after it was cut off', async () => {
-    const url = await freshUrl();
+    const url = await emptyUrl();
     const [database, writer] = [openDatabase<ThingTables>(url, { poolMax: 1 }), openDatabase<ThingTables>(url)];
     const byName: Migration = {
       id: '0002-things-by-name',
@@ -116,7 +116,7 @@ forEachDatabase((name, _open, freshUrl) => {
 
   it('waits for a lock in short pieces, so that nobody queues up behind it for long', async () => {
     if (name === 'sqlite') return;
-    const url = await freshUrl();
+    const url = await emptyUrl();
     const [database, reader] = [openDatabase<ThingTables>(url), openDatabase<ThingTables>(url)];
     await migrate(database, [createThings()]);
     const addColour: Migration = {
@@ -139,7 +139,7 @@ forEachDatabase((name, _open, freshUrl) => {
   });
 
   it('lets an older release start on a newer schema, and refuses two entries of one name', async () => {
-    const database = openDatabase<ThingTables>(await freshUrl());
+    const database = openDatabase<ThingTables>(await emptyUrl());
     await migrate(database, [createThings()]);
     assert.deepEqual(await migrate(database, []), []);
     await assert.rejects(migrate(database, [createThings(), createThings()]), /two migrations are called 0001-things/);

@@ -106,10 +106,10 @@ async function copy(path: string, url: string): Promise<readonly { table: string
 }
 
 describe('a copy of a database', () => {
-  forEachDatabase((name, open, freshUrl) => {
+  forEachDatabase((name, open, _freshUrl, emptyUrl) => {
     if (name === 'sqlite') return;
     const freshTarget = async (): Promise<string> => {
-      const url = await freshUrl();
+      const url = await emptyUrl();
       const database = openDatabase<Tables>(url);
       await migrate(database, migrations);
       await database.close();
@@ -188,7 +188,7 @@ describe('a copy of a database', () => {
       await database.kysely.insertInto('meta').values({ name: 'used', value: '' }).execute();
       await database.close();
       await assert.rejects(copy(path, used), /not empty: its table meta has rows/);
-      const url = await freshUrl();
+      const url = await emptyUrl();
       const foreign = openDatabase<Tables>(url);
       await sql`create table orders (id int)`.execute(foreign.kysely);
       await foreign.close();
