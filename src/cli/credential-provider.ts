@@ -68,3 +68,6 @@ function notSignedInError(baseUrl: string, purpose: CredentialPurpose): Reelgate
   const why = onlyApiKey ? ' REELGATE_API_KEY works for videos and models, not for the account.' : '';
   return new ReelgateError(`You are not signed in to ${baseUrl}.${why}`, { code: 'unauthorized', status: 401 });
 }
+
+/** An API key sees the videos it started; a sign-in or user access token those of the whole account. */
+export const usesApiKey = (): boolean => Boolean(process.env.REELGATE_API_KEY) && !process.env.REELGATE_ACCESS_TOKEN;

@@ -10,6 +10,7 @@ import { addMaintenanceCommands } from './commands/maintenance.ts';
 import { addModelsCommand } from './commands/models.ts';
 import { addNotificationCommands } from './commands/notifications.ts';
 import { addPlanCommands } from './commands/plans.ts';
+import { addReceiptCommand } from './commands/receipt.ts';
 import { addRequestsCommand } from './commands/requests.ts';
 import { addTicketCommands } from './commands/tickets.ts';
 import { addTokenCommands } from './commands/tokens.ts';
@@ -79,6 +80,7 @@ export function createProgram(asJson: boolean): Command {
     addMailAccountCommands,
     addPlanCommands,
     addRequestsCommand,
+    addReceiptCommand,
     addNotificationCommands,
     addTicketCommands,
     addWebhookCommands,

@@ -37,7 +37,7 @@ export type {
   Preference,
 } from './notifications.ts';
 export type { PlanInfo, RedemptionResult, SubscriptionInfo } from './plans.ts';
-export type { RequestInfo, RequestQuery, RequestStatistics } from './requests.ts';
+export type { ReceiptInfo, RequestInfo, RequestQuery, RequestStatistics } from './requests.ts';
 export type { NewReply, NewTicket, TicketInfo, TicketWithReplies } from './tickets.ts';
 export type { CredentialPurpose, Credentials, TransportOptions } from './transport.ts';
 export { sleep, Transport } from './transport.ts';

@@ -1,10 +1,13 @@
 import { defined } from '../contract/defined.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
+import { getReceipt } from '../contract/receipts.ts';
 import * as endpoints from '../contract/requests.ts';
 import type { CallOptions, Transport } from './transport.ts';
 
 export type RequestInfo = EndpointPart<typeof endpoints.listRequests, 'response'>['data'][number];
 export type RequestStatistics = EndpointPart<typeof endpoints.getRequestStatistics, 'response'>['data'][number];
+
+export type ReceiptInfo = EndpointPart<typeof getReceipt, 'response'>['data'];
 
 export interface RequestQuery {
   readonly model?: string | undefined;
@@ -34,6 +37,11 @@ export class Requests {
   ): Promise<{ readonly data: RequestInfo[]; readonly next: string | null }> {
     const paging = defined({ after: page.after, limit: page.limit?.toString() });
     return this.#transport.call(endpoints.listRequests, { query: { ...toFilter(query), ...paging } }, options);
+  }
+
+  /** What a call or video cost, line by line. @param ref task id or request id. @throws ReelgateError `not_exist` */
+  async receipt(ref: string): Promise<ReceiptInfo> {
+    return (await this.#transport.call(getReceipt, { params: { ref } })).data;
   }
 
   /** Success rate, durations and cost by model or by key. */

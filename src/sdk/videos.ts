@@ -1,8 +1,10 @@
 import type { Static } from 'typebox';
 import { defined } from '../contract/defined.ts';
+import { getVideoReceipt } from '../contract/receipts.ts';
 import * as service from '../contract/service.ts';
 import * as endpoints from '../contract/video.ts';
 import { parseErrorResponse, ReelgateError } from './errors.ts';
+import type { ReceiptInfo } from './requests.ts';
 import { sleep, type Transport } from './transport.ts';
 
 /** An OpenAI-style video object; which keys exist varies by vendor. */
@@ -70,6 +72,11 @@ export class Videos {
       query: defined({ ...rest, limit: limit?.toString() }),
     });
     return page as typeof page & { data: Video[] };
+  }
+
+  /** What a video of this key cost, line by line. */
+  receipt(id: string): Promise<ReceiptInfo> {
+    return this.#transport.call(getVideoReceipt, { params: { task_id: id } });
   }
 
   async delete(id: string): Promise<void> {

@@ -25,13 +25,15 @@ import { addBillingDashboardRoutes } from './quota/billing-dashboard-routes.ts';
 import { addQuotaRoutes } from './quota/routes.ts';
 import { addReferenceRoutes } from './reference/routes.ts';
 import { registerMetrics } from './register-metrics.ts';
+import { makeReceipts } from './requests/make.ts';
+import { addReceiptRoutes } from './requests/receipt-routes.ts';
 import { addRequestRoutes } from './requests/routes.ts';
 import { addSupportAdminRoutes } from './support/admin-routes.ts';
 import { makeSupport } from './support/make.ts';
 import { addSupportRoutes } from './support/routes.ts';
 import { VERSION } from './version.ts';
 import type { FaultPoint } from './video/fault-points.ts';
-import { makeVideo } from './video/make.ts';
+import { makeVideo, type Video } from './video/make.ts';
 import { addWebhookRoutes } from './webhooks/routes.ts';
 
 /** Registers the endpoints of all capabilities, and creates those that need the HTTP server directly: video and chat. */
@@ -43,7 +45,7 @@ export async function registerRoutes(
 ) {
   const { config, database, clock, vault, masterKey, metrics, rateLimits } = foundation;
   const { accounts, notifications, allowances, quota, deviceAuth, channelStore, channels, artifacts } = capabilities;
-  const { audit, ledger, usage } = quota;
+  const { ledger, usage } = quota;
   const { auditLog, access, accessWatch } = accounts;
   const { routes } = http;
   const video = makeVideo(routes, {
@@ -95,10 +97,7 @@ export async function registerRoutes(
   addNotificationRoutes(routes, { notifications, accessWatch, countPending: support.countPending });
   addSupportRoutes(routes, support);
   addSupportAdminRoutes(routes, support);
-  const { adminStore: tasks } = video;
-  addQuotaRoutes(routes, { audit, usage, clock, tasks });
-  addRequestRoutes(routes, { requests: capabilities.requests, tasks, accessWatch });
-  addBillingDashboardRoutes(routes, { ledger, usage, quotaPerUnit: config.quotaPerUnit });
+  addMoneyRoutes(routes, foundation, capabilities, video);
   addChannelRoutes(routes, {
     channels,
     store: channelStore,
@@ -114,6 +113,24 @@ export async function registerRoutes(
   await addConsoleRoutes(http.fastify, routes);
   registerMetrics(foundation, capabilities, { video, chat });
   return { video, chat };
+}
+
+/** What was used, what it cost and why. */
+function addMoneyRoutes(
+  routes: RouteRegistry,
+  { clock, config }: Foundation,
+  { quota, requests, accounts }: Capabilities,
+  video: Video,
+): void {
+  const { audit, ledger, usage } = quota;
+  const { adminStore: tasks, store } = video;
+  addQuotaRoutes(routes, { audit, usage, clock, tasks });
+  addRequestRoutes(routes, { requests, tasks, accessWatch: accounts.accessWatch });
+  addReceiptRoutes(routes, {
+    receipts: makeReceipts({ store: requests.store, ledger: usage, tasks }),
+    findVideo: async (publicId, tokenId) => (await store.findForToken(publicId, tokenId))?.id,
+  });
+  addBillingDashboardRoutes(routes, { ledger, usage, quotaPerUnit: config.quotaPerUnit });
 }
 
 /** Endpoints of capabilities that need nothing of the others. */

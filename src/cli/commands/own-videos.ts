@@ -7,6 +7,7 @@ import { OPENAI_STATUS } from '../../contract/states.ts';
 import type { OwnVideo, OwnVideoDetail, Video } from '../../sdk/index.ts';
 import { parsePositiveInteger } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
+import { usesApiKey } from '../credential-provider.ts';
 import { UsageError } from '../errors.ts';
 import {
   formatBytes,
@@ -32,9 +33,6 @@ interface VideoSummary extends Video {
   /** Of a failure: why, in terms common to all vendors. */
   readonly cause?: FailureCause;
 }
-
-/** An API key sees the videos it started; a sign-in or user access token those of the whole account. */
-const usesApiKey = (): boolean => Boolean(process.env.REELGATE_API_KEY) && !process.env.REELGATE_ACCESS_TOKEN;
 
 /** `reelgate video list` and `reelgate video get` */
 export function addOwnVideoCommands(video: Command, run: RunCommand): void {

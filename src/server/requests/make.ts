@@ -2,6 +2,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
+import { type ReceiptDependencies, ReceiptService } from './receipt-service.ts';
 import { RequestLog } from './request-log.ts';
 import { RequestTail } from './request-tail.ts';
 import { StatisticsStore } from './statistics-store.ts';
@@ -30,3 +31,6 @@ export function makeRequests({ database, clock, log }: RequestsDependencies): Re
     tail: new RequestTail(store, log),
   };
 }
+
+/** Assembles the receipts, which need the ledger and the videos too. */
+export const makeReceipts = (dependencies: ReceiptDependencies): ReceiptService => new ReceiptService(dependencies);

@@ -5,9 +5,9 @@ import { prepareInsert } from '../platform/db/prepared-query.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { NewRequestRow } from './request-row.ts';
 
-type RequestColumns = Selectable<Tables['requests']>;
+export type RequestRow = Selectable<Tables['requests']>;
 /** A row as it is listed, with the name of its token; null where that was deleted or there is none. */
-export type ListedRequest = RequestColumns & { readonly token_name: string | null };
+export type ListedRequest = RequestRow & { readonly token_name: string | null };
 
 export interface RequestFilter {
   readonly userId?: number | undefined;
@@ -94,8 +94,28 @@ export class RequestStore {
   }
 
   /** By the reference in the ledger. */
-  findByRef(ref: string): Promise<RequestColumns | undefined> {
+  findByRef(ref: string): Promise<RequestRow | undefined> {
     return this.#database.kysely.selectFrom('requests').selectAll().where('ref', '=', ref).executeTakeFirst();
+  }
+
+  /**
+   * The newest call whose caller chose this id for its request: its reference is the id and one of ours behind a dot.
+   *
+   * @param userId undefined: anybody's
+   */
+  findByRequestId(id: string, userId: number | undefined): Promise<RequestRow | undefined> {
+    return (
+      this.#database.kysely
+        .selectFrom('requests')
+        .selectAll()
+        .where('ref', '>', `req_${id}.`)
+        // The character after the dot.
+        .where('ref', '<', `req_${id}/`)
+        .$if(userId !== undefined, (query) => query.where('user_id', '=', userId ?? 0))
+        .orderBy('created_at', 'desc')
+        .limit(1)
+        .executeTakeFirst()
+    );
   }
 
   /** Deletes at most `limit` rows of calls that began before a time. @returns how many */

@@ -1,8 +1,10 @@
 import { type ExpressionBuilder, type Kysely, type Selectable, sql } from 'kysely';
 import { isTerminal, type TaskStatus } from '../../contract/states.ts';
 import type { Database } from '../platform/db/database.ts';
+import type { ReceiptTask } from '../requests/receipt-service.ts';
 import type { Tables } from '../tables.ts';
 import type { Task } from './store.ts';
+import { parseTerms } from './task-detail.ts';
 
 /** A failed submit attempt. */
 export interface FailedAttempt {
@@ -88,6 +90,19 @@ export class TaskAdminStore {
       .selectAll()
       .where(({ eb, or }) => or([eb('id', '=', id), eb('public_id', '=', id)]))
       .executeTakeFirst();
+  }
+
+  /** What the receipt of a video needs of it, by `id` or public id. */
+  async receiptTask(name: string): Promise<ReceiptTask | undefined> {
+    const task = await this.find(name);
+    return (
+      task && {
+        id: task.id,
+        publicId: task.public_id,
+        servedModel: task.upstream_model,
+        terms: parseTerms(task.pricing),
+      }
+    );
   }
 
   /** Newest first, including those their owners deleted. `total` stops counting at 10,000. */

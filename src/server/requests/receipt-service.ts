@@ -1,0 +1,108 @@
+import type { Static } from 'typebox';
+import type { CallFacts } from '../../contract/call-facts.ts';
+import type { Price } from '../../contract/pricing.ts';
+import { toReceiptLines } from '../../contract/receipt-lines.ts';
+import type { Receipt, ReceiptOutcome } from '../../contract/receipts.ts';
+import type { RequestKind } from '../../contract/requests.ts';
+import { toSeconds } from '../../contract/time.ts';
+import type { LedgerEntry } from '../quota/usage-store.ts';
+import type { RequestRow, RequestStore } from './store.ts';
+
+/** A video as its receipt needs it, whether or not it has ended. */
+export interface ReceiptTask {
+  readonly id: string;
+  readonly publicId: string;
+  readonly servedModel: string;
+  /** Undefined for tasks from before terms were stored. */
+  readonly terms: { readonly price: Price; readonly facts: CallFacts } | undefined;
+}
+
+export interface ReceiptDependencies {
+  readonly store: Pick<RequestStore, 'findByRef' | 'findByRequestId'>;
+  /** The entries of one task or request, oldest first. */
+  readonly ledger: { trail(ref: string): Promise<LedgerEntry[]> };
+  readonly tasks: { receiptTask(id: string): Promise<ReceiptTask | undefined> };
+}
+
+/** Whose receipts may be read; undefined: all. */
+export type ReceiptOwner = number | undefined;
+
+/** Makes receipts from what the request log and the ledger have. Nothing of them is computed by present prices. */
+export class ReceiptService {
+  readonly #dependencies: ReceiptDependencies;
+  constructor(dependencies: ReceiptDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @param name a task id, a reference of the ledger, or the id of a request. Undefined: there is none of this owner */
+  async find(name: string, owner: ReceiptOwner): Promise<Static<typeof Receipt> | undefined> {
+    const { store, ledger, tasks } = this.#dependencies;
+    const task = await tasks.receiptTask(name);
+    for (const ref of task === undefined ? [name, `req_${name}`] : [task.id]) {
+      const [row, entries] = await Promise.all([store.findByRef(ref), ledger.trail(ref)]);
+      if (isOf(owner, row, entries)) return toReceipt(ref, row, entries, task);
+    }
+    // A request id that its caller chose is part of the reference.
+    const row = task === undefined ? await store.findByRequestId(name, owner) : undefined;
+    return row && toReceipt(row.ref, row, await ledger.trail(row.ref), undefined);
+  }
+}
+
+const isOf = (owner: ReceiptOwner, row: RequestRow | undefined, entries: readonly LedgerEntry[]): boolean => {
+  const userId = row?.user_id ?? entries[0]?.user_id;
+  return userId !== undefined && (owner === undefined || owner === userId);
+};
+
+function toReceipt(
+  ref: string,
+  row: RequestRow | undefined,
+  entries: readonly LedgerEntry[],
+  task: ReceiptTask | undefined,
+): Static<typeof Receipt> {
+  const [first] = entries;
+  const end = entries.find(({ kind }) => kind === 'settle' || kind === 'refund');
+  const reserve = entries.find(({ kind }) => kind === 'reserve');
+  const isOpen = row === undefined && end === undefined;
+  const reserved = row?.reserved ?? (reserve === undefined ? 0 : -(reserve.amount + reserve.plan_amount));
+  const charged = row?.quota ?? end?.charged ?? 0;
+  const outcome: ReceiptOutcome = isOpen ? 'open' : end?.kind === 'settle' || charged > 0 ? 'charged' : 'refunded';
+  const price = parse<Price>(row?.price) ?? (isOpen ? task?.terms?.price : undefined);
+  const facts = parse<CallFacts>(row?.facts) ?? (isOpen ? task?.terms?.facts : undefined) ?? {};
+  const kind: RequestKind = row?.kind ?? (task === undefined ? 'chat' : 'video');
+  return {
+    object: 'receipt',
+    ref: task?.publicId ?? ref,
+    kind,
+    model: row?.model ?? first?.model ?? '',
+    served_model: row?.served_model ?? task?.servedModel ?? '',
+    created_at: toSeconds(row?.created_at ?? first?.created_at ?? 0),
+    ended_at: isOpen ? null : toSeconds(end?.created_at ?? (row === undefined ? 0 : row.created_at + row.duration_ms)),
+    outcome,
+    facts,
+    price: price ?? null,
+    lines: outcome === 'charged' ? toReceiptLines(price, facts, charged) : [],
+    reserved,
+    charged,
+    refunded: isOpen ? 0 : Math.max(0, reserved - charged),
+    sources: sourcesOf(entries),
+    ledger: entries.map((entry) => ({
+      id: entry.id,
+      kind: entry.kind,
+      quota: entry.amount + entry.plan_amount,
+      time: toSeconds(entry.created_at),
+    })),
+  };
+}
+
+const parse = <T>(text: string | undefined): T | undefined => (text ? (JSON.parse(text) as T) : undefined);
+
+/** What was paid from where; while it is open, what is reserved. An allowance that lapsed was not spent on this call. */
+function sourcesOf(entries: readonly LedgerEntry[]): { kind: 'allowance' | 'wallet'; quota: number }[] {
+  const own = entries.filter(({ kind }) => kind !== 'expire');
+  const allowance = -own.reduce((sum, { plan_amount }) => sum + plan_amount, 0);
+  const wallet = -own.reduce((sum, { amount }) => sum + amount, 0);
+  return [
+    { kind: 'allowance' as const, quota: allowance },
+    { kind: 'wallet' as const, quota: wallet },
+  ].filter(({ quota }) => quota !== 0);
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { priceCall } from '../src/contract/call-facts.ts';
+import { sumOfReceipt, toReceiptLines } from '../src/contract/receipt-lines.ts';
+
+/** A million with RECEIPT_CASES=1000000; the suite takes some thousands. */
+const CASES = Number(process.env.RECEIPT_CASES ?? 5_000);
+
+const rate = fc.oneof(fc.nat({ max: 100 }), fc.nat({ max: 50_000_000 }), fc.nat({ max: 1_000_000_000_000 }));
+const tokens = fc.record({
+  price: fc.record(
+    {
+      input_per_million: rate,
+      output_per_million: rate,
+      cached_input_per_million: rate,
+      per_call: fc.nat({ max: 50 }),
+    },
+    { requiredKeys: ['input_per_million'] },
+  ),
+  facts: fc.record(
+    {
+      input_tokens: fc.nat({ max: 2_000_000 }),
+      output_tokens: fc.nat({ max: 200_000 }),
+      cached_input: fc.nat({ max: 100_000 }),
+      surcharge: fc.nat({ max: 1_000 }),
+    },
+    { requiredKeys: ['input_tokens', 'output_tokens'] },
+  ),
+});
+const multiplier = fc.oneof(
+  fc.constantFrom(0, 0.1, 0.3, 1.1, 1.5, 2, 0.333333333),
+  fc.nat({ max: 1_000_000 }).map((n) => n / 1_000),
+);
+const media = fc.record({
+  price: fc.record(
+    {
+      per_call: rate,
+      per_second: rate,
+      multipliers: fc.record({ mode: fc.record({ pro: multiplier }), audio: fc.record({ true: multiplier }) }),
+    },
+    { requiredKeys: ['per_call'] },
+  ),
+  facts: fc.record({
+    seconds: fc.nat({ max: 3_600 }),
+    mode: fc.constantFrom('std', 'pro'),
+    audio: fc.constantFrom('true', 'false'),
+    surcharge: fc.nat({ max: 9 }),
+  }),
+});
+
+it('the lines of a receipt add up to what was charged, as floating point too, whatever was used at whatever price', () => {
+  fc.assert(
+    fc.property(fc.oneof(tokens, media), fc.nat({ max: 3 }), ({ price, facts }, unpaid) => {
+      let quota: number;
+      try {
+        ({ quota } = priceCall(price, facts));
+      } catch (error) {
+        assert.ok(error instanceof RangeError);
+        return;
+      }
+      const charged = Math.max(0, quota - unpaid);
+      const lines = toReceiptLines(price, facts, charged);
+      assert.equal(sumOfReceipt(lines), charged);
+      for (const line of lines) {
+        const product = line.quantity * line.unit_quota * line.multiplier;
+        // To a millionth and the precision of a double; whole quota where those are too large for millionths.
+        const tolerance = quota < 2 ** 30 ? 5e-6 + product * 1e-8 : 1 + product * 1e-8;
+        assert.ok(Math.abs(product - line.quota) <= tolerance, `${JSON.stringify(line)} is ${product}`);
+      }
+    }),
+    { numRuns: CASES },
+  );
+});
+
+it('a charge whose price is not known any more is one line', () => {
+  assert.deepEqual(toReceiptLines(undefined, {}, 7), [
+    { label: 'total', quantity: 1, unit_quota: 7, multiplier: 1, quota: 7 },
+  ]);
+  assert.deepEqual(toReceiptLines(undefined, {}, 0), []);
+});
+
+it('what the balance did not bear is a line of its own', () => {
+  const lines = toReceiptLines({ input_per_million: 1_500_000 }, { input_tokens: 3, output_tokens: 0 }, 2);
+  assert.deepEqual(
+    lines.map(({ label, quota }) => [label, quota]),
+    [
+      ['input', 4.5],
+      ['not_charged', -3],
+    ],
+  );
+});
