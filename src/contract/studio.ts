@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
+import { Quote } from './quotes.ts';
 import { Done, Ok } from './schemas.ts';
 import { GenerationBody, VIDEO_JSON_LIMIT } from './video.ts';
 
@@ -22,10 +23,10 @@ export const quoteVideo = endpoint({
   ...studio,
   method: 'POST',
   path: '/api/videos/quote',
-  summary: 'What this video would cost; starts nothing. Refuses what a submit would refuse',
+  summary: 'What this video would cost and how many can be made; starts nothing. Refuses what a submit would refuse',
   bodyLimit: VIDEO_JSON_LIMIT,
   body: StudioBody,
-  response: Ok(Type.Object({ quota: Type.Integer() })),
+  response: Ok(Quote),
 });
 
 const Seconds = Type.Integer({ minimum: 0 });

@@ -41,7 +41,7 @@ export type { ReceiptInfo, RequestInfo, RequestQuery, RequestStatistics } from '
 export type { NewReply, NewTicket, TicketInfo, TicketWithReplies } from './tickets.ts';
 export type { CredentialPurpose, Credentials, TransportOptions } from './transport.ts';
 export { sleep, Transport } from './transport.ts';
-export type { CreateVideoRequest, Video, WaitOptions } from './videos.ts';
+export type { CreateVideoRequest, Video, VideoQuote, WaitOptions } from './videos.ts';
 export type { CreateWebhookRequest, DeliveryInfo, EventInfo, UpdateWebhookRequest, WebhookInfo } from './webhooks.ts';
 
 /** Client of the service: one object for each part of the API. */

@@ -1,5 +1,7 @@
 import type { Static } from 'typebox';
 import { defined } from '../contract/defined.ts';
+import type { EndpointPart } from '../contract/endpoint.ts';
+import { quoteModelVideo } from '../contract/quotes.ts';
 import { getVideoReceipt } from '../contract/receipts.ts';
 import * as service from '../contract/service.ts';
 import * as endpoints from '../contract/video.ts';
@@ -19,6 +21,8 @@ export interface Video {
 }
 
 export type CreateVideoRequest = Static<typeof endpoints.GenerationBody>;
+
+export type VideoQuote = EndpointPart<typeof quoteModelVideo, 'response'>;
 
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
@@ -58,6 +62,11 @@ export class Videos {
     if (taskId === undefined)
       throw new ReelgateError('The response of the service has no task id.', { code: 'not_json' });
     return { id: taskId };
+  }
+
+  /** What a video would cost and how many can be made; nothing is started. */
+  quote(request: CreateVideoRequest): Promise<VideoQuote> {
+    return this.#transport.call(quoteModelVideo, { body: request });
   }
 
   async get(id: string, signal?: AbortSignal): Promise<Video> {

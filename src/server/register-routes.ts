@@ -52,6 +52,7 @@ export async function registerRoutes(
     ...foundation,
     quota: ledger,
     allowances,
+    outlook: capabilities.plans.outlook,
     channels,
     vendors: capabilities.vendors,
     ledgerHistory: usage,

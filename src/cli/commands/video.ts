@@ -18,6 +18,7 @@ import { formatBytes, formatVideoStatus } from '../format.ts';
 import { InterruptedError } from '../interrupt.ts';
 import type { RunCommand } from '../run-command.ts';
 import { addOwnVideoCommands } from './own-videos.ts';
+import { showQuote } from './video-quote.ts';
 
 interface CreateOptions extends WaitOptions {
   readonly model: string;
@@ -27,6 +28,7 @@ interface CreateOptions extends WaitOptions {
   readonly mode?: string;
   readonly metadata?: { [key: string]: unknown };
   readonly wait: boolean;
+  readonly dryRun?: boolean;
 }
 
 /** `reelgate video …` */
@@ -47,6 +49,7 @@ export function addVideoCommands(program: Command, run: RunCommand): void {
     .option('--mode <mode>', 'quality mode, where the model has one')
     .option('--metadata <json>', "the vendor's own parameters as a JSON object", parseJsonObject)
     .addOption(new Option('--no-wait', 'print the task id and do not wait').conflicts('out'))
+    .option('--dry-run', 'show what it would cost and how many you can make; start nothing')
     .description('Make a video and wait for it')
     .addHelpText(
       'after',
@@ -59,6 +62,7 @@ Examples:
     .action((prompt: string, options: CreateOptions, command: Command) =>
       run(command, async (context) => {
         const { reelgate, output, interruptSignal: signal } = context;
+        if (options.dryRun === true) return showQuote(context, await toCreateRequest(prompt, options));
         await assertWritable(options);
         const { id } = await reelgate.videos.create(await toCreateRequest(prompt, options), { signal });
         if (!options.wait) return output.result({ id }, id);

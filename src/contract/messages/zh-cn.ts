@@ -158,6 +158,7 @@ export const NOUNS: Readonly<Record<string, string>> = {
   webhook: 'Webhook',
   session: '会话',
   task: '任务',
+  receipt: '账单',
   ticket: '工单',
   token: '令牌',
 };

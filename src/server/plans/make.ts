@@ -13,6 +13,7 @@ import { PlanCatalog } from './plan-catalog.ts';
 import { PlanCatalogStore } from './plan-catalog-store.ts';
 import { RedemptionCodeStore } from './redemption-code-store.ts';
 import { RedemptionCodes } from './redemption-codes.ts';
+import { SpendingOutlook } from './spending-outlook.ts';
 import { SubscriptionStore } from './subscription-store.ts';
 import { Subscriptions } from './subscriptions.ts';
 
@@ -40,6 +41,7 @@ export interface Plans {
   readonly codeRedemption: CodeRedemption;
   readonly subscriptions: Subscriptions;
   readonly allowances: PlanAllowances;
+  readonly outlook: SpendingOutlook;
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly findTimeZone: (userId: number) => Promise<string>;
@@ -71,6 +73,7 @@ export function makePlans(dependencies: PlansDependencies): Plans {
     codeRedemption: new CodeRedemption({ ...dependencies, codes, subscriptions }),
     subscriptions,
     allowances,
+    outlook: new SpendingOutlook(dependencies),
     ledger,
     clock,
     findTimeZone,

@@ -2,7 +2,15 @@ import type { Clock } from '../platform/clock.ts';
 import type { Allowances } from '../quota/ledger.ts';
 import type { Executor, Trx } from '../tables.ts';
 import type { AllowanceUsageStore } from './allowance-usage-store.ts';
-import { changeTimeZone, type DayRule, type Window, type WindowKind, windowsAt } from './allowance-windows.ts';
+import {
+  changeTimeZone,
+  type DayRule,
+  dayAt,
+  type TimeSpan,
+  type Window,
+  type WindowKind,
+  windowsAt,
+} from './allowance-windows.ts';
 import { allowedModels, assertModelAllowed, type CurrentPlan, grantsAllowance, toCurrentPlan } from './current-plan.ts';
 import type { SubscriptionStore } from './subscription-store.ts';
 
@@ -79,7 +87,10 @@ export class PlanAllowances implements Allowances {
    * The current plan and its windows with what was used of them; changes nothing.
    * @param zone IANA name of the zone the account has set
    */
-  async currentUsage(userId: number, zone: string): Promise<{ current: CurrentPlan; windows: WindowUsage[] }> {
+  async currentUsage(
+    userId: number,
+    zone: string,
+  ): Promise<{ current: CurrentPlan; windows: WindowUsage[]; day: TimeSpan }> {
     const { subscriptions, usage, clock } = this.#dependencies;
     const now = clock.now();
     const [plans, account] = await Promise.all([subscriptions.findAccountPlans(userId), usage.findAccount(userId)]);
@@ -89,7 +100,7 @@ export class PlanAllowances implements Allowances {
         : changeTimeZone({ zone: account.zone, extendedDayStart: account.extended_day_start }, zone, now);
     const current = toCurrentPlan(plans, now);
     const windows = windowsAt(now, current.plan, current.activatedAt, rule);
-    return { current, windows: await this.#addUsage(userId, current, windows) };
+    return { current, windows: await this.#addUsage(userId, current, windows), day: dayAt(now, rule) };
   }
 
   /** Locks the account and stores a change of its time zone. */

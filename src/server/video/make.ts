@@ -4,6 +4,7 @@ import type { Artifacts } from '../artifacts/make.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
 import type { EventWriter } from '../events/event-log.ts';
 import type { Notifier } from '../notifications/notifier.ts';
+import type { SpendingOutlook } from '../plans/spending-outlook.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -40,6 +41,7 @@ import { addOwnerVideoRoutes } from './owner-routes.ts';
 import { PollScheduler } from './poll/poll-scheduler.ts';
 import { TaskPoller } from './poll/task-poller.ts';
 import { TaskReader } from './poll/task-reader.ts';
+import { QuoteService } from './quote-service.ts';
 import { addVideoRoutes } from './routes.ts';
 import { TaskStore } from './store.ts';
 import { addStudioRoutes } from './studio-routes.ts';
@@ -55,6 +57,8 @@ export interface VideoDependencies {
   readonly database: Database<Tables>;
   readonly quota: Ledger;
   readonly allowances: Allowances;
+  /** What an account can still spend, for quotes. */
+  readonly outlook: Pick<SpendingOutlook, 'of'>;
   readonly channels: ChannelDirectory;
   readonly vendors: VendorRegistry;
   readonly ledgerHistory: LedgerHistory;
@@ -120,15 +124,16 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const attemptLog = new AttemptLog(adminStore, clock, log);
   const attempts = new AttemptRunner({ ...shared, completion, attemptLog });
   const submitter = new Submitter({ ...shared, idempotency, attempts });
+  const quotes = new QuoteService(submitter, dependencies.outlook);
 
   const renderer = new TaskRenderer(vendors, dependencies.baseUrl);
-  addVideoRoutes(routes, { ...shared, submitter, reader, renderer, videoDeletion });
+  addVideoRoutes(routes, { ...shared, submitter, quotes, reader, renderer, videoDeletion });
   addVendorFormatRoutes(routes, { submitter, reader, renderer });
   addNativeRoutes(routes, { submitter, reader, store });
   addModelRoutes(routes, dependencies);
   addContentRoutes(routes, { store, reader, contentDelivery, playLinks, accessWatch, clock });
   const durations = new VideoDurations(database, clock);
-  addStudioRoutes(routes, { store, submitter, videoDeletion, durations, channels });
+  addStudioRoutes(routes, { quotes, store, submitter, videoDeletion, durations, channels });
   addFavouriteRoutes(routes, { store, favourites: new FavouriteStore(database) });
   addOwnerVideoRoutes(routes, { ...shared, reader, playLinks });
   addTaskAdminRoutes(routes, { store: adminStore, channels, ledgerHistory: dependencies.ledgerHistory });

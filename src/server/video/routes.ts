@@ -1,3 +1,4 @@
+import { quoteModelVideo } from '../../contract/quotes.ts';
 import * as endpoints from '../../contract/video.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -5,6 +6,7 @@ import type { VendorRegistry } from '../vendors/registry.ts';
 import type { VideoDeletion } from './deliver/video-deletion.ts';
 import type { TaskRenderer } from './formats/task-renderer.ts';
 import type { TaskReader } from './poll/task-reader.ts';
+import type { QuoteService } from './quote-service.ts';
 import type { Task, TaskStore } from './store.ts';
 import {
   type GenerationRequest,
@@ -26,6 +28,7 @@ const UNSUPPORTED_OPERATIONS = [
 
 export interface VideoRouteDependencies {
   readonly submitter: Submitter;
+  readonly quotes: QuoteService;
   readonly reader: TaskReader;
   readonly renderer: TaskRenderer;
   readonly store: TaskStore;
@@ -44,6 +47,10 @@ export function addVideoRoutes(routes: RouteRegistry, dependencies: VideoRouteDe
   routes.add(endpoints.submitVideo, async ({ body, caller, request }) => {
     const generation = parseGenerationRequest(body as GenerationRequestBody, request.files, DEFAULT_MODEL);
     return renderer.submitted(await submitForToken(submitter, caller, generation, request));
+  });
+  routes.add(quoteModelVideo, async ({ body, caller, request }) => {
+    const generation = parseGenerationRequest(body as GenerationRequestBody, request.files, DEFAULT_MODEL);
+    return { object: 'video.quote' as const, ...(await dependencies.quotes.quote(caller, generation)) };
   });
   routes.add(endpoints.getGeneration, async ({ params, caller }) =>
     renderer.unified(await reader.readForToken(caller, params.task_id)),

@@ -4,6 +4,7 @@ import type { ChannelDirectory } from '../channels/channel-directory.ts';
 import { notExistError } from '../platform/errors.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { VideoDeletion } from './deliver/video-deletion.ts';
+import type { QuoteService } from './quote-service.ts';
 import type { TaskStore } from './store.ts';
 import { type GenerationRequestBody, parseGenerationRequest } from './submit/generation-request.ts';
 import { submitForAccount } from './submit/submit-request.ts';
@@ -15,13 +16,14 @@ export interface StudioRouteDependencies {
   readonly channels: Pick<ChannelDirectory, 'listModels'>;
   readonly store: TaskStore;
   readonly submitter: Submitter;
+  readonly quotes: QuoteService;
   readonly videoDeletion: VideoDeletion;
 }
 
 /** Videos that a person starts in the console: on the account itself, without a token and its limits. */
 export function addStudioRoutes(
   routes: RouteRegistry,
-  { store, submitter, videoDeletion, durations, channels }: StudioRouteDependencies,
+  { store, submitter, quotes, videoDeletion, durations, channels }: StudioRouteDependencies,
 ): void {
   const parse = (body: unknown) => parseGenerationRequest(body as GenerationRequestBody, [], undefined);
 
@@ -31,7 +33,7 @@ export function addStudioRoutes(
   });
 
   routes.add(endpoints.quoteVideo, async ({ body, caller }) =>
-    ok({ quota: await submitter.quote({ userId: caller.userId, models: [] }, parse(body)) }),
+    ok(await quotes.quote({ userId: caller.userId, models: [] }, parse(body))),
   );
 
   routes.add(endpoints.listVideoDurations, async () => {

@@ -85,14 +85,18 @@ export class Submitter {
   }
 
   /**
-   * What the request would cost, in quota.
+   * What the request would cost, in quota, and why.
    * @throws AppError for whatever a submit would refuse before it reserves
    */
-  async quote(caller: SubmitCaller, request: GenerationRequest): Promise<number> {
+  async quote(
+    caller: SubmitCaller,
+    request: GenerationRequest,
+  ): Promise<{ readonly price: number; readonly terms: TaskTerms; readonly model: string }> {
     const { id } = await this.#modelFor(caller, request.model);
     const permitted = await this.#dependencies.allowances.permittedModels(caller.userId);
     if (permitted?.has(id) === false) throw modelNotAllowedError(id);
-    return (await this.#prepare(caller, request, 'quote')).price;
+    const { price, terms } = await this.#prepare(caller, request, 'quote');
+    return { price, terms, model: id };
   }
 
   async #start(
