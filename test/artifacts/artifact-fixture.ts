@@ -11,6 +11,7 @@ import { type ManualClock, manualClock } from '../../src/server/platform/clock.t
 import { parseConfig } from '../../src/server/platform/config.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { openLog } from '../../src/server/platform/log.ts';
+import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import type { Tables } from '../../src/server/tables.ts';
 
 export const CLIP = loadMedia('wide.mp4').bytes;
@@ -44,6 +45,7 @@ export async function makeArtifactFixture(
   const clock = manualClock();
   const notices: string[] = [];
   const plans = new Map<number, PlanStorage>();
+  const outbound = openOutbound();
   const config = parseConfig({
     ARTIFACTS_DIR: directory,
     ARTIFACTS_MIN_FREE_GB: '0',
@@ -53,6 +55,7 @@ export async function makeArtifactFixture(
   const artifacts = makeArtifacts({
     config,
     database,
+    outbound,
     notifier: { notifyAdministrators: async (_trx, { title }) => void notices.push(title.en) },
     findPlanStorage: async (userId) => plans.get(userId) ?? { days: null, gb: null },
     clock,
@@ -75,6 +78,7 @@ export async function makeArtifactFixture(
     diskBytes: () => bytesBelow(directory),
     async stop() {
       await artifacts.stop();
+      await outbound.close();
       await rm(directory, { recursive: true, force: true });
     },
   };

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { defined } from '../../contract/defined.ts';
 import { UsageError } from '../errors.ts';
+import { formatBytes } from '../format.ts';
 import type { RunCommand } from '../run-command.ts';
 import { addDatabaseCommands } from './database-maintenance.ts';
 
@@ -62,6 +63,20 @@ Examples:
           { resealed: count },
           `${count} value${count === 1 ? '' : 's'} re-encrypted; nothing is encrypted with another key any more.`,
         );
+      }),
+    );
+
+  admin
+    .command('move-artifacts')
+    .description('Move stored videos from ARTIFACTS_DIR to the bucket of ARTIFACTS=s3; may be interrupted and repeated')
+    .action((_options: unknown, command: Command) =>
+      run(command, async ({ output }) => {
+        const { moveArtifactsToS3 } = await import('../../server/admin-artifacts.ts');
+        const report = await moveArtifactsToS3();
+        const { moved, bytes, skipped, bad } = report;
+        output.result(report, `${moved} moved (${formatBytes(bytes)}), ${skipped} were there already.`);
+        if (bad.length > 0)
+          throw new Error(`${bad.length} are damaged or nowhere and were left as they are: ${bad.join(', ')}`);
       }),
     );
 

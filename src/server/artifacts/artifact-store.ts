@@ -197,6 +197,18 @@ export class ArtifactStore {
     return query.orderBy('stored_at').limit(limit).execute();
   }
 
+  /** Stored copies in the order of their ids. */
+  listStored(afterId: string, limit: number): Promise<ArtifactRow[]> {
+    return this.#database.kysely
+      .selectFrom('artifacts')
+      .selectAll()
+      .where('state', '=', 'stored')
+      .where('id', '>', afterId)
+      .orderBy('id')
+      .limit(limit)
+      .execute();
+  }
+
   /** Which of these files have a row. */
   async findKnown(ids: readonly string[]): Promise<Set<string>> {
     const rows = await this.#database.kysely

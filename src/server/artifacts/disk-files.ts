@@ -16,7 +16,7 @@ export class DiskFiles implements ArtifactFiles {
   }
 
   async put(id: string, path: string): Promise<void> {
-    const target = this.#path(id);
+    const target = this.pathOf(id);
     await mkdir(dirname(target), { recursive: true });
     await rename(path, target);
     // The name is durable only with its directory.
@@ -29,17 +29,17 @@ export class DiskFiles implements ArtifactFiles {
   }
 
   async open(id: string, start: number, end: number): Promise<Readable | undefined> {
-    const file = await open(this.#path(id), 'r').catch(ignoreMissing);
+    const file = await open(this.pathOf(id), 'r').catch(ignoreMissing);
     return file?.createReadStream({ start, end, highWaterMark: READ_BYTES });
   }
 
   async size(id: string): Promise<number | undefined> {
-    const found = await stat(this.#path(id)).catch(ignoreMissing);
+    const found = await stat(this.pathOf(id)).catch(ignoreMissing);
     return found?.size;
   }
 
   async remove(id: string): Promise<void> {
-    await rm(this.#path(id), { force: true });
+    await rm(this.pathOf(id), { force: true });
   }
 
   async *list(): AsyncGenerator<{ id: string; changedAt: number }[]> {
@@ -59,7 +59,8 @@ export class DiskFiles implements ArtifactFiles {
     return bsize * bavail;
   }
 
-  #path(id: string): string {
+  /** Where the file of this id is, if it is there. */
+  pathOf(id: string): string {
     return join(this.#directory, id.slice(0, FOLDER_LENGTH), id);
   }
 }

@@ -1,22 +1,20 @@
-import { join } from 'node:path';
 import type { AdminNotifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Config } from '../platform/config.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
+import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import { randomText } from '../platform/secrets.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { ArtifactCopier, type OpenSource } from './artifact-copier.ts';
-import type { ArtifactFiles } from './artifact-files.ts';
 import { ArtifactRemover } from './artifact-remover.ts';
 import { ArtifactStore, type Usage } from './artifact-store.ts';
-import { artifactsDirectory } from './artifacts-directory.ts';
 import { CopiesUnderWay } from './copies-under-way.ts';
-import { DiskFiles } from './disk-files.ts';
 import { fullNotice } from './full-notice.ts';
 import { IncomingFiles } from './incoming-files.ts';
+import { openFiles } from './open-files.ts';
 import { type PlanStorage, type StorageLimits, storageLimits } from './storage-limits.ts';
 import { StorageSpace } from './storage-space.ts';
 import { StoredFiles } from './stored-files.ts';
@@ -24,6 +22,7 @@ import { StoredFiles } from './stored-files.ts';
 export interface ArtifactsDependencies {
   readonly config: Config;
   readonly database: Database<Tables>;
+  readonly outbound: OutboundClient;
   readonly notifier: AdminNotifier;
   readonly findPlanStorage: (userId: number) => Promise<PlanStorage>;
   readonly clock: Clock;
@@ -61,6 +60,7 @@ const GB = 1024 ** 3;
 export function makeArtifacts({
   config,
   database,
+  outbound,
   notifier,
   findPlanStorage,
   ...shared
@@ -68,12 +68,10 @@ export function makeArtifacts({
   const { clock, log } = shared;
   const store = new ArtifactStore(database);
   const copies = new CopiesUnderWay();
-  const directory = artifactsDirectory(config);
-  const files: ArtifactFiles | undefined =
-    directory === undefined ? undefined : new DiskFiles(join(directory, 'files'));
+  const opened = openFiles(config, outbound);
   const limitsOf = async (userId: number) => storageLimits(config, await findPlanStorage(userId));
   const common = {
-    storedFiles: new StoredFiles({ store, copies, log, files }),
+    storedFiles: new StoredFiles({ store, copies, log, files: opened?.files }),
     findExpiry: async (taskId: string) => {
       const row = await store.findByTask(taskId);
       return row?.state === 'stored' ? row.expires_at : undefined;
@@ -82,9 +80,10 @@ export function makeArtifacts({
     limitsOf,
     countPending: () => store.countPending(),
   };
-  if (directory === undefined || files === undefined) return { ...common, ...SWITCHED_OFF };
+  if (opened === undefined) return { ...common, ...SWITCHED_OFF };
 
-  const incoming = new IncomingFiles(join(directory, 'incoming'));
+  const { files } = opened;
+  const incoming = new IncomingFiles(opened.incomingDirectory);
   const remover = new ArtifactRemover({ ...shared, store, files, incoming });
   const space = new StorageSpace({
     store,

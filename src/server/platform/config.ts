@@ -89,6 +89,14 @@ function assertConsistent(config: Config): void {
     throw new ConfigError('MASTER_KEY', 'is required with PostgreSQL, since every replica must use the same key');
   if (config.databaseDirectUrl !== undefined && config.databaseUrl.startsWith('sqlite:'))
     throw new ConfigError('DATABASE_DIRECT_URL', 'is for a DATABASE_URL of PostgreSQL behind a pooler');
+  if (
+    config.artifacts === 's3' &&
+    !(config.artifactsS3Bucket && config.artifactsS3AccessKey && config.artifactsS3SecretKey)
+  )
+    throw new ConfigError(
+      'ARTIFACTS_S3_BUCKET',
+      'ARTIFACTS_S3_ACCESS_KEY and ARTIFACTS_S3_SECRET_KEY are required with ARTIFACTS=s3',
+    );
   if (config.phoneDriver === 'http' && config.phoneHttpUrl === undefined)
     throw new ConfigError('PHONE_HTTP_URL', 'is required with PHONE_DRIVER=http');
   if (config.smtpUrl !== undefined && !/[^@\s<>]@[^@\s<>]/.test(config.smtpFrom ?? ''))

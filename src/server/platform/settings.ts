@@ -264,10 +264,10 @@ export const SETTINGS = {
     default: '24',
     description: 'A task without an end by then fails and is refunded.',
   }),
-  ARTIFACTS: oneOf(['disk', 'off'], {
+  ARTIFACTS: oneOf(['disk', 's3', 'off'], {
     default: 'disk',
     description:
-      'Where finished videos are copied: disk, or off (each is served by its vendor as long as that keeps it).',
+      'Where finished videos are copied: disk, s3, or off (each is served by its vendor as long as that keeps it).',
   }),
   ARTIFACTS_DIR: optionalText({
     description:
@@ -289,6 +289,15 @@ export const SETTINGS = {
     default: '30',
     description: 'How long a copy is kept, where the package of its account says nothing else; 0: for ever.',
   }),
+  ARTIFACTS_S3_ENDPOINT: url(['http:', 'https:'], {
+    description:
+      'Address of the S3 service, without the bucket. Default: that of AWS for the region. With ARTIFACTS=s3, as all of these.',
+  }),
+  ARTIFACTS_S3_REGION: text({ default: 'us-east-1', description: 'Region of the bucket.' }),
+  ARTIFACTS_S3_BUCKET: optionalText({ description: 'Name of the bucket.' }),
+  ARTIFACTS_S3_PREFIX: optionalText({ description: 'Put before the name of each object, such as reelgate/.' }),
+  ARTIFACTS_S3_ACCESS_KEY: optionalText({ description: 'Access key that may read, write, delete and list there.' }),
+  ARTIFACTS_S3_SECRET_KEY: optionalText({ secret: true, description: 'Its secret key.' }),
   WEBHOOK_PRIVATE_HOSTS: list(assertHostsWithPort, {
     description:
       'Comma-separated host:port pairs of your own network that may receive webhooks, by http too; every other address must be public.',

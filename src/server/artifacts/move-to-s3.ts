@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import type { ArtifactRow, ArtifactStore } from './artifact-store.ts';
+import type { DiskFiles } from './disk-files.ts';
+import type { S3Files } from './s3-files.ts';
+
+export interface MoveReport {
+  readonly moved: number;
+  readonly bytes: number;
+  /** Were at S3 already. */
+  readonly skipped: number;
+  /** Differ from what was stored, or are nowhere: left as they are. */
+  readonly bad: readonly string[];
+}
+
+const BATCH = 100;
+
+/**
+ * Moves stored copies from the disk to S3, one after the other: each is read again and compared with its hash, put, and removed
+ * from the disk once S3 has it whole. It may be interrupted and repeated, and the service may run meanwhile with ARTIFACTS=s3.
+ */
+export async function moveToS3(store: ArtifactStore, disk: DiskFiles, s3: S3Files): Promise<MoveReport> {
+  const report = { moved: 0, bytes: 0, skipped: 0, bad: [] as string[] };
+  for (let after = ''; ; ) {
+    const rows = await store.listStored(after, BATCH);
+    for (const row of rows) {
+      const outcome = await moveOne(row, disk, s3);
+      if (outcome === 'bad') report.bad.push(row.task_id);
+      else report[outcome] += 1;
+      if (outcome === 'moved') report.bytes += row.bytes;
+    }
+    if (rows.length < BATCH) return report;
+    after = rows.at(-1)?.id ?? '';
+  }
+}
+
+async function moveOne(row: ArtifactRow, disk: DiskFiles, s3: S3Files): Promise<'moved' | 'skipped' | 'bad'> {
+  const body = await disk.open(row.id, 0, row.bytes - 1);
+  if (body === undefined) return (await s3.size(row.id)) === row.bytes ? 'skipped' : 'bad';
+  const hash = createHash('sha256');
+  for await (const chunk of body as AsyncIterable<Buffer>) hash.update(chunk);
+  if (hash.digest('hex') !== row.sha256 || (await disk.size(row.id)) !== row.bytes) return 'bad';
+  // Removes the file once it is there.
+  await s3.put(row.id, disk.pathOf(row.id), row);
+  return 'moved';
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { appendFile, writeFile } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { ArtifactStore } from '../../src/server/artifacts/artifact-store.ts';
+import { moveToS3 } from '../../src/server/artifacts/move-to-s3.ts';
+import { openFiles } from '../../src/server/artifacts/open-files.ts';
+import { parseConfig } from '../../src/server/platform/config.ts';
+import { openOutbound } from '../../src/server/platform/outbound/client.ts';
+import { forEachDatabase } from '../databases.ts';
+import { type ArtifactFixture, CLIP, honest, makeArtifactFixture } from './artifact-fixture.ts';
+import { startS3Server } from './s3-server.ts';
+
+const HOUR_MS = 3_600_000;
+
+describe('copies in S3', () => {
+  let server: Awaited<ReturnType<typeof startS3Server>>;
+  const outbound = openOutbound();
+  before(async () => {
+    server = await startS3Server();
+  });
+  after(async () => {
+    await outbound.close();
+    await server.stop();
+  });
+  const opened = (directory: string, env = server.env) => {
+    const files = openFiles(parseConfig({ ...env, ARTIFACTS_DIR: directory }), outbound);
+    assert.ok(files?.s3 !== undefined);
+    return { ...files, s3: files.s3 };
+  };
+  const idsIn = async (files: ReturnType<typeof opened>['s3']) => {
+    const ids: string[] = [];
+    for await (const batch of files.list()) ids.push(...batch.map(({ id }) => id));
+    return ids;
+  };
+  const read = async ({ artifacts }: ArtifactFixture, taskId: string, range?: string) => {
+    const file = await artifacts.storedFiles.open(taskId, { range });
+    return file && { status: file.status, bytes: await buffer(file.body) };
+  };
+
+  forEachDatabase((_name, open) => {
+    it('are put, read, listed and removed there, and nothing is left on the disk', async (t) => {
+      const fixture = await makeArtifactFixture(await open(), server.env);
+      t.after(() => fixture.stop());
+      fixture.artifacts.start(honest);
+      await fixture.enqueue('task_1');
+      await fixture.enqueue('task_2');
+      await fixture.waitFor('stored', 'task_1', 'task_2');
+      assert.equal(await fixture.diskBytes(), 0);
+      assert.deepEqual(await read(fixture, 'task_1'), { status: 200, bytes: CLIP });
+      assert.deepEqual(await read(fixture, 'task_1', 'bytes=7-11'), { status: 206, bytes: CLIP.subarray(7, 12) });
+      const { s3 } = opened(fixture.directory);
+      assert.equal((await idsIn(s3)).length, 2);
+      // One object of no row, which a restored database would leave.
+      const orphan = 'orphanorphanorphanorphan';
+      const known = (await idsIn(s3))[0] ?? '';
+      const path = `${fixture.directory}/orphan`;
+      await writeFile(path, 'x');
+      const sha256 = '2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881';
+      await s3.put(orphan, path, { bytes: 1, sha256 });
+      assert.equal(await s3.size(orphan), 1);
+      fixture.clock.advance(2 * HOUR_MS);
+      await fixture.artifacts.jobs[0]?.run(AbortSignal.timeout(60_000));
+      assert.equal(await s3.size(orphan), undefined);
+      assert.equal(await s3.size(known), CLIP.length);
+      fixture.clock.advance(31 * 24 * HOUR_MS);
+      await fixture.artifacts.removeEnded();
+      assert.deepEqual(await idsIn(s3), []);
+      assert.equal(await read(fixture, 'task_1'), undefined);
+    });
+
+    it('a wrong key is an error that is tried again, not a copy', async (t) => {
+      const fixture = await makeArtifactFixture(await open(), { ...server.env, ARTIFACTS_S3_SECRET_KEY: 'wrong' });
+      t.after(() => fixture.stop());
+      fixture.artifacts.start(honest);
+      await fixture.enqueue('task_1');
+      while (((await fixture.row('task_1'))?.last_error ?? '') === '') await pause(10);
+      const row = await fixture.row('task_1');
+      assert.match(row?.last_error ?? '', /403.*SignatureDoesNotMatch/);
+      assert.equal(row?.state, 'pending');
+    });
+
+    it('are moved from the disk by one command, served all the time; a damaged file stays', async (t) => {
+      const database = await open();
+      const disk = await makeArtifactFixture(database);
+      t.after(() => disk.stop());
+      disk.artifacts.start(honest);
+      const tasks = ['task_1', 'task_2', 'task_3'];
+      for (const task of tasks) await disk.enqueue(task);
+      await disk.waitFor('stored', ...tasks);
+      await disk.artifacts.stop();
+      const s3 = await makeArtifactFixture(database, { ...server.env, ARTIFACTS_DIR: disk.directory });
+      t.after(() => s3.stop());
+      assert.deepEqual(await read(s3, 'task_1'), { status: 200, bytes: CLIP });
+      const places = opened(disk.directory);
+      const store = new ArtifactStore(database);
+      const damaged = await store.findByTask('task_3');
+      await appendFile(places.disk.pathOf(damaged?.id ?? ''), 'x');
+      const report = await moveToS3(store, places.disk, places.s3);
+      assert.deepEqual(report, { moved: 2, bytes: 2 * CLIP.length, skipped: 0, bad: ['task_3'] });
+      assert.equal(await disk.diskBytes(), CLIP.length + 1);
+      for (const task of ['task_1', 'task_2']) assert.deepEqual((await read(s3, task))?.bytes, CLIP);
+      assert.deepEqual(await moveToS3(store, places.disk, places.s3), {
+        moved: 0,
+        bytes: 0,
+        skipped: 2,
+        bad: ['task_3'],
+      });
+    });
+  });
+});
