@@ -42,17 +42,20 @@ function makeBase(name: string, packages: string): string {
 function buildImage(): void {
   const args = ['bud', '--isolation', 'chroot', '--network', 'host', '-f', 'deploy/Dockerfile', '-t', IMAGE];
   const bases = {
-    BUILD_BASE: makeBase('build-base', 'nodejs,npm,ca-certificates'),
+    BUILD_BASE: makeBase('build-base', 'nodejs,npm,ca-certificates,libatomic1'),
     BASE: makeBase('base', 'libstdc++6'),
   };
   for (const [name, image] of Object.entries(bases)) args.push('--build-arg', `${name}=${image}`);
-  // A network may have a registry mirror and a certificate authority of its own.
+  // Debian's npm warns of each package that its old Node could not run.
+  const settings = ['loglevel=error'];
+  // A network may have a certificate authority of its own.
   const authority = process.env.NODE_EXTRA_CA_CERTS;
   if (authority !== undefined) {
-    const settings = join(folder, 'npmrc');
-    writeFileSync(settings, 'cafile=/run/authority.pem\n');
-    args.push('--volume', `${settings}:/root/.npmrc:ro`, '--volume', `${authority}:/run/authority.pem:ro`);
+    settings.push('cafile=/run/authority.pem');
+    args.push('--volume', `${authority}:/run/authority.pem:ro`);
   }
+  writeFileSync(join(folder, 'npmrc'), `${settings.join('\n')}\n`);
+  args.push('--volume', `${join(folder, 'npmrc')}:/root/.npmrc:ro`);
   buildah(...args, '.');
 }
 

@@ -42,8 +42,8 @@ export function registerMetrics(
   });
   metrics.register({
     name: 'webhook_backlog',
-    help: 'Deliveries of webhooks that wait, of all processes.',
-    read: async () => one(await webhooks.countPending()),
+    help: 'Deliveries of webhooks not made a minute after they were queued, of all processes.',
+    read: async () => one(await webhooks.countOverdue()),
   });
   metrics.register({
     name: 'artifact_bytes',

@@ -10,6 +10,7 @@ import { forEachDatabase } from '../databases.ts';
 import { startCrashing } from '../faults/crashing-service.ts';
 import { startVideoService, type VideoService } from '../flows/video-service.ts';
 import { startTestService } from '../test-service.ts';
+import { startWebhookService, walletEvent } from '../webhooks/webhook-service.ts';
 import { DelayingProxy, dialPostgres, throughProxy } from './delaying-proxy.ts';
 import { assertAlerts, hasPromtool, type Scrape, scrapeAsPrometheus } from './promtool.ts';
 import { METRICS_TOKEN, waitForMetrics } from './scrape.ts';
@@ -175,6 +176,53 @@ describe('alerts of the service itself', { skip, concurrency: 2 }, () => {
     const during = await scrapeAsPrometheus(service.baseUrl);
     const alerts = ['ReelgateBacklogGrows'];
     assertAlerts([{ name: 'backlog grows', before: start, during, minutes: 7, alerts }]);
+  });
+
+  it('fire for a ledger that does not add up, until it does again', async (test) => {
+    const service = await startTestService('sqlite::memory:', { METRICS_TOKEN });
+    test.after(() => service.stop());
+    const checked = () => service.root.ok<{ ok: boolean; errors: unknown[] }>('GET', '/api/admin/ledger/check');
+    assert.equal((await checked()).ok, true);
+    const start = await scrapeAsPrometheus(service.url);
+    const changeBalance = (by: number) =>
+      service.app.database.kysely
+        .updateTable('wallets')
+        .set({ balance: sql<number>`balance + ${by}` })
+        .where('user_id', '=', service.root.id)
+        .execute();
+    await changeBalance(5);
+    assert.equal((await checked()).ok, false);
+    const during = await scrapeAsPrometheus(service.url);
+    await changeBalance(-5);
+    assert.equal((await checked()).ok, true);
+    const corrected = await scrapeAsPrometheus(service.url);
+    const alerts = ['ReelgateLedgerMismatch'];
+    assertAlerts([
+      { name: 'ledger mismatch', before: start, during, minutes: 1, alerts },
+      { name: 'corrected', before: during, during: corrected, minutes: 1, alerts: [] },
+    ]);
+  });
+
+  it('fire for a webhook whose target is dead, and not for one that is answered', async (test) => {
+    const service = await startWebhookService('sqlite::memory:', { env: { METRICS_TOKEN } });
+    test.after(() => service.stop());
+    const ada = await service.signUp('ada');
+    const { id } = await service.addEndpoint(ada, '/hook');
+    await service.report(walletEvent(ada.id));
+    await service.waitForDeliveries(ada, id, ([first]) => first?.status === 'delivered');
+    const start = await scrapeAsPrometheus(service.url);
+    await service.receiver.close();
+    await service.report(walletEvent(ada.id));
+    await service.waitForDeliveries(ada, id, ([newest]) => newest?.status === 'pending' && newest.tries === 1);
+    const failedOnce = await scrapeAsPrometheus(service.url);
+    service.clock.advance(120_000);
+    await service.waitForDeliveries(ada, id, ([newest]) => newest?.status === 'pending' && newest.tries === 2);
+    const during = await scrapeAsPrometheus(service.url);
+    const alerts = ['ReelgateWebhooksUndelivered'];
+    assertAlerts([
+      { name: 'a first try that failed', before: start, during: failedOnce, minutes: 35, alerts: [] },
+      { name: 'webhook target dead', before: start, during, minutes: 35, alerts },
+    ]);
   });
 });
 

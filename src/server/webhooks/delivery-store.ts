@@ -231,11 +231,12 @@ export class DeliveryStore {
     return query.orderBy('id', 'desc').limit(limit).execute();
   }
 
-  /** Deliveries that wait, counted no further than `most`; of one lane, or of all. */
-  async countPending(most: number, lane?: string): Promise<number> {
+  /** Deliveries that wait, counted no further than `most`; of one lane, or queued before a time, Unix milliseconds. */
+  async countPending(most: number, { lane, before }: { lane?: string; before?: number } = {}): Promise<number> {
     const { kysely } = this.#database;
     let waiting = kysely.selectFrom('webhook_deliveries').select('id').where('next_try_at', 'is not', null).limit(most);
     if (lane !== undefined) waiting = waiting.where('lane', '=', lane);
+    if (before !== undefined) waiting = waiting.where('created_at', '<', before);
     const row = await kysely
       .selectFrom(waiting.as('waiting'))
       .select(({ fn }) => fn.countAll<number>().as('count'))

@@ -223,7 +223,7 @@ export class EndpointService {
   }
 
   async #withPending(row: EndpointRow) {
-    const pending = await this.#dependencies.deliveries.countPending(MAX_COUNTED, toTarget(row).lane);
+    const pending = await this.#dependencies.deliveries.countPending(MAX_COUNTED, { lane: toTarget(row).lane });
     return { ...row, pending };
   }
 

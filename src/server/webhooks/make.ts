@@ -44,6 +44,8 @@ export interface Webhooks {
   readonly checkUrl: UrlCheck;
   /** Deliveries that wait, counted no further than 100 000. */
   countPending(): Promise<number>;
+  /** Those of them that are overdue: queued more than a minute ago. */
+  countOverdue(): Promise<number>;
   listCallbacks(filter: DeliveryFilter): ReturnType<typeof listPage>;
   /** Makes what is due now, without waiting for the next look. */
   wake(): void;
@@ -55,6 +57,8 @@ export interface Webhooks {
 }
 
 const MAX_COUNTED = 100_000;
+/** The second try comes after five seconds: what has not arrived by then waits for its receiver. */
+const OVERDUE_MS = 60_000;
 const DELETE_BATCH = 1_000;
 const DAY_MS = 86_400_000;
 
@@ -78,6 +82,7 @@ export function makeWebhooks(dependencies: WebhooksDependencies): Webhooks {
     callbackSecrets,
     checkUrl: shared.checkUrl,
     countPending: () => deliveries.countPending(MAX_COUNTED),
+    countOverdue: () => deliveries.countPending(MAX_COUNTED, { before: clock.now() - OVERDUE_MS }),
     listCallbacks: (filter) => listPage(deliveries, filter),
     wake: onDue,
     async start() {
