@@ -13,4 +13,14 @@ if (existsSync(vite)) {
     stdio: 'inherit',
   });
   process.exitCode = status ?? 1;
+  const [, npmNode = ''] = / node\/v(\S+)/.exec(process.env.npm_config_user_agent ?? '') ?? [];
+  if (status !== 0 && isBelow(npmNode, 20, 19))
+    console.error(
+      `npm runs on Node ${npmNode}, under which it leaves out optional packages: use npm on Node 20.19 or newer.`,
+    );
+}
+
+function isBelow(version: string, major: number, minor: number): boolean {
+  const [its = 0, itsMinor = 0] = version.split('.').map(Number);
+  return version !== '' && (its < major || (its === major && itsMinor < minor));
 }

@@ -1,6 +1,6 @@
 /**
  * `npm run release -- X.Y.Z` makes a release of what is committed: checks and tests it, raises the version, writes CHANGELOG.md from the
- * commits, packs it, installs the package globally under a bare Node and runs it, commits, and tags. Nothing is pushed or published:
+ * commits, keeps its databases for the tests of upgrades, packs it, installs the package globally under a bare Node and runs it, commits, and tags. Nothing is pushed or published:
  * the last lines say how. When a step fails, the working tree is as it was before.
  *
  * `--skip-tests` leaves the tests out where continuous integration has just run them.
@@ -24,8 +24,14 @@ const run = (program: string, ...args: string[]): void =>
 const read = (program: string, ...args: string[]): string =>
   execFileSync(program, args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 
-/** Files that name the version. */
-const VERSIONED = ['package.json', 'package-lock.json', 'deploy/kubernetes.yaml', 'CHANGELOG.md'];
+/** What a release changes. */
+const VERSIONED = [
+  'package.json',
+  'package-lock.json',
+  'deploy/kubernetes.yaml',
+  'CHANGELOG.md',
+  'test/upgrades/releases',
+];
 
 async function release(version: string): Promise<void> {
   const { version: current } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
@@ -36,14 +42,16 @@ async function release(version: string): Promise<void> {
   if (!values['skip-tests']) run('npm', 'test');
   try {
     raiseVersion(current, version);
+    run('node', 'scripts/release-fixture.ts');
     const file = pack(version);
     await tryPackage(file, version);
-    run('git', 'add', ...VERSIONED);
+    run('git', 'add', '--all', ...VERSIONED);
     run('git', 'commit', '--quiet', '-m', `Release ${version}`);
     run('git', 'tag', '-a', `v${version}`, '-m', `Release ${version}`);
     console.log(`\n${file}\ngit push --follow-tags     # publishes the commit and the tag\nnpm install -g ${file}`);
   } catch (error) {
     run('git', 'reset', '--quiet', '--hard');
+    run('git', 'clean', '--quiet', '--force', ...VERSIONED);
     throw error;
   }
 }

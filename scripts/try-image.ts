@@ -26,10 +26,10 @@ const buildah = (...args: string[]): string =>
   ).trim();
 
 /** An image of Debian with these packages and nothing else. */
-function makeBase(name: string, packages: string): string {
+function makeBase(name: string, suite: string, packages: string): string {
   const tar = join(folder, `${name}.tar`);
   if (!existsSync(tar)) {
-    const args = ['--variant=minbase', `--include=${packages}`, '--quiet', 'bookworm', tar];
+    const args = ['--variant=minbase', `--include=${packages}`, '--quiet', suite, tar];
     execFileSync('mmdebstrap', args, { stdio: ['ignore', 'ignore', 'inherit'] });
   }
   const image = `localhost/reelgate-${name}`;
@@ -42,8 +42,9 @@ function makeBase(name: string, packages: string): string {
 function buildImage(): void {
   const args = ['bud', '--isolation', 'chroot', '--network', 'host', '-f', 'deploy/Dockerfile', '-t', IMAGE];
   const bases = {
-    BUILD_BASE: makeBase('build-base', 'nodejs,npm,ca-certificates,libatomic1'),
-    BASE: makeBase('base', 'libstdc++6'),
+    // npm under an older Node leaves out what the console is built with: it is optional, and asks for Node 20.19.
+    BUILD_BASE: makeBase('build-base', 'trixie', 'nodejs,npm,ca-certificates,libatomic1'),
+    BASE: makeBase('base', 'bookworm', 'libstdc++6'),
   };
   for (const [name, image] of Object.entries(bases)) args.push('--build-arg', `${name}=${image}`);
   // Debian's npm warns of each package that its old Node could not run.

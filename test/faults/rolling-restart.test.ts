@@ -4,12 +4,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { SIMULATORS } from '../../src/sandbox/simulators.ts';
 import { AdminClient } from '../admin-client.ts';
-import { chatBody } from '../chat/chat-service.ts';
 import { forEachDatabase } from '../databases.ts';
 import { type Balancer, startHaproxy, startNginx } from '../operations/balancers.ts';
 import { freePort, ServerProcess } from '../operations/server-process.ts';
+import { ContinuousLoad } from './continuous-load.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
-import { addChatModelOf, prepare, untilAllEnded, VIDEO_MODELS } from './submit-scenario.ts';
+import { addChatModelOf, prepare, untilAllEnded } from './submit-scenario.ts';
 
 /** Each round restarts both processes once. The script that hammers for releases sets how many requests there must be. */
 const REQUESTS = Number(process.env.ROLLING_REQUESTS ?? '400');
@@ -17,8 +17,6 @@ const MIN_ROUNDS = 1;
 const CALLERS_PER_BALANCER = 4;
 /** nginx asks a server that refused a connection again after ten seconds; HAProxy has seen it by then. */
 const NGINX_FAIL_TIMEOUT_MS = 11_000;
-/** Between two requests of one caller. */
-const PAUSE_MS = 20;
 
 forEachDatabase((name, _open, freshUrl) => {
   // SQLite serves one process.
@@ -50,10 +48,12 @@ forEachDatabase((name, _open, freshUrl) => {
       await addChatModelOf(sandbox, operator);
       // For the longest run.
       await operator.grantQuota(1_000_000_000_000);
-      const load = new Load(key);
+      const load = new ContinuousLoad(key);
       const working = Promise.all(
         balancers.flatMap((balancer) =>
-          Array.from({ length: CALLERS_PER_BALANCER }, (_, caller) => load.run(balancer, caller)),
+          Array.from({ length: CALLERS_PER_BALANCER }, (_, caller) =>
+            load.run(balancer.baseUrl, `${balancer.name} ${caller}`),
+          ),
         ),
       );
       let restarts = 0;
@@ -79,7 +79,7 @@ forEachDatabase((name, _open, freshUrl) => {
         await untilAllEnded(database, 60);
         await assertLedgerConsistent(database);
         const rows = await database.kysely.selectFrom('tasks').select(['prompt', 'status']).execute();
-        assert.equal(rows.length, load.videos);
+        assert.equal(rows.length, load.videos.length);
         const jobs = sandbox.control.jobs('kling').map(({ prompt }) => prompt);
         assert.deepEqual(jobs.toSorted(), rows.map(({ prompt }) => prompt).toSorted(), 'one job for each');
       } finally {
@@ -88,55 +88,3 @@ forEachDatabase((name, _open, freshUrl) => {
     });
   });
 });
-
-/** Clients without retries that keep their connections, as `fetch` does. */
-class Load {
-  readonly #key: string;
-  readonly failures: string[] = [];
-  sent = 0;
-  streams = 0;
-  videos = 0;
-  isOver = false;
-
-  constructor(key: string) {
-    this.#key = key;
-  }
-
-  async run(balancer: Balancer, caller: number): Promise<void> {
-    for (let n = 0; !this.isOver; n += 1) {
-      await this.#request(balancer, `${balancer.name} ${caller} ${n}`, n);
-      await pause(PAUSE_MS);
-    }
-  }
-
-  /** One of each kind in turn; a stream takes a second. */
-  async #request({ baseUrl }: Balancer, label: string, n: number): Promise<void> {
-    const isStream = n % 10 === 4;
-    const isVideo = n % 10 === 9;
-    const kinds = {
-      list: ['GET', '/v1/videos', undefined],
-      chat: ['POST', '/v1/chat/completions', chatBody(label)],
-      stream: ['POST', '/v1/chat/completions', chatBody(`${label} [chunks=20] [delay=50]`, { stream: true })],
-      video: ['POST', '/v1/videos', { model: VIDEO_MODELS.kling, prompt: label }],
-    } as const;
-    const kind = isStream ? 'stream' : isVideo ? 'video' : n % 2 === 0 ? 'list' : 'chat';
-    const [method, path, body] = kinds[kind];
-    this.sent += 1;
-    if (isStream) this.streams += 1;
-    if (isVideo) this.videos += 1;
-    const at = new Date().toISOString();
-    try {
-      const response = await fetch(`${baseUrl}${path}`, {
-        method,
-        headers: { authorization: `Bearer ${this.#key}`, 'content-type': 'application/json' },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      const text = await response.text();
-      if (response.status !== 200) this.failures.push(`${at} ${kind} ${label}: ${response.status} ${text}`);
-      else if (isStream && !text.endsWith('data: [DONE]\n\n'))
-        this.failures.push(`${at} ${label}: cut ${text.slice(-80)}`);
-    } catch (error) {
-      this.failures.push(`${at} ${kind} ${label}: ${String((error as Error).cause ?? error)}`);
-    }
-  }
-}

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { testEnvironment } from '../service-with-sandbox.ts';
 
-const SERVER = join(import.meta.dirname, '../../bin/server.js');
+export const SERVER = join(import.meta.dirname, '../../bin/server.js');
 
 /** A port nobody listens on now. */
 export async function freePort(): Promise<number> {
@@ -26,10 +26,16 @@ export class ServerProcess {
   /** What it has written so far. */
   output = '';
 
-  constructor(databaseUrl: string, port: number, env: Readonly<Record<string, string>> = {}) {
+  /** @param program arguments of Node; default: the server of this working tree */
+  constructor(
+    databaseUrl: string,
+    port: number,
+    env: Readonly<Record<string, string>> = {},
+    program: readonly string[] = [SERVER],
+  ) {
     this.port = port;
     this.baseUrl = `http://127.0.0.1:${port}`;
-    this.#child = spawn(process.execPath, [SERVER], {
+    this.#child = spawn(process.execPath, program, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { PATH: process.env.PATH, ...testEnvironment(databaseUrl, env), PORT: String(port) },
     });

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { sql } from 'kysely';
+import { migrations } from '../../src/server/migrations.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
+import { migrate } from '../../src/server/platform/db/migrate.ts';
+import { openDatabase } from '../../src/server/platform/db/open-database.ts';
+import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
+import type { Tables } from '../../src/server/tables.ts';
+import { forEachDatabase } from '../databases.ts';
+import { loadFixture } from './release-fixture.ts';
+
+const CHANGELOG = join(import.meta.dirname, '../../CHANGELOG.md');
+/** Once it is released its migrations stand still, and the schema goes on. */
+const isReleased = (version: string): boolean =>
+  existsSync(CHANGELOG) && readFileSync(CHANGELOG, 'utf8').includes(`## ${version} (`);
+const RENEW = 'the schema of this release has changed: run "node scripts/release-fixture.ts" and commit what it writes';
+
+/** Columns and indexes, as lines to compare. */
+async function describeSchema({ kysely, dialect }: Database<Tables>): Promise<string[]> {
+  const tables = await kysely.introspection.getTables();
+  const columns = tables.flatMap(({ name, columns: all }) =>
+    all.map((each) => `${name}.${each.name} ${each.dataType} ${each.isNullable} ${each.hasDefaultValue}`),
+  );
+  const { rows } = await (dialect === 'sqlite'
+    ? sql<{ line: string }>`select sql as line from sqlite_schema where type <> 'table' and sql is not null`
+    : sql<{ line: string }>`select indexdef as line from pg_indexes where schemaname = current_schema()`
+  ).execute(kysely);
+  return [...columns, ...rows.map(({ line }) => line)].sort();
+}
+
+forEachDatabase((_name, open, freshUrl) => {
+  it('the database of the last release has all data, and the migrations bring it to the schema of now', async () => {
+    const url = await freshUrl();
+    const { version, key } = await loadFixture(url);
+    assert.match(key, /^sk-\w{40,}$/);
+    const database = openDatabase<Tables>(url);
+    const fresh = await open();
+    try {
+      const before = await sql<{ count: number }>`select count(*) as count from tasks`.execute(database.kysely);
+      const applied = await migrate(database, migrations);
+      if (!isReleased(version)) assert.deepEqual(applied, [], RENEW);
+      assert.deepEqual(await describeSchema(database), await describeSchema(fresh), isReleased(version) ? '' : RENEW);
+      const after = await sql<{ count: number }>`select count(*) as count from tasks`.execute(database.kysely);
+      assert.ok(Number(after.rows[0]?.count) >= 10);
+      assert.deepEqual(after.rows, before.rows);
+      assert.deepEqual(await auditLedger(database), []);
+    } finally {
+      await database.close();
+    }
+  });
+});

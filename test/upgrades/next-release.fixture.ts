@@ -1,0 +1,39 @@
+/**
+ * Preloaded into the server (`node --import`): makes it the release after this one, by migrations that no release has. NEXT_RELEASE says
+ * what they are: `additive` leaves room for the release before, `floor` does not.
+ */
+import { sql } from 'kysely';
+import { migrations } from '../../src/server/migrations.ts';
+import { addIndex, type Migration } from '../../src/server/platform/db/migrate.ts';
+import { raiseSchemaFloor } from '../../src/server/platform/db/schema-check.ts';
+
+/** A table, columns of tables that are read and written all the time, an index on a table in use. */
+const ADDITIVE: readonly Migration[] = [
+  {
+    id: '9001-next-release',
+    async up(trx, { text, int64 }) {
+      await trx.schema
+        .createTable('next_release')
+        .addColumn('name', text, (column) => column.primaryKey())
+        .execute();
+      for (const table of ['tasks', 'accounts', 'ledger', 'reservations', 'wallets', 'tokens'])
+        await trx.schema
+          .alterTable(table)
+          .addColumn('next_release', int64, (column) => column.notNull().defaultTo(7))
+          .execute();
+      await sql`update tasks set next_release = 8`.execute(trx);
+    },
+  },
+  {
+    id: '9002-next-release-index',
+    outsideTransaction: true,
+    up: addIndex({ name: 'tasks_next_release', table: 'tasks', columns: ['next_release', 'id'] }),
+  },
+];
+const FLOOR: Migration = {
+  id: '9003-next-release-only',
+  up: (trx) => raiseSchemaFloor(trx, '9003-next-release-only'),
+};
+
+// The list that the server goes through, before it does.
+(migrations as Migration[]).push(...ADDITIVE, ...(process.env['NEXT_RELEASE'] === 'floor' ? [FLOOR] : []));
