@@ -35,8 +35,8 @@ const POSTGRES_LOCK = 7_264_920_117;
 const LOCK_TIMEOUT_MS = 3_000;
 const LOCK_RETRIES = 40;
 const LOCK_RETRY_MS = 100;
-/** PostgreSQL, appendix A: lock_not_available. */
-const LOCK_NOT_AVAILABLE = '55P03';
+/** PostgreSQL, appendix A: lock_not_available, deadlock_detected. */
+const LOCK_NOT_AVAILABLE: ReadonlySet<unknown> = new Set(['55P03', '40P01']);
 
 /**
  * Brings the schema up to date, in the order of the list, and returns the ids that were applied now. Processes that
@@ -150,7 +150,7 @@ async function untilLocked<R>(attempt: () => Promise<R | undefined>): Promise<R>
       if (outcome !== undefined) return outcome;
     } catch (error) {
       const cause = error instanceof Error ? (error.cause ?? error) : undefined;
-      const isLockMissing = cause instanceof Error && 'code' in cause && cause.code === LOCK_NOT_AVAILABLE;
+      const isLockMissing = cause instanceof Error && 'code' in cause && LOCK_NOT_AVAILABLE.has(cause.code);
       if (!isLockMissing || ++retries > LOCK_RETRIES) throw error;
     }
     await delay(LOCK_RETRY_MS);

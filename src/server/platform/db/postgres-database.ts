@@ -3,17 +3,15 @@ import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, s
 import type { PoolConfig } from 'pg';
 import { runAfterCommitActions } from './after-commit.ts';
 import type { Database, DatabaseOptions } from './database.ts';
-import { DatabaseUnavailableError } from './database-errors.ts';
 import { withDirectExecutor } from './direct-executor.ts';
 import { DiskSpace } from './disk-space.ts';
 import { asPostgres, PostgresDriver } from './postgres-driver.ts';
-import { isConflict } from './postgres-errors.ts';
+import { isConflict, isStalePlan, MAX_ATTEMPTS, toConflictError } from './postgres-errors.ts';
 import { PostgresHosts } from './postgres-hosts.ts';
 import { PostgresPool } from './postgres-pool.ts';
 import { postgresTypes } from './postgres-values.ts';
 import { TransactionContext } from './transaction-context.ts';
 
-const MAX_ATTEMPTS = 3;
 /** Longest wait for a connection: for a free one of the pool, or for the server. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
@@ -72,15 +70,19 @@ const toSessionSettings = (statementTimeoutMs: number): PoolConfig => ({
 const setTransactionTimeout = <T>(trx: Transaction<T>, timeoutMs: number): Promise<void> =>
   trx.getExecutor().provideConnection((connection) => asPostgres(connection).setTransactionTimeout(timeoutMs));
 
-/** Waits a random moment between attempts, so that those who collided do not meet again. */
+/**
+ * Waits a random moment between attempts, so that those who collided do not meet again. After a change of a table each connection of the
+ * pool may have a stale plan; none has it twice, so these attempts end without being counted.
+ */
 async function retryConflicts<R>(attempt: () => Promise<R>): Promise<R> {
-  for (let made = 1; ; made++) {
+  for (let made = 1; ; ) {
     try {
       return await attempt();
     } catch (error) {
+      if (isStalePlan(error)) continue;
       if (!isConflict(error)) throw error;
-      if (made === MAX_ATTEMPTS)
-        throw new DatabaseUnavailableError(`the transaction lost against others ${made} times`, error);
+      if (made === MAX_ATTEMPTS) throw toConflictError(error, made);
+      made++;
       await delay(Math.random() * 20 * made);
     }
   }

@@ -1,7 +1,14 @@
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
 import type { QueryResult as PgResult, PoolClient, QueryConfig } from 'pg';
 import { DiskFullError } from './database-errors.ts';
-import { isConnectionLost, isStalePlan, toDatabaseError } from './postgres-errors.ts';
+import {
+  isConflict,
+  isConnectionLost,
+  isStalePlan,
+  MAX_ATTEMPTS,
+  toConflictError,
+  toDatabaseError,
+} from './postgres-errors.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 import { toPostgresValue } from './postgres-values.ts';
 import type { NamedQuery } from './prepared-query.ts';
@@ -134,16 +141,19 @@ export class PostgresConnection implements DatabaseConnection {
     this.#client.release(this.#lost);
   }
 
-  async #query(text: string, values: unknown[], name?: string): Promise<PgResult> {
+  async #query(text: string, values: unknown[], name?: string, attempt = 1): Promise<PgResult> {
     const startedAt = performance.now();
     try {
       return await this.#client.query(this.#toConfig(text, values, name));
     } catch (error) {
       this.#pool.onQueryError(error);
       this.#lost ||= isConnectionLost(error) || isStalePlan(error);
-      // Another release has changed a table meanwhile. A transaction is repeated as a whole, on another connection.
-      if (isStalePlan(error) && !this.#inTransaction) return await this.#query(text, values);
-      const failure = toDatabaseError(error);
+      // Another release has changed a table meanwhile, or a deadlock was ended at this statement's cost: nothing of it was done. A
+      // transaction is repeated as a whole, on another connection.
+      if (isConflict(error) && !this.#inTransaction && attempt < MAX_ATTEMPTS)
+        return await this.#query(text, values, isStalePlan(error) ? undefined : name, attempt + 1);
+      const failure =
+        isConflict(error) && !this.#inTransaction ? toConflictError(error, attempt) : toDatabaseError(error);
       if (failure instanceof DiskFullError) this.#options.onDiskFull();
       throw failure;
     } finally {

@@ -33,6 +33,13 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
+/** Of a transaction, or of a statement outside of one, that loses against others. */
+export const MAX_ATTEMPTS = 3;
+
+export const toConflictError = (error: unknown, attempts: number): DatabaseUnavailableError =>
+  new DatabaseUnavailableError(`the transaction lost against others ${attempts} times`, error);
+
+/** The same work may succeed when it is done again. */
 export function isConflict(error: unknown): boolean {
   return CONFLICT.has(codeOf(error)) || isStalePlan(error);
 }

@@ -7,7 +7,7 @@ import { DatabaseUnavailableError } from './database-errors.ts';
 import { openDatabase } from './open-database.ts';
 import { prepareQuery } from './prepared-query.ts';
 
-forEachDatabase((name, open) => {
+forEachDatabase((name, open, freshUrl) => {
   if (name !== 'postgres') return;
 
   it('repeats a transaction that lost a deadlock', async () => {
@@ -30,6 +30,31 @@ forEachDatabase((name, open) => {
     assert.equal(runs, 3);
     const rows = await database.kysely.selectFrom('meta').select('value').execute();
     assert.deepEqual(rows, [{ value: 'xx' }, { value: 'xx' }]);
+  });
+
+  it('repeats a statement outside of transactions that lost a deadlock', async () => {
+    const url = await freshUrl();
+    const [database, reader] = [openDatabase<Tables>(url), openDatabase<Tables>(url)];
+    for (const table of ['one', 'other']) await sql`create table ${sql.table(table)} (id int)`.execute(reader.kysely);
+    const both = sql<{ count: number }>`select count(*) as count from one, other`;
+    const waiting = sql<{ count: number }>`select count(*) as count from pg_locks where not granted`;
+    let read: Promise<unknown> | undefined;
+    for (let isVictim = false; !isVictim; )
+      isVictim = await database
+        .transaction(async (trx) => {
+          // Who waits first looks for a deadlock first and gives way; the other one never looks.
+          await sql`set local deadlock_timeout = '1min'`.execute(trx);
+          await sql`lock table other in access exclusive mode`.execute(trx);
+          read = both.execute(reader.kysely).then(({ rows }) => rows);
+          while ((await waiting.execute(trx)).rows[0]?.count === 0);
+          await sql`lock table one in access exclusive mode`.execute(trx);
+        })
+        .then(
+          () => true,
+          () => false,
+        );
+    assert.deepEqual(await read, [{ count: 0 }]);
+    await Promise.all([database.close(), reader.close()]);
   });
 
   it('plans a named query anew when its table has changed, in a transaction and outside', async () => {
