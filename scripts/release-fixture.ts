@@ -11,7 +11,7 @@ import { SIMULATORS } from '../src/sandbox/simulators.ts';
 import { AdminClient } from '../test/admin-client.ts';
 import { fillWithDemoData } from '../test/browser/demo-data.ts';
 import { startFakeSmsService } from '../test/browser/fake-sms-service.ts';
-import { addChatModel, prepare, submitAll } from '../test/faults/submit-scenario.ts';
+import { addChatModelOf, prepare, submitAll } from '../test/faults/submit-scenario.ts';
 import { startPostgres } from '../test/postgres.ts';
 import { startTestService } from '../test/test-service.ts';
 import { dumpDatabase, FIXTURE_MASTER_KEY, FIXTURES } from '../test/upgrades/release-fixture.ts';
@@ -34,12 +34,9 @@ async function fill(databaseUrl: string): Promise<string> {
   try {
     const key = await prepare(running.url, sandbox);
     const operator = await new AdminClient(running.url).signIn();
-    const addChannel = (vendor: string, models: readonly string[]): Promise<number> => {
-      const [base_url, credentials] = [sandbox.url(vendor), sandbox.credentials(vendor)];
-      return operator.addChannel({ vendor, base_url, credentials, models });
-    };
-    await addChatModel({ operator, addChannel });
-    await addChannel('vidu', ['viduq2']);
+    await addChatModelOf(sandbox, operator);
+    const [base_url, credentials] = [sandbox.url('vidu'), sandbox.credentials('vidu')];
+    await operator.addChannel({ vendor: 'vidu', base_url, credentials, models: ['viduq2'] });
     await fillWithDemoData({ running, phone });
     const person = await running.signUp('grace');
     await person.ok('POST', '/api/webhooks', { url: 'https://example.com/hook' });

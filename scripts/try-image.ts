@@ -40,7 +40,19 @@ function makeBase(name: string, suite: string, packages: string): string {
 }
 
 function buildImage(): void {
-  const args = ['bud', '--isolation', 'chroot', '--network', 'host', '--format', 'docker', '-f', 'deploy/Dockerfile', '-t', IMAGE];
+  const args = [
+    'bud',
+    '--isolation',
+    'chroot',
+    '--network',
+    'host',
+    '--format',
+    'docker',
+    '-f',
+    'deploy/Dockerfile',
+    '-t',
+    IMAGE,
+  ];
   const bases = {
     // npm under an older Node leaves out what the console is built with: it is optional, and asks for Node 20.19.
     BUILD_BASE: makeBase('build-base', 'trixie', 'nodejs,npm,ca-certificates,libatomic1'),
