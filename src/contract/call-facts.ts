@@ -9,7 +9,7 @@ import { priceTokens, TOKEN_PARTS, type TokenFacts, type TokenPart } from './tok
 export type CallFacts = Readonly<Record<string, string | number>>;
 
 /** Amounts; multipliers are for the facts that name a choice. */
-const COUNTS: ReadonlySet<string> = new Set(['seconds', 'images', 'surcharge']);
+const COUNTS: ReadonlySet<string> = new Set(['seconds', 'images', 'surcharge', 'input_images', 'units']);
 
 const PARTS = Object.keys(TOKEN_PARTS) as TokenPart[];
 
@@ -53,6 +53,8 @@ function toMediaFacts(facts: CallFacts) {
   const named = Object.entries(facts).filter(([name]) => !COUNTS.has(name));
   const factors = Object.fromEntries(named.map(([name, value]) => [name, String(value)]));
   return {
+    units: Object.hasOwn(facts, 'units') ? numberOf(facts, 'units') : undefined,
+    inputImages: numberOf(facts, 'input_images'),
     seconds: numberOf(facts, 'seconds'),
     images: Object.hasOwn(facts, 'images') ? numberOf(facts, 'images') : 1,
     factors,

@@ -18,24 +18,54 @@ import { ChatPrice } from './token-pricing.ts';
 
 const Factor = Type.String({ pattern: '^[a-z_]{1,32}$' });
 
-/** Price of a video or image: `per_call + per_second × seconds`, times the multipliers that apply, rounded up. */
+const Multipliers = Type.Record(
+  Factor,
+  Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.Number({ minimum: 0, maximum: 1000 }), {
+    maxProperties: 50,
+  }),
+  {
+    maxProperties: 10,
+    additionalProperties: false,
+    description: 'By factor (mode, resolution, size, audio) and value: `{mode: {pro: 2}}`.',
+  },
+);
+
+/** A line of a price that depends on facts. `when` names facts and the values they may have; without it a line always fits. */
+const MediaLine = Type.Object(
+  {
+    when: Type.Optional(
+      Type.Record(
+        Factor,
+        Type.Array(
+          Type.Union([Type.String({ minLength: 1, maxLength: 64 }), Type.Integer({ minimum: 0 }), Type.Boolean()]),
+          { minItems: 1, maxItems: 100 },
+        ),
+        { maxProperties: 10, additionalProperties: false },
+      ),
+    ),
+    per_call: Type.Optional(Quota),
+    per_second: Type.Optional(Quota),
+    per_input_image: Type.Optional(Quota),
+    per_unit: Type.Optional(Quota),
+    max_units: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'With per_unit: what is reserved for.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type MediaLine = Static<typeof MediaLine>;
+
+/**
+ * Price of a video or image: `per_call + per_second × seconds`, or the first of `lines` that fits its facts, times the multipliers that
+ * apply, rounded up. With `settle_by: "vendor"` the vendor's own figures are charged, never more than was reserved.
+ */
 export const VideoPrice = Type.Object(
   {
     per_call: Type.Optional(Quota),
     per_second: Type.Optional(Quota),
-    multipliers: Type.Optional(
-      Type.Record(
-        Factor,
-        Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.Number({ minimum: 0, maximum: 1000 }), {
-          maxProperties: 50,
-        }),
-        {
-          maxProperties: 10,
-          additionalProperties: false,
-          description: 'By factor (mode, resolution, size, audio) and value: `{mode: {pro: 2}}`.',
-        },
-      ),
-    ),
+    lines: Type.Optional(Type.Array(MediaLine, { minItems: 1, maxItems: 50 })),
+    multipliers: Type.Optional(Multipliers),
+    settle_by: Type.Optional(Type.Enum(['request', 'vendor'])),
   },
   { additionalProperties: false, minProperties: 1 },
 );
@@ -52,7 +82,13 @@ export interface MediaFacts {
   readonly images?: number;
   /** Values of the factors a price may have multipliers for, such as `{mode: 'pro', audio: 'true'}`. */
   readonly factors: Readonly<Record<string, string>>;
+  readonly inputImages?: number;
+  /** The vendor's own count of what it made; undefined: not known yet. */
+  readonly units?: number | undefined;
 }
+
+/** No line of a price fits. */
+export class UnpricedError extends Error {}
 
 export const isChatPrice = (price: Price): price is ChatPrice =>
   'input_per_million' in price || 'output_per_million' in price;
@@ -61,15 +97,40 @@ export const isChatPrice = (price: Price): price is ChatPrice =>
  * What a video or a picture costs. Multipliers are taken as the decimals they are written as: 1.1 is eleven tenths.
  *
  * @throws RangeError where the result is no safe integer, or a multiplier is negative or not finite
+ * @throws UnpricedError where no line fits
  */
-export function priceMedia(price: VideoPrice, { seconds, images = 1, factors }: MediaFacts): PricedCall {
-  const lines = [line('per_call', images, price.per_call), line('per_second', seconds, price.per_second)].filter(
-    isCharged,
-  );
-  const multipliers = appliedMultipliers(price, factors);
+export function priceMedia(price: VideoPrice, facts: MediaFacts): PricedCall {
+  const { seconds, images = 1, inputImages = 0 } = facts;
+  const rates: MediaLine = price.lines === undefined ? price : fittingLine(price.lines, facts);
+  const lines = [
+    line('per_call', images, rates.per_call),
+    line('per_second', seconds, rates.per_second),
+    line('per_input_image', inputImages, rates.per_input_image),
+    line('per_unit', facts.units ?? rates.max_units ?? 0, rates.per_unit),
+  ].filter(isCharged);
+  const multipliers = appliedMultipliers(price, facts.factors);
   const quota = sumOfLines(lines, multipliers);
   if (quota > MAX_QUOTA) throw new RangeError('the price is out of range');
   return { lines, multipliers, quota: Number(quota) };
+}
+
+/** @throws UnpricedError */
+function fittingLine(lines: readonly MediaLine[], facts: MediaFacts): MediaLine {
+  const found = lines.find(({ when = {} }) =>
+    Object.entries(when).every(([name, values]) => {
+      const value = factValue(facts, name);
+      return value !== undefined && values.some((each) => String(each) === value);
+    }),
+  );
+  if (found === undefined) throw new UnpricedError('no line of the price fits');
+  return found;
+}
+
+function factValue({ seconds, inputImages = 0, units, factors }: MediaFacts, name: string): string | undefined {
+  if (name === 'seconds') return String(seconds);
+  if (name === 'input_images') return String(inputImages);
+  if (name === 'units') return units === undefined ? undefined : String(units);
+  return Object.hasOwn(factors, name) ? factors[name] : undefined;
 }
 
 const line = (label: string, quantity: number, unitQuota = 0): PriceLine => ({ label, quantity, unitQuota, per: 1 });

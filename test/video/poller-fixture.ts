@@ -8,6 +8,7 @@ import type { Tables } from '../../src/server/tables.ts';
 import { UpstreamCalls } from '../../src/server/upstreams/call.ts';
 import { TaskUpstreams } from '../../src/server/upstreams/task-upstreams.ts';
 import type { QueryOutcome, VendorAdapter } from '../../src/server/vendors/adapter.ts';
+import { VendorRegistry } from '../../src/server/vendors/registry.ts';
 import { TaskPoller } from '../../src/server/video/poll/task-poller.ts';
 import { TaskStore } from '../../src/server/video/store.ts';
 import { TaskCompletion } from '../../src/server/video/task-completion.ts';
@@ -31,6 +32,7 @@ export function makePoller(database: Database<Tables>, quota: Ledger, clock: Man
     events,
     artifacts: { enqueue: async () => {} },
     clock,
+    vendors: new VendorRegistry(),
     faultPoint: () => {},
   });
   const adapter: Pick<VendorAdapter, 'query'> = { query: async () => outcome as QueryOutcome };

@@ -21,6 +21,23 @@ function assertDistinctTiers({ tiers = [] }: ChatPrice): void {
   if (twice !== undefined) throw invalidRequest(`price.tiers has above_input_tokens ${twice} twice.`, 'price');
 }
 
+/** @throws AppError `invalid_request` for lines that could charge what was never reserved, or nothing at all */
+function parseLines(price: VideoPrice, kind: ModelKind): VideoPrice {
+  const { lines = [], per_call, per_second, settle_by: settleBy } = price;
+  if (per_call !== undefined || per_second !== undefined)
+    throw invalidRequest('price has lines, or per_call and per_second, not both.', 'price');
+  if (settleBy === 'vendor' && kind === 'image') throw invalidRequest('price.settle_by vendor is for videos.', 'price');
+  for (const [index, line] of lines.entries()) {
+    const { when: _, max_units: maxUnits, ...rates } = line;
+    if (Object.keys(rates).length === 0) throw invalidRequest(`price.lines.${index} has no price.`, 'price');
+    if ((line.per_unit === undefined) !== (maxUnits === undefined))
+      throw invalidRequest(`price.lines.${index} needs per_unit and max_units together.`, 'price');
+    if (line.per_unit !== undefined && settleBy !== 'vendor')
+      throw invalidRequest(`price.lines.${index} has per_unit, which needs settle_by vendor.`, 'price');
+  }
+  return price;
+}
+
 const INVALID: Localized = { en: 'is wrong', 'zh-CN': '有误' };
 
 /**
@@ -52,5 +69,8 @@ export function parsePrice(price: unknown, kind: ModelKind): Price {
           'price',
         );
   assertDistinctTiers(price as ChatPrice);
+  if ((price as VideoPrice).lines !== undefined) return parseLines(price as VideoPrice, kind);
+  if ((price as VideoPrice).settle_by === 'vendor' && kind === 'image')
+    throw invalidRequest('price.settle_by vendor is for videos.', 'price');
   return { ...whole, ...price };
 }

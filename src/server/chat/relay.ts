@@ -1,15 +1,15 @@
 import { defined } from '../../contract/defined.ts';
-import { findPricedSize, isChatPrice } from '../../contract/pricing.ts';
+import { findPricedSize, isChatPrice, UnpricedError } from '../../contract/pricing.ts';
 import type { ChatPrice } from '../../contract/token-pricing.ts';
 import type { ResolvedModel } from '../channels/channel-directory.ts';
 import type { Clock } from '../platform/clock.ts';
-import { AppError, modelNotAllowedError } from '../platform/errors.ts';
+import { AppError, modelNotAllowedError, noPriceError } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
 import type { RequestLog } from '../requests/request-log.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { ActiveSet } from './active-set.ts';
 import { CallCharge } from './call-charge.ts';
-import { type PiecePrice, toCallDetail } from './call-detail.ts';
+import { type PiecePrice, pieceQuota, toCallDetail } from './call-detail.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import { type ChatRequest, wrongModelKind } from './chat-request.ts';
 import type { ClientResponse } from './client-response.ts';
@@ -161,6 +161,17 @@ export class Relay {
     const size = findPricedSize(price, body.size);
     const factors = defined({ size, quality: typeof quality === 'string' ? quality : undefined });
     const count = dialect.hasChoiceCount && typeof n === 'number' ? n : 1;
-    return { price, factors, count };
+    const pieces = { price, factors, count };
+    assertPriced(pieces);
+    return pieces;
+  }
+}
+
+/** @throws AppError `invalid_request` where the price has no line for these pictures */
+function assertPriced(pieces: PiecePrice): void {
+  try {
+    pieceQuota(pieces, pieces.count);
+  } catch (error) {
+    throw error instanceof UnpricedError ? noPriceError() : error;
   }
 }

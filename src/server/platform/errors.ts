@@ -43,6 +43,9 @@ export const invalidRequest = (detail: string | Localized, param?: string): AppE
 export const modelNotAllowedError = (model: string): AppError =>
   new AppError('model_not_allowed', { params: { model }, param: 'model' });
 
+/** The price of a model has no line for this request, so it cannot be charged and is not begun. */
+export const noPriceError = (): AppError => invalidRequest('The model has no price for this request.');
+
 export const notExistError = (what: string): AppError => new AppError('not_exist', { params: { what } });
 
 export const isAppError = (error: unknown, code?: ErrorCode): error is AppError =>

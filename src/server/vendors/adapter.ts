@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox';
 import type { TaskStatus, VendorName } from '../../contract/states.ts';
 import type { AdapterContext } from '../upstreams/call.ts';
 import type { VendorError } from '../upstreams/error.ts';
+import type { BilledFacts } from './billed-facts.ts';
 
 /** Any JSON value. Handles and responses are stored as they are. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -245,6 +246,11 @@ export interface VendorAdapter extends VendorProfile {
     readonly seconds: number;
     readonly factors: { readonly [factor: string]: string };
   };
+  /**
+   * What the vendor says it billed, in its last answer about a finished job: `units` (tokens, credits, deductions; rounded up),
+   * `seconds`. Undefined where that answer has none. For prices with `settle_by: "vendor"`.
+   */
+  billedFacts?(raw: Json): BilledFacts | undefined;
   submit(request: VideoRequest, context: AdapterContext): Promise<SubmitOutcome>;
   query(handle: Json, context: AdapterContext): Promise<QueryOutcome>;
   /**

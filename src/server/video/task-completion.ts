@@ -10,12 +10,13 @@ import type { Database } from '../platform/db/database.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
+import type { VendorRegistry } from '../vendors/registry.ts';
 import type { Failure } from './failure.ts';
 import type { OnFaultPoint } from './fault-points.ts';
 import { progressOf } from './states.ts';
 import type { Task, TaskChange, TaskStore } from './store.ts';
 import { NO_TOKEN } from './tables.ts';
-import { type LoggedTask, toTaskDetail } from './task-detail.ts';
+import { type LoggedTask, toTaskCharge, toTaskDetail } from './task-detail.ts';
 import { toVideoEvent } from './video-event.ts';
 import { videoSpan } from './video-span.ts';
 
@@ -29,6 +30,7 @@ export interface TaskCompletionDependencies {
   readonly clock: Clock;
   readonly faultPoint: OnFaultPoint;
   readonly tracing: Tracing;
+  readonly vendors: Pick<VendorRegistry, 'get'>;
 }
 
 /** What the end of a task needs of its row. */
@@ -72,12 +74,14 @@ export class TaskCompletion {
   }
 
   #write(task: EndingTask, change: TaskChange, options: FailOptions): Promise<boolean> {
-    const { database, store, quota, notifier, events, artifacts, clock, faultPoint } = this.#dependencies;
+    const { database, store, quota, notifier, events, artifacts, clock, faultPoint, vendors } = this.#dependencies;
     return database.transaction(async (trx) => {
       if (!(await store.applyChange(trx, task, change, clock.now()))) return false;
       if (change.status === 'SUCCESS') {
         faultPoint('before-settle');
-        await quota.settle(trx, task.id, task.price, undefined, toTaskDetail(task, change, clock.now()));
+        const charge = toTaskCharge(task, () => vendors.get(task.vendor).billedFacts?.(JSON.parse(change.data)));
+        const detail = toTaskDetail(task, change, charge.terms, clock.now());
+        await quota.settle(trx, task.id, charge.quota, undefined, detail);
         await artifacts.enqueue(trx, task);
         // A program polls; a person who started it in the console may have left the page.
         if (task.token_id === NO_TOKEN) await notifier.notify(trx, finishedNotice(task));
@@ -85,7 +89,7 @@ export class TaskCompletion {
       }
       if (change.status === 'FAILURE') {
         faultPoint('mid-refund');
-        const refunded = await quota.refund(trx, task.id, toTaskDetail(task, change, clock.now()));
+        const refunded = await quota.refund(trx, task.id, toTaskDetail(task, change, undefined, clock.now()));
         if (options.suppressNotification !== true) {
           await notifier.notify(trx, failureNotice(task, change.failure?.cause ?? 'unknown', refunded));
           await events.write(trx, toVideoEvent(task, change, clock.now()));

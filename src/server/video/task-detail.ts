@@ -1,7 +1,8 @@
-import type { CallFacts } from '../../contract/call-facts.ts';
-import type { Price } from '../../contract/pricing.ts';
+import { type CallFacts, priceCall } from '../../contract/call-facts.ts';
+import { isChatPrice, type Price, UnpricedError } from '../../contract/pricing.ts';
 import type { RequestStatus } from '../../contract/requests.ts';
 import type { CallDetail } from '../quota/ledger.ts';
+import type { BilledFacts } from '../vendors/billed-facts.ts';
 import type { Task, TaskChange } from './store.ts';
 
 /** What a task costs by, as it was when it was submitted. Prices that change later do not touch it. */
@@ -18,12 +19,44 @@ export const parseTerms = (text: string): TaskTerms | undefined =>
 
 export type LoggedTask = Pick<
   Task,
-  'channel_id' | 'upstream_model' | 'pricing' | 'client' | 'created_at' | 'error_code'
+  'channel_id' | 'upstream_model' | 'pricing' | 'price' | 'client' | 'created_at' | 'error_code'
 >;
 
-/** What the request log keeps of a video that ends. */
-export function toTaskDetail(task: LoggedTask, change: TaskChange, now: number): CallDetail {
-  const terms = change.status === 'SUCCESS' ? parseTerms(task.pricing) : undefined;
+/** What a finished video is charged by. */
+export interface TaskCharge {
+  readonly quota: number;
+  readonly terms: TaskTerms | undefined;
+}
+
+/**
+ * The charge of a finished video: what was reserved, or by the vendor's own figures where its price says so, never more. Without
+ * such figures, or where they fit no line of the price, it is what was reserved.
+ *
+ * @param billed reads the vendor's figures
+ */
+export function toTaskCharge(
+  { price: reserved, pricing }: Pick<Task, 'price' | 'pricing'>,
+  billed: () => BilledFacts | undefined,
+): TaskCharge {
+  const terms = parseTerms(pricing);
+  if (terms === undefined || isChatPrice(terms.price) || terms.price.settle_by !== 'vendor')
+    return { quota: reserved, terms };
+  const facts = { ...terms.facts, ...billed() };
+  try {
+    return { quota: Math.min(reserved, priceCall(terms.price, facts).quota), terms: { price: terms.price, facts } };
+  } catch (error) {
+    if (error instanceof UnpricedError || error instanceof RangeError) return { quota: reserved, terms };
+    throw error;
+  }
+}
+
+/** What the request log keeps of a video that ends. @param terms of its charge; undefined: nothing is charged */
+export function toTaskDetail(
+  task: LoggedTask,
+  change: TaskChange,
+  terms: TaskTerms | undefined,
+  now: number,
+): CallDetail {
   const status: RequestStatus = change.status === 'SUCCESS' ? 'ok' : 'failed';
   const seconds = terms?.facts.seconds;
   return {

@@ -3,6 +3,7 @@ import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import { PollFailed, type VendorError } from '../../upstreams/error.ts';
 import type { Json, QueryOutcome, VendorAdapter } from '../adapter.ts';
+import { billedSeconds } from '../billed-facts.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
 import {
   type ErrorClass,
@@ -154,6 +155,9 @@ export const hailuo: VendorAdapter = {
   },
   // The current page documents an hour, older ones nine; the URL of a file can be requested again.
   artifactUrlLifetimeMs: 55 * 60_000,
+
+  /** Seconds of input and output, from MiniMax-H3 alone (platform.minimax.io/docs). */
+  billedFacts: (raw) => billedSeconds(asObject(asObject(asObject(raw)?.task)?.usage)?.total_seconds),
 
   billingFactors(request) {
     if (request.model === H3_MODEL) return billingFactorsH3(request, parseMetadata(request.metadata));

@@ -5,6 +5,7 @@ import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import { PollFailed, type VendorError } from '../../upstreams/error.ts';
 import type { Json, QueryOutcome, VendorAdapter } from '../adapter.ts';
+import { billedUnits } from '../billed-facts.ts';
 import { API_KEY_CREDENTIALS, KEY_PAIR_CREDENTIALS } from '../credential-schemas.ts';
 import {
   ambiguousSubmit,
@@ -187,6 +188,9 @@ export const kling: VendorAdapter = {
     if (typeof mode !== 'string') rejectField('mode', 'must be std or pro');
     return { seconds: parseSeconds(duration, 'duration'), factors: { mode, audio: String(sound === 'on') } };
   },
+
+  /** Deducted units, a decimal as text (app.klingai.com/global/dev/document-api, query of a task). */
+  billedFacts: (raw) => billedUnits(asObject(asObject(raw)?.data)?.final_unit_deduction),
 
   async submit(request, context) {
     const body = toBody(request);

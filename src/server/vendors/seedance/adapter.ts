@@ -3,6 +3,7 @@ import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import type { VendorError } from '../../upstreams/error.ts';
 import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
+import { billedUnits } from '../billed-facts.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
 import {
   type ErrorClass,
@@ -185,6 +186,8 @@ export const seedance: VendorAdapter = {
     metadata: { resolution: '720p', ratio: '16:9', generate_audio: true, watermark: false },
   },
   billingFactors,
+  /** Tokens of the output; input costs nothing (volcengine.com/docs/82379/1521309). */
+  billedFacts: (raw) => billedUnits(asObject(asObject(raw)?.usage)?.completion_tokens),
 
   async submit(request, context) {
     const response = await postJson(context, tasksUrl(context), bearerHeaders(context), toBody(request));

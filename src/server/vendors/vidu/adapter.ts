@@ -5,6 +5,7 @@ import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import { UnsupportedRequestError, type VendorError } from '../../upstreams/error.ts';
 import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
+import { billedUnits } from '../billed-facts.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
 import {
   type ErrorClass,
@@ -226,6 +227,8 @@ export const vidu: VendorAdapter = {
     metadata: { resolution: '1080p', movement_amplitude: 'small', bgm: false },
   },
   billingFactors,
+  /** Credits (platform.vidu.com/docs/get-generation). */
+  billedFacts: (raw) => billedUnits(asObject(raw)?.credits),
 
   async submit(request, context) {
     const { path, body } = toViduRequest(request);

@@ -4,6 +4,7 @@ import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import type { VendorError } from '../../upstreams/error.ts';
 import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
+import { billedSeconds } from '../billed-facts.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
 import {
   type ErrorClass,
@@ -163,6 +164,11 @@ export const wan: VendorAdapter = {
     metadata: { input: { negative_prompt: 'people' }, parameters: { resolution: '720P', prompt_extend: true } },
   },
   billingFactors,
+  /** Seconds of output, and of input where that costs too; older models name them otherwise (help.aliyun.com/zh/model-studio). */
+  billedFacts(raw) {
+    const usage = asObject(asObject(raw)?.usage);
+    return billedSeconds(usage?.duration ?? usage?.video_duration);
+  },
 
   async submit(request, context) {
     const body = toBody(request);

@@ -1,8 +1,9 @@
 import { priceCall } from '../../../contract/call-facts.ts';
+import { UnpricedError } from '../../../contract/pricing.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../../channels/channel-directory.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { AppError, invalidRequest, modelNotAllowedError } from '../../platform/errors.ts';
+import { AppError, invalidRequest, modelNotAllowedError, noPriceError } from '../../platform/errors.ts';
 import type { ModelCaller } from '../../platform/http/caller.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { Allowances, Ledger } from '../../quota/ledger.ts';
@@ -22,6 +23,7 @@ import { type NewTask, newTaskRow } from '../task-row.ts';
 import type { AttemptRunner } from './attempt-runner.ts';
 import { actionOf, type GenerationRequest, toVideoRequest } from './generation-request.ts';
 import { pickSchemaArguments } from './media-schema.ts';
+import { toPriceFacts } from './price-facts.ts';
 import type { InTransaction, SubmittedTask } from './submitted-task.ts';
 
 export interface SubmitterDependencies {
@@ -202,11 +204,11 @@ function priceOf(
   request: VideoRequest,
 ): { price: number; terms: TaskTerms } {
   try {
-    const { seconds, factors } = adapter.billingFactors(request);
-    const facts = { seconds, ...factors };
+    const facts = toPriceFacts(price, adapter, request);
     return { price: priceCall(price, facts).quota, terms: { price, facts } };
   } catch (error) {
     if (error instanceof UnsupportedRequestError) throw invalidRequest(error.message, error.param);
+    if (error instanceof UnpricedError) throw noPriceError();
     if (error instanceof RangeError) throw invalidRequest('The request is too large to be priced.');
     throw error;
   }

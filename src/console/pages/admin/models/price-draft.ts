@@ -1,5 +1,6 @@
+import { defined } from '../../../../contract/defined.ts';
 import type { ModelKind } from '../../../../contract/models.ts';
-import { priceMedia, type VideoPrice } from '../../../../contract/pricing.ts';
+import { priceMedia, UnpricedError, type VideoPrice } from '../../../../contract/pricing.ts';
 import { type ChatPrice, TOKEN_PARTS, type TokenPart } from '../../../../contract/token-pricing.ts';
 
 /** One multiplier of a price as its form holds it. */
@@ -27,6 +28,8 @@ export interface PriceDraft {
   readonly rates: RateDrafts;
   readonly tiers: readonly TierDraft[];
   readonly multipliers: readonly MultiplierDraft[];
+  /** What the form has no fields for and keeps as it is. */
+  readonly kept: Pick<VideoPrice, 'lines' | 'settle_by'>;
 }
 
 /** The shapes of the contract's prices, each key optional as they are sent. */
@@ -53,6 +56,7 @@ export function toPriceDraft(price: AnyPrice | null, perUnit: number): PriceDraf
       above: tier.above_input_tokens,
     })),
     multipliers: pairs.map((pair, key) => ({ ...pair, key })),
+    kept: defined({ lines: price?.lines, settle_by: price?.settle_by }),
   };
 }
 
@@ -73,7 +77,8 @@ export function toPrice(draft: PriceDraft, kind: ModelKind, perUnit: number): An
     const name = factor.trim();
     if (name !== '' && value.trim() !== '') multipliers[name] = { ...multipliers[name], [value.trim()]: Number(by) };
   }
-  const price = { per_call: quota(draft.perCall), per_second: quota(draft.perSecond) };
+  const plain = { per_call: quota(draft.perCall), per_second: quota(draft.perSecond) };
+  const price = draft.kept.lines === undefined ? { ...plain, ...draft.kept } : draft.kept;
   return Object.keys(multipliers).length === 0 ? price : { ...price, multipliers };
 }
 
@@ -100,6 +105,12 @@ export function examplePrice(
 ): { readonly quota: number; readonly times: readonly number[] } {
   // During typing, the form may contain durations that are not whole numbers yet.
   const whole = Number.isSafeInteger(seconds) && seconds > 0 ? seconds : 0;
-  const { quota, multipliers } = priceMedia(price as VideoPrice, { seconds: whole, factors });
-  return { quota, times: multipliers.map(({ by }) => by) };
+  try {
+    const { quota, multipliers } = priceMedia(price as VideoPrice, { seconds: whole, factors });
+    return { quota, times: multipliers.map(({ by }) => by) };
+  } catch (error) {
+    // No line fits the example.
+    if (error instanceof UnpricedError) return { quota: 0, times: [] };
+    throw error;
+  }
 }

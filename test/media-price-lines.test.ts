@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { priceCall } from '../src/contract/call-facts.ts';
+import { UnpricedError } from '../src/contract/pricing.ts';
+import { parsePrice } from '../src/server/channels/price-parser.ts';
+
+const PRICE = {
+  lines: [
+    { when: { mode: ['pro'], seconds: [5, 10] }, per_second: 7, per_input_image: 2 },
+    { when: { audio: [true] }, per_call: 100 },
+    { when: { resolution: ['720p', '1080p'] }, per_unit: 3, max_units: 50 },
+  ],
+  multipliers: { resolution: { '1080p': 1.5 } },
+  settle_by: 'vendor',
+} as const;
+const quotaOf = (facts: Record<string, string | number>): number => priceCall(parsePrice(PRICE, 'video'), facts).quota;
+
+describe('a price with lines', () => {
+  it('takes the first line that fits', () => {
+    assert.equal(quotaOf({ mode: 'pro', seconds: 5, input_images: 2, audio: 'true' }), 7 * 5 + 2 * 2);
+    assert.equal(quotaOf({ mode: 'pro', seconds: 6, input_images: 2, audio: 'true' }), 100);
+  });
+
+  it('takes the most units until the vendor has counted them, and multiplies', () => {
+    assert.equal(quotaOf({ resolution: '720p', seconds: 5 }), 150);
+    assert.equal(quotaOf({ resolution: '1080p', seconds: 5 }), 225);
+    assert.equal(quotaOf({ resolution: '1080p', seconds: 5, units: 3 }), 14);
+  });
+
+  it('has no price for what no line fits, nor for names every object has', () => {
+    for (const facts of [{ seconds: 5 }, { resolution: '4k', seconds: 5 }, { constructor: 'pro', seconds: 5 }])
+      assert.throws(() => quotaOf(facts), UnpricedError);
+    const odd = parsePrice({ lines: [{ when: { constructor: ['x'] }, per_call: 1 }] }, 'video');
+    assert.throws(() => priceCall(odd, { seconds: 1 }), UnpricedError);
+  });
+
+  it('is refused where it could charge what was never reserved', () => {
+    for (const [price, about] of [
+      [{ lines: [] }, /lines/],
+      [{ lines: [{}] }, /no price/],
+      [{ lines: [{ when: { mode: ['pro'] } }] }, /no price/],
+      [{ lines: [{ per_call: 1 }], per_second: 1 }, /not both/],
+      [{ lines: [{ per_unit: 1, max_units: 5 }] }, /settle_by vendor/],
+      [{ lines: [{ per_unit: 1 }], settle_by: 'vendor' }, /max_units/],
+      [{ lines: [{ per_call: 1, max_units: 5 }], settle_by: 'vendor' }, /max_units/],
+      [{ lines: [{ per_call: 1, when: { Mode: ['x'] } }] }, /price/],
+      [{ lines: [{ per_call: -1 }] }, /price/],
+      [{ lines: [{ per_call: 1.5 }] }, /price/],
+    ] as const)
+      assert.throws(
+        () => parsePrice(price, 'video'),
+        (error: { options?: { params?: { detail?: unknown } } }) =>
+          about.test(JSON.stringify(error.options?.params?.detail)),
+        JSON.stringify(price),
+      );
+    assert.throws(() => parsePrice({ lines: [{ per_call: 1 }], settle_by: 'vendor' }, 'image'));
+  });
+
+  it('leaves prices of the old form what they were', () => {
+    const old = parsePrice({ per_second: 10, multipliers: { mode: { pro: 2 } } }, 'video');
+    assert.deepEqual(old, { per_call: 0, per_second: 10, multipliers: { mode: { pro: 2 } } });
+    assert.equal(priceCall(old, { seconds: 3, mode: 'pro', input_images: 9 }).quota, 60);
+  });
+});
