@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command, type CommanderError } from 'commander';
 import { addChatCommand } from './commands/chat.ts';
 import { addDeviceCommands } from './commands/devices.ts';
+import { addImportCommand } from './commands/import.ts';
 import { addListenCommand } from './commands/listen.ts';
 import { addLoginCommand } from './commands/login.ts';
 import { addLogoutCommand } from './commands/logout.ts';
@@ -86,6 +87,7 @@ export function createProgram(asJson: boolean): Command {
     addWebhookCommands,
     addListenCommand,
     addMaintenanceCommands,
+    addImportCommand,
   ])
     add(root, runCommand);
   return root;

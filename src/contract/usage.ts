@@ -5,6 +5,9 @@ import { ListOf, Ok, PageQuery } from './schemas.ts';
 const Id = Type.String({ pattern: '^[1-9][0-9]{0,15}$' });
 const Count = Type.Integer({ minimum: 0 });
 
+/** `token_id` of figures that came from another program: history, which no entry of the ledger stands for. */
+export const IMPORTED_USAGE_TOKEN = -1;
+
 /** Kinds of ledger entries. */
 export const LEDGER_KINDS = ['reserve', 'settle', 'refund', 'grant', 'expire', 'closing'] as const;
 

@@ -3,6 +3,7 @@ import { artifactMigrations } from './artifacts/tables.ts';
 import { channelMigrations } from './channels/tables.ts';
 import { deviceAuthMigrations } from './device-auth/tables.ts';
 import { eventMigrations } from './events/tables.ts';
+import { importerMigrations } from './importer/tables.ts';
 import { mailMigrations } from './mail/tables.ts';
 import { mailboxMigrations } from './mailbox/tables.ts';
 import { notificationMigrations } from './notifications/tables.ts';
@@ -37,4 +38,5 @@ export const migrations: readonly Migration[] = [
   ...webhookMigrations,
   ...planMigrations,
   ...supportMigrations,
+  ...importerMigrations,
 ];

@@ -4,6 +4,7 @@ import type { ArtifactTables } from './artifacts/tables.ts';
 import type { ChannelTables } from './channels/tables.ts';
 import type { DeviceAuthTables } from './device-auth/tables.ts';
 import type { EventTables } from './events/tables.ts';
+import type { ImporterTables } from './importer/tables.ts';
 import type { MailTables } from './mail/tables.ts';
 import type { MailboxTables } from './mailbox/tables.ts';
 import type { NotificationTables } from './notifications/tables.ts';
@@ -43,7 +44,8 @@ export interface Tables
     ArtifactTables,
     WebhookTables,
     PlanTables,
-    SupportTables {}
+    SupportTables,
+    ImporterTables {}
 
 /** A transaction on the service's tables. */
 export type Trx = Transaction<Tables>;

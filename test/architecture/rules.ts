@@ -64,8 +64,8 @@ function findConditionalSpreads(files: readonly SourceFile[]): string[] {
   return found.length > MAX_CONDITIONAL_SPREADS ? found : [];
 }
 
-/** Folders of the server that are not capabilities: their foundations, and folders that only present or describe something. */
-const NO_CAPABILITY = new Set(['platform', 'upstreams', 'vendors', 'reference', 'console']);
+/** Folders of the server that are not capabilities: their foundations, and folders that only present or describe something, or serve a command. */
+const NO_CAPABILITY = new Set(['platform', 'upstreams', 'vendors', 'reference', 'console', 'importer']);
 
 function findOddStructure(files: readonly SourceFile[]): string[] {
   const own = files.filter((file) => isProduct(file.path) && file.path.startsWith('src/server/'));

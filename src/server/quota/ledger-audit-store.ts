@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { IMPORTED_USAGE_TOKEN } from '../../contract/usage.ts';
 import type { Database } from '../platform/db/database.ts';
 import { readOneState } from '../platform/db/dialect.ts';
 import type { Executor, Tables } from '../tables.ts';
@@ -100,7 +101,8 @@ export async function auditWallets(
         ${sumOfEntries('amount', generation)} as amount,
         ${sumOfEntries('charged', generation)} as charged,
         ${sumOfEntries('settled', generation)} as settled,
-        cast(coalesce((select sum(d.quota) from usage_daily d where d.user_id = w.user_id), 0) as bigint) as daily
+        cast(coalesce((select sum(d.quota) from usage_daily d
+          where d.user_id = w.user_id and d.token_id <> ${sql.lit(IMPORTED_USAGE_TOKEN)}), 0) as bigint) as daily
       from wallets w where ${within(scope, sql`w.user_id`)}) figures
     where balance <> amount or balance < 0 or used <> charged or requests <> settled or daily <> used
     order by user_id limit ${sql.lit(MAX_FINDINGS)}`.execute(executor);

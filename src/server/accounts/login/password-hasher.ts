@@ -1,5 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
+import { compare } from 'bcryptjs';
 import { AppError } from '../../platform/errors.ts';
 
 /** Cost of one argon2id hash. */
@@ -78,12 +79,22 @@ export class PasswordHasher {
   }
 
   async #verifyNow(password: string, stored: string | undefined): Promise<boolean> {
+    if (stored !== undefined && BCRYPT.test(stored)) return verifyBcrypt(password, stored);
     const known = stored === undefined ? undefined : parsePhc(stored);
     const { cost, salt, tag } = known ?? this.#dummyHash;
     const isSame = timingSafeEqual(await deriveTag(password, salt, cost, tag.length), tag);
     return isSame && known !== undefined;
   }
 }
+
+/** Hashes that came from another program; each is replaced when its owner logs in. */
+const BCRYPT = /^\$2[aby]\$(?:0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}$/;
+/** bcrypt reads no further; the programs it comes from refused longer passwords. */
+const MAX_BCRYPT_BYTES = 72;
+
+/** The bytes as they were typed: the other program did not normalize them. */
+const verifyBcrypt = async (password: string, stored: string): Promise<boolean> =>
+  Buffer.byteLength(password) <= MAX_BCRYPT_BYTES && compare(password, stored);
 
 /** Runs work in order of arrival, a bounded number at a time. The permit belongs to the work: a client that disconnects frees nothing early. */
 class BoundedQueue {

@@ -1,0 +1,129 @@
+import { writeFileSync } from 'node:fs';
+import { Argument, type Command } from 'commander';
+import { parsePositiveInteger } from '../arguments.ts';
+import { UsageError } from '../errors.ts';
+import { EXIT } from '../exit-codes.ts';
+import { formatTable } from '../format.ts';
+import type { Output } from '../output.ts';
+import type { RunCommand } from '../run-command.ts';
+
+// Loaded by this command alone: it brings the server with it.
+const importServer = () => import('../../server/admin-import.ts');
+
+interface ImportOptions {
+  readonly from: string;
+  readonly dryRun?: boolean;
+  readonly apply?: boolean;
+  readonly verify?: boolean;
+  readonly undo?: boolean;
+  readonly report?: string;
+  readonly watch: number;
+}
+
+type Report = Awaited<ReturnType<Awaited<ReturnType<typeof importServer>>['runImport']>>;
+
+const DEFAULT_WATCH_SECONDS = 6;
+
+/** `reelgate import` */
+export function addImportCommand(program: Command, run: RunCommand): void {
+  program
+    .command('import')
+    .addArgument(new Argument('<program>', 'where the accounts come from').choices(['new-api', 'one-api']))
+    .requiredOption('--from <url>', 'its database: sqlite:PATH, postgres://… or mysql://…; it is only read')
+    .option('--dry-run', 'say what would happen and write nothing; this is the default')
+    .option('--apply', 'import, or go on with an import that was interrupted')
+    .option('--verify', 'compare everything that was imported with the source')
+    .option('--undo', 'take back what nobody has used since')
+    .option('--report <file>', 'write the report, as a page (.html) or for programs (.json)')
+    .option(
+      '--watch <seconds>',
+      'how long to watch the source for changes first',
+      parsePositiveInteger,
+      DEFAULT_WATCH_SECONDS,
+    )
+    .description('On the server itself: bring accounts, keys, channels, prices and codes of another gateway here')
+    .action((name: 'new-api' | 'one-api', options: ImportOptions, command: Command) =>
+      run(command, async ({ output }) => {
+        const { from, watch } = options;
+        const request = { program: name, from, watchMs: watch * 1000 };
+        const hooks = {
+          onProgress: (table: string, rows: number) =>
+            output.status(`${table}: ${rows.toLocaleString('en-US')} rows`, table),
+        };
+        const mode = modeOf(options);
+        const server = await importServer();
+        if (mode === 'undo') {
+          const undone = await server.undoImport(request, hooks);
+          output.clearStatus();
+          return output.result(undone, describeUndo(undone));
+        }
+        const report = await server.runImport(mode, request, hooks);
+        output.clearStatus();
+        if (options.report !== undefined)
+          writeFileSync(
+            options.report,
+            options.report.endsWith('.html') ? server.toReportPage(report) : `${JSON.stringify(report, null, 2)}\n`,
+            { mode: 0o600 },
+          );
+        describeReport(output, report, options.report);
+        if ((report.proof?.discrepancies.length ?? 0) > 0) process.exitCode = EXIT.failed;
+      }),
+    );
+}
+
+function modeOf({ dryRun, apply, verify, undo }: ImportOptions): 'dry-run' | 'apply' | 'verify' | 'undo' {
+  const named = (
+    [
+      [dryRun, 'dry-run'],
+      [apply, 'apply'],
+      [verify, 'verify'],
+      [undo, 'undo'],
+    ] as const
+  ).filter(([given]) => given === true);
+  if (named.length > 1) throw new UsageError('Give one of --dry-run, --apply, --verify and --undo.');
+  return named[0]?.[1] ?? 'dry-run';
+}
+
+const MAX_LINES = 20;
+
+function describeReport(output: Output, report: Report, file: string | undefined): void {
+  const { counts, sums, findings, proof, warnings } = report;
+  const table = formatTable(
+    ['KIND', 'READ', report.mode === 'dry-run' ? 'WOULD COME' : 'HERE', 'SKIPPED'],
+    Object.entries(counts).map(([kind, { read, imported, skipped }]) => [kind, `${read}`, `${imported}`, `${skipped}`]),
+  );
+  const money = `Balances: ${sums.balance} = ${sums.granted} in wallets less ${sums.debts} of debts; ${sums.leftBehind} stays with accounts that do not come.`;
+  const remarks = findings.slice(0, MAX_LINES).map(({ kind, source, text }) => `  ${kind} ${source}: ${text}`);
+  const more = findings.length - remarks.length;
+  const proved = proof?.discrepancies
+    .slice(0, MAX_LINES)
+    .map(({ kind, source, text }) => `  ${kind} ${source}: ${text}`);
+  const lines = [
+    `${report.program} (${report.generation})`,
+    table,
+    money,
+    ...warnings,
+    ...(findings.length === 0 ? [] : ['Different, or left behind:', ...remarks]),
+    ...(more > 0 ? [`  and ${more} more${file === undefined ? '; --report FILE has all of them' : ''}`] : []),
+    ...(proved === undefined ? ['Nothing was written. --apply imports.'] : []),
+    ...(proved?.length === 0
+      ? ['Proved: each account has what it had, each key works for its account, the ledger adds up.']
+      : []),
+    ...(proved === undefined || proved.length === 0
+      ? []
+      : [`${proof?.discrepancies.length} rows do not agree:`, ...proved]),
+  ];
+  output.result(report, lines.join('\n'));
+}
+
+function describeUndo({
+  removed,
+  kept,
+}: Awaited<ReturnType<Awaited<ReturnType<typeof importServer>>['undoImport']>>): string {
+  const gone = Object.entries(removed).map(([kind, count]) => `${count} ${kind}${count === 1 ? '' : 's'}`);
+  const stays = kept.slice(0, MAX_LINES).map(({ kind, source, name }) => `  ${kind} ${source} ${name}`);
+  return [
+    `Taken back: ${gone.join(', ') || 'nothing'}.`,
+    ...(kept.length === 0 ? [] : [`${kept.length} stay, because they were used or changed since:`, ...stays]),
+  ].join('\n');
+}

@@ -1,0 +1,153 @@
+import { existsSync } from 'node:fs';
+import { CHANNEL_VENDORS } from '../contract/channels.ts';
+import { defined } from '../contract/defined.ts';
+import { formatMessage } from '../contract/messages/messages.ts';
+import { VENDORS } from '../contract/states.ts';
+import { parseBaseUrl } from './channels/base-url.ts';
+import type { ChannelVendor } from './channels/channel-directory.ts';
+import { changeConnection } from './channels/connection-rules.ts';
+import { encryptConnection, encryptCredentials } from './channels/credential-encryption.ts';
+import { ChannelStore } from './channels/store.ts';
+import { ImportStore } from './importer/import-store.ts';
+import { Importer, type ImporterDependencies, type ImportRequest } from './importer/importer.ts';
+import type { ImportedChannel } from './importer/mapping/channels.ts';
+import { mapped, type Outcome, skipped } from './importer/mapping/outcome.ts';
+import type { ImportReport } from './importer/report.ts';
+import type { ImportTarget } from './importer/target.ts';
+import type { UndoReport } from './importer/undo.ts';
+import { UndoStore } from './importer/undo-store.ts';
+import { VerifyStore } from './importer/verify-store.ts';
+import { maskCode, normalizeCode } from './plans/redemption-code-format.ts';
+import { systemClock } from './platform/clock.ts';
+import { loadConfig } from './platform/config.ts';
+import type { Database } from './platform/db/database.ts';
+import { openDatabase } from './platform/db/open-database.ts';
+import { isAppError } from './platform/errors.ts';
+import { openMasterKeys } from './platform/master-key.ts';
+import { assertMasterKey } from './platform/master-key-check.ts';
+import { createVault, hashToken, type Vault } from './platform/secrets.ts';
+import { auditLedger } from './quota/ledger-audit-store.ts';
+import type { Tables } from './tables.ts';
+import { VendorRegistry } from './vendors/registry.ts';
+
+export { toReportPage } from './importer/report-html.ts';
+
+export type ImportMode = 'dry-run' | 'apply' | 'verify';
+
+type Hooks = Pick<ImporterDependencies, 'onProgress' | 'onPage'>;
+
+/** Imports another program's database into the one of DATABASE_URL, or says what that would do. @throws Error that says what is in the way */
+export const runImport = (mode: ImportMode, request: ImportRequest, hooks: Hooks): Promise<ImportReport> =>
+  withImporter(hooks, (importer) => {
+    if (mode === 'dry-run') return importer.dryRun(request);
+    return mode === 'apply' ? importer.apply(request) : importer.verify(request);
+  });
+
+/** Takes an import back, as far as nothing of it was used. */
+export const undoImport = (request: ImportRequest, hooks: Hooks): Promise<UndoReport> =>
+  withImporter(hooks, (importer) => importer.undoAll(request));
+
+/** A page of an import is many rows at once, and the audit reads every entry. */
+const STATEMENT_TIMEOUT_MS = 3_600_000;
+
+async function withImporter<R>(hooks: Hooks, work: (importer: Importer) => Promise<R>): Promise<R> {
+  const { config } = loadConfig();
+  const { databaseUrl } = config;
+  if (databaseUrl.startsWith('sqlite:') && !existsSync(databaseUrl.slice('sqlite:'.length)))
+    throw new Error(`There is no database at ${databaseUrl}. Start the service once, then import into it.`);
+  const database = openDatabase<Tables>(config.databaseDirectUrl ?? databaseUrl, {
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  });
+  try {
+    const { current, previous } = openMasterKeys(config, false);
+    await assertMasterKey(database, current, previous);
+    return await work(buildImporter(database, createVault(current, previous), config.quotaPerUnit, hooks));
+  } finally {
+    await database.close();
+  }
+}
+
+/** The importer on a database of the service. */
+export const buildImporter = (database: Database<Tables>, vault: Vault, quotaPerUnit: number, hooks: Hooks): Importer =>
+  new Importer({
+    store: new ImportStore(database),
+    proof: new VerifyStore(database),
+    undo: new UndoStore(database),
+    target: importTarget(database, vault, quotaPerUnit),
+    clock: systemClock,
+    auditLedger: async () =>
+      (await auditLedger(database)).map(
+        ({ rule, at, expected, found }) => `${rule}: ${at}, expected ${expected}, found ${found}`,
+      ),
+    ...hooks,
+  });
+
+function importTarget(database: Database<Tables>, vault: Vault, quotaPerUnit: number): ImportTarget {
+  const vendors = new VendorRegistry();
+  const names: readonly string[] = CHANNEL_VENDORS;
+  const channels = new ChannelStore(database);
+  const hasVendor = (name: string): name is ChannelVendor => names.includes(name);
+  return {
+    quotaPerUnit,
+    hasVendor,
+    isVideoVendor: (vendor) => (VENDORS as readonly string[]).includes(vendor),
+    checkChannels,
+    async addChannel(trx, channel, now) {
+      const { baseUrl, isPrivate } = reachable(channel, vendors.profile(channel.vendor).defaultBaseUrl);
+      const id = await channels.addChannel(trx, {
+        name: channel.name.slice(0, 100),
+        vendor: channel.vendor,
+        base_url: baseUrl,
+        credentials: '',
+        options: JSON.stringify(isPrivate ? { private: true } : {}),
+        models: JSON.stringify(channel.models),
+        model_mapping: JSON.stringify(channel.modelMapping),
+        priority: channel.priority,
+        weight: channel.weight,
+        enabled: channel.isEnabled ? 1 : 0,
+        sandbox: null,
+        created_at: now,
+        updated_at: now,
+      });
+      await channels.setChannel(trx, id, {
+        credentials: encryptCredentials(vault, id, channel.credentials),
+        connection: encryptConnection(vault, id, connectionOf(channel, isPrivate)),
+      });
+      return { id, updatedAt: now };
+    },
+    sealCode(code) {
+      const normalized = normalizeCode(code);
+      return { hash: hashToken(normalized), hint: maskCode(normalized) };
+    },
+  };
+
+  function checkChannels(outcome: Outcome<readonly ImportedChannel[]>): Outcome<readonly ImportedChannel[]> {
+    if (outcome.kind === 'skipped') return outcome;
+    try {
+      const privates = outcome.value.filter((channel) => {
+        const { isPrivate } = reachable(channel, vendors.profile(channel.vendor).defaultBaseUrl);
+        connectionOf(channel, isPrivate);
+        return isPrivate;
+      });
+      return privates.length === 0
+        ? outcome
+        : mapped(outcome.value, [...outcome.remarks, 'its address is a private one, which was allowed for it']);
+    } catch (error) {
+      if (isAppError(error)) return skipped(formatMessage(error.code, 'en', error.options.params));
+      throw error;
+    }
+  }
+}
+
+/** A private address is allowed, since it is the operator's own configuration. @throws AppError for what is no address */
+function reachable({ baseUrl }: ImportedChannel, own: string): { baseUrl: string; isPrivate: boolean } {
+  const text = baseUrl === '' ? own : baseUrl;
+  try {
+    return { baseUrl: parseBaseUrl(text, false), isPrivate: false };
+  } catch {
+    return { baseUrl: parseBaseUrl(text, true), isPrivate: true };
+  }
+}
+
+const connectionOf = ({ extraHeaders, proxy }: ImportedChannel, isPrivate: boolean) =>
+  changeConnection({}, defined({ extra_headers: extraHeaders, proxy }), isPrivate);

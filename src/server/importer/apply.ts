@@ -1,0 +1,204 @@
+import type { CatalogImportStore } from './catalog-store.ts';
+import { KNOWN_CODE, KNOWN_KEY, valuesOf, withNameRemarks, withoutKept } from './dry-run.ts';
+import type { ImportStore } from './import-store.ts';
+import type { ImportedUser } from './mapping/users.ts';
+import { candidatesOf, nameUsers } from './names.ts';
+import type { ImportKind } from './tables.ts';
+import type { ImportTarget } from './target.ts';
+import type { ImportVisitor, WalkedRow } from './walk.ts';
+
+export interface ApplyDependencies {
+  readonly store: ImportStore;
+  readonly catalog: CatalogImportStore;
+  readonly target: ImportTarget;
+  readonly importId: number;
+  readonly identity: string;
+  readonly now: number;
+  /** Called before each commit; tests stop the process here. */
+  readonly onPage?: ((kind: ImportKind) => void) | undefined;
+}
+
+/**
+ * Writes what a walk reads. Each page is one transaction together with the note of what became of its rows, and goes on
+ * behind the last noted row: killed at any line, it is repeated without doubling or losing anything.
+ */
+export class Applier implements ImportVisitor {
+  readonly #dependencies: ApplyDependencies;
+  constructor(dependencies: ApplyDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  readonly channels: ImportVisitor['channels'] = async (rows) => {
+    const { store, catalog, target, importId, now } = this.#dependencies;
+    const { fresh } = await this.#split('channel', rows);
+    if (fresh.length === 0) return;
+    await this.#page('channel', async (trx) => {
+      await catalog.touch(trx);
+      for (const { sourceId, outcome } of fresh) {
+        const note = { import_id: importId, kind: 'channel' as const, source_id: sourceId };
+        if (outcome.kind === 'skipped') await store.note(trx, [{ ...note, name: '', target_id: null, detail: null }]);
+        else
+          for (const [index, channel] of outcome.value.entries()) {
+            const { id, updatedAt } = await target.addChannel(trx, channel, now);
+            await store.note(trx, [{ ...note, name: String(index), target_id: id, detail: String(updatedAt) }]);
+          }
+      }
+    });
+  };
+
+  readonly models: ImportVisitor['models'] = async (rows) => {
+    const { store, catalog, importId, now } = this.#dependencies;
+    const known = await store.modelNames(importId);
+    const fresh = rows.filter(([name]) => !known.has(name));
+    if (fresh.length === 0) return;
+    await this.#page('model', async (trx) => {
+      await catalog.touch(trx);
+      for (const [name, outcome] of fresh) {
+        const note = { import_id: importId, kind: 'model' as const, source_id: 0, name };
+        if (outcome.kind === 'skipped') {
+          await store.note(trx, [{ ...note, target_id: null, detail: null }]);
+          continue;
+        }
+        const before = (await catalog.model(trx, name)) ?? null;
+        const after = await catalog.putModel(trx, outcome.value, now);
+        await store.note(trx, [{ ...note, target_id: 0, detail: JSON.stringify({ before, after }) }]);
+      }
+    });
+  };
+
+  readonly users: ImportVisitor['users'] = async (rows, usage) => {
+    const { store, importId, identity, now } = this.#dependencies;
+    const { fresh, done } = await this.#split('user', await withoutKept(store, identity, rows));
+    if (fresh.length === 0) return done;
+    const users = valuesOf(fresh);
+    const named = await this.#page('user', async (trx) => {
+      const taken = await store.takenNames(
+        users.flatMap(candidatesOf),
+        users.flatMap(({ email }) => email ?? []),
+        trx,
+      );
+      const withNames = nameUsers(users, taken);
+      await store.addUsers(trx, importId, withNames, now);
+      await store.note(trx, this.#skippedNotes('user', fresh));
+      const ids = await store.targets(
+        importId,
+        'user',
+        users.map(({ sourceId }) => sourceId),
+        trx,
+      );
+      await store.addUsage(
+        trx,
+        usage.flatMap(({ sourceUserId, ...figures }) => {
+          const userId = ids.get(sourceUserId)?.target ?? null;
+          return userId === null ? [] : [{ ...figures, userId }];
+        }),
+      );
+      return withNames;
+    });
+    const byId = new Map(named.map((user) => [user.sourceId, user]));
+    return [...done, ...fresh.map((row): WalkedRow<ImportedUser> => withNameRemarks(row, byId))];
+  };
+
+  readonly keys: ImportVisitor['keys'] = async (rows) => {
+    const { store, importId, now } = this.#dependencies;
+    const { fresh, done } = await this.#split('key', rows);
+    if (fresh.length === 0) return done;
+    const keys = valuesOf(fresh);
+    const decided = await this.#page('key', async (trx) => {
+      const [known, owners] = await Promise.all([
+        store.knownHashes(
+          keys.map(({ hash }) => hash),
+          trx,
+        ),
+        store.targets(importId, 'user', [...new Set(keys.map(({ userId }) => userId))], trx),
+      ]);
+      const page = fresh.map((row) =>
+        row.outcome.kind === 'mapped' && known.has(row.outcome.value.hash) ? { ...row, outcome: KNOWN_KEY } : row,
+      );
+      const owned = valuesOf(page).map((key) => ({ ...key, accountId: owners.get(key.userId)?.target as number }));
+      await store.addKeys(trx, importId, owned, now);
+      await store.note(trx, this.#skippedNotes('key', page));
+      return page;
+    });
+    return [...done, ...decided];
+  };
+
+  readonly codes: ImportVisitor['codes'] = async (rows) => {
+    const { store, target, importId, now } = this.#dependencies;
+    const { fresh, done } = await this.#split('code', rows);
+    if (fresh.length === 0) return done;
+    const decided = await this.#page('code', async (trx) => {
+      const sealed = new Map(valuesOf(fresh).map((code) => [code.sourceId, target.sealCode(code.code)]));
+      const known = await store.knownCodes(
+        [...sealed.values()].map(({ hash }) => hash),
+        trx,
+      );
+      const seen = new Set(known);
+      const page = fresh.map((row) => {
+        const hash = sealed.get(row.sourceId)?.hash;
+        if (hash === undefined || !seen.has(hash)) {
+          if (hash !== undefined) seen.add(hash);
+          return row;
+        }
+        return { ...row, outcome: KNOWN_CODE };
+      });
+      await store.addCodes(
+        trx,
+        importId,
+        valuesOf(page).map((code) => ({ ...code, ...(sealed.get(code.sourceId) as { hash: string; hint: string }) })),
+        now,
+      );
+      await store.note(trx, this.#skippedNotes('code', page));
+      return page;
+    });
+    return [...done, ...decided];
+  };
+
+  #page<R>(
+    kind: ImportKind,
+    work: Parameters<ImportStore['transaction']>[0] extends (trx: infer T) => unknown ? (trx: T) => Promise<R> : never,
+  ): Promise<R> {
+    const { store, onPage } = this.#dependencies;
+    return store.transaction(async (trx) => {
+      const result = await work(trx);
+      onPage?.(kind);
+      return result;
+    });
+  }
+
+  /** Rows that an earlier run dealt with, as it decided, and the others. */
+  async #split<T>(
+    kind: ImportKind,
+    rows: readonly WalkedRow<T>[],
+  ): Promise<{ fresh: WalkedRow<T>[]; done: WalkedRow<T>[] }> {
+    const { store, importId } = this.#dependencies;
+    const known = await store.targets(
+      importId,
+      kind,
+      rows.map(({ sourceId }) => sourceId),
+    );
+    const fresh = rows.filter(({ sourceId }) => !known.has(sourceId));
+    const done = rows.flatMap((row): WalkedRow<T>[] => {
+      const target = known.get(row.sourceId)?.target;
+      if (target === undefined) return [];
+      return [target === null && row.outcome.kind === 'mapped' ? { ...row, outcome: TURNED_DOWN } : row];
+    });
+    return { fresh, done };
+  }
+
+  #skippedNotes<T>(kind: ImportKind, rows: readonly WalkedRow<T>[]) {
+    const { importId } = this.#dependencies;
+    return rows
+      .filter(({ outcome }) => outcome.kind === 'skipped')
+      .map(({ sourceId }) => ({
+        import_id: importId,
+        kind,
+        source_id: sourceId,
+        name: '',
+        target_id: null,
+        detail: null,
+      }));
+  }
+}
+
+const TURNED_DOWN = { kind: 'skipped', reason: 'its value was here already when it was imported' } as const;

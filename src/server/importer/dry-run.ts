@@ -1,0 +1,84 @@
+import type { ImportStore } from './import-store.ts';
+import { skipped } from './mapping/outcome.ts';
+import { candidatesOf, nameUsers } from './names.ts';
+import type { ImportTarget } from './target.ts';
+import type { ImportVisitor, WalkedRow } from './walk.ts';
+
+/** Goes through everything and writes nothing: what an import would do with each row. */
+export function dryRunVisitor(
+  store: ImportStore,
+  target: Pick<ImportTarget, 'sealCode'>,
+  identity: string,
+): ImportVisitor {
+  const given = { usernames: new Set<string>(), emails: new Set<string>() };
+  return {
+    channels: async () => {},
+    models: async () => {},
+    async users(rows) {
+      const fresh = await withoutKept(store, identity, rows);
+      const users = fresh.flatMap(({ outcome }) => (outcome.kind === 'mapped' ? [outcome.value] : []));
+      const taken = await store.takenNames(
+        users.flatMap(candidatesOf),
+        users.flatMap(({ email }) => email ?? []),
+      );
+      for (const name of taken.usernames) given.usernames.add(name);
+      for (const email of taken.emails) given.emails.add(email);
+      const named = new Map(nameUsers(users, given).map((user) => [user.sourceId, user]));
+      return fresh.map((row) => withNameRemarks(row, named));
+    },
+    async keys(rows) {
+      const known = await store.knownHashes(valuesOf(rows).map(({ hash }) => hash));
+      return rows.map((row) => (isOneOf(row, ({ hash }) => known.has(hash)) ? { ...row, outcome: KNOWN_KEY } : row));
+    },
+    async codes(rows) {
+      const sealed = new Map(valuesOf(rows).map(({ code }) => [code, target.sealCode(code).hash]));
+      const known = await store.knownCodes([...sealed.values()]);
+      return rows.map((row) =>
+        isOneOf(row, ({ code }) => known.has(sealed.get(code) ?? '')) ? { ...row, outcome: KNOWN_CODE } : row,
+      );
+    },
+  };
+}
+
+export const KNOWN_KEY = skipped('there is a key with the same value here already');
+export const KNOWN_CODE = skipped('there is a code with the same value here already');
+
+export const valuesOf = <T>(rows: readonly WalkedRow<T>[]): T[] =>
+  rows.flatMap(({ outcome }) => (outcome.kind === 'mapped' ? [outcome.value] : []));
+
+const isOneOf = <T>({ outcome }: WalkedRow<T>, holds: (value: T) => boolean): boolean =>
+  outcome.kind === 'mapped' && holds(outcome.value);
+
+/** Turns down accounts that an undo of an earlier import left, or their money would come over twice. */
+export async function withoutKept<T>(
+  store: ImportStore,
+  identity: string,
+  rows: readonly WalkedRow<T>[],
+): Promise<WalkedRow<T>[]> {
+  const kept = await store.keptUsers(
+    identity,
+    rows.map(({ sourceId }) => sourceId),
+  );
+  return rows.map((row) =>
+    kept.has(row.sourceId)
+      ? { ...row, outcome: skipped('it is here since an earlier import, and has been used since') }
+      : row,
+  );
+}
+
+/** Adds to a row what its account is called here, where that differs. */
+export function withNameRemarks<
+  T extends { readonly sourceId: number; readonly username: string; readonly email: string | null },
+>(
+  row: WalkedRow<T>,
+  named: ReadonlyMap<number, { readonly username: string; readonly loginEmail?: string | null }>,
+): WalkedRow<T> {
+  const { outcome } = row;
+  const user = named.get(row.sourceId);
+  if (outcome.kind === 'skipped' || user === undefined) return row;
+  const remarks = [...outcome.remarks];
+  if (user.username !== outcome.value.username) remarks.push(`its name is taken: it is ${user.username} here`);
+  if (outcome.value.email !== null && user.loginEmail === null)
+    remarks.push("its e-mail is another account's, so that it logs in by its name only");
+  return { ...row, outcome: { ...outcome, remarks } };
+}

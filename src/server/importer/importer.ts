@@ -1,0 +1,185 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '../platform/clock.ts';
+import { Applier } from './apply.ts';
+import { CatalogImportStore } from './catalog-store.ts';
+import { dryRunVisitor } from './dry-run.ts';
+import type { ImportStore } from './import-store.ts';
+import { readPrices } from './mapping/prices.ts';
+import { type ImportReport, toReport } from './report.ts';
+import { fingerprintOf, identityOf } from './source/fingerprint.ts';
+import { describeUrl, openSource } from './source/open-source.ts';
+import { readOptions } from './source/options.ts';
+import { type ProgramName, probeSource, type SourceSchema } from './source/probe.ts';
+import type { SourceDatabase } from './source/source-database.ts';
+import type { Survey } from './survey.ts';
+import { surveyRest } from './survey-rest.ts';
+import type { ImportKind } from './tables.ts';
+import type { ImportTarget } from './target.ts';
+import { type UndoReport, undoImport } from './undo.ts';
+import type { UndoStore } from './undo-store.ts';
+import { type Discrepancy, Verifier } from './verify.ts';
+import type { VerifyStore } from './verify-store.ts';
+import { walkSource } from './walk.ts';
+
+export interface ImporterDependencies {
+  readonly store: ImportStore;
+  readonly proof: VerifyStore;
+  readonly undo: UndoStore;
+  readonly target: ImportTarget;
+  readonly clock: Clock;
+  /** What is wrong with the ledger as a whole, one line each. */
+  auditLedger(): Promise<readonly string[]>;
+  onProgress(table: string, rows: number): void;
+  /** Called before each commit of an apply. */
+  readonly onPage?: ((kind: ImportKind) => void) | undefined;
+}
+
+export interface ImportRequest {
+  readonly program: ProgramName;
+  /** `sqlite:PATH`, `postgres://…` or `mysql://…` */
+  readonly from: string;
+  /** How long the source is watched for changes before it is imported, milliseconds. */
+  readonly watchMs: number;
+}
+
+interface OpenedSource {
+  readonly source: SourceDatabase;
+  readonly schema: SourceSchema;
+  readonly identity: string;
+  readonly fingerprint: string;
+}
+
+/** Brings the accounts, keys, channels, prices and codes of another program here. The source is only ever read. */
+export class Importer {
+  readonly #dependencies: ImporterDependencies;
+  constructor(dependencies: ImporterDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** What an import would do. Writes nothing. */
+  dryRun(request: ImportRequest): Promise<ImportReport> {
+    const { store, target } = this.#dependencies;
+    return this.#withSource(request, async (opened) => {
+      const survey = await this.#walk(opened, dryRunVisitor(store, target, opened.identity));
+      return this.#report(request, opened, 'dry-run', survey);
+    });
+  }
+
+  /** Imports, or goes on with an import that was interrupted, and proves the result. @throws Error while the source changes */
+  async apply(request: ImportRequest): Promise<ImportReport> {
+    const { store } = this.#dependencies;
+    const before = await this.#withSource(request, async ({ fingerprint }) => fingerprint);
+    await pause(request.watchMs);
+    return this.#withSource(request, async (opened) => {
+      if (opened.fingerprint !== before) throw new SourceChangedError('The source changes while it is read');
+      const known = await store.findImport(opened.identity);
+      if (known !== undefined && known.fingerprint !== opened.fingerprint)
+        throw new SourceChangedError(
+          known.state === 'applied'
+            ? 'The source has changed since it was imported'
+            : 'The source has changed since its import began',
+        );
+      if (known?.state !== 'applied') await this.#write(request, opened, known?.id);
+      return this.#prove(request, opened, 'apply');
+    });
+  }
+
+  /** Compares the source with what is here. */
+  verify(request: ImportRequest): Promise<ImportReport> {
+    return this.#withSource(request, (opened) => this.#prove(request, opened, 'verify'));
+  }
+
+  /** Takes back what no later use has touched. */
+  async undoAll(request: ImportRequest): Promise<UndoReport> {
+    const { store, undo, clock } = this.#dependencies;
+    const identity = await this.#withSource(request, async (opened) => opened.identity);
+    const known = await store.findImport(identity);
+    if (known === undefined) throw new Error('Nothing of this source was imported here.');
+    const report = await undoImport({
+      store: undo,
+      catalog: new CatalogImportStore(),
+      importId: known.id,
+      now: clock.now(),
+    });
+    await store.setState(known.id, 'undone', clock.now());
+    return report;
+  }
+
+  async #write(request: ImportRequest, opened: OpenedSource, knownId: number | undefined): Promise<void> {
+    const { store, target, clock, onPage } = this.#dependencies;
+    const { schema, identity, fingerprint } = opened;
+    const importId =
+      knownId ?? (await store.addImport({ program: schema.program, identity, fingerprint, started_at: clock.now() }));
+    const catalog = new CatalogImportStore();
+    await this.#walk(opened, new Applier({ store, catalog, target, importId, identity, now: clock.now(), onPage }));
+    // Read anew: what this connection sees is the state of its beginning.
+    const after = await this.#withSource(request, async (again) => again.fingerprint);
+    if (after !== fingerprint) throw new SourceChangedError('The source changed while it was imported');
+    await store.setState(importId, 'applied', clock.now());
+  }
+
+  async #prove(request: ImportRequest, opened: OpenedSource, mode: 'apply' | 'verify'): Promise<ImportReport> {
+    const { store, proof, auditLedger } = this.#dependencies;
+    const known = await store.findImport(opened.identity);
+    if (known === undefined) throw new Error('Nothing of this source was imported here.');
+    const verifier = new Verifier({ store, proof, importId: known.id });
+    const survey = await this.#walk(opened, verifier);
+    const { balance, granted, debts } = survey.sums;
+    const total = await proof.grantTotal(known.id);
+    const discrepancies: Discrepancy[] = [...verifier.discrepancies];
+    if (total.sum !== granted || balance !== granted - debts)
+      discrepancies.push({
+        kind: 'total',
+        source: 'balances',
+        text: `${balance} before should be ${granted} here less debts of ${debts}; ${total.sum} came over`,
+      });
+    for (const text of await auditLedger()) discrepancies.push({ kind: 'ledger', source: 'audit', text });
+    if (known.state === 'applying')
+      discrepancies.push({ kind: 'total', source: 'import', text: 'it has not ended: run it again with --apply' });
+    return this.#report(request, opened, mode, survey, { discrepancies, changes: verifier.changes });
+  }
+
+  async #walk({ source, schema }: OpenedSource, visitor: Parameters<typeof walkSource>[1]): Promise<Survey> {
+    const { target, clock, onProgress } = this.#dependencies;
+    const { quotaPerUnit } = readPrices(await readOptions(source));
+    if (quotaPerUnit !== target.quotaPerUnit)
+      throw new Error(
+        `There, ${quotaPerUnit} quota are one unit of currency, and here ${target.quotaPerUnit}. Set QUOTA_PER_UNIT to ${quotaPerUnit} first.`,
+      );
+    const survey = await walkSource({ source, schema, target, now: clock.now(), onProgress }, visitor);
+    await surveyRest(source, schema, survey);
+    return survey;
+  }
+
+  #report(
+    { from }: ImportRequest,
+    { source, schema }: OpenedSource,
+    mode: ImportReport['mode'],
+    survey: Survey,
+    proof?: ImportReport['proof'],
+  ): ImportReport {
+    const madeAt = new Date(this.#dependencies.clock.now()).toISOString();
+    return toReport({ mode, madeAt, source: describeUrl(from), engine: source.engine, ...schema }, survey, proof);
+  }
+
+  async #withSource<R>({ from, program }: ImportRequest, work: (opened: OpenedSource) => Promise<R>): Promise<R> {
+    const source = await openSource(from);
+    try {
+      const schema = probeSource(source);
+      if (schema.program !== program)
+        throw new Error(`The source is a database of ${schema.program}, not of ${program}.`);
+      const [fingerprint, identity] = [await fingerprintOf(source), await identityOf(source)];
+      return await work({ source, schema, identity, fingerprint });
+    } finally {
+      await source.close();
+    }
+  }
+}
+
+/** The source is still in use, or was used after an import of it began. */
+export class SourceChangedError extends Error {
+  constructor(what: string) {
+    super(`${what}. Stop the old service (it writes what it holds in memory when it stops), or import a copy.`);
+    this.name = 'SourceChangedError';
+  }
+}

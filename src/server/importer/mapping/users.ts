@@ -1,0 +1,95 @@
+import type { Role } from '../../../contract/roles.ts';
+import type { SourceRow } from '../source/source-database.ts';
+import { mapped, type Outcome, skipped } from './outcome.ts';
+import { integerOf, isDeleted, smallIntegerOf, textOf, timeOf, toPlainText } from './values.ts';
+
+/** An account as it is to be made. Money is whole quota. */
+export interface ImportedUser {
+  readonly sourceId: number;
+  /** As it was written; what it becomes here depends on the names that are taken. */
+  readonly sourceName: string;
+  /** The name to be had unless it is taken. */
+  readonly username: string;
+  readonly displayName: string;
+  readonly email: string | null;
+  readonly role: Role;
+  readonly isEnabled: boolean;
+  /** bcrypt; undefined where there is no password to log in by. */
+  readonly passwordHash: string | undefined;
+  /** What was left in both pots of the source, negative where it was overdrawn. */
+  readonly balance: bigint;
+  /** Goes into the wallet: the balance, or 0 where that was negative. */
+  readonly grant: number;
+  readonly group: string;
+  readonly createdAt: number | undefined;
+}
+
+/** Characters no name here may have: those of addresses and of file paths, blanks and controls. */
+const USABLE_NAME = /^[\p{L}\p{N}._-]{1,30}$/u;
+const EMAIL = /^[^@\s]{1,64}@[^@\s]{1,190}$/;
+const BCRYPT = /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/;
+/** Costs above take minutes of a processor for one login. */
+const MAX_BCRYPT_COST = 14;
+/** Most a wallet is granted; sums with it stay exact. */
+const MAX_GRANT = 9_000_000_000_000_000n;
+
+/**
+ * One row of `users`. Roles are 1, 10 and 100; states 1 enabled, 2 disabled, and 3 deleted in one-api (its model/user.go).
+ *
+ * `aff_quota` is a second pot: invitation credit that was not moved into `quota` yet.
+ */
+export function mapUser(row: SourceRow): Outcome<ImportedUser> {
+  const status = smallIntegerOf(row, 'status', 1);
+  if (isDeleted(row) || status === 3) return skipped('the account was deleted there');
+  const sourceId = smallIntegerOf(row, 'id');
+  const sourceName = textOf(row, 'username');
+  const remarks: string[] = [];
+  const lower = sourceName.normalize('NFC').toLowerCase();
+  const username = USABLE_NAME.test(lower) ? lower : `user-${sourceId}`;
+  if (username !== sourceName) remarks.push(`the name is ${username} here`);
+  const email = textOf(row, 'email').toLowerCase();
+  if (email !== '' && !EMAIL.test(email)) remarks.push('the e-mail is no address and was left out');
+  const passwordHash = usablePassword(textOf(row, 'password'), remarks);
+  const balance = integerOf(row, 'quota') + integerOf(row, 'aff_quota');
+  const granted = balance < 0n ? 0n : balance > MAX_GRANT ? MAX_GRANT : balance;
+  if (balance > MAX_GRANT) return skipped(`its balance of ${balance} is more than a wallet holds`);
+  if (balance < 0n) remarks.push(`the account was overdrawn by ${-balance}, which is listed as a debt`);
+  const role = smallIntegerOf(row, 'role', 1);
+  for (const [column, provider] of IDENTITIES)
+    if (textOf(row, column) !== '')
+      remarks.push(`signing in with ${provider} has no counterpart; a password is needed`);
+  const group = textOf(row, 'group') || 'default';
+  return mapped(
+    {
+      sourceId,
+      sourceName,
+      username,
+      displayName: toPlainText(textOf(row, 'display_name'), 60) || toPlainText(sourceName, 60) || username,
+      email: EMAIL.test(email) ? email : null,
+      role: role >= 100 ? 'root' : role >= 10 ? 'admin' : 'user',
+      isEnabled: status === 1,
+      passwordHash,
+      balance,
+      grant: Number(granted),
+      group,
+      createdAt: timeOf(row, 'created_at'),
+    },
+    remarks,
+  );
+}
+
+const IDENTITIES = [
+  ['github_id', 'GitHub'],
+  ['oidc_id', 'OIDC'],
+  ['discord_id', 'Discord'],
+  ['wechat_id', 'WeChat'],
+  ['telegram_id', 'Telegram'],
+  ['linux_do_id', 'Linux DO'],
+  ['lark_id', 'Lark'],
+] as const;
+
+function usablePassword(hash: string, remarks: string[]): string | undefined {
+  if (BCRYPT.test(hash) && Number(hash.slice(4, 6)) <= MAX_BCRYPT_COST) return hash;
+  remarks.push('there is no password; an administrator sets one');
+  return undefined;
+}

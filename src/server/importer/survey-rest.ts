@@ -1,0 +1,72 @@
+import { integerOf, textOf } from './mapping/values.ts';
+import type { SourceSchema } from './source/probe.ts';
+import type { SourceDatabase } from './source/source-database.ts';
+import type { Survey } from './survey.ts';
+
+/** Tables whose rows have no place here, and what they are. */
+const WITHOUT_COUNTERPART: Readonly<Record<string, string>> = {
+  midjourneys: 'pictures of Midjourney',
+  two_fas: 'second steps; their owners set them up anew',
+  passkey_credentials: 'passkeys',
+  top_ups: 'the history of payments',
+  subscription_plans: 'plans that were sold',
+  checkins: 'daily check-ins',
+  user_oauth_bindings: 'sign-ins with other services',
+  custom_oauth_providers: 'other sign-in services',
+  casbin_rule: "administrators' fine permissions",
+  prefill_groups: 'groups of prefilled values',
+};
+
+/** Looks at what a walk does not: tables without a counterpart, plans that still run, videos that are not finished. */
+export async function surveyRest(source: SourceDatabase, schema: SourceSchema, survey: Survey): Promise<void> {
+  for (const [table, what] of Object.entries(WITHOUT_COUNTERPART)) {
+    if (!source.tables.has(table)) continue;
+    const [row] = await source.query(`select count(*) as n from [${table}]`);
+    const count = row === undefined ? 0n : integerOf(row, 'n');
+    if (count > 0n)
+      survey.findings.push({ kind: 'table', source: table, result: 'skipped', text: `${count} rows: ${what}` });
+  }
+  for (const table of schema.unknownTables)
+    survey.findings.push({
+      kind: 'table',
+      source: table,
+      result: 'skipped',
+      text: 'a table this import does not know',
+    });
+  await surveySubscriptions(source, survey);
+  await surveyTasks(source, survey);
+}
+
+async function surveySubscriptions(source: SourceDatabase, survey: Survey): Promise<void> {
+  if (!source.tables.has('user_subscriptions')) return;
+  const rows = await source.query(
+    "select [id], [user_id], [amount_total], [amount_used] from [user_subscriptions] where [status] = 'active' order by [id]",
+  );
+  for (const row of rows) {
+    const left = integerOf(row, 'amount_total') - integerOf(row, 'amount_used');
+    if (left > 0n) survey.sums.subscriptions += left;
+    survey.findings.push({
+      kind: 'table',
+      source: `user_subscriptions ${textOf(row, 'id')}`,
+      result: 'skipped',
+      text: `account ${textOf(row, 'user_id')} has a plan that still covers ${left > 0n ? left : 'an open amount'}; assign one here`,
+    });
+  }
+}
+
+async function surveyTasks(source: SourceDatabase, survey: Survey): Promise<void> {
+  if (!source.tables.has('tasks')) return;
+  const rows = await source.query(
+    "select [id], [user_id], [task_id], [quota] from [tasks] where [status] not in ('SUCCESS', 'FAILURE') and [progress] <> '100%' order by [id]",
+  );
+  for (const row of rows) {
+    const paid = integerOf(row, 'quota');
+    survey.sums.unfinishedTasks += paid;
+    survey.findings.push({
+      kind: 'table',
+      source: `tasks ${textOf(row, 'id')}`,
+      result: 'skipped',
+      text: `account ${textOf(row, 'user_id')} paid ${paid} for ${textOf(row, 'task_id')}, which is not finished; let it finish there first`,
+    });
+  }
+}

@@ -1,0 +1,22 @@
+import type { ChannelVendor } from '../channels/channel-directory.ts';
+import type { Trx } from '../tables.ts';
+import type { ImportedChannel } from './mapping/channels.ts';
+import type { Outcome } from './mapping/outcome.ts';
+
+/** What the importer needs of the service: its rules for channels and codes, and its units. */
+export interface ImportTarget {
+  /** Quota of one unit of the display currency. */
+  readonly quotaPerUnit: number;
+  readonly hasVendor: (name: string) => name is ChannelVendor;
+  isVideoVendor(vendor: ChannelVendor): boolean;
+  /** A row's channels as they can be made, or the reason why not. */
+  checkChannels(outcome: Outcome<readonly ImportedChannel[]>): Outcome<readonly ImportedChannel[]>;
+  /** Makes a channel. @returns its id and when it was changed last */
+  addChannel(
+    trx: Trx,
+    channel: ImportedChannel,
+    now: number,
+  ): Promise<{ readonly id: number; readonly updatedAt: number }>;
+  /** How a code is stored and shown. */
+  sealCode(code: string): { readonly hash: string; readonly hint: string };
+}

@@ -1,0 +1,190 @@
+import { compareSync } from 'bcryptjs';
+import { DAY_MS } from '../../contract/time.ts';
+import type { ImportedUsage } from './import-store.ts';
+import { type ImportedChannel, mapChannel } from './mapping/channels.ts';
+import { type ImportedCode, mapCode } from './mapping/codes.ts';
+import { type ImportedKey, mapKey } from './mapping/keys.ts';
+import { type Outcome, skipped } from './mapping/outcome.ts';
+import { type ImportedUser, mapUser } from './mapping/users.ts';
+import { integerOf, smallIntegerOf, textOf } from './mapping/values.ts';
+import { type ImportedModel, planModels } from './model-plan.ts';
+import { readOptions } from './source/options.ts';
+import type { SourceSchema } from './source/probe.ts';
+import type { SourceDatabase, SourceRow } from './source/source-database.ts';
+import { Survey } from './survey.ts';
+import type { ImportTarget } from './target.ts';
+
+/** A row of the source with what becomes of it. */
+export interface WalkedRow<T> {
+  readonly sourceId: number;
+  readonly outcome: Outcome<T>;
+}
+
+/** What is done with the rows of a source; each method gets one page at a time. It may turn rows down, which the survey shows. */
+export interface ImportVisitor {
+  channels(rows: readonly WalkedRow<readonly ImportedChannel[]>[]): Promise<void>;
+  models(rows: readonly (readonly [string, Outcome<ImportedModel>])[]): Promise<void>;
+  /** @returns the rows as they are dealt with: some may be there already */
+  users(rows: readonly WalkedRow<ImportedUser>[], usage: readonly ImportedUsage[]): Promise<WalkedRow<ImportedUser>[]>;
+  keys(rows: readonly WalkedRow<ImportedKey>[]): Promise<WalkedRow<ImportedKey>[]>;
+  codes(rows: readonly WalkedRow<ImportedCode>[]): Promise<WalkedRow<ImportedCode>[]>;
+}
+
+export interface WalkContext {
+  readonly source: SourceDatabase;
+  readonly schema: SourceSchema;
+  readonly target: ImportTarget;
+  readonly now: number;
+  onProgress(table: string, rows: number): void;
+}
+
+const PAGE = 1_000;
+/** The password both programs give their first account. */
+const FIRST_PASSWORD = '123456';
+
+/** Reads a source from end to end: maps its rows, has the visitor deal with them, and returns what is to be reported. */
+export async function walkSource(context: WalkContext, visitor: ImportVisitor): Promise<Survey> {
+  const survey = new Survey();
+  await walkChannels(context, visitor, survey);
+  const imported = await walkUsers(context, visitor, survey);
+  await walkKeys(context, visitor, survey, imported);
+  await walkCodes(context, visitor, survey);
+  return survey;
+}
+
+async function* pagesOf({ source, onProgress }: WalkContext, table: string): AsyncGenerator<SourceRow[]> {
+  let after = -1n;
+  let total = 0;
+  for (;;) {
+    const rows = await source.page(table, after, PAGE);
+    if (rows.length === 0) return;
+    after = integerOf(rows.at(-1) as SourceRow, 'id');
+    total += rows.length;
+    yield rows;
+    onProgress(table, total);
+  }
+}
+
+async function walkChannels(context: WalkContext, visitor: ImportVisitor, survey: Survey): Promise<void> {
+  const { schema, target } = context;
+  const channels: ImportedChannel[] = [];
+  for await (const page of pagesOf(context, 'channels')) {
+    const rows = page.map(
+      (row): WalkedRow<readonly ImportedChannel[]> => ({
+        sourceId: smallIntegerOf(row, 'id'),
+        outcome: target.checkChannels(mapChannel(row, schema.program, target.hasVendor)),
+      }),
+    );
+    for (const { sourceId, outcome } of rows) {
+      survey.add('channel', String(sourceId), outcome);
+      if (outcome.kind === 'mapped') channels.push(...outcome.value);
+    }
+    await visitor.channels(rows);
+  }
+  const options = await readOptions(context.source);
+  const models = await planModels(context.source, options, channels, target);
+  for (const [name, outcome] of models.rows) survey.add('model', name, outcome);
+  survey.findings.push(...models.findings);
+  await visitor.models(models.rows);
+}
+
+/** @returns source ids of the accounts that came over */
+async function walkUsers(context: WalkContext, visitor: ImportVisitor, survey: Survey): Promise<ReadonlySet<number>> {
+  const imported = new Set<number>();
+  const { sums } = survey;
+  for await (const page of pagesOf(context, 'users')) {
+    const balances = new Map(
+      page.map((row) => [smallIntegerOf(row, 'id'), integerOf(row, 'quota') + integerOf(row, 'aff_quota')]),
+    );
+    const walked = page.map((row) => ({ sourceId: smallIntegerOf(row, 'id'), outcome: mapUser(row) }));
+    const rows = withoutFirstPassword(walked, page, survey);
+    const usage = await usageOf(context.source, page);
+    for (const { sourceId, outcome } of await visitor.users(rows, usage)) {
+      survey.add('user', String(sourceId), outcome);
+      if (outcome.kind === 'skipped') {
+        sums.leftBehind += balances.get(sourceId) ?? 0n;
+        continue;
+      }
+      imported.add(sourceId);
+      sums.balance += outcome.value.balance;
+      sums.granted += BigInt(outcome.value.grant);
+      if (outcome.value.balance < 0n) sums.debts -= outcome.value.balance;
+    }
+  }
+  return imported;
+}
+
+/** The first account may still have the password that is in everybody's manual; it does not come over. */
+function withoutFirstPassword(
+  rows: readonly WalkedRow<ImportedUser>[],
+  page: readonly SourceRow[],
+  survey: Survey,
+): WalkedRow<ImportedUser>[] {
+  return rows.map((row, index) => {
+    const { outcome } = row;
+    if (outcome.kind === 'skipped' || outcome.value.role !== 'root' || outcome.value.passwordHash === undefined)
+      return row;
+    if (!compareSync(FIRST_PASSWORD, outcome.value.passwordHash)) return row;
+    const name = textOf(page[index] as SourceRow, 'username');
+    survey.warnings.push(
+      `${name} still has the password ${FIRST_PASSWORD}; it does not come over. Set one with "reelgate admin reset-password".`,
+    );
+    return { ...row, outcome: { ...outcome, value: { ...outcome.value, passwordHash: undefined } } };
+  });
+}
+
+/** Figures by day of the accounts of a page, from the hourly ones the source keeps. */
+async function usageOf(source: SourceDatabase, page: readonly SourceRow[]): Promise<ImportedUsage[]> {
+  const [first, last] = [page[0], page.at(-1)];
+  if (first === undefined || last === undefined || !source.tables.has('quota_data')) return [];
+  const rows = await source.query(
+    `select [user_id], [model_name], [created_at] - [created_at] % 86400 as [day_start],
+       sum([count]) as [requests], sum([quota]) as [quota], sum([token_used]) as [tokens]
+     from [quota_data] where [user_id] >= ? and [user_id] <= ?
+     group by [user_id], [model_name], [created_at] - [created_at] % 86400`,
+    [integerOf(first, 'id'), integerOf(last, 'id')],
+  );
+  return rows.map((row) => ({
+    sourceUserId: smallIntegerOf(row, 'user_id'),
+    day: Math.floor((smallIntegerOf(row, 'day_start') * 1000) / DAY_MS),
+    model: textOf(row, 'model_name').slice(0, 200),
+    requests: Math.max(0, smallIntegerOf(row, 'requests')),
+    quota: Math.max(0, smallIntegerOf(row, 'quota')),
+    tokens: Math.max(0, smallIntegerOf(row, 'tokens')),
+  }));
+}
+
+async function walkKeys(
+  context: WalkContext,
+  visitor: ImportVisitor,
+  survey: Survey,
+  imported: ReadonlySet<number>,
+): Promise<void> {
+  const seen = new Set<string>();
+  for await (const page of pagesOf(context, 'tokens')) {
+    const rows = page.map((row): WalkedRow<ImportedKey> => {
+      const outcome = mapKey(row);
+      const sourceId = smallIntegerOf(row, 'id');
+      if (outcome.kind === 'skipped') return { sourceId, outcome };
+      if (!imported.has(outcome.value.userId)) return { sourceId, outcome: skipped('its account did not come over') };
+      if (seen.has(outcome.value.hash)) return { sourceId, outcome: skipped('another key there has the same value') };
+      seen.add(outcome.value.hash);
+      return { sourceId, outcome };
+    });
+    for (const { sourceId, outcome } of await visitor.keys(rows)) {
+      survey.add('key', String(sourceId), outcome);
+      if (outcome.kind === 'mapped' && outcome.value.limit !== undefined)
+        survey.sums.keyLimits += BigInt(outcome.value.limit.quota - outcome.value.limit.used);
+    }
+  }
+}
+
+async function walkCodes(context: WalkContext, visitor: ImportVisitor, survey: Survey): Promise<void> {
+  for await (const page of pagesOf(context, 'redemptions')) {
+    const rows = page.map((row) => ({ sourceId: smallIntegerOf(row, 'id'), outcome: mapCode(row, context.now) }));
+    for (const { sourceId, outcome } of await visitor.codes(rows)) {
+      survey.add('code', String(sourceId), outcome);
+      if (outcome.kind === 'mapped') survey.sums.codes += BigInt(outcome.value.quota);
+    }
+  }
+}

@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { PasswordHasher } from '../../src/server/accounts/login/password-hasher.ts';
+import type { ImportReport } from '../../src/server/importer/report.ts';
+import { normalizeCode } from '../../src/server/plans/redemption-code-format.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
+import { hashToken } from '../../src/server/platform/secrets.ts';
+import type { Tables } from '../../src/server/tables.ts';
+import { forEachDatabase } from '../databases.ts';
+import { hasMariadb, type MariadbServer, startMariadb } from '../mariadb.ts';
+import { importerOn, newPostgresUrl, newSqliteUrl, requestFor, stateOf } from './import-fixture.ts';
+import { OLD_PASSWORD, oldKey } from './source-rows.ts';
+import { GENERATIONS } from './source-schemas.ts';
+import { writeSource } from './write-source.ts';
+
+forEachDatabase((name, open, freshUrl) => {
+  let folder: string;
+  let mariadb: MariadbServer | undefined;
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'reelgate-import-'));
+    // Where a source comes from does not depend on where it goes: the other engines are read in one of the two suites.
+    if (name === 'postgres' && (hasMariadb() || process.env.CI)) mariadb = await startMariadb();
+  });
+  after(async () => {
+    await mariadb?.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  const engines = name === 'sqlite' ? (['sqlite'] as const) : (['postgres', 'mariadb'] as const);
+  for (const generation of GENERATIONS)
+    for (const engine of engines) {
+      const isOneApi = generation.startsWith('one-api');
+      const skip = engine === 'mariadb' && !hasMariadb() && !process.env.CI ? 'MariaDB is not installed' : false;
+      describe(`${generation} on ${engine}`, { skip }, () => {
+        let database: Database<Tables>;
+        let from: string;
+        let applied: ImportReport;
+        before(async () => {
+          database = await open();
+          from =
+            engine === 'sqlite'
+              ? newSqliteUrl(folder)
+              : engine === 'postgres'
+                ? await newPostgresUrl(await freshUrl())
+                : ((await mariadb?.freshUrl()) ?? '');
+          await writeSource(from, generation);
+        });
+        const request = () => requestFor(from, generation);
+        const account = (username: string) =>
+          database.kysely
+            .selectFrom('accounts')
+            .innerJoin('wallets', 'wallets.user_id', 'accounts.id')
+            .selectAll()
+            .where('username', '=', username)
+            .executeTakeFirst();
+
+        it('a dry run writes nothing and says what an import then does', async () => {
+          const before = await stateOf(database);
+          const dry = await importerOn(database).dryRun(request());
+          assert.equal(await stateOf(database), before);
+          assert.equal(dry.generation, generation);
+          applied = await importerOn(database).apply(request());
+          assert.deepEqual([dry.counts, dry.sums], [applied.counts, applied.sums]);
+          assert.deepEqual(
+            dry.findings.map(({ kind, source, text }) => `${kind} ${source} ${text}`).sort(),
+            applied.findings.map(({ kind, source, text }) => `${kind} ${source} ${text}`).sort(),
+          );
+          assert.doesNotMatch(JSON.stringify([dry, applied]), /must-not-show/);
+        });
+
+        it('each account has what it had, and the sums agree', async () => {
+          assert.deepEqual(applied.proof, { discrepancies: [], changes: [] });
+          assert.equal(BigInt(applied.sums.balance), BigInt(applied.sums.granted) - BigInt(applied.sums.debts));
+          assert.equal(applied.sums.debts, isOneApi ? '260' : '250');
+          assert.equal(applied.sums.leftBehind, '9');
+          assert.equal((await account('alice'))?.balance, 2_000);
+          assert.equal((await account('alice-3'))?.balance, 5);
+          assert.equal((await account('negative'))?.balance, 0);
+          assert.equal((await account('小明'))?.balance, isOneApi ? 5_000 : 5_040);
+          assert.equal((await account('boss'))?.balance, isOneApi ? 0 : 50);
+          assert.deepEqual([(await account('root'))?.role, (await account('boss'))?.role], ['root', 'admin']);
+          assert.equal((await account('user-6'))?.status, 2);
+        });
+
+        it('old passwords open their accounts, the published one does not come', async () => {
+          const alice = await account('alice');
+          const stored = await database.kysely
+            .selectFrom('passwords')
+            .select('hash')
+            .where('user_id', '=', alice?.id ?? 0)
+            .executeTakeFirstOrThrow();
+          const hasher = new PasswordHasher();
+          assert.equal(await hasher.verify(OLD_PASSWORD, stored.hash), true);
+          assert.equal(await hasher.verify('another', stored.hash), false);
+          assert.ok(hasher.needsRehash(stored.hash));
+          assert.equal(applied.warnings.length, 1);
+          const root = await account('root');
+          const none = await database.kysely
+            .selectFrom('passwords')
+            .selectAll()
+            .where('user_id', '=', root?.id ?? 0)
+            .execute();
+          assert.deepEqual(none, []);
+        });
+
+        it('old keys work with their limits, ends, models and addresses; unusable ones are listed', async () => {
+          const find = (id: number) =>
+            database.kysely
+              .selectFrom('tokens')
+              .leftJoin('token_limits', 'token_id', 'tokens.id')
+              .innerJoin('accounts', 'accounts.id', 'tokens.user_id')
+              .select(['username', 'quota_limit', 'used', 'expires_at', 'models', 'allowed_addresses'])
+              .where('hash', '=', hashToken(`sk-${oldKey(id)}`))
+              .executeTakeFirst();
+          const plain = {
+            username: 'alice',
+            quota_limit: null,
+            used: null,
+            expires_at: null,
+            models: null,
+            allowed_addresses: null,
+          };
+          assert.deepEqual(await find(1), plain);
+          assert.deepEqual(await find(2), { ...plain, quota_limit: 500, used: 200 });
+          const limited = generation === 'one-api, first' ? null : '["gpt-4o","sora-2"]';
+          assert.deepEqual(await find(3), { ...plain, expires_at: 4_000_000_000_000, models: limited });
+          const ranges = generation === 'one-api, first' ? null : '["203.0.113.0/24","198.51.100.7"]';
+          assert.deepEqual(await find(8), { ...plain, allowed_addresses: ranges });
+          assert.ok(((await find(5))?.expires_at ?? 0) < Date.now());
+          assert.deepEqual((await find(11))?.quota_limit, 10);
+          const skipped = applied.findings.filter(({ kind, result }) => kind === 'key' && result === 'skipped');
+          const expected = generation === 'one-api, first' ? ['4', '6', '7', '10'] : ['4', '6', '7', '9', '10'];
+          assert.deepEqual(
+            skipped.map(({ source }) => source),
+            expected,
+          );
+        });
+
+        it('channels, models, prices, codes and figures come over', async () => {
+          const { kysely } = database;
+          const channels = await kysely.selectFrom('channels').selectAll().orderBy('id').execute();
+          const named = (part: string) => channels.filter((channel) => channel.name.startsWith(part));
+          assert.deepEqual(
+            named('Channel 1 ').map(({ vendor, models }) => [vendor, models]),
+            [
+              ['sora', '["sora-2"]'],
+              ['openai', '["gpt-4o","odd-ratio","no-completion","dall-e-3"]'],
+            ],
+          );
+          assert.equal(named('Channel 2')[0]?.model_mapping, '{"gpt-4o":"b","a":"b"}');
+          assert.deepEqual([named('Channel 3'), named('Channel 4'), named('Channel 7')], [[], [], []]);
+          assert.equal(named('Channel 5')[0]?.options, '{"private":true}');
+          const keys = named('Channel 6').map(({ enabled }) => enabled);
+          assert.deepEqual(keys, GENERATIONS.indexOf(generation) >= 3 ? [1, 0] : [1]);
+          assert.equal(named('Channel 9').length, GENERATIONS.indexOf(generation) >= 2 ? 0 : 1);
+          const prices = new Map(
+            (await kysely.selectFrom('models').select(['id', 'price']).execute()).map(({ id, price }) => [
+              id,
+              JSON.parse(price ?? 'null'),
+            ]),
+          );
+          assert.deepEqual(prices.get('gpt-4o'), {
+            input_per_million: 1_250_000,
+            output_per_million: 5_000_000,
+            cached_input_per_million: 625_000,
+          });
+          assert.deepEqual(prices.get('odd-ratio'), { input_per_million: 123_457, output_per_million: 411_518 });
+          assert.deepEqual(prices.get('dall-e-3'), { per_call: 20_000 });
+          assert.equal(prices.get('sora-2').per_second, 50_000);
+          assert.equal(prices.get('no-completion'), undefined);
+          assert.deepEqual(prices.get('deepseek-chat')?.input_per_million, isOneApi ? undefined : 135_000);
+          const codes = await kysely.selectFrom('redemption_codes').selectAll().execute();
+          assert.deepEqual(
+            codes.map(({ hash, quota }) => [hash, quota]),
+            [[hashToken(normalizeCode('01'.repeat(16))), 1_000]],
+          );
+          const usage = await kysely.selectFrom('usage_daily').selectAll().execute();
+          assert.deepEqual(
+            usage.map(({ requests, quota, token_id }) => [requests, quota, token_id]),
+            isOneApi ? [] : [[3, 11, -1]],
+          );
+        });
+
+        it('a second import changes nothing, a tampered target is found, and an undo leaves no trace of unused accounts', async () => {
+          const before = await stateOf(database);
+          await importerOn(database).apply(request());
+          assert.equal(await stateOf(database), before);
+          const { kysely } = database;
+          const alice = await account('alice');
+          await kysely
+            .updateTable('wallets')
+            .set({ balance: 1_999 })
+            .where('user_id', '=', alice?.id ?? 0)
+            .execute();
+          assert.match(JSON.stringify((await importerOn(database).verify(request())).proof?.discrepancies), /ledger/);
+          await kysely
+            .updateTable('wallets')
+            .set({ balance: 2_000 })
+            .where('user_id', '=', alice?.id ?? 0)
+            .execute();
+          const hash = hashToken(`sk-${oldKey(1)}`);
+          const boss = await account('boss');
+          await kysely
+            .updateTable('tokens')
+            .set({ user_id: boss?.id ?? 0 })
+            .where('hash', '=', hash)
+            .execute();
+          assert.match(
+            JSON.stringify((await importerOn(database).verify(request())).proof?.discrepancies),
+            /belongs to account/,
+          );
+          await kysely
+            .updateTable('tokens')
+            .set({ user_id: alice?.id ?? 0 })
+            .where('hash', '=', hash)
+            .execute();
+          assert.deepEqual((await importerOn(database).verify(request())).proof?.discrepancies, []);
+
+          const spend = {
+            kind: 'grant',
+            amount: 1,
+            plan_amount: 0,
+            charged: 0,
+            token_id: null,
+            model: null,
+            note: null,
+          };
+          await kysely
+            .insertInto('ledger')
+            .values({ ...spend, user_id: boss?.id ?? 0, ref: `later:${boss?.id}`, created_at: 1 })
+            .execute();
+          await kysely
+            .updateTable('wallets')
+            .set({ balance: (boss?.balance ?? 0) + 1 })
+            .where('user_id', '=', boss?.id ?? 0)
+            .execute();
+          const undone = await importerOn(database).undoAll(request());
+          assert.deepEqual(
+            undone.kept.map(({ kind, name }) => [kind, name]),
+            [['user', 'boss']],
+          );
+          const left = await kysely
+            .selectFrom('accounts')
+            .select('username')
+            .where('username', 'is not', null)
+            .execute();
+          assert.deepEqual(left, [{ username: 'boss' }]);
+          assert.deepEqual(await kysely.selectFrom('channels').select('id').execute(), []);
+          const { sum } = await kysely
+            .selectFrom('ledger')
+            .select(({ fn }) => fn.sum('amount').as('sum'))
+            .executeTakeFirstOrThrow();
+          assert.equal(Number(sum), (boss?.balance ?? 0) + 1);
+          const again = await importerOn(database).apply(request());
+          assert.deepEqual(again.proof?.discrepancies, []);
+          assert.equal((await account('boss'))?.balance, (boss?.balance ?? 0) + 1);
+          assert.equal((await account('alice'))?.balance, 2_000);
+        });
+      });
+    }
+});
