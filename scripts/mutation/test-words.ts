@@ -7,7 +7,15 @@ const MORE_TESTS: Readonly<Record<string, readonly string[]>> = {
   'src/server/accounts': ['test/role-hierarchy', 'test/flows/access-ends', 'src/server/device-auth/oauth.test'],
   'src/server/device-auth': ['test/mailbox/device-access'],
   'src/server/platform/http': ['test/request-guards', 'test/route-authentication'],
-  'src/server/platform/outbound': ['src/server/upstreams/', 'test/vendors/contract', 'test/channels/vendors'],
+  'src/server/platform/outbound': [
+    'src/server/upstreams/',
+    'test/vendors/contract',
+    'test/channels/vendors',
+    'test/chat/channel-connection',
+    'test/webhooks/addresses',
+    'src/server/webhooks/',
+    'test/operations/traces',
+  ],
 };
 
 /** Parts of the paths of the test files that are tried for a source file or a folder. */

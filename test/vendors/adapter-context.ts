@@ -1,12 +1,15 @@
-import { after } from 'node:test';
+import { after, before } from 'node:test';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
-import type { BufferedResponse } from '../../src/server/platform/outbound/outbound.ts';
+import type { BufferedResponse, OutboundClient } from '../../src/server/platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../src/server/upstreams/call.ts';
 import { UnsupportedRequestError } from '../../src/server/upstreams/error.ts';
 import type { VideoRequest } from '../../src/server/vendors/adapter.ts';
 
-const outbound = openOutbound();
+let outbound: OutboundClient;
+before(() => {
+  outbound = openOutbound();
+});
 after(() => outbound.close());
 
 export interface ContextOptions extends Partial<Pick<AdapterContext, 'options' | 'credentials' | 'fetchImage'>> {

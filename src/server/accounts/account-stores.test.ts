@@ -53,6 +53,8 @@ describe('what is stored of accounts', () => {
       const email = 'a@example.org';
       const [first, other] = [await add('first', { email, login_email: email }), await add('other', { email })];
       const b = 'b@example.org';
+      const third = 'third@example.org';
+      await add('third', { email: third, login_email: third });
       const confirmed = await add('confirmed', { email: b, login_email: b, email_confirmed_at: 7 });
       assert.equal(
         await run((trx) =>
@@ -76,7 +78,7 @@ describe('what is stored of accounts', () => {
       await release(b, first);
       assert.equal(await isTaken(email), true, 'its own is not taken from it');
       await release(email, other);
-      assert.deepEqual([await isTaken(email), await isTaken(b)], [false, true]);
+      assert.deepEqual([await isTaken(email), await isTaken(b), await isTaken(third)], [false, true, true]);
       assert.deepEqual(await store.findEmail(first), { email, login_email: null, email_confirmed_at: null });
       assert.deepEqual(await store.findEmail(confirmed), { email: b, login_email: b, email_confirmed_at: 7 });
     });
@@ -154,6 +156,7 @@ describe('what is stored of accounts', () => {
       });
       assert.deepEqual(await store.findPassword(ada), { hash: 'same', generated: 1 });
       await store.replacePasswordHash(ada, 'old', 'late');
+      assert.equal((await store.findPassword(ada))?.hash, 'same');
       await store.replacePasswordHash(ada, 'same', 'new');
       assert.deepEqual(await store.findPassword(ada), { hash: 'new', generated: 1 });
       assert.deepEqual(await store.findPassword(bob), { hash: 'same', generated: 0 });

@@ -117,6 +117,7 @@ describe('the standard face', () => {
       ['/oauth/token', poll, basic(CLI.client_id, CLI.client_secret), 400, 'invalid_request'],
       ['/oauth/token', { ...poll, device_code: 'x'.repeat(32) }, {}, 400, 'invalid_grant'],
       ['/oauth/token', `${new URLSearchParams(poll)}&device_code=twice`, {}, 400, 'invalid_request'],
+      ['/oauth/token', { grant_type: 'refresh_token', ...CLI }, {}, 400, 'invalid_request'],
       ['/oauth/token', { grant_type: 'refresh_token', refresh_token: 'rgrt_no', ...CLI }, {}, 400, 'invalid_grant'],
       ['/oauth/device_authorization', {}, {}, 400, 'invalid_request'],
       ['/oauth/device_authorization', { client_id: 'nobody' }, {}, 401, 'invalid_client'],

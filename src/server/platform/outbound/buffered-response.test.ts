@@ -64,6 +64,10 @@ describe('a response in memory', () => {
       ['gzip, gzip', bomb],
     ] as const)
       assert.equal((await receive([bytes], 200, { 'content-encoding': coding })).outcome.phase, 'body', coding);
+    for (const coding of ['zstd', 'toString']) {
+      const { message } = (await receive([Buffer.from('x')], 200, { 'content-encoding': coding })).outcome;
+      assert.match(message ?? '', /not asked for/, coding);
+    }
     const long = await receive([Buffer.alloc(201)], 200, { 'content-encoding': 'gzip' });
     assert.deepEqual([long.outcome.phase, long.aborted], ['body', 1], 'what is cut cannot be decoded');
   });

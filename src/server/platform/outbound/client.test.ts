@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { openOutbound } from './client.ts';
-import type { ExchangeControl, OutboundError } from './outbound.ts';
+import type { ExchangeControl, OutboundClient, OutboundError } from './outbound.ts';
 
-const outbound = openOutbound();
+let outbound: OutboundClient;
 const MIB = 1024 * 1024;
 
 const answers: { readonly [path: string]: (request: http.IncomingMessage, response: http.ServerResponse) => void } = {
@@ -41,6 +41,7 @@ const server = http.createServer((request, response) => {
 let base = '';
 
 before(async () => {
+  outbound = openOutbound();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });

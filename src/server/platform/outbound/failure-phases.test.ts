@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
-import { after, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { openOutbound } from './client.ts';
-import { OutboundError, type OutboundPhase, type OutboundRequest } from './outbound.ts';
+import { type OutboundClient, OutboundError, type OutboundPhase, type OutboundRequest } from './outbound.ts';
 
-const outbound = openOutbound({
-  resolveConfigured: async (hostname) => {
-    if (hostname === 'nowhere.test') throw new Error('NXDOMAIN');
-    return hostname === 'empty.test' ? [] : [{ address: '127.0.0.1', family: 4 }];
-  },
-});
+let outbound: OutboundClient;
 const servers: net.Server[] = [];
+
+before(() => {
+  outbound = openOutbound({
+    resolveConfigured: async (hostname) => {
+      if (hostname === 'nowhere.test') throw new Error('NXDOMAIN');
+      return hostname === 'empty.test' ? [] : [{ address: '127.0.0.1', family: 4 }];
+    },
+  });
+});
 
 after(async () => {
   await outbound.close();
