@@ -49,6 +49,16 @@ describe('login sessions', () => {
       assert.equal(await sessions.find(`${token}x`), undefined);
     });
 
+    it('last by their own use, and not by that of another of the account', async () => {
+      const { clock, sessions, logIn } = await start();
+      const [used, idle] = [await logIn(1), await logIn(1)];
+      clock.advance(SESSION_MS - 1);
+      assert.equal((await sessions.find(used))?.renewed, true);
+      clock.advance(1);
+      assert.ok(await sessions.find(used));
+      assert.equal(await sessions.find(idle), undefined);
+    });
+
     it('are listed by account, newest first and page by page, while they last', async () => {
       const started = await start();
       const { clock, logIn, idsOf, sessions } = started;

@@ -63,7 +63,34 @@ forEachDatabase((_name, open, freshUrl) => {
     await program.fails(401, 'GET', '/api/user/self');
     await person.fails(200, 'POST', '/api/user/login', { username: 'forgetful', password: 'correct horse battery' });
     await person.logIn('forgetful', password);
-    await assert.rejects(resetPassword(dependencies, 'nobody'), { code: 'not_exist' });
+    await assert.rejects(resetPassword(dependencies, 'missing'), { code: 'not_exist' });
+    await service.close();
+  });
+
+  it('resets to a password that is given only where it is long enough and uncommon, and keeps two-step on', async () => {
+    const database = await open();
+    const service = await startAccounts(database);
+    const person = await service.newUser('chooser');
+    const dependencies = { database, clock: service.clock, linkedLogins: [] };
+    for (const password of ['x'.repeat(7), 'x'.repeat(129)])
+      await assert.rejects(resetPassword(dependencies, 'chooser', { password }), { code: 'invalid_request' });
+    await assert.rejects(resetPassword(dependencies, 'chooser', { password: 'password1' }), {
+      code: 'password_too_common',
+    });
+    await person.ok('GET', '/api/user/self');
+    const { kysely } = database;
+    await kysely
+      .insertInto('two_factors')
+      .values({ user_id: person.id, secret: 's', last_step: 0, enabled_at: 1 })
+      .execute();
+    const factors = async () => (await kysely.selectFrom('two_factors').select('user_id').execute()).length;
+    const given = { password: 'a password of my own' };
+    assert.deepEqual(await resetPassword(dependencies, 'chooser', given), { username: 'chooser', ...given });
+    assert.equal(await factors(), 1);
+    const stored = await kysely.selectFrom('passwords').select('generated').where('user_id', '=', person.id).execute();
+    assert.deepEqual(stored, [{ generated: 0 }]);
+    await resetPassword(dependencies, 'chooser', { withoutTwoFactor: true });
+    assert.equal(await factors(), 0);
     await service.close();
   });
 });

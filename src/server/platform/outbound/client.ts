@@ -43,6 +43,11 @@ const JSON_TOTAL_TIMEOUT_MS = 60_000;
 const UNTRUSTED_MAX_BYTES = 1024 ** 3;
 const UNTRUSTED_TOTAL_TIMEOUT_MS = 15 * 60_000;
 const UNTRUSTED_WAIT_MS = 5_000;
+const UNTRUSTED_EXCHANGES = 256;
+/** How many may wait for each untrusted exchange under way. */
+const WAITING_PER_EXCHANGE = 4;
+const UNTRUSTED_PORTS = [80, 443];
+const SOCKETS_PER_ORIGIN = 4_096;
 const UNTRUSTED_SOCKETS_PER_ORIGIN = 64;
 const MAX_REDIRECTS = 3;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -75,8 +80,8 @@ class OutboundHttpClient implements OutboundClient {
     const allows = options.isPublicIp ?? isPublicIp;
     const own = options.resolveConfigured ?? resolveBySystem;
     const foreign = options.resolveUntrusted ?? resolveByDns();
-    const sockets = options.maxSocketsPerOrigin ?? 4_096;
-    const maxUntrusted = options.maxUntrusted ?? 256;
+    const sockets = options.maxSocketsPerOrigin ?? SOCKETS_PER_ORIGIN;
+    const maxUntrusted = options.maxUntrusted ?? UNTRUSTED_EXCHANGES;
     const opened = (resolve: Resolve, rule: (address: string) => boolean, sockets: number): Agent => {
       const dial = { resolve, allows: rule, timeoutMs: DIAL_TIMEOUT_MS, signal: this.#closing.signal };
       return new Agent({ connect: guardedConnector(dial), connections: sockets, allowH2: false, pipelining: 1 });
@@ -89,8 +94,8 @@ class OutboundHttpClient implements OutboundClient {
     this.#publicAgent = opened(own, allows, sockets);
     this.#untrustedAgent = opened(foreign, allows, UNTRUSTED_SOCKETS_PER_ORIGIN);
     this.#traceparent = options.traceparent ?? (() => undefined);
-    this.#untrustedPorts = new Set((options.untrustedPorts ?? [80, 443]).map(String));
-    this.#untrustedSlots = new Semaphore(maxUntrusted, maxUntrusted * 4);
+    this.#untrustedPorts = new Set((options.untrustedPorts ?? UNTRUSTED_PORTS).map(String));
+    this.#untrustedSlots = new Semaphore(maxUntrusted, maxUntrusted * WAITING_PER_EXCHANGE);
   }
 
   request(request: ConfiguredRequest): Promise<OutboundResponse> {
@@ -101,8 +106,7 @@ class OutboundHttpClient implements OutboundClient {
 
   requestJson(request: ConfiguredRequest): Promise<BufferedResponse> {
     return new Promise((resolve, reject) => {
-      const timed =
-        request.totalTimeoutMs === undefined ? { ...request, totalTimeoutMs: JSON_TOTAL_TIMEOUT_MS } : request;
+      const timed = { ...request, totalTimeoutMs: request.totalTimeoutMs ?? JSON_TOTAL_TIMEOUT_MS };
       const handler = bufferingHandler(request.maxBytes ?? JSON_MAX_BYTES, resolve, reject);
       this.#beginConfigured(timed, handler, new Exchange(timed, handler, Number.POSITIVE_INFINITY));
     });

@@ -3,7 +3,7 @@ import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { openOutbound } from './client.ts';
-import { type OutboundClient, OutboundError, type OutboundPhase, type OutboundRequest } from './outbound.ts';
+import { type ConfiguredRequest, type OutboundClient, OutboundError, type OutboundPhase } from './outbound.ts';
 
 let outbound: OutboundClient;
 const servers: net.Server[] = [];
@@ -39,7 +39,7 @@ async function rawServer(onRequest: (socket: net.Socket, turn: number) => void):
 }
 
 async function phaseOf(
-  request: Partial<OutboundRequest> & { url: string; private?: boolean },
+  request: Partial<ConfiguredRequest> & { url: string },
 ): Promise<{ phase: OutboundPhase; mayHaveArrived: boolean }> {
   const error = await outbound.requestJson({ method: 'POST', body: '{}', private: true, ...request }).then(
     (answer) => assert.fail(`answered ${answer.status}`),
@@ -86,6 +86,16 @@ describe('the phase of a failed exchange', () => {
       assert.deepEqual(await phaseOf({ url, private: false }), { phase: 'blocked', mayHaveArrived: false });
     }
     assert.equal(connections, 0);
+  });
+
+  it('is blocked for a proxy inside without the flag, and for metadata services with it', async () => {
+    const url = 'https://upstream.test/';
+    const bounds = { url, connectTimeoutMs: 200 };
+    const blocked = { phase: 'blocked', mayHaveArrived: false };
+    for (const proxy of ['http://127.0.0.1:1', 'http://[::1]:1'])
+      assert.deepEqual(await phaseOf({ ...bounds, private: false, proxy }), blocked, proxy);
+    assert.deepEqual(await phaseOf({ ...bounds, proxy: 'http://169.254.169.254:1' }), blocked);
+    assert.deepEqual(await phaseOf({ ...bounds, proxy: 'http://127.0.0.1:1' }), { ...blocked, phase: 'connect' });
   });
 
   it('is blocked for a request that cannot be written', async () => {

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { openOutbound } from './client.ts';
+import { type OutboundClient, OutboundError, type UntrustedPost } from './outbound.ts';
+
+/** In these tests 127.0.0.1 is a public address and 127.0.0.2 a private one. */
+const PUBLIC = '127.0.0.1';
+const PRIVATE = '127.0.0.2';
+
+describe('a post to an untrusted host', () => {
+  let client: OutboundClient;
+  let server: http.Server;
+  let port = 0;
+  let seen: { method: string | undefined; headers: http.IncomingHttpHeaders; body: string }[] = [];
+  before(async () => {
+    server = http.createServer(async (request, response) => {
+      const body = Buffer.concat(await request.toArray()).toString();
+      seen.push({ method: request.method, headers: request.headers, body });
+      response.end('received');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
+    port = (server.address() as AddressInfo).port;
+    client = openOutbound({
+      resolveUntrusted: async () => [{ address: PUBLIC, family: 4 }],
+      isPublicIp: (address) => address === PUBLIC,
+    });
+  });
+  after(async () => {
+    await client.close();
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const post = (url: string, more: Partial<UntrustedPost> = {}) =>
+    client.postUntrusted({
+      url,
+      body: 'event',
+      headers: { 'x-signature': 's' },
+      allowHttp: true,
+      allowedPrivateHosts: [],
+      ...more,
+    });
+  const phaseOf = async (url: string, more?: Partial<UntrustedPost>) =>
+    post(url, more).then(
+      ({ status }) => String(status),
+      (error: unknown) => (error instanceof OutboundError ? error.phase : String(error)),
+    );
+
+  it('carries its headers and body, and gives the answer up to its bound', async () => {
+    seen = [];
+    const answer = await post(`http://receiver.test:${port}/hook`, { maxBytes: 4 });
+    assert.deepEqual([answer.status, answer.text], [200, 'rece']);
+    const [request] = seen;
+    assert.deepEqual([request?.method, request?.body, request?.headers['x-signature']], ['POST', 'event', 's']);
+    assert.equal(request?.headers['accept-encoding'], 'identity');
+  });
+
+  it('T47: goes to the ports of the web and to those above 1023, and to no other', async () => {
+    for (const blocked of [1, 22, 25, 79, 81, 442, 444, 1_023])
+      assert.equal(await phaseOf(`http://receiver.test:${blocked}/`), 'blocked', String(blocked));
+    for (const allowed of [80, 443, 1_024])
+      assert.notEqual(await phaseOf(`http://receiver.test:${allowed}/`), 'blocked', String(allowed));
+    assert.equal(await phaseOf(`http://receiver.test:${port}/`), '200');
+  });
+
+  it('goes in clear only where that is allowed, or to a private host that is listed', async () => {
+    const listed = { allowedPrivateHosts: [`${PRIVATE}:${port}`] };
+    const url = `http://${PRIVATE}:${port}/`;
+    assert.equal(await phaseOf(`http://receiver.test:${port}/`, { allowHttp: false }), 'blocked');
+    assert.equal(await phaseOf(url), 'blocked');
+    assert.equal(await phaseOf(url, listed), '200');
+    assert.equal(await phaseOf(url, { ...listed, allowHttp: false }), '200');
+    assert.equal(await phaseOf(`https://receiver.test:${port}/`, { allowHttp: false }), 'connect', 'no TLS there');
+  });
+});
