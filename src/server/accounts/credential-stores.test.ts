@@ -58,8 +58,9 @@ describe('what is stored of credentials', () => {
       );
       await run((trx) => store.replaceBackupCodes(trx, 1, ['c']));
       assert.deepEqual([await code(1, 'b'), await code(2, 'b')], [false, true]);
+      await run((trx) => store.replaceBackupCodes(trx, 2, ['d']));
       assert.equal(await run((trx) => store.disable(trx, 1)), true);
-      assert.deepEqual([await store.find(1), await code(1, 'c')], [undefined, false]);
+      assert.deepEqual([await store.find(1), await code(1, 'c'), await code(2, 'd')], [undefined, false, true]);
       assert.ok(await store.find(2));
     });
 

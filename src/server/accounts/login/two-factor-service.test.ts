@@ -209,19 +209,6 @@ forEachDatabase((_name, open) => {
     assert.equal((await second(again, codes[refused] ?? '')).body.success, true);
   });
 
-  it('removes half logins once they have expired', async () => {
-    const count = async () =>
-      (await service.database.kysely.selectFrom('pending_logins').select('user_id').execute()).length;
-    await half((await guarded()).username);
-    service.clock.advance(5 * 60_000 - 1);
-    const before = await count();
-    await service.accounts.removeExpired();
-    assert.ok((await count()) >= 1 && (await count()) <= before);
-    service.clock.advance(1);
-    await service.accounts.removeExpired();
-    assert.equal(await count(), 0);
-  });
-
   it('T27: takes the second step of the account that began, whatever else the browser says', async () => {
     const [one, other] = [await guarded(), await guarded()];
     const person = await half(one.username);
