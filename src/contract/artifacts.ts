@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { Ok } from './schemas.ts';
+import { Done, Ok } from './schemas.ts';
 
 export const getStorage = endpoint({
   method: 'GET',
@@ -18,4 +18,27 @@ export const getStorage = endpoint({
       days: Type.Integer({ description: 'How long a copy is kept; 0: for ever.' }),
     }),
   ),
+});
+
+/** Base64 of 256 KiB. */
+const MAX_POSTER_TEXT = 350_000;
+
+export const putPoster = endpoint({
+  method: 'PUT',
+  path: '/api/videos/:task_id/thumbnail',
+  summary: 'Give an own finished video a poster; once, where it has none',
+  tag: 'video',
+  policy: 'account',
+  envelope: 'api',
+  params: Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 200 }) }),
+  bodyLimit: 512 * 1024,
+  body: Type.Object({
+    image: Type.String({
+      minLength: 20,
+      maxLength: MAX_POSTER_TEXT,
+      pattern: '^[A-Za-z0-9+/]+={0,2}$',
+      description: 'A JPEG or WebP picture of at most 256 KiB in Base64.',
+    }),
+  }),
+  response: Done,
 });

@@ -242,6 +242,7 @@ export const playVideo = endpoint({
       description: 'Names the sign-in that asked for the link; the link ends with it.',
     }),
     signature: Type.String({ maxLength: 100 }),
+    variant: Type.Optional(Type.Enum(['thumbnail'])),
   }),
 });
 

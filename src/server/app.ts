@@ -135,7 +135,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       mailbox.start();
       mail.queue.start();
       await webhooks.start();
-      artifacts.start(video.openForCopy);
+      artifacts.start(video.sources);
       jobs.start();
       maintenanceTimer = setInterval(() => {
         runMaintenance().catch((error: unknown) => log.error({ err: error }, 'maintenance failed'));

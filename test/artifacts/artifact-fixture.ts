@@ -49,6 +49,7 @@ export async function makeArtifactFixture(
   const config = parseConfig({
     ARTIFACTS_DIR: directory,
     ARTIFACTS_MIN_FREE_GB: '0',
+    FFMPEG: join(directory, 'no-ffmpeg'),
     DATABASE_URL: 'sqlite::memory:',
     ...env,
   });
@@ -62,7 +63,12 @@ export async function makeArtifactFixture(
     log: openLog('silent'),
   });
   const row = (taskId: string) =>
-    database.kysely.selectFrom('artifacts').selectAll().where('task_id', '=', taskId).executeTakeFirst();
+    database.kysely
+      .selectFrom('artifacts')
+      .selectAll()
+      .where('task_id', '=', taskId)
+      .where('variant', '=', 'video')
+      .executeTakeFirst();
   return {
     artifacts,
     clock,

@@ -31,7 +31,7 @@ describe('copies of finished videos', () => {
       const { artifacts } = fixture;
       await fixture.enqueue('task_1');
       assert.equal(await read('task_1'), undefined);
-      artifacts.start(honest);
+      artifacts.start({ openVideo: honest });
       await fixture.waitFor('stored', 'task_1');
       const file = await read('task_1');
       assert.equal(file?.status, 200);
@@ -56,7 +56,7 @@ describe('copies of finished videos', () => {
         async () => Promise.reject(new AppError('content_not_found')),
       ];
       let tries = 0;
-      fixture.artifacts.start((...call) => (bad[tries++] ?? honest)(...call));
+      fixture.artifacts.start({ openVideo: (...call) => (bad[tries++] ?? honest)(...call) });
       await fixture.enqueue('task_1');
       for (let made = 1; made <= bad.length; made++) {
         while (((await fixture.row('task_1'))?.last_error ?? '') === '' || tries < made) await pause(10);
@@ -71,7 +71,7 @@ describe('copies of finished videos', () => {
 
     it('end when their time is up, with their video, and with their account', async () => {
       fixture.plans.set(2, { days: 0, gb: null }).set(3, { days: 1, gb: null });
-      fixture.artifacts.start(honest);
+      fixture.artifacts.start({ openVideo: honest });
       await fixture.enqueue('forever', 2);
       await fixture.enqueue('day', 3);
       await fixture.enqueue('month', 1);
@@ -94,7 +94,7 @@ describe('copies of finished videos', () => {
 
     it('make room for newer ones: the oldest of the account first, of all when the space of all is out', async () => {
       const sized = (bytes: number) => database.kysely.updateTable('artifacts').set({ bytes });
-      fixture.artifacts.start(honest);
+      fixture.artifacts.start({ openVideo: honest });
       for (const [task, user] of [
         ['a1', 1],
         ['b1', 2],
@@ -122,7 +122,7 @@ describe('copies of finished videos', () => {
 
     it('a file that vanished is copied again, files of no row are removed', async () => {
       const { artifacts, directory, clock } = fixture;
-      artifacts.start(honest);
+      artifacts.start({ openVideo: honest });
       await fixture.enqueue('task_1');
       await fixture.waitFor('stored', 'task_1');
       const files = join(directory, 'files');
@@ -143,13 +143,13 @@ describe('copies of finished videos', () => {
 
     it('a process that died before it confirmed a file leaves it to the next', async () => {
       const { artifacts } = fixture;
-      artifacts.start(honest);
+      artifacts.start({ openVideo: honest });
       await fixture.enqueue('task_1');
       await fixture.waitFor('stored', 'task_1');
       await database.kysely.updateTable('artifacts').set({ state: 'pending', bytes: 0, next_try_at: 0 }).execute();
       await artifacts.stop();
       // The vendor has it no more.
-      artifacts.start(async () => undefined);
+      artifacts.start({ openVideo: async () => undefined });
       await fixture.waitFor('stored', 'task_1');
       assert.deepEqual((await read('task_1'))?.bytes, CLIP);
       assert.equal(await fixture.diskBytes(), CLIP.length);

@@ -43,7 +43,7 @@ describe('copies in S3', () => {
     it('are put, read, listed and removed there, and nothing is left on the disk', async (t) => {
       const fixture = await makeArtifactFixture(await open(), server.env);
       t.after(() => fixture.stop());
-      fixture.artifacts.start(honest);
+      fixture.artifacts.start({ openVideo: honest });
       await fixture.enqueue('task_1');
       await fixture.enqueue('task_2');
       await fixture.waitFor('stored', 'task_1', 'task_2');
@@ -73,7 +73,7 @@ describe('copies in S3', () => {
     it('a wrong key is an error that is tried again, not a copy', async (t) => {
       const fixture = await makeArtifactFixture(await open(), { ...server.env, ARTIFACTS_S3_SECRET_KEY: 'wrong' });
       t.after(() => fixture.stop());
-      fixture.artifacts.start(honest);
+      fixture.artifacts.start({ openVideo: honest });
       await fixture.enqueue('task_1');
       while (((await fixture.row('task_1'))?.last_error ?? '') === '') await pause(10);
       const row = await fixture.row('task_1');
@@ -85,7 +85,7 @@ describe('copies in S3', () => {
       const database = await open();
       const disk = await makeArtifactFixture(database);
       t.after(() => disk.stop());
-      disk.artifacts.start(honest);
+      disk.artifacts.start({ openVideo: honest });
       const tasks = ['task_1', 'task_2', 'task_3'];
       for (const task of tasks) await disk.enqueue(task);
       await disk.waitFor('stored', ...tasks);

@@ -3,9 +3,11 @@ import { useInViewport } from '@mantine/hooks';
 import { IconArrowBackUp, IconArrowsMaximize, IconDownload } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { downloadVideo } from '../data/download-video.ts';
 import { formatElapsed } from '../data/format-time.ts';
+import { uploadPoster } from '../data/upload-poster.ts';
 import { type Video, videoQuery } from '../data/video-queries.ts';
 import { CreditAmount } from './credit-amount.tsx';
 import { FavouriteButton } from './favourite-button.tsx';
@@ -14,6 +16,7 @@ import { TaskProgress, VideoStatusBadge } from './task-progress.tsx';
 import { useToasts } from './toasts.tsx';
 import { VideoFailure } from './video-failure.tsx';
 import { VideoPlayer } from './video-player.tsx';
+import { VideoPoster } from './video-poster.tsx';
 
 interface VideoCardProps {
   readonly video: Video;
@@ -30,7 +33,7 @@ export function VideoCard({ video, onReuse, selected = false, onSelect }: VideoC
   return (
     <Card p="sm" component="article" aria-label={prompt} className={selected ? 'chosen' : ''}>
       <Card.Section p="sm" pb={0}>
-        {video.status === 'SUCCESS' ? <LazyPlayer video={video} /> : <TaskProgress video={video} />}
+        {video.status === 'SUCCESS' ? <PosterOrPlayer video={video} /> : <TaskProgress video={video} />}
       </Card.Section>
       <Stack gap={6} mt="sm" flex={1}>
         {onSelect === undefined ? null : (
@@ -85,15 +88,37 @@ export function VideoCard({ video, onReuse, selected = false, onSelect }: VideoC
   );
 }
 
+/** The poster until the video is wanted; the player where there is no poster, which then makes one. */
+function PosterOrPlayer({ video }: { readonly video: Video }) {
+  const [isWanted, setWanted] = useState(false);
+  const [hasFailed, setFailed] = useState(false);
+  const { t } = useTranslation('studio');
+  if (video.poster_url === '' || hasFailed) return <LazyPlayer video={video} autoPlay={false} />;
+  if (isWanted) return <LazyPlayer video={video} autoPlay />;
+  return (
+    <VideoPoster
+      src={video.poster_url}
+      title={video.prompt === '' ? t('noPrompt') : video.prompt}
+      onPlay={() => setWanted(true)}
+      onError={() => setFailed(true)}
+    />
+  );
+}
+
 /** The player, once the card is on the screen. */
-function LazyPlayer({ video }: { readonly video: Video }) {
+function LazyPlayer({ video, autoPlay }: { readonly video: Video; readonly autoPlay: boolean }) {
   const { t } = useTranslation('studio');
   const { ref, inViewport } = useInViewport();
   const detail = useQuery({ ...videoQuery(video.task_id), enabled: inViewport });
   return (
     <div ref={ref}>
       {detail.data !== undefined && detail.data.play_url !== '' ? (
-        <VideoPlayer src={detail.data.play_url} title={video.prompt} />
+        <VideoPlayer
+          src={detail.data.play_url}
+          title={video.prompt}
+          autoPlay={autoPlay}
+          {...(video.poster_url === '' ? { onFrame: (frame) => uploadPoster(video.task_id, frame) } : {})}
+        />
       ) : (
         <AspectRatio ratio={16 / 9}>
           {detail.isLoading ? (

@@ -7,6 +7,10 @@ interface VideoPlayerProps {
   /** A path of this service, good for a few minutes. */
   readonly src: string;
   readonly title: string;
+  /** Starts at once: the user asked for it. */
+  readonly autoPlay?: boolean;
+  /** Called once a frame can be read. */
+  readonly onFrame?: (video: HTMLVideoElement) => void;
   /** Frame steps and repeat beside the browser's own controls. */
   readonly frameControls?: boolean;
 }
@@ -14,7 +18,7 @@ interface VideoPlayerProps {
 const FRAME_SECONDS = 1 / 24;
 
 /** Plays a video with seeking; shows the first frame until playback starts. */
-export function VideoPlayer({ src, title, frameControls = false }: VideoPlayerProps) {
+export function VideoPlayer({ src, title, autoPlay = false, onFrame, frameControls = false }: VideoPlayerProps) {
   const { t } = useTranslation('studio');
   const video = useRef<HTMLVideoElement>(null);
   const [loop, setLoop] = useState(true);
@@ -41,6 +45,8 @@ export function VideoPlayer({ src, title, frameControls = false }: VideoPlayerPr
             controls
             playsInline
             preload="metadata"
+            autoPlay={autoPlay}
+            onSeeked={({ currentTarget }) => onFrame?.(currentTarget)}
             loop={loop}
             onError={() => setFailed(true)}
             style={{ objectFit: 'contain' }}

@@ -38,6 +38,7 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['# must be in the future', '# 须为将来的时间'],
   ['# must be an IANA name such as Europe/Berlin', '# 须为 IANA 时区名，例如 Asia/Shanghai'],
   ['# must be a time in Unix seconds', '# 须为 Unix 秒数'],
+  ['# must be a whole still JPEG or WebP picture of at most # KiB', '# 须为完整的静态 JPEG 或 WebP 图片，不超过 # KiB'],
   ['# must be a path of the console, such as /packages', '# 须为控制台内的路径，例如 /packages'],
   ['There is no topic "#"', '没有“#”这一通知类型'],
   ['The vendor of a channel cannot change; add another channel', '渠道的供应商不可更改，请另建渠道'],

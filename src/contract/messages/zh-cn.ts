@@ -153,6 +153,7 @@ export const NOUNS: Readonly<Record<string, string>> = {
   grant: '发放记录',
   model: '模型',
   'package card': '套餐',
+  poster: '封面',
   'redemption code': '兑换码',
   secret: '密钥',
   webhook: 'Webhook',

@@ -6,11 +6,18 @@ import type { ArtifactStore, Claim } from './artifact-store.ts';
 import type { CopiesUnderWay } from './copies-under-way.ts';
 import { type CopiedFile, Copy, type CopySource } from './copy.ts';
 import type { IncomingFiles } from './incoming-files.ts';
+import type { OpenCover, Posters } from './posters.ts';
 import type { StorageLimits } from './storage-limits.ts';
 import { NoSpaceError, type StorageSpace } from './storage-space.ts';
 
 /** Opens the file of a task where its vendor keeps it; undefined: the task has none to copy any more. */
 export type OpenSource = (taskId: string, signal: AbortSignal) => Promise<CopySource | undefined>;
+
+/** Where the files of videos come from. */
+export interface VideoSources {
+  readonly openVideo: OpenSource;
+  readonly openCover?: OpenCover;
+}
 
 export interface ArtifactCopierDependencies {
   readonly store: ArtifactStore;
@@ -18,6 +25,7 @@ export interface ArtifactCopierDependencies {
   readonly incoming: IncomingFiles;
   readonly space: StorageSpace;
   readonly copies: CopiesUnderWay;
+  readonly posters: Posters;
   readonly limitsOf: (userId: number) => Promise<StorageLimits>;
   readonly clock: Clock;
   readonly log: Log;
@@ -43,16 +51,16 @@ class SourceGoneError extends Error {}
 /** Copies finished videos in the background: each is claimed by one process, tried again until its vendor has it no more. */
 export class ArtifactCopier {
   readonly #dependencies: ArtifactCopierDependencies;
-  readonly #open: OpenSource;
+  readonly #sources: VideoSources;
   readonly #stopping = new AbortController();
   readonly #running = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #filling: Promise<void> | undefined;
   #isAwaited = false;
 
-  constructor(dependencies: ArtifactCopierDependencies, open: OpenSource) {
+  constructor(dependencies: ArtifactCopierDependencies, sources: VideoSources) {
     this.#dependencies = dependencies;
-    this.#open = open;
+    this.#sources = sources;
   }
 
   start(): void {
@@ -141,7 +149,7 @@ export class ArtifactCopier {
   }
 
   async #copyFromVendor(claim: Claim, signal: AbortSignal): Promise<void> {
-    const { files, incoming, space, copies, limitsOf, store, clock } = this.#dependencies;
+    const { files, incoming, space, copies, posters, limitsOf, store, clock } = this.#dependencies;
     const source = await this.#openSource(claim.task_id, signal);
     const limits = await limitsOf(claim.user_id);
     const reservation = await space.reserve(claim.user_id, source.bytes, limits.bytes).catch((error: unknown) => {
@@ -152,6 +160,7 @@ export class ArtifactCopier {
     copies.add(claim.task_id, copy);
     try {
       const copied = await copy.receive(source.body, (bytes) => reservation.growTo(bytes));
+      await posters.make({ taskId: claim.task_id, userId: claim.user_id }, copy.path, this.#sources.openCover, signal);
       // Who has lost the claim must not touch what its new holder has put there.
       if (!(await store.renew(claim, clock.now() + LEASE_MS))) throw new SourceGoneError('the copy is not wanted');
       await files.put(claim.id, copy.path, copied);
@@ -164,7 +173,7 @@ export class ArtifactCopier {
 
   async #openSource(taskId: string, signal: AbortSignal): Promise<CopySource> {
     try {
-      const source = await this.#open(taskId, signal);
+      const source = await this.#sources.openVideo(taskId, signal);
       if (source !== undefined) return source;
     } catch (error) {
       if (!isAppError(error, 'content_not_found')) throw error;

@@ -5,6 +5,7 @@ import { prepareQuery } from '../platform/db/prepared-query.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 export type ArtifactRow = Selectable<Tables['artifacts']>;
+export type Variant = ArtifactRow['variant'];
 
 /** A row whose copy a process makes: its try is part of every write. */
 export type Claim = Pick<ArtifactRow, 'id' | 'task_id' | 'user_id' | 'tries' | 'created_at'>;
@@ -19,13 +20,18 @@ export interface StoredCopy {
 }
 
 export interface Usage {
+  /** Of videos and posters. */
   readonly bytes: number;
+  /** Videos. */
   readonly files: number;
 }
 
+/** A poster that was not put by then never will be: its process has ended. */
+const INTERRUPTED_MS = 3_600_000;
+
 const insertArtifact = prepareQuery<
   Tables,
-  { id: string; task_id: string; user_id: number; now: number; next_try_at: number }
+  { id: string; task_id: string; user_id: number; variant: Variant; now: number; next_try_at: number | null }
 >()((db, p) =>
   db
     .insertInto('artifacts')
@@ -33,6 +39,7 @@ const insertArtifact = prepareQuery<
       id: p('id'),
       task_id: p('task_id'),
       user_id: p('user_id'),
+      variant: p('variant'),
       state: 'pending',
       bytes: 0,
       sha256: '',
@@ -44,11 +51,11 @@ const insertArtifact = prepareQuery<
       stored_at: 0,
       expires_at: null,
     })
-    .onConflict((conflict) => conflict.column('task_id').doNothing()),
+    .onConflict((conflict) => conflict.columns(['task_id', 'variant']).doNothing()),
 );
 
-const selectByTask = prepareQuery<Tables, { task_id: string }>()((db, p) =>
-  db.selectFrom('artifacts').selectAll().where('task_id', '=', p('task_id')),
+const selectByTask = prepareQuery<Tables, { task_id: string; variant: Variant }>()((db, p) =>
+  db.selectFrom('artifacts').selectAll().where('task_id', '=', p('task_id')).where('variant', '=', p('variant')),
 );
 
 /** SQL of `artifacts`. */
@@ -60,11 +67,42 @@ export class ArtifactStore {
 
   async insert(trx: Trx, artifact: { id: string; taskId: string; userId: number }, now: number): Promise<void> {
     const { id, taskId, userId } = artifact;
-    await insertArtifact.changes(trx, { id, task_id: taskId, user_id: userId, now, next_try_at: now });
+    await insertArtifact.changes(trx, {
+      id,
+      task_id: taskId,
+      user_id: userId,
+      variant: 'video',
+      now,
+      next_try_at: now,
+    });
   }
 
-  findByTask(taskId: string): Promise<ArtifactRow | undefined> {
-    return selectByTask.first(this.#database.kysely, { task_id: taskId });
+  /** The row of a poster that is about to be put, which may be there from a put that was interrupted. */
+  async insertPoster(
+    poster: { id: string; taskId: string; userId: number },
+    now: number,
+  ): Promise<ArtifactRow | undefined> {
+    const { id, taskId, userId } = poster;
+    const row = { id, task_id: taskId, user_id: userId, variant: 'thumbnail' as const, now, next_try_at: null };
+    await insertArtifact.changes(this.#database.kysely, row);
+    return this.findByTask(taskId, 'thumbnail');
+  }
+
+  findByTask(taskId: string, variant: Variant = 'video'): Promise<ArtifactRow | undefined> {
+    return selectByTask.first(this.#database.kysely, { task_id: taskId, variant });
+  }
+
+  /** Which of these tasks have a stored poster. */
+  async findWithPoster(taskIds: readonly string[]): Promise<Set<string>> {
+    if (taskIds.length === 0) return new Set();
+    const rows = await this.#database.kysely
+      .selectFrom('artifacts')
+      .select('task_id')
+      .where('task_id', 'in', [...taskIds])
+      .where('variant', '=', 'thumbnail')
+      .where('state', '=', 'stored')
+      .execute();
+    return new Set(rows.map(({ task_id }) => task_id));
   }
 
   /** Claims due copies until `now + leaseMs`; each is claimed by one process. */
@@ -118,11 +156,11 @@ export class ArtifactStore {
       .execute();
   }
 
-  /** Its file is gone: it is copied again. */
-  async markLost(id: string): Promise<void> {
+  /** Its file is gone: a video is copied again. */
+  async markLost({ id, variant }: Pick<ArtifactRow, 'id' | 'variant'>): Promise<void> {
     await this.#database.kysely
       .updateTable('artifacts')
-      .set({ state: 'pending', bytes: 0, next_try_at: 0, expires_at: null })
+      .set({ state: 'pending', bytes: 0, next_try_at: variant === 'video' ? 0 : null, expires_at: null })
       .where('id', '=', id)
       .where('state', '=', 'stored')
       .execute();
@@ -153,7 +191,7 @@ export class ArtifactStore {
       .execute();
   }
 
-  /** Marks what has passed its time, and what belongs to removed accounts. */
+  /** Marks what has passed its time, posters whose put was interrupted, and what belongs to removed accounts. */
   async markEnded(now: number, limit: number): Promise<number> {
     const { kysely } = this.#database;
     const expired = await kysely
@@ -171,7 +209,15 @@ export class ArtifactStore {
       .where('artifacts.state', '<>', 'removing')
       .limit(limit)
       .execute();
-    const ids = [...expired, ...ofRemoved].map(({ id }) => id);
+    const interrupted = await kysely
+      .selectFrom('artifacts')
+      .select('id')
+      .where('state', '=', 'pending')
+      .where('next_try_at', 'is', null)
+      .where('created_at', '<', now - INTERRUPTED_MS)
+      .limit(limit)
+      .execute();
+    const ids = [...expired, ...ofRemoved, ...interrupted].map(({ id }) => id);
     if (ids.length > 0) await this.markRemoved(ids);
     return ids.length;
   }
@@ -190,9 +236,13 @@ export class ArtifactStore {
     await this.#database.kysely.deleteFrom('artifacts').where('id', '=', id).where('state', '=', 'removing').execute();
   }
 
-  /** The copies stored longest ago, of one account or of all. */
+  /** The videos stored longest ago, of one account or of all. */
   listOldest(userId: number | undefined, limit: number): Promise<Pick<ArtifactRow, 'id' | 'bytes'>[]> {
-    let query = this.#database.kysely.selectFrom('artifacts').select(['id', 'bytes']).where('state', '=', 'stored');
+    let query = this.#database.kysely
+      .selectFrom('artifacts')
+      .select(['id', 'bytes'])
+      .where('state', '=', 'stored')
+      .where('variant', '=', 'video');
     if (userId !== undefined) query = query.where('user_id', '=', userId);
     return query.orderBy('stored_at').limit(limit).execute();
   }
@@ -223,7 +273,10 @@ export class ArtifactStore {
   async usage(userId?: number): Promise<Usage> {
     let query = this.#database.kysely
       .selectFrom('artifacts')
-      .select(({ fn }) => [fn.sum<number | null>('bytes').as('bytes'), fn.countAll<number>().as('files')])
+      .select(({ fn }) => [
+        fn.sum<number | null>('bytes').as('bytes'),
+        sql<number>`count(case when variant = 'video' then 1 end)`.as('files'),
+      ])
       .where('state', '=', 'stored');
     if (userId !== undefined) query = query.where('user_id', '=', userId);
     const { bytes, files } = await query.executeTakeFirstOrThrow();

@@ -8,13 +8,14 @@ import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import { randomText } from '../platform/secrets.ts';
 import type { Tables, Trx } from '../tables.ts';
-import { ArtifactCopier, type OpenSource } from './artifact-copier.ts';
+import { ArtifactCopier, type VideoSources } from './artifact-copier.ts';
 import { ArtifactRemover } from './artifact-remover.ts';
 import { ArtifactStore, type Usage } from './artifact-store.ts';
 import { CopiesUnderWay } from './copies-under-way.ts';
 import { fullNotice } from './full-notice.ts';
 import { IncomingFiles } from './incoming-files.ts';
 import { openFiles } from './open-files.ts';
+import { type PosterOutcome, type PosterOwner, Posters } from './posters.ts';
 import { type PlanStorage, type StorageLimits, storageLimits } from './storage-limits.ts';
 import { StorageSpace } from './storage-space.ts';
 import { StoredFiles } from './stored-files.ts';
@@ -38,6 +39,10 @@ export interface Artifacts {
   enqueue(trx: Trx, task: { readonly id: string; readonly user_id: number }): Promise<void>;
   /** Removes the copy with the video: in the transaction that deletes it. */
   removeWithTask(trx: Trx, taskId: string): Promise<void>;
+  /** Stores a poster that the owner of the video has made; undefined: copies are switched off. */
+  putPoster(owner: PosterOwner, bytes: Buffer): Promise<PosterOutcome | undefined>;
+  /** Which of these tasks have a stored poster. */
+  findWithPoster(taskIds: readonly string[]): Promise<Set<string>>;
   /** When the copy of a video is removed, Unix milliseconds; undefined: there is none, null: never. */
   findExpiry(taskId: string): Promise<number | null | undefined>;
   /** Of one account, or of all. */
@@ -47,7 +52,7 @@ export interface Artifacts {
   /** Makes what is due now, without waiting for the next look. */
   wake(): void;
   /** Begins to copy. */
-  start(open: OpenSource): void;
+  start(sources: VideoSources): void;
   stop(): Promise<void>;
   /** Removes what has ended; called every minute. */
   removeEnded(): Promise<void>;
@@ -76,6 +81,7 @@ export function makeArtifacts({
       const row = await store.findByTask(taskId);
       return row?.state === 'stored' ? row.expires_at : undefined;
     },
+    findWithPoster: (taskIds: readonly string[]) => store.findWithPoster(taskIds),
     usage: (userId?: number) => store.usage(userId),
     limitsOf,
     countPending: () => store.countPending(),
@@ -96,11 +102,13 @@ export function makeArtifacts({
         .transaction((trx) => notifier.notifyAdministrators(trx, fullNotice(clock.now())))
         .catch((error: unknown) => log.warn({ err: error }, 'administrators could not be told that the space is out')),
   });
+  const posters = new Posters({ ...shared, store, files, incoming, limitsOf, ffmpeg: config.ffmpeg });
   let copier: ArtifactCopier | undefined;
   const removeEnded = () => remover.removeEnded();
   return {
     ...common,
     isEnabled: true,
+    putPoster: (owner, bytes) => posters.put(owner, bytes),
     async enqueue(trx, { id: taskId, user_id: userId }) {
       await store.insert(trx, { id: randomText(24), taskId, userId }, clock.now());
       afterCommit(trx, () => copier?.wake());
@@ -112,8 +120,8 @@ export function makeArtifacts({
       });
     },
     wake: () => copier?.wake(),
-    start(open) {
-      copier = new ArtifactCopier({ ...shared, store, files, incoming, space, copies, limitsOf }, open);
+    start(sources) {
+      copier = new ArtifactCopier({ ...shared, store, files, incoming, space, copies, posters, limitsOf }, sources);
       copier.start();
     },
     async stop() {
@@ -126,6 +134,9 @@ export function makeArtifacts({
 
 const SWITCHED_OFF = {
   isEnabled: false,
+  async putPoster() {
+    return undefined;
+  },
   async enqueue() {},
   async removeWithTask() {},
   wake() {},

@@ -39,6 +39,13 @@ export class StoredFiles {
     return row?.state === 'stored' ? this.#openStored(files, row, request) : undefined;
   }
 
+  /** The poster of a video, where one is stored. */
+  async openPoster(taskId: string, request: FileRequest): Promise<OpenFile | undefined> {
+    const { store, files } = this.#dependencies;
+    const row = files && (await store.findByTask(taskId, 'thumbnail'));
+    return files && row?.state === 'stored' ? this.#openStored(files, row, request) : undefined;
+  }
+
   async #openGrowing(taskId: string, request: FileRequest): Promise<OpenFile | undefined> {
     const copy = this.#dependencies.copies.find(taskId);
     if (copy?.announcedBytes === undefined || copy.mimeType === undefined || copy.hasFailed) return undefined;
@@ -64,7 +71,7 @@ export class StoredFiles {
     const body = await files.open(row.id, response.part.start, response.part.end);
     if (body !== undefined) return { ...response, body };
     log.error({ artifactId: row.id, taskId: row.task_id }, 'a stored file is missing and is copied again');
-    await store.markLost(row.id);
+    await store.markLost(row);
     return undefined;
   }
 }

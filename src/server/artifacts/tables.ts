@@ -2,12 +2,13 @@ import { sql } from 'kysely';
 import type { Migration } from '../platform/db/migrate.ts';
 
 export interface ArtifactTables {
-  /** One copy of a finished video's file each. Every stored file has a row that names it. */
+  /** One copy of a finished video's file, or its poster, each. Every stored file has a row that names it. */
   artifacts: {
     /** Random; the name of the file. */
     id: string;
     task_id: string;
     user_id: number;
+    variant: 'video' | 'thumbnail';
     /** See states.ts. */
     state: 'pending' | 'stored' | 'failed' | 'removing';
     /** Bytes of the file; 0 before it is stored. */
@@ -17,7 +18,7 @@ export interface ArtifactTables {
     mime_type: string;
     /** Times it was tried to copy. The number of a try identifies the claim of the process that makes it. */
     tries: number;
-    /** When it is tried next, or until when a process has claimed it; null unless `pending`. */
+    /** When it is tried next, or until when a process has claimed it; null unless it is a `pending` video. */
     next_try_at: number | null;
     /** Why the last try failed. */
     last_error: string;
@@ -35,8 +36,9 @@ export const artifactMigrations: readonly Migration[] = [
       await trx.schema
         .createTable('artifacts')
         .addColumn('id', text, (column) => column.primaryKey())
-        .addColumn('task_id', text, (column) => column.notNull().unique())
+        .addColumn('task_id', text, (column) => column.notNull())
         .addColumn('user_id', int64, (column) => column.notNull())
+        .addColumn('variant', text, (column) => column.notNull())
         .addColumn('state', text, (column) => column.notNull())
         .addColumn('bytes', int64, (column) => column.notNull())
         .addColumn('sha256', text, (column) => column.notNull())
@@ -47,6 +49,7 @@ export const artifactMigrations: readonly Migration[] = [
         .addColumn('created_at', int64, (column) => column.notNull())
         .addColumn('stored_at', int64, (column) => column.notNull())
         .addColumn('expires_at', int64)
+        .addUniqueConstraint('artifacts_one_each', ['task_id', 'variant'])
         .execute();
       const index = (name: string) => trx.schema.createIndex(name).on('artifacts');
       await index('artifacts_due').column('next_try_at').where('next_try_at', 'is not', null).execute();

@@ -289,6 +289,10 @@ export const SETTINGS = {
     default: '30',
     description: 'How long a copy is kept, where the package of its account says nothing else; 0: for ever.',
   }),
+  FFMPEG: text({
+    default: 'ffmpeg',
+    description: 'Name or path of ffmpeg, which reads posters from stored videos where it is installed.',
+  }),
   ARTIFACTS_S3_ENDPOINT: url(['http:', 'https:'], {
     description:
       'Address of the S3 service, without the bucket. Default: that of AWS for the region. With ARTIFACTS=s3, as all of these.',

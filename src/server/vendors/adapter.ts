@@ -234,6 +234,8 @@ export interface VendorAdapter extends VendorProfile {
   readonly refreshOnQuery?: boolean;
   /** The upstream's id is the public task id, and its objects are passed through. */
   readonly passthrough?: boolean;
+  /** `content` has the variant `thumbnail`. */
+  readonly hasCover?: boolean;
   /** How long the URL of a video is valid, where polling again gives a new one. */
   readonly artifactUrlLifetimeMs?: number;
   /**

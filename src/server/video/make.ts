@@ -1,5 +1,5 @@
 import type { AccessWatch } from '../accounts/access-watch.ts';
-import type { OpenSource } from '../artifacts/artifact-copier.ts';
+import type { VideoSources } from '../artifacts/artifact-copier.ts';
 import type { Artifacts } from '../artifacts/make.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
 import type { EventWriter } from '../events/event-log.ts';
@@ -22,13 +22,14 @@ import { TaskAdminStore } from './admin-store.ts';
 import { ContentDelivery } from './deliver/content-delivery.ts';
 import { DownloadSlots } from './deliver/download-slots.ts';
 import { InlineFileCache } from './deliver/inline-file-cache.ts';
-import { createOpenForCopy } from './deliver/open-for-copy.ts';
 import { PlayLinks } from './deliver/play-links.ts';
+import { addPosterRoutes } from './deliver/poster-routes.ts';
 import { addContentRoutes } from './deliver/routes.ts';
 import { UrlRefresher } from './deliver/url-refresher.ts';
 import { VendorDeletion } from './deliver/vendor-deletion.ts';
 import { VendorFiles } from './deliver/vendor-files.ts';
 import { VideoDeletion } from './deliver/video-deletion.ts';
+import { createVideoSources } from './deliver/video-sources.ts';
 import type { OnFaultPoint } from './fault-points.ts';
 import { addFavouriteRoutes } from './favourites/routes.ts';
 import { FavouriteStore } from './favourites/store.ts';
@@ -89,8 +90,8 @@ export interface Video {
   readonly upstreamCalls: UpstreamCalls;
   readonly pollScheduler: PollScheduler;
   readonly figures: TaskFigures;
-  /** Opens the file of a finished video at its vendor. */
-  readonly openForCopy: OpenSource;
+  /** Opens files of finished videos at their vendors. */
+  readonly sources: VideoSources;
   /** Downloads under way. */
   readonly openDownloads: number;
   /** Deletes expired idempotency keys and corrects poll times after a clock change; called every minute. */
@@ -136,6 +137,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   addStudioRoutes(routes, { quotes, store, submitter, videoDeletion, durations, channels });
   addFavouriteRoutes(routes, { store, favourites: new FavouriteStore(database) });
   addOwnerVideoRoutes(routes, { ...shared, reader, playLinks });
+  addPosterRoutes(routes, shared);
   addTaskAdminRoutes(routes, { store: adminStore, channels, ledgerHistory: dependencies.ledgerHistory });
 
   return {
@@ -144,7 +146,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
     upstreamCalls,
     pollScheduler,
     figures: new TaskFigures(database, clock),
-    openForCopy: createOpenForCopy(store, vendorFiles),
+    sources: createVideoSources({ store, vendors, vendorFiles }),
     get openDownloads() {
       return downloadSlots.size;
     },

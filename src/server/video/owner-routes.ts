@@ -8,7 +8,9 @@ import type { AccessWatch } from '../accounts/access-watch.ts';
 import type { Artifacts } from '../artifacts/make.ts';
 import type { Clock } from '../platform/clock.ts';
 import { invalidRequest, notExistError } from '../platform/errors.ts';
+import type { AccountCaller } from '../platform/http/caller.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import type { VendorRegistry } from '../vendors/registry.ts';
 import type { PlayLinks } from './deliver/play-links.ts';
 import type { TaskReader } from './poll/task-reader.ts';
 import type { Task, TaskFilter, TaskStore } from './store.ts';
@@ -17,20 +19,37 @@ export interface OwnerRouteDependencies {
   readonly store: TaskStore;
   readonly reader: TaskReader;
   readonly playLinks: PlayLinks;
-  readonly artifacts: Pick<Artifacts, 'findExpiry'>;
+  readonly artifacts: Pick<Artifacts, 'findExpiry' | 'findWithPoster'>;
   readonly accessWatch: AccessWatch;
+  readonly vendors: VendorRegistry;
   readonly clock: Clock;
 }
 
 /** An account's own videos, whichever token submitted them. */
 export function addOwnerVideoRoutes(
   routes: RouteRegistry,
-  { store, reader, playLinks, artifacts, accessWatch, clock }: OwnerRouteDependencies,
+  { store, reader, playLinks, artifacts, accessWatch, vendors, clock }: OwnerRouteDependencies,
 ): void {
+  const linkTo = (task: Task, caller: AccountCaller): string =>
+    playLinks.create(task.public_id, accessWatch.referenceOf(caller), clock.now());
+  /** Links to the posters of these tasks, where there are some. */
+  const findPosters = async (tasks: readonly Task[], caller: AccountCaller) => {
+    const finished = tasks.filter(({ status }) => status === 'SUCCESS');
+    const stored = await artifacts.findWithPoster(finished.map(({ id }) => id));
+    return (task: Task): string =>
+      stored.has(task.id) || (task.status === 'SUCCESS' && vendors.get(task.vendor).hasCover === true)
+        ? `${linkTo(task, caller)}&variant=thumbnail`
+        : '';
+  };
+
   routes.add(endpoints.listOwnVideos, async ({ query, caller }) => {
     const { offset, pageSize } = toPage(query);
     const { rows, total } = await store.page({ ...toTaskFilter(query), userId: caller.userId }, offset, pageSize);
-    return list(rows.map(toVideoRow), total);
+    const posterOf = await findPosters(rows, caller);
+    return list(
+      rows.map((task) => toVideoRow(task, posterOf(task))),
+      total,
+    );
   });
 
   routes.add(endpoints.getOwnVideo, async ({ params, caller }) => {
@@ -38,12 +57,12 @@ export function addOwnerVideoRoutes(
     if (found === undefined) throw notExistError('task');
     const task = await reader.withCurrentState(found);
     const expiry = await artifacts.findExpiry(task.id);
+    const posterOf = await findPosters([task], caller);
     return ok({
-      ...toVideoRow(task),
+      ...toVideoRow(task, posterOf(task)),
       start_time: toSeconds(task.start_time),
       refunded: task.status === 'FAILURE',
-      play_url:
-        task.status === 'SUCCESS' ? playLinks.create(task.public_id, accessWatch.referenceOf(caller), clock.now()) : '',
+      play_url: task.status === 'SUCCESS' ? linkTo(task, caller) : '',
       stored: expiry !== undefined,
       stored_until: toSeconds(expiry ?? 0),
       request: JSON.parse(task.request),
@@ -51,7 +70,8 @@ export function addOwnerVideoRoutes(
   });
 }
 
-export function toVideoRow(task: Task): Static<typeof VideoRow> {
+/** @param posterUrl empty: it has no poster, or the row is not its owner's */
+export function toVideoRow(task: Task, posterUrl = ''): Static<typeof VideoRow> {
   return {
     task_id: task.public_id,
     model: task.model,
@@ -62,6 +82,7 @@ export function toVideoRow(task: Task): Static<typeof VideoRow> {
     fail_reason: task.fail_reason,
     error_code: task.error_code,
     quota: task.price,
+    poster_url: posterUrl,
     submit_time: toSeconds(task.submit_time),
     finish_time: toSeconds(task.finish_time),
   };

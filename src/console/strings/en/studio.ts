@@ -151,6 +151,7 @@ export default {
   deleteTitle: 'Delete this video?',
   deleteText: 'It disappears from your list. What it cost stays charged.',
   deleted: 'The video was deleted.',
+  play: 'Play',
   playFailed: 'The vendor did not deliver this video.',
   help: 'Get support',
   noFile: 'The vendor no longer stores this video.',

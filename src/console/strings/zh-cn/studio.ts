@@ -153,6 +153,7 @@ export default {
   deleteTitle: '删除这条视频？',
   deleteText: '它将从列表中消失，已产生的费用不退。',
   deleted: '视频已删除。',
+  play: '播放',
   playFailed: '供应商未提供此视频。',
   help: '联系客服',
   noFile: '供应商未保存此视频文件。',

@@ -225,6 +225,7 @@ export const sora: VendorAdapter = {
   formFields: { seconds: 'seconds', size: 'size' },
   example: { model: 'sora-2', prompt: 'an owl turns its head', seconds: '4', size: '1280x720' },
   passthrough: true,
+  hasCover: true,
 
   billingFactors(request) {
     const body = toBody(request);

@@ -209,6 +209,7 @@ const get = (path: string, context: AdapterContext): Promise<BufferedResponse> =
 
 export const vidu: VendorAdapter = {
   name: 'vidu',
+  hasCover: true,
   title: 'Vidu',
   defaultBaseUrl: 'https://api.vidu.cn',
   credentials: API_KEY_CREDENTIALS,

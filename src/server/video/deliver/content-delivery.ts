@@ -6,6 +6,7 @@ import type { Caller } from '../../platform/http/caller.ts';
 import { checkedVideoBody } from '../../platform/media/checked-video-body.ts';
 import type { OutboundResponse } from '../../platform/outbound/outbound.ts';
 import type { Task } from '../store.ts';
+import type { VideoUpstreams } from '../video-upstreams.ts';
 import type { DownloadSlots } from './download-slots.ts';
 import type { VendorFiles } from './vendor-files.ts';
 
@@ -43,6 +44,7 @@ export const CONTENT_HEADERS = {
 export interface ContentDeliveryDependencies {
   readonly vendorFiles: VendorFiles;
   readonly storedFiles: StoredFiles;
+  readonly upstreams: VideoUpstreams;
   readonly downloadSlots: DownloadSlots;
   readonly accessWatch: AccessWatch;
 }
@@ -79,10 +81,14 @@ export class ContentDelivery {
   }
 
   async #find(task: Task, request: ContentRequest): Promise<Content> {
-    const { vendorFiles, storedFiles } = this.#dependencies;
+    const { vendorFiles, storedFiles, upstreams } = this.#dependencies;
     const isVideo = request.variant === undefined || request.variant === 'video';
-    const stored = isVideo ? await storedFiles.open(task.id, request) : undefined;
-    if (stored !== undefined) return { ...stored, headers: { ...stored.headers, ...CONTENT_HEADERS } };
+    const stored = await (isVideo
+      ? storedFiles.open(task.id, request)
+      : request.variant === 'thumbnail' && storedFiles.openPoster(task.id, request));
+    if (stored) return { ...stored, headers: { ...stored.headers, ...CONTENT_HEADERS } };
+    if (request.variant === 'thumbnail' && upstreams.adapterOf(task).hasCover !== true)
+      throw new AppError('content_not_found', { message: 'This video has no poster yet.' });
     const response = await vendorFiles.open(task, request);
     return toContent(isVideo && response.status === 200 ? await checkedVideo(response) : response);
   }

@@ -40,7 +40,7 @@ export function addContentRoutes(
     if (task === undefined || task.deleted === 1) throw new AppError('content_not_found');
     const caller = await accessWatch.resolve(link.credential, task.user_id);
     if (caller === undefined) throw new AppError('forbidden');
-    return sendContent(reply, await contentDelivery.open(task, toContentRequest(request, caller)));
+    return sendContent(reply, await contentDelivery.open(task, toContentRequest(request, caller, query.variant)));
   });
 }
 

@@ -23,6 +23,8 @@ export interface VendorFileRequest {
   readonly ifRange?: string | undefined;
   /** Default: the video itself. */
   readonly variant?: string | undefined;
+  /** A longer file fails. */
+  readonly maxBytes?: number | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -88,6 +90,7 @@ export class VendorFiles {
           'accept-encoding': 'identity',
         },
         signal: request.signal,
+        ...defined({ maxBytes: request.maxBytes }),
         ...DOWNLOAD_TIMEOUTS,
       } as const;
       if (source.trusted) return await this.#followTrusted(fileRequest, upstream);
