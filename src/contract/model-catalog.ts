@@ -24,6 +24,12 @@ const AliasOf = Type.Union([ModelId, Type.Literal(''), Type.Null()], {
   description: 'The model that serves this one; empty or null: none. One step only.',
 });
 
+export const ON_RETIREMENT = ['refuse', 'substitute'] as const;
+export type OnRetirement = (typeof ON_RETIREMENT)[number];
+const Retiring = Type.Enum([...ON_RETIREMENT], {
+  description: 'Once the vendor has ended it: refuse calls, or run them on the successor where that costs no more.',
+});
+
 export const ModelRow = Type.Object({
   id: Text,
   vendor: Text,
@@ -31,6 +37,7 @@ export const ModelRow = Type.Object({
   price: Type.Union([Price, Type.Null()], { description: 'Null: an alias that costs what its target costs.' }),
   alias_of: TextOrNull,
   input_schema: Type.Unknown(),
+  on_retirement: Retiring,
   enabled: Type.Boolean(),
   channels: Type.Integer({ description: 'Enabled channels that serve it.' }),
   created_time: Type.Integer(),
@@ -74,6 +81,7 @@ export const makeModel = endpoint({
     price: Type.Optional(PriceBody),
     alias_of: Type.Optional(AliasOf),
     input_schema: Type.Optional(Type.Union([SchemaBody, Type.Null()])),
+    on_retirement: Type.Optional(Retiring),
     enabled: Type.Optional(Type.Boolean()),
   }),
   response: Ok(Type.Object({ id: Type.String() })),
@@ -93,6 +101,7 @@ export const changeModel = endpoint({
     price: Type.Optional(Type.Union([PriceBody, Type.Null()])),
     alias_of: Type.Optional(AliasOf),
     input_schema: Type.Optional(Type.Union([SchemaBody, Type.Null()])),
+    on_retirement: Type.Optional(Retiring),
     enabled: Type.Optional(Type.Boolean()),
   }),
   response: Done,

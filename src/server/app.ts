@@ -101,6 +101,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       plans.subscriptions.processExpirations(),
       events.removeExpired(),
       webhooks.removeExpired(),
+      capabilities.retirementNotices.send(),
       artifacts.removeEnded(),
       chat.recover().then(() => quota.refundAbandoned({ prefix: 'req_', olderThanMs: chat.maxCallDurationMs })),
     ]);

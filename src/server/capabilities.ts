@@ -5,7 +5,7 @@ import type { PasswordCost } from './accounts/login/password-hasher.ts';
 import { makeAccounts } from './accounts/make.ts';
 import { TokenStore } from './accounts/tokens/token-store.ts';
 import { makeArtifacts } from './artifacts/make.ts';
-import { makeChannels } from './channels/make.ts';
+import { makeChannels, makeRetirementNotices } from './channels/make.ts';
 import { makeDeviceAccess, makeDeviceAuth } from './device-auth/make.ts';
 import { makeEvents } from './events/make.ts';
 import type { Foundation } from './foundation.ts';
@@ -98,11 +98,13 @@ export async function makeCapabilities(foundation: Foundation, { passwordCost, m
     linkedLogins: [deviceAccess],
   });
   const deviceAuth = makeDeviceAuth({ config, database, clock, limits: rateLimits, notifier, deviceAccess, accounts });
+  const vendors = new VendorRegistry();
   const channels = makeChannels({
     ...foundation,
     notifier,
     events,
     sandbox: config.sandbox,
+    lifecycles: (vendor, model) => vendors.lifecycles(vendor, model),
   });
   const mailbox = await makeMailbox({
     ...foundation,
@@ -133,7 +135,15 @@ export async function makeCapabilities(foundation: Foundation, { passwordCost, m
     accounts,
     deviceAuth,
     ...channels,
+    retirementNotices: makeRetirementNotices({
+      database,
+      clock,
+      notifier,
+      channels: channels.channels,
+      events: events.eventLog,
+      usage: quota.usage,
+    }),
     mailbox,
-    vendors: new VendorRegistry(),
+    vendors,
   };
 }

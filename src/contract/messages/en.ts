@@ -85,6 +85,8 @@ export const EN = {
   channel_in_use: 'This channel still has {count} unfinished tasks. Disable it now and remove it when they have ended.',
   model_in_use: 'The model {model} cannot be removed: {user} names it.',
   model_not_found: 'There is no model {model} here.',
+  model_retired: 'The provider has ended the model {model}.',
+  model_retired_for: 'The provider has ended the model {model}. Its successor is {successor}.',
   model_not_allowed: 'This token or plan may not use the model {model}.',
   upstream_refused: '{detail}',
   upstream_error: 'The model provider failed to answer properly. Nothing was charged.',

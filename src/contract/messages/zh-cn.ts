@@ -85,6 +85,8 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   channel_in_use: '该渠道还有 {count} 个未完成的任务。请先停用，待任务结束后再删除。',
   model_in_use: '模型 {model} 无法删除：{user} 正在引用它。',
   model_not_found: '此处没有模型 {model}。',
+  model_retired: '供应商已停止提供模型 {model}。',
+  model_retired_for: '供应商已停止提供模型 {model}，其后继为 {successor}。',
   model_not_allowed: '该令牌或套餐不能使用模型 {model}。',
   upstream_refused: '{detail}',
   upstream_error: '模型供应方未能正确应答，未产生扣费。',

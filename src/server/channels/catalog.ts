@@ -44,11 +44,12 @@ export function buildCatalog(version: number, channels: readonly CatalogChannel[
   }
   const servingCache = new Map<string, readonly Channel[]>();
   const serving: Catalog['serving'] = ({ id, target, vendor }) => {
-    const known = servingCache.get(id);
+    const key = `${id} ${target}`;
+    const known = servingCache.get(key);
     if (known !== undefined) return known;
     const found = new Set([...(byModel.get(id) ?? []), ...(byModel.get(target) ?? [])]);
     const fitting = [...found].filter((channel) => channel.vendor === vendor);
-    servingCache.set(id, fitting);
+    servingCache.set(key, fitting);
     return fitting;
   };
   const byId = new Map(rows.map((row) => [row.id, row]));
@@ -77,6 +78,7 @@ function resolveModel(row: ModelRow, byId: ReadonlyMap<string, ModelRow>): Resol
     vendor: target.vendor,
     kind: target.kind,
     price: JSON.parse(price) as ResolvedModel['price'],
+    onRetirement: row.on_retirement === 'refuse' ? undefined : row.on_retirement,
     inputSchema: schema === null ? undefined : (JSON.parse(schema) as TSchema),
   });
 }

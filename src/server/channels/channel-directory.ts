@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
 import type { ChatVendor } from '../../contract/channels.ts';
+import type { OnRetirement } from '../../contract/model-catalog.ts';
 import type { ModelKind } from '../../contract/models.ts';
 import type { Price } from '../../contract/pricing.ts';
 import type { VendorName } from '../../contract/states.ts';
@@ -40,8 +41,21 @@ export interface ResolvedModel {
   readonly vendor: ChannelVendor;
   readonly kind: ModelKind;
   readonly price: Price;
+  /** Default: refuse. */
+  readonly onRetirement?: OnRetirement;
+  /** The target stands in for the model, which its vendor has ended: channels that name the model do not serve it. */
+  readonly isSubstitute?: boolean;
   /** The media schema, a JSON Schema of the body. */
   readonly inputSchema?: TSchema;
+}
+
+/** When a model ends on every channel that serves it. */
+export interface Retirement {
+  /** Unix milliseconds; from here on it is not served. */
+  readonly at: number;
+  /** When its end was read of, Unix milliseconds. */
+  readonly knownSince: number;
+  readonly successor: string | undefined;
 }
 
 /** What came of one call, for the circuit breakers: `ok` is a success, a caller's own mistakes (`user`, `policy`) count as nothing. */
@@ -63,8 +77,15 @@ export interface CallOutcome {
  * re-read when their version in the database has moved, so that a change holds on every replica at the next request.
  */
 export interface ChannelDirectory {
-  /** Undefined when the model does not exist or is disabled. */
+  /**
+   * Undefined when the model does not exist or is disabled. A model whose vendor has ended it is its successor where an administrator
+   * permits that and it costs no more.
+   *
+   * @throws AppError `model_not_found` naming the successor, where it has ended
+   */
   model(id: string): Promise<ResolvedModel | undefined>;
+  /** When a model ends on all its channels, if its vendors have said so. */
+  retirement(id: string): Promise<Retirement | undefined>;
   /** Enabled public model ids that an enabled channel serves, for GET /v1/models. */
   listModels(): Promise<
     readonly {

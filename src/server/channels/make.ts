@@ -7,6 +7,8 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { Vault } from '../platform/secrets.ts';
 import type { Tables } from '../tables.ts';
 import { ChannelFailureNotices } from './channel-failure-notices.ts';
+import type { FindLifecycles } from './retirement.ts';
+import { RetirementNotices, type RetirementNoticesDependencies } from './retirement-notices.ts';
 import { ChannelService } from './service.ts';
 import { ChannelStore } from './store.ts';
 
@@ -20,6 +22,7 @@ export interface ChannelsDependencies {
   readonly metrics: Pick<Metrics, 'recordUpstreamCall'>;
   /** Simulated vendors are served: their channels may be on loopback. */
   readonly sandbox: boolean;
+  readonly lifecycles: FindLifecycles;
 }
 
 /** The accounts at vendors: what others may hold of them. */
@@ -27,6 +30,10 @@ export interface Channels {
   readonly channels: ChannelService;
   readonly channelStore: ChannelStore;
 }
+
+/** Notices of models that end. */
+export const makeRetirementNotices = (dependencies: RetirementNoticesDependencies): RetirementNotices =>
+  new RetirementNotices(dependencies);
 
 export function makeChannels({
   database,
@@ -37,6 +44,7 @@ export function makeChannels({
   log,
   metrics,
   sandbox,
+  lifecycles,
 }: ChannelsDependencies): Channels {
   const channelStore = new ChannelStore(database);
   const failureNotices = new ChannelFailureNotices({
@@ -52,6 +60,7 @@ export function makeChannels({
     vault,
     clock,
     log,
+    lifecycles,
     onCircuitOpen: (call, name) => failureNotices.circuitOpened(call, name),
     onCall: ({ channelId, operation = 'submit', outcome, durationMs }, vendor) =>
       metrics.recordUpstreamCall({

@@ -55,6 +55,7 @@ function toRow(row: ModelRow, catalog: Catalog): Static<typeof endpoints.ModelRo
     price: row.price === null ? null : JSON.parse(row.price),
     alias_of: row.alias_of,
     input_schema: row.input_schema === null ? null : JSON.parse(row.input_schema),
+    on_retirement: row.on_retirement,
     enabled: row.enabled === 1,
     channels: resolved === undefined ? 0 : catalog.serving(resolved).length,
     created_time: toSeconds(row.created_at),

@@ -68,6 +68,7 @@ export class ModelAdminService {
         price: input.price === undefined ? null : JSON.stringify(parsePrice(input.price, kind)),
         alias_of: aliasOf,
         input_schema: schema,
+        on_retirement: input.on_retirement ?? 'refuse',
         enabled: input.enabled === false ? 0 : 1,
         created_at: now,
         updated_at: now,
@@ -105,6 +106,7 @@ export class ModelAdminService {
         price: price === null ? null : JSON.stringify(parsePrice(price, kind)),
         alias_of: aliasOf,
         input_schema: schema === undefined ? before.input_schema : schema,
+        on_retirement: change.on_retirement ?? before.on_retirement,
         enabled: change.enabled === undefined ? before.enabled : change.enabled ? 1 : 0,
         updated_at: clock.now(),
       };

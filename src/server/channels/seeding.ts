@@ -28,6 +28,7 @@ export async function seedModels(store: ChannelStore, clock: Clock, models: read
         price: JSON.stringify(price),
         alias_of: null,
         input_schema: null,
+        on_retirement: 'refuse',
         enabled: 1,
         created_at: now,
         updated_at: now,

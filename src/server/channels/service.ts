@@ -2,6 +2,7 @@ import type { ChannelCondition } from '../../contract/channels.ts';
 import { defined } from '../../contract/defined.ts';
 import type { Clock } from '../platform/clock.ts';
 import { CoalescedReader } from '../platform/coalesced-reader.ts';
+import { AppError } from '../platform/errors.ts';
 import { toWellFormedText } from '../platform/json.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
 import { UnsealError, type Vault } from '../platform/secrets.ts';
@@ -14,9 +15,10 @@ import {
   type ListedModel,
   toChannel,
 } from './catalog.ts';
-import type { CallOutcome, Channel, ChannelDirectory, ResolvedModel } from './channel-directory.ts';
+import type { CallOutcome, Channel, ChannelDirectory, ResolvedModel, Retirement } from './channel-directory.ts';
 import { CircuitBreakers, type CircuitState, type HealthView, worstOf } from './circuit-breaker.ts';
 import { type ChannelConnection, decryptConnection, decryptCredentials } from './credential-encryption.ts';
+import { type FindLifecycles, isNotDearer, retirementOf, retirementOn } from './retirement.ts';
 import type { ChannelErrorRow, ChannelRow, ChannelStore } from './store.ts';
 import { weightedOrder } from './weighted-order.ts';
 
@@ -33,6 +35,8 @@ export interface ChannelServiceDependencies {
   readonly onCircuitClose?: ((call: CallOutcome, name: string) => Promise<void>) | undefined;
   /** Whether the simulators run; without them, sandbox channels left in the database are not used. */
   readonly sandbox?: boolean | undefined;
+  /** What is known of the vendors' models; default: nothing. */
+  readonly lifecycles?: FindLifecycles | undefined;
   /** In [0, 1); default `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
@@ -65,24 +69,74 @@ export class ChannelService implements ChannelDirectory {
   }
 
   async model(id: string): Promise<ResolvedModel | undefined> {
-    return (await this.#currentCatalog()).models.get(id);
+    const catalog = await this.#currentCatalog();
+    const model = catalog.models.get(id);
+    if (model === undefined || !this.#hasRetired(catalog, model)) return model;
+    const substitute = this.#substituteFor(catalog, model);
+    if (substitute !== undefined) return substitute;
+    const successor = this.#retirementIn(catalog, model)?.successor;
+    throw new AppError('model_not_found', {
+      messageKey: successor === undefined ? 'model_retired' : 'model_retired_for',
+      params: { model: id, successor: successor ?? '' },
+      param: 'model',
+    });
+  }
+
+  async retirement(id: string): Promise<Retirement | undefined> {
+    const catalog = await this.#currentCatalog();
+    const model = catalog.models.get(id);
+    return model && this.#retirementIn(catalog, model);
   }
 
   async listModels(): Promise<readonly ListedModel[]> {
-    return (await this.#currentCatalog()).listed;
+    const catalog = await this.#currentCatalog();
+    return catalog.listed.filter(({ id }) => {
+      const model = catalog.models.get(id);
+      return (
+        model === undefined || !this.#hasRetired(catalog, model) || this.#substituteFor(catalog, model) !== undefined
+      );
+    });
+  }
+
+  #retirementIn(catalog: Catalog, model: ResolvedModel): Retirement | undefined {
+    const { lifecycles } = this.#dependencies;
+    return lifecycles && retirementOf(model, catalog.serving(model), lifecycles);
+  }
+
+  #hasRetired(catalog: Catalog, model: ResolvedModel): boolean {
+    const end = this.#retirementIn(catalog, model);
+    return end !== undefined && end.at <= this.#dependencies.clock.now();
+  }
+
+  /** The successor under the name of the model, where an administrator permits it and it costs no more. */
+  #substituteFor(catalog: Catalog, model: ResolvedModel): ResolvedModel | undefined {
+    if (model.onRetirement !== 'substitute') return undefined;
+    const successor = catalog.models.get(this.#retirementIn(catalog, model)?.successor ?? '');
+    if (successor === undefined || successor.kind !== model.kind || this.#hasRetired(catalog, successor))
+      return undefined;
+    return isNotDearer(successor.price, model.price) ? { ...successor, id: model.id, isSubstitute: true } : undefined;
   }
 
   async candidates(model: ResolvedModel): Promise<readonly Channel[]> {
     // If the model is from the current catalog, the same request has just loaded it, so it needs no refresh.
     const isPresent = this.#catalog.models.get(model.id) === model;
-    const serving = (isPresent ? this.#catalog : await this.#currentCatalog()).serving(model);
     const now = this.#dependencies.clock.now();
+    const all = (isPresent ? this.#catalog : await this.#currentCatalog()).serving(
+      model.isSubstitute === true ? { ...model, id: model.target } : model,
+    );
+    const serving = all.filter((channel) => !this.#hasEndedOn(model, channel, now));
     const available = serving.filter(({ id }) => this.#breakers.availability(id, model.target, now) !== 'open');
     const ordered = weightedOrder(available.length === 0 ? serving : available, this.#random);
     // The first one is called for certain: if its circuit is half open, this is its one trial call.
     const first = ordered[0];
     if (first !== undefined) this.#breakers.beginTrial(first.id, model.target, now);
     return ordered;
+  }
+
+  #hasEndedOn(model: ResolvedModel, channel: Channel, now: number): boolean {
+    const { lifecycles } = this.#dependencies;
+    const end = lifecycles && retirementOn(model, channel, lifecycles);
+    return end !== undefined && end.at <= now;
   }
 
   async byId(id: number): Promise<Channel | undefined> {

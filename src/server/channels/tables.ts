@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely';
+import type { OnRetirement } from '../../contract/model-catalog.ts';
 import type { ModelKind } from '../../contract/models.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 import type { ChannelVendor } from './channel-directory.ts';
@@ -40,6 +41,8 @@ export interface ChannelTables {
     alias_of: string | null;
     /** JSON Schema of the body. */
     input_schema: string | null;
+    /** What becomes of calls once the vendor has ended it. */
+    on_retirement: Generated<OnRetirement>;
     enabled: 0 | 1;
     created_at: number;
     updated_at: number;
@@ -90,6 +93,7 @@ export const channelMigrations: readonly Migration[] = [
         .addColumn('price', text)
         .addColumn('alias_of', text)
         .addColumn('input_schema', text)
+        .addColumn('on_retirement', text, (column) => column.notNull().defaultTo('refuse'))
         .addColumn('enabled', bool, (column) => column.notNull())
         .addColumn('created_at', int64, (column) => column.notNull())
         .addColumn('updated_at', int64, (column) => column.notNull())

@@ -26,7 +26,7 @@ function toVendorRow(profile: VendorProfile, vendors: VendorRegistry): Static<ty
         kind: 'video' as const,
         price: model.price,
         capability: toCapability(model),
-        lifecycle: (model.lifecycle ?? []).map(toLifecycle),
+        lifecycle: vendors.lifecycles(profile.name, model.id).map(toLifecycle),
       })),
       ...(adapter?.images?.models ?? []).map(({ id, title, perCall }) => ({
         id,
@@ -34,7 +34,7 @@ function toVendorRow(profile: VendorProfile, vendors: VendorRegistry): Static<ty
         kind: 'image' as const,
         price: { per_call: perCall, per_second: 0 },
         capability: null,
-        lifecycle: [],
+        lifecycle: vendors.lifecycles(profile.name, id).map(toLifecycle),
       })),
     ],
   };

@@ -54,6 +54,18 @@ export class UsageStore {
     return { rows, total: Number(count.total) };
   }
 
+  /** Accounts that used a model on a day or later. @param fromDay days since 1970 UTC */
+  async usersOf(model: string, fromDay: number): Promise<number[]> {
+    const rows = await this.#database.kysely
+      .selectFrom('usage_daily')
+      .select('user_id')
+      .distinct()
+      .where('model', '=', model)
+      .where('day', '>=', fromDay)
+      .execute();
+    return rows.map(({ user_id }) => user_id);
+  }
+
   /** All entries of one task or request, oldest first: its money trail. */
   trail(ref: string): Promise<LedgerEntry[]> {
     return this.#database.kysely.selectFrom('ledger').selectAll().where('ref', '=', ref).orderBy('id').execute();

@@ -105,8 +105,6 @@ export interface ModelCapability {
     readonly max: number;
     readonly roles: readonly ('first_frame' | 'last_frame' | 'reference')[];
   };
-  /** What is known of its shutdown, per route of the vendor; absent where nothing is. */
-  readonly lifecycle?: readonly ModelLifecycle[];
   /** Default price in quota, written to the model's row when it is first made. */
   readonly price: {
     readonly per_call: number;

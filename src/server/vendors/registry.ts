@@ -1,10 +1,11 @@
 import type { VendorName } from '../../contract/states.ts';
-import type { ModelCapability, VendorAdapter, VendorProfile } from './adapter.ts';
+import type { ModelCapability, ModelLifecycle, VendorAdapter, VendorProfile } from './adapter.ts';
 import { anthropic } from './anthropic/profile.ts';
 import { type CredentialField, listCredentialForms } from './credential-schemas.ts';
 import { hailuo } from './hailuo/adapter.ts';
 import { jimeng } from './jimeng/adapter.ts';
 import { kling } from './kling/adapter.ts';
+import { lifecyclesOf } from './lifecycle-table.ts';
 import { openai } from './openai/profile.ts';
 import { runway } from './runway/adapter.ts';
 import { seedance } from './seedance/adapter.ts';
@@ -67,6 +68,11 @@ export class VendorRegistry {
 
   get profiles(): readonly VendorProfile[] {
     return [...this.#profiles.values()];
+  }
+
+  /** What is known of how long a model is served, by route. */
+  lifecycles(vendor: string, model: string): readonly ModelLifecycle[] {
+    return lifecyclesOf(vendor, model);
   }
 
   /** What a video model can do; undefined for models the adapter does not list, and for chat. */

@@ -30,15 +30,6 @@ const COMMON = {
   negativePrompt: false,
   seed: false,
   images: { min: 0, max: 1, roles: ['first_frame'] },
-  lifecycle: [
-    {
-      route: 'api.openai.com',
-      stage: 'retired',
-      retiresOn: '2026-09-24',
-      source: 'https://github.com/openai/openai-openapi',
-      checkedOn: '2026-11-20',
-    },
-  ],
 } as const;
 
 const models: readonly ModelCapability[] = [

@@ -1,5 +1,5 @@
 import { defined } from '../../../contract/defined.ts';
-import type { ModelCapability, ModelLifecycle } from '../adapter.ts';
+import type { ModelCapability } from '../adapter.ts';
 
 /** The capabilities of one generation of Veo, whatever the suffix of a model's name (speed, preview). */
 export interface ModelFamily {
@@ -69,7 +69,6 @@ function toCapability(id: string, title: string, perSecond: number, for4k = 1): 
         ...(family.references ? ['reference' as const] : []),
       ],
     },
-    lifecycle: LIFECYCLES[id] ?? [],
     price: defined({
       per_call: 0,
       per_second: perSecond,
@@ -82,28 +81,6 @@ const FRAME_SIZES: Readonly<Record<string, readonly string[]>> = {
   '720p': ['1280x720', '720x1280'],
   '1080p': ['1920x1080', '1080x1920'],
   '4k': ['3840x2160', '2160x3840'],
-};
-
-/** Shutdown dates the Gemini API has announced. Vertex AI continues to serve the `-001` names. */
-const ends = (retiresOn: string, successor: string): readonly ModelLifecycle[] => [
-  {
-    route: 'generativelanguage.googleapis.com',
-    stage: 'retired',
-    retiresOn,
-    successor,
-    source: 'https://ai.google.dev/gemini-api/docs/deprecations',
-    checkedOn: '2026-11-20',
-  },
-];
-const SUCCESSOR = 'gemini-omni-1.1-flash';
-
-const LIFECYCLES: Readonly<Record<string, readonly ModelLifecycle[]>> = {
-  'veo-3.1-generate-preview': ends('2026-10-22', SUCCESSOR),
-  'veo-3.1-fast-generate-preview': ends('2026-10-22', SUCCESSOR),
-  'veo-3.1-lite-generate-preview': ends('2026-10-22', SUCCESSOR),
-  'veo-3.0-generate-001': ends('2026-06-30', SUCCESSOR),
-  'veo-3.0-fast-generate-001': ends('2026-06-30', SUCCESSOR),
-  'veo-2.0-generate-001': ends('2026-06-30', SUCCESSOR),
 };
 
 /** Names end in `-preview` where the Gemini API serves them, in `-001` on Vertex AI (and the older ones on both). */

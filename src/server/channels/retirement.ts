@@ -1,0 +1,54 @@
+import type { Price, VideoPrice } from '../../contract/pricing.ts';
+import type { ModelLifecycle } from '../vendors/adapter.ts';
+import type { Channel, ResolvedModel, Retirement } from './channel-directory.ts';
+
+/** What is known of a vendor's model. */
+export type FindLifecycles = (vendor: string, model: string) => readonly ModelLifecycle[];
+
+const startOf = (date: string): number => Date.parse(`${date}T00:00:00Z`);
+
+/** The end of a model on the host of a channel; other hosts may serve the same name on. */
+export function retirementOn(
+  { vendor, target }: Pick<ResolvedModel, 'vendor' | 'target'>,
+  { baseUrl, modelMapping }: Channel,
+  lifecycles: FindLifecycles,
+): Retirement | undefined {
+  const { host } = new URL(baseUrl);
+  const end = lifecycles(vendor, modelMapping?.[target] ?? target).find((each) => each.route === host);
+  if (end?.retiresOn === undefined) return undefined;
+  return { at: startOf(end.retiresOn), knownSince: startOf(end.checkedOn), successor: end.successor };
+}
+
+/** The end of the last channel; undefined while any channel goes on. */
+export function retirementOf(
+  model: Pick<ResolvedModel, 'vendor' | 'target'>,
+  serving: readonly Channel[],
+  lifecycles: FindLifecycles,
+): Retirement | undefined {
+  let last: Retirement | undefined;
+  for (const channel of serving) {
+    const end = retirementOn(model, channel, lifecycles);
+    if (end === undefined) return undefined;
+    if (last === undefined || end.at > last.at) last = end;
+  }
+  return last;
+}
+
+/** Whether no request costs more by one price than by another. Of prices that cannot be compared, only the same one. */
+export function isNotDearer(price: Price, than: Price): boolean {
+  const [own, other] = [price, than] as readonly [VideoPrice, VideoPrice];
+  if (JSON.stringify(own) === JSON.stringify(other)) return true;
+  const isPlain = (each: object): boolean => !('lines' in each) && !('tiers' in each);
+  if (!isPlain(own) || !isPlain(other)) return false;
+  const rate = (each: object, name: string): number => Number((each as Record<string, unknown>)[name] ?? 0);
+  const rates = Object.keys(own).filter((name) => name.startsWith('per_') || name.endsWith('_per_million'));
+  // A part of tokens without a rate of its own costs what the whole does, so both must name the same.
+  const namesSameParts = Object.keys(other).every((name) => !name.endsWith('_per_million') || name in own);
+  if (!namesSameParts || rates.some((name) => rate(own, name) > rate(other, name))) return false;
+  const by = (each: VideoPrice, factor: string, value: string): number => each.multipliers?.[factor]?.[value] ?? 1;
+  return [own, other].every(({ multipliers = {} }) =>
+    Object.entries(multipliers).every(([factor, values]) =>
+      Object.keys(values).every((value) => by(own, factor, value) <= by(other, factor, value)),
+    ),
+  );
+}
