@@ -29,6 +29,8 @@ const { values } = parseArgs({
     soup: { type: 'string', default: '600' },
     /** Rounds of each race. */
     races: { type: 'string', default: '200' },
+    /** Kills of an import, on each database. */
+    imports: { type: 'string', default: '100' },
     /** Orders in which the events of a task arrive. */
     histories: { type: 'string', default: '5000' },
     /** Streams cut. */
@@ -52,6 +54,7 @@ const strength = {
   RANDOM_FAULT_TASKS: values.soup,
   RANDOM_FAULT_SEED: values.seed,
   RACE_ROUNDS: values.races,
+  IMPORT_KILLS: values.imports,
   CUTS: values.cuts,
   HISTORIES: values.histories,
   INVALID_SUBMIT_RUNS: values.junk,
@@ -73,6 +76,7 @@ const child = spawn(
     'fuzz/',
     'operations/database-outages',
     'operations/drain',
+    'import/kills',
     'races',
     'cuts',
     'histories',

@@ -1,0 +1,34 @@
+import { existsSync, rmSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { migrations } from '../src/server/migrations.ts';
+import { migrate } from '../src/server/platform/db/migrate.ts';
+import { openDatabase } from '../src/server/platform/db/open-database.ts';
+import type { Tables } from '../src/server/tables.ts';
+import { importerOn, requestFor } from '../test/import/import-fixture.ts';
+import { writeManyAccounts } from '../test/import/many-accounts.ts';
+
+/**
+ * How long an import takes, its proof included: `node bench/import.ts [--to sqlite:./bench-target.db] [--accounts 100000]
+ * [--keys 200000]`. Makes the source unless it is there; the target has to be empty.
+ */
+const { values } = parseArgs({
+  options: {
+    source: { type: 'string', default: './bench-source.db' },
+    to: { type: 'string', default: 'sqlite:./bench-target.db' },
+    accounts: { type: 'string', default: '100000' },
+    keys: { type: 'string', default: '200000' },
+  },
+});
+const from = `sqlite:${values.source}`;
+if (!existsSync(values.source)) await writeManyAccounts(from, Number(values.accounts), Number(values.keys));
+if (values.to.startsWith('sqlite:')) rmSync(values.to.slice('sqlite:'.length), { force: true });
+const database = openDatabase<Tables>(values.to, { statementTimeoutMs: 600_000 });
+await migrate(database, migrations);
+const since = performance.now();
+const report = await importerOn(database).apply(requestFor(from, 'new-api with task ids'));
+const took = (performance.now() - since) / 1000;
+await database.close();
+process.stdout.write(
+  `${report.counts.user?.imported} accounts and ${report.counts.key?.imported} keys in ${took.toFixed(1)} s, proof included, ` +
+    `peak memory ${(process.resourceUsage().maxRSS / 1024).toFixed(0)} MB, ${report.proof?.discrepancies.length} discrepancies\n`,
+);

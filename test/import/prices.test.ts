@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isChatPrice, type Price, priceMedia } from '../../src/contract/pricing.ts';
+import { priceTokens } from '../../src/contract/token-pricing.ts';
+import { resolveModelMapping } from '../../src/server/importer/mapping/model-mapping.ts';
+import { mapPrice, readPrices } from '../../src/server/importer/mapping/prices.ts';
+
+/** Numbers in [0, 1) that are the same in every run (mulberry32). */
+function seededRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+const random = seededRandom(17);
+const draw = (most: number): number => Math.floor(random() * most);
+/** Ratios as administrators write them, odd floats among them. */
+const RATIOS = [0.0375, 0.075, 0.1234567, 0.135, 0.25, 0.5, 1, 1.25, 2.5, 3.3333, 7.5, 15, 37.5];
+const pick = (values: readonly number[]): number => values[draw(values.length)] as number;
+
+const priceOf = (options: Record<string, unknown>, vendor: 'openai' | 'sora' | 'kling', isVideo: boolean): Price => {
+  const stored = new Map(Object.entries(options).map(([key, value]) => [key, JSON.stringify(value)]));
+  const outcome = mapPrice('m', vendor, isVideo, readPrices(stored));
+  assert.equal(outcome.kind, 'mapped');
+  return (outcome as { value: Price }).value;
+};
+
+describe('1,000 sample calls cost what they cost there', () => {
+  it('by ratio: (prompt - cached + cached × cache ratio + completion × completion ratio) × ratio, within 1 quota', () => {
+    for (let turn = 0; turn < 600; turn++) {
+      const [ratio, completion, cache] = [pick(RATIOS), pick(RATIOS), pick([0.1, 0.25, 0.5])];
+      const price = priceOf(
+        { ModelRatio: { m: ratio }, CompletionRatio: { m: completion }, CacheRatio: { m: cache } },
+        'openai',
+        false,
+      );
+      assert.ok(isChatPrice(price));
+      const [promptTokens, completionTokens] = [draw(5_000), draw(2_000)];
+      const cached = draw(promptTokens + 1);
+      const old = (promptTokens - cached + cached * cache + completionTokens * completion) * ratio;
+      const { quota } = priceTokens(price, { promptTokens, completionTokens, parts: { cached_input: cached } });
+      assert.ok(
+        Math.abs(quota - Math.round(old)) <= 1,
+        `${old} there, ${quota} here: ${JSON.stringify({ ratio, completion, cache, promptTokens, completionTokens, cached })}`,
+      );
+    }
+  });
+
+  it('by call and by second: price × quota of a dollar, and the larger sizes of Sora', () => {
+    for (let turn = 0; turn < 400; turn++) {
+      const [dollars, perUnit] = [pick([0.001, 0.04, 0.1, 0.3, 0.35, 1.4, 2]), pick([500_000, 1_000_000])];
+      const options = { ModelPrice: { m: dollars }, QuotaPerUnit: perUnit };
+      const chat = priceOf(options, 'openai', false);
+      assert.ok(isChatPrice(chat));
+      assert.equal(
+        priceTokens(chat, { promptTokens: draw(100), completionTokens: 5 }).quota,
+        Math.round(dollars * perUnit),
+      );
+      const seconds = 1 + draw(12);
+      const facts = (size: string) => ({ seconds, factors: { size } });
+      const kling = priceOf(options, 'kling', true) as Parameters<typeof priceMedia>[0];
+      assert.equal(priceMedia(kling, facts('16:9')).quota, Math.round(dollars * perUnit));
+      const sora = priceOf(options, 'sora', true) as Parameters<typeof priceMedia>[0];
+      for (const [size, factor] of [
+        ['1280x720', 1],
+        ['1792x1024', 1.666667],
+      ] as const) {
+        const old = Math.round(dollars * perUnit * seconds * factor);
+        assert.ok(Math.abs(priceMedia(sora, facts(size)).quota - old) <= 1, `${size} ${seconds} s for ${dollars}`);
+      }
+    }
+  });
+});
+
+it('what no option states is taken from a logged call, else it is not guessed', () => {
+  const prices = readPrices(new Map([['ModelRatio', '{"m":2}']]));
+  assert.equal(mapPrice('m', 'openai', false, prices).kind, 'skipped');
+  assert.deepEqual(mapPrice('m', 'openai', false, prices, { completionRatio: 3 }), {
+    kind: 'mapped',
+    value: { input_per_million: 2_000_000, output_per_million: 6_000_000 },
+    remarks: [],
+  });
+  const expression = readPrices(
+    new Map([
+      ['billing_setting.billing_mode', '{"m":"tiered_expr"}'],
+      ['ModelPrice', '{"m":1}'],
+    ]),
+  );
+  assert.equal(mapPrice('m', 'openai', false, expression).kind, 'skipped');
+});
+
+it('a chain of model names ends at its last, and a circle is found', () => {
+  for (const [text, mapping, circular] of [
+    ['', {}, []],
+    ['{}', {}, []],
+    ['not json', {}, []],
+    ['{"a":"b"}', { a: 'b' }, []],
+    ['{"a":"b","b":"c"}', { a: 'c', b: 'c' }, []],
+    ['{"a":"a"}', {}, []],
+    ['{"a":"b","b":"a"}', {}, ['a', 'b']],
+    ['{"a":"b","b":"c","c":"b","d":"e"}', { d: 'e' }, ['a', 'b', 'c']],
+  ] as const)
+    assert.deepEqual(resolveModelMapping(text), { mapping, circular }, text);
+});
