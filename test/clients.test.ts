@@ -19,6 +19,7 @@ const CLIENTS: Readonly<Record<string, readonly string[]>> = {
   'ai 7, compatible provider': ['ai-sdk.ts', 'ai', '@ai-sdk/openai-compatible', 'compatible'],
   Anthropic: ['anthropic.ts'],
   'openai 7, over other upstreams': ['openai-converted.ts'],
+  'Claude Code': ['claude-code.ts'],
   LangChain: ['langchain.ts'],
   'OpenAI Agents': ['agents.ts'],
   Instructor: ['instructor.ts'],

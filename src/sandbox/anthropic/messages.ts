@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Directives, newId, parseDirectives, planText, streamText } from '../chat/directives.ts';
+import { type Directives, newId, parseDirectives, planText, streamText, wantedFunction } from '../chat/directives.ts';
 import { sampleOf } from '../chat/json-sample.ts';
 import { asFieldList, asFields, chooseCalls, type Fields } from '../chat/tool-calls.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../simulator.ts';
@@ -15,7 +15,7 @@ export function createMessage(request: SimulatorRequest): SimulatorResponse | Pr
   const fault = checkRequest(request, body, false);
   if (fault !== undefined || body === undefined) return fault ?? problem('invalid');
   const directives = parseDirectives(request);
-  const { content, isCut } = planContent(body, directives);
+  const { content, isCut } = planContent(body, directives, wantedFunction(request));
   const stopReason = content.some(({ type }) => type === 'tool_use') ? 'tool_use' : isCut ? 'max_tokens' : 'end_turn';
   const usage = usageOf(body, content, directives('usage'));
   const message = { id: newId('msg'), type: 'message', role: 'assistant', model: body.model };
@@ -57,10 +57,14 @@ function checkRequest(
 }
 
 /** Thinking where it was asked for, then tool calls, else words or the JSON of the schema. */
-function planContent(body: Fields, directives: Directives): { readonly content: Fields[]; readonly isCut: boolean } {
+function planContent(
+  body: Fields,
+  directives: Directives,
+  wanted: string | undefined,
+): { readonly content: Fields[]; readonly isCut: boolean } {
   const isThinking = ['enabled', 'adaptive'].includes(String(asFields(body.thinking).type));
   const thinking = isThinking ? [{ type: 'thinking', thinking: THOUGHT, signature: signThinking(THOUGHT) }] : [];
-  const calls = chooseToolUses(body, directives('tools') ?? 1);
+  const calls = chooseToolUses(body, directives('tools') ?? 1, wanted);
   if (calls.length > 0) return { content: [...thinking, ...calls], isCut: false };
   const format = asFields(asFields(body.output_config).format);
   const json = format.type === 'json_schema' ? JSON.stringify(sampleOf(format.schema)) : undefined;
@@ -68,7 +72,7 @@ function planContent(body: Fields, directives: Directives): { readonly content: 
   return { content: [...thinking, { type: 'text', text: pieces.join('') }], isCut };
 }
 
-function chooseToolUses(body: Fields, count: number): Fields[] {
+function chooseToolUses(body: Fields, count: number, wanted: string | undefined): Fields[] {
   const choice = asFields(body.tool_choice);
   const hasResult = asFieldList(body.messages).some(({ content }) =>
     asFieldList(content).some(({ type }) => type === 'tool_result'),
@@ -78,7 +82,7 @@ function chooseToolUses(body: Fields, count: number): Fields[] {
     .filter(({ type }) => type === undefined || type === 'custom')
     .map(({ name, input_schema: parameters }) => ({ name: String(name), parameters }));
   const single = choice.disable_parallel_tool_use === true ? 1 : count;
-  return chooseCalls(offered, choice.name, single).map(({ name, arguments: json }) => ({
+  return chooseCalls(offered, choice.name ?? wanted, single).map(({ name, arguments: json }) => ({
     type: 'tool_use',
     id: newId('toolu'),
     name,

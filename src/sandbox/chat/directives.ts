@@ -8,6 +8,7 @@ import { type SimulatorRequest, StreamInterrupted } from '../simulator.ts';
  *   after them but keep the connection; `error`: send an error event after them; `garbage`: send an event that is no JSON
  * - `big`: every word has so many thousand letters; `tag`: a number under which `wordsSentFor` counts the words sent
  * - `tools`: how many calls to make at once of the functions offered (default 1)
+ * - `call=Name`: which of the functions to call, for programs that offer many
  * - `usage=0`: report no usage; `usage=-1`: report negative usage; `usage=2`: report absurdly large usage
  */
 export type Directives = (name: string) => number | undefined;
@@ -18,6 +19,10 @@ export function parseDirectives(request: SimulatorRequest): Directives {
     found.set(name, Number(value));
   return (name) => found.get(name);
 }
+
+/** The function to call by `[call=Name]`; undefined: the first one offered. */
+export const wantedFunction = ({ body }: SimulatorRequest): string | undefined =>
+  /\[call=([A-Za-z_]{1,64})\]/.exec(body.toString('latin1'))?.[1];
 
 /** Each is one token including the blank before it, in all of OpenAI's vocabularies. */
 const WORDS = ['the', 'light', 'of', 'day', 'and', 'sea', 'in', 'time', 'with', 'sun', 'on', 'water'];

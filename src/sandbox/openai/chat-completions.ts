@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newId, parseDirectives, planText, streamText } from '../chat/directives.ts';
+import { newId, parseDirectives, planText, streamText, wantedFunction } from '../chat/directives.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../simulator.ts';
 import { problem } from './problems.ts';
 import { CREATED, eventStream, isModel, promptTokens, type RequestBody, toErrorEvent } from './protocol.ts';
@@ -12,7 +12,7 @@ export function createChatCompletion(request: SimulatorRequest): SimulatorRespon
     return problem('invalid', "'messages' is required");
   if (!isModel(body.model)) return problem('model');
   const directives = parseDirectives(request);
-  const calls = chooseFunctionCalls(body, directives('tools'));
+  const calls = chooseFunctionCalls(body, directives('tools'), wantedFunction(request));
   const text = planText(directives, body.max_completion_tokens ?? body.max_tokens, chooseJson(body));
   const usage = usageOf(body, text.pieces.length, directives('usage'));
   const base = { id: newId('chatcmpl'), created: CREATED, model: body.model, system_fingerprint: 'fp_sandbox' };

@@ -1,4 +1,4 @@
-import { type Directives, newId, parseDirectives, planText, streamText } from '../chat/directives.ts';
+import { type Directives, newId, parseDirectives, planText, streamText, wantedFunction } from '../chat/directives.ts';
 import type { FunctionCall } from '../chat/tool-calls.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../simulator.ts';
 import { problem } from './problems.ts';
@@ -14,7 +14,7 @@ export function createResponse(request: SimulatorRequest): SimulatorResponse {
   const body = request.json();
   if (body?.input === undefined) return problem('invalid', "'input' is required");
   const directives = parseDirectives(request);
-  const calls = chooseFunctionCalls(body, directives('tools'));
+  const calls = chooseFunctionCalls(body, directives('tools'), wantedFunction(request));
   const text = planText(directives, body.max_output_tokens, chooseJson(body));
   const items = calls.length > 0 ? calls.map(toCallItem) : [toMessageItem(text.pieces.join(''))];
   const isCut = text.isCut && calls.length === 0;

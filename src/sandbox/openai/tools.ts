@@ -15,8 +15,8 @@ function toFunction(tool: Fields): OfferedFunction | undefined {
   return typeof name === 'string' ? { name, parameters } : undefined;
 }
 
-/** The calls of the simulated model, by the tools of either API. @param count how many at once */
-export function chooseFunctionCalls(body: Fields, count = 1): readonly FunctionCall[] {
+/** The calls of the simulated model, by the tools of either API. @param count how many at once @param wanted the name of one */
+export function chooseFunctionCalls(body: Fields, count = 1, wanted?: string): readonly FunctionCall[] {
   const hasResult =
     asFieldList(body.messages).some(({ role }) => role === 'tool') ||
     asFieldList(body.input).some(({ type }) => type === 'function_call_output');
@@ -25,7 +25,7 @@ export function chooseFunctionCalls(body: Fields, count = 1): readonly FunctionC
     .map(toFunction)
     .filter((each) => each !== undefined);
   const choice = asFields(body.tool_choice);
-  return chooseCalls(offered, asFields(choice.function).name ?? choice.name, count);
+  return chooseCalls(offered, asFields(choice.function).name ?? choice.name ?? wanted, count);
 }
 
 /** Structured output: the schema of `response_format` (chat) or `text.format` (responses) becomes a value that fits it. */
