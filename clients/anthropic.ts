@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
-import { API_KEY, MESSAGES_MODELS, ORIGIN, WEATHER } from './environment.ts';
+import { ALL_MODELS, API_KEY, ORIGIN, WEATHER } from './environment.ts';
 
 /** Anthropic's own client, over each kind of upstream. */
 const client = new Anthropic({ apiKey: API_KEY, baseURL: ORIGIN, maxRetries: 0 });
 
-for (const model of MESSAGES_MODELS) {
+for (const model of ALL_MODELS) {
   const say = (content: string) => ({ model, max_tokens: 2_000, messages: [{ role: 'user' as const, content }] });
 
   const whole = await client.messages.create(say('[chunks=3]'));

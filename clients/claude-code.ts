@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { API_KEY, MESSAGES_MODELS, ORIGIN } from './environment.ts';
+import { ALL_MODELS, API_KEY, ORIGIN } from './environment.ts';
 
 /** Anthropic's Claude Code, one task without a person, over each kind of upstream: a file is read by a tool, then the turn ends. */
 const run = promisify(execFile);
 const program = fileURLToPath(new URL('node_modules/@anthropic-ai/claude-code/cli-wrapper.cjs', import.meta.url));
 
-for (const model of MESSAGES_MODELS) {
+for (const model of ALL_MODELS) {
   const home = mkdtempSync(join(tmpdir(), 'claude-code-'));
   try {
     writeFileSync(join(home, 'Paris'), 'sunny\n');

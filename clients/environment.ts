@@ -5,9 +5,9 @@ export const API_KEY = String(process.env.SERVICE_KEY);
 
 export const CHAT = 'sandbox-chat';
 /** Models of upstreams that do not speak OpenAI's dialect. */
-export const FOREIGN_MODELS = ['sandbox-claude'];
-/** Models that serve Anthropic's Messages. */
-export const MESSAGES_MODELS = ['sandbox-claude', 'sandbox-chat'];
+export const FOREIGN_MODELS = ['sandbox-claude', 'sandbox-gemini'];
+/** Models of all kinds of upstreams, whatever the caller's dialect. */
+export const ALL_MODELS = ['sandbox-claude', 'sandbox-chat', 'sandbox-gemini'];
 export const EMBEDDING = 'sandbox-embedding';
 export const IMAGE = 'sandbox-image';
 export const VIDEO = 'sora-2';

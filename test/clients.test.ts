@@ -19,6 +19,7 @@ const CLIENTS: Readonly<Record<string, readonly string[]>> = {
   'ai 7, compatible provider': ['ai-sdk.ts', 'ai', '@ai-sdk/openai-compatible', 'compatible'],
   Anthropic: ['anthropic.ts'],
   'openai 7, over other upstreams': ['openai-converted.ts'],
+  'Google Gen AI': ['google-genai.ts'],
   'Claude Code': ['claude-code.ts'],
   LangChain: ['langchain.ts'],
   'OpenAI Agents': ['agents.ts'],
@@ -29,7 +30,10 @@ const CLIENTS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Models of the other kinds of chat upstreams, by their vendors. */
-const CHAT_MODELS = [['sandbox-claude', 'anthropic']] as const;
+const CHAT_MODELS = [
+  ['sandbox-claude', 'anthropic'],
+  ['sandbox-gemini', 'gemini'],
+] as const;
 
 /** Each client works as its users call it, with only the base URL and the key changed. */
 describe('clients of other people', {

@@ -5,8 +5,8 @@ import { ModelId } from './models.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
 import { VENDORS } from './states.ts';
 
-/** Protocols of chat upstreams: OpenAI's, which most others have too, and Anthropic's. */
-export const CHAT_VENDORS = ['openai', 'anthropic'] as const;
+/** Protocols of chat upstreams: OpenAI's, which most others have too, Anthropic's and Google's. */
+export const CHAT_VENDORS = ['openai', 'anthropic', 'gemini'] as const;
 export type ChatVendor = (typeof CHAT_VENDORS)[number];
 
 /** Vendor of a channel: a video vendor, or any upstream with one of the chat protocols. */

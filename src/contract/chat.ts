@@ -76,6 +76,62 @@ export const countMessageTokens = endpoint({
   response: Type.Object({ input_tokens: Type.Integer() }),
 });
 
+const gemini = { ...modelCall, envelope: 'gemini' } as const;
+
+/** Source: ai.google.dev/api/generate-content. Names in the other spelling Google reads are refused: two readers may differ in them. */
+export const geminiModelCall = endpoint({
+  ...gemini,
+  ...streamed,
+  path: '/v1beta/models/:call',
+  summary:
+    "Google's generateContent, streamGenerateContent (with `alt=sse`) and countTokens, as `{model}:{method}`; the key may be in the query",
+  params: Type.Object({ call: Type.String({ description: 'Such as `gemini-pro:generateContent`.' }) }),
+  query: Type.Object({ alt: Type.Optional(Type.String()), key: Type.Optional(Type.String()) }),
+  body: Type.Object({
+    contents: Type.Optional(Type.Union([Type.Array(Type.Unknown()), Type.Unknown()])),
+    generationConfig: Type.Optional(
+      Type.Union([
+        Type.Object({
+          maxOutputTokens: Count,
+          max_output_tokens: Type.Optional(Type.Null()),
+          candidateCount: Type.Optional(Type.Union([Type.Literal(1), Type.Null()])),
+          candidate_count: Type.Optional(Type.Null()),
+        }),
+        Type.Null(),
+      ]),
+    ),
+    generation_config: Type.Optional(Type.Null()),
+    cachedContent: Type.Optional(Type.Null()),
+    cached_content: Type.Optional(Type.Null()),
+  }),
+});
+
+/** The same where Google's client for JavaScript calls it since its version 3. */
+export const geminiModelCallV1 = endpoint({ ...geminiModelCall, path: '/v1/models/:call' });
+
+export const listGeminiModels = endpoint({
+  method: 'GET',
+  policy: 'model',
+  envelope: 'gemini',
+  tag: 'chat',
+  path: '/v1beta/models',
+  summary: "Models this token may call, in the form of Google's API",
+  query: Type.Object({
+    key: Type.Optional(Type.String()),
+    pageSize: Type.Optional(Type.String()),
+    pageToken: Type.Optional(Type.String()),
+  }),
+  response: Type.Object({
+    models: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        displayName: Type.String(),
+        supportedGenerationMethods: Type.Array(Type.String()),
+      }),
+    ),
+  }),
+});
+
 export const embeddings = endpoint({
   ...modelCall,
   path: '/v1/embeddings',

@@ -18,6 +18,7 @@ export type Policy = 'public' | 'account' | 'owner' | 'admin' | 'root' | 'model'
  * - `openai-video`: the same with `error: {message, type, param, code}` beside it
  * - `model`: `{error: {message, type, param, code}}`
  * - `anthropic`: `{type: "error", error: {type, message}, request_id}`
+ * - `gemini`: `{error: {code, message, status}}`
  * - `device`: `{success: false, error, message}`, HTTP 200 for every documented failure, missing fields included
  * - `oauth`: `{error, error_description}` (RFC 6749 section 5.2)
  * - `kling`, `jimeng`: in that vendor's own format, statuses and codes
@@ -29,6 +30,7 @@ export type EnvelopeKind =
   | 'openai-video'
   | 'model'
   | 'anthropic'
+  | 'gemini'
   | 'device'
   | 'oauth'
   | 'kling'
@@ -86,12 +88,16 @@ export type EndpointPart<E extends Endpoint, Part extends 'params' | 'query' | '
   ? Static<Schema>
   : undefined;
 
+/** Google's methods on a model, beside OpenAI's models of the same path. */
+const GEMINI_CALL = /^\/v1\/models\/[^/]+:\w+\/$/;
+
 /** The envelope of a path that matched no route. */
 export function envelopeOfPath(url: string): EnvelopeKind {
   const path = `${url.split('?', 1)[0]}/`;
   if (path.startsWith('/api/')) return 'api';
   if (path.startsWith('/v1/video')) return 'openai-video';
   if (path.startsWith('/v1/messages/')) return 'anthropic';
+  if (path.startsWith('/v1beta/') || GEMINI_CALL.test(path)) return 'gemini';
   if (path.startsWith('/kling/native/')) return 'kling';
   if (path.startsWith('/jimeng/native')) return 'jimeng';
   if (path.startsWith('/kling/') || path.startsWith('/jimeng/')) return 'video';

@@ -1,4 +1,5 @@
 import { ANTHROPIC_SANDBOX_MODELS } from './anthropic/simulator.ts';
+import { GEMINI_SANDBOX_MODELS } from './gemini/simulator.ts';
 import { JOB_TIMINGS } from './jobs.ts';
 import { startSandboxMail } from './mail/mail-server.ts';
 import { OPENAI_SANDBOX_MODELS } from './openai/simulator.ts';
@@ -35,6 +36,7 @@ export async function startSandboxMode() {
 const CHAT_SANDBOX_MODELS = [
   ...OPENAI_SANDBOX_MODELS.map((model) => ({ ...model, vendor: 'openai' }) as const),
   ...ANTHROPIC_SANDBOX_MODELS.map((model) => ({ ...model, vendor: 'anthropic' }) as const),
+  ...GEMINI_SANDBOX_MODELS.map((model) => ({ ...model, vendor: 'gemini' }) as const),
 ];
 
 export { CHAT_SANDBOX_MODELS, startSandboxMail };

@@ -1,4 +1,5 @@
 import { anthropicSimulator } from './anthropic/simulator.ts';
+import { geminiSimulator } from './gemini/simulator.ts';
 import { openaiSimulator } from './openai/simulator.ts';
 import type { Simulator } from './simulator.ts';
 import { hailuo } from './vendors/hailuo.ts';
@@ -25,4 +26,5 @@ export const SIMULATORS: readonly Simulator[] = [
   runway,
   openaiSimulator,
   anthropicSimulator,
+  geminiSimulator,
 ];

@@ -29,6 +29,7 @@ export function assertErrorResponse(
     jimeng: () => typeof body.code === 'number' || typeof body.ResponseMetadata === 'object',
     anthropic: () =>
       body.type === 'error' && typeof (body.error as { message?: unknown } | undefined)?.message === 'string',
+    gemini: () => typeof (body.error as { status?: unknown } | undefined)?.status === 'string',
     model: () => typeof (body.error as { message?: unknown } | undefined)?.message === 'string',
   }[envelope];
   assert.ok(said(), where);

@@ -15,7 +15,7 @@ export const MESSAGES: Dialect = {
   vendor: 'anthropic',
   path: '/v1/messages',
   body: lines.messages.body,
-  countPath: lines.countMessageTokens.path,
+  count: { path: () => lines.countMessageTokens.path, key: 'input_tokens' },
   maxTokensKeys: ['max_tokens'],
   defaultMaxTokens: 4_096,
   hasChoiceCount: false,

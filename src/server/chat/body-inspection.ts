@@ -99,12 +99,17 @@ function walkStrings(
  */
 const OPAQUE_KEY = 'arguments';
 
-const isToolArguments = (name: string, { type }: UntrustedObject): boolean =>
-  name === 'input' && (type === 'tool_use' || type === 'server_tool_use');
+const isToolArguments = (name: string, { type, name: func }: UntrustedObject): boolean =>
+  (name === 'input' && (type === 'tool_use' || type === 'server_tool_use')) ||
+  ((name === 'args' || name === 'response') && type === undefined && typeof func === 'string');
 
 /** A picture or document that the upstream fetches by its URL, in Anthropic's form. */
 const isLinkedMedia = ({ type, source }: UntrustedObject): boolean =>
   (type === 'image' || type === 'document') && asObject(source)?.type === 'url';
+
+/** A file in the store of the account, which all callers share, or one that Google fetches. */
+const namesGoogleFile = ({ fileUri, file_uri: uri }: UntrustedObject): boolean =>
+  typeof fileUri === 'string' || typeof uri === 'string';
 
 const NO_KEYS: ReadonlySet<string> = new Set();
 
@@ -143,7 +148,7 @@ export function inspectBody(body: UntrustedObject): BodyContents {
     (object) => {
       if (object.type === 'item_reference') itemReferences++;
       if (isLinkedMedia(object)) imageCount++;
-      if (typeof object.file_id === 'string' || Array.isArray(object.file_ids)) fileIds++;
+      if (typeof object.file_id === 'string' || Array.isArray(object.file_ids) || namesGoogleFile(object)) fileIds++;
     },
     NO_KEYS,
   );

@@ -40,21 +40,29 @@ const TOKENS_PER_IMAGE = 1_500;
 const TOKENS_PER_ITEM_REFERENCE = 4_096;
 const TOKENS_PER_STORED_CONVERSATION = 128_000;
 
+/** What a request says outside of its body. */
+export interface RequestFacts {
+  readonly headers?: IncomingHttpHeaders;
+  /** In the path, as some dialects have them. */
+  readonly model?: string;
+  readonly stream?: boolean;
+}
+
 /** @throws AppError `invalid_request` */
 export function parseChatRequest(
   dialect: Dialect,
   bytes: Buffer,
   value: unknown,
-  headers: IncomingHttpHeaders = {},
+  { headers = {}, model, stream }: RequestFacts = {},
 ): ChatRequest {
   const checked = validatorFor(dialect.body)(value);
   if ('error' in checked) throw checked.error;
-  const body = value as UntrustedObject & { readonly model: string };
+  const body = value as UntrustedObject;
   assertUnambiguousMembers(bytes, body, [
     dialect.promptKey,
     'model',
     'stream',
-    ...dialect.maxTokensKeys,
+    ...(dialect.limitContainer === undefined ? dialect.maxTokensKeys : [dialect.limitContainer]),
     'n',
     'size',
     'quality',
@@ -68,8 +76,8 @@ export function parseChatRequest(
     dialect,
     rawBody: bytes.subarray(hasByteOrderMark(bytes) ? 3 : 0),
     body,
-    model: body.model,
-    stream: body.stream === true,
+    model: model ?? String(body.model),
+    stream: stream ?? body.stream === true,
     wantsUsage: asObject(body.stream_options)?.include_usage === true,
     choiceCount,
     requestedLimit,
@@ -127,18 +135,28 @@ function boundPromptTokens(
 }
 
 /** The largest limit the caller sets, as upstreams differ in which key they use. 0: none, as upstreams treat 0 as no limit. */
-function findRequestedLimit({ maxTokensKeys }: Dialect, body: UntrustedObject): number {
+function findRequestedLimit({ maxTokensKeys, limitContainer }: Dialect, body: UntrustedObject): number {
+  const place = limitContainer === undefined ? body : limitsOf(body, limitContainer);
   let limit = 0;
   for (const key of maxTokensKeys) {
-    const value = body[key];
+    const value = place[key];
     if (typeof value === 'number' && value > limit) limit = value;
   }
   return limit;
 }
 
+/** The object that holds the limits of a request, where it is not the body. */
+const limitsOf = (body: UntrustedObject, container: string): UntrustedObject => asObject(body[container]) ?? {};
+
 /** The caller's budget of reasoning tokens, which some upstreams do not count against the limit of the response. */
-function findThinkingBudget({ thinking_budget: budget, thinking, reasoning }: UntrustedObject): number {
-  const named = budget ?? asObject(thinking)?.budget_tokens ?? asObject(reasoning)?.max_tokens;
+function findThinkingBudget({
+  thinking_budget: budget,
+  thinking,
+  reasoning,
+  generationConfig,
+}: UntrustedObject): number {
+  const gemini = asObject(asObject(generationConfig)?.thinkingConfig)?.thinkingBudget;
+  const named = budget ?? gemini ?? asObject(thinking)?.budget_tokens ?? asObject(reasoning)?.max_tokens;
   return typeof named === 'number' && Number.isSafeInteger(named) && named > 0
     ? Math.min(named, MAX_THINKING_BUDGET)
     : 0;
@@ -173,8 +191,16 @@ export interface UpstreamChanges {
 /** The bytes to send to the upstream. Usage of a stream is requested even if the caller did not request it. */
 export function toUpstreamBody(request: ChatRequest, { model, limit, droppedTools }: UpstreamChanges): Buffer {
   let { rawBody: bytes } = request;
-  if (model !== request.model) bytes = setMember(bytes, 'model', JSON.stringify(model));
-  if (limit !== undefined) {
+  const { limitContainer, upstreamPath } = request.dialect;
+  if (model !== request.model && upstreamPath === undefined) bytes = setMember(bytes, 'model', JSON.stringify(model));
+  // A limit that is written twice in there is not seen by the check of the members.
+  const repeats = (key: string): boolean => bytes.indexOf(`"${key}"`) !== bytes.lastIndexOf(`"${key}"`);
+  if (limitContainer !== undefined && limit === undefined && request.dialect.maxTokensKeys.some(repeats))
+    bytes = setMember(bytes, limitContainer, JSON.stringify(limitsOf(request.body, limitContainer)));
+  if (limit !== undefined && limitContainer !== undefined) {
+    const config = { ...limitsOf(request.body, limitContainer), [limit.key]: limit.tokens };
+    bytes = setMember(bytes, limitContainer, JSON.stringify(config));
+  } else if (limit !== undefined) {
     const value = String(limit.tokens);
     bytes = Object.hasOwn(request.body, limit.key)
       ? setMember(bytes, limit.key, value)

@@ -88,6 +88,15 @@ const REASON_BY_CODE: Readonly<Record<string, ErrorReason>> = {
   timeout_error: 'capacity',
   overloaded_error: 'capacity',
   api_error: 'capacity',
+  // Google's words, which say more than the numbers beside them.
+  UNAUTHENTICATED: 'auth',
+  PERMISSION_DENIED: 'auth',
+  FAILED_PRECONDITION: 'auth',
+  RESOURCE_EXHAUSTED: 'rate',
+  NOT_FOUND: 'model',
+  UNAVAILABLE: 'capacity',
+  INTERNAL: 'capacity',
+  DEADLINE_EXCEEDED: 'capacity',
 };
 
 /** The fault lies with the channel, not with the request. */
@@ -104,7 +113,9 @@ export function parseUpstreamError(
   headers: Readonly<Record<string, string>>,
   body: string,
 ): UpstreamFailure {
-  const parsed = asObject(tryParse(body));
+  const value = tryParse(body);
+  // Google wraps the error of a stream into a list.
+  const parsed = asObject(Array.isArray(value) ? value[0] : value);
   const reported = asObject(parsed?.error) ?? parsed ?? {};
   const refusal = toUpstreamFailure(channel, status, reported, parseRetryAfter(headers['retry-after']));
   return isUnsupportedByChannel(path, status, reported) ? { ...refusal, outcome: 'missing' } : refusal;
@@ -132,6 +143,7 @@ function toUpstreamFailure(
   const code = toCode(told);
   const reason =
     (isOutOfCredit(told) ? 'billing' : undefined) ??
+    (isWrongGoogleKey(told) ? 'auth' : undefined) ??
     (Object.hasOwn(REASON_BY_CODE, code) ? REASON_BY_CODE[code] : undefined) ??
     REASON_BY_STATUS[status] ??
     // Redirects are not followed: a redirect means that the channel's base URL is wrong.
@@ -151,6 +163,10 @@ function toUpstreamFailure(
 /** Anthropic's only sign of an account without money, in an error of the type of wrong requests. */
 const isOutOfCredit = ({ type, message }: UntrustedObject): boolean =>
   type === 'invalid_request_error' && typeof message === 'string' && /\bcredit balance is too low\b/.test(message);
+
+/** Google answers 400 to a key it does not know. */
+const isWrongGoogleKey = ({ details }: UntrustedObject): boolean =>
+  Array.isArray(details) && details.some((each) => asObject(each)?.reason === 'API_KEY_INVALID');
 
 function toClientError(
   reason: ErrorReason,
@@ -204,9 +220,17 @@ function isTimeout({ phase, cause }: OutboundError): boolean {
   return cause === undefined || code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT';
 }
 
-const toCode = ({ code, type }: UntrustedObject): string => {
+const toCode = ({ code, type, status }: UntrustedObject): string => {
   const word =
-    typeof code === 'string' ? code : typeof code === 'number' ? String(code) : typeof type === 'string' ? type : '';
+    typeof status === 'string' && typeof code === 'number'
+      ? status
+      : typeof code === 'string'
+        ? code
+        : typeof code === 'number'
+          ? String(code)
+          : typeof type === 'string'
+            ? type
+            : '';
   return /^[\w.:-]{1,100}$/.test(word) ? word : '';
 };
 

@@ -25,7 +25,7 @@ export function parseCompleteResponse(body: Buffer, dialect: Dialect): CallResul
 }
 
 /** Some gateways wrap their failures into HTTP 200, in envelopes of all sorts. */
-const isErrorBody = (answer: UntrustedObject, { resultKey }: Dialect): boolean =>
+const isErrorBody = (answer: UntrustedObject, { resultKey, refusalKey }: Dialect): boolean =>
   (answer.error !== undefined && answer.error !== null && answer.error !== '') ||
   answer.object === 'error' ||
-  !Object.hasOwn(answer, resultKey);
+  !(Object.hasOwn(answer, resultKey) || (refusalKey !== undefined && Object.hasOwn(answer, refusalKey)));

@@ -9,8 +9,12 @@ export interface Dialect {
   /** Path of the endpoint here and, below its base URL, at the upstream. */
   readonly path: string;
   readonly body: TSchema;
-  /** Path at which an upstream counts the tokens of a request; undefined: nowhere. */
-  readonly countPath: string | undefined;
+  /** The path at the upstream, where the model and streaming are part of it. */
+  upstreamPath?(model: string, stream: boolean): string;
+  /** Where an upstream counts the tokens of a request, and the member of its response; undefined: nowhere. */
+  readonly count: { path(model: string): string; readonly key: string } | undefined;
+  /** The member whose object holds the limit; undefined: the body itself. */
+  readonly limitContainer?: string;
   /**
    * The body's keys that limit the response's tokens; upstreams differ in which of them they use, so the largest counts.
    * Empty: nothing is generated as text.
@@ -26,6 +30,8 @@ export interface Dialect {
   readonly promptKey: string;
   /** The member every complete response has; a body without it is not a valid response. */
   readonly resultKey: string;
+  /** The member that a valid response has in place of it when the question was refused. */
+  readonly refusalKey?: string;
   /** The caller's headers that an upstream of the same dialect gets as they are, in lower case. */
   readonly passedHeaders: readonly string[];
   /** The response header that the dialect's clients read the id of a request from, beside `x-request-id`. */

@@ -2,6 +2,7 @@ import * as lines from '../../contract/chat.ts';
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import { MESSAGES } from './anthropic-dialect.ts';
 import { type Dialect, listOf, MAX_IMAGE_EVENT_BYTES, MAX_TEXT_EVENT_BYTES, textOf } from './dialect.ts';
+import { GENERATE } from './gemini-dialect.ts';
 import { parseUsage } from './usage-record.ts';
 
 /** Text of a chat message or of a piece of one. */
@@ -46,7 +47,7 @@ function findUsage(value: unknown): UntrustedObject | undefined {
 /** What all of OpenAI's kinds of calls have in common. */
 const OPENAI = {
   vendor: 'openai',
-  countPath: undefined,
+  count: undefined,
   passedHeaders: [],
   idHeader: undefined,
   // Not `"usage":null`, which some write into every event once usage was asked for.
@@ -134,4 +135,4 @@ export const IMAGES: Dialect = {
 
 /** A dialect by its path. */
 export const findDialect = (path: string): Dialect | undefined =>
-  [CHAT, RESPONSES, EMBEDDINGS, IMAGES, MESSAGES].find((dialect) => dialect.path === path);
+  [CHAT, RESPONSES, EMBEDDINGS, IMAGES, MESSAGES, GENERATE].find((dialect) => dialect.path === path);

@@ -117,6 +117,9 @@ const TOOLS: Readonly<Record<string, OptionRule>> = {
   web_search_preview: 'drop',
   web_fetch: 'drop',
   code_execution: 'drop',
+  google_search: 'drop',
+  google_search_retrieval: 'drop',
+  url_context: 'drop',
 };
 const TOOL_WHY = 'is run and billed by the upstream, apart from the tokens of the call';
 
@@ -140,7 +143,7 @@ const ORDINARY: ReadonlySet<string> = new Set(
     'model messages input stream stream_options temperature top_p top_k min_p n stop seed user tool_choice parallel_tool_calls ' +
     'response_format frequency_penalty presence_penalty repetition_penalty logit_bias logprobs top_logprobs metadata store ' +
     'reasoning reasoning_effort thinking modalities audio prediction verbosity functions function_call instructions text ' +
-    'system stop_sequences output_config context_management cache_control include truncation prompt_cache_key safety_identifier background size quality style background output_format ' +
+    'contents systemInstruction generationConfig safetySettings toolConfig system stop_sequences output_config context_management cache_control include truncation prompt_cache_key safety_identifier background size quality style background output_format ' +
     'encoding_format dimensions'
   ).split(' '),
 );
@@ -174,7 +177,9 @@ export function findGovernedOptions(
     if (ORDINARY.has(key)) continue;
     const value = body[key];
     if (key === 'tools') {
-      if (Array.isArray(value)) found = findTools(value, body.tool_choice, found);
+      if (Array.isArray(value))
+        found =
+          dialect.promptKey === 'contents' ? findGeminiTools(value, found) : findTools(value, body.tool_choice, found);
       continue;
     }
     const name = canonical(key);
@@ -224,6 +229,21 @@ function findTools(
       why: TOOL_WHY,
       toolIndex: index,
     });
+  }
+  return all;
+}
+
+/** Google's tools are members of an object, of which functions are one. What is offered beside functions cannot be left out alone. */
+function findGeminiTools(tools: readonly unknown[], found: GovernedOption[] | undefined): GovernedOption[] | undefined {
+  let all = found;
+  for (let index = 0; index < tools.length; index++) {
+    const kinds = Object.keys(asObject(tools[index]) ?? {}).map(canonical);
+    const other = kinds.find((kind) => kind !== 'function_declarations');
+    if (other === undefined) continue;
+    const listed = Object.hasOwn(TOOLS, other) ? (TOOLS[other] ?? 'refuse') : 'refuse';
+    const rule = kinds.length > 1 && listed === 'drop' ? 'refuse' : listed;
+    all ??= [];
+    all.push({ name: `tools.${other}`, path: `tools.${index}`, rule, why: TOOL_WHY, toolIndex: index });
   }
   return all;
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as lines from '../../contract/chat.ts';
 import type { Endpoint } from '../../contract/endpoint.ts';
-import { AppError } from '../platform/errors.ts';
+import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { Authenticator } from '../platform/http/caller.ts';
 import type { JsonBody } from '../platform/http/json-body-reader.ts';
 import type { HttpServer } from '../platform/http/server.ts';
@@ -9,6 +9,7 @@ import { MESSAGES } from './anthropic-dialect.ts';
 import { parseChatRequest } from './chat-request.ts';
 import { ClientResponse } from './client-response.ts';
 import { CHAT, EMBEDDINGS, IMAGES, RESPONSES } from './dialects.ts';
+import { GENERATE } from './gemini-dialect.ts';
 import type { Relay } from './relay.ts';
 import type { TokenCounter } from './token-counter.ts';
 
@@ -38,7 +39,9 @@ export function addChatRoutes(
   const { routes, fastPathTools, bodyReader } = http;
   for (const [line, dialect] of ROUTES) {
     routes.add(line, async ({ body, caller, request, reply }) => {
-      const ask = parseChatRequest(dialect, request.takeRawBody() ?? Buffer.alloc(0), body, request.headers);
+      const ask = parseChatRequest(dialect, request.takeRawBody() ?? Buffer.alloc(0), body, {
+        headers: request.headers,
+      });
       const client = new ClientResponse(reply.request.raw, reply.raw, request.id, fastPathTools, dialect.idHeader);
       reply.hijack();
       await relay.serve(caller, ask, client).catch((error: unknown) => client.fail(error, dialect));
@@ -47,11 +50,31 @@ export function addChatRoutes(
   }
 
   routes.add(lines.countMessageTokens, async ({ body, caller, request, reply }) => {
-    const ask = parseChatRequest(MESSAGES, request.takeRawBody() ?? Buffer.alloc(0), body, request.headers);
+    const ask = parseChatRequest(MESSAGES, request.takeRawBody() ?? Buffer.alloc(0), body, {
+      headers: request.headers,
+    });
     const { tokens, source } = await counter.count(caller, ask);
     reply.header(COUNT_SOURCE_HEADER, source);
     return { input_tokens: tokens };
   });
+
+  for (const line of [lines.geminiModelCall, lines.geminiModelCallV1]) {
+    routes.add(line, async ({ body, params, query, caller, request, reply }) => {
+      const { model, method } = splitGeminiCall(params.call);
+      const stream = method === 'streamGenerateContent';
+      if (stream && query.alt !== 'sse') throw invalidRequest('Streams are sent as events: alt must be sse.', 'alt');
+      const bytes = request.takeRawBody() ?? Buffer.alloc(0);
+      const ask = parseChatRequest(GENERATE, bytes, body, { headers: request.headers, model, stream });
+      if (method === 'countTokens') {
+        const { tokens, source } = await counter.count(caller, ask);
+        return reply.header(COUNT_SOURCE_HEADER, source).send({ totalTokens: tokens });
+      }
+      const client = new ClientResponse(reply.request.raw, reply.raw, request.id, fastPathTools);
+      reply.hijack();
+      await relay.serve(caller, ask, client).catch((error: unknown) => client.fail(error, GENERATE));
+      return reply;
+    });
+  }
 
   const serve = async (
     request: IncomingMessage,
@@ -81,7 +104,11 @@ export function addChatRoutes(
       const budgetKey = String(caller.userId);
       body = await bodyReader.read(request, { limit, maxValues, budgetKey, response });
       if (body === undefined) throw new AppError('invalid_json');
-      await relay.serve(caller, parseChatRequest(dialect, body.bytes, body.value, request.headers), client);
+      await relay.serve(
+        caller,
+        parseChatRequest(dialect, body.bytes, body.value, { headers: request.headers }),
+        client,
+      );
     } catch (error) {
       // Nothing was sent to an upstream.
       body?.discard();
@@ -95,6 +122,16 @@ export function addChatRoutes(
     void serve(request, response, route);
     return true;
   });
+}
+
+const GEMINI_METHODS: ReadonlySet<string> = new Set(['generateContent', 'streamGenerateContent', 'countTokens']);
+
+/** `{model}:{method}`; a model's name may have colons of its own. @throws AppError `not_found` for other methods */
+function splitGeminiCall(call: string): { readonly model: string; readonly method: string } {
+  const at = call.lastIndexOf(':');
+  const method = call.slice(at + 1);
+  if (at < 1 || !GEMINI_METHODS.has(method)) throw new AppError('not_found');
+  return { model: call.slice(0, at), method };
 }
 
 /** JSON of a known and permitted size. */

@@ -13,6 +13,7 @@ import {
   type UpstreamFailure,
   type UpstreamTimeouts,
 } from './chat-upstream.ts';
+import type { Dialect } from './dialect.ts';
 import { applyOptionRules } from './option-rules.ts';
 import type { Relay } from './relay.ts';
 import { countTokens, TOKENS_PER_MESSAGE } from './tokenizer.ts';
@@ -44,11 +45,11 @@ export class TokenCounter {
   /** @throws AppError as the call itself would be refused */
   async count(caller: ModelCaller, request: ChatRequest): Promise<TokenCount> {
     const { model, candidates } = await this.#dependencies.relay.prepare(caller, request);
-    const { countPath } = request.dialect;
-    if (countPath === undefined || model.vendor !== request.dialect.vendor) return estimate(request);
+    const { count } = request.dialect;
+    if (count === undefined || model.vendor !== request.dialect.vendor) return estimate(request);
     let failure = new AppError('upstream_unavailable');
     for (const channel of candidates.slice(0, MAX_ATTEMPTS)) {
-      const found = await this.#ask(channel, countPath, request, model);
+      const found = await this.#ask(channel, count, request, model);
       if (!('outcome' in found)) return found;
       failure = found.error;
       if (!found.retryable) break;
@@ -58,13 +59,15 @@ export class TokenCounter {
 
   async #ask(
     channel: Channel,
-    path: string,
+    count: NonNullable<Dialect['count']>,
     request: ChatRequest,
     model: { readonly id: string; readonly target: string },
   ): Promise<TokenCount | UpstreamFailure> {
     const { outbound, channels, timeouts } = this.#dependencies;
     const { droppedTools } = applyOptionRules(request.governedOptions, channel);
-    const body = toUpstreamBody(request, { model: upstreamModelOf(channel, model), limit: undefined, droppedTools });
+    const upstreamModel = upstreamModelOf(channel, model);
+    const path = count.path(upstreamModel);
+    const body = toUpstreamBody(request, { model: upstreamModel, limit: undefined, droppedTools });
     const sent = toRequest(channel, path, body, timeouts, request.passedHeaders);
     const startedAt = performance.now();
     const report = (outcome: UpstreamFailure['outcome'] | 'ok', message = '', code = ''): void =>
@@ -79,7 +82,7 @@ export class TokenCounter {
       });
     try {
       const { status, headers, text, json } = await outbound.requestJson({ ...sent, totalTimeoutMs: MAX_WAIT_MS });
-      const tokens = asObject(json)?.input_tokens;
+      const tokens = asObject(json)?.[count.key];
       if (status === 200 && typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens >= 0) {
         report('ok');
         return { tokens, source: 'upstream' };

@@ -10,6 +10,7 @@ import { convertRequest } from './conversion/request-conversion.ts';
 import { ResponseConversion } from './conversion/response-conversion.ts';
 import type { Dialect } from './dialect.ts';
 import { CHAT } from './dialects.ts';
+import { GENERATE } from './gemini-dialect.ts';
 import { applyOptionRules } from './option-rules.ts';
 import { outputLimitFor } from './output-limit.ts';
 
@@ -34,7 +35,11 @@ export interface ExchangeContext {
 }
 
 /** The dialect that conversions to each kind of upstream go to. */
-const UPSTREAM_DIALECTS: Readonly<Record<ChatVendor, Dialect>> = { openai: CHAT, anthropic: MESSAGES };
+const UPSTREAM_DIALECTS: Readonly<Record<ChatVendor, Dialect>> = {
+  openai: CHAT,
+  anthropic: MESSAGES,
+  gemini: GENERATE,
+};
 
 /** What an upstream of a vendor is spoken to for a call in a dialect; undefined where it cannot serve such a call. */
 export function upstreamDialect(asked: Dialect, vendor: string): Dialect | undefined {
@@ -60,11 +65,12 @@ export function prepareExchange(
   const { droppedTools } = applyOptionRules(request.governedOptions, channel);
   const limit = outputLimitFor(request, model.target, channel);
   const upstreamModel = upstreamModelOf(channel, model);
+  const path = dialect.upstreamPath?.(upstreamModel, request.stream) ?? dialect.path;
   const source = findCodec(dialect);
   const target = findCodec(asked);
   if (dialect === asked || source === undefined || target === undefined) {
     const body = toUpstreamBody(request, { model: upstreamModel, limit, droppedTools });
-    const sent = toRequest(channel, dialect.path, body, timeouts, passedHeaders);
+    const sent = toRequest(channel, path, body, timeouts, passedHeaders);
     return { dialect, request: sent, conversion: undefined, dropped: [] };
   }
   const codecs = { source: target, target: source };
@@ -78,7 +84,7 @@ export function prepareExchange(
   const context = { id, model: request.model, created: Math.floor(nowMs / 1_000), wantsUsage };
   return {
     dialect,
-    request: toRequest(channel, dialect.path, body, timeouts),
+    request: toRequest(channel, path, body, timeouts),
     conversion: new ResponseConversion(source, target, context),
     dropped,
   };

@@ -61,6 +61,9 @@ const FAILURES: Readonly<Record<EnvelopeKind, Json>> = {
     error: object({ type: { type: 'string' }, message: { type: 'string' } }),
     request_id: { type: 'string' },
   }),
+  gemini: object({
+    error: object({ code: { type: 'integer' }, message: { type: 'string' }, status: { type: 'string' } }),
+  }),
   device: object({
     success: { const: false },
     error: { type: 'string', enum: [...DEVICE_ERRORS] },

@@ -8,6 +8,7 @@ type Headers = Readonly<Record<string, string>>;
 /** How each kind of chat upstream is told who calls: https://platform.openai.com/docs/api-reference/authentication and its kin. */
 const AUTHORIZATION: Readonly<Record<ChatVendor, (key: string) => Headers>> = {
   openai: (key) => ({ authorization: `Bearer ${key}` }),
+  gemini: (key) => ({ 'x-goog-api-key': key }),
   anthropic: (key) => ({ 'x-api-key': key, 'anthropic-version': ANTHROPIC_VERSION }),
 };
 

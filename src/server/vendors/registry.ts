@@ -2,6 +2,7 @@ import type { VendorName } from '../../contract/states.ts';
 import type { ModelCapability, ModelLifecycle, VendorAdapter, VendorProfile } from './adapter.ts';
 import { anthropic } from './anthropic/profile.ts';
 import { type CredentialField, listCredentialForms } from './credential-schemas.ts';
+import { gemini } from './gemini/profile.ts';
 import { hailuo } from './hailuo/adapter.ts';
 import { jimeng } from './jimeng/adapter.ts';
 import { kling } from './kling/adapter.ts';
@@ -28,7 +29,7 @@ export const VENDOR_ADAPTERS: readonly VendorAdapter[] = [
 ];
 
 /** Vendors whose accounts serve chat alone. */
-const CHAT_PROFILES: readonly VendorProfile[] = [openai, anthropic];
+const CHAT_PROFILES: readonly VendorProfile[] = [openai, anthropic, gemini];
 
 interface InitialModel {
   readonly id: string;

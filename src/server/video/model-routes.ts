@@ -1,3 +1,5 @@
+import { listGeminiModels } from '../../contract/chat.ts';
+import type { ModelKind } from '../../contract/models.ts';
 import { toSeconds } from '../../contract/time.ts';
 import * as endpoints from '../../contract/video.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
@@ -13,13 +15,13 @@ export interface ModelRouteDependencies {
 
 /** The models a token may call, as OpenAI's clients list them. */
 export function addModelRoutes(routes: RouteRegistry, { channels, allowances }: ModelRouteDependencies): void {
-  const listCallable = async (caller: ModelCaller) => {
+  const listCallable = async (caller: ModelCaller, kind?: ModelKind) => {
     const permitted = await allowances.permittedModels(caller.userId);
     const isCallable = (id: string): boolean =>
       (caller.models.length === 0 || caller.models.includes(id)) && permitted?.has(id) !== false;
     const models = await channels.listModels();
     return models
-      .filter(({ id }) => isCallable(id))
+      .filter((model) => isCallable(model.id) && (kind === undefined || model.kind === kind))
       .map(({ id, vendor, createdAt }) => ({
         id,
         object: 'model' as const,
@@ -31,6 +33,13 @@ export function addModelRoutes(routes: RouteRegistry, { channels, allowances }: 
   routes.add(endpoints.listModels, async ({ caller }) => ({
     object: 'list' as const,
     data: await listCallable(caller),
+  }));
+  routes.add(listGeminiModels, async ({ caller }) => ({
+    models: (await listCallable(caller, 'chat')).map(({ id }) => ({
+      name: `models/${id}`,
+      displayName: id,
+      supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
+    })),
   }));
   routes.add(endpoints.getModel, async ({ caller, params }) => {
     const found = (await listCallable(caller)).find(({ id }) => id === params.model);

@@ -2,10 +2,14 @@ import type { UntrustedObject } from '../../../contract/is-object.ts';
 import { MESSAGES } from '../anthropic-dialect.ts';
 import type { Dialect } from '../dialect.ts';
 import { CHAT } from '../dialects.ts';
+import { GENERATE } from '../gemini-dialect.ts';
 import { readAnthropicRequest } from './anthropic-request-reader.ts';
 import { writeAnthropicRequest } from './anthropic-request-writer.ts';
 import { AnthropicReader, AnthropicStreamWriter, writeAnthropicResponse } from './anthropic-response.ts';
 import type { Conversation, ResponseEvent } from './conversation.ts';
+import { readGeminiRequest } from './gemini-request-reader.ts';
+import { writeGeminiRequest } from './gemini-request-writer.ts';
+import { GeminiReader, GeminiStreamWriter, writeGeminiResponse } from './gemini-response.ts';
 import type { ConversionNotes } from './notes.ts';
 import { readOpenAiRequest } from './openai-request-reader.ts';
 import { writeOpenAiRequest } from './openai-request-writer.ts';
@@ -43,6 +47,16 @@ const CODECS: ReadonlyMap<Dialect, Codec> = new Map<Dialect, Codec>([
       createReader: () => new AnthropicReader(),
       writeResponse: writeAnthropicResponse,
       createWriter: (context) => new AnthropicStreamWriter(context),
+    },
+  ],
+  [
+    GENERATE,
+    {
+      readRequest: readGeminiRequest,
+      writeRequest: writeGeminiRequest,
+      createReader: () => new GeminiReader(),
+      writeResponse: writeGeminiResponse,
+      createWriter: (context) => new GeminiStreamWriter(context),
     },
   ],
 ]);

@@ -1,3 +1,4 @@
+import type { UntrustedObject } from '../../../contract/is-object.ts';
 import type { Channel } from '../../channels/channel-directory.ts';
 import type { ChatRequest, OutputLimit } from '../chat-request.ts';
 import type { Dialect } from '../dialect.ts';
@@ -16,6 +17,12 @@ export interface ConversionTarget {
   readonly droppedTools: readonly number[];
 }
 
+/** Where the caller wrote the limit. */
+function limitPath({ maxTokensKeys: keys, limitContainer }: Dialect, body: UntrustedObject): string {
+  if (limitContainer !== undefined) return `${limitContainer}.${keys[0]}`;
+  return keys.find((key) => body[key] !== undefined && body[key] !== null) ?? keys[0] ?? '';
+}
+
 /** The request in the upstream's dialect. @throws AppError `invalid_request` for what it cannot say */
 export function convertRequest(
   { body, dialect: asked, requestedLimit, stream }: ChatRequest,
@@ -30,8 +37,7 @@ export function convertRequest(
   const wanted = limit?.tokens ?? requestedLimit;
   const maxTokens = Math.min(wanted, ownOutputLimit(channel) ?? wanted);
   // Clients ask for as much as the models of their own dialect can give.
-  if (maxTokens < requestedLimit)
-    notes.drop(asked.maxTokensKeys.find((key) => body[key] !== undefined) ?? 'max_tokens');
+  if (maxTokens < requestedLimit) notes.drop(limitPath(asked, body));
   const conversation = source.readRequest({ ...body, tools }, notes);
   const maxTokensKey = outputLimitKey(dialect, model, channel);
   const written = target.writeRequest(conversation, { model, maxTokens, maxTokensKey, stream }, notes);

@@ -5,7 +5,7 @@ import { formatMessage, type Locale } from '../../../contract/messages/messages.
 import { DatabaseUnavailableError } from '../db/database-errors.ts';
 import { AppError } from '../errors.ts';
 import { escapeHtml, standalonePageHeaders } from '../html.ts';
-import { toAnthropicError } from './model-error-formats.ts';
+import { toAnthropicError, toGeminiError } from './model-error-formats.ts';
 import { toJimengError, toKlingError, type VendorErrorFacts } from './vendor-error-formats.ts';
 
 export interface ErrorResponse {
@@ -73,6 +73,7 @@ const VENDOR_FORMATS: Readonly<
   kling: toKlingError,
   jimeng: toJimengError,
   anthropic: toAnthropicError,
+  gemini: toGeminiError,
 };
 
 function statusOf(envelope: EnvelopeKind, code: ErrorCode, row: ErrorDefinition): number {
@@ -135,6 +136,7 @@ const RENDERERS: Readonly<Record<EnvelopeKind, (parts: ErrorContent) => string>>
   kling: ({ vendorFormat }) => JSON.stringify(vendorFormat),
   jimeng: ({ vendorFormat }) => JSON.stringify(vendorFormat),
   anthropic: ({ vendorFormat }) => JSON.stringify(vendorFormat),
+  gemini: ({ vendorFormat }) => JSON.stringify(vendorFormat),
   page: ({ message, locale }) =>
     `<!doctype html><html lang="${locale}"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>Reelgate</title><p>${escapeHtml(message)}</p><p><a href="/">Reelgate</a></p></html>`,
 };

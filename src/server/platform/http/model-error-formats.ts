@@ -19,3 +19,20 @@ export function toAnthropicError({ internalCode, message, status, requestId }: V
   const type = internalCode === 'quota_not_enough' ? 'billing_error' : byStatus;
   return { status: shown, body: { type: 'error', error: { type, message }, request_id: requestId } };
 }
+
+/** Words of Google's APIs by HTTP status (cloud.google.com/apis/design/errors, google.rpc.Code). */
+const GEMINI_WORDS: Readonly<Record<number, string>> = {
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  409: 'ABORTED',
+  429: 'RESOURCE_EXHAUSTED',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+};
+
+/** `{error: {code, message, status}}`. */
+export function toGeminiError({ message, status }: VendorErrorFacts): VendorFormatError {
+  const word = GEMINI_WORDS[status] ?? (status >= 500 ? 'INTERNAL' : 'INVALID_ARGUMENT');
+  return { status, body: { error: { code: status, message, status: word } } };
+}

@@ -107,12 +107,24 @@ function prepareForValidation(endpoint: Endpoint, request: FastifyRequest): void
   if (NULL_IS_ABSENT.test(endpoint.path)) dropDeclaredNulls(endpoint.body, request.body);
 }
 
+/** Google's clients may put the key into the query, where no header has one. */
+function withQueryKey(
+  { envelope }: Endpoint,
+  headers: FastifyRequest['headers'],
+  query: unknown,
+): FastifyRequest['headers'] {
+  const { key } = (query ?? {}) as { readonly key?: unknown };
+  const isGiven = envelope === 'gemini' && typeof key === 'string' && headers.authorization === undefined;
+  return isGiven && headers['x-goog-api-key'] === undefined ? { ...headers, 'x-goog-api-key': key } : headers;
+}
+
 type CallerResolver = (request: FastifyRequest, context: RequestContext) => Promise<FastifyRequest['caller']>;
 
 function callerResolverFor(endpoint: Endpoint, authenticator: Authenticator): CallerResolver {
   const { policy } = endpoint;
   if (policy === 'public' || policy === 'self') return async () => undefined;
   if (policy === 'model')
-    return async (_, { headers, session, clientIp }) => authenticator.model({ headers, session, clientIp });
+    return async ({ query }, { headers, session, clientIp }) =>
+      authenticator.model({ headers: withQueryKey(endpoint, headers, query), session, clientIp });
   return async (_, { headers, session, clientIp }) => authenticator.account(policy, { headers, session, clientIp });
 }

@@ -1,0 +1,190 @@
+import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
+import type {
+  Conversation,
+  FunctionTool,
+  MediaPart,
+  Message,
+  OutputFormat,
+  Part,
+  Reasoning,
+  TextPart,
+  ToolChoice,
+} from './conversation.ts';
+import { fromGeminiSchema } from './gemini-schema.ts';
+import { checkMembers, listAt, memberTable, numberAt, objectAt, textAt, textsAt } from './members.ts';
+import { type ConversionNotes, cannotSay } from './notes.ts';
+import { readSignature } from './signatures.ts';
+
+const MEMBERS = memberTable(
+  'contents systemInstruction system_instruction tools toolConfig tool_config generationConfig',
+  'safetySettings safety_settings labels serviceTier',
+);
+const CONFIG = 'generationConfig.';
+const CONFIG_MEMBERS = memberTable(
+  'maxOutputTokens temperature topP topK seed presencePenalty frequencyPenalty stopSequences candidateCount ' +
+    'responseMimeType responseSchema responseJsonSchema responseModalities thinkingConfig',
+  'mediaResolution routingConfig',
+);
+const TOOL_MEMBERS = memberTable('functionDeclarations function_declarations', '');
+const EMPTY_PARAMETERS = { type: 'object', properties: {} };
+
+/** Reads a request of Google's generateContent (ai.google.dev/api/generate-content). @throws AppError `invalid_request` */
+export function readGeminiRequest(body: UntrustedObject, notes: ConversionNotes): Conversation {
+  checkMembers(body, MEMBERS, notes);
+  const config = asObject(body.generationConfig) ?? {};
+  checkMembers(config, CONFIG_MEMBERS, notes, CONFIG);
+  const modalities = Array.isArray(config.responseModalities) ? config.responseModalities : [];
+  if (modalities.some((each) => each !== 'TEXT')) throw cannotSay(`${CONFIG}responseModalities`);
+  const system = asObject(body.systemInstruction) ?? asObject(body.system_instruction);
+  const ids = new CallIds();
+  const tools = Array.isArray(body.tools) ? body.tools : [];
+  return {
+    system: listOfParts(system?.parts).flatMap((part) => {
+      const { text } = asObject(part) ?? {};
+      return typeof text === 'string' && text !== '' ? [{ type: 'text' as const, text }] : [];
+    }),
+    messages: readContents(body.contents).map((content, index) => readContent(content, `contents.${index}`, ids)),
+    tools: tools.flatMap((tool, index) => readTool(tool, `tools.${index}`, notes)),
+    toolChoice: readChoice(asObject(body.toolConfig) ?? asObject(body.tool_config)),
+    parallelCalls: undefined,
+    format: readFormat(config),
+    reasoning: readReasoning(asObject(config.thinkingConfig)),
+    settings: {
+      temperature: numberAt(config, 'temperature', CONFIG),
+      topP: numberAt(config, 'topP', CONFIG),
+      topK: numberAt(config, 'topK', CONFIG),
+      seed: numberAt(config, 'seed', CONFIG),
+      presencePenalty: numberAt(config, 'presencePenalty', CONFIG),
+      frequencyPenalty: numberAt(config, 'frequencyPenalty', CONFIG),
+      stop: textsAt(config, 'stopSequences', CONFIG),
+    },
+  };
+}
+
+/** A single value stands for a list of one wherever Google's clients may write either. */
+const listOfParts = (value: unknown): readonly unknown[] =>
+  value === undefined || value === null ? [] : Array.isArray(value) ? value : [value];
+
+const readContents = (contents: unknown): readonly unknown[] =>
+  typeof contents === 'string' ? [{ parts: [{ text: contents }] }] : listOfParts(contents);
+
+/** Ids of calls, which this dialect need not have: a result belongs to the oldest open call of its name. */
+class CallIds {
+  readonly #open: { readonly name: string; readonly id: string }[] = [];
+  #count = 0;
+
+  begin(name: string, id: unknown): string {
+    const known = typeof id === 'string' && id !== '' ? id : `call_${this.#count++}`;
+    this.#open.push({ name, id: known });
+    return known;
+  }
+
+  end(name: string, id: unknown): string | undefined {
+    const at = this.#open.findIndex((call) =>
+      typeof id === 'string' && id !== '' ? call.id === id : call.name === name,
+    );
+    return at === -1 ? undefined : this.#open.splice(at, 1)[0]?.id;
+  }
+}
+
+function readContent(value: unknown, path: string, ids: CallIds): Message {
+  const { role = 'user', parts } = objectAt(value, path);
+  if (role !== 'user' && role !== 'model' && role !== 'function') throw cannotSay(`${path}.role`);
+  const read = listOfParts(parts).flatMap((part, index) => readPart(part, `${path}.parts.${index}`, ids));
+  return { role: role === 'model' ? 'assistant' : 'user', parts: read, path };
+}
+
+function readPart(value: unknown, path: string, ids: CallIds): Part[] {
+  const part = objectAt(value, path);
+  const signature = readSignature(part.thoughtSignature, 'gemini');
+  const isThought = part.thought === true;
+  const text = typeof part.text === 'string' ? part.text : '';
+  if (isThought) return [{ type: 'thinking', text, signature, isRedacted: text === '', path }];
+  // The proof of a thought without its text stands beside what came of it.
+  const thought: Part[] =
+    signature === undefined ? [] : [{ type: 'thinking', text: '', signature, isRedacted: true, path }];
+  if (part.functionCall !== undefined) {
+    const { id, name: given, args = {} } = objectAt(part.functionCall, `${path}.functionCall`);
+    const name = textAt(given, `${path}.functionCall.name`);
+    return [
+      ...thought,
+      { type: 'call', id: ids.begin(name, id), name, args: JSON.stringify(args), path: `${path}.functionCall` },
+    ];
+  }
+  if (part.functionResponse !== undefined) return [readResult(part.functionResponse, `${path}.functionResponse`, ids)];
+  if (part.inlineData !== undefined) return [...thought, readInline(part.inlineData, `${path}.inlineData`)];
+  if (part.text !== undefined) return text === '' ? thought : [...thought, { type: 'text', text }];
+  throw cannotSay(path);
+}
+
+function readInline(value: unknown, path: string): MediaPart {
+  const { mimeType, data } = objectAt(value, path);
+  const mediaType = textAt(mimeType, `${path}.mimeType`);
+  const type = mediaType.startsWith('image/') ? 'image' : mediaType.startsWith('audio/') ? 'audio' : 'document';
+  return { type, source: { mediaType, data: textAt(data, `${path}.data`) }, path };
+}
+
+function readResult(value: unknown, path: string, ids: CallIds): Part {
+  const { id, name, response, parts } = objectAt(value, path);
+  const known = ids.end(textAt(name, `${path}.name`), id);
+  if (known === undefined) throw cannotSay(path, 'has no call it belongs to');
+  const said = asObject(response) ?? {};
+  const [only] = Object.keys(said);
+  // What other dialects say as bare text is an object of one member here.
+  const isPlain =
+    Object.keys(said).length === 1 && (only === 'output' || only === 'error') && typeof said[only] === 'string';
+  const text: TextPart = { type: 'text', text: isPlain ? String(said[only ?? '']) : JSON.stringify(said) };
+  const media = listOfParts(parts).map((part, index) =>
+    readInline(objectAt(part, `${path}.parts.${index}`).inlineData, `${path}.parts.${index}.inlineData`),
+  );
+  return { type: 'result', id: known, parts: [text, ...media], isError: only === 'error', path };
+}
+
+function readTool(value: unknown, path: string, notes: ConversionNotes): FunctionTool[] {
+  const tool = objectAt(value, path);
+  checkMembers(tool, TOOL_MEMBERS, notes, `${path}.`);
+  const functions = tool.functionDeclarations ?? tool.function_declarations ?? [];
+  return listAt(functions, `${path}.functionDeclarations`).map((each, index) => {
+    const at = `${path}.functionDeclarations.${index}`;
+    const { name, description, parameters, parametersJsonSchema } = objectAt(each, at);
+    return {
+      name: textAt(name, `${at}.name`),
+      description: typeof description === 'string' ? description : undefined,
+      parameters: asObject(parametersJsonSchema) ?? asObject(fromGeminiSchema(parameters)) ?? EMPTY_PARAMETERS,
+      strict: undefined,
+    };
+  });
+}
+
+function readChoice(config: UntrustedObject | undefined): ToolChoice | undefined {
+  const path = 'toolConfig.functionCallingConfig';
+  const choice = asObject(config?.functionCallingConfig);
+  if (choice === undefined) return undefined;
+  const { mode, allowedFunctionNames: allowed } = choice;
+  const names = textsAt({ allowed }, 'allowed')?.value ?? [];
+  if (mode === 'NONE') return { mode: 'none', path };
+  if (mode !== 'ANY') return { mode: 'auto', path };
+  if (names.length > 1) throw cannotSay(`${path}.allowedFunctionNames`);
+  return { mode: 'required', name: names[0], path };
+}
+
+function readFormat({
+  responseMimeType: type,
+  responseSchema,
+  responseJsonSchema,
+}: UntrustedObject): OutputFormat | undefined {
+  if (type === undefined || type === null || type === 'text/plain') return undefined;
+  if (type !== 'application/json') throw cannotSay(`${CONFIG}responseMimeType`);
+  const schema = responseJsonSchema ?? fromGeminiSchema(responseSchema);
+  if (schema === undefined || schema === null) return { type: 'json', path: `${CONFIG}responseMimeType` };
+  return { type: 'schema', schema, strict: false, path: `${CONFIG}responseSchema` };
+}
+
+function readReasoning(config: UntrustedObject | undefined): Reasoning | undefined {
+  if (config === undefined) return undefined;
+  const path = `${CONFIG}thinkingConfig`;
+  const { thinkingBudget: budget, thinkingLevel: level } = config;
+  if (budget === 0) return { mode: 'off', path };
+  const effort = typeof level === 'string' ? level.toLowerCase() : undefined;
+  return { mode: 'auto', effort, budget: typeof budget === 'number' && budget > 0 ? budget : undefined, path };
+}

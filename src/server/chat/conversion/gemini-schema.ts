@@ -1,0 +1,23 @@
+import { asObject } from '../../../contract/is-object.ts';
+
+const MAX_DEPTH = 32;
+
+/** Google's own schema language as JSON Schema: types in small letters, `nullable` as a type (ai.google.dev/api/caching, Schema). */
+export function fromGeminiSchema(value: unknown, depth = 0): unknown {
+  const schema = asObject(value);
+  if (schema === undefined || depth > MAX_DEPTH) return value;
+  const { type, nullable, format: _format, propertyOrdering: _order, properties, items, anyOf, ...rest } = schema;
+  const name = typeof type === 'string' ? type.toLowerCase() : type;
+  const inner = asObject(properties);
+  return {
+    ...rest,
+    ...(name !== undefined && { type: nullable === true ? [name, 'null'] : name }),
+    ...(inner !== undefined && {
+      properties: Object.fromEntries(
+        Object.entries(inner).map(([key, each]) => [key, fromGeminiSchema(each, depth + 1)]),
+      ),
+    }),
+    ...(items !== undefined && { items: fromGeminiSchema(items, depth + 1) }),
+    ...(Array.isArray(anyOf) && { anyOf: anyOf.map((each) => fromGeminiSchema(each, depth + 1)) }),
+  };
+}

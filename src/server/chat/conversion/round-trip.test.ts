@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { asObject } from '../../../contract/is-object.ts';
+import { MESSAGES } from '../anthropic-dialect.ts';
+import type { Dialect } from '../dialect.ts';
+import { CHAT } from '../dialects.ts';
+import { GENERATE } from '../gemini-dialect.ts';
+import { extractData, splitEvents } from '../sse-events.ts';
+import { type Codec, findCodec } from './codecs.ts';
+import type { Conversation, FunctionTool, Message, Part, ResponseEvent } from './conversation.ts';
+import { ConversionNotes } from './notes.ts';
+
+/** What all dialects can say goes through any of them and back unchanged. */
+const DIALECTS: Readonly<Record<string, Dialect>> = { chat: CHAT, messages: MESSAGES, gemini: GENERATE };
+const PAIRS = Object.entries(DIALECTS).flatMap(([from, a]) =>
+  Object.entries(DIALECTS)
+    .filter(([, b]) => a !== b)
+    .map(([to, b]) => ({ name: `${from} → ${to} → ${from}`, a, b })),
+);
+const TARGET = { model: 'some-model', maxTokens: 100, maxTokensKey: 'max_tokens', stream: false };
+const CONTEXT = { id: 'x', model: 'some-model', created: 1, wantsUsage: true };
+
+const codecOf = (dialect: Dialect): Codec => {
+  const codec = findCodec(dialect);
+  assert.ok(codec);
+  return codec;
+};
+const plain = (value: unknown): Record<string, unknown> => JSON.parse(JSON.stringify(value));
+
+const text = fc.string({ minLength: 1, maxLength: 20 });
+const args = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.oneof(fc.string(), fc.integer(), fc.boolean()));
+const picture: Part = { type: 'image', source: { mediaType: 'image/png', data: 'iVBORw0KGgo=' }, path: '' };
+const textPart = text.map((value): Part => ({ type: 'text', text: value }));
+const userParts = fc
+  .tuple(textPart, fc.array(fc.oneof(textPart, fc.constant(picture)), { maxLength: 2 }))
+  .map(([first, rest]) => [first, ...rest]);
+/** A turn of the model, with calls and their results in the next turn. */
+const exchange = fc.tuple(text, fc.array(fc.tuple(args, text), { maxLength: 3 }), userParts);
+
+const conversation = fc
+  .record({
+    system: fc.option(text),
+    first: userParts,
+    exchanges: fc.array(exchange, { maxLength: 3 }),
+    temperature: fc.constantFrom(undefined, 0, 0.5, 1),
+    stop: fc.constantFrom(undefined, ['END']),
+    choice: fc.constantFrom(undefined, 'auto' as const, 'none' as const, 'required' as const),
+  })
+  .map(({ system, first, exchanges, temperature, stop, choice }): Conversation => {
+    let count = 0;
+    const messages: Message[] = [{ role: 'user', parts: first, path: '' }];
+    for (const [said, calls, next] of exchanges) {
+      const ids = calls.map(() => `call_${count++}`);
+      const callParts = calls.map(
+        ([input], index): Part => ({
+          type: 'call',
+          id: ids[index] ?? '',
+          name: 'tool',
+          args: JSON.stringify(input),
+          path: '',
+        }),
+      );
+      const results = calls.map(
+        ([, result], index): Part => ({
+          type: 'result',
+          id: ids[index] ?? '',
+          parts: [{ type: 'text', text: result }],
+          isError: false,
+          path: '',
+        }),
+      );
+      messages.push({ role: 'assistant', parts: [{ type: 'text', text: said }, ...callParts], path: '' });
+      messages.push({ role: 'user', parts: [...results, ...next], path: '' });
+    }
+    const tool: FunctionTool = {
+      name: 'tool',
+      description: 'does it',
+      parameters: { type: 'object', properties: {} },
+      strict: undefined,
+    };
+    return {
+      system: system === null ? [] : [{ type: 'text', text: system }],
+      messages,
+      tools: [tool],
+      toolChoice: choice && { mode: choice, path: '' },
+      parallelCalls: undefined,
+      format: undefined,
+      reasoning: undefined,
+      settings: {
+        temperature: temperature === undefined ? undefined : { value: temperature, path: '' },
+        stop: stop && { value: stop, path: '' },
+      },
+    };
+  });
+
+const usage = fc
+  .record({ fresh: fc.nat(1_000), cached: fc.nat(1_000), output: fc.integer({ min: 1, max: 1_000 }) })
+  .map(({ fresh, cached, output }) => ({
+    promptTokens: fresh + cached + 1,
+    completionTokens: output,
+    reasoningTokens: 0,
+    ...(cached > 0 && { parts: { cached_input: cached } }),
+  }));
+const response = fc
+  .record({
+    said: fc.array(text, { maxLength: 3 }),
+    calls: fc.array(args, { maxLength: 3 }),
+    isCut: fc.boolean(),
+    usage,
+  })
+  .map(({ said, calls, isCut, usage: figures }): ResponseEvent[] => [
+    { type: 'start', id: 'x' },
+    ...said.map((each): ResponseEvent => ({ type: 'text', text: each })),
+    ...calls.flatMap((input, index): ResponseEvent[] => [
+      { type: 'call', index, id: `call_${index}`, name: 'tool' },
+      { type: 'args', index, text: JSON.stringify(input) },
+    ]),
+    {
+      type: 'end',
+      reason: calls.length > 0 ? 'calls' : isCut ? 'length' : 'end',
+      stopSequence: undefined,
+      usage: figures,
+    },
+  ]);
+
+describe('round trips', () => {
+  for (const { name, a, b } of PAIRS) {
+    const [from, to] = [codecOf(a), codecOf(b)];
+    const read = (codec: Codec, body: unknown) => codec.readRequest(plain(body), new ConversionNotes());
+
+    test(`a request: ${name}`, () => {
+      fc.assert(
+        fc.property(conversation, (said) => {
+          const original = plain(from.writeRequest(said, TARGET, new ConversionNotes()));
+          const notes = new ConversionNotes();
+          const there = to.writeRequest(from.readRequest(original, notes), TARGET, notes);
+          assert.deepEqual(notes.dropped, []);
+          assert.deepEqual(plain(from.writeRequest(read(to, there), TARGET, new ConversionNotes())), original);
+        }),
+        { numRuns: 200 },
+      );
+    });
+
+    test(`a complete response: ${name}`, () => {
+      fc.assert(
+        fc.property(response, (events) => {
+          const original = plain(from.writeResponse(events, CONTEXT));
+          const there = plain(to.writeResponse(from.createReader().readComplete(original), CONTEXT));
+          assert.deepEqual(plain(from.writeResponse(to.createReader().readComplete(there), CONTEXT)), original);
+        }),
+        { numRuns: 200 },
+      );
+    });
+
+    test(`a stream says what the complete response says: ${name}`, () => {
+      fc.assert(
+        fc.property(response, (events) => {
+          const writer = to.createWriter(CONTEXT);
+          const stream = events.map((event) => writer.write(event)).join('');
+          const reader = to.createReader();
+          const seen = splitEvents(stream)
+            .map((event) => extractData(event))
+            .filter((data) => data !== '[DONE]')
+            .flatMap((data) => reader.readEvent(asObject(JSON.parse(data)) ?? {}));
+          const streamed = from.writeResponse([...seen, ...reader.finish()], CONTEXT);
+          assert.deepEqual(plain(streamed), plain(from.writeResponse(events, CONTEXT)));
+        }),
+        { numRuns: 200 },
+      );
+    });
+  }
+});

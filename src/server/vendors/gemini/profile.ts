@@ -1,0 +1,14 @@
+import type { VendorProfile } from '../adapter.ts';
+import { ApiKey, checkApiKey } from '../api-key-check.ts';
+
+/** Google's Gemini API by its generateContent. Its models are rows the administrator creates. */
+export const gemini: VendorProfile = {
+  name: 'gemini',
+  title: 'Gemini generateContent protocol',
+  defaultBaseUrl: 'https://generativelanguage.googleapis.com',
+  credentials: ApiKey,
+
+  /** ai.google.dev/api/models */
+  checkCredentials: (context) =>
+    checkApiKey(context, { vendor: 'gemini', path: '/v1beta/models?pageSize=200', listKey: 'models', idKey: 'name' }),
+};
