@@ -73,7 +73,7 @@ function planCalls(body: Fields, count: number, wanted: string | undefined): Fie
   const named = Array.isArray(choice.allowedFunctionNames) ? choice.allowedFunctionNames[0] : wanted;
   return chooseCalls(offered, named, count).map(({ name, arguments: json }, index) => ({
     functionCall: { name, args: JSON.parse(json) },
-    ...(index === 0 ? { thoughtSignature: SIGNATURE } : {}),
+    thoughtSignature: index === 0 ? SIGNATURE : undefined,
   }));
 }
 

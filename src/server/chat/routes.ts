@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as lines from '../../contract/chat.ts';
 import type { Endpoint } from '../../contract/endpoint.ts';
-import { AppError, invalidRequest } from '../platform/errors.ts';
+import { AppError } from '../platform/errors.ts';
 import type { Authenticator } from '../platform/http/caller.ts';
 import type { JsonBody } from '../platform/http/json-body-reader.ts';
 import type { HttpServer } from '../platform/http/server.ts';
@@ -9,9 +9,9 @@ import { MESSAGES } from './anthropic-dialect.ts';
 import { parseChatRequest } from './chat-request.ts';
 import { ClientResponse } from './client-response.ts';
 import { CHAT, EMBEDDINGS, IMAGES, RESPONSES } from './dialects.ts';
-import { GENERATE } from './gemini-dialect.ts';
+import { addGeminiRoutes } from './gemini-routes.ts';
 import type { Relay } from './relay.ts';
-import type { TokenCounter } from './token-counter.ts';
+import { COUNT_SOURCE_HEADER, type TokenCounter } from './token-counter.ts';
 
 const ROUTES = [
   [lines.chatCompletions, CHAT],
@@ -21,9 +21,6 @@ const ROUTES = [
   [lines.embeddings, EMBEDDINGS],
   [lines.imageGenerations, IMAGES],
 ] as const;
-
-/** Says whether the upstream counted, or this service with a tokenizer that is not the model's. */
-const COUNT_SOURCE_HEADER = 'x-reelgate-token-count';
 
 const BY_PATH: ReadonlyMap<string, (typeof ROUTES)[number]> = new Map(ROUTES.map((route) => [route[0].path, route]));
 
@@ -58,23 +55,7 @@ export function addChatRoutes(
     return { input_tokens: tokens };
   });
 
-  for (const line of [lines.geminiModelCall, lines.geminiModelCallV1]) {
-    routes.add(line, async ({ body, params, query, caller, request, reply }) => {
-      const { model, method } = splitGeminiCall(params.call);
-      const stream = method === 'streamGenerateContent';
-      if (stream && query.alt !== 'sse') throw invalidRequest('Streams are sent as events: alt must be sse.', 'alt');
-      const bytes = request.takeRawBody() ?? Buffer.alloc(0);
-      const ask = parseChatRequest(GENERATE, bytes, body, { headers: request.headers, model, stream });
-      if (method === 'countTokens') {
-        const { tokens, source } = await counter.count(caller, ask);
-        return reply.header(COUNT_SOURCE_HEADER, source).send({ totalTokens: tokens });
-      }
-      const client = new ClientResponse(reply.request.raw, reply.raw, request.id, fastPathTools);
-      reply.hijack();
-      await relay.serve(caller, ask, client).catch((error: unknown) => client.fail(error, GENERATE));
-      return reply;
-    });
-  }
+  addGeminiRoutes(http, { relay, counter });
 
   const serve = async (
     request: IncomingMessage,
@@ -122,16 +103,6 @@ export function addChatRoutes(
     void serve(request, response, route);
     return true;
   });
-}
-
-const GEMINI_METHODS: ReadonlySet<string> = new Set(['generateContent', 'streamGenerateContent', 'countTokens']);
-
-/** `{model}:{method}`; a model's name may have colons of its own. @throws AppError `not_found` for other methods */
-function splitGeminiCall(call: string): { readonly model: string; readonly method: string } {
-  const at = call.lastIndexOf(':');
-  const method = call.slice(at + 1);
-  if (at < 1 || !GEMINI_METHODS.has(method)) throw new AppError('not_found');
-  return { model: call.slice(0, at), method };
 }
 
 /** JSON of a known and permitted size. */

@@ -31,6 +31,9 @@ export interface TokenCount {
   readonly source: 'upstream' | 'estimate';
 }
 
+/** Says whether the upstream counted, or this service with a tokenizer that is not the model's. */
+export const COUNT_SOURCE_HEADER = 'x-reelgate-token-count';
+
 const MAX_ATTEMPTS = 3;
 const MAX_WAIT_MS = 30_000;
 

@@ -1,3 +1,4 @@
+import { defined } from '../../../contract/defined.ts';
 import { asObject } from '../../../contract/is-object.ts';
 
 const MAX_DEPTH = 32;
@@ -9,15 +10,12 @@ export function fromGeminiSchema(value: unknown, depth = 0): unknown {
   const { type, nullable, format: _format, propertyOrdering: _order, properties, items, anyOf, ...rest } = schema;
   const name = typeof type === 'string' ? type.toLowerCase() : type;
   const inner = asObject(properties);
-  return {
+  return defined({
     ...rest,
-    ...(name !== undefined && { type: nullable === true ? [name, 'null'] : name }),
-    ...(inner !== undefined && {
-      properties: Object.fromEntries(
-        Object.entries(inner).map(([key, each]) => [key, fromGeminiSchema(each, depth + 1)]),
-      ),
-    }),
-    ...(items !== undefined && { items: fromGeminiSchema(items, depth + 1) }),
-    ...(Array.isArray(anyOf) && { anyOf: anyOf.map((each) => fromGeminiSchema(each, depth + 1)) }),
-  };
+    type: nullable === true ? [name, 'null'] : name,
+    properties:
+      inner && Object.fromEntries(Object.entries(inner).map(([key, each]) => [key, fromGeminiSchema(each, depth + 1)])),
+    items: items === undefined ? undefined : fromGeminiSchema(items, depth + 1),
+    anyOf: Array.isArray(anyOf) ? anyOf.map((each) => fromGeminiSchema(each, depth + 1)) : undefined,
+  });
 }

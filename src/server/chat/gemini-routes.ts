@@ -1,0 +1,42 @@
+import * as lines from '../../contract/chat.ts';
+import { AppError, invalidRequest } from '../platform/errors.ts';
+import type { HttpServer } from '../platform/http/server.ts';
+import { parseChatRequest } from './chat-request.ts';
+import { ClientResponse } from './client-response.ts';
+import { GENERATE } from './gemini-dialect.ts';
+import type { Relay } from './relay.ts';
+import { COUNT_SOURCE_HEADER, type TokenCounter } from './token-counter.ts';
+
+/** Adds the calls in Google's form, whose path names model and method. */
+export function addGeminiRoutes(
+  { routes, fastPathTools }: Pick<HttpServer, 'routes' | 'fastPathTools'>,
+  { relay, counter }: { readonly relay: Relay; readonly counter: TokenCounter },
+): void {
+  for (const line of [lines.geminiModelCall, lines.geminiModelCallV1]) {
+    routes.add(line, async ({ body, params, query, caller, request, reply }) => {
+      const { model, method } = splitGeminiCall(params.call);
+      const stream = method === 'streamGenerateContent';
+      if (stream && query.alt !== 'sse') throw invalidRequest('Streams are sent as events: alt must be sse.', 'alt');
+      const bytes = request.takeRawBody() ?? Buffer.alloc(0);
+      const ask = parseChatRequest(GENERATE, bytes, body, { headers: request.headers, model, stream });
+      if (method === 'countTokens') {
+        const { tokens, source } = await counter.count(caller, ask);
+        return reply.header(COUNT_SOURCE_HEADER, source).send({ totalTokens: tokens });
+      }
+      const client = new ClientResponse(reply.request.raw, reply.raw, request.id, fastPathTools);
+      reply.hijack();
+      await relay.serve(caller, ask, client).catch((error: unknown) => client.fail(error, GENERATE));
+      return reply;
+    });
+  }
+}
+
+const GEMINI_METHODS: ReadonlySet<string> = new Set(['generateContent', 'streamGenerateContent', 'countTokens']);
+
+/** `{model}:{method}`; a model's name may have colons of its own. @throws AppError `not_found` for other methods */
+function splitGeminiCall(call: string): { readonly model: string; readonly method: string } {
+  const at = call.lastIndexOf(':');
+  const method = call.slice(at + 1);
+  if (at < 1 || !GEMINI_METHODS.has(method)) throw new AppError('not_found');
+  return { model: call.slice(0, at), method };
+}
