@@ -25,6 +25,8 @@ const { values } = parseArgs({
     rolling: { type: 'string', default: '20000' },
     /** Kills of a process that reports and delivers events, on each database. */
     events: { type: 'string', default: '1500' },
+    /** Kills of a process that copies and deletes videos, on each database. */
+    copies: { type: 'string', default: '500' },
     /** Videos of the `soup` test (random upstream and database failures), on each database. */
     soup: { type: 'string', default: '600' },
     /** Rounds of each race. */
@@ -48,6 +50,7 @@ const strength = {
   DEVICE_KILL_ROUNDS: String(Math.ceil(Number(values.rounds) / 10)),
   FREEZE_ALL: '1',
   EVENT_KILLS: values.events,
+  ARTIFACT_KILLS: values.copies,
   RESTART_ROUNDS: values.restarts,
   ROLLING_REQUESTS: values.rolling,
   OUTAGES_ALL: '1',
@@ -74,6 +77,7 @@ const child = spawn(
     join(import.meta.dirname, 'test.ts'),
     'faults/',
     'fuzz/',
+    'artifacts/copying-kills',
     'operations/database-outages',
     'operations/drain',
     'import/kills',

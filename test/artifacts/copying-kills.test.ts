@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { openDatabase } from '../../src/server/platform/db/open-database.ts';
+import type { Tables } from '../../src/server/tables.ts';
+import { forEachDatabase } from '../databases.ts';
+import { SeededRandom } from '../faults/seeded-random.ts';
+import { startTestService } from '../test-service.ts';
+import type { CopyingOrder } from './copying-process.fixture.ts';
+
+const FIXTURE = fileURLToPath(new URL('./copying-process.fixture.ts', import.meta.url));
+const KILLS = Number(process.env.ARTIFACT_KILLS ?? 4);
+/** More than a claim lasts. */
+const CLOCK_STEP_MS = 91_000;
+
+forEachDatabase((_name, _open, freshUrl) => {
+  it(`what is stored is what the rows say, byte by byte, after ${KILLS} kills`, async (t) => {
+    const databaseUrl = await freshUrl();
+    const directory = await mkdtemp(join(tmpdir(), 'rg-kills-'));
+    t.after(() => rm(directory, { recursive: true, force: true }));
+    // Makes the schema.
+    await (await startTestService(databaseUrl)).stop();
+    const start = async (round: number, drains: boolean) => {
+      const order: CopyingOrder = { databaseUrl, directory, clockOffsetMs: round * CLOCK_STEP_MS, drains };
+      const child = spawn(process.execPath, [FIXTURE, JSON.stringify(order)], { stdio: ['ignore', 'pipe', 'inherit'] });
+      t.after(() => child.kill('SIGKILL'));
+      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+      assert.equal((await lines.next()).value, 'ready');
+      return { child, lines };
+    };
+    const random = new SeededRandom(KILLS);
+    for (let round = 1; round <= KILLS; round++) {
+      const { child } = await start(round, false);
+      await delay(50 + random.next(`round ${round}`) * 300);
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    // Posters whose put was interrupted are removed after an hour.
+    const { child, lines } = await start(KILLS + 60, true);
+    assert.equal((await lines.next()).value, 'drained');
+    if (child.exitCode === null) await once(child, 'exit');
+
+    const database = openDatabase<Tables>(databaseUrl);
+    t.after(() => database.close());
+    const rows = await database.kysely.selectFrom('artifacts').selectAll().execute();
+    assert.ok(rows.length > 0);
+    const onDisk = new Map<string, Buffer>();
+    for (const entry of await readdir(directory, { recursive: true, withFileTypes: true }))
+      if (entry.isFile()) onDisk.set(entry.name, await readFile(join(entry.parentPath, entry.name)));
+    for (const { id, state, bytes, sha256 } of rows) {
+      const file = onDisk.get(id);
+      assert.equal(state, 'stored');
+      assert.equal(file?.length, bytes);
+      assert.equal(
+        createHash('sha256')
+          .update(file ?? '')
+          .digest('hex'),
+        sha256,
+      );
+    }
+    assert.deepEqual([...onDisk.keys()].sort(), rows.map(({ id }) => id).sort());
+  });
+});

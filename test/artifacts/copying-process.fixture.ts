@@ -1,0 +1,71 @@
+/** A process that ends tasks, copies and deletes their videos until it is killed, or drains what is left and says so. */
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { loadMedia } from '../../src/sandbox/media.ts';
+import { makeArtifacts } from '../../src/server/artifacts/make.ts';
+import { parseConfig } from '../../src/server/platform/config.ts';
+import { openDatabase } from '../../src/server/platform/db/open-database.ts';
+import { openLog } from '../../src/server/platform/log.ts';
+import { openOutbound } from '../../src/server/platform/outbound/client.ts';
+import type { Tables } from '../../src/server/tables.ts';
+
+export interface CopyingOrder {
+  readonly databaseUrl: string;
+  readonly directory: string;
+  /** Milliseconds this process's clock is ahead, so that what the one before had claimed is due again. */
+  readonly clockOffsetMs: number;
+  /** Ends no task and copies what is left. */
+  readonly drains: boolean;
+}
+
+const order = JSON.parse(process.argv[2] ?? '') as CopyingOrder;
+const database = openDatabase<Tables>(order.databaseUrl);
+const CLIP = loadMedia('wide.mp4').bytes;
+const COVER = loadMedia('thumbnail.webp').bytes;
+const CHUNK = 8 * 1024;
+
+/** The clip in pieces, some of them late, so that a kill meets copies at all their stages. */
+async function* pieces(): AsyncGenerator<Buffer> {
+  for (let at = 0; at < CLIP.length; at += CHUNK) {
+    if (Math.random() < 0.2) await pause(1);
+    yield CLIP.subarray(at, at + CHUNK);
+  }
+}
+
+const artifacts = makeArtifacts({
+  config: parseConfig({
+    ARTIFACTS_DIR: order.directory,
+    ARTIFACTS_MIN_FREE_GB: '0',
+    DATABASE_URL: order.databaseUrl,
+    MASTER_KEY: Buffer.alloc(32).toString('base64'),
+  }),
+  database,
+  outbound: openOutbound(),
+  notifier: { notifyAdministrators: async () => {} },
+  findPlanStorage: async () => ({ days: null, gb: null }),
+  clock: { now: () => Date.now() + order.clockOffsetMs },
+  log: openLog('silent'),
+});
+artifacts.start({
+  openVideo: async () => ({ body: Readable.from(pieces()), bytes: CLIP.length }),
+  openCover: async () => COVER,
+});
+process.stdout.write('ready\n');
+if (order.drains) {
+  while ((await artifacts.countPending()) > 0) await pause(20);
+  await artifacts.removeEnded();
+  await artifacts.stop();
+  process.stdout.write('drained\n');
+  process.exit(0);
+}
+const ended: string[] = [];
+for (;;) {
+  const id = `task_${randomUUID()}`;
+  await database.transaction((trx) => artifacts.enqueue(trx, { id, user_id: 1 }));
+  ended.push(id);
+  const [oldest] = ended.length > 10 ? ended.splice(0, 1) : [];
+  if (oldest !== undefined && Math.random() < 0.5)
+    await database.transaction((trx) => artifacts.removeWithTask(trx, oldest));
+  await pause(2);
+}
