@@ -8,6 +8,7 @@ import enAdminModels from '../../src/console/strings/en/admin-models.ts';
 import enAdminPlans from '../../src/console/strings/en/admin-plans.ts';
 import enAdminTickets from '../../src/console/strings/en/admin-tickets.ts';
 import enApp from '../../src/console/strings/en/app.ts';
+import enConnect from '../../src/console/strings/en/connect.ts';
 import enFailures from '../../src/console/strings/en/failures.ts';
 import enMailbox from '../../src/console/strings/en/mailbox.ts';
 import enNotifications from '../../src/console/strings/en/notifications.ts';
@@ -25,6 +26,7 @@ import zhAdminModels from '../../src/console/strings/zh-cn/admin-models.ts';
 import zhAdminPlans from '../../src/console/strings/zh-cn/admin-plans.ts';
 import zhAdminTickets from '../../src/console/strings/zh-cn/admin-tickets.ts';
 import zhApp from '../../src/console/strings/zh-cn/app.ts';
+import zhConnect from '../../src/console/strings/zh-cn/connect.ts';
 import zhFailures from '../../src/console/strings/zh-cn/failures.ts';
 import zhMailbox from '../../src/console/strings/zh-cn/mailbox.ts';
 import zhNotifications from '../../src/console/strings/zh-cn/notifications.ts';
@@ -46,6 +48,7 @@ export const STRINGS = {
     adminPlans: enAdminPlans,
     adminTickets: enAdminTickets,
     app: enApp,
+    connect: enConnect,
     failures: enFailures,
     mailbox: enMailbox,
     notifications: enNotifications,
@@ -65,6 +68,7 @@ export const STRINGS = {
     adminPlans: zhAdminPlans,
     adminTickets: zhAdminTickets,
     app: zhApp,
+    connect: zhConnect,
     failures: zhFailures,
     mailbox: zhMailbox,
     notifications: zhNotifications,

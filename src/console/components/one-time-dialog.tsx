@@ -4,18 +4,20 @@ import { useTranslation } from 'react-i18next';
 
 interface OneTimeDialogProps {
   readonly title: string;
+  readonly size?: string;
   readonly onClose: () => void;
   readonly children: ReactNode;
 }
 
 /** Shows a secret that cannot be shown again: neither Escape nor a click beside it closes it by accident. */
-export function OneTimeDialog({ title, onClose, children }: OneTimeDialogProps) {
+export function OneTimeDialog({ title, size = 'md', onClose, children }: OneTimeDialogProps) {
   const { t } = useTranslation();
   return (
     <Modal
       opened
       onClose={onClose}
       title={title}
+      size={size}
       closeOnClickOutside={false}
       closeOnEscape={false}
       closeButtonProps={{ 'aria-label': t('close') }}

@@ -1,9 +1,8 @@
-import { Alert, Button, NumberInput, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { Button, Group, NumberInput, Stack, TagsInput, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { createToken, updateToken } from '../../../contract/tokens.ts';
-import { CopyField } from '../../components/copy-button.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { ModelsSelect } from '../../components/models-select.tsx';
 import { OneTimeDialog } from '../../components/one-time-dialog.tsx';
@@ -13,38 +12,39 @@ import type { ApiKey, ApiKeyBody } from '../../data/api-key-queries.ts';
 import { formatDateField, toEndOfDay } from '../../data/calendar-day.ts';
 import { creditsToQuota } from '../../data/format-quota.ts';
 import { useStatus } from '../../data/query-client.ts';
+import { ConnectPanel } from './connect/connect-panel.tsx';
 
 interface ApiKeyDialogProps {
   readonly apiKey: ApiKey | 'new';
   readonly onClose: () => void;
 }
 
-/** Creates or changes an API key; a new key is shown here once. */
+interface CreatedKey {
+  readonly id: number;
+  readonly key: string;
+  readonly name: string;
+  readonly models: readonly string[];
+}
+
+/** Creates or changes an API key; a new key is shown here once, with how to use it in each client. */
 export function ApiKeyDialog({ apiKey, onClose }: ApiKeyDialogProps) {
-  const { t } = useTranslation(['account', 'app']);
-  const [created, setCreated] = useState<string>();
+  const { t } = useTranslation(['account', 'connect']);
+  const [created, setCreated] = useState<CreatedKey>();
   if (created === undefined) return <ApiKeyForm apiKey={apiKey} onCreated={setCreated} onClose={onClose} />;
   return (
-    <OneTimeDialog title={t('apiKeys.onceTitle')} onClose={onClose}>
+    <OneTimeDialog title={t('connect:created')} size="xl" onClose={onClose}>
       <Stack>
-        <Alert color="yellow" variant="light">
-          {t('apiKeys.onceText')}
-        </Alert>
-        <CopyField text={created} />
-        <Text size="sm" fw={600}>
-          {t('apiKeys.tryIt')}
-        </Text>
-        <CopyField text={toCurl(created)} />
-        <Button onClick={onClose}>{t('apiKeys.done')}</Button>
+        <ConnectPanel tokenId={created.id} page={1} apiKey={created.key} allowedModels={created.models} />
+        <Group justify="flex-end">
+          <Button onClick={onClose}>{t('apiKeys.done')}</Button>
+        </Group>
       </Stack>
     </OneTimeDialog>
   );
 }
 
-const toCurl = (key: string): string => `curl ${location.origin}/v1/models -H "Authorization: Bearer ${key}"`;
-
 interface ApiKeyFormProps extends ApiKeyDialogProps {
-  readonly onCreated: (key: string) => void;
+  readonly onCreated: (key: CreatedKey) => void;
 }
 
 function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
@@ -62,7 +62,10 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
         models: [...draft.models],
         allowed_addresses: [...draft.addresses],
       };
-      if (old === undefined) return (await callApi(createToken, { body })).data.key;
+      if (old === undefined) {
+        const { id, key } = (await callApi(createToken, { body })).data;
+        return { id, key, name: body.name ?? '', models: body.models ?? [] };
+      }
       await callApi(updateToken, { params: { id: String(old.id) }, body });
       return undefined;
     },

@@ -18,11 +18,13 @@ import { callApi } from '../../data/api-client.ts';
 import { type ApiKey, apiKeysQuery, PAGE_SIZE } from '../../data/api-key-queries.ts';
 import { formatDate } from '../../data/format-time.ts';
 import { ApiKeyDialog } from './api-key-dialog.tsx';
+import { ConnectDialog } from './connect/connect-dialog.tsx';
 
 export function TokensPage() {
   const { t } = useTranslation(['account', 'app']);
   const [page, setPage] = useState(1);
   const [dialog, setDialog] = useState<ApiKey | 'new'>();
+  const [connected, setConnected] = useState<ApiKey>();
   const tokens = useQuery({ ...apiKeysQuery(page), placeholderData: keepPreviousData });
   const make = (
     <Button leftSection={<IconPlus size={16} />} onClick={() => setDialog('new')}>
@@ -71,12 +73,17 @@ export function TokensPage() {
               label: t('app:edit'),
               hideLabel: true,
               align: 'right',
-              cell: (token) => <ApiKeyActions token={token} onEdit={() => setDialog(token)} />,
+              cell: (token) => (
+                <ApiKeyActions token={token} onConnect={() => setConnected(token)} onEdit={() => setDialog(token)} />
+              ),
             },
           ]}
         />
       ) : null}
       <Pager page={page} total={tokens.data?.total ?? 0} pageSize={PAGE_SIZE} onChange={setPage} />
+      {connected === undefined ? null : (
+        <ConnectDialog apiKey={connected} page={page} onClose={() => setConnected(undefined)} />
+      )}
       {dialog === undefined ? null : <ApiKeyDialog apiKey={dialog} onClose={() => setDialog(undefined)} />}
     </Page>
   );
@@ -98,8 +105,14 @@ function Expiry({ token: { expires_at: at } }: { readonly token: ApiKey }) {
   );
 }
 
-function ApiKeyActions({ token, onEdit }: { readonly token: ApiKey; readonly onEdit: () => void }) {
-  const { t } = useTranslation(['account', 'app']);
+interface ApiKeyActionsProps {
+  readonly token: ApiKey;
+  readonly onConnect: () => void;
+  readonly onEdit: () => void;
+}
+
+function ApiKeyActions({ token, onConnect, onEdit }: ApiKeyActionsProps) {
+  const { t } = useTranslation(['account', 'app', 'connect']);
   const queries = useQueryClient();
   const toasts = useToasts();
   const revoke = async (): Promise<void> => {
@@ -109,6 +122,9 @@ function ApiKeyActions({ token, onEdit }: { readonly token: ApiKey; readonly onE
   };
   return (
     <Group gap={4} wrap="nowrap" justify="flex-end">
+      <Button size="compact-sm" variant="subtle" onClick={onConnect}>
+        {t('connect:connect')}
+      </Button>
       <Button size="compact-sm" variant="subtle" color="gray" onClick={onEdit}>
         {t('app:edit')}
       </Button>

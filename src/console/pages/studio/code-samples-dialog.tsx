@@ -1,9 +1,9 @@
 import { Code, Modal, ScrollArea, Tabs, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { CopyIconButton } from '../../components/copy-button.tsx';
-import { toCliCommand, toCurl, toSdkSample } from './code-samples.ts';
+import { toCliCommand, toCurl, toNodeSample, toPythonSample } from './code-samples.ts';
 
-/** The request of the form as curl, SDK and command line. */
+/** The request of the form as a program in several languages. */
 export function CodeSamplesDialog({
   body,
   onClose,
@@ -14,7 +14,8 @@ export function CodeSamplesDialog({
   const { t } = useTranslation(['studio', 'app']);
   const samples = {
     curl: toCurl(body, location.origin),
-    SDK: toSdkSample(body, location.origin),
+    Python: toPythonSample(body, location.origin),
+    'Node.js': toNodeSample(body, location.origin),
     CLI: toCliCommand(body, location.origin),
   };
   return (

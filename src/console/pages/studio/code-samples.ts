@@ -25,14 +25,46 @@ export function toCurl(body: Body, baseUrl: string): string {
   ].join('\n');
 }
 
-export function toSdkSample(body: Body, baseUrl: string): string {
+/** JSON as a Python literal: the same but for its three words. */
+const toPython = (value: unknown): string =>
+  JSON.stringify(value, null, 4).replaceAll(/("(?:[^"\\]|\\.)*")|\b(?:true|false|null)\b/g, (word, text?: string) =>
+    text !== undefined ? word : ({ true: 'True', false: 'False', null: 'None' }[word] ?? word),
+  );
+
+export function toPythonSample(body: Body, baseUrl: string): string {
   return [
-    "import { Reelgate } from './src/sdk/index.ts';",
+    'import time',
+    'import requests  # pip install requests',
     '',
-    `const reelgate = new Reelgate({ baseUrl: '${baseUrl}', credentials: { apiKey: '${API_KEY_PLACEHOLDER}' } });`,
-    `const { id } = await reelgate.videos.create(${JSON.stringify(withoutUploads(body), null, 2)});`,
-    'const video = await reelgate.videos.wait(id, { onProgress: ({ progress }) => console.log(progress) });',
-    'const file = await reelgate.videos.content(video.id);',
+    'session = requests.Session()',
+    `session.headers["Authorization"] = "Bearer ${API_KEY_PLACEHOLDER}"`,
+    `videos = "${baseUrl}/v1/videos"`,
+    '',
+    `video = session.post(videos, json=${toPython(withoutUploads(body))}).json()`,
+    'while video["status"] not in ("completed", "failed"):',
+    '    time.sleep(10)',
+    '    video = session.get(f"{videos}/{video[\'id\']}").json()',
+    'with open("video.mp4", "wb") as file:',
+    '    file.write(session.get(f"{videos}/{video[\'id\']}/content").content)',
+  ].join('\n');
+}
+
+export function toNodeSample(body: Body, baseUrl: string): string {
+  return [
+    "import { writeFile } from 'node:fs/promises';",
+    '',
+    `const videos = '${baseUrl}/v1/videos';`,
+    `const headers = { Authorization: 'Bearer ${API_KEY_PLACEHOLDER}', 'Content-Type': 'application/json' };`,
+    `const body = JSON.stringify(${JSON.stringify(withoutUploads(body), null, 2)});`,
+    "let video = await (await fetch(videos, { method: 'POST', headers, body })).json();",
+    "while (video.status !== 'completed' && video.status !== 'failed') {",
+    '  await new Promise((resolve) => setTimeout(resolve, 10_000));',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the code of the sample
+    '  video = await (await fetch(`${videos}/${video.id}`, { headers })).json();',
+    '}',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the code of the sample
+    'const file = await fetch(`${videos}/${video.id}/content`, { headers });',
+    "await writeFile('video.mp4', Buffer.from(await file.arrayBuffer()));",
   ].join('\n');
 }
 

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import en from '../../../strings/en/connect.ts';
+import { CLIENTS, type Client } from './clients.ts';
+
+const CONNECTION = { origin: 'https://gate.example', apiKey: 'sk-abc', model: 'gpt-x', siteName: '视频站 ÿþ?>' };
+
+test('fourteen clients: each has a hint, and the address and the key are in its samples', () => {
+  assert.equal(CLIENTS.length, 14);
+  for (const client of CLIENTS) {
+    const text = client
+      .samples(CONNECTION)
+      .map((sample) => sample.text)
+      .join('\n');
+    assert.ok(text.includes('https://gate.example') && text.includes('sk-abc'), client.id);
+    assert.ok(en.hints[client.id].length > 10, client.id);
+  }
+});
+
+test('links carry the address and the key as their clients read them', () => {
+  const linkOf = (id: string): URL => {
+    const client: Client | undefined = CLIENTS.find((each) => each.id === id);
+    return new URL(client?.link?.(CONNECTION) ?? '');
+  };
+  const decode = (text: string) => JSON.parse(Buffer.from(text, 'base64').toString('utf8'));
+  const cherry = linkOf('cherryStudio').searchParams.get('data') ?? '';
+  assert.doesNotMatch(cherry, /[+/]/);
+  assert.deepEqual(decode(cherry.replaceAll('_', '+').replaceAll('-', '/')), {
+    id: 'reelgate',
+    name: CONNECTION.siteName,
+    type: 'openai',
+    baseUrl: CONNECTION.origin,
+    apiKey: CONNECTION.apiKey,
+  });
+  const chatbox = decode(linkOf('chatbox').searchParams.get('config') ?? '');
+  assert.equal(chatbox.settings.apiHost + chatbox.settings.apiPath, 'https://gate.example/v1/chat/completions');
+  assert.equal(chatbox.settings.apiKey, 'sk-abc');
+});

@@ -1,0 +1,36 @@
+import type en from '../en/connect.ts';
+import type { Translated } from '../resources.ts';
+
+export default {
+  title: '接入“{{name}}”',
+  created: 'API 密钥已创建',
+  client: '客户端',
+  copyNow: '请立即复制：密钥不会再次显示。',
+  keyHidden: '密钥仅在创建时显示。请将 YOUR_API_KEY 替换为您的密钥。',
+  terminal: '终端',
+  openIn: '在 {{client}} 中打开',
+  opensApp: '打开应用并自动填入地址和密钥，保存前会请您确认。',
+  noModel: '您目前没有可用的对话模型，示例中使用“{{model}}”，有模型后请替换。',
+  test: '测试连接',
+  waiting: '正在等待该密钥的第一次调用。请运行上面的示例，或在客户端中发送一条消息……',
+  came: '连接成功：{{when}}收到该密钥的调用。',
+  noCall: '三分钟内没有收到调用。请检查客户端中的地址和密钥，然后重新测试。',
+  stop: '停止等待',
+  connect: '接入',
+  hints: {
+    curl: '在终端中运行；收到回答即表示密钥可用。',
+    env: '大多数支持 OpenAI API 的程序会读取这两个变量。',
+    python: '使用 OpenAI 官方 Python 库。',
+    node: '使用 OpenAI 官方 JavaScript 库。',
+    aiSdk: '使用 Vercel AI SDK。',
+    langChain: '使用 Python 版 LangChain。',
+    claudeCode: '设置这些变量，然后在同一终端中启动 Claude Code。',
+    codex: '在 Codex 配置中添加供应商，然后使用密钥启动。',
+    cherryStudio: '点击按钮打开应用，或用此地址和密钥添加 OpenAI 类型的供应商。',
+    chatbox: '点击按钮打开应用，或用此地址和密钥添加自定义供应商。',
+    openWebUi: '用此命令启动，或在“管理员设置 → 外部连接”中填写地址和密钥。',
+    libreChat: '将此端点加入 librechat.yaml，然后重启 LibreChat。',
+    cursor: '在 Cursor 设置的 Models 中启用“Override OpenAI Base URL”，填写此地址和密钥。',
+    cli: '命令行会读取这两个变量。',
+  },
+} satisfies Translated<typeof en>;
