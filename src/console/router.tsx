@@ -60,9 +60,11 @@ const confirmEmailRoute = createRoute({
 const studioRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/studio',
-  /** `again`: a task whose parameters fill the form. */
-  validateSearch: ({ again }: Record<string, unknown>): { again?: string } =>
-    typeof again === 'string' ? { again } : {},
+  /** `again`: a task whose parameters fill the form; `model`: the model to select. */
+  validateSearch: ({ again, model }: Record<string, unknown>): { again?: string; model?: string } => ({
+    ...parseText('again', again, 200),
+    ...parseText('model', model, 200),
+  }),
   component: lazyPage(async () => (await import('./pages/studio/studio-page.tsx')).StudioPage),
 });
 const videosRoute = createRoute({

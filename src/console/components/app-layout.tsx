@@ -5,10 +5,12 @@ import { type ReactNode, Suspense, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import mark from '../mark.svg';
 import { AccountMenu } from './account-menu.tsx';
+import { ConnectionState } from './connection-state.tsx';
 import { LanguageAndThemeMenus } from './language-and-theme-menus.tsx';
 import { Navigation } from './navigation.tsx';
 import { NotificationBell } from './notification-bell.tsx';
 import { PageLoader } from './page-loader.tsx';
+import { PaletteButton } from './palette/palette-button.tsx';
 
 /** Header and menu around every page of a signed-in user. */
 export function AppLayout({ children = <Outlet /> }: { readonly children?: ReactNode }) {
@@ -40,6 +42,7 @@ export function AppLayout({ children = <Outlet /> }: { readonly children?: React
             <Brand />
           </Group>
           <Group gap={4} wrap="nowrap">
+            <PaletteButton />
             <NotificationBell />
             <LanguageAndThemeMenus />
             <AccountMenu />
@@ -51,6 +54,7 @@ export function AppLayout({ children = <Outlet /> }: { readonly children?: React
           <Navigation />
         </ScrollArea>
       </AppShell.Navbar>
+      <ConnectionState />
       <AppShell.Main id="main" tabIndex={-1}>
         <Suspense fallback={<PageLoader />}>{children}</Suspense>
       </AppShell.Main>

@@ -69,22 +69,39 @@ export const USER_SECTIONS: readonly NavigationSection[] = [
   },
 ];
 
-/** Shown to administrators below the rest of the menu. */
-export const ADMIN_SECTION: NavigationSection = {
-  title: 'administration',
-  items: [
-    { to: '/admin/overview', label: 'adminOverview', icon: IconGauge },
-    { to: '/admin/channels', label: 'channels', icon: IconPlugConnected },
-    { to: '/admin/models', label: 'models', icon: IconTags },
-    { to: '/admin/users', label: 'users', icon: IconUsers },
-    { to: '/admin/packages', label: 'adminPackages', icon: IconCreditCard },
-    { to: '/admin/codes', label: 'codes', icon: IconTicket },
-    { to: '/admin/tasks', label: 'tasks', icon: IconListDetails },
-    { to: '/admin/ledger', label: 'ledger', icon: IconReceipt2 },
-    { to: '/admin/tickets', label: 'adminTickets', icon: IconLifebuoy },
-    { to: '/admin/beta-applications', label: 'adminBeta', icon: IconFlask },
-    { to: '/admin/announcements', label: 'announcements', icon: IconSpeakerphone },
-    { to: '/admin/audit', label: 'audit', icon: IconHistory },
-    { to: '/admin/device-clients', label: 'deviceClients', icon: IconDeviceTvOld },
-  ],
-};
+/** The menu of the administration. */
+export const ADMIN_SECTIONS: readonly NavigationSection[] = [
+  {
+    title: 'service',
+    items: [
+      { to: '/admin/overview', label: 'adminOverview', icon: IconGauge },
+      { to: '/admin/tasks', label: 'tasks', icon: IconListDetails },
+      { to: '/admin/channels', label: 'channels', icon: IconPlugConnected },
+      { to: '/admin/models', label: 'models', icon: IconTags },
+    ],
+  },
+  {
+    title: 'customers',
+    items: [
+      { to: '/admin/users', label: 'users', icon: IconUsers },
+      { to: '/admin/tickets', label: 'adminTickets', icon: IconLifebuoy },
+      { to: '/admin/announcements', label: 'announcements', icon: IconSpeakerphone },
+      { to: '/admin/beta-applications', label: 'adminBeta', icon: IconFlask },
+    ],
+  },
+  {
+    title: 'money',
+    items: [
+      { to: '/admin/packages', label: 'adminPackages', icon: IconCreditCard },
+      { to: '/admin/codes', label: 'codes', icon: IconTicket },
+      { to: '/admin/ledger', label: 'ledger', icon: IconReceipt2 },
+    ],
+  },
+  {
+    title: 'records',
+    items: [
+      { to: '/admin/audit', label: 'audit', icon: IconHistory },
+      { to: '/admin/device-clients', label: 'deviceClients', icon: IconDeviceTvOld },
+    ],
+  },
+];

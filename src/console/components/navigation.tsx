@@ -1,23 +1,35 @@
-import { NavLink, Stack, Text } from '@mantine/core';
-import { Link, useRouterState } from '@tanstack/react-router';
+import { NavLink, SegmentedControl, Stack, Text } from '@mantine/core';
+import { Link, useNavigate, useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isAdmin, useSelf } from '../data/query-client.ts';
-import { ADMIN_SECTION, type NavigationSection, USER_SECTIONS } from './navigation-sections.ts';
+import { ADMIN_SECTIONS, type NavigationSection, USER_SECTIONS } from './navigation-sections.ts';
 
+/** The menu; for administrators in two modes, their own account and the administration, by the page that is open. */
 export function Navigation() {
+  const { t } = useTranslation();
   const { data: self } = useSelf();
   const menu = useRef<HTMLDivElement>(null);
+  const navigate = useNavigate();
   const path = useRouterState({ select: ({ location }) => location.pathname });
-  // An administrator's menu is longer than most screens: the entry of the current page is scrolled into view.
+  // A long menu on a low screen: the entry of the current page is scrolled into view.
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page or role marks another entry
   useEffect(() => {
     menu.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest' });
   }, [path, self?.role]);
-  const sections = isAdmin(self?.role) ? [...USER_SECTIONS, ADMIN_SECTION] : USER_SECTIONS;
+  const mode = path.startsWith('/admin/') ? 'administration' : 'mine';
   return (
     <Stack gap="md" ref={menu}>
-      {sections.map((section) => (
+      {isAdmin(self?.role) ? (
+        <SegmentedControl
+          fullWidth
+          size="xs"
+          value={mode}
+          onChange={(next) => void navigate({ to: next === 'administration' ? '/admin/overview' : '/studio' })}
+          data={(['mine', 'administration'] as const).map((value) => ({ value, label: t(`sections.${value}`) }))}
+        />
+      ) : null}
+      {(mode === 'administration' ? ADMIN_SECTIONS : USER_SECTIONS).map((section) => (
         <NavigationGroup key={section.title} {...section} />
       ))}
     </Stack>

@@ -26,6 +26,7 @@ export function StudioPage() {
   const models = useQuery(modelsQuery);
   const videoModels = (models.data ?? []).filter(({ kind }) => kind === 'video');
   const reuse = useReuseVideo(replace);
+  useModelFromAddress(videoModels, draft, replace);
   // A first visit starts with a model selected, because the controls of the form depend on it.
   const first = cheapestTextModel(videoModels);
   useEffect(() => {
@@ -50,6 +51,18 @@ export function StudioPage() {
       </Grid>
     </Page>
   );
+}
+
+/** Selects the model the address names (`/studio?model=sora-2`), and what fits of the form stays. */
+function useModelFromAddress(models: readonly UsableModel[], draft: Draft, replace: (draft: Draft) => void): void {
+  const navigate = useNavigate();
+  const { model: id } = useSearch({ from: '/app/studio' });
+  const model = models.find((each) => each.id === id);
+  useEffect(() => {
+    if (model === undefined) return;
+    replace(fitToModel(draft, model).draft);
+    void navigate({ to: '/studio', search: {}, replace: true });
+  }, [model, draft, replace, navigate]);
 }
 
 /** Of the models that the user's plan includes and that need no picture, the one whose default video costs least. */

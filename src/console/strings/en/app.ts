@@ -1,4 +1,5 @@
 export default {
+  search: 'Search',
   skip: 'Skip to content',
   menu: 'Menu',
   close: 'Close',
@@ -44,6 +45,11 @@ export default {
     account: 'Account',
     messages: 'Messages',
     administration: 'Administration',
+    mine: 'My account',
+    service: 'Service',
+    customers: 'Users',
+    money: 'Plans and credits',
+    records: 'Security',
   },
   pages: {
     studio: 'Studio',

@@ -2,6 +2,7 @@ import type en from '../en/app.ts';
 import type { Translated } from '../resources.ts';
 
 export default {
+  search: '搜索',
   skip: '跳到正文',
   menu: '菜单',
   close: '关闭',
@@ -42,7 +43,17 @@ export default {
   page: '第 {{page}} 页，共 {{pages}} 页',
   previous: '上一页',
   next: '下一页',
-  sections: { create: '创作', account: '账号', messages: '消息', administration: '管理' },
+  sections: {
+    create: '创作',
+    account: '账号',
+    messages: '消息',
+    administration: '管理',
+    mine: '我的账号',
+    service: '服务',
+    customers: '用户',
+    money: '套餐与额度',
+    records: '安全',
+  },
   pages: {
     studio: '工作室',
     videos: '视频',
