@@ -10,7 +10,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
  * foreign script in: evaluated by the browser's debugger.
  */
 export async function findAccessibilityIssues(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
+  if (await page.evaluate("typeof axe === 'undefined'")) await page.evaluate(AXE);
   const faults = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
       axe: { run(): Promise<{ violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[] }> };

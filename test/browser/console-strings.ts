@@ -12,6 +12,7 @@ import enConnect from '../../src/console/strings/en/connect.ts';
 import enFailures from '../../src/console/strings/en/failures.ts';
 import enMailbox from '../../src/console/strings/en/mailbox.ts';
 import enNotifications from '../../src/console/strings/en/notifications.ts';
+import enPalette from '../../src/console/strings/en/palette.ts';
 import enPlan from '../../src/console/strings/en/plan.ts';
 import enSignIn from '../../src/console/strings/en/sign-in.ts';
 import enStudio from '../../src/console/strings/en/studio.ts';
@@ -30,6 +31,7 @@ import zhConnect from '../../src/console/strings/zh-cn/connect.ts';
 import zhFailures from '../../src/console/strings/zh-cn/failures.ts';
 import zhMailbox from '../../src/console/strings/zh-cn/mailbox.ts';
 import zhNotifications from '../../src/console/strings/zh-cn/notifications.ts';
+import zhPalette from '../../src/console/strings/zh-cn/palette.ts';
 import zhPlan from '../../src/console/strings/zh-cn/plan.ts';
 import zhSignIn from '../../src/console/strings/zh-cn/sign-in.ts';
 import zhStudio from '../../src/console/strings/zh-cn/studio.ts';
@@ -52,6 +54,7 @@ export const STRINGS = {
     failures: enFailures,
     mailbox: enMailbox,
     notifications: enNotifications,
+    palette: enPalette,
     plan: enPlan,
     signIn: enSignIn,
     studio: enStudio,
@@ -72,6 +75,7 @@ export const STRINGS = {
     failures: zhFailures,
     mailbox: zhMailbox,
     notifications: zhNotifications,
+    palette: zhPalette,
     plan: zhPlan,
     signIn: zhSignIn,
     studio: zhStudio,

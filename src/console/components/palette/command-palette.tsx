@@ -34,78 +34,73 @@ export default function CommandPalette({ onClose }: { readonly onClose: () => vo
   };
   let index = -1;
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      withCloseButton={false}
-      padding={0}
-      size="lg"
-      yOffset="10dvh"
-      aria-label={t('title')}
-    >
-      <TextInput
-        data-autofocus
-        variant="unstyled"
-        size="md"
-        px="md"
-        leftSection={<IconSearch size={18} />}
-        leftSectionWidth={28}
-        placeholder={t(admin ? 'placeholderAdmin' : 'placeholder')}
-        aria-label={t('title')}
-        role="combobox"
-        aria-expanded={items.length > 0}
-        aria-controls={listId}
-        aria-autocomplete="list"
-        aria-activedescendant={items.length > 0 ? optionId(current) : undefined}
-        value={search}
-        onChange={(event) => {
-          setSearch(event.currentTarget.value);
-          setActive(0);
-        }}
-        onKeyDown={onKeyDown}
-      />
-      <ScrollArea.Autosize mah="60dvh" className="palette-results">
-        <div id={listId} role="listbox" aria-label={t('title')} ref={list}>
-          {groups.map((group) => (
-            // biome-ignore lint/a11y/useSemanticElements: a fieldset is no group of options
-            <div key={group.id} role="group" aria-label={t(`groups.${group.id}`)}>
-              <Text size="xs" c="dimmed" fw={600} px="md" pt="sm" pb={4} aria-hidden>
-                {t(`groups.${group.id}`)}
-              </Text>
-              {group.items.map((item) => {
-                index += 1;
-                const own = index;
-                return (
-                  <Box
-                    key={item.id}
-                    id={optionId(own)}
-                    role="option"
-                    aria-selected={own === current}
-                    className="palette-option"
-                    onClick={() => open(item)}
-                    onMouseMove={() => setActive(own)}
-                  >
-                    <Text size="sm" truncate flex={1}>
-                      {item.label}
-                    </Text>
-                    <Text size="xs" c="dimmed" truncate maw="40%">
-                      {item.hint ?? ''}
-                    </Text>
-                  </Box>
-                );
-              })}
-            </div>
-          ))}
-        </div>
-        {items.length === 0 ? (
-          <Text size="sm" c="dimmed" p="md" role="status">
-            {t('none', { search })}
-          </Text>
-        ) : null}
-      </ScrollArea.Autosize>
-      <Text size="xs" c="dimmed" px="md" py="xs" visibleFrom="sm">
-        {t('hint')} · <Kbd size="xs">Ctrl K</Kbd>
-      </Text>
-    </Modal>
+    <Modal.Root opened onClose={onClose} size="lg" yOffset="10dvh">
+      <Modal.Overlay />
+      <Modal.Content aria-label={t('title')}>
+        <TextInput
+          data-autofocus
+          variant="unstyled"
+          size="md"
+          px="md"
+          leftSection={<IconSearch size={18} />}
+          leftSectionWidth={28}
+          placeholder={t(admin ? 'placeholderAdmin' : 'placeholder')}
+          aria-label={t('title')}
+          role="combobox"
+          aria-expanded={items.length > 0}
+          aria-controls={listId}
+          aria-autocomplete="list"
+          aria-activedescendant={items.length > 0 ? optionId(current) : undefined}
+          value={search}
+          onChange={(event) => {
+            setSearch(event.currentTarget.value);
+            setActive(0);
+          }}
+          onKeyDown={onKeyDown}
+        />
+        <ScrollArea.Autosize mah="60dvh" className="palette-results">
+          <div id={listId} role="listbox" aria-label={t('title')} ref={list}>
+            {groups.map((group) => (
+              // biome-ignore lint/a11y/useSemanticElements: a fieldset is no group of options
+              <div key={group.id} role="group" aria-label={t(`groups.${group.id}`)}>
+                <Text size="xs" c="dimmed" fw={600} px="md" pt="sm" pb={4} aria-hidden>
+                  {t(`groups.${group.id}`)}
+                </Text>
+                {group.items.map((item) => {
+                  index += 1;
+                  const own = index;
+                  return (
+                    <Box
+                      key={item.id}
+                      id={optionId(own)}
+                      role="option"
+                      aria-selected={own === current}
+                      className="palette-option"
+                      onClick={() => open(item)}
+                      onMouseMove={() => setActive(own)}
+                    >
+                      <Text size="sm" truncate flex={1}>
+                        {item.label}
+                      </Text>
+                      <Text size="xs" c="dimmed" truncate maw="40%">
+                        {item.hint ?? ''}
+                      </Text>
+                    </Box>
+                  );
+                })}
+              </div>
+            ))}
+          </div>
+          {items.length === 0 ? (
+            <Text size="sm" c="dimmed" p="md" role="status">
+              {t('none', { search })}
+            </Text>
+          ) : null}
+        </ScrollArea.Autosize>
+        <Text size="xs" c="dimmed" px="md" py="xs" visibleFrom="sm">
+          {t('hint')} · <Kbd size="xs">Ctrl K</Kbd>
+        </Text>
+      </Modal.Content>
+    </Modal.Root>
   );
 }

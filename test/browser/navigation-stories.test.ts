@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { assertAccessible } from './axe.ts';
+import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
+import { chromiumPath } from './chromium.ts';
+import { STRINGS } from './console-strings.ts';
+import { ROOT } from './demo-data.ts';
+
+const { app, palette } = STRINGS.en;
+
+describe('finding the way in the console, in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+  let fixture: BrowserFixture;
+  before(async () => {
+    fixture = await openBrowserFixture();
+  });
+  after(() => fixture.stop());
+
+  const signedIn = async (): Promise<Page> => {
+    const page = await fixture.open();
+    await signIn(page, ROOT.username, ROOT.password);
+    await waitForContent(page);
+    return page;
+  };
+
+  it('has a menu for the account and one for the administration', async () => {
+    const page = await signedIn();
+    await page.goto('/studio');
+    const menu = page.getByRole('navigation', { name: app.menu });
+    await menu.getByRole('link', { name: app.pages.studio, exact: true }).waitFor();
+    assert.equal(await menu.getByRole('link', { name: app.pages.channels, exact: true }).count(), 0);
+    await menu.getByText(app.sections.administration, { exact: true }).click();
+    await page.waitForURL('**/admin/overview');
+    await menu.getByRole('link', { name: app.pages.channels, exact: true }).waitFor();
+    assert.equal(await menu.getByRole('link', { name: app.pages.studio, exact: true }).count(), 0);
+    await menu.getByText(app.sections.mine, { exact: true }).click();
+    await page.waitForURL('**/studio');
+    await page.context().close();
+  });
+
+  it('opens pages, users and models by the keyboard alone', async () => {
+    await fixture.running.signUp('wilhelmina');
+    const page = await signedIn();
+    const search = page.getByRole('combobox', { name: palette.title });
+    const openPalette = async (text: string): Promise<void> => {
+      await page.keyboard.press('Control+k');
+      await search.fill(text);
+    };
+    await openPalette('audit');
+    await page.getByRole('option', { name: app.pages.audit }).waitFor();
+    await assertAccessible(page, 'the palette');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/admin/audit**');
+
+    await openPalette('wilhelm');
+    await page.getByRole('option', { name: 'wilhelmina' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/admin\/users\/\d+/);
+
+    await openPalette('no such thing');
+    await page.getByText(palette.none.split('{{')[0] ?? '').waitFor();
+    await page.keyboard.press('Escape');
+    await search.waitFor({ state: 'detached' });
+
+    await openPalette('viduq2');
+    await page.getByRole('option', { name: 'viduq2' }).first().click();
+    await page.waitForURL('**/studio');
+    await page.getByRole('button', { name: /Model: .*viduq2/i }).waitFor();
+    await page.context().close();
+  });
+
+  it('says that it reconnects while the service is away, and fetches again what failed', async () => {
+    const page = await signedIn();
+    await page.goto('/videos');
+    await waitForContent(page);
+    await page.route('**/api/**', (route) => route.abort('connectionrefused'));
+    await page.getByRole('navigation', { name: app.menu }).getByRole('link', { name: app.pages.tokens }).click();
+    await page.getByRole('status').getByText(app.reconnecting).waitFor();
+    await page.unroute('**/api/**');
+    await page.getByRole('status').getByText(app.reconnecting).waitFor({ state: 'detached' });
+    await page.getByText(STRINGS.en.account.apiKeys.emptyTitle).waitFor();
+    assert.equal(await page.locator('[data-failure]').count(), 0);
+    await page.context().close();
+  });
+});
