@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { Command, type CommanderError } from 'commander';
 import { addChatCommand } from './commands/chat.ts';
+import { addCompletionCommand } from './commands/completion.ts';
 import { addDeviceCommands } from './commands/devices.ts';
+import { addDoctorCommand } from './commands/doctor.ts';
 import { addImportCommand } from './commands/import.ts';
 import { addListenCommand } from './commands/listen.ts';
 import { addLoginCommand } from './commands/login.ts';
@@ -86,6 +88,8 @@ export function createProgram(asJson: boolean): Command {
     addTicketCommands,
     addWebhookCommands,
     addListenCommand,
+    addCompletionCommand,
+    addDoctorCommand,
     addMaintenanceCommands,
     addImportCommand,
   ])

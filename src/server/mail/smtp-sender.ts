@@ -77,6 +77,11 @@ export class SmtpSender implements MailSender {
     }
   }
 
+  /** Connects and signs in, and sends nothing. @throws Error with what the mail server refused */
+  async verify(): Promise<void> {
+    await this.#transport.verify();
+  }
+
   close(): void {
     this.#transport.close();
   }

@@ -26,12 +26,13 @@ export function StudioPage() {
   const models = useQuery(modelsQuery);
   const videoModels = (models.data ?? []).filter(({ kind }) => kind === 'video');
   const reuse = useReuseVideo(replace);
-  useModelFromAddress(videoModels, draft, replace);
   // A first visit starts with a model selected, because the controls of the form depend on it.
   const first = cheapestTextModel(videoModels);
+  const named = useModelFromAddress(videoModels);
   useEffect(() => {
-    if (draft.model === '' && first !== undefined) replace(fitToModel(draft, first).draft);
-  }, [draft, first, replace]);
+    const wanted = named ?? (draft.model === '' ? first : undefined);
+    if (wanted !== undefined && wanted.id !== draft.model) replace(fitToModel(draft, wanted).draft);
+  }, [draft, first, named, replace]);
   return (
     <Page title={t('title')} size="xl">
       <ErrorAlert error={models.error} retry={() => void models.refetch()} />
@@ -53,16 +54,15 @@ export function StudioPage() {
   );
 }
 
-/** Selects the model the address names (`/studio?model=sora-2`), and what fits of the form stays. */
-function useModelFromAddress(models: readonly UsableModel[], draft: Draft, replace: (draft: Draft) => void): void {
+/** The model the address names (`/studio?model=sora-2`), once; the address is plain again afterwards. */
+function useModelFromAddress(models: readonly UsableModel[]): UsableModel | undefined {
   const navigate = useNavigate();
   const { model: id } = useSearch({ from: '/app/studio' });
   const model = models.find((each) => each.id === id);
   useEffect(() => {
-    if (model === undefined) return;
-    replace(fitToModel(draft, model).draft);
-    void navigate({ to: '/studio', search: {}, replace: true });
-  }, [model, draft, replace, navigate]);
+    if (model !== undefined) void navigate({ to: '/studio', search: {}, replace: true });
+  }, [model, navigate]);
+  return model;
 }
 
 /** Of the models that the user's plan includes and that need no picture, the one whose default video costs least. */

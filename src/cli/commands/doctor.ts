@@ -1,0 +1,25 @@
+import type { Command } from 'commander';
+import type { Diagnosis } from '../../server/admin-doctor.ts';
+import { EXIT } from '../exit-codes.ts';
+import type { RunCommand } from '../run-command.ts';
+
+const MARKS: Readonly<Record<Diagnosis['state'], string>> = { ok: '✓', warning: '!', error: '✗' };
+
+/** `reelgate doctor` */
+export function addDoctorCommand(program: Command, run: RunCommand): void {
+  program
+    .command('doctor')
+    .description('On the server itself: check configuration, database, vendors, mail and proxy, and say what to do')
+    .action((_options: unknown, command: Command) =>
+      run(command, async ({ output }) => {
+        // It brings the server with it, so only this command loads it.
+        const { diagnose } = await import('../../server/admin-doctor.ts');
+        const found = await diagnose();
+        output.result(found, found.map(formatDiagnosis).join('\n'));
+        if (found.some(({ state }) => state === 'error')) process.exitCode = EXIT.failed;
+      }),
+    );
+}
+
+const formatDiagnosis = ({ subject, state, message, advice }: Diagnosis): string =>
+  `${MARKS[state]} ${subject.padEnd(13)} ${message}${advice === undefined ? '' : `\n  ${' '.repeat(13)} → ${advice}`}`;

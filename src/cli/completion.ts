@@ -1,0 +1,121 @@
+import type { Command } from 'commander';
+
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof SHELLS)[number];
+
+interface Word {
+  readonly word: string;
+  readonly description: string;
+}
+
+/** What may follow one command: its own commands and its options. */
+interface Level {
+  /** The names of the command and those it belongs to, such as `video create`; empty for the program. */
+  readonly path: string;
+  readonly commands: readonly Word[];
+  readonly options: readonly Word[];
+}
+
+/** All commands of a program with what may follow them, the program itself first. */
+function listLevels(command: Command, path: readonly string[] = []): readonly Level[] {
+  const commands = command.commands.map((each) => ({ word: each.name(), description: each.description() }));
+  const options = command.options
+    .filter(({ hidden, long }) => !hidden && long !== undefined && long !== null)
+    .map(({ long, description }) => ({ word: long ?? '', description }));
+  const help = { word: '--help', description: 'Show what it does and takes' };
+  return [
+    { path: path.join(' '), commands, options: [...options, help] },
+    ...command.commands.flatMap((each) => listLevels(each, [...path, each.name()])),
+  ];
+}
+
+/** A word in single quotes, as all three shells read it. */
+const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+const firstSentence = (text: string): string => text.split(/[;:.] /, 1)[0] ?? '';
+
+/** Finds the command on the line so far: words that name a command of the one before extend the path. */
+const pathCases = (levels: readonly Level[]): string =>
+  levels.flatMap(({ path, commands }) => commands.map(({ word }) => quote(`${path} ${word}`.trim()))).join('|');
+
+function toBash(levels: readonly Level[]): string {
+  const cases = levels.map(
+    ({ path, commands, options }) =>
+      `    ${quote(path)}) words=${quote([...commands, ...options].map(({ word }) => word).join(' '))} ;;`,
+  );
+  return `# bash completion of reelgate: eval "$(reelgate completion bash)" in ~/.bashrc
+_reelgate() {
+  local at='' next word words='' current="\${COMP_WORDS[COMP_CWORD]}"
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    next="\${at:+$at }$word"
+    case "$next" in
+      ${pathCases(levels)}) at="$next" ;;
+    esac
+  done
+  case "$at" in
+${cases.join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _reelgate reelgate
+`;
+}
+
+function toZsh(levels: readonly Level[]): string {
+  const entry = ({ word, description }: Word): string =>
+    quote(`${word.replaceAll(':', '\\:')}:${firstSentence(description)}`);
+  const cases = levels.map(
+    ({ path, commands, options }) =>
+      `    ${quote(path)}) words_here=(${[...commands, ...options].map(entry).join(' ')}) ;;`,
+  );
+  return `#compdef reelgate
+# zsh completion of reelgate: eval "$(reelgate completion zsh)" in ~/.zshrc, after compinit
+_reelgate() {
+  local at='' next word
+  local -a words_here
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    next="\${at:+$at }$word"
+    case "$next" in
+      ${pathCases(levels)}) at="$next" ;;
+    esac
+  done
+  case "$at" in
+${cases.join('\n')}
+  esac
+  _describe 'reelgate' words_here || _files
+}
+compdef _reelgate reelgate
+`;
+}
+
+function toFish(levels: readonly Level[]): string {
+  const lines = levels.flatMap(({ path, commands, options }) => [
+    ...commands.map(
+      ({ word, description }) =>
+        `complete -c reelgate -n ${quote(`test (__reelgate_at) = "${path}"`)} -f -a ${word} -d ${quote(firstSentence(description))}`,
+    ),
+    ...options.map(
+      ({ word, description }) =>
+        `complete -c reelgate -n ${quote(`test (__reelgate_at) = "${path}"`)} -l ${word.slice(2)} -d ${quote(firstSentence(description))}`,
+    ),
+  ]);
+  return `# fish completion of reelgate: reelgate completion fish > ~/.config/fish/completions/reelgate.fish
+function __reelgate_at
+    set -l at ''
+    for word in (commandline -opc)[2..-1]
+        set -l next (string trim "$at $word")
+        if contains -- $next ${pathCases(levels).replaceAll('|', ' ')}
+            set at $next
+        end
+    end
+    echo "$at"
+end
+${lines.join('\n')}
+`;
+}
+
+/** The completion script of a shell, with every command and option of the program. */
+export function completionScript(program: Command, shell: Shell): string {
+  const levels = listLevels(program);
+  return { bash: toBash, zsh: toZsh, fish: toFish }[shell](levels);
+}
