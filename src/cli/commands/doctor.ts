@@ -1,7 +1,11 @@
 import type { Command } from 'commander';
-import type { Diagnosis } from '../../server/admin-doctor.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { RunCommand } from '../run-command.ts';
+
+/** It brings the server with it, so only this command loads it. */
+const importDoctor = () => import('../../server/admin-doctor.ts');
+type Doctor = Awaited<ReturnType<typeof importDoctor>>;
+type Diagnosis = Awaited<ReturnType<Doctor['diagnose']>>[number];
 
 const MARKS: Readonly<Record<Diagnosis['state'], string>> = { ok: '✓', warning: '!', error: '✗' };
 
@@ -12,8 +16,7 @@ export function addDoctorCommand(program: Command, run: RunCommand): void {
     .description('On the server itself: check configuration, database, vendors, mail and proxy, and say what to do')
     .action((_options: unknown, command: Command) =>
       run(command, async ({ output }) => {
-        // It brings the server with it, so only this command loads it.
-        const { diagnose } = await import('../../server/admin-doctor.ts');
+        const { diagnose } = await importDoctor();
         const found = await diagnose();
         output.result(found, found.map(formatDiagnosis).join('\n'));
         if (found.some(({ state }) => state === 'error')) process.exitCode = EXIT.failed;

@@ -1,9 +1,9 @@
 import { Box, Kbd, Modal, ScrollArea, Text, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
+import { type KeyboardEvent, type RefObject, useEffect, useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isAdmin, useSelf } from '../../data/query-client.ts';
-import { type PaletteItem, usePaletteItems } from './use-palette-items.ts';
+import { type PaletteGroup, type PaletteItem, usePaletteItems } from './use-palette-items.ts';
 
 /** Search over everything there is to go to; the keyboard alone is enough (ARIA Authoring Practices, combobox with a listbox). */
 export default function CommandPalette({ onClose }: { readonly onClose: () => void }) {
@@ -16,19 +16,16 @@ export default function CommandPalette({ onClose }: { readonly onClose: () => vo
   const current = Math.min(active, items.length - 1);
   const listId = useId();
   const optionId = (index: number): string => `${listId}-${index}`;
-  const list = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    list.current?.querySelector(`[id="${optionId(current)}"]`)?.scrollIntoView({ block: 'nearest' });
-  });
-  const open = (item: PaletteItem | undefined): void => {
-    if (item === undefined) return;
+  const list = useScrolledIntoView(optionId(current));
+  const open = (item: PaletteItem): void => {
     onClose();
     item.open();
   };
   const onKeyDown = (event: KeyboardEvent): void => {
+    const chosen = items[current];
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined && items.length > 0) setActive((current + step + items.length) % items.length);
-    else if (event.key === 'Enter' && !event.nativeEvent.isComposing) open(items[current]);
+    else if (event.key === 'Enter' && !event.nativeEvent.isComposing && chosen !== undefined) open(chosen);
     else return;
     event.preventDefault();
   };
@@ -63,44 +60,92 @@ export default function CommandPalette({ onClose }: { readonly onClose: () => vo
             {groups.map((group) => (
               // biome-ignore lint/a11y/useSemanticElements: a fieldset is no group of options
               <div key={group.id} role="group" aria-label={t(`groups.${group.id}`)}>
-                <Text size="xs" c="dimmed" fw={600} px="md" pt="sm" pb={4} aria-hidden>
-                  {t(`groups.${group.id}`)}
-                </Text>
+                <GroupTitle id={group.id} />
                 {group.items.map((item) => {
                   index += 1;
                   const own = index;
                   return (
-                    <Box
+                    <PaletteOption
                       key={item.id}
                       id={optionId(own)}
-                      role="option"
-                      aria-selected={own === current}
-                      className="palette-option"
-                      onClick={() => open(item)}
-                      onMouseMove={() => setActive(own)}
-                    >
-                      <Text size="sm" truncate flex={1}>
-                        {item.label}
-                      </Text>
-                      <Text size="xs" c="dimmed" truncate maw="40%">
-                        {item.hint ?? ''}
-                      </Text>
-                    </Box>
+                      item={item}
+                      isActive={own === current}
+                      onOpen={() => open(item)}
+                      onPoint={() => setActive(own)}
+                    />
                   );
                 })}
               </div>
             ))}
           </div>
-          {items.length === 0 ? (
-            <Text size="sm" c="dimmed" p="md" role="status">
-              {t('none', { search })}
-            </Text>
-          ) : null}
+          {items.length === 0 ? <NothingFound search={search} /> : null}
         </ScrollArea.Autosize>
-        <Text size="xs" c="dimmed" px="md" py="xs" visibleFrom="sm">
-          {t('hint')} · <Kbd size="xs">Ctrl K</Kbd>
-        </Text>
+        <KeyHint />
       </Modal.Content>
     </Modal.Root>
   );
+}
+
+interface PaletteOptionProps {
+  readonly id: string;
+  readonly item: PaletteItem;
+  readonly isActive: boolean;
+  readonly onOpen: () => void;
+  readonly onPoint: () => void;
+}
+
+function PaletteOption({ id, item, isActive, onOpen, onPoint }: PaletteOptionProps) {
+  return (
+    <Box
+      id={id}
+      role="option"
+      aria-selected={isActive}
+      className="palette-option"
+      onClick={onOpen}
+      onMouseMove={onPoint}
+    >
+      <Text size="sm" truncate flex={1}>
+        {item.label}
+      </Text>
+      <Text size="xs" c="dimmed" truncate maw="40%">
+        {item.hint ?? ''}
+      </Text>
+    </Box>
+  );
+}
+
+function NothingFound({ search }: { readonly search: string }) {
+  const { t } = useTranslation('palette');
+  return (
+    <Text size="sm" c="dimmed" p="md" role="status">
+      {t('none', { search })}
+    </Text>
+  );
+}
+
+function KeyHint() {
+  const { t } = useTranslation('palette');
+  return (
+    <Text size="xs" c="dimmed" px="md" py="xs" visibleFrom="sm">
+      {t('hint')} · <Kbd size="xs">Ctrl K</Kbd>
+    </Text>
+  );
+}
+
+function GroupTitle({ id }: { readonly id: PaletteGroup['id'] }) {
+  const { t } = useTranslation('palette');
+  return (
+    <Text size="xs" c="dimmed" fw={600} px="md" pt="sm" pb={4} aria-hidden>
+      {t(`groups.${id}`)}
+    </Text>
+  );
+}
+
+/** Keeps one option in sight. @returns the list's ref */
+function useScrolledIntoView(optionId: string): RefObject<HTMLDivElement | null> {
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    list.current?.querySelector(`[id="${optionId}"]`)?.scrollIntoView({ block: 'nearest' });
+  });
+  return list;
 }

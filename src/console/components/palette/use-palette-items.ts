@@ -48,13 +48,11 @@ const DEBOUNCE_MS = 200;
 /** A task's id as it is copied from a log or a message. */
 const TASK_ID = /^(?:task|video)_[\w-]+$/;
 
-/** What matches the search, by kind: pages and actions at once, what the service knows a moment later. */
-export function usePaletteItems(search: string): readonly PaletteGroup[] {
-  const { t } = useTranslation(['palette', 'app']);
-  const navigate = useNavigate();
-  const admin = isAdmin(useSelf().data?.role);
+/** What the service knows of the search, once typing has paused. */
+function usePaletteData(search: string, admin: boolean) {
   const [debounced] = useDebouncedValue(search.trim(), DEBOUNCE_MS);
   const isSearch = debounced.length >= MIN_SEARCH;
+  const isTaskId = TASK_ID.test(debounced);
   const shared = { placeholderData: keepPreviousData, staleTime: 30_000 };
   const models = useQuery(modelsQuery);
   const keys = useQuery({ ...apiKeysQuery(1), ...shared });
@@ -69,8 +67,17 @@ export function usePaletteItems(search: string): readonly PaletteGroup[] {
   const tasks = useQuery({
     ...listQuery(listTasks, { ...size, task_id: debounced }),
     ...shared,
-    enabled: admin && TASK_ID.test(debounced),
+    enabled: admin && isTaskId,
   });
+  return { isSearch, isTaskId, models, keys, videos, users, channels, tasks };
+}
+
+/** What matches the search, by kind: pages and actions at once, what the service knows a moment later. */
+export function usePaletteItems(search: string): readonly PaletteGroup[] {
+  const { t } = useTranslation(['palette', 'app']);
+  const navigate = useNavigate();
+  const admin = isAdmin(useSelf().data?.role);
+  const { isSearch, isTaskId, models, keys, videos, users, channels, tasks } = usePaletteData(search, admin);
 
   const matching = (items: readonly PaletteItem[]): readonly PaletteItem[] =>
     items.filter(({ label, hint = '' }) => matchesWords(`${label} ${hint}`, search)).slice(0, MAX_ITEMS);
@@ -108,7 +115,7 @@ export function usePaletteItems(search: string): readonly PaletteGroup[] {
     },
     {
       id: 'tasks',
-      items: found(TASK_ID.test(debounced), tasks.data).map(({ task_id: id, model }) =>
+      items: found(isTaskId, tasks.data).map(({ task_id: id, model }) =>
         item(id, id, { to: '/admin/tasks/$id', params: { id } }, model),
       ),
     },

@@ -1,14 +1,5 @@
+import type { Connection } from './connection.ts';
 import { toChatboxLink, toCherryStudioLink } from './deep-links.ts';
-
-/** What the samples are filled with. */
-export interface Connection {
-  /** Address of the service, without a slash at the end. */
-  readonly origin: string;
-  readonly apiKey: string;
-  /** A chat model this key may call. */
-  readonly model: string;
-  readonly siteName: string;
-}
 
 interface Sample {
   /** Where it goes: a file's path; undefined for a terminal. */

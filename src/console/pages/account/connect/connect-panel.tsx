@@ -5,7 +5,8 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CopyField, CopyIconButton } from '../../../components/copy-button.tsx';
 import { modelsQuery } from '../../../data/model-queries.ts';
-import { CLIENTS, type Client, type ClientId, type Connection } from './clients.ts';
+import { CLIENTS, type Client, type ClientId } from './clients.ts';
+import type { Connection } from './connection.ts';
 import { FirstCall } from './first-call.tsx';
 
 const KEY_PLACEHOLDER = 'YOUR_API_KEY';

@@ -1,4 +1,4 @@
-import type { Connection } from './clients.ts';
+import type { Connection } from './connection.ts';
 
 const toBase64 = (value: unknown): string =>
   btoa(String.fromCharCode(...new TextEncoder().encode(JSON.stringify(value))));
