@@ -65,7 +65,10 @@ describe('finding the way in the console, in Chromium', { skip: chromiumPath ===
     await openPalette('viduq2');
     await page.getByRole('option', { name: 'viduq2' }).first().click();
     await page.waitForURL('**/studio');
-    await page.getByText(/^Vidu.?Q2/i).first().waitFor();
+    await page
+      .getByText(/^Vidu.?Q2/i)
+      .first()
+      .waitFor();
     await page.context().close();
   });
 
