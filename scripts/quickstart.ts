@@ -192,10 +192,10 @@ function printNextSteps(baseUrl: string, { username, password }: State, apiKey: 
   print();
   print('With curl:');
   print(`  curl ${baseUrl}/v1/videos -H "Authorization: Bearer ${apiKey}" \\`);
-  print(`       -H "Content-Type: application/json" -d '{"model":"sora-2","prompt":"a cat"}'`);
+  print(`       -H "Content-Type: application/json" -d '{"model":"kling-v3","prompt":"a cat"}'`);
   print('With the command line:');
   print(`  export REELGATE_URL=${baseUrl} REELGATE_API_KEY=${apiKey}`);
-  print('  npx reelgate video create "a cat" --model sora-2 --out cat.mp4');
+  print('  npx reelgate video create "a cat" --model kling-v3 --out cat.mp4');
   print();
 }
 

@@ -48,7 +48,7 @@ On a server:
 
 Start with:
   $ reelgate login --url https://reelgate.example.com
-  $ reelgate video create "a cat on a red sofa" --model sora-2 --out cat.mp4`;
+  $ reelgate video create "a cat on a red sofa" --model kling-v3 --out cat.mp4`;
 
 /**
  * All commands, in the order of the help.

@@ -30,7 +30,7 @@ before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'rg-documents-'));
   databaseUrl = `sqlite:${join(folder, 'reelgate.db')}`;
   service = await startSandboxService(databaseUrl);
-  await service.addChannel('sora', ['sora-2']);
+  await service.addChannel('kling', ['kling-v3']);
   await service.operator.grantQuota(1_000_000_000);
   key = await service.operator.makeToken();
   mkdirSync(join(folder, 'bin'));

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { VendorRegistry } from '../../src/server/vendors/registry.ts';
 
@@ -19,5 +20,25 @@ it('every shipped model has a stage, a source and the day it was read', () => {
       assert.equal(retiresOn === undefined, stage === 'active');
       if (retiresOn !== undefined) assert.equal(new Date(retiresOn).toISOString().slice(0, 10), retiresOn);
     }
+  }
+});
+
+it('no example that people copy names a model that has ended', () => {
+  const ended = shipped.filter(({ id, vendor }) =>
+    vendors
+      .lifecycles(vendor, id)
+      .some(({ retiresOn }) => retiresOn !== undefined && Date.parse(retiresOn) <= Date.now()),
+  );
+  assert.ok(ended.length > 0);
+  const examples = [
+    'README.md',
+    'README.zh-CN.md',
+    'docs/cli-scripts.md',
+    'src/cli/program.ts',
+    'scripts/quickstart.ts',
+  ];
+  for (const path of examples) {
+    const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+    for (const { id } of ended) assert.doesNotMatch(text, new RegExp(`\\b${id}\\b`), `${path} names ${id}`);
   }
 });

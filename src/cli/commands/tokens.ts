@@ -20,7 +20,7 @@ export function addTokenCommands(program: Command, run: RunCommand): void {
     .description('API keys (sk-…) of the account; asks for your password')
     .addHelpText(
       'after',
-      '\nExamples:\n  $ reelgate tokens\n  $ reelgate tokens make ci --days 90 --model sora-2\n  $ reelgate tokens revoke 7',
+      '\nExamples:\n  $ reelgate tokens\n  $ reelgate tokens make ci --days 90 --model kling-v3\n  $ reelgate tokens revoke 7',
     );
 
   tokens
