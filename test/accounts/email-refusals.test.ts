@@ -100,7 +100,8 @@ forEachDatabase((_name, open, freshUrl) => {
     const { kysely } = app.database;
     const entries = await kysely.selectFrom('audit_log').select('action').where('actor_id', '=', ada.id).execute();
     const actions = entries.map(({ action }) => action);
-    for (const action of ['self.email-confirmed', 'self.password-reset']) assert.ok(actions.includes(action), action);
+    for (const action of ['self.email', 'self.email-confirmed', 'self.password-reset'])
+      assert.ok(actions.includes(action), action);
     await service.stop();
   });
 });
