@@ -20,6 +20,8 @@ const CLIENTS: Readonly<Record<string, readonly string[]>> = {
   Anthropic: ['anthropic.ts'],
   'openai 7, over other upstreams': ['openai-converted.ts'],
   'Google Gen AI': ['google-genai.ts'],
+  'ai 7, Anthropic and Google': ['ai-sdk-dialects.ts'],
+  'LangChain, Anthropic and Google': ['langchain-dialects.ts'],
   'Claude Code': ['claude-code.ts'],
   LangChain: ['langchain.ts'],
   'OpenAI Agents': ['agents.ts'],
