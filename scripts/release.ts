@@ -35,7 +35,8 @@ const VERSIONED = [
 
 async function release(version: string): Promise<void> {
   const { version: current } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
-  assertNextVersion(current, version);
+  // The first release may have the version that is there.
+  if (lastTag() !== undefined || version !== current) assertNextVersion(current, version);
   if (read('git', 'status', '--porcelain') !== '') throw new Error('there are changes that are not committed');
   if (read('git', 'tag', '--list', `v${version}`) !== '') throw new Error(`v${version} exists already`);
   run('npm', 'run', '-s', 'check');
@@ -58,7 +59,7 @@ async function release(version: string): Promise<void> {
 
 function raiseVersion(current: string, version: string): void {
   // Its own scripts are not run: they would install and build again.
-  run('npm', 'version', version, '--no-git-tag-version', '--ignore-scripts', '--allow-same-version=false');
+  run('npm', 'version', version, '--no-git-tag-version', '--ignore-scripts', '--allow-same-version');
   const manifest = join(root, 'deploy/kubernetes.yaml');
   writeFileSync(manifest, readFileSync(manifest, 'utf8').replace(`reelgate:${current}`, `reelgate:${version}`));
   const changelog = join(root, 'CHANGELOG.md');
