@@ -34,11 +34,13 @@ export async function seedHistory(
     const to = Math.min(tasks, from + CHUNK);
     const numbers = sql`with recursive n(i) as (select cast(${from} as bigint) union all select i + 1 from n where i + 1 < ${to})`;
     await sql`insert into tasks (id, public_id, user_id, token_id, vendor, model, upstream_model, action, status, progress, attempt,
-        price, prompt, request, data, fail_reason, error_code, created_at, submit_time, start_time, finish_time, updated_at,
+        price, prompt, request, data, fail_cause, fail_reason, error_code, created_at, submit_time, start_time, finish_time, updated_at,
         poll_failures, deleted)
       ${numbers} select 'task_history' || i, 'task_history' || i, ${user}, 0, 'kling', 'kling-v1-6', 'kling-v1-6', 'textGenerate',
         'SUCCESS', 100, 1, ${PRICE}, 'a heron lands on a jetty', '{"model":"kling-v1-6","prompt":"a heron lands on a jetty"}', ${data},
-        'https://cdn.example.com/video.mp4', '', ${age}, ${age}, ${age}, ${age}, ${age}, 0, 0 from n`.execute(kysely);
+        '', 'https://cdn.example.com/video.mp4', '', ${age}, ${age}, ${age}, ${age}, ${age}, 0, 0 from n`.execute(
+      kysely,
+    );
     await sql`insert into ledger (user_id, kind, amount, plan_amount, charged, ref, token_id, model, created_at)
       ${numbers} select ${user}, 'reserve', ${-PRICE}, 0, 0, 'task_history' || i, null, 'kling-v1-6', ${age} from n`.execute(
       kysely,

@@ -1,9 +1,9 @@
 /**
  * An hour at a low rate: what the memory of the service does. `node bench/soak.ts` on SQLite, `node bench/soak.ts --postgres` on
- * a PostgreSQL of its own; `--minutes 5` for a shorter look. Prints a line a minute, then the slope after the first ten, and the
- * lowest of each quarter of an hour: memory rises and falls with the collections of garbage, and what is left after one counts.
+ * a PostgreSQL of its own; `--minutes 5` for a shorter look. Prints a line a minute, then the slopes after the first ten. Memory rises and
+ * falls with the collections of garbage by more than a leak would show: what is used after a full one, each minute, counts.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,7 +13,7 @@ import { SIMULATORS } from '../src/sandbox/simulators.ts';
 import { AdminClient, callModelApi } from '../test/admin-client.ts';
 import { chatBody } from '../test/chat/chat-service.ts';
 import { addChatModelOf, prepare, VIDEO_MODELS } from '../test/faults/submit-scenario.ts';
-import { freePort, ServerProcess } from '../test/operations/server-process.ts';
+import { freePort, SERVER, ServerProcess } from '../test/operations/server-process.ts';
 import { startPostgres } from '../test/postgres.ts';
 
 const { values } = parseArgs({
@@ -27,7 +27,9 @@ const folder = mkdtempSync(join(tmpdir(), 'reelgate-soak-'));
 const postgres = values.postgres ? await startPostgres() : undefined;
 const sandbox = await startSandbox({ simulators: SIMULATORS, keepRequests: 0 });
 const databaseUrl = postgres?.url ?? `sqlite:${join(folder, 'soak.db')}`;
-const server = await new ServerProcess(databaseUrl, await freePort()).untilReady();
+const PRELOAD = new URL('./report-memory.ts', import.meta.url).href;
+const program = ['--expose-gc', '--import', PRELOAD, SERVER];
+const server = await new ServerProcess(databaseUrl, await freePort(), {}, program).untilReady();
 const key = await prepare(server.baseUrl, sandbox);
 const operator = await new AdminClient(server.baseUrl).signIn();
 await operator.grantQuota(1_000_000_000_000);
@@ -65,8 +67,22 @@ async function stream(n: number): Promise<{ status: number }> {
   return response;
 }
 
-const rssMb = (): number =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1024;
+interface Memory {
+  readonly rss: number;
+  /** Of JavaScript's heap and the buffers beside it, after a full collection. */
+  readonly used: number;
+}
+
+/** In MB. */
+async function readMemory(): Promise<Memory> {
+  const before = server.output.length;
+  server.signal('SIGUSR2');
+  for (;;) {
+    const found = /memory (\{.*\})\n/.exec(server.output.slice(before));
+    if (found !== null) return JSON.parse(found[1] ?? '') as Memory;
+    await pause(20);
+  }
+}
 
 /** MB an hour, by least squares. */
 function slope(samples: readonly (readonly [minute: number, mb: number])[]): number {
@@ -76,7 +92,7 @@ function slope(samples: readonly (readonly [minute: number, mb: number])[]): num
   return (60 * covariance) / samples.reduce((sum, [minute]) => sum + (minute - x) ** 2, 0);
 }
 
-const samples: [number, number][] = [];
+const samples: (Memory & { readonly minute: number })[] = [];
 const startedAt = performance.now();
 for (let n = 0, minute = 0; minute < minutes; n += 1) {
   void request(n);
@@ -84,14 +100,17 @@ for (let n = 0, minute = 0; minute < minutes; n += 1) {
   const passed = (performance.now() - startedAt) / 60_000;
   if (passed < minute + 1) continue;
   minute += 1;
-  samples.push([passed, rssMb()]);
-  console.log(`${minute} min: ${rssMb().toFixed(1)} MB, ${sent} requests, ${failed} failed`);
+  const memory = await readMemory();
+  samples.push({ minute: passed, ...memory });
+  const [used, rss] = [memory.used.toFixed(1), memory.rss.toFixed(1)];
+  console.log(`${minute} min: ${used} MB used, ${rss} MB resident, ${sent} requests, ${failed} failed`);
 }
-const settled = samples.filter(([minute]) => minute > WARM_UP_MINUTES);
-if (settled.length > 2) console.log(`after ${WARM_UP_MINUTES} minutes: ${slope(settled).toFixed(2)} MB an hour`);
-const quarters = Map.groupBy(settled, ([minute]) => Math.floor((minute - WARM_UP_MINUTES) / 15));
-const lowest = [...quarters.values()].map((quarter) => Math.min(...quarter.map(([, mb]) => mb)).toFixed(1));
-console.log(`lowest of each quarter of an hour: ${lowest.join(', ')} MB`);
+const settled = samples.filter(({ minute }) => minute > WARM_UP_MINUTES);
+if (settled.length > 2)
+  for (const what of ['used', 'rss'] as const) {
+    const mbAnHour = slope(settled.map((sample) => [sample.minute, sample[what]]));
+    console.log(`${what}, after ${WARM_UP_MINUTES} minutes: ${mbAnHour.toFixed(2)} MB an hour`);
+  }
 
 await server.stop();
 await sandbox.stop();

@@ -43,7 +43,7 @@ export async function backUpDatabase(
   const { config } = loadConfig();
   if (!config.databaseUrl.startsWith('sqlite:')) {
     const args = `--format=custom --no-owner --no-privileges --file=${shellQuote(file)}`;
-    return { command: `pg_dump ${args} --dbname=${shellQuote(withoutPassword(config.databaseUrl))}` };
+    return { command: `pg_dump ${args} --dbname=${shellQuote(serverUrl(config))}` };
   }
   const path = sqlitePathOf(config.databaseUrl);
   const startedAt = performance.now();
@@ -76,8 +76,7 @@ export async function restoreDatabase(
   const { config } = loadConfig();
   if (!config.databaseUrl.startsWith('sqlite:')) {
     const args = '--exit-on-error --single-transaction --no-owner --no-privileges';
-    const target = shellQuote(withoutPassword(config.databaseUrl));
-    return { command: `pg_restore ${args} --dbname=${target} ${shellQuote(file)}` };
+    return { command: `pg_restore ${args} --dbname=${shellQuote(serverUrl(config))} ${shellQuote(file)}` };
   }
   const path = resolve(config.databaseUrl.slice('sqlite:'.length));
   const backup = readBackup(file);
@@ -144,9 +143,12 @@ async function findKeyToStore(
   return key;
 }
 
-/** Passwords stay out of the list of processes and the shell's history: PGPASSWORD or ~/.pgpass has them. */
-function withoutPassword(databaseUrl: string): string {
-  const url = new URL(databaseUrl);
+/**
+ * The server itself, past a pooler: the programs need settings of a session. Passwords stay out of the list of processes and the shell's
+ * history: PGPASSWORD or ~/.pgpass has them.
+ */
+function serverUrl({ databaseUrl, databaseDirectUrl = databaseUrl }: Config): string {
+  const url = new URL(databaseDirectUrl);
   url.password = '';
   // Ours, not libpq's.
   url.searchParams.delete('poolMax');

@@ -181,7 +181,9 @@ describe('a backup of PostgreSQL', () => {
       const commandOf = async (word: string, databaseUrl: string): Promise<string> => {
         const withPassword = new URL(databaseUrl);
         withPassword.password = 'secret';
-        const machine = new CliMachine('http://127.0.0.1:1', testEnvironment(withPassword.href));
+        // The programs go past a pooler.
+        const env = testEnvironment('postgres://pooler.example/x', { DATABASE_DIRECT_URL: withPassword.href });
+        const machine = new CliMachine('http://127.0.0.1:1', env);
         const done = await machine.run('admin', word, file);
         machine.remove();
         assert.equal(done.code, 0, done.stderr);

@@ -38,7 +38,11 @@ export async function loadFixture(url: string): Promise<ReleaseFixture> {
   } else {
     const client = new Client({ connectionString: url });
     await client.connect();
-    await client.query(text).finally(() => client.end());
+    try {
+      await client.query(text);
+    } finally {
+      await client.end();
+    }
   }
   return { version, key: KEY_LINE.exec(text)?.[1] ?? '' };
 }
