@@ -7,6 +7,7 @@
  *   turn until so many requests were sent, of which none may fail; databases freeze, fall silent and fail over
  * - soup: every third call to an upstream fails, in different ways, and database calls fail as well
  * - races: many at once, over one process and over two
+ * - upgrades: processes of two releases take turns under load
  * - junk and cuts: bodies that callers get wrong, streams that break off anywhere
  * - image: the container image is built and run read-only (scripts/try-image.ts), where buildah and mmdebstrap are installed
  *
@@ -16,9 +17,13 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { listTestFiles } from './testing/list-files.ts';
 
 const { values } = parseArgs({
+  allowNegative: true,
   options: {
+    /** `--no-image` leaves the image out, which takes minutes. */
+    image: { type: 'boolean', default: true },
     rounds: { type: 'string', default: '200' },
     restarts: { type: 'string', default: '30' },
     /** Requests sent while processes are restarted behind load balancers. */
@@ -71,28 +76,29 @@ console.log(
     .map(([name, value]) => `${name}=${value}`)
     .join(' '),
 );
-const child = spawn(
-  process.execPath,
-  [
-    join(import.meta.dirname, 'test.ts'),
-    'faults/',
-    'fuzz/',
-    'artifacts/copying-kills',
-    'operations/database-outages',
-    'operations/drain',
-    'import/kills',
-    'races',
-    'cuts',
-    'histories',
-  ],
-  {
-    stdio: 'inherit',
-    env: { ...process.env, ...strength },
-  },
-);
+/** Each is a part of the path of test files. */
+const WORDS = [
+  'faults/',
+  'fuzz/',
+  'artifacts/copying-kills',
+  'operations/database-outages',
+  'operations/drain',
+  'upgrades/',
+  'import/kills',
+  'races',
+  'client-disconnects',
+  'out-of-order-updates',
+];
+const absent = WORDS.filter((word) => listTestFiles(join(import.meta.dirname, '..'), [word]).length === 0);
+if (absent.length > 0) throw new Error(`no test file's path contains ${absent.join(', ')}`);
+const child = spawn(process.execPath, [join(import.meta.dirname, 'test.ts'), ...WORDS], {
+  stdio: 'inherit',
+  env: { ...process.env, ...strength },
+});
 const [code] = (await once(child, 'exit')) as [number | null];
 process.exitCode = code ?? 1;
 if (
+  values.image &&
   spawnSync('buildah', ['--version']).error === undefined &&
   spawnSync('mmdebstrap', ['--version']).error === undefined
 ) {
