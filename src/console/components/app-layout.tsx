@@ -64,10 +64,14 @@ export function AppLayout({ children = <Outlet /> }: { readonly children?: React
 
 export function Brand() {
   return (
-    <Box renderRoot={(props) => <Link to="/studio" {...props} />} style={{ textDecoration: 'none', color: 'inherit' }}>
+    <Box
+      aria-label="Reelgate"
+      renderRoot={(props) => <Link to="/studio" {...props} />}
+      style={{ textDecoration: 'none', color: 'inherit' }}
+    >
       <Group gap={10} wrap="nowrap">
         <img src={mark} width={28} height={28} alt="" />
-        <Text fw={700} fz="lg" lts="-0.02em">
+        <Text fw={700} fz="lg" lts="-0.02em" visibleFrom="xs">
           Reelgate
         </Text>
       </Group>
