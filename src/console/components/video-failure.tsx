@@ -32,7 +32,7 @@ export function VendorDetails({ code, message }: { readonly code: string; readon
   return (
     <Text size="xs" mt={4} component="details" style={{ overflowWrap: 'anywhere' }}>
       <summary style={{ cursor: 'pointer' }}>{t('vendorDetails')}</summary>
-      {message}
+      <span>{message}</span>
       {code === '' ? null : (
         <>
           {' '}

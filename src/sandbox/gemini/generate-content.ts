@@ -93,7 +93,9 @@ function usageOf(body: Fields, parts: readonly Fields[], directive: number | und
   const prompt = countPrompt(body);
   const thoughts = parts.some(({ thought }) => thought === true) ? countWords(THOUGHT) - 2 : 0;
   const shown = parts.filter(({ thought }) => thought !== true);
-  const text = shown.map(({ text: said, functionCall }) => said ?? JSON.stringify(functionCall)).join(' ');
+  const text = shown
+    .map(({ text: said, functionCall }) => (typeof said === 'string' ? said : JSON.stringify(functionCall)))
+    .join(' ');
   const output = text === '' ? 0 : text.trim().split(/\s+/).length;
   return {
     promptTokenCount: prompt,

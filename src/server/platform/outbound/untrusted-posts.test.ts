@@ -11,17 +11,21 @@ const PRIVATE = '127.0.0.2';
 
 describe('a post to an untrusted host', () => {
   let client: OutboundClient;
-  let server: http.Server;
+  const servers: http.Server[] = [];
   let port = 0;
   let seen: { method: string | undefined; headers: http.IncomingHttpHeaders; body: string }[] = [];
   before(async () => {
-    server = http.createServer(async (request, response) => {
+    const receive = async (request: http.IncomingMessage, response: http.ServerResponse) => {
       const body = Buffer.concat(await request.toArray()).toString();
       seen.push({ method: request.method, headers: request.headers, body });
       response.end('received');
-    });
-    await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
-    port = (server.address() as AddressInfo).port;
+    };
+    for (const address of [PUBLIC, PRIVATE]) {
+      const server = http.createServer((request, response) => void receive(request, response));
+      await new Promise<void>((resolve) => server.listen(port, address, resolve));
+      port = (server.address() as AddressInfo).port;
+      servers.push(server);
+    }
     client = openOutbound({
       resolveUntrusted: async () => [{ address: PUBLIC, family: 4 }],
       isPublicIp: (address) => address === PUBLIC,
@@ -29,8 +33,10 @@ describe('a post to an untrusted host', () => {
   });
   after(async () => {
     await client.close();
-    server.closeAllConnections();
-    server.close();
+    for (const server of servers) {
+      server.closeAllConnections();
+      server.close();
+    }
   });
 
   const post = (url: string, more: Partial<UntrustedPost> = {}) =>
