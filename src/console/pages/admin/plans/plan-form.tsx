@@ -16,6 +16,9 @@ interface PlanFormProps {
 
 type NumberName = 'level' | 'price' | 'days' | 'hours' | 'credits' | 'weekly' | 'storageDays' | 'storageGb';
 
+/** Whole numbers; empty means what the settings of the service say. */
+const OPTIONAL = { required: false, allowDecimal: false } as const;
+
 export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save }: PlanFormProps) {
   const { t } = useTranslation(['admin-plans', 'app']);
   const { draft, set, text, value, checked } = useFormDraft(initial);
@@ -82,8 +85,8 @@ export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save 
         {number('weekly', t('weekly'), { description: t('weeklyHint'), decimalScale: 6, max: 1e9 })}
       </SimpleGrid>
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
-        {number('storageDays', t('storageDays'), { description: t('storageHint'), allowDecimal: false, max: 36_500 })}
-        {number('storageGb', t('storageGb'), { description: t('storageHint'), allowDecimal: false, min: 1, max: 1e6 })}
+        {number('storageDays', t('storageDays'), { ...OPTIONAL, description: t('storageHint'), max: 36_500 })}
+        {number('storageGb', t('storageGb'), { ...OPTIONAL, description: t('storageHint'), min: 1, max: 1e6 })}
       </SimpleGrid>
       <ModelsSelect label={t('models')} description={t('modelsHint')} {...value('models')} />
       {isBuiltin ? null : (
