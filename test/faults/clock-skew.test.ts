@@ -88,26 +88,31 @@ forEachDatabase((name, _open, freshUrl) => {
     };
 
     it('T18: a code ends at one moment, whoever made it and whoever is asked', async () => {
-      const startedAt = performance.now();
-      const codes = [await newCode(right), await newCode(wrong)];
-      const endedAt = new Map<string, number>();
-      while (endedAt.size < 4 && performance.now() - startedAt < 2 * CODE_TTL_MS) {
-        await Promise.all(
-          codes.flatMap((code, maker) =>
-            [right, wrong].map(async (at, asked) => {
-              const state = await stateAt(at, code);
-              assert.match(state, /^(pending|expired)$/);
-              const who = `made by ${maker}, asked ${asked}`;
-              if (state === 'expired' && !endedAt.has(who)) endedAt.set(who, performance.now() - startedAt);
-            }),
-          ),
-        );
-        await pause(50);
-      }
-      const ends = [...endedAt.values()];
-      assert.equal(ends.length, 4, 'all have ended');
-      assert.ok(Math.min(...ends) > CODE_TTL_MS - 1_000, JSON.stringify([...endedAt]));
-      assert.ok(Math.max(...ends) < CODE_TTL_MS + 1_500, JSON.stringify([...endedAt]));
+      const made = await Promise.all(
+        [right, wrong].map(async (at) => {
+          const sentAt = performance.now();
+          const code = await newCode(at);
+          return { code, sentAt, answeredAt: performance.now() };
+        }),
+      );
+      // Judged by when a question was sent or answered, whichever leaves out how long the answer of a busy machine takes.
+      const watched = made.flatMap(({ code, sentAt, answeredAt }, maker) =>
+        [right, wrong].map(async (at, asked) => {
+          const who = `made by ${maker}, asked ${asked}`;
+          for (;;) {
+            const askedAt = performance.now();
+            const state = await stateAt(at, code);
+            assert.match(state, /^(pending|expired)$/);
+            if (state === 'expired') {
+              assert.ok(performance.now() - sentAt > CODE_TTL_MS - 1_000, `${who}: ended early`);
+              return;
+            }
+            assert.ok(askedAt - answeredAt < CODE_TTL_MS + 1_500, `${who}: ended late`);
+            await pause(50);
+          }
+        }),
+      );
+      await Promise.all(watched);
     });
 
     it('approves, collects and tells times as the others do', async () => {
