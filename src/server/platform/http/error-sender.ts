@@ -5,6 +5,7 @@ import type { Locale } from '../../../contract/messages/messages.ts';
 import { AppError, invalidRequest } from '../errors.ts';
 import { negotiateLocale } from '../locale.ts';
 import type { Log } from '../log.ts';
+import { BadVideoError } from '../media/video-check.ts';
 import { OutboundError } from '../outbound/outbound.ts';
 import { type ErrorResponse, toErrorResponse } from './error-responses.ts';
 
@@ -100,6 +101,8 @@ function toKnownError(error: unknown): unknown {
   if (error instanceof AppError) return error;
   // A relayed body that broke before its first byte.
   if (error instanceof OutboundError) return new AppError('upstream_error', { log: { phase: error.phase } });
+  // Found in the body of a short file before its first byte was sent.
+  if (error instanceof BadVideoError) return new AppError('content_unavailable', { log: { reason: error.message } });
   const { code, statusCode } = error as Partial<FastifyError>;
   const known = code === undefined ? undefined : FRAMEWORK_ERRORS[code];
   if (known !== undefined) return known();
