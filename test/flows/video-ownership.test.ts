@@ -164,9 +164,12 @@ describe('whose videos they are', () => {
           ['listed 3 [fail]'],
         );
         assert.deepEqual(Object.keys(failed.data[0] ?? {}).sort(), [
+          'error_code',
+          'fail_cause',
           'fail_reason',
           'finish_time',
           'model',
+          'poster_url',
           'progress',
           'prompt',
           'quota',
