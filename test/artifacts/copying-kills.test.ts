@@ -43,7 +43,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       child.kill('SIGKILL');
       await once(child, 'exit');
     }
-    // Posters whose put was interrupted are removed after an hour.
+    // What a kill left of removed copies and of posters has no row, and is removed after an hour.
     const { child, lines } = await start(KILLS + 60, true);
     assert.equal((await lines.next()).value, 'drained');
     if (child.exitCode === null) await once(child, 'exit');

@@ -55,6 +55,8 @@ process.stdout.write('ready\n');
 if (order.drains) {
   while ((await artifacts.countPending()) > 0) await pause(20);
   await artifacts.removeEnded();
+  // What a kill left between a file and its row.
+  for (const job of artifacts.jobs) await job.run(AbortSignal.timeout(60_000));
   await artifacts.stop();
   process.stdout.write('drained\n');
   process.exit(0);

@@ -43,6 +43,8 @@ describe('copies in S3', () => {
     it('are put, read, listed and removed there, and nothing is left on the disk', async (t) => {
       const fixture = await makeArtifactFixture(await open(), server.env);
       t.after(() => fixture.stop());
+      const { s3 } = opened(fixture.directory);
+      for (const left of await idsIn(s3)) await s3.remove(left);
       fixture.artifacts.start({ openVideo: honest });
       await fixture.enqueue('task_1');
       await fixture.enqueue('task_2');
@@ -50,7 +52,6 @@ describe('copies in S3', () => {
       assert.equal(await fixture.diskBytes(), 0);
       assert.deepEqual(await read(fixture, 'task_1'), { status: 200, bytes: CLIP });
       assert.deepEqual(await read(fixture, 'task_1', 'bytes=7-11'), { status: 206, bytes: CLIP.subarray(7, 12) });
-      const { s3 } = opened(fixture.directory);
       assert.equal((await idsIn(s3)).length, 2);
       // One object of no row, which a restored database would leave.
       const orphan = 'orphanorphanorphanorphan';
