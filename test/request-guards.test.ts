@@ -222,7 +222,7 @@ describe('the edge', () => {
       ['text/plain', 'x'],
     ] as const) {
       for (const path of [
-        '/v1/messages',
+        '/v1/message',
         '/v1/none?x=1',
         '/api',
         '/api/none',

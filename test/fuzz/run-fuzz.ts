@@ -34,7 +34,7 @@ const CLOCK_STEP_MS = 15 * 60_000;
 const MAX_KEPT = 50;
 const MAX_IDS = 2_000;
 /** Streams that stay open as long as the client is connected. */
-const ENDLESS = new Set(['/api/notifications/stream']);
+const ENDLESS = new Set(['/api/notifications/stream', '/api/requests/stream', '/api/admin/requests/stream']);
 const UPSTREAM_CODES = /upstream|unreachable|content_unavailable|messaging_unavailable|phone_unavailable|mailbox_/;
 
 /** Sends made-up requests to all endpoints of a running service, a few at a time. The same seed makes the same requests. */

@@ -11,7 +11,7 @@ import { assertErrorResponse } from './assert-error-response.ts';
 import { INVALID_BODIES, INVALID_TEXTS, INVALID_VALUES } from './invalid-values.ts';
 
 /** Responses that last as long as the client is connected. */
-const STREAMS = new Set(['/api/notifications/stream']);
+const STREAMS = new Set(['/api/notifications/stream', '/api/requests/stream', '/api/admin/requests/stream']);
 
 const propertiesOf = (schema: TSchema | undefined): string[] =>
   Object.keys((schema as { properties?: object } | undefined)?.properties ?? {});

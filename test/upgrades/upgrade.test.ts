@@ -19,7 +19,7 @@ const SERVE_MS = 1_000;
 const PRELOAD = new URL('./next-release.fixture.ts', import.meta.url).href;
 type Code = 'last' | 'next' | 'next and no older';
 
-forEachDatabase((name, _open, freshUrl) => {
+forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
   // SQLite serves one process: there the next release takes over from the one before.
   const slots = name === 'sqlite' ? 1 : 2;
   // As long as the balancer takes to notice, where there is one.
@@ -65,7 +65,7 @@ forEachDatabase((name, _open, freshUrl) => {
 
   before(async () => {
     sandbox = await startSandbox({ simulators: SIMULATORS, latencyMs: 20 });
-    url = await freshUrl();
+    url = await emptyUrl();
     fixture = await loadFixture(url);
     release = checkOutRelease(fixture.version);
     await read(async ({ kysely }) => {

@@ -23,9 +23,12 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/server/platform/http/vendor-error-formats.ts': 'error formats of vendors',
   'src/server/platform/http/error-responses.ts': 'error formats of vendors',
   'src/server/platform/http/server.ts': 'prefixes of the endpoints in formats of vendors',
+  'src/server/importer/mapping/': 'how other gateways number and price vendors',
+  'src/server/vendors/lifecycle-table.ts': 'the one table of when models end, with a source for each',
   'src/sandbox/simulators.ts': 'the list of simulators',
   'src/cli/': 'examples in help texts',
   'scripts/quickstart.ts': 'examples it prints',
+  'scripts/release-fixture.ts': 'fills a database with one video',
   'scripts/try-image.ts': 'makes one video with the image that was built',
   'bench/': 'loads are measured with one vendor each',
 };

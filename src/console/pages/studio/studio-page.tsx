@@ -54,7 +54,7 @@ export function StudioPage() {
   );
 }
 
-/** The model the address names (`/studio?model=sora-2`), once; the address is plain again afterwards. */
+/** The model the address names (`/studio?model=ID`), once; the address is plain again afterwards. */
 function useModelFromAddress(models: readonly UsableModel[]): UsableModel | undefined {
   const navigate = useNavigate();
   const { model: id } = useSearch({ from: '/app/studio' });
