@@ -49,7 +49,7 @@ export function VideoPlayer({ src, title, autoPlay = false, onFrame, frameContro
             onSeeked={({ currentTarget }) => onFrame?.(currentTarget)}
             loop={loop}
             onError={() => setFailed(true)}
-            style={{ objectFit: 'contain' }}
+            style={{ display: 'block', objectFit: 'contain' }}
           />
         )}
       </AspectRatio>

@@ -16,7 +16,7 @@ export function VideoPoster({ src, title, onPlay, onError }: VideoPosterProps) {
   return (
     <UnstyledButton onClick={onPlay} aria-label={`${t('play')}: ${title}`} w="100%" pos="relative">
       <AspectRatio ratio={16 / 9} bg="dark.9" style={{ borderRadius: 10, overflow: 'hidden' }}>
-        <img src={src} alt="" loading="lazy" onError={onError} style={{ objectFit: 'contain' }} />
+        <img src={src} alt="" loading="lazy" onError={onError} style={{ display: 'block', objectFit: 'contain' }} />
       </AspectRatio>
       <IconPlayerPlayFilled
         size={40}
