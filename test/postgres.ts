@@ -109,7 +109,16 @@ export async function startPostgres(): Promise<PostgresServer> {
 export function signalWithChildren(pid: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
   process.kill(pid, signal);
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
-  for (const child of children.split(' ').filter((each) => each !== '')) process.kill(Number(child), signal);
+  for (const child of children.split(' ').filter((each) => each !== '')) signalIfThere(Number(child), signal);
+}
+
+/** A process of a connection may end between being listed and being signalled. */
+function signalIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 /** PostgreSQL refuses to run as root. */

@@ -55,6 +55,8 @@ export async function stateOf({ kysely }: Database<Tables>): Promise<string> {
       .innerJoin('accounts', 'accounts.id', 'ledger.user_id')
       .select(['username', 'kind', 'amount', 'ref'])
       .orderBy('ref')
+      .orderBy('kind')
+      .orderBy('amount')
       .execute(),
     kysely
       .selectFrom('tokens')
@@ -62,11 +64,15 @@ export async function stateOf({ kysely }: Database<Tables>): Promise<string> {
       .select(['username', 'tokens.name', 'hash', 'models', 'allowed_addresses', 'expires_at'])
       .orderBy('hash')
       .execute(),
-    kysely.selectFrom('token_limits').select(['quota_limit', 'used']).orderBy('quota_limit').execute(),
+    kysely.selectFrom('token_limits').select(['quota_limit', 'used']).orderBy('quota_limit').orderBy('used').execute(),
     kysely
       .selectFrom('channels')
       .select(['name', 'vendor', 'base_url', 'models', 'options', 'enabled'])
       .orderBy('name')
+      .orderBy('base_url')
+      .orderBy('models')
+      .orderBy('options')
+      .orderBy('enabled')
       .execute(),
     kysely.selectFrom('models').select(['id', 'vendor', 'kind', 'price', 'enabled']).orderBy('id').execute(),
     kysely.selectFrom('redemption_codes').select(['hash', 'quota']).orderBy('hash').execute(),
@@ -75,6 +81,8 @@ export async function stateOf({ kysely }: Database<Tables>): Promise<string> {
       .innerJoin('accounts', 'accounts.id', 'usage_daily.user_id')
       .select(['username', 'day', 'model', 'requests', 'quota'])
       .orderBy('day')
+      .orderBy('username')
+      .orderBy('model')
       .execute(),
     kysely
       .selectFrom('import_rows')
