@@ -23,7 +23,7 @@ const PROBE_TIMEOUT_MS = 5_000;
 const MAX_PROBES = 20;
 
 /**
- * Looks at what a service needs: its settings, database and key, the vendors of its channels, its mail server, and whether
+ * Checks what a service needs: its settings, database and key, the vendors of its channels, its mail server, and whether
  * BASE_URL leads to it. Changes nothing, and says what to do about each fault.
  */
 export async function diagnose(): Promise<readonly Diagnosis[]> {

@@ -197,7 +197,7 @@ export class ArtifactCopier {
     await incoming.removeAll(claim.id);
     const now = clock.now();
     // The next process goes on with it at once.
-    if (this.#stopping.signal.aborted) return store.postpone(claim, now, 'the process stopped');
+    if (this.#stopping.signal.aborted) return store.defer(claim, now, 'the process stopped');
     const message = error instanceof Error ? error.message : String(error);
     const isFinal =
       (error instanceof SourceGoneError && claim.tries >= TRIES_OF_GONE) ||
@@ -205,6 +205,6 @@ export class ArtifactCopier {
       now - claim.created_at > GIVE_UP_MS;
     const waitMs = RETRY_MS[Math.min(claim.tries, RETRY_MS.length) - 1] ?? 0;
     log.info({ err: error, taskId: claim.task_id, tries: claim.tries, isFinal }, 'a video could not be copied');
-    await store.postpone(claim, isFinal ? null : now + waitMs, message.slice(0, MAX_ERROR_LENGTH));
+    await store.defer(claim, isFinal ? null : now + waitMs, message.slice(0, MAX_ERROR_LENGTH));
   }
 }

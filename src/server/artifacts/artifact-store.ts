@@ -150,7 +150,7 @@ export class ArtifactStore {
   }
 
   /** @param at null: it is not tried again */
-  async postpone({ id, tries }: Claim, at: number | null, lastError: string): Promise<void> {
+  async defer({ id, tries }: Claim, at: number | null, lastError: string): Promise<void> {
     await this.#pending(id, tries)
       .set({ next_try_at: at, last_error: lastError, ...(at === null && { state: 'failed' as const }) })
       .execute();

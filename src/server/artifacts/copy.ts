@@ -21,7 +21,7 @@ const READ_BYTES = 128 * 1024;
 
 /**
  * One file on its way from a vendor to this machine. It can be read meanwhile: readers get what has been written, and the last
- * byte only when the whole file has been checked, so that a bad copy never looks complete to anybody.
+ * byte only when the whole file has been checked, so that no reader takes a bad copy for a complete one.
  */
 export class Copy {
   readonly path: string;

@@ -24,7 +24,7 @@ const TOOL_MEMBERS = memberTable(
   'type name description input_schema strict cache_control',
   'eager_input_streaming input_examples allowed_callers defer_loading',
 );
-/** Claude Code's note for Anthropic's books, which differs from call to call and would spoil the prompt caches of others. */
+/** Claude Code's note for Anthropic's billing, which differs from call to call and would spoil the prompt caches of others. */
 const BILLING_NOTE = 'x-anthropic-billing-header:';
 
 /** Reads a request of Anthropic's Messages (docs.claude.com/en/api/messages). @throws AppError `invalid_request` */
