@@ -1,5 +1,6 @@
 import { createRoute, createRouter, redirect } from '@tanstack/react-router';
 import { TICKET_STATUS, type TicketStatus } from '../contract/tickets.ts';
+import type { ListSearch } from './components/list/use-list-filters.ts';
 import { PageError } from './components/page-error.tsx';
 import { PageLoader } from './components/page-loader.tsx';
 import { queryClient, setSignedOutListener } from './data/query-client.ts';
@@ -99,6 +100,17 @@ const usageRoute = createRoute({
   path: '/account/overview',
   component: lazyPage(async () => (await import('./pages/account/usage-page.tsx')).UsagePage),
 });
+const requestsRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/account/requests',
+  validateSearch: (search: Record<string, unknown>): ListSearch => search as ListSearch,
+  component: lazyPage(async () => (await import('./pages/requests/requests-page.tsx')).RequestsPage),
+});
+const receiptRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/account/receipts/$id',
+  component: lazyPage(async () => (await import('./pages/requests/receipt-page.tsx')).ReceiptPage),
+});
 const devicesRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/account/devices',
@@ -186,6 +198,8 @@ const appRoutes = [
   webhooksRoute,
   webhookRoute,
   usageRoute,
+  requestsRoute,
+  receiptRoute,
   devicesRoute,
   securityRoute,
   profileRoute,

@@ -2,6 +2,7 @@ import { defined } from '../contract/defined.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { getReceipt } from '../contract/receipts.ts';
 import * as endpoints from '../contract/requests.ts';
+import { followRequests } from './request-stream.ts';
 import type { CallOptions, Transport } from './transport.ts';
 
 export type RequestInfo = EndpointPart<typeof endpoints.listRequests, 'response'>['data'][number];
@@ -37,6 +38,11 @@ export class Requests {
   ): Promise<{ readonly data: RequestInfo[]; readonly next: string | null }> {
     const paging = defined({ after: page.after, limit: page.limit?.toString() });
     return this.#transport.call(endpoints.listRequests, { query: { ...toFilter(query), ...paging } }, options);
+  }
+
+  /** Calls as they end, until the signal is aborted; a lost connection is reopened. */
+  follow(query: RequestQuery, signal: AbortSignal): AsyncGenerator<RequestInfo, void> {
+    return followRequests(this.#transport, endpoints.streamRequests, toFilter(query), signal);
   }
 
   /** What a call or video cost, line by line. @param ref task id or request id. @throws ReelgateError `not_exist` */

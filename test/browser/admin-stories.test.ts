@@ -189,15 +189,15 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
   }
 
   it('keeps filters in the address, forwards and backwards, and says what to do where nothing matches', async () => {
-    const { admin } = STRINGS.en;
+    const { admin, list } = STRINGS.en;
     const page = await asRoot('en');
     await page.goto('/admin/users');
     await page.getByRole('textbox', { name: admin.users.search }).fill('nobody-of-this-name');
-    await see(page, admin.list.noMatch);
+    await see(page, list.noMatch);
     assert.match(page.url(), /q=nobody-of-this-name/);
     await page.reload();
-    await see(page, admin.list.noMatch);
-    await button(page, admin.list.clear).click();
+    await see(page, list.noMatch);
+    await button(page, list.clear).click();
     await page.getByRole('link', { name: ROOT.username, exact: true }).waitFor();
     assert.match(page.url(), /\/admin\/users$/);
     await page.context().close();

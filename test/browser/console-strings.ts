@@ -10,10 +10,12 @@ import enAdminTickets from '../../src/console/strings/en/admin-tickets.ts';
 import enApp from '../../src/console/strings/en/app.ts';
 import enConnect from '../../src/console/strings/en/connect.ts';
 import enFailures from '../../src/console/strings/en/failures.ts';
+import enList from '../../src/console/strings/en/list.ts';
 import enMailbox from '../../src/console/strings/en/mailbox.ts';
 import enNotifications from '../../src/console/strings/en/notifications.ts';
 import enPalette from '../../src/console/strings/en/palette.ts';
 import enPlan from '../../src/console/strings/en/plan.ts';
+import enRequests from '../../src/console/strings/en/requests.ts';
 import enSignIn from '../../src/console/strings/en/sign-in.ts';
 import enStudio from '../../src/console/strings/en/studio.ts';
 import enSupport from '../../src/console/strings/en/support.ts';
@@ -29,10 +31,12 @@ import zhAdminTickets from '../../src/console/strings/zh-cn/admin-tickets.ts';
 import zhApp from '../../src/console/strings/zh-cn/app.ts';
 import zhConnect from '../../src/console/strings/zh-cn/connect.ts';
 import zhFailures from '../../src/console/strings/zh-cn/failures.ts';
+import zhList from '../../src/console/strings/zh-cn/list.ts';
 import zhMailbox from '../../src/console/strings/zh-cn/mailbox.ts';
 import zhNotifications from '../../src/console/strings/zh-cn/notifications.ts';
 import zhPalette from '../../src/console/strings/zh-cn/palette.ts';
 import zhPlan from '../../src/console/strings/zh-cn/plan.ts';
+import zhRequests from '../../src/console/strings/zh-cn/requests.ts';
 import zhSignIn from '../../src/console/strings/zh-cn/sign-in.ts';
 import zhStudio from '../../src/console/strings/zh-cn/studio.ts';
 import zhSupport from '../../src/console/strings/zh-cn/support.ts';
@@ -52,10 +56,12 @@ export const STRINGS = {
     app: enApp,
     connect: enConnect,
     failures: enFailures,
+    list: enList,
     mailbox: enMailbox,
     notifications: enNotifications,
     palette: enPalette,
     plan: enPlan,
+    requests: enRequests,
     signIn: enSignIn,
     studio: enStudio,
     support: enSupport,
@@ -73,10 +79,12 @@ export const STRINGS = {
     app: zhApp,
     connect: zhConnect,
     failures: zhFailures,
+    list: zhList,
     mailbox: zhMailbox,
     notifications: zhNotifications,
     palette: zhPalette,
     plan: zhPlan,
+    requests: zhRequests,
     signIn: zhSignIn,
     studio: zhStudio,
     support: zhSupport,

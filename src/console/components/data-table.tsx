@@ -1,6 +1,8 @@
-import { Box, Group, Paper, Skeleton, Stack, Table, Text, VisuallyHidden } from '@mantine/core';
+import { Box, Group, Paper, Skeleton, Stack, Table, Text, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
+import { IconChevronDown, IconChevronUp, IconSelector } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
+import { type Sort, sortRows } from './list/sort-rows.ts';
 
 export interface Column<Row> {
   readonly label: string;
@@ -8,6 +10,9 @@ export interface Column<Row> {
   readonly align?: 'right';
   /** Hides the label visually but keeps it for screen readers; for columns whose cells need no visible label. */
   readonly hideLabel?: boolean;
+  /** Lets the table be sorted by this column, under this name in the address. */
+  readonly sortKey?: string;
+  readonly sortValue?: (row: Row) => string | number | null;
   /** Omitted on a phone; the detail page of the row shows the value. */
   readonly hideOnPhone?: boolean;
 }
@@ -19,6 +24,9 @@ interface DataTableProps<Row> {
   readonly rows: readonly Row[] | undefined;
   readonly rowKey: (row: Row) => string | number;
   readonly stale?: boolean;
+  readonly sort?: Sort | undefined;
+  /** A click on a column that can be sorted by; without it none can. */
+  readonly onSort?: (key: string) => void;
 }
 
 const SKELETON_ROWS = 8;
@@ -26,15 +34,16 @@ const SKELETON_ROWS = 8;
 /** A table; on a phone each row is a card with its first column as the heading. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const narrow = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false });
-  const { stale = false } = props;
+  const { stale = false, rows, columns, sort } = props;
+  const sorted = { ...props, rows: rows && sortRows(rows, columns, sort) };
   return (
     <Box aria-busy={stale} style={{ opacity: stale ? 0.6 : 1, transition: 'opacity 120ms' }}>
-      {narrow === true ? <RowCards {...props} /> : <RowsTable {...props} />}
+      {narrow === true ? <RowCards {...sorted} /> : <RowsTable {...sorted} />}
     </Box>
   );
 }
 
-function RowsTable<Row>({ label, columns, rows, rowKey }: DataTableProps<Row>) {
+function RowsTable<Row>({ label, columns, rows, rowKey, sort, onSort }: DataTableProps<Row>) {
   return (
     <Table.ScrollContainer
       minWidth={Math.min(960, columns.length * 120)}
@@ -44,8 +53,23 @@ function RowsTable<Row>({ label, columns, rows, rowKey }: DataTableProps<Row>) {
         <Table.Thead>
           <Table.Tr>
             {columns.map((column) => (
-              <Table.Th key={column.label} ta={column.align ?? 'left'} style={{ whiteSpace: 'nowrap' }}>
-                <ColumnLabel column={column} />
+              <Table.Th
+                key={column.label}
+                ta={column.align ?? 'left'}
+                style={{ whiteSpace: 'nowrap' }}
+                aria-sort={
+                  sort !== undefined && column.sortKey === sort.key
+                    ? sort.descending
+                      ? 'descending'
+                      : 'ascending'
+                    : undefined
+                }
+              >
+                {onSort === undefined || column.sortKey === undefined ? (
+                  <ColumnLabel column={column} />
+                ) : (
+                  <SortButton label={column.label} name={column.sortKey} sort={sort} onSort={onSort} />
+                )}
               </Table.Th>
             ))}
           </Table.Tr>
@@ -74,6 +98,23 @@ function RowsTable<Row>({ label, columns, rows, rowKey }: DataTableProps<Row>) {
         </Table.Tbody>
       </Table>
     </Table.ScrollContainer>
+  );
+}
+
+interface SortButtonProps {
+  readonly label: string;
+  readonly name: string;
+  readonly sort: Sort | undefined;
+  readonly onSort: (key: string) => void;
+}
+
+function SortButton({ label, name, sort, onSort }: SortButtonProps) {
+  const Icon = sort?.key !== name ? IconSelector : sort.descending ? IconChevronDown : IconChevronUp;
+  return (
+    <UnstyledButton fz="sm" fw="inherit" c="inherit" onClick={() => onSort(name)}>
+      {label}
+      <Icon size={14} style={{ verticalAlign: 'middle', marginInlineStart: 2 }} aria-hidden />
+    </UnstyledButton>
   );
 }
 

@@ -10,6 +10,7 @@ import {
   IconKey,
   IconLifebuoy,
   IconListDetails,
+  IconListSearch,
   IconMail,
   IconMovie,
   IconPlugConnected,
@@ -50,6 +51,7 @@ export const USER_SECTIONS: readonly NavigationSection[] = [
     title: 'account',
     items: [
       { to: '/account/overview', label: 'overview', icon: IconChartBar },
+      { to: '/account/requests', label: 'requests', icon: IconListSearch },
       { to: '/account/tokens', label: 'tokens', icon: IconKey },
       { to: '/account/webhooks', label: 'webhooks', icon: IconWebhook },
       { to: '/account/devices', label: 'devices', icon: IconDeviceLaptop },
@@ -76,6 +78,7 @@ export const ADMIN_SECTIONS: readonly NavigationSection[] = [
     items: [
       { to: '/admin/overview', label: 'adminOverview', icon: IconGauge },
       { to: '/admin/tasks', label: 'tasks', icon: IconListDetails },
+      { to: '/admin/requests', label: 'requests', icon: IconListSearch },
       { to: '/admin/channels', label: 'channels', icon: IconPlugConnected },
       { to: '/admin/models', label: 'models', icon: IconTags },
     ],

@@ -5,6 +5,34 @@ export function formatDateTime(seconds: number): string {
   return new Intl.DateTimeFormat(currentLanguage(), { dateStyle: 'medium', timeStyle: 'short' }).format(seconds * 1000);
 }
 
+/** A moment to the second, without the year: for lists of what happened lately. @param seconds Unix seconds. */
+export function formatMoment(seconds: number): string {
+  return new Intl.DateTimeFormat(currentLanguage(), {
+    month: 'short',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hour12: false,
+  }).format(seconds * 1000);
+}
+
+/** `840 ms`, `1.24 s`, `3 min`. */
+export function formatMilliseconds(ms: number): string {
+  const [unit, value] =
+    ms < 1_000
+      ? (['millisecond', ms] as const)
+      : ms < 90_000
+        ? (['second', ms / 1_000] as const)
+        : (['minute', ms / 60_000] as const);
+  return new Intl.NumberFormat(currentLanguage(), {
+    style: 'unit',
+    unit,
+    unitDisplay: 'short',
+    maximumFractionDigits: unit === 'second' && value < 10 ? 2 : 0,
+  }).format(value);
+}
+
 export function formatDate(seconds: number): string {
   return new Intl.DateTimeFormat(currentLanguage(), { dateStyle: 'medium' }).format(seconds * 1000);
 }

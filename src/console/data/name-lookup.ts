@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { adminListUsers } from '../../contract/account-admin.ts';
 import { listChannels } from '../../contract/channels.ts';
 import { canManage, type Role } from '../../contract/roles.ts';
-import { listQuery } from './admin-queries.ts';
+import { type ListItem, listQuery } from './admin-queries.ts';
 import { useSelf } from './query-client.ts';
 
 const STALE_MS = 60_000;
@@ -44,9 +44,13 @@ export function useCanManageUser(ids: readonly number[] | undefined): (id: numbe
   };
 }
 
-/** Names of the newest channels, which are nearly always all there are. */
-export function useChannelNames(): NameLookup {
+/** The newest channels, which are nearly always all there are. */
+export function useChannels(): readonly ListItem<typeof listChannels>[] {
   const { data } = useQuery({ ...listQuery(listChannels, { page_size: String(MAX_IDS) }), staleTime: STALE_MS });
-  const names = new Map(data?.data.map(({ id, name }) => [id, name]));
+  return data?.data ?? [];
+}
+
+export function useChannelNames(): NameLookup {
+  const names = new Map(useChannels().map(({ id, name }) => [id, name]));
   return (id) => names.get(id);
 }

@@ -1,7 +1,7 @@
 import { createRoute, redirect } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
+import type { ListSearch } from '../../components/list/use-list-filters.ts';
 import { appRoute, lazyPage } from '../../root-routes.tsx';
-import type { ListSearch } from './list/use-list-filters.ts';
 import { RequireAdmin } from './require-admin.tsx';
 
 const adminRoute = createRoute({ getParentRoute: () => appRoute, id: 'admin', component: RequireAdmin });
@@ -36,6 +36,7 @@ export const adminRoutes = adminRoute.addChildren([
   page('models/$id', async () => (await import('./models/model-page.tsx')).ModelPage),
   page('tasks', async () => (await import('./tasks/tasks-page.tsx')).TasksPage),
   page('tasks/$id', async () => (await import('./tasks/task-page.tsx')).TaskPage),
+  page('requests', async () => (await import('../requests/admin-requests-page.tsx')).AdminRequestsPage),
   page('ledger', async () => (await import('./ledger/ledger-page.tsx')).LedgerPage),
   page('packages', async () => (await import('./plans/plans-page.tsx')).PlansPage),
   page('packages/new', async () => (await import('./plans/plan-page.tsx')).NewPlanPage),

@@ -24,6 +24,7 @@ import { CreditAmount } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { FavouriteButton } from '../../components/favourite-button.tsx';
 import { Page } from '../../components/page.tsx';
+import { RouteLink } from '../../components/route-link.tsx';
 import { TaskProgress, VideoStatusBadge } from '../../components/task-progress.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { VideoFailure } from '../../components/video-failure.tsx';
@@ -181,6 +182,9 @@ function VideoDetails({ video }: { readonly video: VideoDetail }) {
           <Code style={{ overflowWrap: 'anywhere' }}>{video.task_id}</Code>
           <CopyIconButton text={video.task_id} />
         </Group>
+        <RouteLink to="/account/receipts/$id" params={{ id: video.task_id }} size="sm" mt="xs" display="inline-block">
+          {t('receipt')}
+        </RouteLink>
       </Paper>
       <Paper withBorder p="md">
         <Title order={2} mb="xs">

@@ -1,12 +1,4 @@
 export default {
-  list: {
-    noMatch: 'Nothing matches',
-    noMatchText: 'Nothing matches all of these filters. Remove some, or clear them all.',
-    filters: 'Filters',
-    clear: 'Clear filters',
-    total_one: '{{count}} entry',
-    total_other: '{{count}} entries',
-  },
   gettingStarted: {
     title: 'Get started',
     channel: 'Add a channel: an account with a vendor that generates videos',
@@ -137,6 +129,7 @@ export default {
     ofPlan: 'plan',
     paid: '{{amount}} in total',
     returned: '{{amount}} returned',
+    receipt: 'Receipt',
     seeLedger: 'Show in ledger',
     request: 'Request',
     vendorSaid: 'Vendor response',

@@ -55,6 +55,7 @@ export default {
     studio: 'Studio',
     videos: 'Videos',
     overview: 'Usage',
+    requests: 'Requests',
     tokens: 'API keys',
     webhooks: 'Webhooks',
     devices: 'Devices',

@@ -142,6 +142,7 @@ export default {
   deletedMany_one: '{{count}} video was deleted.',
   deletedMany_other: '{{count}} videos were deleted.',
   parameters: 'Parameters',
+  receipt: 'Receipt',
   facts: 'Facts',
   taskId: 'Task',
   submitted: 'Started',

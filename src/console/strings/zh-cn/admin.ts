@@ -2,14 +2,6 @@ import type en from '../en/admin.ts';
 import type { Translated } from '../resources.ts';
 
 export default {
-  list: {
-    noMatch: '没有符合条件的内容',
-    noMatchText: '没有同时满足所有筛选条件的内容。可以减少条件，或查看全部。',
-    filters: '筛选',
-    clear: '清除筛选',
-    total_one: '共 {{count}} 条',
-    total_other: '共 {{count}} 条',
-  },
   gettingStarted: {
     title: '快速开始',
     channel: '添加渠道：在视频供应商处的账号',
@@ -139,6 +131,7 @@ export default {
     ofPlan: '套餐',
     paid: '合计 {{amount}}',
     returned: '已退还 {{amount}}',
+    receipt: '账单',
     seeLedger: '在账本中查看',
     request: '请求内容',
     vendorSaid: '供应商返回',

@@ -58,6 +58,7 @@ export default {
     studio: '工作室',
     videos: '视频',
     overview: '用量',
+    requests: '请求记录',
     tokens: 'API 密钥',
     webhooks: 'Webhook',
     devices: '设备',

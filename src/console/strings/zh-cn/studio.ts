@@ -144,6 +144,7 @@ export default {
   deletedMany_one: '已删除 {{count}} 条视频。',
   deletedMany_other: '已删除 {{count}} 条视频。',
   parameters: '参数',
+  receipt: '账单',
   facts: '信息',
   taskId: '任务',
   submitted: '开始时间',

@@ -6,6 +6,8 @@ import { useTranslation } from 'react-i18next';
 import { adminDeleteAnnouncement, adminListAnnouncements } from '../../../../contract/notifications.ts';
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
+import { PagedTable } from '../../../components/list/paged-table.tsx';
+import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
@@ -13,8 +15,6 @@ import { useToasts } from '../../../components/toasts.tsx';
 import { listQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
 import type { Announcement } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { PagedTable } from '../list/paged-table.tsx';
-import { useListFilters } from '../list/use-list-filters.ts';
 import { AnnouncementDialog } from './announcement-dialog.tsx';
 
 /** Announcements, which are shown to every account. */

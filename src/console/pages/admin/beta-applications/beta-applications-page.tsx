@@ -5,14 +5,14 @@ import { useTranslation } from 'react-i18next';
 import { APPLICATION_STATUS, adminListBetaApplications } from '../../../../contract/beta-applications.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { EntityLink } from '../../../components/entity-link.tsx';
+import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
+import { PagedTable } from '../../../components/list/paged-table.tsx';
+import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { listQuery } from '../../../data/admin-queries.ts';
 import { useCanManageUser, useUserNames } from '../../../data/name-lookup.ts';
-import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../list/filter-bar.tsx';
-import { PagedTable } from '../list/paged-table.tsx';
-import { useListFilters } from '../list/use-list-filters.ts';
 import { DecisionButtons } from './decision-buttons.tsx';
 import { StatusBadge } from './status-badge.tsx';
 

@@ -5,15 +5,15 @@ import { useTranslation } from 'react-i18next';
 import { changeChannel, listChannels } from '../../../../contract/channels.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
+import { ChoiceFilter, FilterBar, TextFilter } from '../../../components/list/filter-bar.tsx';
+import { PagedTable } from '../../../components/list/paged-table.tsx';
+import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { toVendorOptions, useVendors, vendorTitle } from '../../../data/vendor-queries.ts';
-import { ChoiceFilter, FilterBar, TextFilter } from '../list/filter-bar.tsx';
-import { PagedTable } from '../list/paged-table.tsx';
-import { useListFilters } from '../list/use-list-filters.ts';
 import { ChannelStatusBadge } from './channel-status-badge.tsx';
 
 type ChannelListItem = ListItem<typeof listChannels>;

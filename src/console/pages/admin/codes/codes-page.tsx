@@ -7,15 +7,15 @@ import { adminListRedemptionCodes, type CodeStatus } from '../../../../contract/
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { EntityLink } from '../../../components/entity-link.tsx';
+import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
+import { PagedTable } from '../../../components/list/paged-table.tsx';
+import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { listQuery } from '../../../data/admin-queries.ts';
 import type { CodeListItem } from '../../../data/admin-types.ts';
 import { formatDate } from '../../../data/format-time.ts';
 import { useUserNames } from '../../../data/name-lookup.ts';
-import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../list/filter-bar.tsx';
-import { PagedTable } from '../list/paged-table.tsx';
-import { useListFilters } from '../list/use-list-filters.ts';
 import { CodeActions } from './code-actions.tsx';
 import { ExportCodes } from './export-codes.tsx';
 import { NewCodesDialog } from './new-codes-dialog.tsx';

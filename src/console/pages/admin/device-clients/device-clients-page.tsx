@@ -7,13 +7,13 @@ import { adminListDeviceClients, adminUpdateDeviceClient } from '../../../../con
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
+import { PagedTable } from '../../../components/list/paged-table.tsx';
+import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { listQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
 import type { DeviceClient } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { PagedTable } from '../list/paged-table.tsx';
-import { useListFilters } from '../list/use-list-filters.ts';
 import { ClientSecrets } from './client-secrets.tsx';
 import { DeleteClient } from './delete-client.tsx';
 import { NewClientDialog } from './new-client-dialog.tsx';

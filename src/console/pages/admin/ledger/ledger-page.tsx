@@ -5,18 +5,18 @@ import { useTranslation } from 'react-i18next';
 import { LEDGER_KINDS, listLedger } from '../../../../contract/usage.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { EntityLink } from '../../../components/entity-link.tsx';
+import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
+import { PagedTable } from '../../../components/list/paged-table.tsx';
+import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
+import { SignedAmount } from '../../../components/signed-amount.tsx';
 import { listQuery } from '../../../data/admin-queries.ts';
 import { formatDateTime } from '../../../data/format-time.ts';
 import { useUserNames } from '../../../data/name-lookup.ts';
 import { useSelf } from '../../../data/query-client.ts';
-import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../list/filter-bar.tsx';
-import { PagedTable } from '../list/paged-table.tsx';
-import { useListFilters } from '../list/use-list-filters.ts';
 import { AuditLedger } from './audit-ledger.tsx';
 import { ExportLedger } from './export-ledger.tsx';
-import { SignedAmount } from './signed-amount.tsx';
 
 /** Every change of every wallet. */
 export function LedgerPage() {

@@ -5,11 +5,11 @@ import { useTranslation } from 'react-i18next';
 import { adminListPackageCards } from '../../../../contract/packages.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
+import { PagedTable } from '../../../components/list/paged-table.tsx';
+import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { type ListItem, listQuery } from '../../../data/admin-queries.ts';
-import { PagedTable } from '../list/paged-table.tsx';
-import { useListFilters } from '../list/use-list-filters.ts';
 
 type PlanListItem = ListItem<typeof adminListPackageCards>;
 const HOUR_SECONDS = 3600;

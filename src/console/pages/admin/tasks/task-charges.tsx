@@ -1,9 +1,9 @@
 import { Table, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
+import { SignedAmount } from '../../../components/signed-amount.tsx';
 import type { Task } from '../../../data/admin-types.ts';
 import { formatDateTime } from '../../../data/format-time.ts';
-import { SignedAmount } from '../ledger/signed-amount.tsx';
 
 /** What was reserved, settled and given back, from the ledger itself. */
 export function TaskCharges({ money: entries }: { readonly money: Task['money'] }) {

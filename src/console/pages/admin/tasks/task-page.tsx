@@ -1,4 +1,4 @@
-import { Alert, Code, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Alert, Code, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { getTask } from '../../../../contract/admin-tasks.ts';
@@ -85,14 +85,24 @@ function TaskDetails({ task }: { readonly task: Task }) {
           <Panel
             title={t('tasks.money')}
             actions={
-              <RouteButton
-                to="/admin/ledger"
-                search={{ task_id: task.internal_id }}
-                size="compact-sm"
-                variant="default"
-              >
-                {t('tasks.seeLedger')}
-              </RouteButton>
+              <Group gap="xs">
+                <RouteButton
+                  to="/account/receipts/$id"
+                  params={{ id: task.task_id }}
+                  size="compact-sm"
+                  variant="default"
+                >
+                  {t('tasks.receipt')}
+                </RouteButton>
+                <RouteButton
+                  to="/admin/ledger"
+                  search={{ task_id: task.internal_id }}
+                  size="compact-sm"
+                  variant="default"
+                >
+                  {t('tasks.seeLedger')}
+                </RouteButton>
+              </Group>
             }
           >
             <TaskCharges money={task.money} />

@@ -5,15 +5,15 @@ import { useTranslation } from 'react-i18next';
 import { adminListTickets, TICKET_STATUS } from '../../../../contract/tickets.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { EntityLink } from '../../../components/entity-link.tsx';
+import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
+import { PagedTable } from '../../../components/list/paged-table.tsx';
+import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { TicketStatusBadge } from '../../../components/ticket-status-badge.tsx';
 import { type ListItem, listQuery } from '../../../data/admin-queries.ts';
 import { useUserNames } from '../../../data/name-lookup.ts';
-import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../list/filter-bar.tsx';
-import { PagedTable } from '../list/paged-table.tsx';
-import { useListFilters } from '../list/use-list-filters.ts';
 
 type TicketListItem = ListItem<typeof adminListTickets>;
 const REFRESH_MS = 15_000;

@@ -7,13 +7,13 @@ import { adminListUsers } from '../../../../contract/account-admin.ts';
 import { ROLES } from '../../../../contract/roles.ts';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
+import { ChoiceFilter, FilterBar, TextFilter } from '../../../components/list/filter-bar.tsx';
+import { PagedTable } from '../../../components/list/paged-table.tsx';
+import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { type ListItem, listQuery } from '../../../data/admin-queries.ts';
-import { ChoiceFilter, FilterBar, TextFilter } from '../list/filter-bar.tsx';
-import { PagedTable } from '../list/paged-table.tsx';
-import { useListFilters } from '../list/use-list-filters.ts';
 import { NewUserDialog } from './new-user-dialog.tsx';
 
 export type UserListItem = ListItem<typeof adminListUsers>;

@@ -7,7 +7,7 @@ import type { ListFilters } from './use-list-filters.ts';
 
 /** What narrows a list; on a phone folded away, as it would fill the first screen. */
 export function FilterBar({ filters, children }: { readonly filters: ListFilters; readonly children: ReactNode }) {
-  const { t } = useTranslation('admin');
+  const { t } = useTranslation('list');
   const [open, { toggle }] = useDisclosure(filters.active);
   return (
     <Box mb="md" role="search">
@@ -20,7 +20,7 @@ export function FilterBar({ filters, children }: { readonly filters: ListFilters
         onClick={toggle}
         aria-expanded={open}
       >
-        {t('list.filters')}
+        {t('filters')}
       </Button>
       <Group gap="xs" mt={{ base: open ? 'xs' : 0, xs: 0 }} visibleFrom={open ? undefined : 'xs'}>
         {children}

@@ -1,6 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
-import { ADMIN_PAGE_SIZE } from '../../../data/admin-queries.ts';
+import { ADMIN_PAGE_SIZE } from '../../data/admin-queries.ts';
+import { formatSort, nextSort, parseSort, type Sort } from './sort-rows.ts';
 
 /** The filters of a list and its page as they stand in the URL; each list reads those it has. */
 export type ListSearch = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -13,10 +14,19 @@ export interface ListFilters {
   readonly active: boolean;
   /** How many do. */
   readonly count: number;
+  /** Where a page of a list without page numbers begins; undefined: at the newest. */
+  readonly after: string | undefined;
   /** The same as the query of the list's endpoint. */
   readonly query: Readonly<Record<string, string | undefined>>;
+  /** Whether a switch that narrows nothing is on in the address. */
+  flag(name: string): boolean;
   set(name: string, value: string | undefined): void;
   setPage(page: number): void;
+  /** What the table is sorted by; undefined: as the service lists it. */
+  readonly sort: Sort | undefined;
+  /** Another click on a column. */
+  toggleSort(key: string): void;
+  setAfter(after: string | undefined): void;
   clear(): void;
 }
 
@@ -40,15 +50,25 @@ export function useListFilters(names: readonly string[]): ListFilters {
     (next: ListSearch, replace: boolean) => void navigate({ to: '.', search: next, replace, resetScroll: false }),
     [navigate],
   );
+  const sort = parseSort(toFilterText(search.sort));
   const count = Object.values(value).filter((each) => each !== undefined).length;
   return {
     value,
     page,
     active: count > 0,
     count,
+    after: toFilterText(search.after),
     query: { ...value, page: String(page), page_size: String(ADMIN_PAGE_SIZE) },
-    set: (name, next) => updateSearch({ ...search, page: undefined, [name]: toSearchValue(next) }, true),
+    flag: (name) => search[name] === true,
+    set: (name, next) =>
+      updateSearch({ ...search, page: undefined, after: undefined, [name]: toSearchValue(next) }, true),
     setPage: (next) => updateSearch({ ...search, page: next === 1 ? undefined : next }, false),
+    sort,
+    toggleSort: (key) => {
+      const next = nextSort(sort, key);
+      updateSearch({ ...search, page: undefined, sort: next && formatSort(next) }, true);
+    },
+    setAfter: (after) => updateSearch({ ...search, after }, false),
     clear: () => updateSearch({}, false),
   };
 }

@@ -3,11 +3,11 @@ import { IconFilterOff } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type Column, DataTable } from '../../../components/data-table.tsx';
-import { EmptyState } from '../../../components/empty-state.tsx';
-import { ErrorAlert } from '../../../components/error-alert.tsx';
-import { Pager } from '../../../components/pager.tsx';
-import { ADMIN_PAGE_SIZE } from '../../../data/admin-queries.ts';
+import { ADMIN_PAGE_SIZE } from '../../data/admin-queries.ts';
+import { type Column, DataTable } from '../data-table.tsx';
+import { EmptyState } from '../empty-state.tsx';
+import { ErrorAlert } from '../error-alert.tsx';
+import { Pager } from '../pager.tsx';
 import type { ListFilters } from './use-list-filters.ts';
 
 interface PagedTableProps<Row> {
@@ -22,7 +22,7 @@ interface PagedTableProps<Row> {
 
 /** One page of a list: being fetched, failed, empty, empty because of its filters, or there. */
 export function PagedTable<Row>({ label, query, filters, columns, rowKey, emptyState }: PagedTableProps<Row>) {
-  const { t } = useTranslation('admin');
+  const { t } = useTranslation('list');
   const { data, error, isPlaceholderData } = query;
   if (error !== null) {
     return (
@@ -35,12 +35,8 @@ export function PagedTable<Row>({ label, query, filters, columns, rowKey, emptyS
   if (data?.total === 0 && !filters.active && !isPlaceholderData) return emptyState;
   if (data?.total === 0 && !isPlaceholderData) {
     return (
-      <EmptyState
-        icon={<IconFilterOff size={28} />}
-        title={t('list.noMatch')}
-        action={<ClearFilters filters={filters} />}
-      >
-        {t('list.noMatchText')}
+      <EmptyState icon={<IconFilterOff size={28} />} title={t('noMatch')} action={<ClearFilters filters={filters} />}>
+        {t('noMatchText')}
       </EmptyState>
     );
   }
@@ -49,7 +45,7 @@ export function PagedTable<Row>({ label, query, filters, columns, rowKey, emptyS
       <DataTable label={label} columns={columns} rows={data?.data} rowKey={rowKey} stale={isPlaceholderData} />
       {data === undefined ? null : (
         <Text size="xs" c="dimmed" mt="xs" role="status">
-          {t('list.total', { count: data.total })}
+          {t('total', { count: data.total })}
         </Text>
       )}
       <Pager page={filters.page} total={data?.total ?? 0} pageSize={ADMIN_PAGE_SIZE} onChange={filters.setPage} />
@@ -58,10 +54,10 @@ export function PagedTable<Row>({ label, query, filters, columns, rowKey, emptyS
 }
 
 function ClearFilters({ filters }: { readonly filters: ListFilters }) {
-  const { t } = useTranslation('admin');
+  const { t } = useTranslation('list');
   return (
     <Button variant="default" mt="sm" onClick={filters.clear}>
-      {t('list.clear')}
+      {t('clear')}
     </Button>
   );
 }

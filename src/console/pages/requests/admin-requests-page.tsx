@@ -1,0 +1,27 @@
+import { useTranslation } from 'react-i18next';
+import { ChannelFilter, UserFilter } from '../../components/list/entity-filters.tsx';
+import { useListFilters } from '../../components/list/use-list-filters.ts';
+import { useAdminRequestColumns } from './request-columns.tsx';
+import { REQUEST_FILTERS, RequestLog, useRequestRows } from './request-log.tsx';
+
+/** Every call and video of all accounts that has ended. */
+export function AdminRequestsPage() {
+  const { t } = useTranslation('requests');
+  const filters = useListFilters(REQUEST_FILTERS);
+  const rows = useRequestRows('all', filters);
+  return (
+    <RequestLog
+      scope="all"
+      filters={filters}
+      lead={t('adminLead')}
+      filterFields={
+        <>
+          <UserFilter filters={filters} />
+          <ChannelFilter filters={filters} />
+        </>
+      }
+      columns={useAdminRequestColumns(rows.rows ?? [])}
+      rows={rows}
+    />
+  );
+}

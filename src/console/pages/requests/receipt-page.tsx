@@ -1,0 +1,144 @@
+import { Badge, Button, Code, Group, SimpleGrid, Stack, Table, Text } from '@mantine/core';
+import { IconDownload } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { CopyIconButton } from '../../components/copy-button.tsx';
+import { useFormatPrice } from '../../components/credit-amount.tsx';
+import { DescriptionList, Panel } from '../../components/description-list.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { JsonView } from '../../components/json-view.tsx';
+import { Page } from '../../components/page.tsx';
+import { PageLoader } from '../../components/page-loader.tsx';
+import { PriceLinesTable } from '../../components/price-lines-table.tsx';
+import { RouteLink } from '../../components/route-link.tsx';
+import { SignedAmount } from '../../components/signed-amount.tsx';
+import { useRouteId } from '../../components/use-route-id.ts';
+import { downloadFile } from '../../data/download-file.ts';
+import { formatDateTime, formatMilliseconds } from '../../data/format-time.ts';
+import { type Receipt, receiptQuery } from '../../data/request-queries.ts';
+
+const COLORS = { open: 'blue', charged: 'teal', refunded: 'gray' } as const;
+
+/** What one call or video cost, and why. */
+export function ReceiptPage() {
+  const { t } = useTranslation('requests');
+  const ref = useRouteId();
+  const receipt = useQuery(receiptQuery(ref));
+  if (receipt.data !== undefined) return <ReceiptDetails receipt={receipt.data} />;
+  return (
+    <Page title={t('receipt')} subtitle={<RouteLink to="/account/requests">{t('all')}</RouteLink>}>
+      {receipt.error === null ? (
+        <PageLoader />
+      ) : (
+        <ErrorAlert error={receipt.error} retry={() => void receipt.refetch()} />
+      )}
+    </Page>
+  );
+}
+
+function ReceiptDetails({ receipt }: { readonly receipt: Receipt }) {
+  const { t } = useTranslation('requests');
+  const facts = Object.entries(receipt.facts);
+  return (
+    <Page
+      title={t('receiptOf', { model: receipt.model })}
+      subtitle={<RouteLink to="/account/requests">{t('all')}</RouteLink>}
+      actions={
+        <>
+          <Badge color={COLORS[receipt.outcome]} size="lg">
+            {t(`outcomes.${receipt.outcome}`)}
+          </Badge>
+          <Button variant="default" leftSection={<IconDownload size={16} />} onClick={() => saveReceipt(receipt)}>
+            {t('downloadJson')}
+          </Button>
+        </>
+      }
+    >
+      <Stack>
+        <Group gap={4} wrap="nowrap">
+          <Code fz="sm" style={{ overflowWrap: 'anywhere' }}>
+            {receipt.ref}
+          </Code>
+          <CopyIconButton text={receipt.ref} />
+        </Group>
+        <Panel title={t('summary')}>
+          <DescriptionList facts={useSummary(receipt)} />
+        </Panel>
+        {receipt.lines.length === 0 ? null : (
+          <Panel title={t('linesTitle')}>
+            <PriceLinesTable lines={receipt.lines} total={receipt.charged} />
+          </Panel>
+        )}
+        <SimpleGrid cols={{ base: 1, md: 2 }} style={{ alignItems: 'start' }}>
+          <Panel title={t('ledger')}>
+            <LedgerEntries receipt={receipt} />
+          </Panel>
+          {facts.length === 0 && receipt.price === null ? null : (
+            <Panel title={t('pricedBy')}>
+              <Text size="sm" mb="xs">
+                {t('pricedByHint')}
+              </Text>
+              <JsonView value={{ facts: receipt.facts, price: receipt.price }} />
+            </Panel>
+          )}
+        </SimpleGrid>
+      </Stack>
+    </Page>
+  );
+}
+
+function useSummary(receipt: Receipt) {
+  const { t } = useTranslation('requests');
+  const price = useFormatPrice();
+  const sources = receipt.sources.map(({ kind, quota }) => `${t(`sources.${kind}`)} ${price(quota)}`).join(' · ');
+  const served = receipt.served_model === '' ? receipt.model : receipt.served_model;
+  return [
+    [t('model'), served === receipt.model ? receipt.model : `${receipt.model} → ${served}`],
+    [t('kind'), t(`kinds.${receipt.kind}`)],
+    [t('began'), formatDateTime(receipt.created_at)],
+    [
+      t('duration'),
+      receipt.ended_at === null ? '–' : formatMilliseconds((receipt.ended_at - receipt.created_at) * 1_000),
+    ],
+    [t('reserved'), price(receipt.reserved)],
+    [t('charged'), price(receipt.charged)],
+    [t('returned'), price(receipt.refunded)],
+    [t('paidFrom'), sources === '' ? '–' : sources],
+  ] as const;
+}
+
+/** What the call changed in wallet and allowance. */
+function LedgerEntries({ receipt }: { readonly receipt: Receipt }) {
+  const { t } = useTranslation('requests');
+  if (receipt.ledger.length === 0)
+    return (
+      <Text size="sm" c="dimmed">
+        {t('noLedger')}
+      </Text>
+    );
+  return (
+    <Table verticalSpacing="xs" horizontalSpacing={4} aria-label={t('ledger')}>
+      <Table.Tbody>
+        {receipt.ledger.map(({ id, kind, quota, time }) => (
+          <Table.Tr key={id}>
+            <Table.Td>
+              <Text size="sm">{t(`ledgerKinds.${kind}` as 'ledgerKinds.reserve', { defaultValue: kind })}</Text>
+              <Text size="xs" c="dimmed">
+                #{id} · {formatDateTime(time)}
+              </Text>
+            </Table.Td>
+            <Table.Td ta="right">
+              <SignedAmount value={quota} />
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}
+
+const saveReceipt = (receipt: Receipt): void =>
+  downloadFile(
+    `receipt-${receipt.ref.replace(/[^\w-]/g, '_')}.json`,
+    new Blob([JSON.stringify(receipt, null, 2)], { type: 'application/json' }),
+  );

@@ -1,0 +1,151 @@
+import { Badge, Text } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { CreditAmount } from '../../components/credit-amount.tsx';
+import type { Column } from '../../components/data-table.tsx';
+import { EntityLink } from '../../components/entity-link.tsx';
+import { RouteLink } from '../../components/route-link.tsx';
+import { formatMilliseconds, formatMoment } from '../../data/format-time.ts';
+import { useChannelNames, useUserNames } from '../../data/name-lookup.ts';
+import type { RequestEntry } from '../../data/request-queries.ts';
+import { currentLanguage } from '../../strings/language.ts';
+
+const COLORS = { ok: 'teal', failed: 'red', cancelled: 'gray' } as const;
+
+/** Columns of the request log that everybody sees. */
+export function useRequestColumns(): {
+  readonly first: readonly Column<RequestEntry>[];
+  readonly last: readonly Column<RequestEntry>[];
+} {
+  const { t } = useTranslation('requests');
+  const first: readonly Column<RequestEntry>[] = [
+    { label: t('time'), cell: (row) => <ReceiptLink row={row} /> },
+    { label: t('model'), cell: (row) => <ModelCell row={row} /> },
+    { label: t('status'), cell: (row) => <StatusCell row={row} /> },
+  ];
+  const last: readonly Column<RequestEntry>[] = [
+    { label: t('usage'), align: 'right', cell: (row) => <UsageCell row={row} /> },
+    {
+      label: t('firstToken'),
+      align: 'right',
+      cell: ({ first_token_ms: ms }) => <Duration ms={ms} />,
+      hideOnPhone: true,
+    },
+    { label: t('duration'), align: 'right', cell: ({ duration_ms: ms }) => <Duration ms={ms} /> },
+    { label: t('cost'), align: 'right', cell: ({ quota }) => <CreditAmount value={quota} /> },
+  ];
+  return { first, last };
+}
+
+export function useOwnRequestColumns(): readonly Column<RequestEntry>[] {
+  const { t } = useTranslation('requests');
+  const { first, last } = useRequestColumns();
+  return [...first, { label: t('apiKey'), cell: (row) => <KeyCell row={row} /> }, ...last];
+}
+
+/** With who made the call and which channel served it. @param rows those on the screen, for the names of users */
+export function useAdminRequestColumns(rows: readonly RequestEntry[]): readonly Column<RequestEntry>[] {
+  const { t } = useTranslation('requests');
+  const { first, last } = useRequestColumns();
+  const users = useUserNames(rows.flatMap(({ user_id: id }) => id ?? []));
+  const channels = useChannelNames();
+  return [
+    ...first,
+    { label: t('user'), cell: ({ user_id: id = null }) => <EntityLink to="users" id={id} names={users} /> },
+    {
+      label: t('channel'),
+      cell: ({ channel_id: id = 0 }) => <EntityLink to="channels" id={id === 0 ? null : id} names={channels} />,
+    },
+    { label: t('apiKey'), cell: (row) => <KeyCell row={row} />, hideOnPhone: true },
+    ...last,
+  ];
+}
+
+function ReceiptLink({ row }: { readonly row: RequestEntry }) {
+  const { t } = useTranslation('requests');
+  return (
+    <RouteLink
+      to="/account/receipts/$id"
+      params={{ id: row.ref }}
+      size="sm"
+      title={t('openReceipt')}
+      style={{ whiteSpace: 'nowrap', fontVariantNumeric: 'tabular-nums' }}
+    >
+      {formatMoment(row.time)}
+    </RouteLink>
+  );
+}
+
+function ModelCell({ row }: { readonly row: RequestEntry }) {
+  const { t } = useTranslation('requests');
+  const served = row.served_model;
+  return (
+    <>
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {row.model}
+      </Text>
+      <Text size="xs" c="dimmed">
+        {t(`kinds.${row.kind}`)}
+        {row.stream ? ` · ${t('streamed')}` : ''}
+        {served === undefined || served === '' || served === row.model ? '' : ` · → ${served}`}
+      </Text>
+    </>
+  );
+}
+
+function StatusCell({ row }: { readonly row: RequestEntry }) {
+  const { t } = useTranslation('requests');
+  return (
+    <>
+      <Badge color={COLORS[row.status]}>{t(`statuses.${row.status}`)}</Badge>
+      {row.error_code === '' ? null : (
+        <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+          {row.error_code}
+        </Text>
+      )}
+    </>
+  );
+}
+
+function KeyCell({ row }: { readonly row: RequestEntry }) {
+  const { t } = useTranslation('requests');
+  return (
+    <>
+      <Text size="sm" truncate maw={150} title={row.token_name}>
+        {row.token_id === 0 ? t('console') : row.token_name || `#${row.token_id}`}
+      </Text>
+      <Text size="xs" c="dimmed" truncate maw={150} title={row.client}>
+        {row.client}
+      </Text>
+    </>
+  );
+}
+
+/** Tokens in and out, of videos their seconds. */
+function UsageCell({ row }: { readonly row: RequestEntry }) {
+  const { t } = useTranslation('requests');
+  const format = new Intl.NumberFormat(currentLanguage()).format;
+  if (row.kind === 'video') return row.seconds === 0 ? '–' : t('seconds', { count: row.seconds });
+  if (row.input_tokens === 0 && row.output_tokens === 0) return '–';
+  return (
+    <div style={{ whiteSpace: 'nowrap', fontVariantNumeric: 'tabular-nums' }}>
+      <Text
+        size="sm"
+        component="span"
+        aria-label={t('tokensOf', { input: row.input_tokens, output: row.output_tokens })}
+      >
+        {format(row.input_tokens)} → {format(row.output_tokens)}
+      </Text>
+      {row.cached_tokens === 0 ? null : (
+        <Text size="xs" c="dimmed">
+          {t('cached', { count: row.cached_tokens })}
+        </Text>
+      )}
+    </div>
+  );
+}
+
+const Duration = ({ ms }: { readonly ms: number | null }) => (
+  <span style={{ whiteSpace: 'nowrap', fontVariantNumeric: 'tabular-nums' }}>
+    {ms === null ? '–' : formatMilliseconds(ms)}
+  </span>
+);

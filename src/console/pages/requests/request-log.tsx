@@ -1,0 +1,170 @@
+import { Button, Group, Switch, Text } from '@mantine/core';
+import { IconDownload, IconFilterOff, IconListSearch } from '@tabler/icons-react';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { REQUEST_KINDS, REQUEST_STATUSES } from '../../../contract/requests.ts';
+import { type Column, DataTable } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorAlert, toErrorMessage } from '../../components/error-alert.tsx';
+import { DayFilter } from '../../components/list/day-filter.tsx';
+import { ModelFilter } from '../../components/list/entity-filters.tsx';
+import { ChoiceFilter, FilterBar } from '../../components/list/filter-bar.tsx';
+import type { ListFilters } from '../../components/list/use-list-filters.ts';
+import { Page } from '../../components/page.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { downloadRequests, type RequestEntry, type RequestScope, requestsQuery } from '../../data/request-queries.ts';
+import { useLiveRequests } from './use-live-requests.ts';
+
+/** What the address of a request log may filter by. */
+export const REQUEST_FILTERS = ['model', 'token_id', 'status', 'kind', 'user_id', 'channel_id', 'from', 'to'] as const;
+
+interface RequestLogProps {
+  readonly scope: RequestScope;
+  readonly filters: ListFilters;
+  readonly lead: string;
+  /** Filters beside those everybody has. */
+  readonly filterFields: ReactNode;
+  readonly columns: readonly Column<RequestEntry>[];
+  readonly rows: RequestRows;
+}
+
+/** The calls that have ended: filters, pages, a live view and a download. */
+export function RequestLog({ scope, filters, lead, filterFields, columns, rows: log }: RequestLogProps) {
+  const { t } = useTranslation(['requests', 'app', 'list']);
+  return (
+    <Page
+      title={t('app:pages.requests')}
+      subtitle={lead}
+      size="xl"
+      actions={
+        <>
+          <Switch
+            label={t('live')}
+            checked={log.isLive}
+            onChange={({ currentTarget }) => filters.set('live', currentTarget.checked ? 'true' : undefined)}
+          />
+          <ExportButton scope={scope} filters={filters} />
+        </>
+      }
+    >
+      <FilterBar filters={filters}>
+        <ModelFilter filters={filters} />
+        {filterFields}
+        <ChoiceFilter
+          filters={filters}
+          name="status"
+          label={t('status')}
+          width={140}
+          choices={REQUEST_STATUSES.map((value) => ({ value, label: t(`statuses.${value}`) }))}
+        />
+        <ChoiceFilter
+          filters={filters}
+          name="kind"
+          label={t('kind')}
+          width={140}
+          choices={REQUEST_KINDS.map((value) => ({ value, label: t(`kinds.${value}`) }))}
+        />
+        <DayFilter filters={filters} name="from" label={t('list:from')} />
+        <DayFilter filters={filters} name="to" label={t('list:to')} end />
+      </FilterBar>
+      <ErrorAlert error={log.error} retry={log.retry} />
+      {log.isLive ? (
+        <Text size="xs" c="dimmed" mb="xs" role="status">
+          {t('liveHint', { count: log.newCount })}
+        </Text>
+      ) : null}
+      {log.rows?.length === 0 ? (
+        <NoRequests filters={filters} />
+      ) : (
+        <DataTable
+          label={t('app:pages.requests')}
+          columns={columns}
+          rows={log.rows}
+          rowKey={({ ref }) => ref}
+          stale={log.isStale}
+        />
+      )}
+      <KeysetPager filters={filters} next={log.next} />
+    </Page>
+  );
+}
+
+/** The rows of the page that is open, with those of the live view before them. */
+export function useRequestRows(scope: RequestScope, filters: ListFilters) {
+  const isLive = filters.flag('live') && filters.after === undefined;
+  const page = useQuery(requestsQuery(scope, filters.value, filters.after));
+  const live = useLiveRequests(scope, filters.value, isLive);
+  const fresh = new Set(live.rows.map(({ ref }) => ref));
+  return {
+    rows: page.data && [...live.rows, ...page.data.data.filter(({ ref }) => !fresh.has(ref))],
+    next: page.data?.next ?? null,
+    error: page.error ?? live.error,
+    retry: () => void page.refetch(),
+    isStale: page.isPlaceholderData,
+    isLive,
+    newCount: live.rows.length,
+  };
+}
+export type RequestRows = ReturnType<typeof useRequestRows>;
+
+function NoRequests({ filters }: { readonly filters: ListFilters }) {
+  const { t } = useTranslation(['requests', 'list']);
+  return filters.active ? (
+    <EmptyState
+      icon={<IconFilterOff size={28} />}
+      title={t('list:noMatch')}
+      action={
+        <Button variant="default" onClick={filters.clear}>
+          {t('list:clear')}
+        </Button>
+      }
+    >
+      {t('list:noMatchText')}
+    </EmptyState>
+  ) : (
+    <EmptyState icon={<IconListSearch size={28} />} title={t('emptyTitle')}>
+      {t('emptyText')}
+    </EmptyState>
+  );
+}
+
+/** Steps through a list whose pages have no numbers: to older rows, and back to the newest. */
+function KeysetPager({ filters, next }: { readonly filters: ListFilters; readonly next: string | null }) {
+  const { t } = useTranslation('list');
+  if (filters.after === undefined && next === null) return null;
+  return (
+    <Group justify="flex-end" gap="xs" mt="md">
+      <Button
+        variant="default"
+        size="xs"
+        disabled={filters.after === undefined}
+        onClick={() => filters.setAfter(undefined)}
+      >
+        {t('newest')}
+      </Button>
+      <Button variant="default" size="xs" disabled={next === null} onClick={() => filters.setAfter(next ?? undefined)}>
+        {t('older')}
+      </Button>
+    </Group>
+  );
+}
+
+function ExportButton({ scope, filters }: { readonly scope: RequestScope; readonly filters: ListFilters }) {
+  const { t } = useTranslation(['list', 'app']);
+  const toasts = useToasts();
+  const save = useMutation({
+    mutationFn: () => downloadRequests(scope, filters.value),
+    onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
+  });
+  return (
+    <Button
+      variant="default"
+      leftSection={<IconDownload size={16} />}
+      loading={save.isPending}
+      onClick={() => save.mutate()}
+    >
+      {t('export')}
+    </Button>
+  );
+}

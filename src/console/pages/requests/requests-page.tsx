@@ -1,0 +1,22 @@
+import { useTranslation } from 'react-i18next';
+import { ApiKeyFilter } from '../../components/list/entity-filters.tsx';
+import { useListFilters } from '../../components/list/use-list-filters.ts';
+import { useOwnRequestColumns } from './request-columns.tsx';
+import { REQUEST_FILTERS, RequestLog, useRequestRows } from './request-log.tsx';
+
+/** Every own call and video that has ended. */
+export function RequestsPage() {
+  const { t } = useTranslation('requests');
+  const filters = useListFilters(REQUEST_FILTERS.filter((name) => name !== 'user_id' && name !== 'channel_id'));
+  const rows = useRequestRows('own', filters);
+  return (
+    <RequestLog
+      scope="own"
+      filters={filters}
+      lead={t('lead')}
+      filterFields={<ApiKeyFilter filters={filters} />}
+      columns={useOwnRequestColumns()}
+      rows={rows}
+    />
+  );
+}

@@ -1,0 +1,17 @@
+export default {
+  noMatch: 'Nothing matches',
+  noMatchText: 'Nothing matches all of these filters. Remove some, or clear them all.',
+  filters: 'Filters',
+  clear: 'Clear filters',
+  total_one: '{{count}} entry',
+  total_other: '{{count}} entries',
+  newest: 'Newest',
+  older: 'Older',
+  export: 'Export CSV',
+  user: 'User',
+  channel: 'Channel',
+  apiKey: 'API key',
+  model: 'Model',
+  from: 'From',
+  to: 'To',
+};
