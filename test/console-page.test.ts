@@ -50,7 +50,7 @@ describe('the page of the console', () => {
     assert.equal(nonces.size, 3);
   });
 
-  it('is never cached, framed, or told to other sites', async () => {
+  it('is never cached, framed, or sent to other sites as a referrer', async () => {
     const { headers } = await load('/');
     assert.equal(headers.get('cache-control'), 'no-store');
     assert.equal(headers.get('x-frame-options'), 'DENY');

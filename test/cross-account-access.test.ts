@@ -15,7 +15,7 @@ const ENDS_OWN_SESSION = /logout$|\/api\/user\/token$|^\/api\/user\/login|regist
  * One user fills all data of an account with unique words; another user then calls every endpoint with the identifiers of
  * that account's records. No response may contain one of the words, and none of the records may change.
  */
-describe('what belongs to somebody', () => {
+describe('data of one account', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: SandboxService;
     let ada: TestUser;

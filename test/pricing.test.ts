@@ -90,7 +90,7 @@ describe('the lines of a price', () => {
     assert.equal(total, 154_110);
   });
 
-  it('take nothing by a factor every object has', () => {
+  it('ignore names that every object inherits', () => {
     const price = { per_call: 10, multipliers: { constructor: { x: 2 } } };
     assert.equal(priceMedia(price, { seconds: 0, factors: {} }).quota, 10);
   });

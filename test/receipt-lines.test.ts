@@ -80,7 +80,7 @@ it('a charge whose price is not known any more is one line', () => {
   assert.deepEqual(toReceiptLines(undefined, {}, 0), []);
 });
 
-it('what the balance did not bear is a line of its own', () => {
+it('what the balance did not cover is a line of its own', () => {
   const lines = toReceiptLines({ input_per_million: 1_500_000 }, { input_tokens: 3, output_tokens: 0 }, 2);
   assert.deepEqual(
     lines.map(({ label, quota }) => [label, quota]),

@@ -380,7 +380,7 @@ describe('the edge', () => {
     assert.throws(() => parseConfig({ CORS_ORIGINS: 'app.example' }), /CORS_ORIGINS/);
   });
 
-  it('T45: metrics are shown to nobody without the token', async () => {
+  it('T45: metrics are refused without the token', async () => {
     assert.equal(statusOf(await get('/metrics')), 404);
     const measured = await startTestService('sqlite::memory:', { METRICS_TOKEN: 'a-token-of-metrics' });
     try {
@@ -396,7 +396,7 @@ describe('the edge', () => {
     }
   });
 
-  it('says what is wrong with a field in the language of whoever asks', async () => {
+  it('says what is wrong with a field in the language of the request', async () => {
     const told: [number, 'GET' | 'POST' | 'PUT', string, object | undefined, string, string][] = [
       [400, 'POST', '/api/tickets', { title: 'x' }, 'content is required.', 'content 不能为空。'],
       [400, 'POST', '/api/tickets', { title: '', content: 'x' }, 'fewer than 1', 'title 不得少于 1 个字符。'],

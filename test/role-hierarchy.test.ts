@@ -182,14 +182,14 @@ describe('an administrator, who is not root', () => {
       }
     });
 
-    it('answers the ticket of anybody', async () => {
+    it('answers the tickets of every account', async () => {
       for (const person of [await staff(), root]) {
         const whose = await fill(person);
         await actor.ok('POST', `/api/admin/tickets/${whose.ticket}/replies`, { content: 'Look here.' });
       }
     });
 
-    it('T43: makes nobody of his own rank or above', async () => {
+    it('T43: creates no account of his own rank or above', async () => {
       for (const role of ['admin', 'root'])
         await actor.fails(403, 'POST', '/api/admin/users', {
           username: `new-${role}`,

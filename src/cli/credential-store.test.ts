@@ -82,7 +82,7 @@ describe('where a sign-in is kept', () => {
     assert.doesNotMatch(onDisk(), /secret/);
   });
 
-  it('says that the keychain is shut instead of that nobody is signed in, and can still forget', async () => {
+  it('reports a locked keychain as such, not as signed out, and can still delete the credential', async () => {
     await withChain().write(signIn);
     chain.isLocked = true;
     for (const credentials of [withChain(), withFile()]) {

@@ -109,7 +109,7 @@ test('a dropped submit has begun its job, a reset one has not', async () => {
   assert.equal((await submit('three')).status, 200);
 });
 
-test('a fault befalls as many requests as it says, after those it leaves in peace', async () => {
+test('a fault hits the stated number of requests, after the stated number of successful ones', async () => {
   const { sandbox, submit } = await start();
   const handle = sandbox.control.fault({ kind: '429', operation: 'submit', times: 2, after: 1, retryAfter: '7' });
   const answers = [await submit('a'), await submit('b'), await submit('c'), await submit('d')];
@@ -121,7 +121,7 @@ test('a fault befalls as many requests as it says, after those it leaves in peac
   assert.equal(handle.timesUsed, 2);
 });
 
-test('a marker in the prompt is a fault for people', async () => {
+test('a marker in the prompt injects a fault', async () => {
   const { begin, poll, submit } = await start({ timing: { queuedMs: 0, runningMs: 0 } });
   assert.equal((await poll(await begin('a cat [fail]'))).phase, 'failed');
   assert.equal((await submit('a cat [429]')).status, 429);
@@ -140,7 +140,7 @@ test('every fault leaves the simulator alive', async () => {
   }
 });
 
-test('endless answers end with the sandbox', async () => {
+test('endless responses end with the sandbox', async () => {
   const { sandbox, submit } = await start();
   for (const kind of ENDLESS) {
     sandbox.control.fault({ kind, operation: 'submit' });

@@ -74,7 +74,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal((await service.mailsTo('late@example.org')).length, length);
   });
 
-  it('gives an address to whoever proves to read it', async () => {
+  it('assigns an address to the account that confirms it', async () => {
     const thief = await service.join('thief');
     await service.visitor().ok('POST', '/api/user/register', {
       username: 'rightful',

@@ -231,7 +231,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
     await page.context().close();
   });
 
-  it('breaks no policy of its own, asks nobody else for anything and throws nothing', () => {
+  it('violates no content security policy, requests nothing from other origins and throws nothing', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

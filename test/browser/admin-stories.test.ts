@@ -203,7 +203,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
     await page.context().close();
   });
 
-  it('shows nobody else a page of the administration', async () => {
+  it('shows no page of the administration to other accounts', async () => {
     await fixture.running.signUp('outsider');
     const page = await fixture.open();
     await signIn(page, 'outsider', PASSWORD);
@@ -213,7 +213,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
     await page.context().close();
   });
 
-  it('breaks no policy of its own, asks nobody else for anything and throws nothing', () => {
+  it('violates no content security policy, requests nothing from other origins and throws nothing', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

@@ -145,7 +145,7 @@ describe('the console where things go wrong, in Chromium', {
     await phone.context().close();
   });
 
-  it('breaks no policy of its own, asks nobody else for anything and throws nothing', () => {
+  it('violates no content security policy, requests nothing from other origins and throws nothing', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

@@ -174,7 +174,7 @@ describe('the authorization pages in Chromium', { skip: chromiumPath === undefin
     await page.context().close();
   });
 
-  it('breaks no policy of its own and asks nobody else for anything', () => {
+  it('violates no content security policy and requests nothing from other origins', () => {
     assert.deepEqual(complaints, []);
   });
 });

@@ -61,7 +61,7 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
       if (ADMIN_PATHS.includes(name)) assert.ok(text.includes('<img src=x onerror='), 'not shown at all');
     });
 
-  it('is only text to whoever wrote it', async () => {
+  it('is only text to its author', async () => {
     const admin = page;
     page = await fixture.open();
     await signIn(page, 'mallory', PASSWORD);
@@ -99,7 +99,7 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
     await assertInert('a task of that name');
   });
 
-  it('ran nothing, left for nobody and broke no policy', () => {
+  it('ran nothing, navigated nowhere and violated no content security policy', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

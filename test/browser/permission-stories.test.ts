@@ -44,7 +44,7 @@ describe('an administrator who is not root, in Chromium', {
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   const kinds = Object.keys(ACTIONS) as (keyof typeof ACTIONS)[];
 
-  it('finds no button that would be refused, and reads why', async () => {
+  it('shows no button that would be refused, and explains why', async () => {
     const pages = await belongings(fixture.running.root);
     const reasons = {
       user: admin.users.outOfRank,
@@ -100,7 +100,7 @@ describe('an administrator who is not root, in Chromium', {
     assert.deepEqual(await page.getByRole('option').allTextContents(), [admin.roles.user]);
   });
 
-  it('breaks no policy of its own, asks nobody else for anything and throws nothing', () => {
+  it('violates no content security policy, requests nothing from other origins and throws nothing', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

@@ -114,7 +114,7 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
     });
   }
 
-  it('finds videos by their words, keeps favourites, and takes and deletes several at once', async () => {
+  it('finds videos by their prompt, keeps favourites, and downloads and deletes several at once', async () => {
     const { studio } = STRINGS.en;
     const person = await customer('collector');
     for (const prompt of ['A red fox in the snow', 'A grey owl in the snow', 'A boat [fail]'])
@@ -170,7 +170,7 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
     await page.context().close();
   });
 
-  it('breaks no policy of its own, asks nobody else for anything and throws nothing', () => {
+  it('violates no content security policy, requests nothing from other origins and throws nothing', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });

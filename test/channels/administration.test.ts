@@ -130,7 +130,7 @@ describe('administration of channels and models', () => {
       await service.root.ok('DELETE', url);
     });
 
-    it('T51: has stored credentials sent elsewhere by nobody below root', async () => {
+    it('T51: lets root alone send stored credentials to another address', async () => {
       const id = await make();
       const admin = await service.signUp('mover');
       await service.root.ok('PUT', `/api/admin/users/${admin.id}`, { role: 'admin' });
@@ -166,7 +166,7 @@ describe('administration of channels and models', () => {
       await service.root.ok('PUT', `/api/admin/channels/${hidden}`, { base_url: 'http://127.0.0.1:10' });
     });
 
-    it('T51: refuses metadata services of clouds, whoever asks and however they are written', async () => {
+    it('T51: refuses metadata services of clouds for every rank and in every spelling', async () => {
       for (const base_url of [
         'http://169.254.169.254',
         'http://169.254.170.2',

@@ -211,7 +211,7 @@ describe('Anthropic messages over an Anthropic upstream', { concurrency: false }
     );
   });
 
-  test("arguments of tool calls are data: addresses in them are nobody's to fetch", async () => {
+  test('arguments of tool calls are data: addresses in them are never fetched', async () => {
     upstream.respondWith((response) => response.end(JSON.stringify({ ...MESSAGE, usage: USAGE })));
     const call = {
       type: 'tool_use',

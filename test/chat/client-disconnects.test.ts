@@ -51,7 +51,7 @@ forEachDatabase((name, _open, freshUrl) => {
     });
   const textOf = (tag: number): string => `[chunks=${WORDS}] [delay=1] [tag=${tag}]`;
 
-  test(`${name}: streams cut anywhere are charged what came: what was heard at least, what was said at most`, async () => {
+  test(`${name}: streams cut anywhere are charged at least what was received and at most what the upstream sent`, async () => {
     const first = name === 'sqlite' ? 100_000 : 200_000;
     const tags = Array.from({ length: CUTS / 2 }, (_, index) => first + index);
     const cuts = new Map<string, { readonly tag: number; readonly heard: number }>();

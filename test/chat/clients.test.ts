@@ -87,7 +87,7 @@ test('openai: errors by class, code and reason', async () => {
   assert.match(cut.message, /broke off/);
 });
 
-test('openai: pictures, whole and of a model that speaks in links', async () => {
+test('openai: pictures, in base64 and of a model that answers with links', async () => {
   const { data } = await openai.images.generate({ model: 'sandbox-image', prompt: 'a heron', n: 2 });
   assert.equal(data?.length, 2);
   await service.addChannel('jimeng', ['jimeng_t2i_v31']);

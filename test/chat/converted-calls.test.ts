@@ -96,7 +96,7 @@ describe('calls between dialects', { concurrency: false }, () => {
       setTimeout(() => end(response), 20);
     });
 
-  test("Anthropic's figures are charged by their parts and told in OpenAI's words", async () => {
+  test("Anthropic's figures are charged by their parts and returned in OpenAI's fields", async () => {
     respondAnthropic([{ type: 'text', text: 'Hello' }]);
     const answer = (await (await asChat()).json()) as { usage: object; model: string };
     assert.deepEqual(answer.usage, {
@@ -110,7 +110,7 @@ describe('calls between dialects', { concurrency: false }, () => {
     assert.equal(await charged(), 100 + 100 + 125 + 400 + 100);
   });
 
-  test("OpenAI's figures are charged by their parts and told in Anthropic's words: the input without the cached one", async () => {
+  test("OpenAI's figures are charged by their parts and returned in Anthropic's fields: input without cached input", async () => {
     respondOpenAi({ role: 'assistant', content: 'Hello' });
     const { usage } = (await (await asMessages()).json()) as { usage: Record<string, unknown> };
     assert.deepEqual(

@@ -58,7 +58,7 @@ forEachDatabase((name, _open, freshUrl) => {
     return { url, service, texts, refs: answers.map(({ headers }) => `req_${headers.get('x-request-id')}`) };
   }
 
-  test(`${name}: T81: kill -9 charges what was delivered once the service is back: heard at least, said at most`, async (t) => {
+  test(`${name}: T81: kill -9 charges what was delivered once the service is back: at least what was received, at most what was sent`, async (t) => {
     const journal = temporaryDirectory(t);
     const { url, service, texts, refs } = await underWay(journal);
     process.kill(service.pid, 'SIGKILL');

@@ -176,7 +176,7 @@ describe('Gemini', { concurrency: false }, () => {
     assert.deepEqual(JSON.parse(upstream.requests[0]?.body ?? '').tools, [tools[1]]);
   });
 
-  test("another model's thought comes back to it through Gemini's words; Gemini's stands beside its call", async () => {
+  test("another model's thought returns to it through Gemini's format; Gemini's stands next to its call", async () => {
     const content = [
       { type: 'thinking', thinking: 'hm', signature: 'sig' },
       { type: 'tool_use', id: 't1', name: 'one', input: { a: 1 } },

@@ -210,7 +210,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     assert.ok((whole.end?.charged ?? 0) >= 3_000, String(whole.end?.charged));
   });
 
-  test('errors are told in every way there is, and never passed on as they are', async () => {
+  test('errors are recognized in every form upstreams use, and never passed on as they are', async () => {
     const message = `no ${SCRIPTED_KEY}`;
     const events = [
       data(JSON.stringify({ error: { message } })),
@@ -283,7 +283,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     }
   });
 
-  test('a request only one caller gets wrong opens nobody’s circuit breaker', async () => {
+  test('an invalid request of one caller opens no circuit breaker', async () => {
     const view = () =>
       service.operator.requestData<{ health: { state: string }[] }>('GET', `/api/admin/channels/${channelId}`);
     const refusals = [
@@ -351,7 +351,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     assert.equal(response.end?.charged, 10 + 4 * 1_000);
   });
 
-  test('calls of functions, old and new, are paid like words', async () => {
+  test('function calls, of the old and new form, are charged like text', async () => {
     const args = '{"city":"Paris is a big city in the north of France"}';
     for (const piece of [
       { function_call: { name: 'weather', arguments: args } },
@@ -373,7 +373,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     assert.ok((end?.charged ?? 0) > 1_000_000, String(end?.charged));
   });
 
-  test('questions nobody counted are counted by what they are: text, tokens or pictures', async () => {
+  test('prompts without reported usage are counted by their content: text, tokens or pictures', async () => {
     const answers = { choices: [{ message: { content: 'one' } }], output: [], data: [{ embedding: [1] }] };
     says(JSON.stringify(answers));
     const said = (content: unknown): object => ({ messages: [{ role: 'user', content }] });
@@ -393,7 +393,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     }
   });
 
-  test('an error before the first word goes on to the next channel, one behind it does not', async (t) => {
+  test('an error before the first token fails over to the next channel, one after it does not', async (t) => {
     const { operator } = service;
     const next = await startScriptedUpstream();
     t.after(() => next.stop());

@@ -86,7 +86,7 @@ describe('options of model calls', { concurrency: false }, () => {
     assert.equal(paramOf(await call({ messages: file })), 'file_id');
   });
 
-  test('T51: what asks for nothing passes, and so does what nobody here has heard of', async () => {
+  test('T51: options without effect pass, and so do unknown ones', async () => {
     for (const option of [
       { models: null, previous_response_id: null, service_tier: null },
       { service_tier: 'auto' },

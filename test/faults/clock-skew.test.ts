@@ -87,7 +87,7 @@ forEachDatabase((name, _open, freshUrl) => {
       return String(((await answer.json()) as { status?: string }).status);
     };
 
-    it('T18: a code ends at one moment, whoever made it and whoever is asked', async () => {
+    it('T18: a code expires at one moment on every process', async () => {
       const made = await Promise.all(
         [right, wrong].map(async (at) => {
           const sentAt = performance.now();

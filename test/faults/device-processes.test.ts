@@ -66,7 +66,7 @@ forEachDatabase((dialect, _open, freshUrl) => {
     }
   });
 
-  it('T09: of 20 approvals and denials over two processes one is carried out, and it is what the device is told', async () => {
+  it('T09: of 20 approvals and denials over two processes one takes effect, and the device receives that one', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { data: code } = await on(round).code();
       assert.ok(code);

@@ -75,7 +75,7 @@ forEachDatabase((name, _open, freshUrl) => {
         .execute();
 
     for (const point of STOPS) {
-      it(`at ${point}: nothing is doubled, lost or begun for nobody`, { timeout: 90_000 }, async () => {
+      it(`at ${point}: nothing is doubled, lost or submitted without a task`, { timeout: 90_000 }, async () => {
         const both = await pair([ENV, ENV], { at: point, count: 1, signal: 'SIGSTOP' });
         const { sleeper, other, database } = both;
         try {

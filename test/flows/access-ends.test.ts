@@ -161,7 +161,7 @@ describe('T33, T34: access to a video ends with the credential it was given to',
       }
     });
 
-    it('nobody else is disturbed', async () => {
+    it('no other sign-in is affected', async () => {
       const [leaving, staying] = [await makeOwner(), await makeOwner()];
       const closed = await begin(await linkOf(staying.user, staying));
       await leaving.user.ok('POST', '/api/user/logout');

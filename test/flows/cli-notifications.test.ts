@@ -33,7 +33,7 @@ describe('notifications and tickets from a terminal', () => {
         content: 'Tonight\nat ten.',
       });
 
-    it('a ticket from its question to its end, heard of on the way', async () => {
+    it('a ticket from its question to its end, with its notifications', async () => {
       const { id } = parse<{ id: number }>(
         await mine.run('tickets', 'new', 'Too dark', 'It is black.', '--category', 'video', '--json'),
       );
@@ -96,7 +96,7 @@ describe('notifications and tickets from a terminal', () => {
       assert.deepEqual([ended.code, told.code], [130, 130]);
     });
 
-    it('in the SDK: goes on after the last event, and stops for good when nobody is signed in', async () => {
+    it('in the SDK: resumes after the last event, and stops for good when signed out', async () => {
       const stop = new AbortController();
       const seen: LiveNotification[] = [];
       for await (const event of reelgate.notifications.follow({ signal: stop.signal })) {
@@ -130,7 +130,7 @@ describe('notifications and tickets from a terminal', () => {
   });
 });
 
-it('refuses a wrong call before it asks anybody', async () => {
+it('refuses a wrong call before it sends a request', async () => {
   const mine = new CliMachine('http://127.0.0.1:9');
   const calls = [
     ['notifications', 'read'],

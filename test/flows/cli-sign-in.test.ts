@@ -74,7 +74,7 @@ describe('signing in from a terminal', () => {
       assert.match(refused.stderr, /REELGATE_ACCESS_TOKEN/);
     });
 
-    it('denied, cancelled, refused in CI: told apart, nobody signed in', async () => {
+    it('denied, cancelled, refused in CI: distinguished, none signed in', async () => {
       const [denied, cancelled, inCi] = [machine(), machine(), machine({ CI: 'true' })];
       const [first, second] = await Promise.all([denied.startLogin(), cancelled.startLogin()]);
       second.command.interrupt();
@@ -95,7 +95,7 @@ describe('signing in from a terminal', () => {
       assert.equal(existsSync(inCi.credentialsPath), false);
     });
 
-    it('ten processes at once refresh once, and nobody is signed out', async () => {
+    it('ten processes at once refresh once, and none is signed out', async () => {
       const mine = machine();
       await mine.storeCredentials(service.operator);
       const before = mine.storedTokens();
@@ -188,7 +188,7 @@ describe('signing in from a terminal', () => {
   });
 });
 
-describe('a code that nobody confirms', () => {
+describe('a code that is never confirmed', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     it('expires, with a way on', async () => {
       const service = await startSandboxService(await freshUrl(), { env: { DEVICE_CODE_TTL_SECONDS: '2' } });

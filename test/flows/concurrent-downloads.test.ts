@@ -118,7 +118,7 @@ describe('T66: downloads of one account', () => {
       await letIn();
     }
 
-    it('who stand still are refused more, and nobody else is; gone, they are let in again', async () => {
+    it('are refused to a client that stalls, and to no other; allowed again once it has left', async () => {
       const { play_url } = await service.operator.requestData<{ play_url: string }>('GET', `/api/videos/${own}`);
       await fill();
       const refused = await service.caller.request('GET', path(own));

@@ -111,7 +111,7 @@ describe('the official openai client', () => {
       assert.equal((await errorOf(openai.videos.remix(kling.id, { prompt: 'again' }))).code, 'remix_unsupported');
     });
 
-    it('fetches the pictures beside a video', async () => {
+    it('fetches the pictures of a video', async () => {
       const { id } = await openai.videos.create({ prompt: 'with pictures' });
       await ended(id);
       const thumbnail = await openai.videos.downloadContent(id, { variant: 'thumbnail' });
@@ -157,7 +157,7 @@ describe('the official openai client', () => {
       assert.deepEqual(plain.body, { code: 'task_not_exist', message: 'task_not_exist', data: null });
     });
 
-    it('is told that edits, extensions and characters are not offered', async () => {
+    it('refuses edits, extensions and characters as not offered', async () => {
       const video = await toFile(picture, 'clip.mp4');
       for (const [operation, call] of [
         ['videos.edit', () => openai.videos.edit({ prompt: 'in rain', video })],

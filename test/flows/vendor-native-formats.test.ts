@@ -194,7 +194,7 @@ describe('the APIs of Kling and Jimeng as these vendors serve them', () => {
         assert.deepEqual([status, body.message], [400, 'model and model_name contradict each other.']);
       });
 
-      it('takes a callback_url, which the vendor is not told, and refuses one that is no public URL', async () => {
+      it('accepts a callback_url, which is not sent to the vendor, and refuses one that is no public URL', async () => {
         const body = { model_name: 'kling-v1-6', prompt: 'called back' };
         assert.equal((await kling(PATH, { ...body, callback_url: 'https://caller.example/hook' })).status, 200);
         const input = service.job('kling', 'called back').input as { body: Fields };

@@ -121,7 +121,7 @@ describe('Veo by both routes', () => {
     });
 
     for (const model of [NATIVE, CLOUD]) {
-      it(`${model}: a filtered video is refunded once, whoever sees it first, and the reason stays`, async () => {
+      it(`${model}: a filtered video is refunded once, whichever process sees it first, and the reason stays`, async () => {
         const before = await balance();
         const submitted = await submit(model, '[filtered] a kite');
         assert.equal(await balance(), before - PRICE);

@@ -209,7 +209,7 @@ describe('fetching files', () => {
         assert.equal(await file.text(), 'video');
       });
 
-      it('a coding nobody asked for is refused, not passed on as a video', async () => {
+      it('a content coding that was not asked for is refused, not passed on as a video', async () => {
         answer = (_, response) =>
           response.writeHead(200, { 'content-type': 'video/mp4', 'content-encoding': 'gzip' }).end('no gzip');
         const file = await get();
@@ -273,7 +273,7 @@ describe('fetching files', () => {
         assert.equal((await service.caller.video(lost)).status, 'completed');
       });
 
-      it('B: an address older than an hour is renewed before anybody is shown it, once', async () => {
+      it('B: an address older than an hour is renewed once, before it is returned', async () => {
         const old = await finished('jimeng_t2v_v30', 'long ago');
         const { completed_at: completedAt, metadata } = await service.caller.video(old);
         const address = `${hostUrl}/dead`;
@@ -302,7 +302,7 @@ describe('fetching files', () => {
         await assert.rejects(file.arrayBuffer());
       });
 
-      it('a client that leaves takes the upstream’s connection along', async () => {
+      it('a client that disconnects closes the upstream’s connection', async () => {
         const left = new Promise<void>((resolve) => {
           answer = (_, response) => {
             response.writeHead(200, { 'content-type': 'video/mp4' });

@@ -86,7 +86,7 @@ const UNIFIED_KEYS = [
 const isSeconds = (value: unknown): boolean =>
   Number.isInteger(value) && Math.abs(Number(value) - Date.now() / 1000) < 600;
 
-describe('what each vendor’s videos look like in both formats', () => {
+describe('the videos of each vendor in both formats', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     before(async () => {

@@ -55,7 +55,7 @@ describe('whose videos they are', () => {
       });
     }
 
-    it('the owner’s own view has the videos of all tokens, and nobody else’s', async () => {
+    it('the owner’s own view has the videos of all tokens, and of no other account', async () => {
       const mine = await service.operator.requestData<Fields[]>('GET', '/api/videos');
       const ids = mine.map(({ task_id: id }) => id);
       for (const id of Object.values(videos)) assert.ok(ids.includes(id));
@@ -134,7 +134,7 @@ describe('whose videos they are', () => {
         assert.equal((await service.operator.quota()).quota, quota);
       });
 
-      it('a vendor that deletes is told to; an unfinished video stays', async () => {
+      it('is passed on to a vendor that deletes; an unfinished video stays', async () => {
         const [, byToken = '', , , , inConsole = ''] = ids;
         const atVendor = () => service.sandbox.control.jobs('sora').map(({ id }) => id);
         assert.deepEqual(

@@ -38,7 +38,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   });
   const run = (...more: string[]) => cli.run('import', 'new-api', '--from', from, '--watch', '1', ...more);
 
-  it('is a dry run unless told otherwise, and writes a page', async () => {
+  it('is a dry run by default, and writes a page', async () => {
     const page = join(folder, 'report.html');
     const { code, stdout } = await run('--report', page);
     assert.equal(code, 0);

@@ -55,7 +55,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal((await told('is ready')).length, 1);
   });
 
-  it('a video that failed and was refunded, whoever started it, once', async () => {
+  it('a video that failed and was refunded, whichever client started it, once', async () => {
     const before = (await service.operator.quota()).quota;
     const task = await service.caller.submit({ model: KLING.model, prompt: 'a dog [fail]' });
     await Promise.all(Array.from({ length: 10 }, () => service.caller.waitUntilEnded(task.id)));

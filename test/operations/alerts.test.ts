@@ -142,7 +142,7 @@ describe('alerts of the service itself', { skip, concurrency: 2 }, () => {
     assertAlerts([{ name: 'replica frozen', before: start, during, minutes: 3, alerts }]);
   });
 
-  it('fire for videos that nobody polls', async (test) => {
+  it('fire for videos that are not polled', async (test) => {
     const env = { METRICS_TOKEN, SYNC_PERIOD_SECONDS: '600' };
     const service = await startVideoService('sqlite::memory:', { env }, DOORS.slice(0, 1));
     test.after(() => service.stop());

@@ -67,7 +67,7 @@ it('a port that is open before the service says that it lives and is migrating, 
   await port.close(0);
 });
 
-describe('a process that is told to stop', () => {
+describe('a process that receives SIGTERM', () => {
   let sandbox: Sandbox;
   let folder: string;
   let server: ServerProcess;
@@ -133,7 +133,7 @@ describe('a process that is told to stop', () => {
 
 /** Half a minute each; the script that hammers for releases runs them. */
 if (process.env.OUTAGES_ALL === '1')
-  describe('a process that is told to stop always ends within its grace', () => {
+  describe('a process that receives SIGTERM always ends within its grace', () => {
     const GRACE_MS = 1_000 + 30_000 + 5_000;
     async function endsInTime(server: ServerProcess): Promise<void> {
       const startedAt = performance.now();

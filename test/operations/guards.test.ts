@@ -22,7 +22,7 @@ const start = (env: Readonly<Record<string, string>>): Promise<App> =>
   makeApp(parseConfig({ PORT: '0', ...env }), { log: openLog('silent') });
 
 describe('a SQLite file', () => {
-  it('serves one process at a time, which says so; commands may use it beside', async () => {
+  it('serves one process at a time, with a clear error for the second; commands may use it in parallel', async () => {
     const env = { DATABASE_URL: `sqlite:${join(folder, 'one', 'one.db')}`, MASTER_KEY: KEY };
     const first = await start(env);
     await assert.rejects(start(env), (error) => error instanceof AlreadyServedError && /one\.db/.test(error.message));
@@ -31,7 +31,7 @@ describe('a SQLite file', () => {
     await next.close(0);
   });
 
-  it('and what is beside it can be read by its owner alone', async () => {
+  it('and its sidecar files can be read by its owner alone', async () => {
     const home = join(folder, 'modes');
     const app = await start({ DATABASE_URL: `sqlite:${join(home, 'x.db')}` });
     const readable = readdirSync(home, { withFileTypes: true, recursive: true })

@@ -26,7 +26,7 @@ describe('reelgate packages and redeem', () => {
   const codes = async (request: Record<string, unknown>) =>
     (await service.root.ok<{ codes: string[] }>('POST', '/api/admin/redemption-codes', request)).codes;
 
-  it('lists plans for somebody who is not signed in', async () => {
+  it('lists plans without a sign-in', async () => {
     const anonymous = new CliMachine(service.url);
     assert.deepEqual(await anonymous.run('packages'), {
       code: 0,

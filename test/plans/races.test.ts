@@ -135,7 +135,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal(expiresAt === 0 ? 0 : (expiresAt * 1000 - clock.now()) / DAY, days);
   });
 
-  it('never removes a plan while somebody is being subscribed to it', async () => {
+  it('never removes a plan while an account is being subscribed to it', async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const userId = await account();
       const code = await plan();

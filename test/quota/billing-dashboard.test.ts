@@ -17,7 +17,7 @@ forEachDatabase((name, _open, freshUrl) => {
     return body as Record<string, unknown>;
   };
 
-  test(`${name}: chat clients see the limit and the use of a key as OpenAI's dashboard told them`, async () => {
+  test(`${name}: chat clients see the limit and the use of a key as in OpenAI's dashboard`, async () => {
     const limited = await service.operator.makeToken({ quota_limit: 1_000_000 });
     assert.equal((await get('subscription', limited)).hard_limit_usd, 2);
     assert.equal((await get('subscription', service.key)).hard_limit_usd, 10, 'without a limit: the wallet');

@@ -141,7 +141,7 @@ describe('the ledger as people see it', () => {
       await user.fails(403, 'GET', '/api/admin/usage');
     });
 
-    it('shows thirty days unless told, and a year at most', async () => {
+    it('shows thirty days by default, and a year at most', async () => {
       const keeper = await service.signUp('keeper');
       const today = Date.UTC(2026, 10, 21);
       for (const daysAgo of [0, 29, 30, 365, 366]) {

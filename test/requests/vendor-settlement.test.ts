@@ -45,7 +45,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   };
 
   for (const { vendor, model, fact, reported } of VENDORS)
-    it(`charges what ${vendor} reports, and returns the rest in the same transaction`, async () => {
+    it(`charges what ${vendor} reports, and refunds the rest in the same transaction`, async () => {
       const line = fact === 'units' ? { per_unit: 3, max_units: 1_000_000 } : { per_second: 600_000 };
       await setPrice(model, { lines: [line], settle_by: 'vendor' });
       const { status, body } = await submit(model);

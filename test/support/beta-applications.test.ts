@@ -37,7 +37,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     (await person.ok<Told[]>('GET', '/api/notifications/')).filter(({ type }) => type === 'beta_result');
   const pending = () => root.ok<number>('GET', '/api/notifications/pending-count');
 
-  it('is decided once, and the applicant is told', async () => {
+  it('is decided once, and the applicant is notified', async () => {
     const person = await fresh();
     const before = await pending();
     const id = await apply(person);

@@ -164,7 +164,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     for (const { id } of [gone, dead]) await ada.ok('DELETE', `/api/webhooks/${id}`);
   });
 
-  it('signs with the old secret beside the new one for 24 hours', async () => {
+  it('signs with the old and the new secret for 24 hours', async () => {
     const ada = await join();
     const { id, secret: old } = await service.addEndpoint(ada, '/rotated');
     const { secret } = await ada.ok<{ secret: string }>('POST', `/api/webhooks/${id}/rotate-secret`);

@@ -37,7 +37,7 @@ for (const [marker, code] of [
   });
 }
 
-test('a wrong key is told by its number, with HTTP 200, or by 401 in the second protocol', async () => {
+test('a wrong key is reported by its error code with HTTP 200, or by 401 in the second protocol', async () => {
   for (const [api_key, model, code] of [
     ['nonsense', 'MiniMax-Hailuo-02', '1004'],
     ['sk-other', 'MiniMax-Hailuo-02', '2049'],
@@ -60,7 +60,7 @@ test('the limits of the vendor are refused in its words', async () => {
   }
 });
 
-test('a file that cannot be looked up says nothing about the task: it is looked up again', async () => {
+test('a failed file lookup does not change the task: the lookup is repeated', async () => {
   const handle = await submit();
   clock.advance(5_000);
   sandbox.control.fault({ vendor: 'hailuo', operation: 'other', kind: '503' });

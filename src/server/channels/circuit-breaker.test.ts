@@ -50,7 +50,7 @@ describe('health of a channel', () => {
     assert.equal(condition(), 'resting');
   });
 
-  it('survives one error, and rests after a row of them, for that model only', () => {
+  it('survives one error, and opens after several in a row, for that model only', () => {
     const { learn, fitness } = ward();
     learn('capacity');
     assert.equal(fitness(), 'closed');
@@ -106,7 +106,7 @@ describe('health of a channel', () => {
     }
   });
 
-  it('gives up a trial nobody reported on', () => {
+  it('abandons a trial request that was never reported', () => {
     const { learn, fitness, beginTrial, pass } = ward();
     for (let i = 0; i < 5; i++) learn('capacity');
     pass(5 * SECOND);

@@ -140,7 +140,7 @@ describe('channels and models', () => {
       );
     });
 
-    it('T94: lets sandbox channels serve nobody once the simulators are off', async () => {
+    it('T94: sends no request to sandbox channels once the simulators are off', async () => {
       const { replica, find, parts } = await setUp();
       await ensureSandboxChannels(parts, [simulator('a')]);
       const production = replica(false);

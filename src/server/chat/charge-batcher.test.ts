@@ -20,7 +20,7 @@ import { SettlementJournal } from './settlement-journal.ts';
 const NO_JOURNAL = new SettlementJournal(undefined, Buffer.alloc(32), openLog('silent'));
 
 forEachDatabase((name, open, freshUrl) => {
-  it('gives everybody his own outcome, whoever shares his transaction', async () => {
+  it('gives every charge its own outcome within a shared transaction', async () => {
     const database = await open();
     const quota = new LedgerService({ store: new LedgerStore(database), clock: { now: () => Date.now() } });
     const batcher = new ChargeBatcher({ database, quota, log: openLog('silent'), journal: NO_JOURNAL });

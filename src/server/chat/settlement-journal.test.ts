@@ -65,7 +65,7 @@ forEachDatabase((_name, open) => {
     await assertLedgerConsistent(database);
   });
 
-  it('keeps nothing that is settled, and nothing anybody could read', async (t) => {
+  it('keeps nothing that is settled, and its file is readable by its owner alone', async (t) => {
     const directory = temporaryDirectory(t);
     const journal = new SettlementJournal(directory, KEY, log);
     journal.open(callOf('req_a'));

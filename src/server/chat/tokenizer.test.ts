@@ -16,7 +16,7 @@ test('counts as the models do', async () => {
   assert.ok(Math.abs(long - 80_000) < 100, String(long));
 });
 
-test('texts made to be slow hold nobody up', async () => {
+test('texts made to be slow to tokenize do not block other requests', async () => {
   await countTokens('warm');
   const letters = (length: number, from: number, span: number): string =>
     Array.from({ length }, (_, index) => String.fromCodePoint(from + ((index * 7_919) % span))).join('');

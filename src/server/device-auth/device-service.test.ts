@@ -50,7 +50,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     );
   });
 
-  it("names nobody else's, and none that is not there", async () => {
+  it("does not rename another account's device, or one that does not exist", async () => {
     const { id } = await signedIn('Hall');
     const foreign = await eve.fails(200, 'PUT', `/api/user/devices/${id}`, { name: 'Mine' });
     assert.equal(await eve.fails(200, 'PUT', '/api/user/devices/999999', { name: 'Mine' }), foreign);

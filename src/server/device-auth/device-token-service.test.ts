@@ -105,7 +105,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal((await ask()).body.success, true);
   });
 
-  it('T11: an approval nobody collects holds no token', async () => {
+  it('T11: an approval that is never collected issues no token', async () => {
     const rows = () =>
       service.app.database.kysely.selectFrom('tokens').select('id').where('kind', '=', 'llm').execute();
     const before = await rows();

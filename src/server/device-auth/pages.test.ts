@@ -248,7 +248,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal((await ada.ok<{ name: string }[]>('GET', '/api/user/devices'))[0]?.name, 'Laptop');
   });
 
-  it('lets somebody else log in by "Not you?"', async () => {
+  it('lets another account log in by "Not you?"', async () => {
     const code = await service.code();
     const other = await service.code();
     const tab = await open(other.user_code);

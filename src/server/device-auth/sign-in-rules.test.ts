@@ -31,7 +31,7 @@ describe('the state of a code', () => {
   } as DeviceCodeRow;
   const client = { id: 'c', name: 'C' };
 
-  it('decides what a poll is told, the first failure first', () => {
+  it('decides the answer to a poll, the first failure first', () => {
     const failure = (code: DeviceCodeRow | undefined, by: typeof client | undefined = client) =>
       findPollFailure({ client: by, code, now: 9 });
     assert.equal(failure(complete), undefined);

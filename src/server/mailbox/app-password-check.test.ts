@@ -67,7 +67,7 @@ describe('the consistency check', () => {
     assert.equal(asked, 3);
   });
 
-  it('does not remember that it does not know', async () => {
+  it('does not cache a failed lookup', async () => {
     let asked = 0;
     const consistency = new AppPasswordCheck(
       checking(async () => {

@@ -45,7 +45,7 @@ describe('local parts', () => {
     assert.ok(candidateLocalParts('ada', 7).toArray().length < 1_000);
   });
 
-  it('are reserved with whatever looks like them', () => {
+  it('are reserved together with names that look alike', () => {
     for (const name of ['postmaster', 'post.master', 'p-o-s-t-m-a-s-t-e-r', 'abuse', 'admin', 'ssladmin', 'no_reply'])
       assert.ok(isReserved(name), name);
     for (const name of ['news-request', 'list-owner', 'sales']) assert.ok(isReserved(name), name);

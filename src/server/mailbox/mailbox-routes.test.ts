@@ -171,7 +171,7 @@ forEachDatabase((_name, open) => {
       assert.match(await carol.fails(429, 'POST', APP_PASSWORD), /Too many/);
     });
 
-    it('answer each with their own alone, and nobody without a credential', async () => {
+    it('answer each account with its own data, and refuse requests without a credential', async () => {
       const [dan, fay] = [await service.personWithPhone('dan'), await service.personWithPhone('fay')];
       const made = await dan.ok<{ password: string }>('POST', APPLY);
       const app = await dan.ok<AppPasswordRecord>('POST', APP_PASSWORD);

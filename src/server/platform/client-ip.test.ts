@@ -11,7 +11,7 @@ function requestFrom(remoteAddress: string | undefined, forwarded?: string) {
 }
 
 describe('the address of a client', () => {
-  it('T71: is the peer, whatever it claims, when nobody is trusted', () => {
+  it('T71: is the peer, whatever its headers claim, when no proxy is trusted', () => {
     const addressOf = createClientIpResolver([]);
     const seen = new Set<string>();
     for (let turn = 0; turn < 1000; turn++)

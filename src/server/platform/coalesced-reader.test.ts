@@ -24,7 +24,7 @@ describe('shared reads', () => {
     assert.equal(await fresh.read(), value);
   });
 
-  it('fail those who waited for that read, and nobody after', async () => {
+  it('fail the callers that waited for that read, and no later ones', async () => {
     let fails = true;
     const fresh = new CoalescedReader(async () => {
       await delay(1);

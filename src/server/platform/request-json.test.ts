@@ -108,7 +108,7 @@ describe('parseRequestJson', () => {
     assert.deepEqual(parseRequestJson(Buffer.from(`{"image":"${text}"}`)), { image: text });
   });
 
-  it('takes long texts of any script from any place, also beside escapes and U+0000', () => {
+  it('accepts long texts of any script at any position, with escapes and U+0000 too', () => {
     const long = ['A'.repeat(70_000), 'é'.repeat(70_000), '漢字'.repeat(50_000)];
     for (const value of [
       long[0],

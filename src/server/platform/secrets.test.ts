@@ -65,7 +65,7 @@ describe('vault', () => {
     }
   });
 
-  it('opens under an older key while it is at hand and says what is stale', () => {
+  it('decrypts under an older key while that key is configured, and reports what is stale', () => {
     const next = randomBytes(32);
     const sealed = createVault(key).seal('secret', place);
     const rotating = createVault(next, [key]);

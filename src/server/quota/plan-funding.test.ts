@@ -134,7 +134,7 @@ describe('what a plan pays of a reservation', () => {
       assert.deepEqual([plan.left, await balance()], [20, 85]);
     });
 
-    it('is void where its period is over, and the books say so', async () => {
+    it('is void where its period is over, and the ledger says so', async () => {
       const { database, plan, ledger, entries } = await start(12, 0);
       await ledger.reserve('task_a', USER, 8);
       await ledger.reserve('task_b', USER, 4);

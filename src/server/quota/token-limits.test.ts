@@ -92,7 +92,7 @@ describe('the limit of a token', () => {
       assert.deepEqual(await started.limitOf(token), { limit: 100, used: 10 });
     });
 
-    it('refuses nobody who asked while it was being lifted', async () => {
+    it('refuses no request made while it was being lifted', async () => {
       const started = await start();
       const { ledger } = started;
       const token = started.nextToken();

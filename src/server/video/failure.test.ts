@@ -23,7 +23,7 @@ test('every code of a vendor has a cause that says more than "unknown"', () => {
     }
 });
 
-test('codes that say where the fault lies are told apart', () => {
+test('error codes decide whether the vendor or the request is at fault', () => {
   const causes = [
     HAILUO[1026],
     HAILUO[1027],

@@ -95,7 +95,7 @@ describe('the account of a messaging app', () => {
     assert.equal(await verify({ status: 499, json: { success: true, data: 'u' } }).outcome, 'u');
   });
 
-  it('cannot be told without the service', async () => {
+  it('cannot be looked up without the service', async () => {
     for (const answer of [
       { status: 500, json: { success: true, data: 'u' } },
       { status: 200, json: { success: 'yes', data: 'u' } },

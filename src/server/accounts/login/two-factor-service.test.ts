@@ -130,7 +130,7 @@ forEachDatabase((_name, open) => {
     assert.equal((await second(await half(username), code())).body.success, true);
   });
 
-  it('T22: takes the second step on a known device while somebody with the password uses up the guesses', async () => {
+  it('T22: accepts the second step on a known device while an attacker with the password uses up the attempts', async () => {
     const { username, code } = await guarded();
     const attemptFrom = async (address: string, guess: string) => {
       const person = service.anonymous(address);

@@ -72,7 +72,7 @@ forEachDatabase((_name, open) => {
     await root.ok('DELETE', `/api/admin/users/${here.id}`);
   });
 
-  it('lets an administrator who was disabled or lowered in the meantime manage nobody', async () => {
+  it('refuses every change by an administrator who was disabled or demoted in the meantime', async () => {
     const [disabled, lowered, below] = [await staff('admin'), await staff('admin'), await staff('user')];
     const { access } = service.accounts;
     const manage = (actorId: number) =>
@@ -83,7 +83,7 @@ forEachDatabase((_name, open) => {
     for (const { id } of [disabled, lowered]) await assert.rejects(manage(id), { code: 'rank_too_low' });
   });
 
-  it('names the accounts asked for, and nobody else', async () => {
+  it('names the accounts asked for, and no others', async () => {
     const [one, two] = [await staff('user'), await staff('user')];
     const rows = await root.ok<Rows>('GET', `/api/admin/users?ids=${one.id},${two.id},999999`);
     assert.deepEqual(
@@ -94,7 +94,7 @@ forEachDatabase((_name, open) => {
       await root.fails(400, 'GET', `/api/admin/users?ids=${ids}`);
   });
 
-  it('lets nobody manage their own rank or above', async () => {
+  it('refuses to manage accounts of the same rank or above', async () => {
     const other = await staff('admin');
     const user = await staff('user');
     for (const target of [root.id, other.id, admin.id]) {

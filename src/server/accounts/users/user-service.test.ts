@@ -156,7 +156,7 @@ forEachDatabase((_name, open) => {
     await service.anonymous().logIn('careful', NEW_PASSWORD);
   });
 
-  it('counts guesses of the present password by session, so that they keep nobody else out', async () => {
+  it('counts wrong current passwords by session, so that they lock out no other session', async () => {
     const person = await service.newUser('guessed');
     let evaluated = 0;
     for (let guess = 0; guess < 14; guess++) {

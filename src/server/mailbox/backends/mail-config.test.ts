@@ -38,7 +38,7 @@ it('files with secrets are for root alone', () => {
     if (text.includes('canary')) assert.equal(mode, 0o600, path);
 });
 
-it('the servers can walk to their files whatever the umask of whoever wrote them', async () => {
+it('the servers can reach their files under any umask of the writing process', async () => {
   const root = join(mkdtempSync(join(tmpdir(), 'rg-layout-')), 'srv');
   const umask = process.umask(0o077);
   try {
@@ -55,7 +55,7 @@ it('the servers can walk to their files whatever the umask of whoever wrote them
   rmSync(join(root, '..'), { recursive: true });
 });
 
-it('Postfix is told nothing of the database', () => {
+it('the configuration of Postfix names no database', () => {
   for (const { text } of postfixFiles(layout)) assert.ok(!/sqlite|pgsql|canary/.test(text));
 });
 

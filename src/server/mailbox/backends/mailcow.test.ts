@@ -47,7 +47,7 @@ forEachDatabase((_name, open) => {
       before(() => start((state) => state.readWriteKey));
       after(stop);
 
-      it('never hands out a mailbox somebody made by hand', async () => {
+      it('never assigns a mailbox that was created by hand', async () => {
         mailcow.addMailboxManually('grace@mail.test');
         const grace = await service.personWithPhone('grace');
         assert.match(await grace.fails(200, 'POST', APPLY, { local_part: 'grace' }), /taken/);
@@ -56,7 +56,7 @@ forEachDatabase((_name, open) => {
         assert.ok(mailcow.authenticates('grace@mail.test', 'by hand', 'imap'));
       });
 
-      it('is told of the account password of a legacy mailbox', async () => {
+      it('receives the account password of a legacy mailbox', async () => {
         mailcow.addMailboxManually('old@mail.test');
         const person = await service.personWithPhone('heidi');
         await service.adoptLegacy(person, 'old');
@@ -119,7 +119,7 @@ forEachDatabase((_name, open) => {
         }
       }
 
-      it('that does not answer keeps nobody waiting for more than three seconds', async () => {
+      it('that does not answer delays a request by three seconds at most', async () => {
         const person = await service.personWithPhone('judy');
         await person.ok('POST', APPLY);
         await person.ok('POST', APP_PASSWORD);

@@ -114,7 +114,7 @@ forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
     await Promise.all([database.close(), writer.close()]);
   });
 
-  it('waits for a lock in short pieces, so that nobody queues up behind it for long', async () => {
+  it('waits for a lock with a short time-out and retries, so that no other session queues behind it for long', async () => {
     if (name === 'sqlite') return;
     const url = await emptyUrl();
     const [database, reader] = [openDatabase<ThingTables>(url), openDatabase<ThingTables>(url)];

@@ -18,7 +18,7 @@ async function open(options: { stallMs?: number; batchMs?: number } = {}) {
 }
 
 describe('group commit on SQLite', () => {
-  it('rolls back a stalled transaction, tells it, and lets the others go on', async () => {
+  it('rolls back a stalled transaction with an error, and lets the others continue', async () => {
     const database = await open({ stallMs: 50 });
     const stalled = database.transaction(async (trx) => {
       await trx.insertInto('meta').values({ name: 'stalled', value: '' }).execute();
@@ -33,7 +33,7 @@ describe('group commit on SQLite', () => {
     await database.close();
   });
 
-  it('tells everybody in a batch whose commit fails, keeps nothing of it, and goes on', async () => {
+  it('fails every caller of a batch whose commit fails, keeps nothing of it, and continues', async () => {
     // However slow this machine is just now, the three travel together.
     const database = await open({ batchMs: 10_000 });
     // A deferred constraint is checked at COMMIT, which stands here for a disk that is full just then.

@@ -125,7 +125,7 @@ describe('a body that arrives slowly', () => {
     assert.equal(slowAfter(GRACE_MS + 900, arrive(0), 8_000), 1, 'bytes of earlier requests do not count');
   });
 
-  it('is not ended while nobody reads it, nor when it is complete', () => {
+  it('is not closed while its reader is paused, nor when it is complete', () => {
     const hold = (readableFlowing: boolean | null) => (request: FakeRequest) => {
       request.readableFlowing = readableFlowing;
     };

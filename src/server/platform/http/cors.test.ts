@@ -40,7 +40,7 @@ describe('pages of other origins', () => {
     }
   });
 
-  it('may read nothing else, whoever they are', () => {
+  it('may read nothing else, from any origin', () => {
     for (const path of ['/api/user/self', '/v10/models', '/v3/models', '/', '/x/v1/models', '/v1models'])
       assert.deepEqual(ask([APP], 'OPTIONS', path, PREFLIGHT), {
         handled: false,

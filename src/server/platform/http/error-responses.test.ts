@@ -62,7 +62,7 @@ describe('errors in the envelope of their path', () => {
     assert.ok(headers['content-security-policy']);
   });
 
-  it('an error of ours says nothing of itself', () => {
+  it('an internal error reveals nothing of its cause', () => {
     const { status, body } = render(new Error('secret'), 'model');
     assert.equal(status, 500);
     assert.doesNotMatch(JSON.stringify(body), /secret/);

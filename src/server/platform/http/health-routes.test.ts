@@ -39,7 +39,7 @@ describe('what a service says of itself', () => {
     assert.deepEqual([set['phone_codes'], set['messaging_binding']], ['sms', true]);
   });
 
-  it('tells load balancers whether it is ready, and why not', async () => {
+  it('reports to load balancers whether it is ready, and why not', async () => {
     const ready = await serve({});
     assert.deepEqual(await ready.send('GET', '/livez').then(({ status, body }) => [status, body]), [200, 'ok\n']);
     const { status, body } = await ready.send('GET', '/readyz');
@@ -53,7 +53,7 @@ describe('what a service says of itself', () => {
     await draining.close(0);
   });
 
-  it('shows metrics to those who know the token, and to nobody where none is set', async () => {
+  it('shows metrics with the token alone, and not at all where none is set', async () => {
     const http = await serve({ metricsToken: 'secret' });
     const shown = await http.send('GET', '/metrics', '', { authorization: 'Bearer secret' });
     assert.deepEqual([shown.status, shown.body], [200, 'up 1\n']);

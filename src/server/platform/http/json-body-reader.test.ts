@@ -111,7 +111,7 @@ describe('JSON bodies', () => {
 describe('large bodies of one account', () => {
   const text = JSON.stringify('x'.repeat(20 * KIB * KIB));
 
-  it('are handled one after another, those of another account beside them', async () => {
+  it('are handled one after another per account, different accounts in parallel', async () => {
     const reader = newReader();
     const started: string[] = [];
     const body = (name: string) => {
@@ -134,7 +134,7 @@ describe('large bodies of one account', () => {
     assert.equal(first.listenerCount('close'), 0);
   });
 
-  it('give up their turn when the sender leaves', async () => {
+  it('give up their turn when the client disconnects', async () => {
     const reader = newReader();
     const body = () =>
       Object.assign(new PassThrough(), { headers: { 'content-length': String(20 * KIB * KIB) }, socket });
@@ -152,7 +152,7 @@ describe('large bodies of one account', () => {
     assert.equal((await three)?.value, 3);
   });
 
-  it('below the bound of large ones wait for nobody', async () => {
+  it('below the bound of large ones never wait', async () => {
     const reader = newReader();
     const blocking = Object.assign(new PassThrough(), {
       headers: { 'content-length': String(32 * KIB * KIB) },

@@ -55,7 +55,7 @@ it('T68: takes integers as digits alone, and numbers as they come', () => {
   assert.deepEqual(floats, { model: 'm', scale: 1, seconds: null });
 });
 
-it('drops null where it is declared, and keeps it where nobody knows the member', () => {
+it('drops null of declared members, and keeps it of unknown ones', () => {
   const schema = Type.Object({
     model: Type.String(),
     size: Type.Optional(Type.String()),

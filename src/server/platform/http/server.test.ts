@@ -160,7 +160,7 @@ describe('the HTTP layer', () => {
     assert.equal((await http.send('POST', '/api/echo', '{')).status, 400);
   });
 
-  it('takes no text a database cannot hold, and no empty parts of a path', async () => {
+  it('refuses text that a database cannot store, and empty parts of a path', async () => {
     assert.equal((await http.send('GET', '/api/items/1?q=%00')).status, 400);
     assert.equal((await http.send('GET', '/api/items/')).status, 404);
     assert.equal((await http.send('GET', '/api/items/1%00')).status, 404);

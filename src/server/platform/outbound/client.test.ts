@@ -96,7 +96,7 @@ describe('json', () => {
     assert.equal(Buffer.byteLength(answer.text), 1001);
   });
 
-  it('decodes one coding nobody asked for', async () => {
+  it('decodes one content coding that was not asked for', async () => {
     assert.deepEqual((await outbound.requestJson(get('/gzip'))).json, { a: 1 });
   });
 

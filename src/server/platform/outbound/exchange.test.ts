@@ -138,7 +138,7 @@ describe('an exchange', () => {
     twice.exchange.abort();
   });
 
-  it('follows its signal, and lets go of it at its end', () => {
+  it('follows its signal, and removes its listener at the end', () => {
     const before = start({ signal: AbortSignal.abort() });
     assert.deepEqual([before.log, before.dispatched], [[['fail', 'aborted', false]], []]);
     const controller = new AbortController();

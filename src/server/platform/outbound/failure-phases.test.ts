@@ -52,7 +52,7 @@ async function phaseOf(
 const WHOLE = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}';
 
 describe('the phase of a failed exchange', () => {
-  it('is connect when nobody listens', async () => {
+  it('is connect when the port is closed', async () => {
     const server = net.createServer();
     const host = await listen(server);
     await new Promise((resolve) => server.close(resolve));
@@ -75,7 +75,7 @@ describe('the phase of a failed exchange', () => {
     });
   });
 
-  it('is blocked for a private address without the flag, and nobody is dialled', async () => {
+  it('is blocked for a private address without the flag, and no connection is made', async () => {
     let connections = 0;
     const server = net.createServer((socket) => {
       connections++;

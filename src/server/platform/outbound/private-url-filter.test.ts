@@ -84,7 +84,7 @@ test('what looks like an address must be one', () => {
   assert.equal(url(long('//pictures.example/-', 8_193)), 'image is no valid address.');
 });
 
-test('Base64 is told from an address by its length and its letters', () => {
+test('Base64 is distinguished from an address by its length and its letters', () => {
   const base64 = (length: number) => '//db/'.padEnd(length, 'A');
   assert.equal(url(base64(256)), MUST_BE_PUBLIC);
   assert.equal(url(base64(257)), undefined);

@@ -31,7 +31,7 @@ describe('a bounded number of holders', () => {
     assert.equal(semaphore.holders, 1);
   });
 
-  it('lets nobody in whose time is up, and keeps no place for them', async () => {
+  it('admits no waiter whose time is up, and keeps no slot for it', async () => {
     const semaphore = new Semaphore(1, 1);
     const leave = await semaphore.acquire(0);
     assert.equal(await semaphore.acquire(1), undefined);

@@ -49,7 +49,7 @@ describe('a response as a stream', () => {
     assert.ok(!log.includes('pause'));
   });
 
-  it('pauses the socket while nobody reads, and goes on when somebody does', async () => {
+  it('pauses the socket while its reader is paused, and resumes with it', async () => {
     const { handler, control, begin, log } = open();
     const { body } = begin();
     handler.chunk(Buffer.alloc(64 * 1024), control);
@@ -73,7 +73,7 @@ describe('a response as a stream', () => {
     assert.deepEqual(log, ['abort', 'over']);
   });
 
-  it('passes a failure on to whoever reads, also one that came before', async () => {
+  it('passes a failure to its reader, also one that came before the read', async () => {
     const { handler, begin } = open();
     const { body } = begin();
     handler.fail(broken);

@@ -111,7 +111,7 @@ describe('untrusted host', () => {
     for (const server of servers) server.close();
   });
 
-  it('T48: dials what it checked, however often the name changes its mind', async () => {
+  it('T48: connects to the address it checked, however often the name resolves to another', async () => {
     let turn = 0;
     const client = openClient(async () => [{ address: turn++ % 2 === 0 ? PUBLIC : INSIDE, family: 4 }]);
     routes.set('/rebind', (_request, response) => response.writeHead(200, { connection: 'close' }).end('public'));

@@ -151,7 +151,7 @@ test('an id of 18 digits survives where the vendor writes it as a number', async
   assert.deepEqual(outcome.handle, { taskId: '318402915563201999', fileId: '271845904523536001' });
 });
 
-test('a failed task keeps the words of the vendor, or says that it has none', async () => {
+test('a failed task keeps the vendor’s message, or says that there is none', async () => {
   const told = (await query(replies.fail)).error;
   assert.deepEqual([told?.code, told?.message, told?.reason], ['1027', 'output new_sensitive', 'policy']);
   const bare = (await query(replies['fail-bare'])).error;
@@ -165,7 +165,7 @@ test('success without a file fails, an unknown word is UNKNOWN, an unknown id is
   assert.deepEqual([lost.state, lost.error?.reason], ['FAILURE', 'missing']);
 });
 
-test('a poll that says nothing about the task is no response', async () => {
+test('a poll without the task’s status is no response', async () => {
   await assert.rejects(query(replies['login-fail']), PollFailed);
   await assert.rejects(query({ ...(replies.success as object), task_id: '7' }), PollFailed);
   await assert.rejects(query(replies.success, replies['login-fail']), PollFailed);

@@ -242,7 +242,7 @@ test('jobs fail with the vendor’s status words; an unknown word ends nothing',
   }
 });
 
-test('a refused or unreadable poll says nothing about the task', async () => {
+test('a refused or unreadable poll does not change the task', async () => {
   const handle = await begin();
   for (const kind of [...MEANINGLESS_POLLS, '403', 'rate', 'billing'] as const) {
     sandbox.control.fault({ kind, operation: 'query' });

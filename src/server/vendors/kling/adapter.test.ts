@@ -235,7 +235,7 @@ test('a token the vendor calls expired is replaced and the call made again', asy
   assert.deepEqual([outcome.kind, new Set(tokens).size], ['accepted', 2]);
 });
 
-test('an opaque key is its own token; wrong keys are told as such', async () => {
+test('an opaque key is its own token; wrong keys are reported as such', async () => {
   const opaque = call({ credentials: { api_key: 'api-key-kling-sandbox-0123456789' } });
   assert.deepEqual(await kling.checkCredentials(opaque), { ok: true });
   assert.deepEqual(await kling.checkCredentials(call()), { ok: true });
@@ -307,7 +307,7 @@ test('jobs fail with the vendor’s status words; an unknown word ends nothing',
   }
 });
 
-test('a refused or unreadable poll says nothing about the task', async () => {
+test('a refused or unreadable poll does not change the task', async () => {
   const handle = await begin();
   const other = await begin();
   for (const kind of [...MEANINGLESS_POLLS, '403', '504', 'billing'] as const) {

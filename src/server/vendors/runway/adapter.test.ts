@@ -36,7 +36,7 @@ test('words of the vendor become states; progress is a fraction', async () => {
   assert.equal((await query(REPLIES.running)).progress, 45);
 });
 
-test('a task the vendor does not know has ended; a bare 404 says nothing', async () => {
+test('a task unknown to the vendor has ended; a bare 404 does not change the task', async () => {
   assert.equal((await query({ error: 'Task not found' }, 404)).error?.reason, 'missing');
   await assert.rejects(query('<html>', 404), { name: 'PollFailed' });
 });

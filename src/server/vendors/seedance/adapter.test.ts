@@ -189,7 +189,7 @@ test('a failed task keeps the words of the vendor', async () => {
   );
 });
 
-test('an unknown task fails; an error of the poll says nothing', async () => {
+test('an unknown task fails; an error of the poll does not change the task', async () => {
   const ask = (status: number, json: unknown) => seedance.query(HANDLE, fixedResponseContext({ status, json }));
   const lost = await ask(404, replies['not-found']);
   assert.deepEqual([lost.state, lost.error?.reason], ['FAILURE', 'missing']);
@@ -211,7 +211,7 @@ for (const [code, meaning] of Object.entries(ERROR_CLASSES)) {
   });
 }
 
-test('QuotaExceeded has three meanings, told by its words', () => {
+test('QuotaExceeded has three meanings, distinguished by its message', () => {
   const nowMs = Date.parse('2026-11-21T12:00:00Z');
   const read = (message: string) => {
     const json = { error: { code: 'QuotaExceeded', message } };

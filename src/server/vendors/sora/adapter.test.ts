@@ -167,7 +167,7 @@ test('errors at submit, row by row', async () => {
   assert.ok(outcome.kind === 'refused' && outcome.error.message === 'flat' && outcome.error.code === 'invalid_request');
 });
 
-test('a refused poll says nothing about the task', async () => {
+test('a refused poll does not change the task', async () => {
   const handle = await begin();
   for (const kind of [...MEANINGLESS_POLLS, '504'] as const) {
     sandbox.control.fault({ kind, operation: 'query' });

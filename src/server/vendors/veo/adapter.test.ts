@@ -92,7 +92,7 @@ for (const route of ['gemini', 'vertex'] as const) {
     assert.deepEqual(back.handle, handles[route]);
   });
 
-  test(`${route}: a 404 page of somebody else's says nothing`, async () => {
+  test(`${route}: a 404 page of a proxy does not change the task`, async () => {
     await assert.rejects(veo.query(handles[route], routeCall(route, { status: 404, text: '<html>' })), PollFailed);
   });
 }

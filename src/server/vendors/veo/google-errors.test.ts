@@ -31,7 +31,7 @@ test('a wrong Gemini key is 400 and still the channel’s fault', () => {
   assert.deepEqual([read.reason, read.retryable], ['auth', true]);
 });
 
-test('refused content is told by its words alone', () => {
+test('refused content is recognized by its message alone', () => {
   const error = { code: 400, message: 'Support codes: 62263041', status: 'INVALID_ARGUMENT' };
   assert.equal(parseGoogleError(response(400, { error }), 0, 'model').reason, 'policy');
 });

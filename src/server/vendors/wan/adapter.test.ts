@@ -214,7 +214,7 @@ test('a failed task keeps the words of the vendor, an unknown one says what beca
   assert.deepEqual([lost?.reason, lost?.message], ['missing', 'The task is unknown or has expired.']);
 });
 
-test('an error of the poll, or a response about another task, says nothing', async () => {
+test('an error of the poll, or a response about another task, does not change the task', async () => {
   for (const status of [200, 401, 429, 500]) await assert.rejects(query(replies['invalid-key'], status), PollFailed);
   await assert.rejects(query(undefined, 502), PollFailed);
   await assert.rejects(query({ output: { task_id: 'other', task_status: 'SUCCEEDED' } }), PollFailed);

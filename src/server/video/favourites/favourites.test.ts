@@ -86,7 +86,7 @@ describe('the own videos', () => {
       assert.deepEqual(await found({ favourite: 'true' }), []);
     });
 
-    it('take no star from anybody else', async () => {
+    it('do not affect other accounts', async () => {
       const id = await film('mine alone');
       for (const method of ['PUT', 'DELETE'] as const) {
         const refused = await eve.send(method, `/api/videos/${id}/favourite`);

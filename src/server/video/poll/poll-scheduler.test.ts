@@ -10,7 +10,7 @@ const SECOND = 1_000;
 const TTL = 60 * SECOND;
 
 describe('a channel that rests', () => {
-  it('puts nobody’s deadline off', async () => {
+  it('never postpones a deadline', async () => {
     const clock = manualClock(1_000_000);
     const created_at = clock.now();
     const tasks = Array.from({ length: 40 }, (_, seq) => ({ seq, created_at, channel_id: 1, next: created_at }));

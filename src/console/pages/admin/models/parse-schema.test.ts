@@ -9,7 +9,7 @@ test('empty text is no schema, an object is one, anything else is refused', () =
   for (const text of ['[]', '1', 'null', '"x"']) assert.equal(parseSchema(text).ok, false, text);
 });
 
-test('the line of a mistake is told', () => {
+test('the line of a mistake is named', () => {
   const read = parseSchema('{\n  "type": "object",\n  "properties": oops\n}');
   assert.equal(!read.ok && read.line, 3);
   const cut = parseSchema('{\n  "type":');
