@@ -17,9 +17,14 @@ const QUALITY = 0.8;
 
 const VARIANTS: readonly (readonly [suffix: string, options: ContextOptions])[] = [
   ['', {}],
-  ['-dark-zh-phone', { scheme: 'dark', language: 'zh-cn', width: 360, height: 740 }],
+  ['-dark-zh-phone', { scheme: 'dark', language: 'zh-cn', width: 390, height: 844 }],
 ];
-const SIGNED_OUT: Readonly<Record<string, string>> = { 'sign-in': '/sign-in', register: '/register' };
+const SIGNED_OUT: Readonly<Record<string, string>> = {
+  'sign-in': '/sign-in',
+  register: '/register',
+  authorize: '/authorize',
+  docs: '/docs',
+};
 
 async function main(): Promise<void> {
   const words = process.argv.slice(2);

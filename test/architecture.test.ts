@@ -115,6 +115,10 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
     bad: { 'src/contract/a.ts': "import { z } from '../server/app.ts';", 'src/contract/b.ts': "import 'node:fs';" },
     good: { 'src/contract/c.ts': "import { Type } from 'typebox';\nimport { a } from './a.ts';" },
   },
+  'design imports itself': {
+    bad: { 'src/design/tokens-css.ts': "import { ERRORS } from '../contract/errors.ts';" },
+    good: { 'src/design/tokens-css.ts': "import { COLORS } from './tokens.ts';" },
+  },
   'platform knows no capability': {
     bad: { 'src/server/platform/log.ts': "import type { User } from '../accounts/service.ts';" },
     good: { 'src/server/platform/db/db.ts': "import { log } from '../log.ts';\nimport { Kysely } from 'kysely';" },

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 const COPIED = ['LICENSE', 'README.md', 'README.zh-CN.md', '.env.example', 'deploy', 'dist', 'docs'];
 /** Written by the first release. */
 const CHANGELOG = 'CHANGELOG.md';
-const CODE = ['bin/*.js', 'scripts/quickstart.ts', 'src/{contract,sdk,cli,server,sandbox}/**/*.ts'];
+const CODE = ['bin/*.js', 'scripts/quickstart.ts', 'src/{contract,design,sdk,cli,server,sandbox}/**/*.ts'];
 const TESTS = /\.(?:test|fixture)\.ts$/;
 /** Fields of package.json that only matter where the package is developed. */
 const DEVELOPMENT_FIELDS = ['private', 'devDependencies', 'scripts'] as const;
@@ -28,7 +28,7 @@ export function writePackageFolder(root: string, folder: string): void {
     writeFileSync(target, namePlainFiles(plain));
   }
   // Other files that the code reads at run time.
-  for (const path of globSync('src/{contract,sdk,cli,server,sandbox}/**/*.*', { cwd: root }))
+  for (const path of globSync('src/{contract,design,sdk,cli,server,sandbox}/**/*.*', { cwd: root }))
     if (!path.endsWith('.ts')) copy(root, folder, path);
   for (const path of COPIED) copy(root, folder, path);
   if (existsSync(join(root, CHANGELOG))) copy(root, folder, CHANGELOG);

@@ -6,61 +6,33 @@ import {
   Card,
   type CSSVariablesResolver,
   createTheme,
+  type MantineColorsTuple,
   Modal,
   Paper,
   Table,
   Tooltip,
 } from '@mantine/core';
+import { DARK, FONTS, GRAY, RADII, TEXT_SIZES } from '../design/tokens.ts';
 
-/** The visual theme: warm greys, one accent colour for important elements. Nothing is loaded from other hosts. */
+/** The palette of the site, which `/tokens.css` declares: another colour in the settings needs no other build. */
+const ACCENT = Array.from({ length: 10 }, (_, shade) => `var(--rg-accent-${shade})`) as unknown as MantineColorsTuple;
+
+/** The tokens of the design as the component library takes them. Nothing is loaded from other hosts. */
 export const theme = createTheme({
-  primaryColor: 'ember',
+  primaryColor: 'accent',
   primaryShade: { light: 7, dark: 7 },
-  colors: {
-    ember: [
-      '#fff2ed',
-      '#ffe1d6',
-      '#ffc2ab',
-      '#ffa283',
-      '#fb875f',
-      '#f2673d',
-      '#e0532b',
-      '#c23f1b',
-      '#a03416',
-      '#7f2a13',
-    ],
-    dark: [
-      '#d5d2ce',
-      '#b3afa9',
-      '#a5a09a',
-      '#6b6762',
-      '#45423e',
-      '#383532',
-      '#2b2926',
-      '#1f1d1b',
-      '#171614',
-      '#100f0e',
-    ],
-    gray: [
-      '#faf9f7',
-      '#f4f2ef',
-      '#eae7e2',
-      '#dfdbd5',
-      '#cfcac3',
-      '#aaa49c',
-      '#6f6963',
-      '#4d4944',
-      '#35322e',
-      '#221f1c',
-    ],
-  },
+  colors: { accent: ACCENT, dark: DARK, gray: GRAY },
   defaultRadius: 'md',
-  fontFamily:
-    'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif',
-  fontFamilyMonospace: 'ui-monospace, SFMono-Regular, "Cascadia Code", Menlo, Consolas, "Noto Sans Mono", monospace',
+  radius: { xs: RADII.sm, sm: RADII.sm, md: RADII.md, lg: RADII.lg },
+  fontFamily: 'var(--rg-font)',
+  fontFamilyMonospace: FONTS.mono,
   headings: {
     fontWeight: '650',
-    sizes: { h1: { fontSize: '1.55rem' }, h2: { fontSize: '1.2rem' }, h3: { fontSize: '1.02rem' } },
+    sizes: {
+      h1: { fontSize: TEXT_SIZES.h1 },
+      h2: { fontSize: TEXT_SIZES.h2 },
+      h3: { fontSize: TEXT_SIZES.h3 },
+    },
   },
   cursorType: 'pointer',
   respectReducedMotion: true,

@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
+import { FONT_PATH } from '../design/tokens.ts';
 
 /** Puts a `.br` and a `.gz` beside every text file, so that the server compresses nothing while it runs. */
 function precompress(): Plugin {
@@ -24,13 +27,25 @@ function precompress(): Plugin {
   };
 }
 
+/** The bundled font, at the address the tokens name; pages of the server load it from there too. */
+function emitFont(): Plugin {
+  const file = import.meta.resolve('@fontsource-variable/inter/files/inter-latin-wght-normal.woff2');
+  return {
+    name: 'emit-font',
+    apply: 'build',
+    generateBundle() {
+      this.emitFile({ type: 'asset', fileName: FONT_PATH.slice(1), source: readFileSync(fileURLToPath(file)) });
+    },
+  };
+}
+
 /** Everything that runs comes as a file named by its content; nothing is written into the page. */
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',
   publicDir: false,
   cacheDir: join(import.meta.dirname, '../../out/vite'),
-  plugins: [react(), precompress()],
+  plugins: [react(), emitFont(), precompress()],
   // The console needs only the paths of endpoints; their schemas are for the server and the type checker.
   resolve: { alias: { typebox: join(import.meta.dirname, 'data/schema-stub.ts') } },
   html: { cspNonce: '__NONCE__' },
@@ -43,5 +58,5 @@ export default defineConfig({
     chunkSizeWarningLimit: 900,
     target: 'es2023',
   },
-  server: { proxy: { '^/(api|play|v1)': 'http://127.0.0.1:3000' } },
+  server: { proxy: { '^/(api|play|v1|(tokens|pages)\\.css|logo\\.svg)': 'http://127.0.0.1:3000' } },
 });

@@ -16,6 +16,7 @@ import { addAnnouncementRoutes } from './notifications/admin-routes.ts';
 import { addNotificationRoutes } from './notifications/routes.ts';
 import { addPlanAdminRoutes } from './plans/admin-routes.ts';
 import { addPlanRoutes } from './plans/routes.ts';
+import { addDesignRoutes } from './platform/http/design-routes.ts';
 import { addHealthRoutes } from './platform/http/health-routes.ts';
 import type { RouteRegistry } from './platform/http/route-registry.ts';
 import type { HttpServer } from './platform/http/server.ts';
@@ -111,6 +112,7 @@ export async function registerRoutes(
   });
   addHealthRoutes(routes, { config, version: VERSION, metrics, obstacle: () => foundation.readiness.obstacle() });
   addReferenceRoutes(routes, { version: VERSION, baseUrl: config.baseUrl, userHeader: config.apiUserHeader });
+  addDesignRoutes(routes, () => 'ember');
   await addConsoleRoutes(http.fastify, routes);
   registerMetrics(foundation, capabilities, { video, chat });
   return { video, chat };

@@ -30,10 +30,16 @@ export const importZones: ImportZone[] = [
     may: (entry) => isWithin(entry, 'src/contract', 'typebox'),
   },
   {
+    name: 'design imports itself',
+    why: 'the look is the same wherever pages are made: in the browser and on the server',
+    from: /^src\/design\//,
+    may: (entry) => isWithin(entry, 'src/design'),
+  },
+  {
     name: 'platform knows no capability',
     why: 'imports point inwards',
     from: /^src\/server\/platform\//,
-    may: (entry) => !isOurs(entry) || isWithin(entry, 'src/server/platform', 'src/contract'),
+    may: (entry) => !isOurs(entry) || isWithin(entry, 'src/server/platform', 'src/contract', 'src/design'),
   },
   {
     name: 'upstreams imports platform and the contract',
@@ -101,7 +107,7 @@ export const importZones: ImportZone[] = [
     from: /^src\/(cli|console)\//,
     may: (entry, path) =>
       !isOurs(entry) ||
-      isWithin(entry, path.split('/').slice(0, 2).join('/'), 'src/sdk', 'src/contract') ||
+      isWithin(entry, path.split('/').slice(0, 2).join('/'), 'src/sdk', 'src/contract', 'src/design') ||
       // What works on the server's own database, loaded by that command alone.
       (/^src\/cli\/commands\/((database-)?maintenance|doctor|import)\.ts$/.test(path) &&
         entry.kind === 'dynamic' &&

@@ -20,9 +20,9 @@ export function ensureConsoleIsBuilt(): void {
 }
 
 function isFresh(): boolean {
-  const changed = globSync(['src/console/**/*', 'src/contract/**/*', 'src/sdk/**/*'], { cwd: root }).map(
-    (path) => statSync(join(root, path)).mtimeMs,
-  );
+  const changed = globSync(['src/console/**/*', 'src/design/**/*', 'src/contract/**/*', 'src/sdk/**/*'], {
+    cwd: root,
+  }).map((path) => statSync(join(root, path)).mtimeMs);
   return existsSync(index) && statSync(index).mtimeMs > Math.max(...changed);
 }
 

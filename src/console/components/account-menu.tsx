@@ -29,7 +29,7 @@ export function AccountMenu() {
             <Text size="sm" fw={600} miw={72} ta="right" visibleFrom="xs">
               {self === undefined ? '' : <CreditAmount value={self.quota} />}
             </Text>
-            <Avatar size={30} radius="xl" color="ember" variant="filled">
+            <Avatar size={30} radius="xl" color="accent" variant="filled">
               {name.slice(0, 1).toUpperCase()}
             </Avatar>
           </Group>

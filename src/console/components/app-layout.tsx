@@ -3,7 +3,6 @@ import { useDisclosure } from '@mantine/hooks';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { type ReactNode, Suspense, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
-import mark from '../mark.svg';
 import { AccountMenu } from './account-menu.tsx';
 import { ConnectionState } from './connection-state.tsx';
 import { LanguageAndThemeMenus } from './language-and-theme-menus.tsx';
@@ -28,7 +27,7 @@ export function AppLayout({ children = <Outlet /> }: { readonly children?: React
       <Anchor href="#main" className="skip-link">
         {t('skip')}
       </Anchor>
-      <AppShell.Header px="md">
+      <AppShell.Header px={{ base: 'md', md: 24 }}>
         <Group h="100%" justify="space-between" wrap="nowrap" gap="xs">
           <Group gap="xs" wrap="nowrap">
             <Burger
@@ -70,7 +69,7 @@ export function Brand() {
       style={{ textDecoration: 'none', color: 'inherit' }}
     >
       <Group gap={10} wrap="nowrap">
-        <img src={mark} width={28} height={28} alt="" />
+        <img src="/logo.svg" width={28} height={28} alt="" />
         <Text fw={700} fz="lg" lts="-0.02em" visibleFrom="xs">
           Reelgate
         </Text>

@@ -18,7 +18,7 @@ export function FavouriteButton({ id }: { readonly id: string }) {
         aria-label={t('favourite')}
         aria-pressed={starred}
         disabled={favourites === undefined}
-        color={starred ? 'ember' : 'gray'}
+        color={starred ? 'accent' : 'gray'}
         onClick={() => set.mutate({ id, starred: !starred })}
       >
         {starred ? <IconStarFilled size={16} /> : <IconStar size={17} />}

@@ -32,7 +32,7 @@ export function NotificationBell() {
             label={unread > MAX_COUNT ? `${MAX_COUNT}+` : unread}
             size={17}
             offset={7}
-            color="ember"
+            color="accent"
           >
             <ActionIcon size="lg" aria-label={label} onClick={() => setOpened(!opened)}>
               <IconBell size={19} />

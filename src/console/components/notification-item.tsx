@@ -35,7 +35,7 @@ export function NotificationItem({ item, short = false, onOpen }: ItemProps) {
   const Icon = ICONS[item.type as keyof typeof ICONS] ?? IconInbox;
   const text = (
     <Group wrap="nowrap" align="flex-start" gap="sm">
-      <Indicator disabled={item.is_read} size={8} offset={2} color="ember" mt={2}>
+      <Indicator disabled={item.is_read} size={8} offset={2} color="accent" mt={2}>
         <Icon size={19} stroke={1.6} />
       </Indicator>
       <Box flex={1} miw={0}>

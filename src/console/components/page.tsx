@@ -1,8 +1,11 @@
-import { Box, Container, Group, Text, Title } from '@mantine/core';
+import { Box, Group, Text, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
+import { WIDTHS } from '../../design/tokens.ts';
 
 interface PageProps {
   readonly title: string;
+  /** The title of the browser's tab where the heading does not name the object. */
+  readonly tabTitle?: string;
   /** One sentence on what the page is for. */
   readonly subtitle?: ReactNode;
   readonly actions?: ReactNode;
@@ -10,15 +13,13 @@ interface PageProps {
   readonly children: ReactNode;
 }
 
-const WIDTH = { sm: 620, md: 860, lg: 1100, xl: 1440 } as const;
-
-/** The frame of every page: its title, what it is for, and what can be done. */
-export function Page({ title, subtitle, actions, size = 'lg', children }: PageProps) {
+/** The frame of every page: its title, what it is for, and what can be done. Pages of every width begin at the same edge. */
+export function Page({ title, tabTitle = title, subtitle, actions, size = 'lg', children }: PageProps) {
   useEffect(() => {
-    document.title = `${title} · Reelgate`;
-  }, [title]);
+    document.title = `${tabTitle} · Reelgate`;
+  }, [tabTitle]);
   return (
-    <Container size={WIDTH[size]} px={0}>
+    <Box maw={WIDTHS[size]}>
       <Group justify="space-between" align="flex-start" mb="lg" gap="sm">
         <Box maw={680}>
           <Title order={1}>{title}</Title>
@@ -31,6 +32,6 @@ export function Page({ title, subtitle, actions, size = 'lg', children }: PagePr
         {actions === undefined ? null : <Group gap="xs">{actions}</Group>}
       </Group>
       {children}
-    </Container>
+    </Box>
   );
 }

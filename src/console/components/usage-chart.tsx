@@ -8,7 +8,7 @@ import { useStatus } from '../data/query-client.ts';
 import { currentLanguage } from '../strings/language.ts';
 import { evenTicks, toChartSeries, type UsageMeasure, type UsagePoint } from './usage-series.ts';
 
-const COLORS = ['ember.6', 'teal.6', 'indigo.5', 'yellow.6', 'grape.5', 'gray.5'] as const;
+const COLORS = ['accent.6', 'teal.6', 'indigo.5', 'yellow.6', 'grape.5', 'gray.5'] as const;
 
 export interface UsageChartProps {
   readonly rows: readonly UsagePoint[];

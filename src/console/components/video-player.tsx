@@ -69,7 +69,7 @@ export function VideoPlayer({ src, title, autoPlay = false, onFrame, frameContro
             <ActionIcon
               aria-label={t('loop')}
               aria-pressed={loop}
-              color={loop ? 'ember' : 'gray'}
+              color={loop ? 'accent' : 'gray'}
               onClick={() => setLoop(!loop)}
             >
               <IconRepeat size={17} />

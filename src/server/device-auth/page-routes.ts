@@ -5,7 +5,7 @@ import { formatMessage, LOCALES, type Locale } from '../../contract/messages/mes
 import type { Accounts } from '../accounts/make.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError, isAppError } from '../platform/errors.ts';
-import { standalonePageHeaders } from '../platform/html.ts';
+import { STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
 import { toRequestOrigin } from '../platform/http/actor.ts';
 import { toLoginClient } from '../platform/http/login-client.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
@@ -17,7 +17,6 @@ import type { DeviceAuth } from './make.ts';
 import { FormGuard } from './pages/form-guard.ts';
 import { type PageContext, pagePath } from './pages/layout.ts';
 import { PAGE_STEPS, PageRenderer } from './pages/page-renderer.ts';
-import { STYLE } from './pages/style.ts';
 import { TEXTS } from './pages/texts.ts';
 import { enterCodeView, failureView, loginView, secondStepView } from './pages/views.ts';
 import { formatUserCode, parseUserCode } from './user-code.ts';
@@ -35,7 +34,6 @@ export interface PageRouteDependencies {
 /** Binds forms to the browser they were shown to; does not authenticate a user. */
 const BROWSER_COOKIE = 'authorize_form';
 const MAX_BROWSER_COOKIE_LENGTH = 100;
-const HEADERS = standalonePageHeaders(STYLE);
 
 /** One request for a page: what it asks, and what its page is rendered with. */
 interface PageVisit {
@@ -215,11 +213,11 @@ class PageVisits {
 }
 
 const sendPage = ({ reply }: PageVisit, status: number, page: string): FastifyReply =>
-  reply.status(status).headers(HEADERS).send(page);
+  reply.status(status).headers(STANDALONE_PAGE_HEADERS).send(page);
 
 /** 303, so that the browser fetches what is next and never repeats the post (RFC 9110 section 15.4.4). */
 const redirectToPage = ({ reply, context }: PageVisit, step?: string): FastifyReply =>
-  reply.headers(HEADERS).redirect(pagePath(context.code, context.locale, step), 303);
+  reply.headers(STANDALONE_PAGE_HEADERS).redirect(pagePath(context.code, context.locale, step), 303);
 
 /** Shows a failure on a page that lets the person go on: the form once more where the failure belongs to a field. */
 async function respond(

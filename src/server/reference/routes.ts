@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import * as lines from '../../contract/reference.ts';
+import { STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { REFERENCE_STYLE, toReferencePage } from './html-page.ts';
+import { toReferencePage } from './html-page.ts';
 import { toLlmsText, toReferenceMarkdown } from './markdown.ts';
 import { toOpenApi } from './openapi.ts';
 
@@ -10,7 +10,6 @@ export function addReferenceRoutes(
   routes: RouteRegistry,
   about: { readonly version: string; readonly baseUrl: string; readonly userHeader: string },
 ): void {
-  const styleHash = createHash('sha256').update(REFERENCE_STYLE).digest('base64');
   let file: string | undefined;
   let page: string | undefined;
   routes.add(lines.openApiFile, async ({ reply }) => {
@@ -25,14 +24,6 @@ export function addReferenceRoutes(
   );
   routes.add(lines.referencePage, async ({ reply }) => {
     page ??= toReferencePage(routes.endpoints, about.version);
-    return reply
-      .type('text/html; charset=utf-8')
-      .header(
-        'content-security-policy',
-        `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-      )
-      .header('referrer-policy', 'no-referrer')
-      .header('x-frame-options', 'DENY')
-      .send(page);
+    return reply.headers({ ...STANDALONE_PAGE_HEADERS, 'cache-control': 'no-cache' }).send(page);
   });
 }

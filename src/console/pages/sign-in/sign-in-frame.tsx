@@ -1,7 +1,6 @@
 import { Box, Center, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
 import { LanguageAndThemeMenus } from '../../components/language-and-theme-menus.tsx';
-import mark from '../../mark.svg';
 
 /** The frame of the pages before one is signed in. */
 export function SignInFrame({ title, children }: { readonly title: string; readonly children: ReactNode }) {
@@ -16,7 +15,7 @@ export function SignInFrame({ title, children }: { readonly title: string; reado
       <Center pt={{ base: 16, sm: 64 }}>
         <Stack w="100%" maw={400} gap="lg">
           <Group gap="sm">
-            <img src={mark} width={40} height={40} alt="" />
+            <img src="/logo.svg" width={40} height={40} alt="" />
             <Text fw={700} fz={22} lts="-0.02em">
               Reelgate
             </Text>

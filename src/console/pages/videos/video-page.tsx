@@ -39,7 +39,7 @@ export function VideoPage() {
   const video = useQuery(videoQuery(taskId));
   return (
     <Page
-      title={t('videosTitle')}
+      title={video.data === undefined ? t('videosTitle') : videoTitle(video.data.prompt, t('noPrompt'))}
       subtitle={
         <Anchor size="sm" renderRoot={(props) => <Link to="/videos" {...props} />}>
           {t('seeAll')}
@@ -76,6 +76,15 @@ export function VideoPage() {
       )}
     </Page>
   );
+}
+
+const MAX_TITLE_LENGTH = 80;
+
+/** The beginning of the prompt, to a whole word. */
+function videoTitle(prompt: string, fallback: string): string {
+  const line = prompt.trim().split('\n', 1)[0] ?? '';
+  if (line.length <= MAX_TITLE_LENGTH) return line === '' ? fallback : line;
+  return `${line.slice(0, MAX_TITLE_LENGTH).replace(/\s+\S*$/, '')}…`;
 }
 
 function VideoActions({ video }: { readonly video: VideoDetail }) {

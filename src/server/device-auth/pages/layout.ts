@@ -1,7 +1,7 @@
 import { defined } from '../../../contract/defined.ts';
 import { LOCALES, type Locale } from '../../../contract/messages/messages.ts';
-import { html, Markup } from '../../platform/html.ts';
-import { STYLE } from './style.ts';
+import { html, type Markup } from '../../platform/html.ts';
+import { standalonePage } from '../../platform/page.ts';
 import { TEXTS, type Texts } from './texts.ts';
 
 const LANGUAGE_NAMES: Readonly<Record<Locale, string>> = { en: 'English', 'zh-CN': '简体中文' };
@@ -32,25 +32,15 @@ export function layout({ locale, code }: PageContext, heading: string, section: 
   const others = LOCALES.filter((each) => each !== locale).map(
     (each) => html`<a href="${pagePath(code, each)}" hreflang="${each}" lang="${each}">${LANGUAGE_NAMES[each]}</a>`,
   );
-  // The style's bytes are named by hash in the policy, so nothing may stand between the tags.
-  return html`<!doctype html>
-<html lang="${locale}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>${heading} · Reelgate</title>
-<style>${STYLE_MARKUP}</style>
-</head>
-<body>
-<header><span class="brand">Reelgate</span><nav aria-label="${texts.language}">${others}</nav></header>
-<main><section>${section}</section></main>
-<footer>${texts.footer}</footer>
-</body>
-</html>`.text;
+  const nav = html`<nav aria-label="${texts.language}">${others}</nav>`;
+  return standalonePage({
+    locale,
+    title: heading,
+    nav,
+    main: html`<section>${section}</section>`,
+    footer: texts.footer,
+  });
 }
-
-const STYLE_MARKUP = new Markup(STYLE);
 
 /** The hidden part of a form that posts to `/authorize/<action>`. */
 export function hiddenFields(view: PageContext, action: string): Markup {

@@ -4,7 +4,8 @@ import { ERRORS, type ErrorCode, type ErrorDefinition } from '../../../contract/
 import { formatMessage, type Locale } from '../../../contract/messages/messages.ts';
 import { DatabaseUnavailableError } from '../db/database-errors.ts';
 import { AppError } from '../errors.ts';
-import { escapeHtml, standalonePageHeaders } from '../html.ts';
+import { html, STANDALONE_PAGE_HEADERS } from '../html.ts';
+import { standalonePage } from '../page.ts';
 import { toAnthropicError, toGeminiError } from './model-error-formats.ts';
 import { toJimengError, toKlingError, type VendorErrorFacts } from './vendor-error-formats.ts';
 
@@ -43,7 +44,7 @@ export function toErrorResponse(
   return {
     status: vendorFormat?.status ?? statusOf(envelope, known.code, row),
     headers: {
-      ...(envelope === 'page' && PAGE_HEADERS),
+      ...(envelope === 'page' && STANDALONE_PAGE_HEADERS),
       ...known.options.headers,
       ...defined({
         'retry-after': retryAfterSeconds === undefined ? undefined : String(Math.max(1, Math.ceil(retryAfterSeconds))),
@@ -61,6 +62,7 @@ export function toErrorResponse(
       param: param ?? null,
       type: row.type,
       internalCode: known.code,
+      status: row.status,
       locale,
     }),
   };
@@ -82,14 +84,13 @@ function statusOf(envelope: EnvelopeKind, code: ErrorCode, row: ErrorDefinition)
   return envelope === 'api' ? row.apiStatus : row.status;
 }
 
-const PAGE_HEADERS = standalonePageHeaders('');
-
 interface ErrorContent {
   readonly message: string;
   readonly code: string;
   readonly internalCode: ErrorCode;
   readonly param: string | null;
   readonly type: string;
+  readonly status: number;
   readonly locale: Locale;
   readonly vendorFormat: object | undefined;
   /** Whether OpenAI's own client sent the request; it reads the reason of a failure from `error` alone. */
@@ -137,6 +138,12 @@ const RENDERERS: Readonly<Record<EnvelopeKind, (parts: ErrorContent) => string>>
   jimeng: ({ vendorFormat }) => JSON.stringify(vendorFormat),
   anthropic: ({ vendorFormat }) => JSON.stringify(vendorFormat),
   gemini: ({ vendorFormat }) => JSON.stringify(vendorFormat),
-  page: ({ message, locale }) =>
-    `<!doctype html><html lang="${locale}"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>Reelgate</title><p>${escapeHtml(message)}</p><p><a href="/">Reelgate</a></p></html>`,
+  page: ({ message, locale, status }) =>
+    standalonePage({
+      locale,
+      title: String(status),
+      main: html`<section><h1>${status}</h1><p>${message}</p><p><a href="/">${ERROR_PAGE_LINKS[locale]}</a></p></section>`,
+    }),
 };
+
+const ERROR_PAGE_LINKS: Readonly<Record<Locale, string>> = { en: 'To the start page', 'zh-CN': '返回首页' };

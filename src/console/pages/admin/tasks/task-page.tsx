@@ -48,6 +48,7 @@ function TaskDetails({ task }: { readonly task: Task }) {
   return (
     <Page
       title={t('tasks.one')}
+      tabTitle={`${task.task_id} · ${t('tasks.one')}`}
       subtitle={<RouteLink to="/admin/tasks">{t('tasks.all')}</RouteLink>}
       size="xl"
       actions={<TaskStatusBadge status={task.status} />}

@@ -1,0 +1,25 @@
+import { endpoint } from './endpoint.ts';
+
+const open = { method: 'GET', tag: 'service', policy: 'public', envelope: 'page' } as const;
+
+export const tokensCssFile = endpoint({
+  ...open,
+  path: '/tokens.css',
+  summary: 'Colours, type, spaces and motion as CSS variables',
+  responseTypes: ['text/css'],
+  responseStatuses: [200, 304],
+});
+export const pagesCssFile = endpoint({
+  ...open,
+  path: '/pages.css',
+  summary: 'The same, with the rules of the pages the service renders',
+  responseTypes: ['text/css'],
+  responseStatuses: [200, 304],
+});
+export const logoFile = endpoint({
+  ...open,
+  path: '/logo.svg',
+  summary: 'The mark in the colour of the site',
+  responseTypes: ['image/svg+xml'],
+  responseStatuses: [200, 304],
+});

@@ -1,0 +1,49 @@
+import { type AccentName, paletteOf } from './accents.ts';
+import { COLORS, FONT_PATH, FONTS, MOTION, RADII, SPACES, TEXT_SIZES } from './tokens.ts';
+
+/** The characters of the subset; the second without the punctuation that Chinese sets as wide as a character. */
+const LATIN =
+  'U+0000-00FF,U+0131,U+0152-0153,U+02BB-02BC,U+02C6,U+02DA,U+02DC,U+0304,U+0308,U+0329,U+2000-206F,U+20AC,U+2122,U+2191,U+2193,U+2212,U+2215,U+FEFF,U+FFFD';
+const LETTERS = 'U+0000-00B6,U+00B8-00FF,U+0131,U+0152-0153,U+20AC,U+2122,U+2191,U+2193,U+2212,U+2215';
+
+const fontFace = (family: string, range: string): string =>
+  `@font-face{font-family:"${family}";font-style:normal;font-weight:100 900;font-display:swap;src:url(${FONT_PATH}) format("woff2");unicode-range:${range}}`;
+
+/** The measures of Inter on a font every system has, so that nothing moves when Inter has arrived. */
+const FALLBACK_FACE =
+  '@font-face{font-family:"Inter fallback";src:local("Arial"),local("Liberation Sans"),local("Roboto");size-adjust:107.4%;ascent-override:90.2%;descent-override:22.48%;line-gap-override:0%}';
+
+const declare = (prefix: string, values: Readonly<Record<string, string>> | readonly string[]): string =>
+  Object.entries(values)
+    .map(([name, value]) => `--rg-${prefix}-${name}:${value};`)
+    .join('');
+
+/**
+ * The tokens of the design as CSS variables, `--rg-color-text` and so on: the one source of colours, type, spaces and motion of the
+ * console and of the pages the server renders.
+ *
+ * Dark values apply where the system asks for them and the console has not chosen the light ones, or where it has chosen the dark ones.
+ */
+export function toTokensCss(accent: AccentName): string {
+  const palette = paletteOf(accent);
+  const light = declare('color', { ...COLORS.light, accent: palette[7], 'on-accent': '#ffffff', link: palette[7] });
+  const dark = declare('color', { ...COLORS.dark, accent: palette[7], 'on-accent': '#ffffff', link: palette[3] });
+  const fixed = [
+    declare('accent', palette),
+    declare('font', FONTS),
+    declare('text', TEXT_SIZES),
+    declare('radius', RADII),
+    declare('space', SPACES),
+    declare('motion', MOTION),
+  ].join('');
+  return [
+    fontFace('Inter Variable', LATIN),
+    fontFace('Inter Letters', LETTERS),
+    FALLBACK_FACE,
+    `:root{color-scheme:light dark;${fixed}${light}--rg-font:var(--rg-font-sans)}`,
+    ':root:lang(zh){--rg-font:var(--rg-font-sans-cjk)}',
+    `@media (prefers-color-scheme:dark){:root:not([data-mantine-color-scheme=light]){${dark}}}`,
+    `:root[data-mantine-color-scheme=dark]{${dark}}`,
+    '@media (prefers-reduced-motion:reduce){:root{--rg-motion-fast:0s;--rg-motion-normal:0s}}',
+  ].join('\n');
+}

@@ -1,0 +1,27 @@
+import { hash } from 'node:crypto';
+import type { FastifyReply } from 'fastify';
+import * as files from '../../../contract/design-files.ts';
+import type { AccentName } from '../../../design/accents.ts';
+import { logoSvg } from '../../../design/logo.ts';
+import { PAGES_CSS } from '../../../design/pages-css.ts';
+import { toTokensCss } from '../../../design/tokens-css.ts';
+import type { RouteRegistry } from './route-registry.ts';
+
+/** The files every page takes its look from. Browsers ask each time whether they changed, so a new colour is seen at once. */
+export function addDesignRoutes(routes: RouteRegistry, accent: () => AccentName): void {
+  const add = (endpoint: DesignFile, type: string, render: (accent: AccentName) => string): void =>
+    routes.add(endpoint, async ({ reply, request }) =>
+      sendFile(reply, request.headers['if-none-match'], type, render(accent())),
+    );
+  add(files.tokensCssFile, 'text/css; charset=utf-8', toTokensCss);
+  add(files.pagesCssFile, 'text/css; charset=utf-8', (name) => `${toTokensCss(name)}\n${PAGES_CSS}`);
+  add(files.logoFile, 'image/svg+xml', logoSvg);
+}
+
+type DesignFile = (typeof files)[keyof typeof files];
+
+function sendFile(reply: FastifyReply, known: string | undefined, type: string, body: string): FastifyReply {
+  const etag = `"${hash('sha256', body, 'base64url').slice(0, 22)}"`;
+  reply.headers({ etag, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' });
+  return known === etag ? reply.status(304).send() : reply.type(type).send(body);
+}

@@ -1,0 +1,34 @@
+import type { Locale } from '../../contract/messages/messages.ts';
+import { html, type Markup } from './html.ts';
+
+export interface StandalonePage {
+  readonly locale: Locale;
+  /** What the page is about, without the name of the site. */
+  readonly title: string;
+  /** Links at the right of the header. */
+  readonly nav?: Markup | undefined;
+  readonly main: Markup;
+  readonly footer?: string | undefined;
+  /** For text and tables; without, the page is as wide as a form. */
+  readonly wide?: boolean;
+}
+
+/** A page rendered by the server, in the same design as the console. It is sent with `standalonePageHeaders`. */
+export function standalonePage({ locale, title, nav, main, footer, wide = false }: StandalonePage): string {
+  return html`<!doctype html>
+<html lang="${locale}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title} · Reelgate</title>
+<link rel="icon" href="/logo.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/pages.css">
+</head>
+<body class="${wide ? 'wide' : 'narrow'}">
+<header><a class="brand" href="/"><img src="/logo.svg" width="28" height="28" alt="">Reelgate</a>${nav}</header>
+<main>${main}</main>
+${footer === undefined ? undefined : html`<footer>${footer}</footer>`}
+</body>
+</html>`.text;
+}
