@@ -1,15 +1,23 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { BASE_URL, CHAT } from './environment.ts';
+import { promisify } from 'node:util';
+import { ALL_MODELS, BASE_URL, PLAIN } from './environment.ts';
 
-/** OpenAI's Codex, one task without a person. It lists tools of the server's, which nobody here has. */
-const home = mkdtempSync(join(tmpdir(), 'codex-'));
-const config = `
-model = "${CHAT}"
+/**
+ * OpenAI's Codex, one task without a person, over each kind of upstream: a command is run, then the turn ends. It lists tools of the
+ * server's, which nobody here has.
+ */
+const run = promisify(execFile);
+const program = fileURLToPath(new URL('node_modules/@openai/codex/bin/codex.js', import.meta.url));
+
+for (const model of [...ALL_MODELS, PLAIN]) {
+  const home = mkdtempSync(join(tmpdir(), 'codex-'));
+  const config = `
+model = "${model}"
 model_provider = "reelgate"
 [model_providers.reelgate]
 name = "Reelgate"
@@ -17,13 +25,24 @@ base_url = "${BASE_URL}"
 env_key = "SERVICE_KEY"
 wire_api = "responses"
 `;
-try {
-  writeFileSync(join(home, 'config.toml'), config);
-  const bin = fileURLToPath(new URL('node_modules/@openai/codex/bin/codex.js', import.meta.url));
-  const parameters = ['exec', '--skip-git-repo-check', '--sandbox', 'read-only', '[chunks=3]'];
-  const env = { PATH: process.env.PATH, HOME: home, CODEX_HOME: home, SERVICE_KEY: process.env.SERVICE_KEY };
-  const output = execFileSync(process.execPath, [bin, ...parameters], { cwd: home, env, encoding: 'utf8', input: '' });
-  assert.match(output, /the light of/);
-} finally {
-  rmSync(home, { recursive: true, force: true });
+  try {
+    writeFileSync(join(home, 'config.toml'), config);
+    const env = { PATH: process.env.PATH, HOME: home, CODEX_HOME: home, SERVICE_KEY: process.env.SERVICE_KEY };
+    const prompt = '[call=exec_command] [chunks=3]';
+    const parameters = ['exec', '--json', '--skip-git-repo-check', '--sandbox', 'read-only', prompt];
+    const started = run(process.execPath, [program, ...parameters], { cwd: home, env, timeout: 60_000 });
+    started.child.stdin?.end();
+    const items = (await started).stdout
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line))
+      .filter(({ type }) => type === 'item.completed')
+      .map(({ item }) => item);
+    // The simulated model makes up the command, which no machine has.
+    const command = items.find(({ type }) => type === 'command_execution');
+    assert.ok(command?.exit_code !== 0 && /Paris/.test(command?.command), `${model}: ${JSON.stringify(items)}`);
+    assert.equal(items.at(-1)?.text, 'the light of', model);
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
 }

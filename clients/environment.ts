@@ -8,6 +8,8 @@ export const CHAT = 'sandbox-chat';
 export const FOREIGN_MODELS = ['sandbox-claude', 'sandbox-gemini'];
 /** Models of all kinds of upstreams, whatever the caller's dialect. */
 export const ALL_MODELS = ['sandbox-claude', 'sandbox-chat', 'sandbox-gemini'];
+/** A model of an upstream in OpenAI's dialect that has chat completions and no Responses. */
+export const PLAIN = 'sandbox-chat-mini';
 export const EMBEDDING = 'sandbox-embedding';
 export const IMAGE = 'sandbox-image';
 export const VIDEO = 'sora-2';

@@ -75,6 +75,7 @@ export class AdminClient {
     priority?: number;
     weight?: number;
     name?: string;
+    options?: object;
   }): Promise<number> {
     const made = await this.requestData<{ id: number }>('POST', '/api/admin/channels', {
       name: channel.vendor,

@@ -16,7 +16,7 @@ export interface SandboxService {
   addChannel(
     name: string,
     models: readonly string[],
-    more?: { readonly priority?: number; readonly weight?: number },
+    more?: { readonly priority?: number; readonly weight?: number; readonly options?: object },
   ): Promise<number>;
   stop(): Promise<void>;
 }

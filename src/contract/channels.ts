@@ -35,7 +35,8 @@ const fields = {
   enabled: Type.Boolean(),
   options: Type.Record(Type.String({ maxLength: 64 }), Type.Unknown(), {
     maxProperties: 50,
-    description: '`private: true` opens private addresses for this channel; the rest is for its adapter.',
+    description:
+      '`private: true` opens private addresses for this channel; `responses: false` says that an OpenAI upstream has chat completions but no Responses; the rest is for its adapter.',
   }),
 };
 

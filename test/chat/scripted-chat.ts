@@ -36,7 +36,13 @@ export async function addScriptedModels(
     price = PRICE,
     priority = 0,
     vendor = 'openai',
-  }: { readonly price?: object; readonly priority?: number; readonly vendor?: string } = {},
+    options = {},
+  }: {
+    readonly price?: object;
+    readonly priority?: number;
+    readonly vendor?: string;
+    readonly options?: object;
+  } = {},
 ): Promise<number> {
   for (const id of models) await operator.requestData('POST', '/api/admin/models', { id, vendor, kind: 'chat', price });
   return operator.addChannel({
@@ -45,5 +51,6 @@ export async function addScriptedModels(
     credentials: { api_key: SCRIPTED_KEY },
     models,
     priority,
+    options: { private: true, ...options },
   });
 }

@@ -9,7 +9,7 @@ import { findCodec } from './conversion/codecs.ts';
 import { convertRequest } from './conversion/request-conversion.ts';
 import { ResponseConversion } from './conversion/response-conversion.ts';
 import type { Dialect } from './dialect.ts';
-import { CHAT } from './dialects.ts';
+import { CHAT, RESPONSES } from './dialects.ts';
 import { GENERATE } from './gemini-dialect.ts';
 import { applyOptionRules } from './option-rules.ts';
 import { outputLimitFor } from './output-limit.ts';
@@ -41,8 +41,17 @@ const UPSTREAM_DIALECTS: Readonly<Record<ChatVendor, Dialect>> = {
   gemini: GENERATE,
 };
 
-/** What an upstream of a vendor is spoken to for a call in a dialect; undefined where it cannot serve such a call. */
-export function upstreamDialect(asked: Dialect, vendor: string): Dialect | undefined {
+/**
+ * What an upstream of a vendor is spoken to for a call in a dialect; undefined where it cannot serve such a call. An OpenAI channel says
+ * by its option `responses` whether its upstream has the Responses (true, the default), has not (false), or has nothing else (`only`).
+ */
+export function upstreamDialect(
+  asked: Dialect,
+  vendor: string,
+  { responses }: { readonly responses?: unknown } = {},
+): Dialect | undefined {
+  if (asked === RESPONSES && vendor === 'openai' && responses === false) return CHAT;
+  if (vendor === 'openai' && responses === 'only' && findCodec(asked) !== undefined) return RESPONSES;
   if (asked.vendor === vendor) return asked;
   const spoken = Object.hasOwn(UPSTREAM_DIALECTS, vendor) ? UPSTREAM_DIALECTS[vendor as ChatVendor] : undefined;
   return spoken === undefined || findCodec(asked) === undefined ? undefined : spoken;
@@ -61,7 +70,7 @@ export function prepareExchange(
   { timeouts, id, nowMs }: ExchangeContext,
 ): UpstreamExchange {
   const { dialect: asked, passedHeaders, wantsUsage } = request;
-  const dialect = upstreamDialect(asked, channel.vendor) ?? asked;
+  const dialect = upstreamDialect(asked, channel.vendor, channel.options) ?? asked;
   const { droppedTools } = applyOptionRules(request.governedOptions, channel);
   const limit = outputLimitFor(request, model.target, channel);
   const upstreamModel = upstreamModelOf(channel, model);
@@ -74,14 +83,21 @@ export function prepareExchange(
     return { dialect, request: sent, conversion: undefined, dropped: [] };
   }
   const codecs = { source: target, target: source };
-  const { body, dropped } = convertRequest(request, codecs, {
+  const { body, dropped, origins } = convertRequest(request, codecs, {
     dialect,
     model: upstreamModel,
     channel,
     limit,
     droppedTools,
   });
-  const context = { id, model: request.model, created: Math.floor(nowMs / 1_000), wantsUsage };
+  const context = {
+    id,
+    model: request.model,
+    created: Math.floor(nowMs / 1_000),
+    wantsUsage,
+    asked: request.body,
+    origins,
+  };
   return {
     dialect,
     request: toRequest(channel, path, body, timeouts),

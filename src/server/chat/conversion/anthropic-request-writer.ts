@@ -98,7 +98,8 @@ function writePart(part: Part, notes: ConversionNotes): object | undefined {
       return part.text === '' ? undefined : { type: 'text', text: part.text, ...toCache(part.cache) };
     case 'image':
     case 'document': {
-      const { source } = part;
+      const { source, detail } = part;
+      if (detail !== undefined) notes.drop(detail.path);
       const written =
         'url' in source
           ? { type: 'url', url: source.url }

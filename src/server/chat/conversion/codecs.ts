@@ -1,7 +1,7 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
 import { MESSAGES } from '../anthropic-dialect.ts';
 import type { Dialect } from '../dialect.ts';
-import { CHAT } from '../dialects.ts';
+import { CHAT, RESPONSES } from '../dialects.ts';
 import { GENERATE } from '../gemini-dialect.ts';
 import { readAnthropicRequest } from './anthropic-request-reader.ts';
 import { writeAnthropicRequest } from './anthropic-request-writer.ts';
@@ -15,6 +15,10 @@ import { readOpenAiRequest } from './openai-request-reader.ts';
 import { writeOpenAiRequest } from './openai-request-writer.ts';
 import { OpenAiReader, OpenAiStreamWriter, writeOpenAiResponse } from './openai-response.ts';
 import type { ResponseContext, ResponseReader, StreamWriter } from './response-codec.ts';
+import { readResponsesRequest } from './responses-request-reader.ts';
+import { writeResponsesRequest } from './responses-request-writer.ts';
+import { ResponsesReader } from './responses-response-reader.ts';
+import { ResponsesStreamWriter, writeResponsesResponse } from './responses-response-writer.ts';
 import type { RequestTarget } from './target.ts';
 
 /** How one dialect is read into and written from the neutral form. */
@@ -37,6 +41,16 @@ const CODECS: ReadonlyMap<Dialect, Codec> = new Map<Dialect, Codec>([
       createReader: () => new OpenAiReader(),
       writeResponse: writeOpenAiResponse,
       createWriter: (context) => new OpenAiStreamWriter(context),
+    },
+  ],
+  [
+    RESPONSES,
+    {
+      readRequest: readResponsesRequest,
+      writeRequest: writeResponsesRequest,
+      createReader: () => new ResponsesReader(),
+      writeResponse: writeResponsesResponse,
+      createWriter: (context) => new ResponsesStreamWriter(context),
     },
   ],
   [

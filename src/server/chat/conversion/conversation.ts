@@ -57,6 +57,8 @@ export interface MediaPart {
   /** Base64 with its media type, or a URL. */
   readonly source: { readonly mediaType: string; readonly data: string } | { readonly url: string };
   readonly name?: string | undefined;
+  /** How closely a picture is looked at, where its caller says so. */
+  readonly detail?: Setting<string> | undefined;
   readonly cache?: CacheMarker | undefined;
   readonly path: string;
 }
@@ -106,6 +108,16 @@ export interface FunctionTool {
   readonly parameters: object;
   readonly strict: boolean | undefined;
   readonly cache?: CacheMarker | undefined;
+  /** Of a tool that its caller's dialect does not know as a plain function. */
+  readonly origin?: ToolOrigin | undefined;
+}
+
+/** What a function is to the caller, whose calls of it are written so. */
+export interface ToolOrigin {
+  /** It takes one text in place of arguments. */
+  readonly isFreeform: boolean;
+  readonly namespace: string | undefined;
+  readonly name: string;
 }
 
 export interface ToolChoice {

@@ -124,6 +124,7 @@ function writePart(part: Exclude<Part, { type: 'thinking' }>, { names, notes }: 
   if (part.type === 'text') return { text: part.text };
   if (part.type === 'call') return writeCall(part);
   if (part.type === 'result') return writeResult(part, names);
+  if (part.detail !== undefined) notes.drop(part.detail.path);
   return { inlineData: writeInline(part) };
 }
 

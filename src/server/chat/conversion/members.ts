@@ -31,6 +31,16 @@ export function checkMembers(
   }
 }
 
+/** Names the members of a part that are not read, whatever they are. */
+export function dropOthers(
+  object: UntrustedObject,
+  read: ReadonlySet<string>,
+  notes: ConversionNotes,
+  prefix: string,
+): void {
+  for (const key of Object.keys(object)) if (!read.has(key) && !isNothing(object[key])) notes.drop(`${prefix}.${key}`);
+}
+
 export function numberAt(object: UntrustedObject, key: string, prefix = ''): Setting<number> | undefined {
   const value = object[key];
   if (value === undefined || value === null) return undefined;
@@ -79,6 +89,10 @@ export function parseArguments(args: string, path: string): object {
   }
   throw invalidRequest(`${path} must be the JSON of an object.`, path);
 }
+
+/** How closely a picture is looked at; `auto` is what upstreams do by themselves. */
+export const detailAt = ({ detail }: UntrustedObject, prefix: string): Setting<string> | undefined =>
+  typeof detail === 'string' && detail !== 'auto' ? { value: detail, path: `${prefix}.detail` } : undefined;
 
 const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+);base64,/i;
 

@@ -12,9 +12,20 @@ import type {
   ThinkingPart,
   ToolChoice,
 } from './conversation.ts';
-import { checkMembers, listAt, memberTable, numberAt, objectAt, sourceOf, textAt, textsAt } from './members.ts';
+import {
+  checkMembers,
+  detailAt,
+  listAt,
+  memberTable,
+  numberAt,
+  objectAt,
+  sourceOf,
+  textAt,
+  textsAt,
+} from './members.ts';
 import { type ConversionNotes, cannotSay } from './notes.ts';
 import { readSignature } from './signatures.ts';
+import { splitSystem } from './system-messages.ts';
 
 const MEMBERS = memberTable(
   'model messages max_tokens max_completion_tokens stream stream_options temperature top_p top_k seed presence_penalty ' +
@@ -31,11 +42,8 @@ export function readOpenAiRequest(body: UntrustedObject, notes: ConversionNotes)
   if (body.store === false) notes.drop('store');
   if (Array.isArray(body.modalities) && body.modalities.some((each) => each !== 'text')) throw cannotSay('modalities');
   const all = listAt(body.messages, 'messages').map((message, index) => readMessage(message, `messages.${index}`));
-  const begin = all.findIndex(({ role }) => role !== 'system');
-  const leading = begin === -1 ? all : all.slice(0, begin);
   return {
-    system: leading.flatMap(({ parts }) => parts.filter((part) => part.type === 'text')),
-    messages: begin === -1 ? [] : all.slice(begin),
+    ...splitSystem(all),
     tools: (Array.isArray(body.tools) ? body.tools : []).map((tool, index) => readTool(tool, `tools.${index}`)),
     toolChoice: readChoice(body.tool_choice),
     parallelCalls:
@@ -125,8 +133,9 @@ function readContentPart(value: unknown, path: string): TextPart | MediaPart {
   if (part.type === 'text') return { type: 'text', text: textAt(part.text, `${path}.text`), cache };
   if (part.type === 'refusal') return { type: 'text', text: textAt(part.refusal, `${path}.refusal`) };
   if (part.type === 'image_url') {
-    const { url } = objectAt(part.image_url, `${path}.image_url`);
-    return { type: 'image', source: sourceOf(textAt(url, `${path}.image_url.url`)), cache, path };
+    const image = objectAt(part.image_url, `${path}.image_url`);
+    const source = sourceOf(textAt(image.url, `${path}.image_url.url`));
+    return { type: 'image', source, detail: detailAt(image, `${path}.image_url`), cache, path };
   }
   if (part.type === 'file') {
     const { file_data: data, filename } = objectAt(part.file, `${path}.file`);

@@ -1,11 +1,9 @@
-import { isReasoningModel } from '../output-limit.ts';
 import type {
   CallPart,
   Conversation,
   MediaPart,
   Message,
   OutputFormat,
-  Reasoning,
   ResultPart,
   TextPart,
   ThinkingPart,
@@ -13,17 +11,12 @@ import type {
 } from './conversation.ts';
 import { toDataUrl } from './members.ts';
 import { type ConversionNotes, cannotSay } from './notes.ts';
+import { toOpenAiEffort } from './openai-effort.ts';
 import type { RequestTarget } from './target.ts';
 
 const MAX_STOPS = 4;
 /** What stands for the text of a result that has none: the dialect takes pictures from users alone. */
 const PICTURE_FOLLOWS = 'The result is in the next message.';
-/** Tokens of a budget up to which an effort is meant. */
-const EFFORTS: readonly (readonly [limit: number, effort: string])[] = [
-  [4_095, 'low'],
-  [16_383, 'medium'],
-  [Number.POSITIVE_INFINITY, 'high'],
-];
 
 /** Writes a request of OpenAI's chat completions (platform.openai.com/docs/api-reference/chat). @throws AppError `invalid_request` */
 export function writeOpenAiRequest(conversation: Conversation, target: RequestTarget, notes: ConversionNotes): object {
@@ -43,11 +36,13 @@ export function writeOpenAiRequest(conversation: Conversation, target: RequestTa
     stream: target.stream || undefined,
     stream_options: target.stream ? { include_usage: true } : undefined,
     tools:
-      tools.length === 0 ? undefined : tools.map(({ cache: _, ...tool }) => ({ type: 'function', function: tool })),
+      tools.length === 0
+        ? undefined
+        : tools.map(({ cache: _, origin: _origin, ...tool }) => ({ type: 'function', function: tool })),
     tool_choice: tools.length === 0 ? undefined : writeChoice(toolChoice),
     parallel_tool_calls: tools.length === 0 ? undefined : parallelCalls?.value,
     response_format: writeFormat(format),
-    reasoning_effort: writeEffort(conversation.reasoning, target, notes),
+    reasoning_effort: toOpenAiEffort(conversation.reasoning, target, notes),
     temperature: settings.temperature?.value,
     top_p: settings.topP?.value,
     seed: settings.seed?.value,
@@ -87,7 +82,10 @@ function writePart(part: TextPart | MediaPart): object {
   if (part.type === 'text') return { type: 'text', text: part.text };
   const { source } = part;
   if (part.type === 'image')
-    return { type: 'image_url', image_url: { url: 'url' in source ? source.url : toDataUrl(source) } };
+    return {
+      type: 'image_url',
+      image_url: { url: 'url' in source ? source.url : toDataUrl(source), detail: part.detail?.value },
+    };
   if ('url' in source) throw cannotSay(part.path);
   if (part.type === 'document')
     return { type: 'file', file: { filename: part.name ?? 'document', file_data: toDataUrl(source) } };
@@ -125,7 +123,7 @@ function writeAssistant(parts: Message['parts'], notes: ConversionNotes): object
 
 /** What an upstream of this dialect has thought in the open, which some want back within a turn. */
 const isOwnThought = ({ signature, text, isRedacted }: ThinkingPart): boolean =>
-  signature?.vendor === 'openai' && !isRedacted && text !== '';
+  signature?.vendor === 'openai' && signature.value === '' && !isRedacted && text !== '';
 
 function writeChoice(choice: ToolChoice | undefined): unknown {
   if (choice?.name === undefined) return choice?.mode;
@@ -137,22 +135,4 @@ function writeFormat(format: OutputFormat | undefined): object | undefined {
   if (format.type === 'json') return { type: 'json_object' };
   const { schema, name = 'response', strict = true } = format;
   return { type: 'json_schema', json_schema: { name, schema, strict } };
-}
-
-/** Models that do not think refuse an effort. */
-function writeEffort(
-  reasoning: Reasoning | undefined,
-  target: RequestTarget,
-  notes: ConversionNotes,
-): string | undefined {
-  if (reasoning === undefined || reasoning.mode === 'off') return undefined;
-  const { effort, budget, path } = reasoning;
-  if (!isReasoningModel(target.model)) {
-    notes.drop(path);
-    return undefined;
-  }
-  if (effort !== undefined) return effort === 'max' ? 'xhigh' : effort;
-  if (budget === undefined) return undefined;
-  notes.drop(`${path}.budget_tokens`);
-  return EFFORTS.find(([limit]) => budget <= limit)?.[1];
 }

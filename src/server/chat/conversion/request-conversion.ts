@@ -4,6 +4,7 @@ import type { ChatRequest, OutputLimit } from '../chat-request.ts';
 import type { Dialect } from '../dialect.ts';
 import { outputLimitKey, ownOutputLimit } from '../output-limit.ts';
 import type { Codec } from './codecs.ts';
+import type { ToolOrigin } from './conversation.ts';
 import { ConversionNotes } from './notes.ts';
 
 export interface ConversionTarget {
@@ -17,6 +18,14 @@ export interface ConversionTarget {
   readonly droppedTools: readonly number[];
 }
 
+export interface ConvertedRequest {
+  readonly body: Buffer;
+  /** Paths of what was left out. */
+  readonly dropped: readonly string[];
+  /** What the functions of these names are to the caller. */
+  readonly origins: ReadonlyMap<string, ToolOrigin>;
+}
+
 /** Where the caller wrote the limit. */
 function limitPath({ maxTokensKeys: keys, limitContainer }: Dialect, body: UntrustedObject): string {
   if (limitContainer !== undefined) return `${limitContainer}.${keys[0]}`;
@@ -28,7 +37,7 @@ export function convertRequest(
   { body, dialect: asked, requestedLimit, stream }: ChatRequest,
   { source, target }: { readonly source: Codec; readonly target: Codec },
   { dialect, model, channel, limit, droppedTools }: ConversionTarget,
-): { readonly body: Buffer; readonly dropped: readonly string[] } {
+): ConvertedRequest {
   const notes = new ConversionNotes();
   const tools =
     droppedTools.length > 0 && Array.isArray(body.tools)
@@ -41,5 +50,8 @@ export function convertRequest(
   const conversation = source.readRequest({ ...body, tools }, notes);
   const maxTokensKey = outputLimitKey(dialect, model, channel);
   const written = target.writeRequest(conversation, { model, maxTokens, maxTokensKey, stream }, notes);
-  return { body: Buffer.from(JSON.stringify(written)), dropped: notes.dropped };
+  const origins = new Map(
+    conversation.tools.flatMap(({ name, origin }) => (origin === undefined ? [] : [[name, origin]])),
+  );
+  return { body: Buffer.from(JSON.stringify(written)), dropped: notes.dropped, origins };
 }

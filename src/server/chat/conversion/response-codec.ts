@@ -1,5 +1,5 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
-import type { ResponseEvent } from './conversation.ts';
+import type { ResponseEvent, ToolOrigin } from './conversation.ts';
 
 /** What a response in the caller's dialect has that does not come from the upstream. */
 export interface ResponseContext {
@@ -11,6 +11,10 @@ export interface ResponseContext {
   readonly created: number;
   /** The caller asked for the usage of a stream, where that is a choice. */
   readonly wantsUsage: boolean;
+  /** The request's body, of which some dialects repeat members. */
+  readonly asked: UntrustedObject;
+  /** What the functions of these names are to the caller. */
+  readonly origins: ReadonlyMap<string, ToolOrigin>;
 }
 
 /** Reads one response, complete or event by event. Malformed parts are skipped: nothing of an upstream is trusted. */

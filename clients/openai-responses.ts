@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import OpenAI from 'openai';
+import { ALL_MODELS, API_KEY, BASE_URL, PLAIN, WEATHER } from './environment.ts';
+
+/** OpenAI's own client with its Responses, over upstreams that have them and others that have not. */
+const openai = new OpenAI({ apiKey: API_KEY, baseURL: BASE_URL, maxRetries: 0 });
+const PICTURE = 'data:image/png;base64,iVBORw0KGgo=';
+
+for (const model of [...ALL_MODELS, PLAIN]) {
+  const instructions = 'Be brief.';
+  const whole = await openai.responses.create({ model, instructions, input: '[chunks=3]', temperature: 0.5 });
+  assert.deepEqual(
+    [whole.output_text, whole.status, whole.usage?.output_tokens],
+    ['the light of', 'completed', 3],
+    model,
+  );
+
+  const streamed = openai.responses.stream({ model, instructions, input: '[chunks=4]' });
+  let text = '';
+  for await (const event of streamed) if (event.type === 'response.output_text.delta') text += event.delta;
+  const final = await streamed.finalResponse();
+  assert.deepEqual([text, final.output_text, final.usage?.output_tokens], ['the light of day', text, 4], model);
+
+  // A loop of tools: two calls at once, their results, a picture, the end.
+  const tools = ['weather', 'forecast'].map((name) => ({
+    type: 'function' as const,
+    name,
+    parameters: WEATHER,
+    strict: true,
+  }));
+  const question = { role: 'user' as const, content: '[tools=2] [chunks=2]' };
+  for (const called of [
+    await openai.responses.create({ model, input: [question], tools, store: false }),
+    await openai.responses.stream({ model, input: [question], tools, store: false }).finalResponse(),
+  ]) {
+    const calls = called.output.filter((item) => item.type === 'function_call');
+    assert.deepEqual(
+      calls.map(({ name, arguments: args }) => [name, JSON.parse(args)]),
+      [
+        ['weather', { city: 'Paris' }],
+        ['forecast', { city: 'Paris' }],
+      ],
+      model,
+    );
+    const results = calls.map(({ call_id }) => ({ type: 'function_call_output' as const, call_id, output: 'sunny' }));
+    const picture = { type: 'input_image' as const, image_url: PICTURE, detail: 'auto' as const };
+    const input = [question, ...called.output, ...results, { role: 'user' as const, content: [picture] }];
+    const end = await openai.responses.create({ model, input: input as OpenAI.Responses.ResponseInput, tools });
+    assert.equal(end.output_text, 'the light', model);
+  }
+
+  const format = { type: 'json_schema' as const, name: 'weather', schema: WEATHER, strict: true };
+  const structured = await openai.responses.parse({ model, input: 'weather?', text: { format } });
+  assert.deepEqual(JSON.parse(structured.output_text), { city: 'Paris' }, model);
+
+  const cut = await openai.responses.create({ model, input: '[chunks=5]', max_output_tokens: 2 });
+  assert.deepEqual([cut.status, cut.incomplete_details?.reason], ['incomplete', 'max_output_tokens'], model);
+}
+
+// What another upstream has stored cannot be named.
+await assert.rejects(
+  openai.responses.create({ model: PLAIN, input: 'x', previous_response_id: 'resp_1' }),
+  (error) => error instanceof OpenAI.BadRequestError && error.param === 'previous_response_id',
+);

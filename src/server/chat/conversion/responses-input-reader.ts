@@ -1,0 +1,139 @@
+import type { UntrustedObject } from '../../../contract/is-object.ts';
+import type { CallPart, MediaPart, Message, Part, ResultPart, TextPart, ThinkingPart } from './conversation.ts';
+import { detailAt, dropOthers, listAt, objectAt, sourceOf, textAt } from './members.ts';
+import { type ConversionNotes, cannotSay } from './notes.ts';
+import { namespacedName, toFreeformArguments } from './responses-tools.ts';
+import { readSignature } from './signatures.ts';
+
+const members = (names: string): ReadonlySet<string> => new Set(names.split(' '));
+/** Members of an item whatever it is: they say nothing to a model. */
+const ITEM = 'type id status';
+const MESSAGE_MEMBERS = members(`${ITEM} role content`);
+const CALL_MEMBERS = members(`${ITEM} call_id name namespace arguments input`);
+const RESULT_MEMBERS = members(`${ITEM} call_id name output`);
+const REASONING_MEMBERS = members(`${ITEM} summary content encrypted_content`);
+const PART_MEMBERS: Readonly<Record<string, ReadonlySet<string>>> = {
+  input_text: members('type text'),
+  text: members('type text'),
+  output_text: members('type text annotations logprobs'),
+  refusal: members('type refusal'),
+  input_image: members('type image_url detail'),
+  input_file: members('type file_data file_url filename'),
+};
+/** Searches made by the upstream: what they found is not in them. */
+const SEARCH_ITEM = 'web_search_call';
+
+type Role = Message['role'];
+
+/**
+ * The items of a request to OpenAI's Responses as turns: what a model said, thought and called in a row is one.
+ *
+ * @throws AppError `invalid_request`
+ */
+export function readInput(input: unknown, notes: ConversionNotes): Message[] {
+  if (typeof input === 'string') return [{ role: 'user', parts: [{ type: 'text', text: input }], path: 'input' }];
+  const turns: { role: Role; parts: Part[]; path: string }[] = [];
+  for (const [index, value] of listAt(input, 'input').entries()) {
+    const path = `input.${index}`;
+    const item = objectAt(value, path);
+    if (item.type === SEARCH_ITEM) {
+      notes.drop(path);
+      continue;
+    }
+    const { role, parts } = readItem(item, path, notes);
+    const last = turns.at(-1);
+    if (role === 'assistant' && last?.role === role) last.parts.push(...parts);
+    else turns.push({ role, parts, path });
+  }
+  return turns;
+}
+
+function readItem(
+  item: UntrustedObject,
+  path: string,
+  notes: ConversionNotes,
+): { readonly role: Role; readonly parts: Part[] } {
+  switch (item.type ?? 'message') {
+    case 'message':
+      dropOthers(item, MESSAGE_MEMBERS, notes, path);
+      return { role: readRole(item.role, path), parts: readContent(item.content, `${path}.content`, notes) };
+    case 'reasoning':
+      return { role: 'assistant', parts: [readReasoningItem(item, path, notes)] };
+    case 'function_call':
+    case 'custom_tool_call':
+      return { role: 'assistant', parts: [readCall(item, path, notes)] };
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return { role: 'user', parts: [readResult(item, path, notes)] };
+    default:
+      throw cannotSay(`${path}.type`);
+  }
+}
+
+function readRole(role: unknown, path: string): Role {
+  if (role === 'user' || role === 'assistant' || role === 'system') return role;
+  if (role === 'developer') return 'system';
+  throw cannotSay(`${path}.role`);
+}
+
+function readContent(content: unknown, path: string, notes: ConversionNotes): (TextPart | MediaPart)[] {
+  if (content === '') return [];
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return listAt(content, path).map((part, index) => readPart(part, `${path}.${index}`, notes));
+}
+
+function readPart(value: unknown, path: string, notes: ConversionNotes): TextPart | MediaPart {
+  const part = objectAt(value, path);
+  const { type } = part;
+  const known = typeof type === 'string' && Object.hasOwn(PART_MEMBERS, type) ? PART_MEMBERS[type] : undefined;
+  if (known === undefined) throw cannotSay(`${path}.type`);
+  dropOthers(part, known, notes, path);
+  if (type === 'input_image')
+    return {
+      type: 'image',
+      source: sourceOf(textAt(part.image_url, `${path}.image_url`)),
+      detail: detailAt(part, path),
+      path,
+    };
+  if (type === 'input_file') {
+    const name = typeof part.filename === 'string' ? part.filename : undefined;
+    const url = part.file_url ?? part.file_data;
+    return { type: 'document', source: sourceOf(textAt(url, `${path}.file_data`)), name, path };
+  }
+  const key = type === 'refusal' ? 'refusal' : 'text';
+  return { type: 'text', text: textAt(part[key], `${path}.${key}`) };
+}
+
+function readCall(item: UntrustedObject, path: string, notes: ConversionNotes): CallPart {
+  dropOthers(item, CALL_MEMBERS, notes, path);
+  const { call_id: id, name, namespace } = item;
+  return {
+    type: 'call',
+    id: textAt(id, `${path}.call_id`),
+    name: namespacedName(typeof namespace === 'string' ? namespace : undefined, textAt(name, `${path}.name`)),
+    args:
+      item.type === 'custom_tool_call'
+        ? toFreeformArguments(textAt(item.input, `${path}.input`))
+        : textAt(item.arguments, `${path}.arguments`),
+    path,
+  };
+}
+
+function readResult(item: UntrustedObject, path: string, notes: ConversionNotes): ResultPart {
+  dropOthers(item, RESULT_MEMBERS, notes, path);
+  return {
+    type: 'result',
+    id: textAt(item.call_id, `${path}.call_id`),
+    parts: readContent(item.output, `${path}.output`, notes),
+    isError: false,
+    path,
+  };
+}
+
+function readReasoningItem(item: UntrustedObject, path: string, notes: ConversionNotes): ThinkingPart {
+  dropOthers(item, REASONING_MEMBERS, notes, path);
+  const texts = [item.summary, item.content].flatMap((list) => (Array.isArray(list) ? list : []));
+  const text = texts.map((each, index) => textAt(objectAt(each, `${path}.${index}`).text, path)).join('\n\n');
+  const signature = readSignature(item.encrypted_content, 'openai');
+  return { type: 'thinking', text, signature, isRedacted: text === '', path };
+}
