@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { DisplayName, EmailOrNone, Note, Password, Quota, RoleName, Status, Time, Username } from './account-fields.ts';
 import { Session } from './accounts.ts';
 import { endpoint } from './endpoint.ts';
+import { LongListOf, LongPageQuery } from './long-list.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
 
 const UserRow = Type.Object({
@@ -30,7 +31,7 @@ export const adminListUsers = endpoint({
   policy: 'admin',
   envelope: 'api',
   query: Type.Object({
-    ...PageQuery,
+    ...LongPageQuery,
     q: Type.Optional(Type.String({ maxLength: 254, description: 'part of the user name, display name or e-mail' })),
     ids: Type.Optional(
       Type.String({ pattern: '^[1-9][0-9]{0,15}(,[1-9][0-9]{0,15}){0,49}$', description: 'only these, such as 3,12' }),
@@ -38,7 +39,7 @@ export const adminListUsers = endpoint({
     role: Type.Optional(RoleName),
     status: Type.Optional(Type.Union([Type.Literal('1'), Type.Literal('2')])),
   }),
-  response: ListOf(UserRow),
+  response: LongListOf(UserRow),
 });
 
 export const adminCreateUser = endpoint({
@@ -134,12 +135,12 @@ export const adminListAudit = endpoint({
   policy: 'admin',
   envelope: 'api',
   query: Type.Object({
-    ...PageQuery,
+    ...LongPageQuery,
     actor_id: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,15}$' })),
     action: Type.Optional(Type.String({ maxLength: 100, description: 'exact, such as user.update' })),
     target: Type.Optional(Type.String({ maxLength: 200, description: 'exact, such as user:12' })),
   }),
-  response: ListOf(
+  response: LongListOf(
     Type.Object({
       id: Type.Integer(),
       actor_id: Type.Union([Type.Integer(), Type.Null()]),

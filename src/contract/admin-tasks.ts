@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { ListOf, Ok, PageQuery } from './schemas.ts';
+import { LongListOf, LongPageQuery } from './long-list.ts';
+import { Ok } from './schemas.ts';
 import { TASK_STATUS } from './states.ts';
 import { VideoRow } from './video-row.ts';
 
@@ -59,9 +60,9 @@ const admin = { method: 'GET', tag: 'tasks', policy: 'admin', envelope: 'api' } 
 export const listTasks = endpoint({
   ...admin,
   path: '/api/admin/tasks',
-  summary: "Everybody's videos, newest first; `total` counts at most 10,000",
+  summary: "Everybody's videos, newest first",
   query: Type.Object({
-    ...PageQuery,
+    ...LongPageQuery,
     task_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
     status: Type.Optional(Type.Enum(TASK_STATUS)),
     model: Type.Optional(Type.String({ maxLength: 200 })),
@@ -71,7 +72,7 @@ export const listTasks = endpoint({
     from: Type.Optional(Seconds),
     to: Type.Optional(Seconds),
   }),
-  response: ListOf(AdminTaskRow),
+  response: LongListOf(AdminTaskRow),
 });
 
 export const getTask = endpoint({

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { ListOf, Ok, PageQuery } from './schemas.ts';
+import { LongListOf, LongPageQuery } from './long-list.ts';
+import { Ok } from './schemas.ts';
 
 const Id = Type.String({ pattern: '^[1-9][0-9]{0,15}$' });
 const Count = Type.Integer({ minimum: 0 });
@@ -29,12 +30,12 @@ export const listLedger = endpoint({
   policy: 'admin',
   envelope: 'api',
   query: Type.Object({
-    ...PageQuery,
+    ...LongPageQuery,
     user_id: Type.Optional(Id),
     task_id: Type.Optional(Type.String({ maxLength: 200 })),
     kind: Type.Optional(Type.Enum([...LEDGER_KINDS])),
   }),
-  response: ListOf(LedgerRow),
+  response: LongListOf(LedgerRow),
 });
 
 const figures = { requests: Count, quota: Count, prompt_tokens: Count, completion_tokens: Count };

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { Ok, PageQuery } from './schemas.ts';
+import { LongListOf, LongPageQuery } from './long-list.ts';
+import { Ok } from './schemas.ts';
 import { DocumentedSubmit, DocumentedVideo } from './video-object.ts';
 import { VideoDetail, VideoRow } from './video-row.ts';
 
@@ -201,7 +202,7 @@ export const listOwnVideos = endpoint({
   summary: 'Own videos of all tokens, newest first',
   envelope: 'api',
   query: Type.Object({
-    ...PageQuery,
+    ...LongPageQuery,
     status: Type.Optional(Type.String({ maxLength: 20 })),
     model: Type.Optional(Type.String({ maxLength: 200 })),
     from: Type.Optional(Type.String({ maxLength: 20 })),
@@ -214,7 +215,7 @@ export const listOwnVideos = endpoint({
     ),
     favourite: Type.Optional(Type.Enum(['', 'true'])),
   }),
-  response: Type.Object({ success: Type.Literal(true), data: Type.Array(VideoRow), total: Type.Integer() }),
+  response: LongListOf(VideoRow),
 });
 export const getOwnVideo = endpoint({
   method: 'GET',

@@ -40,6 +40,29 @@ describe('the ledger as people see it', () => {
       return { rows: body.data as Record<string, unknown>[], total: body.total };
     };
 
+    it('goes through a list of any length by the `next` of each page', async () => {
+      const page = async (after: string) =>
+        (await service.root.send('GET', `/api/admin/ledger?user_id=${user.id}&page_size=3${after}`))
+          .body as unknown as {
+          data: { id: number }[];
+          total: number;
+          next: string | null;
+        };
+      const sizes: number[] = [];
+      const ids: number[] = [];
+      for (let next: string | null = ''; next !== null; ) {
+        const { data, total, next: following } = await page(next === '' ? '' : `&after=${next}`);
+        assert.equal(total, 7);
+        sizes.push(data.length);
+        ids.push(...data.map(({ id }) => id));
+        next = following;
+      }
+      assert.deepEqual(sizes, [3, 3, 1]);
+      assert.equal(new Set(ids).size, 7);
+      const refused = await service.root.send('GET', '/api/admin/ledger?after=1%20or%201');
+      assert.equal(refused.status, 400);
+    });
+
     it('lists every entry to administrators, newest first', async () => {
       const { rows, total } = await entries(`user_id=${user.id}`);
       assert.equal(total, 7);

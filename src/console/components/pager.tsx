@@ -6,23 +6,30 @@ interface PagerProps {
   readonly page: number;
   readonly total: number;
   readonly pageSize: number;
-  readonly onChange: (page: number) => void;
+  /** Of a list that is longer than its `total`: where the next page begins. */
+  readonly next?: string | null | undefined;
+  /** @param after of pages beyond the total: where they begin */
+  readonly onChange: (page: number, after?: string) => void;
 }
 
 /** Steps through a list by pages; nothing where everything fits on one. */
-export function Pager({ page, total, pageSize, onChange }: PagerProps) {
+export function Pager({ page, total, pageSize, next, onChange }: PagerProps) {
   const { t } = useTranslation();
   const pages = Math.max(1, Math.ceil(total / pageSize));
   if (pages === 1) return null;
+  const isLast = page >= pages;
+  const isLonger = isLast && typeof next === 'string';
+  const goBack = () => (page > pages + 1 ? window.history.back() : onChange(page - 1));
+  const goOn = () => (isLonger ? onChange(page + 1, next) : onChange(page + 1));
   return (
     <Group justify="flex-end" gap="xs" mt="md">
       <Text size="sm" c="dimmed">
-        {t('page', { page, pages })}
+        {t('page', { page, pages: isLonger || page > pages ? `${pages}+` : pages })}
       </Text>
-      <ActionIcon variant="default" aria-label={t('previous')} disabled={page <= 1} onClick={() => onChange(page - 1)}>
+      <ActionIcon variant="default" aria-label={t('previous')} disabled={page <= 1} onClick={goBack}>
         <IconChevronLeft size={16} />
       </ActionIcon>
-      <ActionIcon variant="default" aria-label={t('next')} disabled={page >= pages} onClick={() => onChange(page + 1)}>
+      <ActionIcon variant="default" aria-label={t('next')} disabled={isLast && !isLonger} onClick={goOn}>
         <IconChevronRight size={16} />
       </ActionIcon>
     </Group>

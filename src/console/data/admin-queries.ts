@@ -6,9 +6,12 @@ import { callAnyApi } from './api-client.ts';
 export const ADMIN_PAGE_SIZE = 25;
 
 type QueryParams = Readonly<Record<string, string | undefined>>;
-interface ListResponse<Row> {
+export interface ListResponse<Row> {
   readonly data: readonly Row[];
   readonly total: number;
+  /** Of long lists: there are more rows than `total`, and where the next page begins. */
+  readonly total_is_minimum?: boolean;
+  readonly next?: string | null;
 }
 /** One row of what a list endpoint returns. */
 export type ListItem<E extends Endpoint> =

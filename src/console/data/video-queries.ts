@@ -16,6 +16,8 @@ export interface VideoFilter {
   readonly to?: string | undefined;
   readonly q?: string | undefined;
   readonly favourite?: string | undefined;
+  /** `next` of the page before, for pages beyond what is counted. */
+  readonly after?: string | undefined;
 }
 
 /** How often unfinished videos are polled; short, because the list is cheap for the service. */

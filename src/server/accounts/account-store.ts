@@ -1,9 +1,10 @@
+import type { LongListPage, LongPage } from '../../contract/long-list.ts';
 import type { Role } from '../../contract/roles.ts';
-import type { Page } from '../../contract/schemas.ts';
 import { containsText } from '../platform/db/contains-text.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/one-row.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
+import { readLongPage } from '../platform/db/read-long-page.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 /** An account as every rule sees it. Deleted accounts are never read. */
@@ -209,9 +210,10 @@ export class AccountStore {
   }
 
   /** Newest first. */
-  async list(filter: AccountFilter, page: Page): Promise<{ rows: Account[]; total: number }> {
+  list(filter: AccountFilter, page: LongPage): Promise<LongListPage<Account>> {
     const { q, ids, role, status } = filter;
-    const filtered = this.#database.kysely
+    const { kysely } = this.#database;
+    const filtered = kysely
       .selectFrom('accounts')
       .where('removed_at', 'is', null)
       .$if(ids !== undefined, (query) => query.where('id', 'in', ids ?? []))
@@ -222,17 +224,9 @@ export class AccountStore {
           row.or(['username', 'email', 'display_name'].map((column) => containsText(column, q ?? ''))),
         ),
       );
-    const [rows, count] = await Promise.all([
-      filtered
-        .select(COLUMNS)
-        .select((row) => row.ref('username').$notNull().as('username'))
-        .orderBy('id', 'desc')
-        .limit(page.pageSize)
-        .offset(page.offset)
-        .execute(),
-      filtered.select((row) => row.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
-    ]);
-    return { rows, total: Number(count.total) };
+    return readLongPage(kysely, filtered, 'id', page, (each) =>
+      each.select(COLUMNS).select((row) => row.ref('username').$notNull().as('username')),
+    );
   }
 
   /** The argon2id hash in PHC form, and whether the service made the password itself. */

@@ -1,4 +1,5 @@
 import * as endpoints from '../../contract/account-admin.ts';
+import { longList, toLongPage } from '../../contract/long-list.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
 import { toSeconds } from '../../contract/time.ts';
 import { toRequestOrigin } from '../platform/http/actor.ts';
@@ -19,8 +20,8 @@ export function addAccountAdminRoutes(
       role,
       status: status === undefined ? undefined : Number(status),
     };
-    const { rows, total } = await users.listProfiles(filter, toPage(query));
-    return list(rows.map(toUserRow), total);
+    const { rows, ...page } = await users.listProfiles(filter, toLongPage(query));
+    return longList(rows.map(toUserRow), page);
   });
 
   routes.add(endpoints.adminCreateUser, async ({ caller, body, request }) => {
@@ -58,7 +59,7 @@ export function addAccountAdminRoutes(
   routes.add(endpoints.adminListAudit, async ({ query }) => {
     const { actor_id, action, target } = query;
     const filter = { actorId: actor_id === undefined ? undefined : Number(actor_id), action, target };
-    const { rows, total } = await listAuditLog(filter, toPage(query));
+    const { rows, ...page } = await listAuditLog(filter, toLongPage(query));
     const entries = rows.map((row) => ({
       id: row.id,
       actor_id: row.actor_id,
@@ -70,7 +71,7 @@ export function addAccountAdminRoutes(
       request_id: row.request_id,
       created_time: toSeconds(row.created_at),
     }));
-    return list(entries, total);
+    return longList(entries, page);
   });
 }
 

@@ -1,4 +1,4 @@
-import type { Page } from '../../contract/schemas.ts';
+import type { LongPage } from '../../contract/long-list.ts';
 import type { Mailer } from '../mail/mail-queue.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -102,7 +102,7 @@ export interface Accounts {
   readonly users: UserService;
   readonly selfUpdates: SelfUpdateService;
   /** Audit entries, newest first. */
-  listAuditLog(filter: AuditFilter, page: Page): ReturnType<AuditStore['list']>;
+  listAuditLog(filter: AuditFilter, page: LongPage): ReturnType<AuditStore['list']>;
   /** Makes the first root account where there has never been one; call it before listening. */
   createFirstAdministrator(printOnce: (text: string) => void): Promise<void>;
   /** Deletes what has expired. */

@@ -133,6 +133,8 @@ async function createAccounts(schema: Schema, { int64, bool, text, autoIncrement
     .addColumn('created_at', int64, required)
     .addColumn('removed_at', int64)
     .execute();
+  await schema.createIndex('accounts_by_role').on('accounts').columns(['role', 'id']).execute();
+  await schema.createIndex('accounts_by_status').on('accounts').columns(['status', 'id']).execute();
   await schema
     .createTable('passwords')
     .addColumn('user_id', int64, (column) => column.primaryKey())
@@ -279,4 +281,5 @@ async function createAuditLog(schema: Schema, { int64, text, autoIncrement }: Di
   const index = (name: string, columns: string[]) => schema.createIndex(name).on('audit_log').columns(columns);
   await index('audit_log_by_actor', ['actor_id', 'id']).execute();
   await index('audit_log_by_target', ['target', 'id']).execute();
+  await index('audit_log_by_action', ['action', 'id']).execute();
 }

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import { defined } from '../../contract/defined.ts';
-import { list, ok, toPage } from '../../contract/schemas.ts';
+import { longList, toLongPage } from '../../contract/long-list.ts';
+import { ok } from '../../contract/schemas.ts';
 import { toSeconds } from '../../contract/time.ts';
 import * as lines from '../../contract/usage.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -27,21 +28,19 @@ export interface QuotaRouteDependencies {
 /** What was spent on what, for owners and administrators. */
 export function addQuotaRoutes(routes: RouteRegistry, { audit, usage, clock, tasks }: QuotaRouteDependencies): void {
   routes.add(lines.listLedger, async ({ query }) => {
-    const { offset, pageSize } = toPage(query);
     const { user_id, task_id, kind } = query;
-    const { rows, total } = await usage.entries(
+    const { rows, ...page } = await usage.entries(
       defined({
         userId: toNumber(user_id),
         ref: task_id && ((await tasks.internalIdOf(task_id)) ?? task_id),
         kind,
       }),
-      offset,
-      pageSize,
+      toLongPage(query),
     );
     const names = await tasks.publicIds(rows.map(({ ref }) => ref).filter(isTask));
-    return list(
+    return longList(
       rows.map((row) => toLedgerRow(row, names)),
-      total,
+      page,
     );
   });
 

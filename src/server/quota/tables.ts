@@ -104,6 +104,12 @@ export const quotaMigrations: readonly Migration[] = [
         .addColumn('created_at', int64, (column) => column.notNull())
         .execute();
       await trx.schema.createIndex('ledger_once').on('ledger').columns(['ref', 'kind']).unique().execute();
+      await trx.schema
+        .createIndex('ledger_rare_by_user')
+        .on('ledger')
+        .columns(['user_id', 'kind', 'id'])
+        .where(sql<boolean>`kind not in ('reserve', 'settle')`)
+        .execute();
       await trx.schema.createIndex('ledger_by_user').on('ledger').columns(['user_id', 'id']).execute();
       await trx.schema
         .createTable('usage_daily')

@@ -4,6 +4,8 @@ import { forEachDatabase } from '../../../test/databases.ts';
 import { openLedger } from '../../../test/ledger-fixture.ts';
 import { UsageStore } from './usage-store.ts';
 
+const ALL = { page: 1, pageSize: 99, offset: 0 };
+
 describe('figures of the ledger', () => {
   forEachDatabase((_name, open) => {
     const start = async () => {
@@ -23,7 +25,7 @@ describe('figures of the ledger', () => {
 
     it('lists entries of one account, one reference or one kind', async () => {
       const usage = await start();
-      const { rows, total } = await usage.entries({ userId: 1 }, 0, 99);
+      const { rows, total } = await usage.entries({ userId: 1 }, ALL);
       assert.equal(total, 5);
       assert.ok(rows.every(({ user_id }) => user_id === 1));
       const grant = rows.at(-1);
@@ -31,8 +33,8 @@ describe('figures of the ledger', () => {
         [grant?.kind, grant?.amount, grant?.plan_amount, grant?.charged, grant?.note],
         ['grant', 1_000, 0, 0, null],
       );
-      assert.equal((await usage.entries({ kind: 'settle' }, 0, 99)).total, 4);
-      const ofTask = await usage.entries({ ref: 'task_2_chat' }, 1, 1);
+      assert.equal((await usage.entries({ kind: 'settle' }, ALL)).total, 4);
+      const ofTask = await usage.entries({ ref: 'task_2_chat' }, { page: 2, pageSize: 1, offset: 1 });
       assert.deepEqual([ofTask.rows.map(({ kind }) => kind), ofTask.total], [['reserve'], 2]);
     });
 

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import * as endpoints from '../../contract/admin-tasks.ts';
-import { list, ok, toPage } from '../../contract/schemas.ts';
+import { longList, toLongPage } from '../../contract/long-list.ts';
+import { ok } from '../../contract/schemas.ts';
 import { toSeconds } from '../../contract/time.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
 import { notExistError } from '../platform/errors.ts';
@@ -35,8 +36,7 @@ export function addTaskAdminRoutes(
 ): void {
   routes.add(endpoints.listTasks, async ({ query }) => {
     const { task_id, status, model, user_id, channel_id, unfinished, from, to } = query;
-    const { offset, pageSize } = toPage(query);
-    const { rows, total } = await store.page(
+    const { rows, ...page } = await store.page(
       {
         taskId: task_id,
         status,
@@ -47,10 +47,9 @@ export function addTaskAdminRoutes(
         from: toNumber(from, 1000),
         to: toNumber(to, 1000),
       },
-      offset,
-      pageSize,
+      toLongPage(query),
     );
-    return list(rows.map(toAdminRow), total);
+    return longList(rows.map(toAdminRow), page);
   });
 
   routes.add(endpoints.getTask, async ({ params }) => {

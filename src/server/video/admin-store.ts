@@ -1,9 +1,11 @@
-import { type ExpressionBuilder, type Kysely, type Selectable, sql } from 'kysely';
-import { isTerminal, type TaskStatus } from '../../contract/states.ts';
+import type { ExpressionBuilder, Kysely, Selectable } from 'kysely';
+import type { LongListPage, LongPage } from '../../contract/long-list.ts';
+import type { TaskStatus } from '../../contract/states.ts';
 import type { Database } from '../platform/db/database.ts';
+import { readLongPage } from '../platform/db/read-long-page.ts';
 import type { ReceiptTask } from '../requests/receipt-service.ts';
 import type { Tables } from '../tables.ts';
-import type { Task } from './store.ts';
+import { hasStatus, type Task } from './store.ts';
 import { parseTerms } from './task-detail.ts';
 
 /** A failed submit attempt. */
@@ -29,9 +31,6 @@ export interface AdminTaskFilter {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
 }
-
-/** Matches beyond this are not counted: counting a million rows would delay the page by seconds. */
-const MAX_COUNTED = 10_000;
 
 /** Queries of administrators about tasks. */
 export class TaskAdminStore {
@@ -105,19 +104,12 @@ export class TaskAdminStore {
     );
   }
 
-  /** Newest first, including those their owners deleted. `total` stops counting at 10,000. */
-  async page(filter: AdminTaskFilter, offset: number, limit: number): Promise<{ rows: Task[]; total: number }> {
+  /** Newest first, including those their owners deleted. */
+  async page(filter: AdminTaskFilter, page: LongPage): Promise<LongListPage<Task>> {
     const bounds = await Promise.all([this.#seqAt(filter.from), this.#seqAt(filter.to)]);
-    const matching = this.#database.kysely.selectFrom('tasks').where((eb) => eb.and(conditions(eb, filter, bounds)));
-    const counted = matching.select(sql<number>`1`.as('one')).limit(MAX_COUNTED).as('counted');
-    const [rows, count] = await Promise.all([
-      matching.selectAll().orderBy('seq', 'desc').offset(offset).limit(limit).execute(),
-      this.#database.kysely
-        .selectFrom(counted)
-        .select(({ fn }) => fn.countAll<number>().as('total'))
-        .executeTakeFirstOrThrow(),
-    ]);
-    return { rows, total: Number(count.total) };
+    const { kysely } = this.#database;
+    const matching = kysely.selectFrom('tasks').where((eb) => eb.and(conditions(eb, filter, bounds)));
+    return readLongPage(kysely, matching, 'seq', page, (each) => each.selectAll());
   }
 
   async insertFailedAttempt(note: FailedAttempt): Promise<void> {
@@ -180,14 +172,13 @@ function conditions(
   [first, end]: readonly (number | undefined)[],
 ) {
   const { taskId, status, model, userId, channelId } = filter;
-  const unfinished = filter.unfinished === true || (status !== undefined && !isTerminal(status));
   return [
     ...(taskId === undefined ? [] : [eb.or([eb('id', '=', taskId), eb('public_id', '=', taskId)])]),
-    ...(status === undefined ? [] : [eb('status', '=', status)]),
+    ...(status === undefined ? [] : [hasStatus(status)]),
     ...(model === undefined ? [] : [eb('model', '=', model)]),
     ...(userId === undefined ? [] : [eb('user_id', '=', userId)]),
     ...(channelId === undefined ? [] : [eb('channel_id', '=', channelId)]),
-    ...(unfinished ? [eb('next_poll_at', 'is not', null)] : []),
+    ...(filter.unfinished === true ? [eb('next_poll_at', 'is not', null)] : []),
     ...(first === undefined ? [] : [eb('seq', '>=', first)]),
     ...(end === undefined ? [] : [eb('seq', '<', end)]),
   ];

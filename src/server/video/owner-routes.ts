@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
-import { list, ok, toPage } from '../../contract/schemas.ts';
+import { longList, toLongPage } from '../../contract/long-list.ts';
+import { ok } from '../../contract/schemas.ts';
 import { TASK_STATUS, type TaskStatus } from '../../contract/states.ts';
 import { toSeconds } from '../../contract/time.ts';
 import * as endpoints from '../../contract/video.ts';
@@ -43,12 +44,12 @@ export function addOwnerVideoRoutes(
   };
 
   routes.add(endpoints.listOwnVideos, async ({ query, caller }) => {
-    const { offset, pageSize } = toPage(query);
-    const { rows, total } = await store.page({ ...toTaskFilter(query), userId: caller.userId }, offset, pageSize);
+    const filter = { ...toTaskFilter(query), userId: caller.userId };
+    const { rows, ...page } = await store.page(filter, toLongPage(query));
     const posterOf = await findPosters(rows, caller);
-    return list(
+    return longList(
       rows.map((task) => toVideoRow(task, posterOf(task))),
-      total,
+      page,
     );
   });
 

@@ -1,8 +1,10 @@
 import { type Selectable, sql } from 'kysely';
-import type { TaskStatus, VendorName } from '../../contract/states.ts';
+import type { LongListPage, LongPage } from '../../contract/long-list.ts';
+import { isTerminal, type TaskStatus, type VendorName } from '../../contract/states.ts';
 import { containsText } from '../platform/db/contains-text.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/one-row.ts';
+import { readLongPage } from '../platform/db/read-long-page.ts';
 import { toWellFormedText } from '../platform/json.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { Failure } from './failure.ts';
@@ -198,11 +200,13 @@ export class TaskStore {
       .execute();
   }
 
-  async page(filter: TaskFilter, offset: number, limit: number): Promise<{ rows: Task[]; total: number }> {
-    let query = this.#database.kysely.selectFrom('tasks').where('deleted', '=', 0);
+  /** Newest first. */
+  async page(filter: TaskFilter, page: LongPage): Promise<LongListPage<Task>> {
+    const { kysely } = this.#database;
+    let query = kysely.selectFrom('tasks').where('deleted', '=', 0);
     if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
     if (filter.channelId !== undefined) query = query.where('channel_id', '=', filter.channelId);
-    if (filter.status !== undefined) query = query.where('status', '=', filter.status);
+    if (filter.status !== undefined) query = query.where(hasStatus(filter.status));
     if (filter.model !== undefined) query = query.where('model', '=', filter.model);
     if (filter.from !== undefined) query = query.where('created_at', '>=', filter.from);
     if (filter.to !== undefined) query = query.where('created_at', '<', filter.to);
@@ -217,11 +221,7 @@ export class TaskStore {
       );
     }
     if (filter.unfinished === true) query = query.where('next_poll_at', 'is not', null);
-    const [rows, count] = await Promise.all([
-      query.selectAll().orderBy('seq', 'desc').offset(offset).limit(limit).execute(),
-      query.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
-    ]);
-    return { rows, total: Number(count.total) };
+    return readLongPage(kysely, query, 'seq', page, (each) => each.selectAll());
   }
 
   async #oldestSearched(userId: number): Promise<number> {
@@ -314,6 +314,12 @@ export class TaskStore {
     return wasChanged(result);
   }
 }
+
+/** Written into the SQL instead of a parameter, so that the indexes of failed and of unfinished tasks are known to fit. */
+export const hasStatus = (status: TaskStatus) =>
+  isTerminal(status)
+    ? sql<boolean>`status = ${sql.lit(status)}`
+    : sql<boolean>`status = ${sql.lit(status)} and next_poll_at is not null`;
 
 const toStorableText = (text: string | undefined): string | undefined =>
   text === undefined ? undefined : toWellFormedText(text);

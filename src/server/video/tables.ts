@@ -171,7 +171,7 @@ async function createTasks(trx: SchemaTrx, { int64, text, bool, autoIncrement }:
 async function createTaskIndexes(trx: SchemaTrx): Promise<void> {
   const index = (name: string) => trx.schema.createIndex(name).on('tasks');
   await index('tasks_by_token').columns(['token_id', 'seq']).execute();
-  await index('tasks_by_user').columns(['user_id', 'seq']).execute();
+  await index('tasks_by_user').columns(['user_id', 'seq', 'deleted']).execute();
   await index('tasks_by_channel').columns(['channel_id', 'seq']).execute();
   await index('tasks_by_model').columns(['model', 'seq']).execute();
   await index('tasks_due').column('next_poll_at').where('next_poll_at', 'is not', null).execute();
@@ -180,6 +180,8 @@ async function createTaskIndexes(trx: SchemaTrx): Promise<void> {
     .where(sql<boolean>`has_detail = 1 and finish_time > 0`)
     .execute();
   await index('tasks_failed').column('seq').where(sql.ref('status'), '=', 'FAILURE').execute();
+  await index('tasks_failed_by_user').columns(['user_id', 'seq']).where(sql.ref('status'), '=', 'FAILURE').execute();
+  await index('tasks_unfinished').column('seq').where(sql.ref('next_poll_at'), 'is not', null).execute();
   await index('tasks_by_external_id')
     .columns(['token_id', 'external_id'])
     .unique()

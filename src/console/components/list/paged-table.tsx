@@ -3,7 +3,7 @@ import { IconFilterOff } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ADMIN_PAGE_SIZE } from '../../data/admin-queries.ts';
+import { ADMIN_PAGE_SIZE, type ListResponse } from '../../data/admin-queries.ts';
 import { type Column, DataTable } from '../data-table.tsx';
 import { EmptyState } from '../empty-state.tsx';
 import { ErrorAlert } from '../error-alert.tsx';
@@ -12,7 +12,7 @@ import type { ListFilters } from './use-list-filters.ts';
 
 interface PagedTableProps<Row> {
   readonly label: string;
-  readonly query: UseQueryResult<{ readonly data: readonly Row[]; readonly total: number }>;
+  readonly query: UseQueryResult<ListResponse<Row>>;
   readonly filters: ListFilters;
   readonly columns: readonly Column<Row>[];
   readonly rowKey: (row: Row) => string | number;
@@ -45,10 +45,18 @@ export function PagedTable<Row>({ label, query, filters, columns, rowKey, emptyS
       <DataTable label={label} columns={columns} rows={data?.data} rowKey={rowKey} stale={isPlaceholderData} />
       {data === undefined ? null : (
         <Text size="xs" c="dimmed" mt="xs" role="status">
-          {t('total', { count: data.total })}
+          {data.total_is_minimum === true
+            ? t('totalIsMinimum', { total: data.total.toLocaleString() })
+            : t('total', { count: data.total })}
         </Text>
       )}
-      <Pager page={filters.page} total={data?.total ?? 0} pageSize={ADMIN_PAGE_SIZE} onChange={filters.setPage} />
+      <Pager
+        page={filters.page}
+        total={data?.total ?? 0}
+        pageSize={ADMIN_PAGE_SIZE}
+        next={data?.next}
+        onChange={filters.setPage}
+      />
     </>
   );
 }

@@ -21,7 +21,8 @@ export interface ListFilters {
   /** Whether a switch that narrows nothing is on in the address. */
   flag(name: string): boolean;
   set(name: string, value: string | undefined): void;
-  setPage(page: number): void;
+  /** @param after of pages beyond what the list counts: where they begin */
+  setPage(page: number, after?: string): void;
   /** What the table is sorted by; undefined: as the service lists it. */
   readonly sort: Sort | undefined;
   /** Another click on a column. */
@@ -58,11 +59,11 @@ export function useListFilters(names: readonly string[]): ListFilters {
     active: count > 0,
     count,
     after: toFilterText(search.after),
-    query: { ...value, page: String(page), page_size: String(ADMIN_PAGE_SIZE) },
+    query: { ...value, page: String(page), after: toFilterText(search.after), page_size: String(ADMIN_PAGE_SIZE) },
     flag: (name) => search[name] === true,
     set: (name, next) =>
       updateSearch({ ...search, page: undefined, after: undefined, [name]: toSearchValue(next) }, true),
-    setPage: (next) => updateSearch({ ...search, page: next === 1 ? undefined : next }, false),
+    setPage: (next, after) => updateSearch({ ...search, page: next === 1 ? undefined : next, after }, false),
     sort,
     toggleSort: (key) => {
       const next = nextSort(sort, key);

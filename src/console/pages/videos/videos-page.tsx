@@ -34,7 +34,7 @@ export function VideosPage() {
   const videos = useQuery({ ...videosQuery(page, PAGE_SIZE, filter), placeholderData: keepPreviousData });
   const shown = videos.data?.data ?? [];
   const set = (part: VideosSearchParams): void =>
-    void navigate({ to: '/videos', search: { ...search, page: undefined, ...part }, replace: true });
+    void navigate({ to: '/videos', search: { ...search, page: undefined, after: undefined, ...part }, replace: true });
   const studio = (
     <Button leftSection={<IconSparkles size={16} />} renderRoot={(props) => <Link to="/studio" {...props} />}>
       {t('run')}
@@ -81,7 +81,8 @@ export function VideosPage() {
         page={page}
         total={videos.data?.total ?? 0}
         pageSize={PAGE_SIZE}
-        onChange={(next) => set({ page: next })}
+        next={videos.data?.next}
+        onChange={(next, after) => void navigate({ to: '/videos', search: { ...search, page: next, after } })}
       />
       <StorageUsage />
       {selection.videos === undefined ? null : (

@@ -1,6 +1,8 @@
 /** The filters of the list as its URL contains them; invalid values are dropped. */
 export interface VideosSearchParams {
   readonly page?: number | undefined;
+  /** Where a page beyond what the list counts begins. */
+  readonly after?: string | undefined;
   /** Words of the prompt. */
   readonly q?: string | undefined;
   readonly status?: string | undefined;
@@ -12,7 +14,7 @@ export interface VideosSearchParams {
 }
 
 /** Whether anything but the page is chosen. */
-export const hasFilters = ({ page: _, ...filters }: VideosSearchParams): boolean =>
+export const hasFilters = ({ page: _page, after: _after, ...filters }: VideosSearchParams): boolean =>
   Object.values(filters).some((each) => each !== undefined);
 
 export function parseVideosSearchParams(search: Record<string, unknown>): VideosSearchParams {
@@ -23,6 +25,7 @@ export function parseVideosSearchParams(search: Record<string, unknown>): Videos
   const words = typeof search.q === 'string' || typeof search.q === 'number' ? String(search.q).slice(0, 200) : '';
   return {
     page: Number.isSafeInteger(page) && page > 1 ? page : undefined,
+    after: /^\d{1,16}$/.test(String(search.after)) ? String(search.after) : undefined,
     q: words === '' ? undefined : words,
     status: typeof search.status === 'string' ? search.status : undefined,
     model: typeof search.model === 'string' ? search.model : undefined,

@@ -177,7 +177,7 @@ export default {
     exporting: '{{count}} entries …',
     exported_one: '{{count}} entry exported.',
     exported_other: '{{count}} entries exported.',
-    exportedPart: 'The newest {{count}} of {{total}} entries were exported. Filter the list for the rest.',
+    exportedPart: 'The newest {{count}} entries were exported. Filter the list for the rest.',
   },
   audit: {
     lead: 'Who changed what, and from which address. Secrets are never recorded.',

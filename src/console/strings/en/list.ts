@@ -5,6 +5,7 @@ export default {
   clear: 'Clear filters',
   total_one: '{{count}} entry',
   total_other: '{{count}} entries',
+  totalIsMinimum: '{{total}}+ entries',
   newest: 'Newest',
   older: 'Older',
   export: 'Export CSV',

@@ -172,7 +172,7 @@ export default {
     exporting: '已读取 {{count}} 条…',
     exported_one: '已导出 {{count}} 条。',
     exported_other: '已导出 {{count}} 条。',
-    exportedPart: '共 {{total}} 条，已导出最新的 {{count}} 条。其余请缩小筛选范围后导出。',
+    exportedPart: '已导出最新的 {{count}} 条。其余请缩小筛选范围后导出。',
   },
   audit: {
     lead: '谁在何处更改了什么。机密内容从不记录。',

@@ -8,6 +8,7 @@ export default {
   clear: '清除筛选',
   total_one: '共 {{count}} 条',
   total_other: '共 {{count}} 条',
+  totalIsMinimum: '{{total}}+ 条',
   newest: '最新',
   older: '更早',
   export: '导出 CSV',

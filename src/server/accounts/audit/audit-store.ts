@@ -1,6 +1,7 @@
-import type { Page } from '../../../contract/schemas.ts';
+import type { LongPage } from '../../../contract/long-list.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
+import { readLongPage } from '../../platform/db/read-long-page.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { AuditEntry, AuditLog } from './audit-log.ts';
 
@@ -54,15 +55,12 @@ export class AuditStore implements AuditLog {
   }
 
   /** Newest first. */
-  async list({ actorId, action, target }: AuditFilter, page: Page) {
-    let filtered = this.#database.kysely.selectFrom('audit_log');
+  list({ actorId, action, target }: AuditFilter, page: LongPage) {
+    const { kysely } = this.#database;
+    let filtered = kysely.selectFrom('audit_log');
     if (actorId !== undefined) filtered = filtered.where('actor_id', '=', actorId);
     if (action !== undefined) filtered = filtered.where('action', '=', action);
     if (target !== undefined) filtered = filtered.where('target', '=', target);
-    const [rows, count] = await Promise.all([
-      filtered.selectAll().orderBy('id', 'desc').limit(page.pageSize).offset(page.offset).execute(),
-      filtered.select((row) => row.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
-    ]);
-    return { rows, total: Number(count.total) };
+    return readLongPage(kysely, filtered, 'id', page, (each) => each.selectAll());
   }
 }

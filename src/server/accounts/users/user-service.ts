@@ -1,6 +1,6 @@
+import type { LongListPage, LongPage } from '../../../contract/long-list.ts';
 import type { Locale } from '../../../contract/messages/messages.ts';
 import type { Role } from '../../../contract/roles.ts';
-import type { Page } from '../../../contract/schemas.ts';
 import { toIpLimitKey } from '../../platform/client-ip.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
@@ -111,9 +111,9 @@ export class UserService {
     return profile;
   }
 
-  async listProfiles(filter: AccountFilter, page: Page): Promise<{ rows: Profile[]; total: number }> {
-    const { rows, total } = await this.#dependencies.accounts.list(filter, page);
-    return { rows: await this.#toProfiles(rows), total };
+  async listProfiles(filter: AccountFilter, page: LongPage): Promise<LongListPage<Profile>> {
+    const { rows, ...place } = await this.#dependencies.accounts.list(filter, page);
+    return { ...place, rows: await this.#toProfiles(rows) };
   }
 
   /**

@@ -27,10 +27,10 @@ export function ExportLedger({ filter, total }: ExportLedgerProps) {
   const save = useMutation({
     mutationFn: async () => {
       const rows = new Map<number, readonly (string | number)[]>();
-      for (let page = 1; rows.size < MAX_ROWS; page += 1) {
-        const query = { ...filter, page: String(page), page_size: String(PAGE_SIZE) };
-        const { data } = await callApi(listLedger, { query });
-        // Entries created during the export move known ones to the next page; the id prevents duplicates.
+      let after: string | undefined | null;
+      while (rows.size < MAX_ROWS && after !== null) {
+        const query = { ...filter, after, page_size: String(PAGE_SIZE) };
+        const { data, next } = await callApi(listLedger, { query });
         for (const { created_time: at, ...row } of data) {
           const values = { ...row, created_time: new Date(at * 1000).toISOString() };
           rows.set(
@@ -39,13 +39,13 @@ export function ExportLedger({ filter, total }: ExportLedgerProps) {
           );
         }
         setCount(rows.size);
-        if (data.length < PAGE_SIZE) break;
+        after = next;
       }
       await downloadCsv('ledger.csv', COLUMNS, [...rows.values()]);
-      return rows.size;
+      return { count: rows.size, isPart: after !== null };
     },
-    onSuccess: (saved) =>
-      toasts.success(t(saved < total ? 'ledger.exportedPart' : 'ledger.exported', { count: saved, total })),
+    onSuccess: ({ count: saved, isPart }) =>
+      toasts.success(t(isPart ? 'ledger.exportedPart' : 'ledger.exported', { count: saved })),
     onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
   });
   return (

@@ -1,0 +1,55 @@
+import Type, { type TSchema } from 'typebox';
+import { defined } from './defined.ts';
+import { type Page, PageQuery, toPage } from './schemas.ts';
+
+/** Rows beyond this are listed, but not counted: counting millions would take seconds. */
+export const MAX_COUNTED = 10_000;
+
+/** Query of a list that grows without a bound. */
+export const LongPageQuery = {
+  ...PageQuery,
+  after: Type.Optional(
+    Type.String({
+      pattern: '^[1-9][0-9]{0,15}$',
+      description: '`next` of the page before. Pages are equally fast at any depth this way; `page` is ignored.',
+    }),
+  ),
+};
+
+/** `{success: true, data: […], total, total_is_minimum?, next}`. */
+export const LongListOf = <S extends TSchema>(item: S) =>
+  Type.Object({
+    success: Type.Literal(true),
+    data: Type.Array(item),
+    total: Type.Integer({ maximum: MAX_COUNTED, description: `Exact up to ${MAX_COUNTED}.` }),
+    total_is_minimum: Type.Optional(Type.Literal(true, { description: 'There are more rows than `total`.' })),
+    next: Type.Union([Type.String(), Type.Null()], { description: 'For `after`; null: there are no more.' }),
+  });
+
+export interface LongPage extends Page {
+  /** Key of the last row before the page. */
+  readonly after?: number | undefined;
+}
+
+/** One page of a list, as it was read. */
+export interface LongListPage<Row> {
+  readonly rows: readonly Row[];
+  readonly total: number;
+  readonly totalIsMinimum: boolean;
+  /** Key of the last row where more follow. */
+  readonly next: number | undefined;
+}
+
+export const toLongPage = (query: Parameters<typeof toPage>[0] & { readonly after?: string }): LongPage => ({
+  ...toPage(query),
+  after: query.after === undefined ? undefined : Number(query.after),
+});
+
+/** The body of the answer. @param data the rows of the page as they are shown */
+export const longList = <T>(data: T[], { total, totalIsMinimum, next }: Omit<LongListPage<unknown>, 'rows'>) => ({
+  success: true as const,
+  data,
+  total,
+  ...defined({ total_is_minimum: totalIsMinimum ? (true as const) : undefined }),
+  next: next === undefined ? null : String(next),
+});
