@@ -4,5 +4,5 @@ const MB = 1_048_576;
 process.on('SIGUSR2', () => {
   globalThis.gc?.();
   const { rss, heapUsed, external } = process.memoryUsage();
-  process.stderr.write(`memory ${JSON.stringify({ rss: rss / MB, used: (heapUsed + external) / MB })}\n`);
+  process.stderr.write(`memory ${JSON.stringify({ rss: rss / MB, heap: heapUsed / MB, external: external / MB })}\n`);
 });

@@ -1,7 +1,8 @@
 /**
  * An hour at a low rate: what the memory of the service does. `node bench/soak.ts` on SQLite, `node bench/soak.ts --postgres` on
- * a PostgreSQL of its own; `--minutes 5` for a shorter look. Prints a line a minute, then the slopes after the first ten. Memory rises and
- * falls with the collections of garbage by more than a leak would show: what is used after a full one, each minute, counts.
+ * a PostgreSQL of its own; `--minutes 5` for a shorter look. Prints a line a minute, then the slopes after the first ten and
+ * over the second half. Memory rises and falls with the collections of garbage by more than a leak would show: what is used
+ * after a full one, each minute, counts.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -67,13 +68,15 @@ async function stream(n: number): Promise<{ status: number }> {
   return response;
 }
 
+/** In MB, after a full collection. */
 interface Memory {
   readonly rss: number;
-  /** Of JavaScript's heap and the buffers beside it, after a full collection. */
-  readonly used: number;
+  /** JavaScript's heap. */
+  readonly heap: number;
+  /** Buffers and what else objects of the heap hold beside it. */
+  readonly external: number;
 }
 
-/** In MB. */
 async function readMemory(): Promise<Memory> {
   const before = server.output.length;
   server.signal('SIGUSR2');
@@ -102,15 +105,19 @@ for (let n = 0, minute = 0; minute < minutes; n += 1) {
   minute += 1;
   const memory = await readMemory();
   samples.push({ minute: passed, ...memory });
-  const [used, rss] = [memory.used.toFixed(1), memory.rss.toFixed(1)];
-  console.log(`${minute} min: ${used} MB used, ${rss} MB resident, ${sent} requests, ${failed} failed`);
+  const [heap, external, rss] = [memory.heap, memory.external, memory.rss].map((mb) => mb.toFixed(1));
+  console.log(
+    `${minute} min: heap ${heap} MB, external ${external} MB, resident ${rss} MB, ${sent} requests, ${failed} failed`,
+  );
 }
-const settled = samples.filter(({ minute }) => minute > WARM_UP_MINUTES);
-if (settled.length > 2)
-  for (const what of ['used', 'rss'] as const) {
+for (const from of [WARM_UP_MINUTES, minutes / 2]) {
+  const settled = samples.filter(({ minute }) => minute > from);
+  if (settled.length < 3) continue;
+  for (const what of ['heap', 'external', 'rss'] as const) {
     const mbAnHour = slope(settled.map((sample) => [sample.minute, sample[what]]));
-    console.log(`${what}, after ${WARM_UP_MINUTES} minutes: ${mbAnHour.toFixed(2)} MB an hour`);
+    console.log(`${what} after ${from} minutes: ${mbAnHour.toFixed(2)} MB an hour`);
   }
+}
 
 await server.stop();
 await sandbox.stop();

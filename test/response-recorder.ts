@@ -65,7 +65,10 @@ interface RecordedResponse {
 }
 
 function check({ method, path, status, type, body }: RecordedResponse): void {
-  const operation = operations?.get(method === 'head' ? 'get' : method)?.find(({ pattern }) => pattern.test(path));
+  const known = operations?.get(method === 'head' ? 'get' : method);
+  const operation =
+    known?.find(({ pattern }) => pattern.test(path)) ??
+    known?.find(({ pattern }) => pattern.test(path.replace(/\/$/, '')));
   if (operation === undefined) return;
   const place = `${method.toUpperCase()} ${path} ${status}`;
   const response = operation.responses[status] ?? (status >= 400 ? operation.responses['default'] : undefined);

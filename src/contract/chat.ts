@@ -82,10 +82,10 @@ const gemini = { ...modelCall, envelope: 'gemini' } as const;
 export const geminiModelCall = endpoint({
   ...gemini,
   ...streamed,
-  path: '/v1beta/models/:call',
+  path: '/v1beta/models/:model',
   summary:
     "Google's generateContent, streamGenerateContent (with `alt=sse`) and countTokens, as `{model}:{method}`; the key may be in the query",
-  params: Type.Object({ call: Type.String({ description: 'Such as `gemini-pro:generateContent`.' }) }),
+  params: Type.Object({ model: Type.String({ description: 'With its method: `gemini-pro:generateContent`.' }) }),
   query: Type.Object({ alt: Type.Optional(Type.String()), key: Type.Optional(Type.String()) }),
   body: Type.Object({
     contents: Type.Optional(Type.Union([Type.Array(Type.Unknown()), Type.Unknown()])),
@@ -107,7 +107,7 @@ export const geminiModelCall = endpoint({
 });
 
 /** The same where Google's client for JavaScript calls it since its version 3. */
-export const geminiModelCallV1 = endpoint({ ...geminiModelCall, path: '/v1/models/:call' });
+export const geminiModelCallV1 = endpoint({ ...geminiModelCall, path: '/v1/models/:model' });
 
 export const listGeminiModels = endpoint({
   method: 'GET',

@@ -74,6 +74,8 @@ export interface Endpoint {
   readonly maxBodyValues?: number;
   /** Accepted body formats; default `json`. */
   readonly accepts?: 'json' | 'form' | 'json-or-multipart';
+  /** The same endpoint under another spelling of its path: served, and left out of the OpenAPI document. */
+  readonly isOtherSpelling?: boolean;
   /** The response holds tokens, passwords or keys: sent with `Cache-Control: no-store`. */
   readonly secret?: boolean;
 }

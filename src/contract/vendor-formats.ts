@@ -94,5 +94,5 @@ const jimengNativeAction = {
   response: JimengResponse,
   documentedResponse: JimengResponse,
 } as const;
-export const jimengNative = endpoint({ ...jimengNativeAction, path: '/jimeng/native/' });
+export const jimengNative = endpoint({ ...jimengNativeAction, path: '/jimeng/native/', isOtherSpelling: true });
 export const jimengNativeWithoutSlash = endpoint({ ...jimengNativeAction, path: '/jimeng/native' });

@@ -13,7 +13,8 @@ import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
 import { prepare, submitAll, untilAllEnded, VIDEO_MODELS } from './submit-scenario.ts';
 
 const HOUR_MS = 3_600_000;
-const CODE_TTL_MS = 4_000;
+/** Longer than the first six seconds, after which the wrong clock is set back. */
+const CODE_TTL_MS = 10_000;
 const PERIOD_MS = 2_000;
 const ENV = { DEVICE_CODE_TTL_SECONDS: String(CODE_TTL_MS / 1000), SYNC_PERIOD_SECONDS: String(PERIOD_MS / 1000) };
 /** A process whose own clock is five minutes fast, and after a while an hour slow. */
@@ -39,7 +40,7 @@ forEachDatabase((name, _open, freshUrl) => {
       const { polls: before } = service.job('kling', 'waits [stuck]');
       clock.advance(-HOUR_MS);
       await service.app.runMaintenance();
-      for (let attempts = 0; attempts < 50 && service.job('kling', 'waits [stuck]').polls === before; attempts += 1)
+      for (let attempts = 0; attempts < 600 && service.job('kling', 'waits [stuck]').polls === before; attempts += 1)
         await pause(100);
       assert.ok(service.job('kling', 'waits [stuck]').polls > before, 'it is polled');
     } finally {
@@ -133,10 +134,16 @@ forEachDatabase((name, _open, freshUrl) => {
         callModelApi((n % 2 ? wrong : right).baseUrl, key, 'POST', '/v1/videos', { model: VIDEO_MODELS.kling, prompt }),
       );
       assert.ok((await Promise.all(submits)).every(({ status }) => status === 200));
+      const pollsOf = () =>
+        sandbox.control
+          .jobs('kling')
+          .filter((job) => job.prompt === prompt)
+          .map((job) => job.polls);
       await pause(4 * PERIOD_MS);
+      // A busy machine may take longer for two rounds; how often each is polled at most follows from the time that has passed.
+      for (let tries = 0; tries < 300 && Math.min(...pollsOf()) < 2; tries += 1) await pause(200);
+      const polls = pollsOf();
       const periods = Math.ceil((performance.now() - startedAt) / PERIOD_MS);
-      const stuck = sandbox.control.jobs('kling').filter((job) => job.prompt === prompt);
-      const polls = stuck.map((job) => job.polls);
       assert.equal(polls.length, CROWD);
       assert.ok(Math.max(...polls) <= periods, `one poll a period: ${Math.max(...polls)} in ${periods}`);
       assert.ok(Math.min(...polls) >= 2, `none left out: ${Math.min(...polls)} in ${periods}`);
@@ -146,7 +153,7 @@ forEachDatabase((name, _open, freshUrl) => {
     it('makes and ends videos', async () => {
       const ids = await submitAll(wrong.baseUrl, key, 'wrong clock');
       assert.equal(ids.length, 6);
-      await untilAllEnded(database, 25);
+      await untilAllEnded(database, 90);
       await assertLedgerConsistent(database);
       const rows = await database.kysely.selectFrom('tasks').select(['created_at', 'finish_time']).execute();
       for (const { created_at, finish_time } of rows) assert.ok(finish_time >= created_at, 'no time runs backwards');

@@ -14,7 +14,7 @@ export function addGeminiRoutes(
 ): void {
   for (const line of [lines.geminiModelCall, lines.geminiModelCallV1]) {
     routes.add(line, async ({ body, params, query, caller, request, reply }) => {
-      const { model, method } = splitGeminiCall(params.call);
+      const { model, method } = splitGeminiCall(params.model);
       const stream = method === 'streamGenerateContent';
       if (stream && query.alt !== 'sse') throw invalidRequest('Streams are sent as events: alt must be sse.', 'alt');
       const bytes = request.takeRawBody() ?? Buffer.alloc(0);

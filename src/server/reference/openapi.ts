@@ -100,6 +100,7 @@ export function toOpenApi(
 ): Json {
   const paths: Record<string, Json> = {};
   for (const endpoint of endpoints) {
+    if (endpoint.isOtherSpelling) continue;
     const path = endpoint.path.replace(/:(\w+)/g, '{$1}');
     const operations = paths[path] ?? {};
     operations[endpoint.method.toLowerCase()] = toOperation(endpoint);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { openOutbound } from './client.ts';
+import { type OutboundOptions, openOutbound } from './client.ts';
 import type { ExchangeControl, OutboundClient, OutboundError } from './outbound.ts';
 
 let outbound: OutboundClient;
@@ -22,6 +22,7 @@ const answers: { readonly [path: string]: (request: http.IncomingMessage, respon
   '/stacked': (_request, response) =>
     response.writeHead(200, { 'content-encoding': 'gzip, gzip' }).end(gzipSync(gzipSync('{"a":1}'))),
   '/redirect': (_request, response) => response.writeHead(302, { location: '/json' }).end(),
+  '/never': () => {},
   '/repeated': (_request, response) => response.writeHead(200, { 'X-Thing': ['a', 'b'] }).end('{}'),
   '/megabytes': (_request, response) => response.end(Buffer.alloc(8 * MIB, 1)),
   '/echo': (request, response) => {
@@ -214,12 +215,23 @@ describe('stream', () => {
 });
 
 describe('close', () => {
-  it('lets a request under way finish within its grace and cuts it after', async () => {
+  /** A server whose requests at /slow take a minute and all others 100 ms. */
+  async function startSlowServer() {
     const slow = http.createServer((request, response) => {
       setTimeout(() => response.end('{}'), request.url === '/slow' ? 60_000 : 100).unref();
     });
     await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
+    const { port } = slow.address() as AddressInfo;
+    const stop = () => {
+      slow.closeAllConnections();
+      slow.close();
+    };
+    return { port, url: `http://127.0.0.1:${port}`, stop };
+  }
+
+  it('lets a request under way finish within its grace and cuts it after', async (t) => {
+    const { url, stop } = await startSlowServer();
+    t.after(stop);
     const client = openOutbound();
     const quick = client.requestJson({ method: 'GET', url: `${url}/quick`, private: true });
     const stuck = assert.rejects(client.requestJson({ method: 'GET', url: `${url}/slow`, private: true }), {
@@ -229,7 +241,106 @@ describe('close', () => {
     await client.close(400);
     assert.equal((await quick).status, 200);
     await stuck;
-    slow.closeAllConnections();
-    slow.close();
+  });
+
+  it('waits for the only request under way, to whatever host, and for nothing where there is none', async (t) => {
+    const { port, url, stop } = await startSlowServer();
+    t.after(stop);
+    const untrusted = { url: `http://127.0.0.1:${port}/`, headers: {}, body: '' };
+    for (const send of [
+      (client: OutboundClient) => client.requestJson({ method: 'GET', url, private: true }),
+      (client: OutboundClient) => client.postUntrusted({ ...untrusted, allowHttp: true, allowedPrivateHosts: [] }),
+    ]) {
+      const client = openOutbound({ isPublicIp: () => true });
+      const answer = send(client);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      const startedAt = performance.now();
+      await client.close(30_000);
+      assert.equal((await answer).status, 200);
+      assert.ok(performance.now() - startedAt < 20_000, 'closed as soon as the response was there');
+    }
+    const idle = openOutbound();
+    const startedAt = performance.now();
+    await idle.close(30_000);
+    assert.ok(performance.now() - startedAt < 20_000);
+  });
+
+  it('ends attempts to connect', async (t) => {
+    const connected = Promise.withResolvers<Socket>();
+    // Accepts and says nothing, so that the TLS handshake never ends.
+    const silent = createServer(connected.resolve);
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    t.after(() => silent.close());
+    const client = openOutbound();
+    const url = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const refused = assert.rejects(client.requestJson({ method: 'GET', url, private: true, connectTimeoutMs: 60_000 }));
+    const socket = await connected.promise;
+    const ended = new Promise((resolve) => socket.resume().on('error', resolve).on('close', resolve));
+    const startedAt = performance.now();
+    await client.close();
+    await Promise.all([refused, ended]);
+    assert.ok(performance.now() - startedAt < 8_000, 'before the attempt is given up by itself');
+  });
+});
+
+describe('bounds that are not given', () => {
+  /** Any name and address is public here, so that the server of this file is reached as an untrusted host. */
+  const openPublic = (more: OutboundOptions = {}) =>
+    openOutbound({
+      isPublicIp: () => true,
+      resolveUntrusted: async () => [{ address: '127.0.0.1', family: 4 }],
+      untrustedPorts: [80, 443, Number(new URL(base).port)],
+      ...more,
+    });
+  const untrusted = (path: string) => ({ method: 'GET', url: `${base}${path}` }) as const;
+
+  it('let untrusted addresses name the ports of the web alone', async (t) => {
+    const client = openOutbound({ isPublicIp: () => true, resolveUntrusted: async () => [] });
+    t.after(() => client.close());
+    for (const [port, phase] of [
+      [80, 'resolve'],
+      [443, 'resolve'],
+      [81, 'blocked'],
+      [444, 'blocked'],
+    ] as const)
+      await assert.rejects(client.requestUntrusted({ method: 'GET', url: `http://a.test:${port}/` }), { phase });
+  });
+
+  it('let 256 exchanges with untrusted hosts be under way', async (t) => {
+    const client = openPublic();
+    t.after(() => client.close());
+    const first = Array.from({ length: 256 }, () => client.requestUntrusted(untrusted('/never')).catch(() => {}));
+    await assert.rejects(client.requestUntrusted({ ...untrusted('/json'), connectTimeoutMs: 20 }), {
+      phase: 'connect',
+      message: /too many exchanges/,
+    });
+    await client.close();
+    await Promise.all(first);
+  });
+
+  it('let four exchanges wait for each that may be under way, and refuse more at once', async (t) => {
+    const client = openPublic({ maxUntrusted: 1 });
+    t.after(() => client.close());
+    const outcomes: string[] = [];
+    const all = Array.from({ length: 6 }, (_, index) =>
+      client
+        .requestUntrusted({ ...untrusted('/never'), connectTimeoutMs: 60_000 })
+        .catch(() => outcomes.push(`${index}`)),
+    );
+    await all[5];
+    assert.deepEqual(outcomes, ['5'], 'the one under way and four waiting go on');
+  });
+
+  it('send what a request belongs to, where there is something', async (t) => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const sent = async (options: OutboundOptions): Promise<unknown> => {
+      const client = openOutbound(options);
+      t.after(() => client.close());
+      const { json } = await client.requestJson({ ...get('/echo'), headers: { 'accept-encoding': 'gzip' } });
+      const { headers } = json as { headers: Record<string, string> };
+      return [headers['traceparent'], headers['accept-encoding']];
+    };
+    assert.deepEqual(await sent({ traceparent: () => traceparent }), [traceparent, 'gzip']);
+    assert.deepEqual(await sent({}), [undefined, 'gzip']);
   });
 });

@@ -23,12 +23,18 @@ export const resolveBySystem: Resolve = async (hostname) =>
     family: family === 6 ? 6 : 4,
   }));
 
+const DNS_TRIES = 2;
+
 /**
  * DNS alone, for names of untrusted hosts. getaddrinfo would occupy one of the few threads that file system and password
  * hashing share for as long as a hostile name server cares to be slow.
+ *
+ * @param timeoutMs for the first try; c-ares doubles it for the second
+ * @param servers `ip:port` of name servers in place of the system's
  */
-export function resolveByDns(timeoutMs = 2_000): Resolve {
-  const resolver = new Resolver({ timeout: timeoutMs, tries: 2 });
+export function resolveByDns(timeoutMs = 2_000, servers?: readonly string[]): Resolve {
+  const resolver = new Resolver({ timeout: timeoutMs, tries: DNS_TRIES });
+  if (servers !== undefined) resolver.setServers(servers);
   return async (hostname) => {
     const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
     if (v4.status === 'rejected' && v6.status === 'rejected') throw v4.reason;
