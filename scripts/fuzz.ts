@@ -50,10 +50,12 @@ async function runChunk(chunk: number): Promise<ChunkResult> {
   const seed = Number(values.seed) * 100_000 + chunk;
   const report = join(folder, `report-${seed}.json`);
   const startedAt = performance.now();
-  const child = spawn(process.execPath, ['--test', join(root, 'test', 'fuzz', 'made-up-requests.test.ts')], {
+  const child = spawn(process.execPath, [join(root, 'test', 'fuzz', 'fuzz-chunk.ts')], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       ...process.env,
+      WITHOUT_TEST_RUNNER: '1',
+      NODE_COMPILE_CACHE: join(root, 'out', 'compile-cache'),
       FUZZ_REQUESTS: String(chunkSize),
       FUZZ_SEED: String(seed),
       FUZZ_DATABASE: databaseOf(chunk),

@@ -28,8 +28,12 @@ let operations: ReadonlyMap<string, readonly Operation[]> | undefined;
 const mismatches = new Set<string>();
 const validators = new WeakMap<object, ReturnType<typeof Schema.Compile>>();
 
+/** @throws AssertionError where a response so far was not described */
+export const assertResponsesDescribed = (): void =>
+  assert.deepEqual([...mismatches], [], 'responses that the OpenAPI document does not describe');
+
 // Registered when the file is loaded, so that it belongs to the whole test file and not to the suite that starts a service.
-after(() => assert.deepEqual([...mismatches], [], 'responses that the OpenAPI document does not describe'));
+if (!process.env.WITHOUT_TEST_RUNNER) after(assertResponsesDescribed);
 
 /** Starts to check the responses of a service with these endpoints. */
 export function checkResponses(endpoints: readonly Endpoint[]): void {

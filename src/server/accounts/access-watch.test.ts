@@ -132,6 +132,21 @@ describe('access to open responses', () => {
       watch.close();
     });
 
+    it('is watched anew where it was opened again while a check was under way', async () => {
+      const { watch, database } = await start();
+      const ended: string[] = [];
+      const first = watch.watch(SESSION, () => ended.push('first'));
+      await database.kysely.deleteFrom('sessions').execute();
+      const check = watch.check();
+      first();
+      watch.watch(SESSION, () => ended.push('second'));
+      await check;
+      assert.deepEqual(ended, [], 'the first is complete, and the second was not part of the check');
+      await watch.check();
+      assert.deepEqual(ended, ['second']);
+      watch.close();
+    });
+
     it('is checked without being asked, while anything is open', async () => {
       const { watch, database } = await start();
       const ended: string[] = [];

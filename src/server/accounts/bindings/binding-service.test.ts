@@ -69,6 +69,13 @@ forEachDatabase((_name, open) => {
     assert.equal((await bind(ada, phone, lastCode())).body.success, true);
     assert.equal((await ada.ok('GET', '/api/user/self')).phone_bound, true);
     assert.equal((await bind(ada, phone, lastCode())).body.success, false);
+    const { kysely } = service.database;
+    const entries = await kysely
+      .selectFrom('audit_log')
+      .select(['action', 'target'])
+      .where('actor_id', '=', ada.id)
+      .execute();
+    assert.deepEqual(entries, [{ action: 'self.bind-phone', target: `user:${ada.id}` }]);
   });
 
   it('evaluates five guesses of a code', async () => {

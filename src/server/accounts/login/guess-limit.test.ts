@@ -35,12 +35,18 @@ describe('the limits a guess counts against', () => {
     await limit.consume('ada', STRANGER);
     await limit.consume('ada', KNOWN);
     await limit.assertNotExhausted('ada', LOGGED_IN);
+    await limit.assertNotExhausted('ada', STRANGER);
+    await limit.succeed('ada', STRANGER);
     assert.deepEqual(log, [
       'consume network 192.0.2.1',
       'consume account ada',
       'consume network 192.0.2.1',
       'consume source ada:device:x',
       'look at source ada:session:5',
+      'look at network 192.0.2.1',
+      'look at account ada',
+      'refund network 192.0.2.1',
+      'reset account ada',
     ]);
   });
 

@@ -46,6 +46,9 @@ forEachDatabase((_name, open) => {
     await root.ok('PUT', `/api/admin/users/${id}`, { username: 'renamed-by-root', email: 'r@example.org' });
     assert.deepEqual([(await get(id)).quota, (await get(id)).username], [50, 'renamed-by-root']);
     await root.fails(400, 'PUT', `/api/admin/users/${id}`, { quota: 1, quota_delta: 1 });
+    const poor = { username: 'made-without-quota', password: PASSWORD };
+    const made = await root.ok<{ id: number }>('POST', '/api/admin/users', poor);
+    assert.equal((await get(made.id)).quota, 0);
     await root.ok('DELETE', `/api/admin/users/${id}`);
     await root.fails(200, 'GET', `/api/admin/users/${id}`);
     await root.fails(200, 'DELETE', `/api/admin/users/${id}`);
@@ -227,6 +230,8 @@ forEachDatabase((_name, open) => {
     ]) {
       assert.ok(!all.includes(String(secret)));
     }
+    const disabled = (await admin.send('GET', '/api/admin/users?status=2')).body.data as Rows;
+    assert.ok(disabled.every(({ status }) => status === 2));
     await admin.fails(400, 'GET', '/api/admin/users?role=god');
     await admin.fails(400, 'GET', '/api/admin/users?status=3');
   });
@@ -256,6 +261,11 @@ forEachDatabase((_name, open) => {
     );
     const own = await root.send('GET', `/api/admin/audit?actor_id=${root.id}&page_size=1`);
     assert.equal((own.body.data as Rows).length, 1);
+    const other = await service.newUser('audited');
+    await other.withManagementToken();
+    const byOther = await root.send('GET', `/api/admin/audit?actor_id=${other.id}`);
+    assert.ok((byOther.body.total ?? 0) > 0);
+    assert.ok((byOther.body.data as Rows).every(({ actor_id }) => actor_id === other.id));
     await root.fails(400, 'GET', '/api/admin/audit?actor_id=1%20or%201');
     const forged = await staff('user');
     await forged.ok('POST', '/api/user/token', undefined, { 'x-request-id': 'a b\u001b[31m"' });
