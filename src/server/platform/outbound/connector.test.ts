@@ -99,7 +99,10 @@ describe('the addresses of an untrusted name', () => {
       const server = await startNameServer((type) => (type === TYPE_A ? v4 : v6) as number[][] | undefined);
       t.after(server.stop);
       assert.deepEqual(await resolveByDns(2_000, [server.address])('host.test'), expected);
-      assert.deepEqual(server.asked.toSorted((one, other) => one - other), [TYPE_A, TYPE_AAAA]);
+      assert.deepEqual(
+        server.asked.toSorted((one, other) => one - other),
+        [TYPE_A, TYPE_AAAA],
+      );
     });
 
   it('are none where the name does not exist, whatever the hosts file says', async (t) => {
@@ -113,7 +116,10 @@ describe('the addresses of an untrusted name', () => {
     const server = await startNameServer(() => null);
     t.after(server.stop);
     await assert.rejects(resolveByDns(100, [server.address])('host.test'), { code: 'ETIMEOUT' });
-    assert.deepEqual(server.asked.toSorted((one, other) => one - other), [TYPE_A, TYPE_A, TYPE_AAAA, TYPE_AAAA]);
+    assert.deepEqual(
+      server.asked.toSorted((one, other) => one - other),
+      [TYPE_A, TYPE_A, TYPE_AAAA, TYPE_AAAA],
+    );
   });
 });
 
