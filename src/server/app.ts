@@ -111,7 +111,11 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
     database: database as unknown as Database<MetaTables>,
     clock: foundation.clock,
     log,
-    jobs: [quota.audit.job, retentionJob(makeRetentionRules(foundation), foundation.clock, log), ...artifacts.jobs],
+    jobs: [
+      quota.audit.job,
+      retentionJob(makeRetentionRules(foundation), foundation.clock, log, database),
+      ...artifacts.jobs,
+    ],
   });
   return {
     http,

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { DAY_MS } from '../../contract/time.ts';
 import type { Clock } from './clock.ts';
+import type { Database } from './db/database.ts';
 import type { Log } from './log.ts';
 import type { ScheduledJob } from './scheduled-jobs.ts';
 
@@ -17,9 +18,16 @@ const INTERVAL_MS = 3_600_000;
 const BATCH = 500;
 /** Between batches everybody else gets the database for at least as long as the batch had it. */
 const MIN_PAUSE_MS = 10;
+/** Two megabytes: some milliseconds. */
+const PAGES_AT_ONCE = 512;
 
 /** The job that removes what has passed its time, in small steps, so that nobody waits for it. */
-export const retentionJob = (rules: readonly RetentionRule[], clock: Clock, log: Log): ScheduledJob => ({
+export const retentionJob = (
+  rules: readonly RetentionRule[],
+  clock: Clock,
+  log: Log,
+  database?: Pick<Database<unknown>, 'releaseSpace'>,
+): ScheduledJob => ({
   name: 'retention',
   intervalMs: INTERVAL_MS,
   async run(signal) {
@@ -27,6 +35,7 @@ export const retentionJob = (rules: readonly RetentionRule[], clock: Clock, log:
       const removed = await removeOld(rule, clock.now(), signal);
       if (removed > 0) log.info({ rule: rule.name, removed }, 'removed what has passed its retention');
     }
+    if (database !== undefined) await releaseSpace(database, signal);
   },
 });
 
@@ -41,4 +50,9 @@ async function removeOld({ days, remove }: RetentionRule, now: number, signal: A
     await pause(Math.max(MIN_PAUSE_MS, performance.now() - startedAt), undefined, { signal }).catch(() => {});
   }
   return removed;
+}
+
+async function releaseSpace(database: Pick<Database<unknown>, 'releaseSpace'>, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && (await database.releaseSpace?.(PAGES_AT_ONCE)) === true)
+    await pause(MIN_PAUSE_MS, undefined, { signal }).catch(() => {});
 }

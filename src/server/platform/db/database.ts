@@ -61,6 +61,11 @@ export interface Database<T> {
   transaction<R>(work: (trx: Transaction<T>) => Promise<R>, options?: TransactionOptions): Promise<R>;
   /** Connections by what they are doing, and who waits for one; undefined on SQLite, which has no pool. */
   readonly connections: (() => PoolConnections) | undefined;
+  /**
+   * Gives pages of deleted rows back to the disk, at most so many in one short write, and keeps a share for new rows. Resolves to
+   * whether there are more. Undefined on PostgreSQL, which reuses them by itself.
+   */
+  readonly releaseSpace: ((maxPages: number) => Promise<boolean>) | undefined;
   /** Resolves when the database responds and takes writes, else throws `DatabaseUnavailableError` or `DiskFullError`. */
   ping(): Promise<void>;
   /** Waits for the writes in progress, then closes the file or the connections. */

@@ -43,6 +43,7 @@ export function openPostgres<T>(url: string, options: DatabaseOptions): Database
     kysely,
     snapshot: undefined,
     connections: () => pool.connections,
+    releaseSpace: undefined,
     transaction: (work, { timeoutMs } = {}) =>
       runAfterCommitActions(
         (run) =>

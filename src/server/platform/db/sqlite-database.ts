@@ -39,6 +39,7 @@ export function openSqlite<T>(path: string, options: DatabaseOptions): Database<
       return driver.snapshot;
     },
     connections: undefined,
+    releaseSpace: (maxPages) => driver.releaseSpace(maxPages),
     transaction: (work) => runAfterCommitActions(inTransaction, work),
     ping: () => space.assertFree(kysely),
     close: () => driver.destroy(),

@@ -12,6 +12,11 @@ export interface SqliteDriverOptions extends Omit<GroupCommitOptions, 'beforeCom
   readonly onQuery: (seconds: number) => void;
 }
 
+/** https://sqlite.org/pragma.html#pragma_auto_vacuum */
+const INCREMENTAL = 2;
+/** Free pages that stay in the file: the next rows need them, and to take them from the disk again costs more. */
+const KEPT_FREE_SHARE = 0.1;
+
 /** One connection that writes, in batches, and one that reads, at once. */
 export class SqliteDriver implements Driver {
   readonly #writer: SqliteStatements;
@@ -29,6 +34,8 @@ export class SqliteDriver implements Driver {
     keepFromOthers(file);
     this.#writer = new SqliteStatements(file);
     this.#writer.database.exec(`
+      -- pages of deleted rows can be given back later; counts for a new file only
+      pragma auto_vacuum = incremental;
       pragma journal_mode = wal;
       pragma synchronous = full;
       pragma temp_store = memory;
@@ -44,6 +51,18 @@ export class SqliteDriver implements Driver {
 
   get snapshot(): object | undefined {
     return this.#reader.snapshot;
+  }
+
+  /** Gives back free pages beyond a tenth of the file, at most so many. @returns whether there are more */
+  releaseSpace(maxPages: number): Promise<boolean> {
+    const { database } = this.#writer;
+    const read = (name: string): number => Number(Object.values(database.prepare(`pragma ${name}`).get() ?? {})[0]);
+    return this.#commits.write(() => {
+      if (read('auto_vacuum') !== INCREMENTAL) return false;
+      const surplus = read('freelist_count') - Math.ceil(read('page_count') * KEPT_FREE_SHARE);
+      if (surplus > 0) database.exec(`pragma incremental_vacuum(${Math.min(surplus, maxPages)})`);
+      return surplus > maxPages;
+    });
   }
 
   async init(): Promise<void> {}
