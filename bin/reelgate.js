@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Plain JavaScript that any Node reads, so that an old one gets a clear line instead of a syntax error.
 import { spawn } from 'node:child_process';
-import { createRequire } from 'node:module';
+import module, { createRequire } from 'node:module';
 import { constants } from 'node:os';
 
 const OLDEST = [24, 15];
@@ -19,11 +19,16 @@ const isNewEnough = major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST
 
 /** Commands that are programs of their own; every other one belongs to the command line. */
 const PROGRAMS = {
+  // Scripts ask for it often, and the other commands take longer to load than this takes.
+  '--version': printVersion,
+  '-V': printVersion,
   serve: () => import('./server.js'),
   quickstart: () => import('../scripts/quickstart.ts'),
 };
 
 if (isNewEnough) {
+  // From the second run on nothing is stripped of types or compiled again.
+  module.enableCompileCache?.();
   const program = Object.hasOwn(PROGRAMS, process.argv[2] ?? '') ? PROGRAMS[process.argv[2]] : undefined;
   await (program ?? (() => import('../src/cli/main.ts')))();
 } else {
@@ -37,6 +42,10 @@ if (isNewEnough) {
   } else {
     runWith(pinned);
   }
+}
+
+function printVersion() {
+  console.log(createRequire(import.meta.url)('../package.json').version);
 }
 
 function findPinned() {

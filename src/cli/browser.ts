@@ -1,4 +1,6 @@
-import open from 'open';
+import type { ChildProcess } from 'node:child_process';
+
+const openWithDesktop = async (url: string): Promise<ChildProcess> => (await import('open')).default(url);
 
 /** Whether a browser opened on this machine is visible to the user: not over SSH and not without a display. */
 export function hasBrowser(env: NodeJS.ProcessEnv = process.env, platform: string = process.platform): boolean {
@@ -13,7 +15,10 @@ export function hasBrowser(env: NodeJS.ProcessEnv = process.env, platform: strin
  *
  * @param start for tests
  */
-export async function openBrowser(url: string, start: typeof open = open): Promise<void> {
+export async function openBrowser(
+  url: string,
+  start: (url: string) => Promise<Pick<ChildProcess, 'on'>> = openWithDesktop,
+): Promise<void> {
   const { protocol } = URL.parse(url) ?? {};
   if (protocol !== 'https:' && protocol !== 'http:') return;
   const child = await start(url).catch(() => undefined);

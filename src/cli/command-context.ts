@@ -1,5 +1,4 @@
-import { hostname } from 'node:os';
-import { Reelgate } from '../sdk/index.ts';
+import type { Reelgate } from '../sdk/index.ts';
 import { CredentialProvider } from './credential-provider.ts';
 import { CredentialStore } from './credential-store.ts';
 import { UsageError } from './errors.ts';
@@ -29,10 +28,12 @@ const DEFAULT_URL = 'http://127.0.0.1:3000';
 /** The service's URL is the option, else REELGATE_URL, else that of the last sign-in, else the default. */
 export async function createCommandContext(options: GlobalOptions, output: Output): Promise<CommandContext> {
   const credentialStore = new CredentialStore();
+  // The contract takes longer to load than most commands run; help needs none of it.
+  const { Reelgate: Client } = await import('../sdk/index.ts');
   const { REELGATE_URL, LC_ALL, LANG } = process.env;
   const baseUrl = parseBaseUrl(options.url || REELGATE_URL || (await credentialStore.currentUrl()) || DEFAULT_URL);
   const credentialProvider = new CredentialProvider(baseUrl, credentialStore);
-  const reelgate: Reelgate = new Reelgate({
+  const reelgate: Reelgate = new Client({
     baseUrl,
     credentials: (purpose) => credentialProvider.getCredentials(purpose, reelgate),
     refresh: () => credentialProvider.refresh(reelgate),
@@ -54,6 +55,3 @@ function parseBaseUrl(text: string): string {
     throw new UsageError(`"${text}" is no URL of a service. Give one such as https://reelgate.example.com.`);
   return url.replace(/\/+$/, '');
 }
-
-/** The name of this machine as it is shown to the user who confirms a sign-in. */
-export const machineName = (): string => `Reelgate CLI on ${hostname()}`;

@@ -1,4 +1,5 @@
-import { type CredentialPurpose, type Credentials, type Reelgate, ReelgateError } from '../sdk/index.ts';
+import { ReelgateError } from '../sdk/errors.ts';
+import type { CredentialPurpose, Credentials, Reelgate } from '../sdk/index.ts';
 import type { CredentialStore, StoredCredentials } from './credential-store.ts';
 import { UsageError } from './errors.ts';
 import { expiresSoon, refreshCredentials } from './refresh-credentials.ts';

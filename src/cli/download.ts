@@ -1,6 +1,8 @@
 import { open, rename, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { type Reelgate, ReelgateError, sleep } from '../sdk/index.ts';
+import { ReelgateError } from '../sdk/errors.ts';
+import type { Reelgate } from '../sdk/index.ts';
+import { sleep } from '../sdk/transport.ts';
 
 const MAX_ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 250;

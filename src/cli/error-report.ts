@@ -1,4 +1,4 @@
-import { ReelgateError } from '../sdk/index.ts';
+import { ReelgateError } from '../sdk/errors.ts';
 import type { CredentialSource } from './credential-provider.ts';
 import { KeychainError, UsageError } from './errors.ts';
 import { EXIT } from './exit-codes.ts';

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { sleep } from '../sdk/index.ts';
+import { sleep } from '../sdk/transport.ts';
 
 const RETRY_MS = 50;
 /** SQLITE_BUSY */

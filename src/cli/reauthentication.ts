@@ -15,7 +15,7 @@ export interface ReauthenticatedClient {
  * Runs work that a device sign-in may not do, because its effect would outlive the sign-in: with REELGATE_ACCESS_TOKEN
  * directly, else after asking for the password. That login session is ended after the work.
  */
-export async function withReauthentication<T>(
+export async function reauthenticate<T>(
   context: CommandContext,
   work: (owner: ReauthenticatedClient) => Promise<T>,
 ): Promise<T> {

@@ -1,4 +1,5 @@
-import { type DeviceAuth, ReelgateError } from '../sdk/index.ts';
+import { ReelgateError } from '../sdk/errors.ts';
+import type { DeviceAuth } from '../sdk/index.ts';
 import type { CredentialStore, StoredCredentials } from './credential-store.ts';
 
 /** An access_token is refreshed this long before it expires, so that none expires during a request. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type CommandContext, createCommandContext, type GlobalOptions } from './command-context.ts';
+import type { CommandContext, GlobalOptions } from './command-context.ts';
 import { toErrorReport } from './error-report.ts';
 import { InterruptedError } from './interrupt.ts';
 import { Output } from './output.ts';
@@ -12,6 +12,8 @@ export const runCommand: RunCommand = async (command, work) => {
   const output = new Output({ json: options.json === true, quiet: options.quiet === true });
   let context: CommandContext | undefined;
   try {
+    // Loaded by what runs, not by what prints help.
+    const { createCommandContext } = await import('./command-context.ts');
     context = await createCommandContext(options, output);
     await work(context);
   } catch (error) {

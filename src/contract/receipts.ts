@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { REQUEST_KINDS } from './requests.ts';
+import { REQUEST_KINDS } from './request-kinds.ts';
 import { Ok } from './schemas.ts';
 import { readDefaults, TaskParam } from './video.ts';
 

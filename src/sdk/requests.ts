@@ -1,6 +1,7 @@
 import { defined } from '../contract/defined.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { getReceipt } from '../contract/receipts.ts';
+import type { RequestKind, RequestStatus } from '../contract/request-kinds.ts';
 import * as endpoints from '../contract/requests.ts';
 import { followRequests } from './request-stream.ts';
 import type { CallOptions, Transport } from './transport.ts';
@@ -13,8 +14,8 @@ export type ReceiptInfo = EndpointPart<typeof getReceipt, 'response'>['data'];
 export interface RequestQuery {
   readonly model?: string | undefined;
   readonly tokenId?: number | undefined;
-  readonly status?: endpoints.RequestStatus | undefined;
-  readonly kind?: endpoints.RequestKind | undefined;
+  readonly status?: RequestStatus | undefined;
+  readonly kind?: RequestKind | undefined;
   /** Unix seconds; `to` is not included. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;

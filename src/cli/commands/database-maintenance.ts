@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { password as askPassword, isCancel } from '@clack/prompts';
 import type { Command } from 'commander';
 import { UsageError } from '../errors.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -167,6 +166,7 @@ async function readPassphrase({ passphraseFile }: PassphraseOptions, isNew: bool
 }
 
 async function askPassphrase(message: string): Promise<string> {
+  const { isCancel, password: askPassword } = await import('@clack/prompts');
   const answer = await askPassword({ message });
   if (isCancel(answer)) throw new InterruptedError();
   return answer;

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, InvalidArgumentError } from 'commander';
 import { toSeconds } from '../../contract/time.ts';
-import { type EventInfo, formatWebhookSecret, type Reelgate, signWebhook, sleep } from '../../sdk/index.ts';
+import { formatWebhookSecret, signWebhook } from '../../contract/webhook-signature.ts';
+import type { EventInfo, Reelgate } from '../../sdk/index.ts';
+import { sleep } from '../../sdk/transport.ts';
 import type { CommandContext } from '../command-context.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { RunCommand } from '../run-command.ts';

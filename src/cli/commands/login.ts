@@ -1,13 +1,13 @@
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
-import { renderUnicodeCompact } from 'uqr';
-import { getStatus } from '../../contract/service.ts';
-import { type DeviceCode, type DeviceTokens, ReelgateError } from '../../sdk/index.ts';
+import { ReelgateError } from '../../sdk/errors.ts';
+import type { DeviceCode, DeviceTokens } from '../../sdk/index.ts';
 import { hasBrowser, openBrowser } from '../browser.ts';
-import { type CommandContext, machineName } from '../command-context.ts';
+import type { CommandContext } from '../command-context.ts';
 import type { StoredCredentials } from '../credential-store.ts';
 import { UsageError } from '../errors.ts';
 import { formatDuration } from '../format.ts';
+import { machineName } from '../machine-name.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface LoginOptions {
@@ -61,6 +61,7 @@ function requireInteractive({ output }: CommandContext, { force }: LoginOptions)
 
 async function signInWithCode(context: CommandContext, options: LoginOptions): Promise<StoredCredentials> {
   const { reelgate, credentialStore, output, baseUrl, interruptSignal: signal } = context;
+  const { getStatus } = await import('../../contract/service.ts');
   const { data: status } = await reelgate.transport.call(getStatus, {}, { signal });
   const id = await credentialStore.runExclusive(() => credentialStore.deviceId());
   for (;;) {
@@ -92,7 +93,10 @@ async function showCode({ output }: CommandContext, code: DeviceCode, { browser,
   output.notice(`  Open   ${code.verification_uri}`);
   output.notice(`  Code   ${code.user_code}`);
   output.notice('');
-  if (qr && output.isInteractive) output.notice(`${renderUnicodeCompact(link, { border: 2 }).replace(/^/gm, '  ')}\n`);
+  if (qr && output.isInteractive) {
+    const { renderUnicodeCompact } = await import('uqr');
+    output.notice(`${renderUnicodeCompact(link, { border: 2 }).replace(/^/gm, '  ')}\n`);
+  }
   output.notice(
     `Confirm there within ${formatDuration(code.expires_in)}, and only if it shows this code. Ctrl-C cancels.`,
   );

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ReelgateError } from '../../sdk/index.ts';
+import { ReelgateError } from '../../sdk/errors.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { RunCommand } from '../run-command.ts';
 

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import type { AppPasswordInfo } from '../../sdk/index.ts';
 import { formatKeyValues } from '../format.ts';
 import type { Output } from '../output.ts';
-import { withReauthentication } from '../reauthentication.ts';
 import type { RunCommand } from '../run-command.ts';
+import { withReauthentication } from '../with-reauthentication.ts';
 
 /** `reelgate mailbox …` */
 export function addMailAccountCommands(program: Command, run: RunCommand): void {

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { listModels } from '../../contract/video.ts';
 import { formatTable } from '../format.ts';
 import type { RunCommand } from '../run-command.ts';
 
@@ -10,6 +9,7 @@ export function addModelsCommand(program: Command, run: RunCommand): void {
     .description('List the models you may use')
     .action((_options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
+        const { listModels } = await import('../../contract/video.ts');
         const { data } = await reelgate.transport.call(listModels, {});
         output.result(
           data,

@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { defined } from '../../contract/defined.ts';
 import type { FailureCause } from '../../contract/failure-causes.ts';
 import { FAILURES_EN } from '../../contract/messages/failures-en.ts';
-import { getStatus } from '../../contract/service.ts';
 import { OPENAI_STATUS } from '../../contract/states.ts';
 import type { OwnVideo, OwnVideoDetail, Video } from '../../sdk/index.ts';
 import { parsePositiveInteger } from '../arguments.ts';
@@ -57,6 +56,7 @@ export function addOwnVideoCommands(video: Command, run: RunCommand): void {
           return output.result(found, formatDetails({ ...found, id: found.id || id }));
         }
         const own = await reelgate.account.video(id);
+        const { getStatus } = await import('../../contract/service.ts');
         const { data: status } = await reelgate.transport.call(getStatus, {});
         const summary = { ...toSummary(own), request: own.request, refunded: own.refunded };
         output.result(summary, formatDetails(summary, formatCost(own, status.quota_per_unit)));

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { getStatus } from '../../contract/service.ts';
 import type { ReceiptInfo } from '../../sdk/index.ts';
 import { usesApiKey } from '../credential-provider.ts';
 import { formatDateTime, formatKeyValues, formatQuota, formatTable } from '../format.ts';
@@ -15,6 +14,7 @@ export function addReceiptCommand(program: Command, run: RunCommand): void {
       run(command, async ({ reelgate, output }) => {
         // A key sees its own videos alone.
         const receipt = await (usesApiKey() ? reelgate.videos.receipt(ref) : reelgate.requests.receipt(ref));
+        const { getStatus } = await import('../../contract/service.ts');
         const { data: status } = await reelgate.transport.call(getStatus, {});
         output.result(receipt, formatReceipt(receipt, status.quota_per_unit));
       }),

@@ -3,8 +3,8 @@ import { defined } from '../../contract/defined.ts';
 import { toSeconds } from '../../contract/time.ts';
 import { collectValues, parsePositiveInteger, parseQuota, parseRowId } from '../arguments.ts';
 import { formatDateTime, formatRelativeTime, formatTable } from '../format.ts';
-import { withReauthentication } from '../reauthentication.ts';
 import type { RunCommand } from '../run-command.ts';
+import { withReauthentication } from '../with-reauthentication.ts';
 
 interface MakeOptions {
   readonly days?: number;

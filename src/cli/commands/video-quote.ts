@@ -1,4 +1,3 @@
-import { getStatus } from '../../contract/service.ts';
 import type { CreateVideoRequest, VideoQuote } from '../../sdk/index.ts';
 import type { CommandContext } from '../command-context.ts';
 import { formatDateTime, formatKeyValues, formatQuota } from '../format.ts';
@@ -8,6 +7,7 @@ const count = (howMany: number | null): string => (howMany === null ? 'any numbe
 /** What a video would cost, and how many can be made. Nothing is started. */
 export async function showQuote({ reelgate, output }: CommandContext, request: CreateVideoRequest): Promise<void> {
   const quote = await reelgate.videos.quote(request);
+  const { getStatus } = await import('../../contract/service.ts');
   const { data: status } = await reelgate.transport.call(getStatus, {});
   output.result(quote, formatQuote(quote, status.quota_per_unit));
 }

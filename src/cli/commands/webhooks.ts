@@ -6,8 +6,8 @@ import type { WebhookPreset } from '../../contract/webhooks.ts';
 import type { DeliveryInfo, WebhookInfo } from '../../sdk/index.ts';
 import { collectValues, parsePositiveInteger, parseRowId } from '../arguments.ts';
 import { formatRelativeTime, formatTable } from '../format.ts';
-import { withReauthentication } from '../reauthentication.ts';
 import type { RunCommand } from '../run-command.ts';
+import { withReauthentication } from '../with-reauthentication.ts';
 
 interface CreateOptions {
   readonly event: readonly string[];

@@ -1,7 +1,5 @@
 import type { Command } from 'commander';
-import { getStatus } from '../../contract/service.ts';
-import { listModels } from '../../contract/video.ts';
-import { ReelgateError } from '../../sdk/index.ts';
+import { ReelgateError } from '../../sdk/errors.ts';
 import type { CommandContext } from '../command-context.ts';
 import { formatDateTime, formatKeyValues, formatQuota } from '../format.ts';
 import type { RunCommand } from '../run-command.ts';
@@ -27,6 +25,7 @@ export function addWhoamiCommand(program: Command, run: RunCommand): void {
 
 async function printAccount({ reelgate, output, baseUrl }: CommandContext, by: string): Promise<void> {
   const self = await reelgate.account.self();
+  const { getStatus } = await import('../../contract/service.ts');
   const { data: status } = await reelgate.transport.call(getStatus, {});
   const expires = self.package_expires_at;
   const end = expires === 0 ? '' : `, until ${formatDateTime(expires)}`;
@@ -48,6 +47,7 @@ async function printAccount({ reelgate, output, baseUrl }: CommandContext, by: s
 
 /** A key does not reveal its owner, but can be tried. */
 async function printApiKey({ reelgate, output, baseUrl }: CommandContext): Promise<void> {
+  const { listModels } = await import('../../contract/video.ts');
   const { data } = await reelgate.transport.call(listModels, {});
   output.result(
     { url: baseUrl, signed_in_by: 'REELGATE_API_KEY', models: data.length },

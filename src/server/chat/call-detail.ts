@@ -1,6 +1,6 @@
 import { type CallFacts, priceCall, toTokenCallFacts } from '../../contract/call-facts.ts';
 import type { Price, VideoPrice } from '../../contract/pricing.ts';
-import type { RequestKind, RequestStatus } from '../../contract/requests.ts';
+import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
 import type { ChatPrice, TokenFacts } from '../../contract/token-pricing.ts';
 import type { ResolvedModel } from '../channels/channel-directory.ts';
 import type { CallDetail } from '../quota/ledger.ts';

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../contract/errors.ts';
-import type { RequestStatus } from '../../contract/requests.ts';
+import type { RequestStatus } from '../../contract/request-kinds.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/channel-directory.ts';
 import type { Clock } from '../platform/clock.ts';
 import { isAppError } from '../platform/errors.ts';

@@ -1,4 +1,4 @@
-import type { RequestKind, RequestStatus } from '../../contract/requests.ts';
+import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
 import type { Trx } from '../tables.ts';
 
 export type { Trx };

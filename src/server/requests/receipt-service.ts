@@ -3,7 +3,7 @@ import type { CallFacts } from '../../contract/call-facts.ts';
 import type { Price } from '../../contract/pricing.ts';
 import { toReceiptLines } from '../../contract/receipt-lines.ts';
 import type { Receipt, ReceiptOutcome } from '../../contract/receipts.ts';
-import type { RequestKind } from '../../contract/requests.ts';
+import type { RequestKind } from '../../contract/request-kinds.ts';
 import { toSeconds } from '../../contract/time.ts';
 import type { LedgerEntry } from '../quota/usage-store.ts';
 import type { RequestRow, RequestStore } from './store.ts';

@@ -1,5 +1,5 @@
 import { type Selectable, type SelectQueryBuilder, sql } from 'kysely';
-import type { RequestKind, RequestStatus } from '../../contract/requests.ts';
+import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareInsert } from '../platform/db/prepared-query.ts';
 import type { Tables, Trx } from '../tables.ts';

@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely';
-import type { RequestKind, RequestStatus } from '../../contract/requests.ts';
+import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
 export interface RequestTables {

@@ -1,6 +1,6 @@
 import { type CallFacts, priceCall } from '../../contract/call-facts.ts';
 import { isChatPrice, type Price, UnpricedError } from '../../contract/pricing.ts';
-import type { RequestStatus } from '../../contract/requests.ts';
+import type { RequestStatus } from '../../contract/request-kinds.ts';
 import type { CallDetail } from '../quota/ledger.ts';
 import type { BilledFacts } from '../vendors/billed-facts.ts';
 import type { Task, TaskChange } from './store.ts';
