@@ -3,7 +3,9 @@ import { type Process, startScript } from './child-processes.ts';
 import { cpuSeconds, memoryMb } from './http-load.ts';
 import { startNginx, startNginxProxy } from './nginx.ts';
 import { postBytes, type RawLoadResult, rawLoad } from './raw-socket-load.ts';
+import { reportFigure } from './report-figure.ts';
 import { portkeyHeaders, startPortkey } from './rivals/portkey.ts';
+import { warmUp } from './warm-up.ts';
 
 /**
  * A chat completion of about 600 bytes through us and through others, side by side in one run: key check, durable
@@ -13,7 +15,7 @@ import { portkeyHeaders, startPortkey } from './rivals/portkey.ts';
  * Repeat with `cd bench && npm ci && cd .. && node bench/chat.ts`; needs nginx. `SECONDS` and `ROUNDS` change the length.
  */
 const SECONDS = Number(process.env.SECONDS ?? '4');
-const ROUNDS = Number(process.env.ROUNDS ?? '3');
+const ROUNDS = Number(process.env.ROUNDS ?? '5');
 const CONNECTIONS = 64;
 const PATH = '/v1/chat/completions';
 
@@ -77,23 +79,48 @@ interface Figures {
 
 const all = new Map<string, Figures>();
 try {
-  for (let round = 0; round <= ROUNDS; round++) {
-    for (const {
-      name,
-      process: { pid, port },
-      request,
-    } of subjects) {
-      const seconds = round === 0 ? 2 : SECONDS;
-      const before = cpuSeconds(pid);
-      const many = await rawLoad({ port, connections: CONNECTIONS, seconds, request });
-      const cpuUs = ((cpuSeconds(pid) - before) / many.requests) * 1e6;
-      const alone = await rawLoad({ port, connections: 1, seconds: seconds / 2, request });
-      if (round > 0) note(name, many, cpuUs, alone);
-    }
+  for (const subject of subjects) {
+    const windows = await warmUp(async () => (await loadOf(subject)).cpuUs);
+    process.stdout.write(`${subject.name}: warm after ${windows} windows of ${SECONDS} s\n`);
   }
+  for (let round = 1; round <= ROUNDS; round++)
+    for (const subject of subjects) {
+      const {
+        process: { port },
+        request,
+      } = subject;
+      const { many, cpuUs } = await loadOf(subject);
+      note(subject.name, many, cpuUs, await rawLoad({ port, connections: 1, seconds: SECONDS / 2, request }));
+    }
   print();
+  report();
 } finally {
   await Promise.all(subjects.map(({ process }) => process.stop()));
+}
+
+/** One window of load, and what the subject spent on each request of it. */
+async function loadOf({ process: { pid, port }, request }: Subject) {
+  const before = cpuSeconds(pid);
+  const many = await rawLoad({ port, connections: CONNECTIONS, seconds: SECONDS, request });
+  return { many, cpuUs: ((cpuSeconds(pid) - before) / many.requests) * 1e6 };
+}
+
+/** Reelgate beside the bare proxy, round by round. */
+function report(): void {
+  const [ours, bare] = [all.get('Reelgate'), all.get('bare Node proxy')];
+  if (ours === undefined || bare === undefined) return;
+  const ratios = (of: 'cpuUs' | 'perSecond') => ours[of].map((value, round) => value / (bare[of][round] ?? 1));
+  const figure = (subject: string, values: readonly number[], asked: number) =>
+    reportFigure({
+      subject,
+      unit: '×',
+      measured: median(values),
+      asked,
+      peer: 'bare Node proxy',
+      spread: [Math.min(...values), Math.max(...values)],
+    });
+  figure('model call on SQLite, CPU', ratios('cpuUs'), 2);
+  figure('model calls on SQLite, rate', ratios('perSecond'), 0.45);
 }
 
 function note(name: string, many: RawLoadResult, cpuUs: number, alone: RawLoadResult): void {

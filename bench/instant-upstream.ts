@@ -1,17 +1,24 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A Sora-style upstream that accepts everything at once and finishes nothing; `LATENCY_MS` delays every response. */
+/** A Sora-style upstream that accepts everything at once and finishes nothing until `/finish`; `LATENCY_MS` delays every response. */
 const latencyMs = Number(process.env.LATENCY_MS ?? '0');
 const FILE = Buffer.alloc(Number(process.env.FILE_BYTES ?? '0'), 1);
 let count = 0;
 let polls = 0;
+/** From now on every job is done. */
+let isFinished = process.env.DONE === '1';
 
 const server = createServer((request, response) => {
   request.resume();
   request.once('end', () => {
     if (request.url === '/count') {
       response.end(String(polls));
+      return;
+    }
+    if (request.url === '/finish') {
+      isFinished = true;
+      response.end();
       return;
     }
     if (request.url?.endsWith('/content') === true) {
@@ -23,7 +30,7 @@ const server = createServer((request, response) => {
     else polls += 1;
     const made = `video_${process.pid}_${count.toString(36)}`;
     const id = request.method === 'POST' ? made : (request.url?.split('/').at(-1) ?? '');
-    const done = process.env.DONE === '1' && request.method === 'GET';
+    const done = isFinished && request.method === 'GET';
     const body = JSON.stringify({
       id,
       object: 'video',

@@ -1,5 +1,6 @@
 import { startScript, startService } from './child-processes.ts';
 import { load } from './http-load.ts';
+import { reportFigure } from './report-figure.ts';
 import { seedTasks } from './seed-tasks.ts';
 
 /** Query and list with 10,000 tasks and with 1,000,000: the median must not grow. */
@@ -9,6 +10,7 @@ const upstream = await startScript('bench/instant-upstream.ts');
 let folder: string | undefined;
 let key = '';
 let have = 0;
+const medians: (readonly number[])[] = [];
 try {
   for (const size of SIZES) {
     const setup = await startService(4320, { KEEP: '1' }, folder);
@@ -48,6 +50,15 @@ try {
     await load({ ...query, seconds: 1 });
     const queried = await load({ ...query, seconds: 4 });
     const listed = await load({ ...list, seconds: 4 });
+    const [atFirst] = medians.push([queried.p50Ms, listed.p50Ms]) > 1 ? medians : [];
+    for (const [place, what] of ['query', 'list'].entries())
+      if (atFirst !== undefined)
+        reportFigure({
+          subject: `${what} with ${size} videos, times the median with ${SIZES[0]}`,
+          unit: '×',
+          measured: (medians.at(-1)?.[place] ?? 0) / (atFirst[place] ?? 1),
+          asked: 1.3,
+        });
     process.stdout.write(
       `${String(size).padStart(8)} tasks: query p50 ${queried.p50Ms.toFixed(2)} ms, list p50 ${listed.p50Ms.toFixed(2)} ms, failures ${queried.failures + listed.failures} ${queried.firstFailure ?? listed.firstFailure ?? ''}\n`,
     );

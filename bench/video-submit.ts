@@ -1,6 +1,7 @@
 import { startScript, startService } from './child-processes.ts';
 import { cpuSeconds, type LoadResult, load, memoryMb } from './http-load.ts';
 import { postBytes, type RawLoadResult, rawLoad } from './raw-socket-load.ts';
+import { reportFigure } from './report-figure.ts';
 
 /**
  * Submits and queries of one process on SQLite, synchronous=FULL, against an upstream that responds at once. Submits come from
@@ -50,10 +51,16 @@ function inMs(result: RawLoadResult): LoadResult {
   return { ...result, p50Ms: result.p50Us / 1_000, p99Ms: result.p99Us / 1_000 };
 }
 
+const ASKED: Readonly<Record<string, number>> = { submit: 4_000, query: 12_000 };
+
 async function measured(name: string, pid: number, run: () => Promise<LoadResult>): Promise<void> {
   const before = cpuSeconds(pid);
   const result = await run();
   const cpu = ((cpuSeconds(pid) - before) / result.requests) * 1e6;
+  const asked = ASKED[name];
+  if (asked !== undefined)
+    reportFigure({ subject: `${name} of a video, SQLite`, unit: '/s', measured: result.perSecond, asked });
+  reportFigure({ subject: `${name} of a video, SQLite, CPU`, unit: 'µs', measured: cpu });
   process.stdout.write(
     `${name.padEnd(8)} ${result.perSecond.toFixed(0).padStart(7)}/s  p50 ${result.p50Ms.toFixed(1)} ms  p99 ${result.p99Ms.toFixed(1)} ms  ${cpu.toFixed(0)} µs CPU a request  failures ${result.failures} ${result.firstFailure ?? ''}\n`,
   );

@@ -1,0 +1,44 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Client } from 'pg';
+
+/** Clock ticks a second in /proc (Linux). */
+const TICKS = 100;
+
+/** CPU time of a PostgreSQL server on this machine: its main process and everything that it started, ended or not. */
+export class CpuOfPostgres {
+  readonly #main: number;
+
+  private constructor(main: number) {
+    this.#main = main;
+  }
+
+  /** @param client connected to the server */
+  static async find(client: Client): Promise<CpuOfPostgres> {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    return new CpuOfPostgres(Number(statOf(rows[0]?.pid ?? 0)?.[1]));
+  }
+
+  seconds(): number {
+    const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    let ticks = 0;
+    for (const pid of processes) {
+      const stat = statOf(Number(pid));
+      if (stat === undefined) continue;
+      const isMain = Number(pid) === this.#main;
+      if (!isMain && Number(stat[1]) !== this.#main) continue;
+      ticks += Number(stat[11]) + Number(stat[12]);
+      // Children that have ended count where they were waited for.
+      if (isMain) ticks += Number(stat[13]) + Number(stat[14]);
+    }
+    return ticks / TICKS;
+  }
+}
+
+/** Fields of /proc/PID/stat from the state on: 1 is the parent, 11 to 14 are utime, stime, cutime and cstime (proc(5)). */
+function statOf(pid: number): string[] | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ');
+  } catch {
+    return undefined;
+  }
+}

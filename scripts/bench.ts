@@ -1,0 +1,43 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Figure } from '../bench/report-figure.ts';
+import { BENCHES } from './bench/scripts.ts';
+import { withTable } from './bench/table.ts';
+
+/**
+ * Runs the benches one after the other, or those whose names contain one of the words given, and writes the table of
+ * bench/README.md: `npm run bench [-- word …]`. With words the table is printed and not written.
+ */
+const LONGEST_MS = 15 * 60_000;
+const words = process.argv.slice(2);
+const chosen = BENCHES.filter((name) => words.length === 0 || words.some((word) => name.includes(word)));
+const folder = mkdtempSync(join(tmpdir(), 'reelgate-figures-'));
+const file = join(folder, 'figures.jsonl');
+const failed: string[] = [];
+try {
+  for (const name of chosen) {
+    console.log(`\n${name}`);
+    const { status } = spawnSync(process.execPath, [`bench/${name}.ts`], {
+      stdio: 'inherit',
+      timeout: LONGEST_MS,
+      env: { ...process.env, BENCH_FIGURES: file },
+    });
+    if (status !== 0) failed.push(name);
+  }
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+  const figures = lines.map((line) => JSON.parse(line) as Figure);
+  const madeOn = `${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)} at the end.`;
+  const text = withTable(readFileSync('bench/README.md', 'utf8'), figures, madeOn);
+  if (words.length === 0 && failed.length === 0) {
+    writeFileSync('bench/README.md', text);
+    spawnSync('node_modules/.bin/biome', ['format', '--write', 'bench/README.md'], { stdio: 'inherit' });
+  } else console.log(text.slice(text.indexOf('| subject')));
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+if (failed.length > 0) {
+  console.error(`Failed, so that the table stays as it was: ${failed.join(', ')}`);
+  process.exitCode = 1;
+}

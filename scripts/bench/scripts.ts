@@ -1,0 +1,34 @@
+/** What `npm run bench` runs, in this order. All of it takes about twenty minutes on two quiet cores. */
+export const BENCHES = [
+  'cli-start',
+  'video-submit',
+  'task-polling',
+  'table-growth',
+  'lists',
+  'image-upload-memory',
+  'chat',
+  'postgres-costs',
+  'scale-model',
+] as const;
+
+/** Further scripts with a measurement of their own, and why they run alone. */
+export const ALONE: Readonly<Record<string, string>> = {
+  'adapter-cpu': 'prints a line for each vendor',
+  backup: 'needs the databases copy-database made',
+  'chat-replicas': 'says something with more cores than processes only',
+  'chat-streams': 'prints a table with its peers',
+  'console-page-load': 'needs the built console and a browser',
+  'content-download': 'prints a table with nginx',
+  'copy-database': 'makes databases of a gigabyte',
+  database: 'compares settings of the drivers',
+  'device-auth': 'prints a table with its peers',
+  import: 'measures one import',
+  'mail-login-storm': 'needs root and Dovecot',
+  notifications: 'makes a million accounts',
+  outbound: 'compares HTTP clients',
+  'request-log': 'measures one table',
+  soak: 'takes an hour',
+  traces: 'compares runs with and without traces',
+  'vendor-polling': 'takes three minutes',
+  webhooks: 'measures deliveries',
+};

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { test } from 'node:test';
+import { ALONE, BENCHES } from '../../scripts/bench/scripts.ts';
+import { withTable } from '../../scripts/bench/table.ts';
+
+const root = new URL('../../', import.meta.url);
+const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
+
+test('the table of figures takes the place of the one before', () => {
+  const figures = [
+    { subject: 'call', unit: '×', measured: 2.345, asked: 2, peer: 'bare proxy', spread: [2.1, 2.5] as const },
+    { subject: 'submit', unit: '/s', measured: 6_543.2 },
+  ];
+  const document = read('bench/README.md');
+  const once = withTable(document, figures, 'Made today.');
+  assert.match(
+    once,
+    /\| call \| 2 ×, bare proxy \| 2\.35 × \(2\.1–2\.5\) \| 1\.17 \|\n\| submit \| {2}\| 6,543 \/s \| {2}\|/,
+  );
+  assert.equal(withTable(once, figures, 'Made today.'), once);
+  assert.equal(withTable(once, [], 'Later.').includes('6,543'), false);
+  assert.throws(() => withTable('# Without a place', figures, ''));
+});
+
+test('every bench is run by npm run bench or says why it is not', () => {
+  // What a bench needs beside itself has no comment that says how to run it.
+  const runnable = globSync('bench/*.ts', { cwd: root.pathname })
+    .filter((path) => /`(?:TASKS=\d+ )?node bench\/|performance\.now\(\)|setTimeout as pause/.test(read(path)))
+    .map((path) => basename(path, '.ts'))
+    .filter(
+      (name) =>
+        !/^(child-processes|http-load|raw-socket-load|nginx|.*-upstream|.*-listener|chat-service|seed-.*|report-.*|warm-up|postgres-cpu)$/.test(
+          name,
+        ),
+    );
+  const known = [...BENCHES, ...Object.keys(ALONE)];
+  assert.deepEqual(
+    runnable.filter((name) => !known.includes(name)),
+    [],
+  );
+  for (const name of known) assert.ok(read(`bench/${name}.ts`).length > 0);
+});
