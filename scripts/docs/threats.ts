@@ -99,6 +99,8 @@ const THREATS: readonly string[] = [
   'The sandbox left on',
   'Traps in models and configuration',
   'Forged log lines and audit entries',
+  'Share links that are guessed, found by others or work too long',
+  'Guessing the password of a share link',
 ];
 
 interface ThreatTest {

@@ -79,6 +79,11 @@ const videoRoute = createRoute({
   path: '/videos/$taskId',
   component: lazyPage(async () => (await import('./pages/videos/video-page.tsx')).VideoPage),
 });
+const sharesRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/videos/shares',
+  component: lazyPage(async () => (await import('./pages/videos/shares-page.tsx')).SharesPage),
+});
 const tokensRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/account/tokens',
@@ -194,6 +199,7 @@ const appRoutes = [
   studioRoute,
   videosRoute,
   videoRoute,
+  sharesRoute,
   tokensRoute,
   webhooksRoute,
   webhookRoute,

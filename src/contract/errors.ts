@@ -148,6 +148,7 @@ export const ERRORS = {
   task_not_completed: businessError(400),
   content_not_found: businessError(404),
   favourites_full: businessError(409),
+  shares_full: businessError(409),
   content_unavailable: { status: 502, apiStatus: 200, type: 'upstream_error', retryable: true },
   remix_unsupported: businessError(400),
   operation_unsupported: businessError(400),

@@ -1,5 +1,6 @@
-import Type from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import { endpoint } from './endpoint.ts';
+import { LOCALES } from './messages/messages.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
 
 /** What ordinary accounts see. */
@@ -12,24 +13,29 @@ export type AdminNotificationType = (typeof ADMIN_NOTIFICATION_TYPES)[number];
 export interface TopicRule {
   /** Cannot be switched off. */
   readonly locked: boolean;
+  /** Whether it also comes by mail unless the account says otherwise. */
+  readonly mail: boolean;
+  /** Mailed at once, whatever the account says. */
+  readonly urgent?: true;
   /** Only sent to administrators. */
   readonly administratorsOnly?: true;
 }
 
 /** What a preference can switch. */
 export const TOPICS = {
-  'device.new': { locked: true },
-  security: { locked: true },
-  system: { locked: true },
-  'task.failed': { locked: false },
-  'task.finished': { locked: false },
-  'package.expiring': { locked: false },
-  'quota.low': { locked: false },
-  ticket: { locked: false },
-  beta: { locked: false },
-  webhook: { locked: true },
-  'channel.resting': { locked: false, administratorsOnly: true },
-  'storage.full': { locked: false, administratorsOnly: true },
+  'device.new': { locked: true, mail: true, urgent: true },
+  security: { locked: true, mail: true, urgent: true },
+  system: { locked: true, mail: true },
+  'task.failed': { locked: false, mail: false },
+  'task.finished': { locked: false, mail: false },
+  'video.expiring': { locked: false, mail: true },
+  'package.expiring': { locked: false, mail: true },
+  'quota.low': { locked: false, mail: true },
+  ticket: { locked: false, mail: true },
+  beta: { locked: false, mail: true },
+  webhook: { locked: true, mail: true },
+  'channel.resting': { locked: false, mail: true, administratorsOnly: true },
+  'storage.full': { locked: false, mail: true, administratorsOnly: true },
 } as const satisfies Record<string, TopicRule>;
 export type Topic = keyof typeof TOPICS;
 
@@ -132,7 +138,9 @@ export const streamNotifications = endpoint({
 const Preference = Type.Object({
   topic: Type.String(),
   in_app: Type.Boolean(),
-  locked: Type.Boolean({ description: 'Cannot be switched off.' }),
+  locked: Type.Boolean({ description: '`in_app` cannot be switched off.' }),
+  mail: Type.Boolean({ description: 'Counts where the account has a confirmed e-mail.' }),
+  mail_locked: Type.Boolean({ description: '`mail` cannot be switched off.' }),
 });
 
 export const getPreferences = endpoint({
@@ -143,18 +151,56 @@ export const getPreferences = endpoint({
   response: Ok(Type.Array(Preference)),
 });
 
+const TopicSwitches = Type.Record(Type.String({ maxLength: 64 }), Type.Boolean(), {
+  maxProperties: 32,
+  description: `${Object.keys(TOPICS).join(', ')}`,
+});
+
 export const putPreferences = endpoint({
   ...accountEndpoint,
   method: 'PUT',
   path: '/api/notifications/preferences',
-  summary: 'Switch topics on or off; only the named ones change',
+  summary: 'Switch topics on or off, in the console and by mail; only the named ones change',
   body: Type.Object({
-    topics: Type.Record(Type.String({ maxLength: 64 }), Type.Boolean(), {
-      maxProperties: 32,
-      description: `${Object.keys(TOPICS).join(', ')}`,
-    }),
+    topics: Type.Optional(TopicSwitches),
+    mail: Type.Optional(TopicSwitches),
   }),
   response: Ok(Type.Array(Preference)),
+});
+
+const TimeOfDay = Type.String({
+  pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$',
+  description: 'in the time zone of the account',
+});
+const OrNull = <S extends TSchema>(schema: S, description: string) =>
+  Type.Union([schema, Type.Null()], { description });
+const MailFields = {
+  digest_at: OrNull(TimeOfDay, 'one mail a day, then; null: each notification soon after it was written'),
+  quiet_hours: OrNull(Type.Object({ from: TimeOfDay, to: TimeOfDay }), 'no mail then but of security; null: none'),
+  language: Type.Enum([...LOCALES]),
+};
+const MailSettings = Type.Object({
+  available: Type.Boolean({ description: 'whether this service sends mail' }),
+  email: OrNull(Type.String(), 'where it goes; null: the account has confirmed no e-mail'),
+  time_zone: OrNull(Type.String(), 'IANA name; null where `email` is'),
+  ...MailFields,
+});
+
+export const getMailSettings = endpoint({
+  ...accountEndpoint,
+  method: 'GET',
+  path: '/api/notifications/mail',
+  summary: 'When notifications are mailed to this account',
+  response: Ok(MailSettings),
+});
+
+export const putMailSettings = endpoint({
+  ...accountEndpoint,
+  method: 'PUT',
+  path: '/api/notifications/mail',
+  summary: 'Change when notifications are mailed; only the named keys change',
+  body: Type.Partial(Type.Object(MailFields)),
+  response: Ok(MailSettings),
 });
 
 const Title = Type.String({ minLength: 1, maxLength: 200 });

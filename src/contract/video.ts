@@ -89,7 +89,7 @@ export const submitDefaults = {
 /** What the endpoints that read one have in common. */
 export const readDefaults = { method: 'GET', tag: 'video', policy: 'model' } as const;
 /** A file, or a part of one (RFC 9110 section 14). */
-const file = {
+export const FILE_RESPONSE = {
   responseTypes: ['video/*', 'image/*', 'application/octet-stream', 'multipart/byteranges'],
   responseStatuses: [200, 206, 304, 416],
 } as const;
@@ -158,7 +158,7 @@ export const getContent = endpoint({
   envelope: 'openai-video',
   params: TaskParam,
   query: Type.Object({ variant: Type.Optional(Type.String({ pattern: '^(video|thumbnail|spritesheet)$' })) }),
-  ...file,
+  ...FILE_RESPONSE,
 });
 export const remixVideo = endpoint({
   ...submitDefaults,
@@ -234,7 +234,7 @@ export const playVideo = endpoint({
   path: '/play/:task_id',
   summary: 'The file behind a signed, short-lived URL',
   envelope: 'page',
-  ...file,
+  ...FILE_RESPONSE,
   params: TaskParam,
   query: Type.Object({
     expires: Type.String({ pattern: '^[0-9]{1,16}$' }),

@@ -50,5 +50,10 @@ body>footer{padding-top:1rem;padding-bottom:2rem;color:var(--rg-color-muted);fon
 .reference details>div{padding:0 .75rem .75rem}
 .reference pre{background:var(--rg-color-ground);border-radius:var(--rg-radius-md);overflow:auto;padding:.625rem;font-size:.8125rem}
 .reference nav{display:flex;flex-wrap:wrap;gap:.25rem .9rem;text-transform:capitalize}
+.short{max-width:24rem}
+video{display:block;width:100%;max-height:78vh;border-radius:var(--rg-radius-md);background:#000}
+.caption{display:flex;flex-wrap:wrap;justify-content:space-between;align-items:center;gap:.5rem 1rem;margin-top:1rem}
+.caption h1{margin:0}
+.caption .button{width:auto;margin:0}
 @media (max-width:22rem){main>section{padding:1.125rem}dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}}
 `;

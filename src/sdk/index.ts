@@ -6,6 +6,7 @@ import { Mailbox } from './mailbox.ts';
 import { Notifications } from './notifications.ts';
 import { Plans } from './plans.ts';
 import { Requests } from './requests.ts';
+import { Shares } from './shares.ts';
 import { Tickets } from './tickets.ts';
 import { type Credentials, Transport, type TransportOptions } from './transport.ts';
 import { Videos } from './videos.ts';
@@ -31,6 +32,8 @@ export type { AppPasswordInfo, MailboxInfo } from './mailbox.ts';
 export type {
   Audience,
   LiveNotification,
+  MailSettings,
+  MailSettingsChange,
   NotificationInfo,
   NotificationPage,
   NotificationQuery,
@@ -38,6 +41,7 @@ export type {
 } from './notifications.ts';
 export type { PlanInfo, RedemptionResult, SubscriptionInfo } from './plans.ts';
 export type { ReceiptInfo, RequestInfo, RequestQuery, RequestStatistics } from './requests.ts';
+export type { CreatedShare, NewShare, ShareInfo } from './shares.ts';
 export type { NewReply, NewTicket, TicketInfo, TicketWithReplies } from './tickets.ts';
 export type { CredentialPurpose, Credentials, TransportOptions } from './transport.ts';
 export { sleep, Transport } from './transport.ts';
@@ -52,6 +56,7 @@ export class Reelgate {
   readonly account: Account;
   readonly mailbox: Mailbox;
   readonly plans: Plans;
+  readonly shares: Shares;
   readonly notifications: Notifications;
   readonly tickets: Tickets;
   readonly webhooks: Webhooks;
@@ -74,6 +79,7 @@ export class Reelgate {
     this.account = new Account(this.transport);
     this.mailbox = new Mailbox(this.transport);
     this.plans = new Plans(this.transport);
+    this.shares = new Shares(this.transport);
     this.notifications = new Notifications(this.transport);
     this.tickets = new Tickets(this.transport);
     this.requests = new Requests(this.transport);

@@ -7,6 +7,8 @@ import type { CallOptions, Transport } from './transport.ts';
 
 export type NotificationInfo = Static<typeof endpoints.Notification>;
 export type NotificationPage = Omit<EndpointPart<typeof endpoints.listNotifications, 'response'>, 'success'>;
+export type MailSettings = EndpointPart<typeof endpoints.getMailSettings, 'response'>['data'];
+export type MailSettingsChange = EndpointPart<typeof endpoints.putMailSettings, 'body'>;
 export type Preference = EndpointPart<typeof endpoints.getPreferences, 'response'>['data'][number];
 
 /** `user`: without the notifications for administrators; default: everything the account may see. */
@@ -68,9 +70,22 @@ export class Notifications {
     return (await this.#transport.call(endpoints.getPreferences, {})).data;
   }
 
-  /** Turns topics on or off; the others keep their setting. */
-  async setPreferences(topics: Readonly<Record<string, boolean>>): Promise<Preference[]> {
-    return (await this.#transport.call(endpoints.putPreferences, { body: { topics } })).data;
+  /** Turns topics on or off, in the console (`topics`) and by mail; the others keep their setting. */
+  async setPreferences(
+    topics: Readonly<Record<string, boolean>>,
+    mail: Readonly<Record<string, boolean>> = {},
+  ): Promise<Preference[]> {
+    return (await this.#transport.call(endpoints.putPreferences, { body: { topics, mail } })).data;
+  }
+
+  /** When and in which language notifications are mailed. */
+  async mailSettings(): Promise<MailSettings> {
+    return (await this.#transport.call(endpoints.getMailSettings, {})).data;
+  }
+
+  /** Changes the named settings of mails. */
+  async setMailSettings(change: MailSettingsChange): Promise<MailSettings> {
+    return (await this.#transport.call(endpoints.putMailSettings, { body: change })).data;
   }
 
   /**

@@ -48,9 +48,16 @@ export async function makeCapabilities(foundation: Foundation, { passwordCost, m
 
   const retentionMs = config.retentionEventsDays * DAY_MS;
   const events = makeEvents({ ...foundation, retentionMs });
-  const notifications = makeNotifications({ ...foundation, events: events.eventLog, auditLog, access });
-  const { notifier } = notifications;
   const mail = makeMail({ ...foundation, sender: mailSender });
+  const notifications = makeNotifications({
+    ...foundation,
+    events: events.eventLog,
+    auditLog,
+    access,
+    mailer: mail.queue,
+    findMailRecipient: (userId, db) => accountStore.findMailRecipient(userId, db),
+  });
+  const { notifier } = notifications;
   const allowances = makePlanAllowances({ database, clock, findTimeZoneIn });
   const requests = makeRequests(foundation);
   const quota = makeQuota({
@@ -118,6 +125,7 @@ export async function makeCapabilities(foundation: Foundation, { passwordCost, m
   const artifacts = makeArtifacts({
     ...foundation,
     notifier,
+    events: events.eventLog,
     findPlanStorage: (userId) => plans.subscriptions.storageOf(userId),
   });
   const webhooks = makeWebhooks({ ...foundation, version: VERSION, events, notifier, auditLog });

@@ -50,6 +50,7 @@ export async function registerRoutes(
   const { auditLog, access, accessWatch } = accounts;
   const { routes } = http;
   const video = makeVideo(routes, {
+    ...accounts,
     ...foundation,
     quota: ledger,
     allowances,
@@ -61,7 +62,6 @@ export async function registerRoutes(
     events: capabilities.events.eventLog,
     artifacts,
     checkCallbackUrl: capabilities.webhooks.checkUrl,
-    accessWatch,
     baseUrl: config.baseUrl,
     newTaskId,
     syncPeriodMs: config.syncPeriodSeconds * 1000,

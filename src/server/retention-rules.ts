@@ -1,6 +1,7 @@
 import { AuditStore } from './accounts/audit/audit-store.ts';
 import { TokenStore } from './accounts/tokens/token-store.ts';
 import type { Foundation } from './foundation.ts';
+import { NotificationMailStore } from './notifications/mail-store.ts';
 import { NotificationRetentionStore } from './notifications/retention-store.ts';
 import type { RetentionRule } from './platform/retention.ts';
 import { RequestStore } from './requests/store.ts';
@@ -15,6 +16,7 @@ const REVOKED_TOKEN_DAYS = 90;
  */
 export function makeRetentionRules({ config, database, clock }: Foundation): RetentionRule[] {
   const [tasks, notifications] = [new TaskDetailStore(database), new NotificationRetentionStore(database)];
+  const notificationMails = new NotificationMailStore(database);
   const requests = new RequestStore(database);
   const [auditLog, tokens] = [new AuditStore(database, clock), new TokenStore(database)];
   return [
@@ -24,6 +26,11 @@ export function makeRetentionRules({ config, database, clock }: Foundation): Ret
       name: 'notifications',
       days: config.retentionNotificationsDays,
       remove: (...old) => notifications.deleteBefore(...old),
+    },
+    {
+      name: 'notification mails',
+      days: config.retentionNotificationsDays,
+      remove: (...old) => notificationMails.deleteBefore(...old),
     },
     { name: 'audit log', days: config.retentionAuditDays, remove: (...old) => auditLog.deleteBefore(...old) },
     { name: 'revoked tokens', days: REVOKED_TOKEN_DAYS, remove: (...old) => tokens.deleteRevokedBefore(...old) },

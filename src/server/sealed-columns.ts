@@ -3,6 +3,7 @@ import { sealedConnections, sealedCredentials } from './channels/credential-encr
 import { sealedPasswordCells } from './mailbox/reencryption-store.ts';
 import type { SealedColumn } from './platform/reseal.ts';
 import type { Executor } from './tables.ts';
+import { sealedShareTokens } from './video/shares/share-store.ts';
 import { sealedWebhookSecrets } from './webhooks/endpoint-store.ts';
 
 /** Every column that is encrypted under the master key. */
@@ -12,4 +13,5 @@ export const sealedColumns = (kysely: Executor): SealedColumn[] => [
   sealedTwoFactorSecrets(kysely),
   ...sealedPasswordCells(kysely),
   ...sealedWebhookSecrets(kysely),
+  sealedShareTokens(kysely),
 ];

@@ -74,7 +74,7 @@ export async function startAccounts(
     outbound: openOutbound(),
     passwordCost: CHEAP_PASSWORDS,
     notifier: { notify: async () => {} },
-    mailer: { isEnabled: false, registerKind: () => {}, enqueue: async () => false },
+    mailer: { isEnabled: false, registerKind: () => {}, isScheduled: async () => false, enqueue: async () => false },
     findPlan: async () => ({ code: 'none', expiresAt: 0 }),
     deviceTokens: { find: async () => undefined, recordUse: () => {} },
     linkedLogins: [],

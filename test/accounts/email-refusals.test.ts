@@ -26,6 +26,7 @@ forEachDatabase((_name, open, freshUrl) => {
     const { service, ada } = await startWith({
       isEnabled: false,
       registerKind: () => {},
+      isScheduled: async () => false,
       enqueue: async (_trx, mail) => enqueued.push(mail) > 0,
     });
     const refusal = formatMessage('mail_off', 'en');
@@ -36,7 +37,12 @@ forEachDatabase((_name, open, freshUrl) => {
   });
 
   it('says so when no mail can be queued', async () => {
-    const { service, ada } = await startWith({ isEnabled: true, registerKind: () => {}, enqueue: async () => false });
+    const { service, ada } = await startWith({
+      isEnabled: true,
+      registerKind: () => {},
+      isScheduled: async () => false,
+      enqueue: async () => false,
+    });
     await ada.fails(503, 'POST', AGAIN);
     await ada.fails(503, 'POST', RESET, { email: 'ada@example.org' });
     await service.close();

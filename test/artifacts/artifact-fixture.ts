@@ -23,8 +23,10 @@ export interface ArtifactFixture {
   readonly artifacts: Artifacts;
   readonly clock: ManualClock;
   readonly directory: string;
-  /** Titles of the notices to administrators. */
+  /** Titles of the notices to administrators and owners. */
   readonly notices: string[];
+  /** Events of expiring videos: the account and the data. */
+  readonly events: { readonly userId: number | undefined; readonly data: Readonly<Record<string, unknown>> }[];
   /** What the plans of accounts say; by default nothing. */
   readonly plans: Map<number, PlanStorage>;
   enqueue(taskId: string, userId?: number): Promise<void>;
@@ -44,6 +46,7 @@ export async function makeArtifactFixture(
   const directory = await mkdtemp(join(tmpdir(), 'rg-artifacts-'));
   const clock = manualClock();
   const notices: string[] = [];
+  const events: ArtifactFixture['events'] = [];
   const plans = new Map<number, PlanStorage>();
   const outbound = openOutbound();
   const config = parseConfig({
@@ -57,7 +60,11 @@ export async function makeArtifactFixture(
     config,
     database,
     outbound,
-    notifier: { notifyAdministrators: async (_trx, { title }) => void notices.push(title.en) },
+    notifier: {
+      notify: async (_trx, { title }) => void notices.push(title.en),
+      notifyAdministrators: async (_trx, { title }) => void notices.push(title.en),
+    },
+    events: { write: async (_trx, { userId, data }) => void events.push({ userId, data }) },
     findPlanStorage: async (userId) => plans.get(userId) ?? { days: null, gb: null },
     clock,
     log: openLog('silent'),
@@ -74,6 +81,7 @@ export async function makeArtifactFixture(
     clock,
     directory,
     notices,
+    events,
     plans,
     row,
     enqueue: (taskId, userId = 1) =>

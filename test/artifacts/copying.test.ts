@@ -44,6 +44,37 @@ describe('copies of finished videos', () => {
       assert.equal(await artifacts.findExpiry('task_1'), fixture.clock.now() + 30 * DAY_MS);
     });
 
+    it('are announced to their owner before they end, each once, and not those whose video is gone', async () => {
+      const { artifacts, clock, plans, events, notices } = fixture;
+      plans.set(2, { days: 2, gb: null });
+      artifacts.start({
+        openVideo: honest,
+        describe: async (taskId) =>
+          taskId === 'task_gone' ? undefined : { subject: `video:${taskId}`, data: { id: taskId } },
+      });
+      for (const [taskId, userId] of [
+        ['task_1', 1],
+        ['task_gone', 1],
+        ['task_short', 2],
+      ] as const)
+        await fixture.enqueue(taskId, userId);
+      await fixture.waitFor('stored', 'task_1', 'task_gone', 'task_short');
+      const storedAt = clock.now();
+      await artifacts.removeEnded();
+      assert.deepEqual(events, []);
+      clock.advance(DAY_MS);
+      await Promise.all([artifacts.removeEnded(), artifacts.removeEnded()]);
+      const expiresAt = (days: number) => Math.floor((storedAt + days * DAY_MS) / 1000);
+      assert.deepEqual(events, [{ userId: 2, data: { id: 'task_short', expires_at: expiresAt(2) } }]);
+      clock.advance(26 * DAY_MS);
+      for (let round = 0; round < 2; round++) await artifacts.removeEnded();
+      assert.deepEqual(events.slice(1), [{ userId: 1, data: { id: 'task_1', expires_at: expiresAt(30) } }]);
+      assert.deepEqual(notices, Array(2).fill('Stored videos will be removed soon'));
+      clock.advance(3 * DAY_MS);
+      await artifacts.removeEnded();
+      assert.equal(await read('task_1'), undefined);
+    });
+
     it('are tried again after what vendors do wrong, and never confirmed from it', async () => {
       const page = Buffer.from('<!DOCTYPE html><title>Gateway</title>');
       const half = CLIP.subarray(0, CLIP.length >> 1);

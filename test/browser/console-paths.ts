@@ -2,6 +2,7 @@
 export const CONSOLE_PATHS: Readonly<Record<string, string>> = {
   studio: '/studio',
   videos: '/videos',
+  'video-shares': '/videos/shares',
   usage: '/account/overview',
   requests: '/account/requests',
   tokens: '/account/tokens',

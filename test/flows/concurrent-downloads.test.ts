@@ -4,7 +4,7 @@ import { type ClientRequest, createServer, type IncomingMessage, request, type S
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { MAX_DOWNLOADS_PER_USER } from '../../src/server/video/deliver/download-slots.ts';
+import { MAX_DOWNLOADS_EACH } from '../../src/server/video/deliver/download-slots.ts';
 import { TestUser } from '../accounts/test-user.ts';
 import { forEachDatabase } from '../databases.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';
@@ -88,7 +88,7 @@ describe('T66: downloads of one account', () => {
     }
     async function fill(): Promise<void> {
       answer = endless;
-      const heads = await Promise.all(Array.from({ length: MAX_DOWNLOADS_PER_USER }, () => standStill()));
+      const heads = await Promise.all(Array.from({ length: MAX_DOWNLOADS_EACH }, () => standStill()));
       assert.deepEqual([...new Set(heads.map(({ statusCode }) => statusCode))], [200]);
     }
     /** Retries until a download is accepted, because the service may notice a freed slot with a short delay. */
@@ -106,7 +106,7 @@ describe('T66: downloads of one account', () => {
     async function allAreFree(): Promise<void> {
       for (let tries = 0; ; tries += 1) {
         answer = endless;
-        const heads = await Promise.all(Array.from({ length: MAX_DOWNLOADS_PER_USER }, () => standStill()));
+        const heads = await Promise.all(Array.from({ length: MAX_DOWNLOADS_EACH }, () => standStill()));
         const refused = heads.filter(({ statusCode }) => statusCode !== 200).length;
         if (refused === 0) break;
         leaveAll();
@@ -140,7 +140,7 @@ describe('T66: downloads of one account', () => {
     it('count together, by key and by signed address', async () => {
       const { play_url } = await service.operator.requestData<{ play_url: string }>('GET', `/api/videos/${own}`);
       answer = endless;
-      for (let index = 0; index < MAX_DOWNLOADS_PER_USER; index += 1)
+      for (let index = 0; index < MAX_DOWNLOADS_EACH; index += 1)
         assert.equal((await standStill(index % 2 === 0 ? play_url : path(own))).statusCode, 200);
       assert.equal((await standStill()).statusCode, 429);
       leaveAll();

@@ -97,7 +97,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal((await events(ada, 'video.completed')).length, before);
   });
 
-  it('reports a low wallet, a new device and a reply to a ticket to their owner alone', async () => {
+  it('reports a low wallet and a reply to a ticket to their owner alone', async () => {
     const bob = new TestUser(service.app.http.fastify, '127.0.0.1');
     await bob.register('bob');
     await bob.logIn('bob');

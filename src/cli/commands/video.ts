@@ -19,6 +19,7 @@ import { InterruptedError } from '../interrupt.ts';
 import type { RunCommand } from '../run-command.ts';
 import { addOwnVideoCommands } from './own-videos.ts';
 import { showQuote } from './video-quote.ts';
+import { addShareCommands } from './video-shares.ts';
 
 interface CreateOptions extends WaitOptions {
   readonly model: string;
@@ -82,6 +83,7 @@ Examples:
     );
 
   addOwnVideoCommands(video, run);
+  addShareCommands(video, run);
 
   video
     .command('download')

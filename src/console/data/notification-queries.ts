@@ -4,7 +4,7 @@ import * as lines from '../../contract/notifications.ts';
 import { callApi } from './api-client.ts';
 
 export type NotificationItemData = EndpointPart<typeof lines.listNotifications, 'response'>['data'][number];
-export type NotificationPreference = EndpointPart<typeof lines.getPreferences, 'response'>['data'][number];
+export type MailSettings = EndpointPart<typeof lines.getMailSettings, 'response'>['data'];
 
 export const NOTIFICATIONS_KEY = ['notifications'] as const;
 
@@ -27,6 +27,11 @@ export const unreadCountQuery = queryOptions({
 export const preferencesQuery = queryOptions({
   queryKey: ['preferences'],
   queryFn: async ({ signal }) => (await callApi(lines.getPreferences, {}, { signal })).data,
+});
+
+export const mailSettingsQuery = queryOptions({
+  queryKey: ['mail-settings'],
+  queryFn: async ({ signal }) => (await callApi(lines.getMailSettings, {}, { signal })).data,
 });
 
 export const markRead = (id: number) => callApi(lines.markRead, { params: { id: String(id) } });

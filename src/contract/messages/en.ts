@@ -136,6 +136,7 @@ export const EN = {
   task_not_completed: 'The video is not ready: the task is {status}.',
   content_not_found: 'There is no such task, or it has no video.',
   favourites_full: 'You have {most} favourites, which is as many as are kept. Take a star away first.',
+  shares_full: 'A video can have {each} links and an account {most}, and there are as many already. Remove one first.',
   content_unavailable: 'The provider of this video did not hand it out. Try again later.',
   operation_unsupported: 'This service does not offer {operation}; start a new video instead.',
   remix_unsupported: 'Only completed Sora-style tasks can be remixed.',

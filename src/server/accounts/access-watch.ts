@@ -1,12 +1,10 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
+import { EndWatch } from '../platform/end-watch.ts';
 import type { AccountCaller, Caller } from '../platform/http/caller.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
 import { AccessWatchStore, type LiveCredential } from './access-watch-store.ts';
-
-/** Milliseconds between two checks: including the query, access ends well within the documented second. */
-const CHECK_INTERVAL_MS = 400;
 
 export interface AccessWatchDependencies {
   readonly database: Database<Tables>;
@@ -14,30 +12,19 @@ export interface AccessWatchDependencies {
   readonly log: Log;
 }
 
-interface Watched {
-  readonly caller: Caller;
-  readonly listeners: Set<() => void>;
-}
-
 /**
- * Ends long responses (downloads, streams, play links) with the credential they were opened with. A request is checked once,
- * when it arrives; longer responses are registered here, and every process queries the database several times a second for which
- * of the registered credentials are still valid. That works on every process and needs no cooperation of the code that ends a
- * credential: logout, revocation, expiry, a change of role, a ban or the deletion of the account. While nothing is
- * registered, no query runs.
+ * Ends long responses (downloads, streams, play links) with the credential they were opened with, on every process: by logout,
+ * revocation, expiry, a change of role, a ban or the deletion of the account.
  */
 export class AccessWatch {
   readonly #store: AccessWatchStore;
   readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #watched = new Map<string, Watched>();
-  #timer: NodeJS.Timeout | undefined;
-  #isChecking = false;
+  readonly #watch: EndWatch<Caller>;
 
   constructor({ database, clock, log }: AccessWatchDependencies) {
     this.#store = new AccessWatchStore(database);
     this.#clock = clock;
-    this.#log = log;
+    this.#watch = new EndWatch({ keyOf, findLive: (callers) => this.#findLive(callers), log });
   }
 
   /**
@@ -45,16 +32,7 @@ export class AccessWatch {
    * @returns ends the registration; call it when the response is complete
    */
   watch(caller: Caller, onEnd: () => void): () => void {
-    const key = keyOf(caller);
-    const entry = this.#watched.get(key) ?? { caller, listeners: new Set() };
-    this.#watched.set(key, entry);
-    entry.listeners.add(onEnd);
-    this.#timer ??= setInterval(() => void this.check(), CHECK_INTERVAL_MS).unref();
-    return () => {
-      entry.listeners.delete(onEnd);
-      if (entry.listeners.size === 0 && this.#watched.get(key) === entry) this.#watched.delete(key);
-      if (this.#watched.size === 0) this.close();
-    };
+    return this.#watch.watch(caller, onEnd);
   }
 
   /** A short text that names the caller's credential without revealing it; see {@link resolve}. */
@@ -92,31 +70,13 @@ export class AccessWatch {
   }
 
   /** Checks everything registered; safe to call at any time. */
-  async check(): Promise<void> {
-    if (this.#isChecking || this.#watched.size === 0) return;
-    this.#isChecking = true;
-    try {
-      // Registered while the queries run: not part of their result, so left for the next check.
-      const entries = [...this.#watched];
-      const live = await this.#findLive(entries.map(([, { caller }]) => caller));
-      for (const [key, entry] of entries) {
-        if (live.has(key)) continue;
-        if (this.#watched.get(key) === entry) this.#watched.delete(key);
-        for (const onEnd of entry.listeners) onEnd();
-        entry.listeners.clear();
-      }
-    } catch (error) {
-      // Without the database the validity is unknown; the next check finds it out.
-      this.#log.warn({ err: error }, 'open responses could not be checked for ended credentials');
-    } finally {
-      this.#isChecking = false;
-    }
+  check(): Promise<void> {
+    return this.#watch.check();
   }
 
   /** Stops checking. */
   close(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    this.#watch.close();
   }
 
   async #findLive(callers: readonly Caller[]): Promise<ReadonlySet<string>> {

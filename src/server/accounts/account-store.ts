@@ -164,6 +164,19 @@ export class AccountStore {
       .executeTakeFirst();
   }
 
+  /** Where mails of an account go; undefined where it is disabled or has confirmed no address. */
+  async findMailRecipient(id: number, db: Executor = this.#database.kysely) {
+    const row = await db
+      .selectFrom('accounts')
+      .select(['login_email', 'time_zone'])
+      .where('id', '=', id)
+      .where('status', '=', ENABLED)
+      .where('removed_at', 'is', null)
+      .where('email_confirmed_at', 'is not', null)
+      .executeTakeFirst();
+    return row?.login_email == null ? undefined : { email: row.login_email, timeZone: row.time_zone };
+  }
+
   /** Takes a login e-mail away from another account that never confirmed it. */
   async releaseUnconfirmedEmail(trx: Trx, email: string, exceptUserId: number): Promise<void> {
     await trx

@@ -5,6 +5,7 @@ import type { ArtifactFiles } from './artifact-files.ts';
 import type { ArtifactStore, Claim } from './artifact-store.ts';
 import type { CopiesUnderWay } from './copies-under-way.ts';
 import { type CopiedFile, Copy, type CopySource } from './copy.ts';
+import type { DescribeVideo } from './expiry-notices.ts';
 import type { IncomingFiles } from './incoming-files.ts';
 import type { OpenCover, Posters } from './posters.ts';
 import type { StorageLimits } from './storage-limits.ts';
@@ -17,6 +18,8 @@ export type OpenSource = (taskId: string, signal: AbortSignal) => Promise<CopySo
 export interface VideoSources {
   readonly openVideo: OpenSource;
   readonly openCover?: OpenCover;
+  /** What events tell of a video. */
+  readonly describe?: DescribeVideo;
 }
 
 export interface ArtifactCopierDependencies {

@@ -144,6 +144,7 @@ export class ArtifactStore {
         last_error: '',
         stored_at: copy.storedAt,
         expires_at: copy.expiresAt,
+        is_announced: 0,
       })
       .executeTakeFirst();
     return wasChanged(result);

@@ -1,4 +1,5 @@
-import type { AdminNotifier } from '../notifications/notifier.ts';
+import type { EventWriter } from '../events/event-log.ts';
+import type { AdminNotifier, Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Config } from '../platform/config.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
@@ -12,6 +13,8 @@ import { ArtifactCopier, type VideoSources } from './artifact-copier.ts';
 import { ArtifactRemover } from './artifact-remover.ts';
 import { ArtifactStore, type Usage } from './artifact-store.ts';
 import { CopiesUnderWay } from './copies-under-way.ts';
+import { ExpiryNotices } from './expiry-notices.ts';
+import { ExpiryStore } from './expiry-store.ts';
 import { fullNotice } from './full-notice.ts';
 import { IncomingFiles } from './incoming-files.ts';
 import { openFiles } from './open-files.ts';
@@ -24,7 +27,8 @@ export interface ArtifactsDependencies {
   readonly config: Config;
   readonly database: Database<Tables>;
   readonly outbound: OutboundClient;
-  readonly notifier: AdminNotifier;
+  readonly notifier: Notifier & AdminNotifier;
+  readonly events: EventWriter;
   readonly findPlanStorage: (userId: number) => Promise<PlanStorage>;
   readonly clock: Clock;
   readonly log: Log;
@@ -54,7 +58,7 @@ export interface Artifacts {
   /** Begins to copy. */
   start(sources: VideoSources): void;
   stop(): Promise<void>;
-  /** Removes what has ended; called every minute. */
+  /** Tells owners of what ends soon, and removes what has ended; called every minute. */
   removeEnded(): Promise<void>;
   readonly jobs: readonly ScheduledJob[];
 }
@@ -67,6 +71,7 @@ export function makeArtifacts({
   database,
   outbound,
   notifier,
+  events,
   findPlanStorage,
   ...shared
 }: ArtifactsDependencies): Artifacts {
@@ -103,8 +108,13 @@ export function makeArtifacts({
         .catch((error: unknown) => log.warn({ err: error }, 'administrators could not be told that the space is out')),
   });
   const posters = new Posters({ ...shared, store, files, incoming, limitsOf, ffmpeg: config.ffmpeg });
+  const expiryNotices = new ExpiryNotices({ database, store: new ExpiryStore(database), events, notifier, clock });
   let copier: ArtifactCopier | undefined;
-  const removeEnded = () => remover.removeEnded();
+  let describe: VideoSources['describe'];
+  const removeEnded = async () => {
+    if (describe !== undefined) await expiryNotices.send(describe);
+    await remover.removeEnded();
+  };
   return {
     ...common,
     isEnabled: true,
@@ -116,11 +126,12 @@ export function makeArtifacts({
     async removeWithTask(trx, taskId) {
       await store.markTaskRemoved(trx, taskId);
       afterCommit(trx, () => {
-        removeEnded().catch((error: unknown) => log.warn({ err: error }, 'a stored file is removed later'));
+        remover.removeEnded().catch((error: unknown) => log.warn({ err: error }, 'a stored file is removed later'));
       });
     },
     wake: () => copier?.wake(),
     start(sources) {
+      describe = sources.describe;
       copier = new ArtifactCopier({ ...shared, store, files, incoming, space, copies, posters, limitsOf }, sources);
       copier.start();
     },

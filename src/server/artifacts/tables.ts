@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type Generated, sql } from 'kysely';
 import type { Migration } from '../platform/db/migrate.ts';
 
 export interface ArtifactTables {
@@ -26,13 +26,15 @@ export interface ArtifactTables {
     stored_at: number;
     /** When it is removed; null: never. */
     expires_at: number | null;
+    /** 1: its owner was told that it ends. */
+    is_announced: Generated<0 | 1>;
   };
 }
 
 export const artifactMigrations: readonly Migration[] = [
   {
     id: '0068-artifacts',
-    async up(trx, { int64, text }) {
+    async up(trx, { int64, bool, text }) {
       await trx.schema
         .createTable('artifacts')
         .addColumn('id', text, (column) => column.primaryKey())
@@ -49,6 +51,7 @@ export const artifactMigrations: readonly Migration[] = [
         .addColumn('created_at', int64, (column) => column.notNull())
         .addColumn('stored_at', int64, (column) => column.notNull())
         .addColumn('expires_at', int64)
+        .addColumn('is_announced', bool, (column) => column.notNull().defaultTo(0))
         .addUniqueConstraint('artifacts_one_each', ['task_id', 'variant'])
         .execute();
       const index = (name: string) => trx.schema.createIndex(name).on('artifacts');
@@ -56,6 +59,10 @@ export const artifactMigrations: readonly Migration[] = [
       await index('artifacts_by_age').columns(['stored_at', 'bytes']).where(sql<boolean>`state = 'stored'`).execute();
       await index('artifacts_by_user').columns(['user_id', 'state', 'stored_at', 'bytes']).execute();
       await index('artifacts_expiring').column('expires_at').where(sql<boolean>`state = 'stored'`).execute();
+      await index('artifacts_to_announce')
+        .column('expires_at')
+        .where(sql<boolean>`state = 'stored' and variant = 'video' and is_announced = 0`)
+        .execute();
       await index('artifacts_to_remove').column('id').where(sql<boolean>`state = 'removing'`).execute();
     },
   },

@@ -16,6 +16,10 @@ export interface MailRequest {
   readonly params?: Readonly<Record<string, string>>;
   /** Unix milliseconds; what could not be sent by then is dropped. */
   readonly expiresAt: number;
+  /** Of the mail, for `isScheduled`; random by default. */
+  readonly id?: string;
+  /** Unix milliseconds; default: at once. */
+  readonly sendAt?: number;
 }
 
 export interface MailText {
@@ -23,8 +27,11 @@ export interface MailText {
   readonly text: string;
 }
 
+/** What a renderer gets. */
+export type RenderedMail = Required<Omit<MailRequest, 'id' | 'sendAt'>>;
+
 /** Writes a mail at the moment it is sent. Undefined: it is not needed any more and is dropped. */
-export type MailRenderer = (mail: Required<MailRequest>) => Promise<MailText | undefined>;
+export type MailRenderer = (mail: RenderedMail) => Promise<MailText | undefined>;
 
 /** How capabilities send e-mail. */
 export interface Mailer {
@@ -33,6 +40,8 @@ export interface Mailer {
   registerKind(kind: string, render: MailRenderer): void;
   /** In the transaction of the change that causes the mail. @returns whether there was room for it */
   enqueue(trx: Trx, mail: MailRequest): Promise<boolean>;
+  /** Whether a mail still waits for its time; if so, nobody sends it before the transaction has ended. */
+  isScheduled(trx: Trx, id: string, sendAt: number): Promise<boolean>;
 }
 
 export interface MailQueueDependencies {
@@ -83,23 +92,28 @@ export class MailQueue implements Mailer {
     this.#renderers.set(kind, render);
   }
 
-  async enqueue(trx: Trx, { kind, recipient, locale, params = {}, expiresAt }: MailRequest): Promise<boolean> {
+  async enqueue(trx: Trx, mail: MailRequest): Promise<boolean> {
     const { store, clock } = this.#dependencies;
-    if (!this.isEnabled || (await store.count(MAX_WAITING, trx)) >= MAX_WAITING) return false;
     const now = clock.now();
+    const { kind, recipient, locale, params = {}, expiresAt, id = randomText(24), sendAt = now } = mail;
+    if (!this.isEnabled || (await store.countDue(now, MAX_WAITING, trx)) >= MAX_WAITING) return false;
     await store.insert(trx, {
-      id: randomText(24),
+      id,
       kind,
       recipient,
       locale,
       params: JSON.stringify(params),
       tries: 0,
-      next_try_at: now,
+      next_try_at: sendAt,
       created_at: now,
       expires_at: expiresAt,
     });
     afterCommit(trx, () => this.#wake());
     return true;
+  }
+
+  isScheduled(trx: Trx, id: string, sendAt: number): Promise<boolean> {
+    return this.#dependencies.store.lockScheduled(trx, id, sendAt);
   }
 
   start(): void {
@@ -175,7 +189,7 @@ export class MailQueue implements Mailer {
   }
 }
 
-const toRequest = ({ kind, recipient, locale, params, expires_at }: OutgoingMail): Required<MailRequest> => ({
+const toRequest = ({ kind, recipient, locale, params, expires_at }: OutgoingMail): RenderedMail => ({
   kind,
   recipient,
   locale: LOCALES.find((each) => each === locale) ?? 'en',

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/one-row.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 export type OutgoingMail = Selectable<Tables['outgoing_mails']>;
@@ -15,14 +16,31 @@ export class MailStore {
     await trx.insertInto('outgoing_mails').values(mail).execute();
   }
 
-  /** Mails that wait, counted no further than `most`. */
-  async count(most: number, db: Executor = this.#database.kysely): Promise<number> {
-    const waiting = db.selectFrom('outgoing_mails').select('id').limit(most).as('waiting');
+  /** Mails that wait but for their time, counted no further than `most`. */
+  async countDue(now: number, most: number, db: Executor = this.#database.kysely): Promise<number> {
+    const waiting = db
+      .selectFrom('outgoing_mails')
+      .select('id')
+      .where(({ or, eb }) => or([eb('next_try_at', '<=', now), eb('tries', '>', 0)]))
+      .limit(most)
+      .as('waiting');
     const row = await db
       .selectFrom(waiting)
       .select(({ fn }) => fn.countAll<number>().as('count'))
       .executeTakeFirstOrThrow();
     return Number(row.count);
+  }
+
+  /** Locks a mail that is to be sent at `sendAt`. @returns false when it is gone or being sent */
+  async lockScheduled(trx: Trx, id: string, sendAt: number): Promise<boolean> {
+    const result = await trx
+      .updateTable('outgoing_mails')
+      .set({ next_try_at: sendAt })
+      .where('id', '=', id)
+      .where('next_try_at', '=', sendAt)
+      .where('tries', '=', 0)
+      .executeTakeFirst();
+    return wasChanged(result);
   }
 
   /** Claims due mails for this process until `now + leaseMs`; each is claimed by one process. */

@@ -36,6 +36,6 @@ export function makeMail({ config, database, clock, log, ...given }: MailDepende
   return {
     queue,
     testMail: new TestMail({ database, mailer: queue, clock }),
-    countWaiting: () => store.count(MAX_WAITING),
+    countWaiting: () => store.countDue(clock.now(), MAX_WAITING),
   };
 }

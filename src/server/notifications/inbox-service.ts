@@ -28,6 +28,16 @@ export interface Preference {
   readonly topic: string;
   readonly in_app: boolean;
   readonly locked: boolean;
+  readonly mail: boolean;
+  readonly mail_locked: boolean;
+}
+
+type TopicSwitches = Readonly<Record<string, boolean>>;
+
+/** Topics to switch on or off, in the console and by mail; the others keep what they are. */
+export interface PreferenceChange {
+  readonly topics?: TopicSwitches | undefined;
+  readonly mail?: TopicSwitches | undefined;
 }
 
 export interface InboxServiceDependencies {
@@ -126,25 +136,34 @@ export class InboxService {
   }
 
   async preferences(reader: Reader): Promise<Preference[]> {
-    const disabled = await this.#dependencies.preferences.listDisabled(reader.userId);
-    return topicsVisibleTo(reader).map(([topic, { locked }]) => ({
+    const said = await this.#dependencies.preferences.list(reader.userId);
+    return topicsVisibleTo(reader).map(([topic, { locked, mail, urgent = false }]) => ({
       topic,
-      in_app: locked || !disabled.has(topic),
+      in_app: locked || said.get(topic)?.in_app !== 0,
       locked,
+      mail: urgent || (said.get(topic)?.mail ?? (mail ? 1 : 0)) === 1,
+      mail_locked: urgent,
     }));
   }
 
   /** @throws AppError `invalid_request` for an unknown topic, `topic_locked` when a topic cannot be switched off */
-  async setPreferences(reader: Reader, topics: Readonly<Record<string, boolean>>): Promise<void> {
+  async setPreferences(reader: Reader, { topics = {}, mail = {} }: PreferenceChange): Promise<void> {
     const rules = new Map(topicsVisibleTo(reader));
-    for (const [topic, enabled] of Object.entries(topics)) {
-      const rule = rules.get(topic);
-      if (rule === undefined) throw invalidRequest(`There is no topic "${topic}".`, 'topics');
-      if (rule.locked && !enabled) throw new AppError('topic_locked', { params: { topic } });
-    }
-    await this.#dependencies.database.transaction(async (trx) => {
+    const check = (switches: TopicSwitches, param: string, isLocked: (rule: TopicRule) => boolean): void => {
+      for (const [topic, enabled] of Object.entries(switches)) {
+        const rule = rules.get(topic);
+        if (rule === undefined) throw invalidRequest(`There is no topic "${topic}".`, param);
+        if (isLocked(rule) && !enabled) throw new AppError('topic_locked', { params: { topic } });
+      }
+    };
+    check(topics, 'topics', ({ locked }) => locked);
+    check(mail, 'mail', ({ urgent = false }) => urgent);
+    const { database, preferences } = this.#dependencies;
+    await database.transaction(async (trx) => {
       for (const [topic, enabled] of Object.entries(topics))
-        await this.#dependencies.preferences.setEnabled(trx, reader.userId, topic, enabled);
+        await preferences.set(trx, reader.userId, topic, { in_app: enabled ? 1 : 0 });
+      for (const [topic, enabled] of Object.entries(mail))
+        await preferences.set(trx, reader.userId, topic, { mail: enabled ? 1 : 0 });
     });
   }
 

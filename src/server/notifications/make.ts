@@ -1,6 +1,8 @@
+import type { Locale } from '../../contract/messages/messages.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { EventWriter } from '../events/event-log.ts';
+import type { Mailer } from '../mail/mail-queue.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
@@ -11,6 +13,9 @@ import { AnnouncementStore } from './announcement-store.ts';
 import { ChangeSignals } from './change-signals.ts';
 import { InboxService } from './inbox-service.ts';
 import { InboxStore } from './inbox-store.ts';
+import { MailSettingsService } from './mail-settings-service.ts';
+import { NotificationMailStore } from './mail-store.ts';
+import { NotificationMails, type NotificationMailsDependencies } from './notification-mails.ts';
 import { NotificationStore } from './notification-store.ts';
 import { NotificationStreams } from './notification-streams.ts';
 import { NotificationWriter } from './notification-writer.ts';
@@ -25,6 +30,9 @@ export interface NotificationsDependencies {
   readonly events: EventWriter;
   readonly auditLog: AuditLog;
   readonly access: Pick<AccountAccess, 'findEnabled' | 'listAdministrators'>;
+  readonly mailer: Mailer;
+  readonly findMailRecipient: NotificationMailsDependencies['findRecipient'];
+  readonly config: { readonly baseUrl: string; readonly defaultLocale: Locale };
   /** Milliseconds between two heartbeats of an open stream; tests shorten it. */
   readonly heartbeatMs?: number | undefined;
 }
@@ -33,6 +41,7 @@ export interface NotificationsDependencies {
 export interface Notifications {
   readonly notifier: Notifier & AdminNotifier;
   readonly inboxes: InboxService;
+  readonly mailSettings: MailSettingsService;
   readonly announcements: AnnouncementService;
   readonly streams: NotificationStreams;
   /** Ends the open streams. */
@@ -67,11 +76,16 @@ export function makeNotifications(dependencies: NotificationsDependencies): Noti
     preferences: new PreferenceStore(database),
     announcements: new AnnouncementStore(database),
   };
+  const mailStore = new NotificationMailStore(database);
+  const { mailer, findMailRecipient: findRecipient, config } = dependencies;
+  const mailing = { mailer, findRecipient, clock, baseUrl: config.baseUrl, defaultLocale: config.defaultLocale };
+  const mails = new NotificationMails({ ...mailing, store: mailStore });
   const inboxService = new InboxService({ ...stores, database, access, changeSignals });
   const streams = new NotificationStreams({ ...stores, inboxService, changeSignals, log, heartbeatMs });
   return {
-    notifier: new NotificationWriter({ ...stores, access, changeSignals, events, clock }),
+    notifier: new NotificationWriter({ ...stores, mails, access, changeSignals, events, clock }),
     inboxes: inboxService,
+    mailSettings: new MailSettingsService({ ...mailing, store: mailStore }),
     announcements: new AnnouncementService({ ...stores, database, clock, auditLog, changeSignals }),
     streams,
     close: () => streams.close(),

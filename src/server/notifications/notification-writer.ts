@@ -1,4 +1,4 @@
-import { TOPICS, type Topic } from '../../contract/notifications.ts';
+import { TOPICS, type Topic, type TopicRule } from '../../contract/notifications.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';
 import type { EventWriter } from '../events/event-log.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -8,6 +8,7 @@ import type { Trx } from '../tables.ts';
 import type { ChangeSignals } from './change-signals.ts';
 import { isConsolePath } from './console-path.ts';
 import type { InboxStore } from './inbox-store.ts';
+import type { NotificationMails } from './notification-mails.ts';
 import type { NotificationStore } from './notification-store.ts';
 import type { AdminNotice, AdminNotifier, Notice, Notifier } from './notifier.ts';
 import type { PreferenceStore } from './preference-store.ts';
@@ -20,6 +21,8 @@ export interface NotificationWriterDependencies {
   readonly notifications: NotificationStore;
   readonly inboxes: InboxStore;
   readonly preferences: PreferenceStore;
+  /** Undefined: nothing is mailed. */
+  readonly mails?: NotificationMails;
   readonly access: Pick<AccountAccess, 'listAdministrators'>;
   readonly changeSignals: Pick<ChangeSignals, 'notifyChanged'>;
   readonly events: EventWriter;
@@ -46,35 +49,56 @@ export class NotificationWriter implements Notifier, AdminNotifier {
   }
 
   async #write(trx: Trx, userId: number, forAdmin: 0 | 1, notice: Notice | AdminNotice): Promise<void> {
-    const { notifications, inboxes, changeSignals, clock } = this.#dependencies;
+    const { notifications, inboxes, mails, changeSignals, clock } = this.#dependencies;
     if (!isConsolePath(notice.targetUrl)) throw new TypeError('the target of a notification is not a console path');
-    if (!(await this.#isTopicEnabled(trx, userId, notice.topic))) return;
-    await inboxes.adjustCounts(trx, userId, forAdmin, 1);
-    const id = await notifications.insert(trx, {
-      user_id: userId,
-      for_admin: forAdmin,
-      type: notice.type,
-      topic: notice.topic,
+    const wanted = await this.#channelsOf(trx, userId, notice.topic);
+    if (!wanted.inApp && !wanted.mail) return;
+    const texts = {
       title_en: truncateText(notice.title.en, MAX_TITLE_LENGTH),
       content_en: truncateText(notice.content.en, MAX_CONTENT_LENGTH),
       title_zh: truncateText(notice.title['zh-CN'], MAX_TITLE_LENGTH),
       content_zh: truncateText(notice.content['zh-CN'], MAX_CONTENT_LENGTH),
       target_url: notice.targetUrl,
-      related_id: notice.relatedId ?? 0,
-      deduplication_key: notice.deduplicationKey ?? null,
-      created_at: clock.now(),
-    });
-    if (id === undefined) await inboxes.adjustCounts(trx, userId, forAdmin, -1);
-    else afterCommit(trx, () => changeSignals.notifyChanged(userId));
+    };
+    const deduplicationKey = notice.deduplicationKey ?? null;
+    // Locks the inbox too, so that the mails of an account are written one after the other.
+    await inboxes.adjustCounts(trx, userId, forAdmin, wanted.inApp ? 1 : 0);
+    const id = wanted.inApp
+      ? await notifications.insert(trx, {
+          ...texts,
+          user_id: userId,
+          for_admin: forAdmin,
+          type: notice.type,
+          topic: notice.topic,
+          related_id: notice.relatedId ?? 0,
+          deduplication_key: deduplicationKey,
+          created_at: clock.now(),
+        })
+      : undefined;
+    if (wanted.inApp && id === undefined) {
+      await inboxes.adjustCounts(trx, userId, forAdmin, -1);
+      return;
+    }
+    if (id !== undefined) afterCommit(trx, () => changeSignals.notifyChanged(userId));
+    if (wanted.mail)
+      await mails?.add(trx, { userId, topic: notice.topic, texts, notificationId: id, deduplicationKey });
   }
 
   async #writeEvent(trx: Trx, { event, deduplicationKey }: Notice | AdminNotice, userId?: number): Promise<void> {
     if (event !== undefined) await this.#dependencies.events.write(trx, { ...event, userId, deduplicationKey });
   }
 
-  /** Locked topics cannot be switched off, so their preference is not read. */
-  async #isTopicEnabled(trx: Trx, userId: number, topic: Topic): Promise<boolean> {
-    return TOPICS[topic].locked || !(await this.#dependencies.preferences.isDisabled(trx, userId, topic));
+  /** Where the account wants it. Without mail nothing is read for topics that cannot be switched off. */
+  async #channelsOf(trx: Trx, userId: number, topic: Topic): Promise<{ inApp: boolean; mail: boolean }> {
+    const { preferences, mails } = this.#dependencies;
+    const rule: TopicRule = TOPICS[topic];
+    const hasMail = mails?.isEnabled === true;
+    if (rule.locked && (!hasMail || rule.urgent === true)) return { inApp: true, mail: hasMail };
+    const said = await preferences.find(trx, userId, topic);
+    return {
+      inApp: rule.locked || said.in_app !== 0,
+      mail: hasMail && (said.mail === null ? rule.mail : said.mail === 1),
+    };
   }
 }
 

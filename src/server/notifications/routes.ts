@@ -10,7 +10,7 @@ import { toNotification } from './presenter.ts';
 import { openSseSink } from './sse-writer.ts';
 
 export interface NotificationRouteDependencies {
-  readonly notifications: Pick<Notifications, 'inboxes' | 'streams'>;
+  readonly notifications: Pick<Notifications, 'inboxes' | 'mailSettings' | 'streams'>;
   /** Ends a stream with the credential that opened it. */
   readonly accessWatch: Pick<AccessWatch, 'watch'>;
   /** Unprocessed tickets and beta applications. */
@@ -21,7 +21,7 @@ type ListInput = Pick<Input<typeof endpoints.listNotifications>, 'caller' | 'que
 
 /** The notification center, as accounts see it. */
 export function addNotificationRoutes(routes: RouteRegistry, dependencies: NotificationRouteDependencies): void {
-  const { inboxes } = dependencies.notifications;
+  const { inboxes, mailSettings } = dependencies.notifications;
 
   const list = async ({ caller, query, request }: ListInput) => {
     const reader = toReader(caller, query.audience);
@@ -55,8 +55,15 @@ export function addNotificationRoutes(routes: RouteRegistry, dependencies: Notif
   routes.add(endpoints.getPreferences, async ({ caller }) => ok(await inboxes.preferences(toReader(caller))));
 
   routes.add(endpoints.putPreferences, async ({ caller, body }) => {
-    await inboxes.setPreferences(toReader(caller), body.topics);
+    await inboxes.setPreferences(toReader(caller), body);
     return ok(await inboxes.preferences(toReader(caller)));
+  });
+
+  routes.add(endpoints.getMailSettings, async ({ caller }) => ok(await mailSettings.get(caller.userId)));
+
+  routes.add(endpoints.putMailSettings, async ({ caller, body }) => {
+    await mailSettings.put(caller.userId, body);
+    return ok(await mailSettings.get(caller.userId));
   });
 
   addStreamRoute(routes, dependencies);

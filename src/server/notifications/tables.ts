@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely';
+import type { Dialect } from '../platform/db/dialect.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
 export interface NotificationTables {
@@ -39,8 +40,36 @@ export interface NotificationTables {
   };
   /** Announcements above the watermark that were read individually. */
   announcement_reads: { user_id: number; notification_id: number };
-  /** Topics an account has switched off. */
-  notification_preferences: { user_id: number; topic: string };
+  /** What an account has said of a topic; null: nothing of this channel. */
+  notification_preferences: { user_id: number; topic: string; in_app: 0 | 1 | null; mail: 0 | 1 | null };
+  /** When and in which language an account gets mails; see MailSchedule. */
+  notification_mail_settings: {
+    user_id: number;
+    language: string | null;
+    /** Minutes after midnight, as the two below. */
+    digest_at: number | null;
+    quiet_from: number | null;
+    quiet_to: number | null;
+  };
+  /** What mails tell that wait or were sent; kept as long as notifications, so that none is mailed twice. */
+  notification_mails: {
+    id: Generated<number>;
+    /** Of `outgoing_mails`. */
+    mail_id: string;
+    user_id: number;
+    /** Null: the account does not want it in its inbox. */
+    notification_id: number | null;
+    /** 1: mailed even when it was read meanwhile. */
+    is_urgent: 0 | 1;
+    title_en: string;
+    content_en: string;
+    title_zh: string;
+    content_zh: string;
+    target_url: string;
+    deduplication_key: string | null;
+    /** When the mail is to be sent. */
+    send_at: number;
+  };
 }
 
 export const notificationMigrations: readonly Migration[] = [
@@ -91,8 +120,45 @@ export const notificationMigrations: readonly Migration[] = [
         .createTable('notification_preferences')
         .addColumn('user_id', int64, (column) => column.notNull())
         .addColumn('topic', text, (column) => column.notNull())
+        .addColumn('in_app', bool)
+        .addColumn('mail', bool)
         .addPrimaryKeyConstraint('notification_preferences_key', ['user_id', 'topic'])
         .execute();
+      await createMailTables(trx, { int64, bool, text, autoIncrement });
     },
   },
 ];
+
+async function createMailTables(
+  trx: Parameters<Migration['up']>[0],
+  { int64, bool, text, autoIncrement }: Pick<Dialect, 'int64' | 'bool' | 'text' | 'autoIncrement'>,
+): Promise<void> {
+  await trx.schema
+    .createTable('notification_mail_settings')
+    .addColumn('user_id', int64, (column) => column.primaryKey())
+    .addColumn('language', text)
+    .addColumn('digest_at', int64)
+    .addColumn('quiet_from', int64)
+    .addColumn('quiet_to', int64)
+    .execute();
+  await trx.schema
+    .createTable('notification_mails')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('mail_id', text, (column) => column.notNull())
+    .addColumn('user_id', int64, (column) => column.notNull())
+    .addColumn('notification_id', int64)
+    .addColumn('is_urgent', bool, (column) => column.notNull())
+    .addColumn('title_en', text, (column) => column.notNull())
+    .addColumn('content_en', text, (column) => column.notNull())
+    .addColumn('title_zh', text, (column) => column.notNull())
+    .addColumn('content_zh', text, (column) => column.notNull())
+    .addColumn('target_url', text, (column) => column.notNull())
+    .addColumn('deduplication_key', text)
+    .addColumn('send_at', int64, (column) => column.notNull())
+    .addUniqueConstraint('notification_mails_unique', ['user_id', 'deduplication_key'])
+    .execute();
+  const index = (name: string) => trx.schema.createIndex(name).on('notification_mails');
+  await index('notification_mails_of_mail').column('mail_id').execute();
+  await index('notification_mails_by_user').columns(['user_id', 'send_at']).execute();
+  await index('notification_mails_by_age').column('send_at').execute();
+}

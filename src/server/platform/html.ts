@@ -27,13 +27,16 @@ function toMarkup(piece: TemplateValue): string {
  * framing, no caching or indexing, and no referrer that would reveal its URL to other sites.
  */
 export const STANDALONE_PAGE_HEADERS = toStandalonePageHeaders();
+/** The same of a page that plays videos of this service. */
+export const PLAYER_PAGE_HEADERS = toStandalonePageHeaders(["media-src 'self'"]);
 
-function toStandalonePageHeaders(): Readonly<Record<string, string>> {
+function toStandalonePageHeaders(media: readonly string[] = []): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
     "style-src 'self'",
     "font-src 'self'",
     "img-src 'self'",
+    ...media,
     "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",

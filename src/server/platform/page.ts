@@ -1,10 +1,12 @@
-import type { Locale } from '../../contract/messages/messages.ts';
+import { LOCALES, type Locale } from '../../contract/messages/messages.ts';
 import { html, type Markup } from './html.ts';
 
 export interface StandalonePage {
   readonly locale: Locale;
   /** What the page is about, without the name of the site. */
   readonly title: string;
+  /** What stands in `<head>` beside what every page has. */
+  readonly head?: Markup | undefined;
   /** Links at the right of the header. */
   readonly nav?: Markup | undefined;
   readonly main: Markup;
@@ -14,7 +16,7 @@ export interface StandalonePage {
 }
 
 /** A page rendered by the server, in the same design as the console. It is sent with `standalonePageHeaders`. */
-export function standalonePage({ locale, title, nav, main, footer, wide = false }: StandalonePage): string {
+export function standalonePage({ locale, title, head, nav, main, footer, wide = false }: StandalonePage): string {
   return html`<!doctype html>
 <html lang="${locale}">
 <head>
@@ -24,11 +26,21 @@ export function standalonePage({ locale, title, nav, main, footer, wide = false 
 <title>${title} · Reelgate</title>
 <link rel="icon" href="/logo.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/pages.css">
-</head>
+${head}</head>
 <body class="${wide ? 'wide' : 'narrow'}">
 <header><a class="brand" href="/"><img src="/logo.svg" width="28" height="28" alt="">Reelgate</a>${nav}</header>
 <main>${main}</main>
 ${footer === undefined ? undefined : html`<footer>${footer}</footer>`}
 </body>
 </html>`.text;
+}
+
+const LANGUAGE_NAMES: Readonly<Record<Locale, string>> = { en: 'English', 'zh-CN': '简体中文' };
+
+/** Links to the same page in the other languages. @param label names the choice */
+export function languageLinks(locale: Locale, label: string, pathIn: (locale: Locale) => string): Markup {
+  const others = LOCALES.filter((each) => each !== locale).map(
+    (each) => html`<a href="${pathIn(each)}" hreflang="${each}" lang="${each}">${LANGUAGE_NAMES[each]}</a>`,
+  );
+  return html`<nav aria-label="${label}">${others}</nav>`;
 }

@@ -1,4 +1,6 @@
 import type { AccessWatch } from '../accounts/access-watch.ts';
+import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { PasswordHasher } from '../accounts/login/password-hasher.ts';
 import type { VideoSources } from '../artifacts/artifact-copier.ts';
 import type { Artifacts } from '../artifacts/make.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
@@ -8,8 +10,10 @@ import type { SpendingOutlook } from '../plans/spending-outlook.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import type { OutboundClient } from '../platform/outbound/outbound.ts';
+import type { Vault } from '../platform/secrets.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Allowances, Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
@@ -44,6 +48,11 @@ import { TaskPoller } from './poll/task-poller.ts';
 import { TaskReader } from './poll/task-reader.ts';
 import { QuoteService } from './quote-service.ts';
 import { addVideoRoutes } from './routes.ts';
+import { addSharePageRoutes } from './shares/page-routes.ts';
+import { addShareRoutes } from './shares/routes.ts';
+import { ShareAccess } from './shares/share-access.ts';
+import { ShareService } from './shares/share-service.ts';
+import { ShareStore } from './shares/share-store.ts';
 import { TaskStore } from './store.ts';
 import { addStudioRoutes } from './studio-routes.ts';
 import { AttemptLog } from './submit/attempt-log.ts';
@@ -72,6 +81,10 @@ export interface VideoDependencies {
   readonly clock: Clock;
   readonly log: Log;
   readonly accessWatch: AccessWatch;
+  readonly passwords: PasswordHasher;
+  readonly rateLimits: RateLimits;
+  readonly auditLog: AuditLog;
+  readonly vault: Vault;
   readonly masterKey: Buffer;
   readonly baseUrl: string;
   readonly newTaskId: () => string;
@@ -94,7 +107,7 @@ export interface Video {
   readonly sources: VideoSources;
   /** Downloads under way. */
   readonly openDownloads: number;
-  /** Deletes expired idempotency keys and corrects poll times after a clock change; called every minute. */
+  /** Deletes expired idempotency keys and share links, and corrects poll times after a clock change; called every minute. */
   sweep(): Promise<void>;
 }
 
@@ -118,7 +131,8 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const vendorFiles = new VendorFiles({ ...shared, urlRefresher, inlineFileCache });
   const { storedFiles } = dependencies.artifacts;
   const contentDelivery = new ContentDelivery({ ...shared, vendorFiles, storedFiles, downloadSlots });
-  const videoDeletion = new VideoDeletion({ ...shared, vendorDeletion: new VendorDeletion(shared) });
+  const shares = new ShareStore(database);
+  const videoDeletion = new VideoDeletion({ ...shared, shares, vendorDeletion: new VendorDeletion(shared) });
   const playLinks = new PlayLinks(dependencies.masterKey);
 
   const idempotency = new Idempotency(database, store, clock);
@@ -138,6 +152,8 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   addFavouriteRoutes(routes, { store, favourites: new FavouriteStore(database) });
   addOwnerVideoRoutes(routes, { ...shared, reader, playLinks });
   addPosterRoutes(routes, shared);
+  addShareRoutes(routes, new ShareService({ ...shared, shares }));
+  addSharePageRoutes(routes, { ...shared, contentDelivery, access: new ShareAccess({ ...shared, shares }) });
   addTaskAdminRoutes(routes, { store: adminStore, channels, ledgerHistory: dependencies.ledgerHistory });
 
   return {
@@ -151,7 +167,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
       return downloadSlots.size;
     },
     sweep: async () => {
-      await Promise.all([idempotency.sweep(), pollScheduler.sweep()]);
+      await Promise.all([idempotency.sweep(), pollScheduler.sweep(), shares.deleteEnded(clock.now())]);
     },
   };
 }

@@ -91,6 +91,24 @@ export interface VideoTables {
     user_id: number;
     task_seq: number;
   };
+  /** Links by which others watch a video; a row for each that works or has expired a short time ago. */
+  video_shares: {
+    id: Generated<number>;
+    /** `id` of the task. */
+    task_id: string;
+    user_id: number;
+    /** SHA-256 of the token in the link. */
+    token_hash: string;
+    /** The token, sealed, so that its owner can see the link again. */
+    token: string;
+    /** Shown on the page; may be empty. */
+    title: string;
+    /** argon2id; null: none is asked for. */
+    password_hash: string | null;
+    created_at: number;
+    /** Null: it ends with the video. */
+    expires_at: number | null;
+  };
   idempotency_keys: {
     /** The token, or the negative of the account id for submits from the console. */
     scope: number;
@@ -119,6 +137,7 @@ export const videoMigrations: readonly Migration[] = [
       await createTaskIndexes(trx);
       await createTaskAttempts(trx, dialect);
       await createFavourites(trx, dialect);
+      await createShares(trx, dialect);
       await createIdempotencyKeys(trx, dialect);
     },
   },
@@ -210,6 +229,24 @@ async function createFavourites(trx: SchemaTrx, { int64 }: Dialect): Promise<voi
     .addColumn('task_seq', int64, required)
     .addPrimaryKeyConstraint('favourite_videos_key', ['user_id', 'task_seq'])
     .execute();
+}
+
+async function createShares(trx: SchemaTrx, { int64, text, autoIncrement }: Dialect): Promise<void> {
+  await trx.schema
+    .createTable('video_shares')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('task_id', text, required)
+    .addColumn('user_id', int64, required)
+    .addColumn('token_hash', text, (column) => column.notNull().unique())
+    .addColumn('token', text, required)
+    .addColumn('title', text, required)
+    .addColumn('password_hash', text)
+    .addColumn('created_at', int64, required)
+    .addColumn('expires_at', int64)
+    .execute();
+  await trx.schema.createIndex('video_shares_by_user').on('video_shares').columns(['user_id', 'id']).execute();
+  await trx.schema.createIndex('video_shares_by_task').on('video_shares').column('task_id').execute();
+  await trx.schema.createIndex('video_shares_expiring').on('video_shares').column('expires_at').execute();
 }
 
 async function createIdempotencyKeys(trx: SchemaTrx, { int64, text }: Dialect): Promise<void> {

@@ -15,24 +15,36 @@ export function toVideoEvent(
   now: number,
 ): NewEvent {
   const hasFailed = status === 'FAILURE';
-  const metadata = metadataOf(task.request);
+  const { code = '', message = '' } = failure ?? {};
   return {
     type: hasFailed ? 'video.failed' : 'video.completed',
     userId: task.user_id,
-    subject: `video:${task.id}`,
+    subject: toSubject(task),
     callbackUrl: task.callback_url,
     data: {
-      id: task.public_id,
-      object: 'video',
-      status: OPENAI_STATUS[status],
-      model: task.model,
-      created_at: toSeconds(task.created_at),
-      completed_at: toSeconds(now),
-      ...(hasFailed
-        ? { error: { code: failure?.code ?? '', message: (failure?.message ?? '').slice(0, MAX_MESSAGE_LENGTH) } }
-        : {}),
-      ...(metadata === undefined ? {} : { metadata }),
+      ...toVideoData(task, status, now),
+      ...(hasFailed ? { error: { code, message: message.slice(0, MAX_MESSAGE_LENGTH) } } : {}),
     },
+  };
+}
+
+export const toSubject = ({ id }: Pick<Task, 'id'>): string => `video:${id}`;
+
+/** What every event of a video has. @param endedAt Unix milliseconds */
+export function toVideoData(
+  { public_id, model, created_at, request }: Pick<Task, 'public_id' | 'model' | 'created_at' | 'request'>,
+  status: TaskChange['status'],
+  endedAt: number,
+) {
+  const metadata = metadataOf(request);
+  return {
+    id: public_id,
+    object: 'video',
+    status: OPENAI_STATUS[status],
+    model,
+    created_at: toSeconds(created_at),
+    completed_at: toSeconds(endedAt),
+    ...(metadata === undefined ? {} : { metadata }),
   };
 }
 

@@ -30,7 +30,10 @@ import { useToasts } from '../../components/toasts.tsx';
 import { VideoFailure } from '../../components/video-failure.tsx';
 import { VideoPlayer } from '../../components/video-player.tsx';
 import { formatDateTime, formatElapsed } from '../../data/format-time.ts';
+import { videoSharesQuery } from '../../data/share-queries.ts';
 import { deleteVideo, type VideoDetail, videoQuery } from '../../data/video-queries.ts';
+import { ShareButton } from './share-button.tsx';
+import { ShareTable } from './share-table.tsx';
 
 /** One video with everything known about it. */
 export function VideoPage() {
@@ -68,6 +71,7 @@ export function VideoPage() {
             <Text mt="md" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
               {video.data.prompt === '' ? t('noPrompt') : video.data.prompt}
             </Text>
+            {video.data.status === 'SUCCESS' ? <VideoShares taskId={taskId} /> : null}
           </Grid.Col>
           <Grid.Col span={{ base: 12, md: 4 }}>
             <VideoDetails video={video.data} />
@@ -85,6 +89,21 @@ function videoTitle(prompt: string, fallback: string): string {
   const line = prompt.trim().split('\n', 1)[0] ?? '';
   if (line.length <= MAX_TITLE_LENGTH) return line === '' ? fallback : line;
   return `${line.slice(0, MAX_TITLE_LENGTH).replace(/\s+\S*$/, '')}…`;
+}
+
+/** The links by which others watch it, where it has some. */
+function VideoShares({ taskId }: { readonly taskId: string }) {
+  const { t } = useTranslation('studio');
+  const { data: shares = [] } = useQuery(videoSharesQuery(taskId));
+  if (shares.length === 0) return null;
+  return (
+    <Paper withBorder p="md" mt="md">
+      <Title order={2} mb="xs">
+        {t('share.links')}
+      </Title>
+      <ShareTable shares={shares} withVideo={false} />
+    </Paper>
+  );
 }
 
 function VideoActions({ video }: { readonly video: VideoDetail }) {
@@ -108,6 +127,7 @@ function VideoActions({ video }: { readonly video: VideoDetail }) {
       >
         {t('reuse')}
       </Button>
+      {video.status === 'SUCCESS' ? <ShareButton taskId={video.task_id} /> : null}
       {video.play_url === '' ? null : (
         <Button
           component="a"

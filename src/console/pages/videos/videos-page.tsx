@@ -1,5 +1,5 @@
 import { Button, SimpleGrid, Skeleton, Text } from '@mantine/core';
-import { IconMovie, IconSparkles, IconSquareCheck, IconStar } from '@tabler/icons-react';
+import { IconMovie, IconShare, IconSparkles, IconSquareCheck, IconStar } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
@@ -57,6 +57,13 @@ export function VideosPage() {
               {t(selection.videos === undefined ? 'select' : 'selectDone')}
             </Button>
           )}
+          <Button
+            variant="default"
+            leftSection={<IconShare size={16} />}
+            renderRoot={(props) => <Link to="/videos/shares" {...props} />}
+          >
+            {t('share.links')}
+          </Button>
           {studio}
         </>
       }

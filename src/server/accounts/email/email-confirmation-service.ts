@@ -1,5 +1,5 @@
 import type { Locale } from '../../../contract/messages/messages.ts';
-import type { Mailer, MailRequest, MailText } from '../../mail/mail-queue.ts';
+import type { Mailer, MailText, RenderedMail } from '../../mail/mail-queue.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { isUniqueViolation } from '../../platform/db/dialect.ts';
@@ -135,7 +135,7 @@ export class EmailConfirmationService {
     });
   }
 
-  async #renderConfirmation(mail: Required<MailRequest>): Promise<MailText | undefined> {
+  async #renderConfirmation(mail: RenderedMail): Promise<MailText | undefined> {
     const { accounts, links } = this.#dependencies;
     const { recipient: email, locale, expiresAt } = mail;
     const account = await accounts.find(Number(mail.params.userId));
@@ -145,7 +145,7 @@ export class EmailConfirmationService {
     return CONFIRMATION[locale]({ username: account.username, link, site: links.site });
   }
 
-  async #renderAddressChanged({ params, locale }: Required<MailRequest>): Promise<MailText | undefined> {
+  async #renderAddressChanged({ params, locale }: RenderedMail): Promise<MailText | undefined> {
     const { accounts, links } = this.#dependencies;
     const account = await accounts.find(Number(params.userId));
     if (account === undefined) return undefined;

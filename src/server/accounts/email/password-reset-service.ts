@@ -1,5 +1,5 @@
 import type { Locale } from '../../../contract/messages/messages.ts';
-import type { Mailer, MailRequest, MailText } from '../../mail/mail-queue.ts';
+import type { Mailer, MailText, RenderedMail } from '../../mail/mail-queue.ts';
 import { toIpLimitKey } from '../../platform/client-ip.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
@@ -98,7 +98,7 @@ export class PasswordResetService {
     });
   }
 
-  async #render({ recipient: email, locale, expiresAt }: Required<MailRequest>): Promise<MailText | undefined> {
+  async #render({ recipient: email, locale, expiresAt }: RenderedMail): Promise<MailText | undefined> {
     const { accounts, links } = this.#dependencies;
     const account = await accounts.findByLogin(email);
     // Sent only to whoever has proved to read this address, or was given it by an administrator.

@@ -1,10 +1,8 @@
 import { defined } from '../../../contract/defined.ts';
-import { LOCALES, type Locale } from '../../../contract/messages/messages.ts';
+import type { Locale } from '../../../contract/messages/messages.ts';
 import { html, type Markup } from '../../platform/html.ts';
-import { standalonePage } from '../../platform/page.ts';
+import { languageLinks, standalonePage } from '../../platform/page.ts';
 import { TEXTS, type Texts } from './texts.ts';
-
-const LANGUAGE_NAMES: Readonly<Record<Locale, string>> = { en: 'English', 'zh-CN': '简体中文' };
 
 /** What every page is rendered with. */
 export interface PageContext {
@@ -29,10 +27,7 @@ export function pagePath(code: string, locale: Locale, step?: string): string {
 /** A whole page around its one section. */
 export function layout({ locale, code }: PageContext, heading: string, section: Markup): string {
   const texts = TEXTS[locale];
-  const others = LOCALES.filter((each) => each !== locale).map(
-    (each) => html`<a href="${pagePath(code, each)}" hreflang="${each}" lang="${each}">${LANGUAGE_NAMES[each]}</a>`,
-  );
-  const nav = html`<nav aria-label="${texts.language}">${others}</nav>`;
+  const nav = languageLinks(locale, texts.language, (each) => pagePath(code, each));
   return standalonePage({
     locale,
     title: heading,

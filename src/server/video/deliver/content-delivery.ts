@@ -1,8 +1,6 @@
 import { finished, type Readable } from 'node:stream';
-import type { AccessWatch } from '../../accounts/access-watch.ts';
 import type { StoredFiles } from '../../artifacts/stored-files.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Caller } from '../../platform/http/caller.ts';
 import { checkedVideoBody } from '../../platform/media/checked-video-body.ts';
 import type { OutboundResponse } from '../../platform/outbound/outbound.ts';
 import type { Task } from '../store.ts';
@@ -16,8 +14,10 @@ export interface ContentRequest {
   readonly ifRange?: string | undefined;
   readonly ifNoneMatch?: string | undefined;
   readonly variant?: string | undefined;
-  /** The download ends when this credential does. */
-  readonly caller: Caller;
+  /** Registers what the download ends with: its credential, or the link it was opened by. Returns what undoes it. */
+  readonly watchAccess: (onEnd: () => void) => () => void;
+  /** Whose share of the concurrent downloads it takes; default the owner's. */
+  readonly slotKey?: string | undefined;
   /** Aborted when the caller disconnects. */
   readonly signal: AbortSignal;
 }
@@ -46,7 +46,6 @@ export interface ContentDeliveryDependencies {
   readonly storedFiles: StoredFiles;
   readonly upstreams: VideoUpstreams;
   readonly downloadSlots: DownloadSlots;
-  readonly accessWatch: AccessWatch;
 }
 
 /** Streams finished videos: the stored copy where there is one, else from the vendor; nothing is buffered. */
@@ -57,16 +56,16 @@ export class ContentDelivery {
   }
 
   /**
-   * Opens a task's video. Takes one of the owner's download slots until the body has ended.
+   * Opens a task's video. Takes a download slot until the body has ended.
    * @throws AppError `task_not_completed`, `content_not_found`, `content_unavailable`, `rate_limit_exceeded`
    */
   async open(task: Task, request: ContentRequest): Promise<Content> {
     if (task.status !== 'SUCCESS') throw new AppError('task_not_completed', { params: { status: task.status } });
-    const release = this.#dependencies.downloadSlots.acquire(task.user_id);
+    const release = this.#dependencies.downloadSlots.acquire(request.slotKey ?? `user ${task.user_id}`);
     try {
       const content = await this.#find(task, request);
-      const stopWatching = this.#dependencies.accessWatch.watch(request.caller, () => {
-        content.body.destroy(new Error('the credential of this download has ended'));
+      const stopWatching = request.watchAccess(() => {
+        content.body.destroy(new Error('what permitted this download has ended'));
       });
       // Also called when the body failed before it was passed on.
       finished(content.body, () => {

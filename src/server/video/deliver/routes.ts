@@ -9,7 +9,7 @@ import type { RequestContext } from '../../platform/http/request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { TaskReader } from '../poll/task-reader.ts';
 import type { TaskStore } from '../store.ts';
-import type { Content, ContentDelivery, ContentRequest } from './content-delivery.ts';
+import type { Content, ContentDelivery } from './content-delivery.ts';
 import type { PlayLinks } from './play-links.ts';
 
 export interface ContentRouteDependencies {
@@ -26,11 +26,19 @@ export function addContentRoutes(
   routes: RouteRegistry,
   { store, reader, contentDelivery, playLinks, accessWatch, clock }: ContentRouteDependencies,
 ): void {
+  const watchOf = (caller: Caller) => (onEnd: () => void) => accessWatch.watch(caller, onEnd);
   routes.add(endpoints.getContent, async ({ params, query, caller, request, reply }) => {
     const found = await store.findForToken(params.task_id, caller.tokenId);
     if (found === undefined) throw new AppError('content_not_found');
     const task = await reader.withCurrentState(found);
-    return sendContent(reply, await contentDelivery.open(task, toContentRequest(request, caller, query.variant)));
+    return sendContent(
+      reply,
+      await contentDelivery.open(task, {
+        ...toFileRequest(request),
+        variant: query.variant,
+        watchAccess: watchOf(caller),
+      }),
+    );
   });
 
   routes.add(endpoints.playVideo, async ({ params, query, request, reply }) => {
@@ -40,16 +48,22 @@ export function addContentRoutes(
     if (task === undefined || task.deleted === 1) throw new AppError('content_not_found');
     const caller = await accessWatch.resolve(link.credential, task.user_id);
     if (caller === undefined) throw new AppError('forbidden');
-    return sendContent(reply, await contentDelivery.open(task, toContentRequest(request, caller, query.variant)));
+    return sendContent(
+      reply,
+      await contentDelivery.open(task, {
+        ...toFileRequest(request),
+        variant: query.variant,
+        watchAccess: watchOf(caller),
+      }),
+    );
   });
 }
 
-function toContentRequest({ headers, disconnected }: RequestContext, caller: Caller, variant?: string): ContentRequest {
+/** What of a request says which part of a file is sent. */
+export function toFileRequest({ headers, disconnected }: RequestContext) {
   const ifRange = headers['if-range'];
   return {
     ifNoneMatch: headers['if-none-match'],
-    caller,
-    variant,
     range: headers.range,
     ifRange: typeof ifRange === 'string' ? ifRange : undefined,
     signal: disconnected,

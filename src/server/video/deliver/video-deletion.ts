@@ -3,6 +3,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Tables } from '../../tables.ts';
+import type { ShareStore } from '../shares/share-store.ts';
 import type { Task, TaskStore } from '../store.ts';
 import type { VendorDeletion } from './vendor-deletion.ts';
 
@@ -10,11 +11,12 @@ export interface VideoDeletionDependencies {
   readonly database: Database<Tables>;
   readonly store: TaskStore;
   readonly artifacts: Pick<Artifacts, 'removeWithTask'>;
+  readonly shares: Pick<ShareStore, 'deleteOfTask'>;
   readonly vendorDeletion: VendorDeletion;
   readonly clock: Clock;
 }
 
-/** Deletes a finished video for its owner: here with its copy at once, at its vendor in the background. */
+/** Deletes a finished video for its owner: here with its copy and its links at once, at its vendor in the background. */
 export class VideoDeletion {
   readonly #dependencies: VideoDeletionDependencies;
   constructor(dependencies: VideoDeletionDependencies) {
@@ -23,11 +25,12 @@ export class VideoDeletion {
 
   /** @throws AppError `task_not_completed` */
   async delete(task: Task): Promise<void> {
-    const { database, store, artifacts, vendorDeletion, clock } = this.#dependencies;
+    const { database, store, artifacts, shares, vendorDeletion, clock } = this.#dependencies;
     await database.transaction(async (trx) => {
       if (!(await store.markDeleted(trx, task.id, clock.now())))
         throw new AppError('task_not_completed', { params: { status: task.status } });
       await artifacts.removeWithTask(trx, task.id);
+      await shares.deleteOfTask(trx, task.id);
     });
     vendorDeletion.start(task);
   }

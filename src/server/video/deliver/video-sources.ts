@@ -3,6 +3,7 @@ import type { VideoSources } from '../../artifacts/artifact-copier.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
 import type { Task, TaskStore } from '../store.ts';
+import { toSubject, toVideoData } from '../video-event.ts';
 import type { VendorFiles } from './vendor-files.ts';
 
 export interface VideoSourceDependencies {
@@ -21,6 +22,10 @@ export function createVideoSources({ store, vendors, vendorFiles }: VideoSourceD
     return task === undefined || task.deleted === 1 || task.status !== 'SUCCESS' ? undefined : task;
   };
   return {
+    async describe(taskId) {
+      const task = await findFinished(taskId);
+      return task && { subject: toSubject(task), data: toVideoData(task, 'SUCCESS', task.finish_time) };
+    },
     async openVideo(taskId, signal) {
       const task = await findFinished(taskId);
       if (task === undefined) return undefined;

@@ -1,0 +1,86 @@
+import { Anchor, Badge, Button, Group, Text } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { CopyIconButton } from '../../components/copy-button.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
+import { toErrorMessage } from '../../components/error-alert.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { formatDateTime } from '../../data/format-time.ts';
+import { endShare, type Share } from '../../data/share-queries.ts';
+
+interface ShareTableProps {
+  readonly shares: readonly Share[];
+  /** Links to the video of each; not on the page of the video itself. */
+  readonly withVideo: boolean;
+}
+
+/** Links that work, each with what ends it. */
+export function ShareTable({ shares, withVideo }: ShareTableProps) {
+  const { t } = useTranslation(['studio', 'app']);
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const end = useMutation({
+    mutationFn: endShare,
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['shares'] });
+      toasts.success(t('share.ended'));
+    },
+    onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
+  });
+  const video: Column<Share> = {
+    label: t('share.video'),
+    cell: ({ task_id: taskId }) => (
+      <Anchor size="sm" renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId }} {...props} />}>
+        {taskId}
+      </Anchor>
+    ),
+  };
+  return (
+    <DataTable
+      label={t('share.links')}
+      rows={shares}
+      rowKey={({ id }) => id}
+      columns={[
+        {
+          label: t('share.link'),
+          cell: ({ url, title, has_password: hasPassword }) => (
+            <>
+              <Group gap={4} wrap="nowrap">
+                <Anchor size="sm" href={url} target="_blank" rel="noreferrer" style={{ overflowWrap: 'anywhere' }}>
+                  {url}
+                </Anchor>
+                <CopyIconButton text={url} label={t('share.copy')} />
+              </Group>
+              <Text size="xs" c="dimmed">
+                {title}
+              </Text>
+              {hasPassword ? <Badge size="xs">{t('share.withPassword')}</Badge> : null}
+            </>
+          ),
+        },
+        ...(withVideo ? [video] : []),
+        {
+          label: t('share.until'),
+          cell: ({ expires_at: at }) => (at === null ? t('share.withVideo') : formatDateTime(at)),
+        },
+        {
+          label: t('share.end'),
+          hideLabel: true,
+          align: 'right',
+          cell: (share) => (
+            <Button
+              size="compact-sm"
+              variant="subtle"
+              color="red"
+              loading={end.isPending && end.variables.id === share.id}
+              onClick={() => end.mutate(share)}
+            >
+              {t('share.end')}
+            </Button>
+          ),
+        },
+      ]}
+    />
+  );
+}

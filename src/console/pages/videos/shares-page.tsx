@@ -1,0 +1,43 @@
+import { Anchor } from '@mantine/core';
+import { IconShare } from '@tabler/icons-react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { Page } from '../../components/page.tsx';
+import { PageLoader } from '../../components/page-loader.tsx';
+import { Pager } from '../../components/pager.tsx';
+import { sharesQuery } from '../../data/share-queries.ts';
+import { ShareTable } from './share-table.tsx';
+
+const PAGE_SIZE = 20;
+
+/** The links by which others watch videos of the account. */
+export function SharesPage() {
+  const { t } = useTranslation('studio');
+  const [page, setPage] = useState(1);
+  const shares = useQuery({ ...sharesQuery(page, PAGE_SIZE), placeholderData: keepPreviousData });
+  const total = shares.data?.total ?? 0;
+  return (
+    <Page
+      title={t('share.links')}
+      subtitle={
+        <Anchor size="sm" renderRoot={(props) => <Link to="/videos" {...props} />}>
+          {t('seeAll')}
+        </Anchor>
+      }
+    >
+      <ErrorAlert error={shares.error} retry={() => void shares.refetch()} />
+      {shares.data === undefined && shares.error === null ? <PageLoader /> : null}
+      {shares.data?.total === 0 ? (
+        <EmptyState icon={<IconShare size={28} />} title={t('share.none')}>
+          {t('share.noneText')}
+        </EmptyState>
+      ) : null}
+      {shares.data === undefined || total === 0 ? null : <ShareTable shares={shares.data.data} withVideo />}
+      <Pager page={page} total={total} pageSize={PAGE_SIZE} onChange={setPage} />
+    </Page>
+  );
+}

@@ -1,0 +1,118 @@
+import type { FastifyReply } from 'fastify';
+import { ERRORS } from '../../../contract/errors.ts';
+import { formatMessage, LOCALES, type Locale } from '../../../contract/messages/messages.ts';
+import * as endpoints from '../../../contract/shares.ts';
+import type { Artifacts } from '../../artifacts/make.ts';
+import { toIpLimitKey } from '../../platform/client-ip.ts';
+import { AppError, isAppError } from '../../platform/errors.ts';
+import { PLAYER_PAGE_HEADERS } from '../../platform/html.ts';
+import type { RequestContext } from '../../platform/http/request-context.ts';
+import type { RouteRegistry } from '../../platform/http/route-registry.ts';
+import type { VendorRegistry } from '../../vendors/registry.ts';
+import type { ContentDelivery } from '../deliver/content-delivery.ts';
+import { sendContent, toFileRequest } from '../deliver/routes.ts';
+import type { Task } from '../store.ts';
+import { type ShareAccess, type SharedVideo, UNLOCKED_MS } from './share-access.ts';
+import { gonePage, lockedPage, playerPage, type SharePageContext } from './share-pages.ts';
+import { SHARE_TEXTS } from './share-texts.ts';
+
+export interface SharePageDependencies {
+  readonly access: ShareAccess;
+  readonly contentDelivery: ContentDelivery;
+  readonly artifacts: Pick<Artifacts, 'findWithPoster'>;
+  readonly vendors: VendorRegistry;
+  readonly baseUrl: string;
+}
+
+/** Proof of a browser that it has given the password; sent back to this link's own paths only. */
+const COOKIE = 'share';
+
+/** The browser asks before it shows its copy again, so that a link that has ended shows nothing more; search engines keep out. */
+const FILE_HEADERS = { 'cache-control': 'private, no-cache', vary: 'Cookie', 'x-robots-tag': 'noindex, nofollow' };
+
+const pathOf = (token: string): string => `/s/${token}`;
+
+/** The page behind a share link, and the files it shows. It works without scripts. */
+export function addSharePageRoutes(routes: RouteRegistry, dependencies: SharePageDependencies): void {
+  const { access, baseUrl } = dependencies;
+  const isSecure = baseUrl.startsWith('https:');
+  const toContext = (token: string, request: RequestContext, lang: string | undefined): SharePageContext => ({
+    locale: LOCALES.find((each) => each === lang) ?? request.locale,
+    url: `${baseUrl.replace(/\/+$/, '')}${pathOf(token)}`,
+  });
+  const hasPoster = async ({ id, vendor }: Task): Promise<boolean> =>
+    (await dependencies.artifacts.findWithPoster([id])).has(id) || dependencies.vendors.get(vendor).hasCover === true;
+
+  routes.add(endpoints.sharePage, async ({ params, query, request, reply }) => {
+    const context = toContext(params.token, request, query.lang);
+    const shared = await access.find(params.token);
+    if (shared === undefined) return send(reply, 404, gonePage(context));
+    const { share, task } = shared;
+    if (!access.isOpen(share, reply.request.cookies[COOKIE])) return send(reply, 200, lockedPage(context));
+    const { title, expires_at: expiresAt, password_hash } = share;
+    const facts = { title, expiresAt, hasPoster: await hasPoster(task), isPublic: password_hash === null };
+    return send(reply, 200, playerPage(context, facts));
+  });
+
+  routes.add(endpoints.unlockShare, async ({ params, body, request, reply }) => {
+    const context = toContext(params.token, request, body.lang);
+    const shared = await access.find(params.token);
+    if (shared === undefined) return send(reply, 404, gonePage(context));
+    return respond(reply, context.locale, context, async () => {
+      const proof = await access.unlock(shared.share, body.password, request.clientIp);
+      if (proof === undefined) return send(reply, 403, lockedPage(context, SHARE_TEXTS[context.locale].wrongPassword));
+      reply.setCookie(COOKIE, proof, {
+        httpOnly: true,
+        sameSite: 'lax',
+        secure: isSecure,
+        path: pathOf(params.token),
+        maxAge: UNLOCKED_MS / 1000,
+      });
+      // 303, so that the browser fetches the page and never repeats the post (RFC 9110 section 15.4.4).
+      return reply.headers(PLAYER_PAGE_HEADERS).redirect(`${pathOf(params.token)}?lang=${context.locale}`, 303);
+    });
+  });
+
+  addFileRoutes(routes, dependencies);
+}
+
+function addFileRoutes(routes: RouteRegistry, { access, contentDelivery }: SharePageDependencies): void {
+  const findOpen = async (token: string, reply: FastifyReply): Promise<SharedVideo> => {
+    const shared = await access.find(token);
+    if (shared === undefined) throw new AppError('content_not_found');
+    if (!access.isOpen(shared.share, reply.request.cookies[COOKIE])) throw new AppError('forbidden');
+    return shared;
+  };
+  const files = { video: endpoints.shareVideo, thumbnail: endpoints.sharePoster } as const;
+  for (const variant of ['video', 'thumbnail'] as const)
+    routes.add(files[variant], async ({ params, request, reply }) => {
+      const { share, task } = await findOpen(params.token, reply);
+      const content = await contentDelivery.open(task, {
+        ...toFileRequest(request),
+        variant,
+        watchAccess: (onEnd) => access.watch(share, onEnd),
+        slotKey: `viewers ${toIpLimitKey(request.clientIp)}`,
+      });
+      return sendContent(reply, { ...content, headers: { ...content.headers, ...FILE_HEADERS } });
+    });
+}
+
+const send = (reply: FastifyReply, status: number, page: string): FastifyReply =>
+  reply.status(status).headers(PLAYER_PAGE_HEADERS).send(page);
+
+/** Shows too many tries, and an overloaded service, on the form itself. */
+async function respond(
+  reply: FastifyReply,
+  locale: Locale,
+  context: SharePageContext,
+  work: () => Promise<FastifyReply>,
+): Promise<FastifyReply> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    const { params, retryAfterSeconds } = error.options;
+    if (retryAfterSeconds !== undefined) reply.header('retry-after', String(Math.ceil(retryAfterSeconds)));
+    return send(reply, ERRORS[error.code].status, lockedPage(context, formatMessage(error.code, locale, params)));
+  }
+}

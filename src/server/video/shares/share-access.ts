@@ -1,0 +1,95 @@
+import { createHmac, hkdfSync } from 'node:crypto';
+import type { PasswordHasher } from '../../accounts/login/password-hasher.ts';
+import { toIpLimitKey } from '../../platform/client-ip.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { EndWatch } from '../../platform/end-watch.ts';
+import { assertWithinLimit } from '../../platform/limits/assert-within-limit.ts';
+import type { RateLimiter, RateLimits } from '../../platform/limits/rate-limits.ts';
+import type { Log } from '../../platform/log.ts';
+import { hashToken, isSameSecret } from '../../platform/secrets.ts';
+import type { Task, TaskStore } from '../store.ts';
+import type { ShareRow, ShareStore } from './share-store.ts';
+
+export interface ShareAccessDependencies {
+  readonly store: TaskStore;
+  readonly shares: ShareStore;
+  readonly passwords: Pick<PasswordHasher, 'verify'>;
+  readonly rateLimits: RateLimits;
+  readonly masterKey: Buffer;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A link that works, with its video. */
+export interface SharedVideo {
+  readonly share: ShareRow;
+  readonly task: Task;
+}
+
+/** How long a browser that has given the password need not give it again. */
+export const UNLOCKED_MS = 12 * 3_600_000;
+const GUESSES_PER_NETWORK = { points: 10, durationSeconds: 900 } as const;
+/** By many networks together; a right password counts nothing. */
+const GUESSES_PER_SHARE = { points: 300, durationSeconds: 3_600 } as const;
+
+/** What people who have a link may do. Every call asks the database, so that a link that has ended opens nothing on any process. */
+export class ShareAccess {
+  readonly #dependencies: ShareAccessDependencies;
+  readonly #byNetwork: RateLimiter;
+  readonly #byShare: RateLimiter;
+  readonly #key: Buffer;
+  readonly #watch: EndWatch<number>;
+
+  constructor(dependencies: ShareAccessDependencies) {
+    this.#dependencies = dependencies;
+    const { rateLimits, masterKey, shares, clock, log } = dependencies;
+    this.#byNetwork = rateLimits.define({ name: 'share-passwords-network', ...GUESSES_PER_NETWORK });
+    this.#byShare = rateLimits.define({ name: 'share-passwords', ...GUESSES_PER_SHARE });
+    this.#key = Buffer.from(hkdfSync('sha256', masterKey, '', 'reelgate share access', 32));
+    this.#watch = new EndWatch({
+      keyOf: String,
+      findLive: async (ids) => new Set([...(await shares.findLiveIds(ids, clock.now()))].map(String)),
+      log,
+    });
+  }
+
+  /** @returns undefined for a token that never was, and for one whose link has ended */
+  async find(token: string): Promise<SharedVideo | undefined> {
+    const { shares, store, clock } = this.#dependencies;
+    const share = await shares.findLive(hashToken(token), clock.now());
+    const task = share && (await store.findById(share.task_id));
+    return share && task && { share, task };
+  }
+
+  /** Whether the video may be shown. @param proof what `unlock` gave this browser */
+  isOpen(share: ShareRow, proof: string | undefined): boolean {
+    if (share.password_hash === null) return true;
+    const [end = '', signature = ''] = (proof ?? '').split('.');
+    return isSameSecret(signature, this.#sign(share, end)) && Number(end) > this.#dependencies.clock.now();
+  }
+
+  /** @returns a proof for `isOpen`; undefined: the password is wrong @throws rate_limit_exceeded, unavailable */
+  async unlock(share: ShareRow, password: string, clientIp: string): Promise<string | undefined> {
+    const { passwords, clock } = this.#dependencies;
+    const key = `${share.id} ${toIpLimitKey(clientIp)}`;
+    assertWithinLimit(await this.#byNetwork.consume(key));
+    assertWithinLimit(await this.#byShare.consume(String(share.id)));
+    if (!(await passwords.verify(password, share.password_hash ?? undefined))) return undefined;
+    await this.#byNetwork.refund(key);
+    await this.#byShare.refund(String(share.id));
+    const end = String(clock.now() + UNLOCKED_MS);
+    return `${end}.${this.#sign(share, end)}`;
+  }
+
+  /** Calls `onEnd` once when the link ends. @returns ends the registration */
+  watch({ id }: ShareRow, onEnd: () => void): () => void {
+    return this.#watch.watch(id, onEnd);
+  }
+
+  /** Bound to the password, so that the proof of one link opens no other. */
+  #sign({ id, password_hash }: ShareRow, end: string): string {
+    return createHmac('sha256', this.#key)
+      .update(JSON.stringify([end, id, password_hash]))
+      .digest('base64url');
+  }
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Page } from 'playwright-core';
+import { PASSWORD, type TestUser } from '../accounts/test-user.ts';
+import { assertAccessible } from './axe.ts';
+import {
+  type BrowserFixture,
+  openBrowserFixture,
+  signIn,
+  waitForContent,
+  waitForExpression,
+} from './browser-fixture.ts';
+import { chromiumPath } from './chromium.ts';
+import { STRINGS } from './console-strings.ts';
+
+describe('posters and share links in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rg-shares-'));
+  let fixture: BrowserFixture;
+  before(async () => {
+    // Without ffmpeg, so that the browser makes the posters of vendors that have none.
+    const env = { ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0', FFMPEG: join(folder, 'none') };
+    fixture = await openBrowserFixture(env);
+  });
+  after(async () => {
+    await fixture.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  interface Row {
+    readonly status: string;
+    readonly poster_url: string;
+    readonly stored: boolean;
+  }
+  /** A finished video of a new account whose file is stored. */
+  const makeVideo = async (username: string, prompt: string): Promise<{ person: TestUser; id: string }> => {
+    const person = await fixture.running.signUp(username);
+    await fixture.running.root.ok('PUT', `/api/admin/users/${person.id}`, { quota_delta: 50_000_000, note: 'start' });
+    const { task_id: id } = await person.ok<{ task_id: string }>('POST', '/api/videos', {
+      model: 'kling-v1-6',
+      prompt,
+    });
+    for (let isStored = false; !isStored; await pause(100))
+      isStored = (await person.ok<Row>('GET', `/api/videos/${id}`)).stored;
+    return { person, id };
+  };
+  /** Paths of the files a page asks for from now on. */
+  const recordFiles = (page: Page): string[] => {
+    const files: string[] = [];
+    page.on('request', (request) => {
+      const { pathname, search } = new URL(request.url());
+      if (pathname.startsWith('/play/')) files.push(search.includes('variant=thumbnail') ? 'poster' : 'video');
+    });
+    return files;
+  };
+
+  it('the browser makes a poster once; from then on the gallery loads posters and no video', async () => {
+    const { person, id } = await makeVideo('poster-maker', 'A lighthouse in fog');
+    const page = await fixture.open();
+    await signIn(page, 'poster-maker', PASSWORD);
+    await page.goto('/videos');
+    const card = page.getByRole('article', { name: 'A lighthouse in fog' });
+    await card.locator('video').waitFor();
+    for (let url = ''; url === ''; await pause(100))
+      url = (await person.ok<Row>('GET', `/api/videos/${id}`)).poster_url;
+    const files = recordFiles(page);
+    await page.reload();
+    await card.locator('img').waitFor();
+    await waitForExpression(page, `document.querySelector('article img')?.naturalWidth > 0`);
+    assert.deepEqual(new Set(files), new Set(['poster']));
+    await assertAccessible(page, 'gallery with posters');
+    await card.getByRole('button', { name: STRINGS.en.studio.play }).click();
+    await waitForExpression(page, `document.querySelector('article video')?.readyState >= 1`);
+    assert.deepEqual(new Set(files), new Set(['poster', 'video']));
+    await page.context().close();
+  });
+
+  for (const [language, scheme] of [
+    ['en', 'light'],
+    ['zh-cn', 'dark'],
+  ] as const) {
+    const { studio } = STRINGS[language];
+
+    it(`a link with a password is made, opened by somebody without an account, and ended (${language}, ${scheme})`, async () => {
+      const username = `sharer-${language}`;
+      const { person, id } = await makeVideo(username, 'A secret prompt');
+      const page = await fixture.open({ language, scheme });
+      await signIn(page, username, PASSWORD);
+      await page.goto(`/videos/${id}`);
+      await page.getByRole('button', { name: studio.share.action, exact: true }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel(studio.share.password).fill('open sesame');
+      await dialog.getByLabel(studio.share.pageTitle).fill('A walk by the sea');
+      await assertAccessible(page, 'dialog');
+      await dialog.getByRole('button', { name: studio.share.create }).click();
+      const url = (await dialog.getByRole('status').locator('code').textContent()) ?? '';
+      const { pathname } = new URL(url);
+      await page.keyboard.press('Escape');
+
+      const guest = await fixture.open({ language, scheme, width: 390 });
+      await guest.goto(pathname);
+      await guest.locator('input[type=password]').waitFor();
+      assert.equal(await guest.locator('video').count(), 0);
+      await assertAccessible(guest, 'locked page');
+      await guest.locator('input[type=password]').fill('wrong');
+      await guest.keyboard.press('Enter');
+      await guest.getByRole('alert').waitFor();
+      await guest.locator('input[type=password]').fill('open sesame');
+      await guest.keyboard.press('Enter');
+      await guest.getByRole('heading', { name: 'A walk by the sea' }).waitFor();
+      await waitForExpression(guest, `document.querySelector('video')?.readyState >= 1`);
+      await guest.evaluate(`document.querySelector('video').currentTime = 2`);
+      await waitForExpression(guest, `document.querySelector('video')?.currentTime >= 1.9`);
+      assert.equal(await guest.getAttribute('html', 'lang'), language === 'en' ? 'en' : 'zh-CN');
+      const ground = (await guest.evaluate('getComputedStyle(document.body).backgroundColor')) as string;
+      const [red = 0] = (/\d+/.exec(ground) ?? []).map(Number);
+      assert.equal(red < 64, scheme === 'dark', ground);
+      const text = (await guest.textContent('body')) ?? '';
+      assert.ok(!text.includes('secret prompt') && !text.includes(username), text);
+      await assertAccessible(guest, 'player');
+
+      await page.goto('/videos/shares');
+      await waitForContent(page);
+      await assertAccessible(page, 'list of links');
+      await page.getByRole('button', { name: studio.share.end, exact: true }).click();
+      await page.getByText(studio.share.none).waitFor();
+      await guest.reload();
+      assert.equal(await guest.locator('video').count(), 0);
+      await assertAccessible(guest, 'ended link');
+      const { data } = (await person.send('GET', '/api/shares')).body;
+      assert.deepEqual(data, []);
+      await guest.context().close();
+      await page.context().close();
+    });
+  }
+
+  it('no page broke its policy, asked another host or threw', () => {
+    const { violations, foreignRequests, errors } = fixture.problems;
+    assert.deepEqual({ violations, foreignRequests, errors }, { violations: [], foreignRequests: [], errors: [] });
+  });
+});
