@@ -28,6 +28,7 @@ forEachDatabase((_name, open) => {
       dependencies: {
         mailer: {
           isEnabled,
+          isScheduled: async () => false,
           registerKind: (kind, render) => void renderers.set(kind, render),
           enqueue: async (_trx, mail) => queued.push(mail) > 0,
         },
