@@ -61,6 +61,8 @@ describe('e-mails over a real Postfix', { skip: whyNoDovecot() }, () => {
     const token = tokenOf({ text: await read(`Reset your password for ${site}`) });
     await writer.ok('POST', '/api/user/password-reset/confirm', { token, password: 'another fine password' });
     await writer.fails(401, 'GET', '/api/user/self');
+    // A notification of security is mailed at once.
+    assert.match(await read(`Your password was changed · ${site}`), /\/notifications\/settings/);
     await new TestUser(service.app.http.fastify, '127.0.0.1').logIn('writer', 'another fine password');
   });
 

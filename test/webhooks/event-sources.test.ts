@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { CLI_CLIENT } from '../../src/contract/cli-client.ts';
+import { DAY_MS } from '../../src/contract/time.ts';
 import { signWebhook } from '../../src/contract/webhook-signature.ts';
 import { TestUser } from '../accounts/test-user.ts';
 import { callModelApi } from '../admin-client.ts';
@@ -110,6 +113,73 @@ forEachDatabase((_name, _open, freshUrl) => {
     const [reply] = await events(bob, 'ticket.replied');
     assert.deepEqual(reply?.data, { id: ticket.id, title: 'Stuck', content: 'Mended.' });
     assert.equal((await events(ada, 'ticket.replied')).length, 0);
+  });
+
+  it('reports a new device to its owner', async () => {
+    const { id: client_id, secret: client_secret } = CLI_CLIENT;
+    const asked = await ada.ok<{ device_code: string; user_code: string }>('POST', '/api/auth/device/code', {
+      client_id,
+      client_name: 'laptop',
+    });
+    await ada.ok('POST', '/api/auth/device/approve', { user_code: asked.user_code });
+    await ada.ok('POST', '/api/auth/device/token', { device_code: asked.device_code, client_id, client_secret });
+    const [event, ...more] = await events(ada, 'device.signed_in');
+    assert.match(String(event?.data.name), /laptop/);
+    assert.deepEqual([typeof event?.data.id, more], ['number', []]);
+    assert.deepEqual(await events(root, 'device.signed_in'), []);
+  });
+
+  it('reports a plan that ends soon to its owner, once', async () => {
+    const card = { package_code: 'gold', name: 'Gold', level: 3, duration_days: 30 };
+    await service.operator.requestData('POST', '/api/admin/package-cards', card);
+    const batch = { package_code: 'gold', count: 1 };
+    const { codes } = await service.operator.requestData<{ codes: string[] }>(
+      'POST',
+      '/api/admin/redemption-codes',
+      batch,
+    );
+    await ada.ok('POST', '/api/user/redeem', { code: codes[0] });
+    await service.app.runMaintenance();
+    assert.deepEqual(await events(ada, 'plan.expiring'), []);
+    const { kysely } = service.app.database;
+    const now = Date.now();
+    await kysely
+      .updateTable('subscriptions')
+      .set({ starts_at: now - 29 * DAY_MS, expires_at: now + DAY_MS })
+      .where('user_id', '=', ada.id)
+      .where('state', '=', 'active')
+      .execute();
+    for (let round = 0; round < 2; round++) await service.app.runMaintenance();
+    const [event, ...more] = await events(ada, 'plan.expiring');
+    assert.deepEqual([event?.data.package_code, event?.data.next, more], ['gold', null, []]);
+    assert.deepEqual(await events(root, 'plan.expiring'), []);
+  });
+
+  it('reports a channel that fails to administrators alone', async () => {
+    /** Makes calls until an event of the channel was reported. */
+    const untilReported = async (type: string) => {
+      for (let calls = 0; calls < 50; calls++) {
+        await submit('/v1/videos', { model: 'kling-v1-6', prompt: `call ${calls}` });
+        await pause(100);
+        const found = (await events(root, type)).filter(({ data }) => data.name === 'broken');
+        if (found.length > 0) return found;
+      }
+      return assert.fail(`no ${type}`);
+    };
+    await service.operator.addChannel({
+      vendor: 'kling',
+      name: 'broken',
+      base_url: service.sandbox.url('kling'),
+      credentials: service.sandbox.credentials('kling'),
+      models: ['kling-v1-6'],
+      priority: 100,
+    });
+    const all = { vendor: 'kling', operation: 'submit', times: Number.POSITIVE_INFINITY } as const;
+    service.sandbox.control.fault({ kind: '401', ...all });
+    const [failing] = await untilReported('channel.failing');
+    service.sandbox.control.clearFaults();
+    assert.equal(typeof failing?.data.id, 'number');
+    assert.deepEqual(await events(ada, 'channel.failing'), []);
   });
 
   it('reports a mismatch of the ledger to administrators, once a day', async () => {
