@@ -5,6 +5,8 @@ export interface Lock {
 
 export interface LockEntry {
   version?: string;
+  /** Hash of the packed file (Subresource Integrity). */
+  integrity?: string;
   dev?: boolean;
   optional?: boolean;
   cpu?: string[];

@@ -42,6 +42,23 @@ test('T66: an upload that comes slowly is ended as soon as others wait for its r
   assert.equal(await second, 'whole');
 });
 
+test('T66: an upload that comes fast enough goes on though others wait', async () => {
+  const admission = new BodyAdmission(BOUNDS);
+  const fast = upload('one');
+  const outcome = admission.read(fast.request, fast.read);
+  await fast.started;
+  const next = upload('one');
+  const second = admission.read(next.request, next.read);
+  fast.source.socket.bytesRead = 1e9;
+  await new Promise((resolve) => setTimeout(resolve, 5 * BOUNDS.graceMs));
+  fast.receive('whole');
+  assert.equal(await outcome, 'whole');
+  fast.response.emit('close');
+  await next.started;
+  next.receive('next');
+  assert.equal(await second, 'next');
+});
+
 test('T61: the bodies of all accounts together have a bound, and one that leaves makes room', async () => {
   const admission = new BodyAdmission({ ...BOUNDS, graceMs: 60_000 });
   const [first, second, third] = [upload('one'), upload('two'), upload('three')];

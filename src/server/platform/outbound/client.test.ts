@@ -220,6 +220,8 @@ describe('close', () => {
     const slow = http.createServer((request, response) => {
       setTimeout(() => response.end('{}'), request.url === '/slow' ? 60_000 : 100).unref();
     });
+    // Sockets stay open behind their responses.
+    slow.keepAliveTimeout = 120_000;
     await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
     const { port } = slow.address() as AddressInfo;
     const stop = () => {

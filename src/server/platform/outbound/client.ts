@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { bufferingHandler } from './buffered-response.ts';
-import { BlockedIpError, guardedConnector, type Resolve, resolveByDns, resolveBySystem } from './connector.ts';
+import { guardedConnector, type Resolve, resolveByDns, resolveBySystem } from './connector.ts';
 import { Exchange, type Target } from './exchange.ts';
 import {
   type BufferedResponse,
@@ -124,9 +124,7 @@ class OutboundHttpClient implements OutboundClient {
       target = toConfiguredTarget(request.url, isPrivate);
       agent = this.#agentFor(request, isPrivate);
     } catch (error) {
-      handler.fail(
-        error instanceof BlockedIpError ? new OutboundError('blocked', error.message) : (error as OutboundError),
-      );
+      handler.fail(new OutboundError('blocked', (error as Error).message));
       return exchange;
     }
     return exchange.begin(agent, target, withTraceparent(withUncodedResponse(request.headers), this.#traceparent()));

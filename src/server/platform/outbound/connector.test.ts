@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { describe, it } from 'node:test';
+import { createServer as createTlsServer } from 'node:tls';
+import { generate } from 'selfsigned';
 import {
   BlockedIpError,
+  guardedConnector,
   guardedLookup,
   HostNotFoundError,
   type ResolvedIp,
@@ -129,5 +133,51 @@ describe('the addresses of a configured name', () => {
     assert.ok(first?.address === '127.0.0.1' || first?.address === '::1', String(first?.address));
     assert.deepEqual(await resolveBySystem('127.0.0.1'), [{ address: '127.0.0.1', family: 4 }]);
     assert.deepEqual(await resolveBySystem('::1'), [{ address: '::1', family: 6 }]);
+  });
+});
+
+describe('a guarded connector', () => {
+  /** Connects to `host.test`, which has these addresses. Resolves with the error, or null where it is connected. */
+  const connect = async (protocol: 'http:' | 'https:', addresses: readonly ResolvedIp[], server: Server) => {
+    const end = new AbortController();
+    const dial = guardedConnector({
+      resolve: async () => addresses,
+      allows: () => true,
+      timeoutMs: 20_000,
+      signal: end.signal,
+    });
+    const port = String((server.address() as AddressInfo).port);
+    return new Promise<Error | null>((resolve) =>
+      dial({ hostname: 'host.test', protocol, port, servername: 'host.test' }, (error, socket) => {
+        socket?.destroy();
+        resolve(error);
+      }),
+    );
+  };
+  const listen = async (server: Server): Promise<Server> => {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return server;
+  };
+
+  it('goes on to the next address of a name where one does not answer', async (t) => {
+    const server = await listen(createServer());
+    t.after(() => server.close());
+    const [v6, v4] = [{ address: '::1', family: 6 } as const, { address: '127.0.0.1', family: 4 } as const];
+    assert.equal(await connect('http:', [v6, v4], server), null);
+  });
+
+  it('offers no HTTP/2', async (t) => {
+    const offered: string[][] = [];
+    const refuseAll = ({ protocols }: { protocols: string[] }) => {
+      offered.push(protocols);
+      return undefined;
+    };
+    const { private: key, cert } = await generate([{ name: 'commonName', value: 'host.test' }]);
+    const server = await listen(createTlsServer({ key, cert, ALPNCallback: refuseAll }));
+    t.after(() => server.close());
+    server.on('tlsClientError', () => {});
+    assert.ok((await connect('https:', [{ address: '127.0.0.1', family: 4 }], server)) instanceof Error, 'not trusted');
+    assert.deepEqual(offered, [['http/1.1']]);
   });
 });

@@ -84,6 +84,12 @@ test('what looks like an address must be one', () => {
   assert.equal(url(long('//pictures.example/-', 8_193)), 'image is no valid address.');
 });
 
+test('text behind two slashes that is no address is looked at no further, up to the length of one', () => {
+  const noAddress = (length: number) => '//a b/-'.padEnd(length, '-');
+  assert.equal(url(noAddress(8_192)), undefined);
+  assert.equal(url(noAddress(8_193)), 'image is no valid address.');
+});
+
 test('Base64 is distinguished from an address by its length and its letters', () => {
   const base64 = (length: number) => '//db/'.padEnd(length, 'A');
   assert.equal(url(base64(256)), MUST_BE_PUBLIC);

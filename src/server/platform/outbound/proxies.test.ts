@@ -9,7 +9,8 @@ const stateOf = (agent: unknown) => agent as { readonly closed: boolean; readonl
 const proxies = () =>
   new Proxies({
     resolve: async () => [],
-    allows: (address) => address !== '::1' && address !== '10.0.0.1',
+    // Names are no addresses: they are checked when they are resolved.
+    allows: (address) => address === '::2' || address === '10.0.0.2',
     timeoutMs: 1_000,
     connections: 2,
   });

@@ -188,8 +188,20 @@ describe('untrusted host', () => {
     await client.close();
   });
 
-  it('takes Refresh and meta refresh for content', async () => {
+  it('gives its place back where a redirect comes with a body that is not read', async () => {
+    const client = openClient(toPublic, { maxUntrusted: 1 });
+    routes.set('/large-redirect', (_request, response) =>
+      response.writeHead(302, { location: '/end' }).end(Buffer.alloc(8_000_000)),
+    );
+    assert.equal((await text(client, { url: `http://out.test:${port}/large-redirect` })).text, 'public');
+    await client.close();
+  });
+
+  it('takes Refresh and meta refresh for content, and a location without a redirect', async () => {
     const client = openClient(toPublic);
+    routes.set('/created', (_request, response) => response.writeHead(201, { location: '/end' }).end('created'));
+    const created = await text(client, { url: `http://out.test:${port}/created` });
+    assert.deepEqual([created.status, created.text], [201, 'created']);
     routes.set('/refresh', (_request, response) =>
       response
         .writeHead(200, { refresh: `0; url=http://${INSIDE}:${port}/` })
