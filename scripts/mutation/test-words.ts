@@ -6,7 +6,7 @@ const MORE_TESTS: Readonly<Record<string, readonly string[]>> = {
   'src/server/quota': ['test/plans/allowances', 'test/channels/administration'],
   'src/server/accounts': ['test/role-hierarchy', 'test/flows/access-ends', 'src/server/device-auth/oauth.test'],
   'src/server/device-auth': ['test/mailbox/device-access'],
-  'src/server/platform/http': ['test/request-guards', 'test/route-authentication'],
+  'src/server/platform/http': ['test/request-guards', 'test/route-authentication', 'test/operations/traces'],
   'src/server/platform/outbound': [
     'src/server/upstreams/',
     'test/vendors/contract',

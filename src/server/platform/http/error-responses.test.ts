@@ -36,6 +36,8 @@ describe('errors in the envelope of their path', () => {
     const unreadable = render(new AppError('invalid_json'), 'device');
     assert.notEqual(unreadable.status, 200);
     assert.equal((unreadable.body as { error: string }).error, 'invalid_request');
+    for (const { body } of [unreadable, render(new AppError('device_code_invalid'), 'device')])
+      assert.equal((body as { success: boolean }).success, false);
     assert.equal(render(new AppError('device_code_invalid'), 'device').status, 200);
   });
 

@@ -40,3 +40,21 @@ it('bounds all keys together, and forgets who left while waiting', async () => {
   (await next)();
   (await budget.acquire('b', 15, signal))();
 });
+
+it('counts what a key still holds, and tells whether anybody waits', async () => {
+  const budget = new KeyedByteBudget(10, 100);
+  const [first] = [await budget.acquire('a', 4, signal), await budget.acquire('a', 4, signal)];
+  first();
+  let isTaken = false;
+  assert.equal(budget.isWaitedFor, false);
+  const leaving = new AbortController();
+  const waiting = budget.acquire('a', 7, leaving.signal).then(() => {
+    isTaken = true;
+  });
+  await nextTurn();
+  assert.deepEqual([isTaken, budget.isWaitedFor], [false, true]);
+  leaving.abort(new Error('gone'));
+  await assert.rejects(waiting, /gone/);
+  assert.equal(budget.isWaitedFor, false);
+  await assert.rejects(budget.acquire('b', 1, AbortSignal.abort(new Error('gone before'))), /gone before/);
+});

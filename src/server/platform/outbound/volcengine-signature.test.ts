@@ -46,4 +46,6 @@ test('a query is signed in its canonical form, however it is written', () => {
   const sign = (query: string) =>
     signatureOf(signVolcengine({ ...request, url: `https://host.test/?${query}`, headers: {} }, key, now));
   assert.equal(sign('b=1&a=x*y%20z'), sign('a=x%2Ay+z&b=1'));
+  // Computed with Python's hmac and urllib: only the unreserved characters of RFC 3986 stay bare.
+  assert.equal(sign("a=!'()*~+%C3%A9"), '87ec67f3b75a989825d2b632f330c2ef3c53623a69ad46c1be29931ea16db013');
 });
