@@ -177,9 +177,14 @@ const LONG_TABLES: Readonly<Record<string, string>> = {
   'docs/security-threats.md': 'all threats by number: test titles refer to them',
 };
 
-test(`documents have at most ${MAX_LINES} lines, apart from reference tables`, () => {
+/** `npm run release` writes it from the commits, so it grows with each release. */
+const CHANGELOG = 'CHANGELOG.md';
+
+test(`documents have at most ${MAX_LINES} lines, apart from reference tables and the changelog`, () => {
   const linesOf = (path: string): number => read(path).trimEnd().split('\n').length;
-  const long = documents.filter((path) => linesOf(path) > MAX_LINES && LONG_TABLES[path] === undefined);
+  const long = documents.filter(
+    (path) => path !== CHANGELOG && linesOf(path) > MAX_LINES && LONG_TABLES[path] === undefined,
+  );
   assert.deepEqual(long, []);
   const isTable = (path: string): boolean =>
     renderDocs()[path] !== undefined &&
