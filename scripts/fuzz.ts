@@ -5,7 +5,7 @@
  * `npm run fuzz -- --requests 2000000 --seed 7 --database sqlite`. What each chunk found is kept in out/fuzz, so that a run
  * that was stopped continues where it was; a failing chunk is repeated alone by the seed it prints.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,6 +46,14 @@ mkdirSync(folder, { recursive: true });
 const databaseOf = (chunk: number): string =>
   values.database === 'both' ? (chunk % 4 === 3 ? 'postgres' : 'sqlite') : values.database;
 
+/** A chunk that is stopped with the run is begun again by the next one. */
+let running: ChildProcess | undefined;
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    running?.kill('SIGTERM');
+    process.exit(130);
+  });
+
 async function runChunk(chunk: number): Promise<ChunkResult> {
   const seed = Number(values.seed) * 100_000 + chunk;
   const report = join(folder, `report-${seed}.json`);
@@ -62,6 +70,7 @@ async function runChunk(chunk: number): Promise<ChunkResult> {
       FUZZ_REPORT: report,
     },
   });
+  running = child;
   const output: Buffer[] = [];
   child.stdout.on('data', (piece: Buffer) => output.push(piece));
   const [code] = (await once(child, 'close')) as [number | null];

@@ -10,6 +10,9 @@ import { startPostgres } from '../postgres.ts';
 import { assertResponsesDescribed } from '../response-recorder.ts';
 import { fuzzService } from './fuzz-service.ts';
 
+// So that what ends with this process, its PostgreSQL above all, ends then too.
+process.once('SIGTERM', () => process.exit(143));
+
 const { FUZZ_DATABASE, FUZZ_REQUESTS, FUZZ_SEED, FUZZ_REPORT = '' } = process.env;
 const folder = mkdtempSync(join(tmpdir(), 'rg-fuzz-'));
 const postgres = FUZZ_DATABASE === 'postgres' ? await startPostgres() : undefined;
