@@ -61,8 +61,13 @@ const confirmEmailRoute = createRoute({
 const studioRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/studio',
-  /** `again`: a task whose parameters fill the form; `model`: the model to select. */
-  validateSearch: ({ again, model }: Record<string, unknown>): { again?: string; model?: string } => ({
+  /** `again`: a task whose parameters fill the form; `model`: the model to select; `show`: the videos on the stage. */
+  validateSearch: ({
+    again,
+    model,
+    show,
+  }: Record<string, unknown>): { again?: string; model?: string; show?: string } => ({
+    ...parseText('show', show, 1000),
     ...parseText('again', again, 200),
     ...parseText('model', model, 200),
   }),

@@ -1,17 +1,16 @@
 import { Alert, Anchor, Button, Group, Kbd, Stack, Text } from '@mantine/core';
-import { useDebouncedValue } from '@mantine/hooks';
 import { IconAlertTriangle, IconPlayerPlayFilled } from '@tabler/icons-react';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { useSelf } from '../../data/query-client.ts';
-import { fetchVideoPrice, type VideoBody } from '../../data/video-queries.ts';
+import type { VideoBody } from '../../data/video-queries.ts';
+import { useTotalPrice } from './use-prices.ts';
 
 interface GenerateBarProps {
-  /** Undefined while the form is not complete. */
-  readonly body: VideoBody | undefined;
+  /** One for each model; undefined while the form is not complete. */
+  readonly bodies: readonly VideoBody[] | undefined;
   /** What is missing, in words. */
   readonly missing: string | undefined;
   readonly busy: boolean;
@@ -20,22 +19,18 @@ interface GenerateBarProps {
 }
 
 /** The price before pressing, on the button itself, and what is left afterwards. */
-export function GenerateBar({ body, missing, busy, error, onRun }: GenerateBarProps) {
+export function GenerateBar({ bodies, missing, busy, error, onRun }: GenerateBarProps) {
   const { t } = useTranslation('studio');
   const formatCredits = useFormatCredits();
   const { data: self } = useSelf();
-  const [debouncedBody] = useDebouncedValue(body, 250);
-  const price = useQuery({
-    queryKey: ['quote', debouncedBody],
-    queryFn: ({ signal }) => (debouncedBody === undefined ? null : fetchVideoPrice(debouncedBody, signal)),
-    enabled: debouncedBody !== undefined,
-    placeholderData: keepPreviousData,
-    staleTime: 60_000,
-    gcTime: 60_000,
-  });
-  const cost = body === undefined ? null : (price.data ?? null);
+  const price = useTotalPrice(bodies);
+  const cost = price.quota;
   const left = self === undefined || cost === null ? undefined : self.quota - cost;
   const isShort = left !== undefined && left < 0;
+  const count = bodies?.length ?? 1;
+  const label = cost === null ? t('run') : t('runPrice', { price: formatCredits(cost) });
+  const labelOfMany =
+    cost === null ? t('runMany', { count }) : t('runManyPrice', { count, price: formatCredits(cost) });
   // Where a plan pays, a small wallet is no reason to stop: the service decides then.
   const hint =
     missing ??
@@ -52,17 +47,18 @@ export function GenerateBar({ body, missing, busy, error, onRun }: GenerateBarPr
           {t('notEnough', { price: formatCredits(cost), balance: formatCredits(self.quota) })}
         </Alert>
       ) : (
-        <ErrorAlert error={error ?? (body === undefined ? undefined : price.error)} />
+        <ErrorAlert error={error ?? price.error} />
       )}
       <Button
+        id="generate"
         size="md"
         fullWidth
         leftSection={<IconPlayerPlayFilled size={16} />}
         loading={busy}
-        disabled={body === undefined}
+        disabled={bodies === undefined}
         onClick={onRun}
       >
-        {cost === null ? t('run') : t('runPrice', { price: formatCredits(cost) })}
+        {count > 1 ? labelOfMany : label}
       </Button>
       <Group justify="space-between" mih={24} wrap="nowrap">
         <Text size="xs" c={isShort ? 'var(--mantine-color-error)' : 'dimmed'}>

@@ -13,10 +13,11 @@ import {
   UnstyledButton,
 } from '@mantine/core';
 import { IconLink, IconPhotoPlus, IconX } from '@tabler/icons-react';
-import { type DragEvent, useEffect, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ACCEPTED_TYPES, imageFilesOf, isLink, readImage } from './image-files.ts';
+import { ACCEPTED_TYPES, isLink, readImage } from './image-files.ts';
 import type { Controls, ImageInput } from './studio-draft.ts';
+import { usePictureDrop } from './use-picture-drop.ts';
 
 interface ImageSlotsProps {
   readonly limits: Controls['pictures'];
@@ -39,23 +40,7 @@ export function ImageSlots({ limits, pictures, onChange }: ImageSlotsProps) {
       setProblem((error as Error).message === 'size' ? t('pictureSize') : t('pictureType'));
     }
   };
-  useEffect(() => {
-    const onPaste = (event: ClipboardEvent): void => {
-      const files = imageFilesOf(event.clipboardData);
-      if (files.length === 0) return;
-      event.preventDefault();
-      void add(files);
-    };
-    document.addEventListener('paste', onPaste);
-    return () => document.removeEventListener('paste', onPaste);
-  });
-  const drop = {
-    onDragOver: (event: DragEvent) => event.preventDefault(),
-    onDrop: (event: DragEvent) => {
-      event.preventDefault();
-      void add(imageFilesOf(event.dataTransfer));
-    },
-  };
+  const isDragged = usePictureDrop(limits.max === 0 ? undefined : add);
   if (limits.max === 0) return null;
   const roleLabel = (index: number): string => {
     const role =
@@ -66,7 +51,12 @@ export function ImageSlots({ limits, pictures, onChange }: ImageSlotsProps) {
   // One empty slot more than there are pictures: the next thing that can be done.
   const slots = Math.min(limits.max, Math.max(pictures.length + 1, limits.roles.includes('last_frame') ? 2 : 1));
   return (
-    <Stack gap={6} {...drop}>
+    <Stack gap={6}>
+      {isDragged ? (
+        <div className="drop-target">
+          <Text fw={600}>{t('dropPicture')}</Text>
+        </div>
+      ) : null}
       <Text size="sm" fw={500}>
         {t('pictures')}
       </Text>

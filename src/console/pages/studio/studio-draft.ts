@@ -10,6 +10,8 @@ export interface ImageInput {
 /** The values of the form. Empty texts and undefined mean the default of the model. */
 export interface Draft {
   readonly model: string;
+  /** Further models the same video is made with, beside each other. */
+  readonly compare: readonly string[];
   readonly prompt: string;
   readonly negative: string;
   readonly seconds: number | undefined;
@@ -28,6 +30,7 @@ export interface Draft {
 
 export const EMPTY_DRAFT: Draft = {
   model: '',
+  compare: [],
   prompt: '',
   negative: '',
   seconds: undefined,
@@ -111,6 +114,7 @@ export function fitToModel(
   const fitted: Draft = {
     ...draft,
     model: model.id,
+    compare: draft.compare.filter((id) => id !== model.id),
     seconds: keep('seconds', isAllowedDuration(draft.seconds, controls.seconds), controls.seconds?.default),
     ratio: one('ratio', controls.ratios),
     resolution: one('resolution', controls.resolutions),

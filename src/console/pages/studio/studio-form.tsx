@@ -1,72 +1,61 @@
 import { Alert, Button, Group, Paper, Stack, Text, Textarea, UnstyledButton } from '@mantine/core';
 import { IconCode } from '@tabler/icons-react';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useRef, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useToasts } from '../../components/toasts.tsx';
 import type { UsableModel } from '../../data/model-queries.ts';
-import { selfQuery } from '../../data/query-client.ts';
-import { submitVideo, type VideoBody } from '../../data/video-queries.ts';
 import { CodeSamplesDialog } from './code-samples-dialog.tsx';
-import { requestPathsFor } from './form-fields.ts';
+import { bodiesFor, modelsOfDraft } from './compare.ts';
+import { ComparePicker } from './compare-picker.tsx';
 import { GenerateBar } from './generate-bar.tsx';
 import { ImageSlots } from './image-slots.tsx';
 import { ModelPicker } from './model-picker.tsx';
 import { Parameters } from './parameters.tsx';
-import { toBody } from './request-body.ts';
+import { SavedMenu } from './saved-menu.tsx';
 import { controlsFor, type Draft, type DraftField, EMPTY_DRAFT, fitToModel } from './studio-draft.ts';
+import { useStudioKeys } from './use-studio-keys.ts';
+import { useSubmitVideos } from './use-submit-videos.ts';
 
 interface StudioFormProps {
   readonly models: readonly UsableModel[];
   readonly draft: Draft;
   readonly change: (part: Partial<Draft>) => void;
   readonly replace: (draft: Draft) => void;
+  /** Puts videos on the stage. */
+  readonly onShow: (taskIds: readonly string[]) => void;
 }
 
-export function StudioForm({ models, draft, change, replace }: StudioFormProps) {
+export function StudioForm({ models, draft, change, replace, onShow }: StudioFormProps) {
   const { t } = useTranslation(['studio', 'app']);
   const [dropped, setDropped] = useState<readonly DraftField[]>([]);
   const [code, setCode] = useState(false);
+  const [picking, setPicking] = useState(false);
   const model = models.find(({ id }) => id === draft.model);
   const missing = model === undefined ? t('modelPlaceholder') : missingInput(model, draft, t);
-  const body = model === undefined || missing !== undefined ? undefined : bodyOf(draft, model);
-  const run = useSubmitVideo();
+  const bodies = missing === undefined ? bodiesFor(draft, modelsOfDraft(draft, models)) : undefined;
+  const run = useSubmitVideos(onShow);
   const submit = (): void => {
-    if (body !== undefined && !run.isPending) run.mutate(body);
+    if (bodies !== undefined && bodies.length > 0 && !run.isPending) run.mutate(bodies);
   };
+  useStudioKeys({ submit, pickModel: () => setPicking(true) });
   const selectModel = (next: UsableModel): void => {
     const fitted = fitToModel(draft, next);
     replace(fitted.draft);
     setDropped(fitted.dropped);
   };
   return (
-    <Paper
-      withBorder
-      p={{ base: 'md', sm: 'lg' }}
-      component="form"
-      onSubmit={(event) => event.preventDefault()}
-      onKeyDown={(event) => {
-        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit();
-      }}
-    >
+    <Paper withBorder p={{ base: 'md', sm: 'lg' }} component="form" onSubmit={(event) => event.preventDefault()}>
       <Stack gap="md">
-        <ModelPicker models={models} value={draft.model} onChange={selectModel} />
-        {dropped.length === 0 ? null : (
-          <Alert
-            color="yellow"
-            variant="light"
-            p="xs"
-            withCloseButton
-            closeButtonLabel={t('app:close')}
-            onClose={() => setDropped([])}
-          >
-            {t('dropped', { count: dropped.length, fields: joinNames(dropped.map((field) => t(`fields.${field}`))) })}
-          </Alert>
-        )}
+        <Stack gap={6}>
+          <ModelPicker models={models} draft={draft} opened={picking} setOpened={setPicking} onChange={selectModel} />
+          <ComparePicker models={models} draft={draft} onChange={(compare) => change({ compare })} />
+        </Stack>
+        <DroppedFields fields={dropped} onClose={() => setDropped([])} />
         <Textarea
+          id="prompt"
           label={t('prompt')}
           placeholder={t('promptPlaceholder')}
           withAsterisk={needsPrompt(model)}
+          aria-keyshortcuts="/"
           value={draft.prompt}
           onChange={(event) => change({ prompt: event.currentTarget.value })}
           autosize
@@ -86,19 +75,50 @@ export function StudioForm({ models, draft, change, replace }: StudioFormProps) 
           </>
         )}
         <div className="run-bar">
-          <GenerateBar body={body} missing={missing} busy={run.isPending} error={run.error} onRun={submit} />
+          <GenerateBar bodies={bodies} missing={missing} busy={run.isPending} error={run.error} onRun={submit} />
         </div>
-        <FormFooter
-          onClear={() =>
-            replace(model === undefined ? EMPTY_DRAFT : fitToModel({ ...EMPTY_DRAFT, model: model.id }, model).draft)
-          }
-          onShowCode={model === undefined ? undefined : () => setCode(true)}
-        />
+        <Group justify="space-between">
+          <SavedMenu draft={draft} onUse={replace} />
+          <Button
+            size="compact-sm"
+            variant="subtle"
+            color="gray"
+            onClick={() =>
+              replace(model === undefined ? EMPTY_DRAFT : fitToModel({ ...EMPTY_DRAFT, model: model.id }, model).draft)
+            }
+          >
+            {t('clear')}
+          </Button>
+          <Button
+            size="compact-sm"
+            variant="subtle"
+            color="gray"
+            leftSection={<IconCode size={15} />}
+            disabled={model === undefined}
+            onClick={() => setCode(true)}
+          >
+            {t('code')}
+          </Button>
+        </Group>
       </Stack>
       {code && model !== undefined ? (
-        <CodeSamplesDialog body={bodyOf(draft, model) ?? { model: model.id }} onClose={() => setCode(false)} />
+        <CodeSamplesDialog
+          body={bodiesFor(draft, [model])?.[0] ?? { model: model.id }}
+          onClose={() => setCode(false)}
+        />
       ) : null}
     </Paper>
+  );
+}
+
+/** What another model does not offer and was therefore reset. */
+function DroppedFields({ fields, onClose }: { readonly fields: readonly DraftField[]; readonly onClose: () => void }) {
+  const { t } = useTranslation(['studio', 'app']);
+  if (fields.length === 0) return null;
+  return (
+    <Alert color="yellow" variant="light" p="xs" withCloseButton closeButtonLabel={t('app:close')} onClose={onClose}>
+      {t('dropped', { count: fields.length, fields: joinNames(fields.map((field) => t(`fields.${field}`))) })}
+    </Alert>
   );
 }
 
@@ -106,54 +126,6 @@ export function StudioForm({ models, draft, change, replace }: StudioFormProps) 
 function joinNames(names: readonly string[]): string {
   const text = names.join(', ');
   return text.slice(0, 1).toUpperCase() + text.slice(1);
-}
-
-interface FormFooterProps {
-  readonly onClear: () => void;
-  /** Undefined while there is no request to show as code. */
-  readonly onShowCode: (() => void) | undefined;
-}
-
-function FormFooter({ onClear, onShowCode }: FormFooterProps) {
-  const { t } = useTranslation('studio');
-  return (
-    <Group justify="space-between">
-      <Button size="compact-sm" variant="subtle" color="gray" onClick={onClear}>
-        {t('clear')}
-      </Button>
-      <Button
-        size="compact-sm"
-        variant="subtle"
-        color="gray"
-        leftSection={<IconCode size={15} />}
-        disabled={onShowCode === undefined}
-        onClick={onShowCode}
-      >
-        {t('code')}
-      </Button>
-    </Group>
-  );
-}
-
-/** Starts videos. A press starts one video even if its request has to be sent again: the key is renewed after each. */
-function useSubmitVideo() {
-  const { t } = useTranslation('studio');
-  const queries = useQueryClient();
-  const toasts = useToasts();
-  const idempotencyKey = useRef(crypto.randomUUID());
-  return useMutation({
-    mutationFn: (request: VideoBody) => submitVideo(request, idempotencyKey.current),
-    onSettled: () => {
-      idempotencyKey.current = crypto.randomUUID();
-    },
-    onSuccess: async () => {
-      toasts.success(t('started'));
-      await Promise.all([
-        queries.invalidateQueries({ queryKey: ['videos', 'list'] }),
-        queries.invalidateQueries({ queryKey: selfQuery.queryKey }),
-      ]);
-    },
-  });
 }
 
 function Examples({ onChoose }: { readonly onChoose: (prompt: string) => void }) {
@@ -174,14 +146,6 @@ function Examples({ onChoose }: { readonly onChoose: (prompt: string) => void })
   );
 }
 
-function bodyOf(draft: Draft, model: UsableModel): VideoBody | undefined {
-  try {
-    return toBody(draft, requestPathsFor(model)) as VideoBody;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Without a media schema a prompt is required; with one the schema decides. */
 function needsPrompt(model: UsableModel | undefined): boolean {
   const required = (model?.input_schema as { required?: readonly string[] } | null | undefined)?.required;
@@ -195,5 +159,5 @@ function missingInput(model: UsableModel, draft: Draft, t: T): string | undefine
   const { min } = controlsFor(model).pictures;
   if (needsPrompt(model) && draft.prompt.trim() === '') return t('promptRequired');
   if (draft.pictures.length < min) return t('pictureNeeded', { count: min });
-  return bodyOf(draft, model) === undefined ? t('metadataBroken') : undefined;
+  return bodiesFor(draft, [model]) === undefined ? t('metadataBroken') : undefined;
 }

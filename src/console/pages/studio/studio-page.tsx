@@ -1,7 +1,7 @@
-import { Alert, Anchor, Grid, Group, SimpleGrid, Skeleton, Title } from '@mantine/core';
+import { Alert, Grid, Skeleton, Stack } from '@mantine/core';
 import { IconMovie } from '@tabler/icons-react';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isChatPrice, priceMedia } from '../../../contract/pricing.ts';
@@ -9,23 +9,28 @@ import { isTerminal } from '../../../contract/states.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
-import { useToasts } from '../../components/toasts.tsx';
-import { VideoCard } from '../../components/video-card.tsx';
 import { modelsQuery, type UsableModel } from '../../data/model-queries.ts';
 import { selfQuery } from '../../data/query-client.ts';
-import { videosQuery } from '../../data/video-queries.ts';
-import { draftFromVideo } from './draft-from-video.ts';
-import { controlsFor, type Draft, fitToModel } from './studio-draft.ts';
+import { type Video, videosQuery } from '../../data/video-queries.ts';
+import { CompareStage } from './compare-stage.tsx';
+import { HistoryStrip } from './history-strip.tsx';
+import { RECENT } from './recent.ts';
+import { Stage } from './stage.tsx';
+import type { VideoActions } from './stage-actions.tsx';
+import { controlsFor, fitToModel } from './studio-draft.ts';
 import { StudioForm } from './studio-form.tsx';
 import { useDraft } from './use-draft.ts';
+import { useVideoActions } from './use-video-actions.ts';
 
-/** The form on one side, the resulting videos on the other. */
+/** The form on one side; on the other the video it made, large, above the newest ones. */
 export function StudioPage() {
   const { t } = useTranslation('studio');
   const [draft, change, replace] = useDraft();
   const models = useQuery(modelsQuery);
   const videoModels = (models.data ?? []).filter(({ kind }) => kind === 'video');
-  const reuse = useReuseVideo(replace);
+  const actions = useVideoActions(draft, videoModels, replace);
+  useReuseFromAddress(actions);
+  const [shown, show] = useShownVideos();
   // A first visit starts with a model selected, because the controls of the form depend on it.
   const first = cheapestTextModel(videoModels);
   const named = useModelFromAddress(videoModels);
@@ -39,19 +44,30 @@ export function StudioPage() {
       <Grid gap="lg">
         <Grid.Col span={{ base: 12, lg: 5, xl: 4 }}>
           {models.data === undefined ? (
-            <Skeleton h={560} radius="lg" />
+            <Skeleton h={720} radius="lg" />
           ) : videoModels.length === 0 ? (
             <Alert color="yellow">{t('noModels')}</Alert>
           ) : (
-            <StudioForm models={videoModels} draft={draft} change={change} replace={replace} />
+            <StudioForm models={videoModels} draft={draft} change={change} replace={replace} onShow={show} />
           )}
         </Grid.Col>
         <Grid.Col span={{ base: 12, lg: 7, xl: 8 }}>
-          <RecentVideos onReuse={reuse} />
+          <Results shown={shown} onShow={show} actions={actions} />
         </Grid.Col>
       </Grid>
     </Page>
   );
+}
+
+/** The videos on the stage, by the address (`/studio?show=ID,ID`), so that a reload shows them again. */
+function useShownVideos(): readonly [readonly string[], (taskIds: readonly string[]) => void] {
+  const navigate = useNavigate();
+  const { show } = useSearch({ from: '/app/studio' });
+  return [
+    show === undefined ? [] : show.split(','),
+    (taskIds) =>
+      void navigate({ to: '/studio', search: { show: taskIds.join(',') }, replace: true, resetScroll: false }),
+  ];
 }
 
 /** The model the address names (`/studio?model=ID`), once; the address is plain again afterwards. */
@@ -63,6 +79,19 @@ function useModelFromAddress(models: readonly UsableModel[]): UsableModel | unde
     if (model !== undefined) void navigate({ to: '/studio', search: {}, replace: true });
   }, [model, navigate]);
   return model;
+}
+
+/** Fills the form from an earlier video where the address requests it (`/studio?again=task_…`). */
+function useReuseFromAddress({ remix }: VideoActions): void {
+  const navigate = useNavigate();
+  const { again } = useSearch({ from: '/app/studio' });
+  const fill = useRef(remix);
+  fill.current = remix;
+  useEffect(() => {
+    if (again === undefined) return;
+    fill.current(again);
+    void navigate({ to: '/studio', search: {}, replace: true });
+  }, [again, navigate]);
 }
 
 /** Of the models that the user's plan includes and that need no picture, the one whose default video costs least. */
@@ -81,66 +110,51 @@ function defaultCost(model: UsableModel): number {
   return isChatPrice(model.price) ? 0 : priceMedia(model.price, { seconds, factors: {} }).quota;
 }
 
-const MAX_RECENT = 12;
+interface ResultsProps {
+  readonly shown: readonly string[];
+  readonly onShow: (taskIds: readonly string[]) => void;
+  readonly actions: VideoActions;
+}
 
-function RecentVideos({ onReuse }: { readonly onReuse: (taskId: string) => void }) {
+function Results({ shown, onShow, actions }: ResultsProps) {
   const { t } = useTranslation('studio');
-  const queries = useQueryClient();
-  const videos = useQuery({ ...videosQuery(1, MAX_RECENT), placeholderData: keepPreviousData });
-  // A video that ends may bring its price back.
-  const running = videos.data?.data.filter(({ status }) => !isTerminal(status)).length ?? 0;
-  const before = useRef(running);
-  useEffect(() => {
-    if (running < before.current) void queries.invalidateQueries({ queryKey: selfQuery.queryKey });
-    before.current = running;
-  }, [running, queries]);
+  const videos = useQuery({ ...videosQuery(1, RECENT), placeholderData: keepPreviousData });
+  useFreshBalance(videos.data?.data);
   if (videos.error !== null) return <ErrorAlert error={videos.error} retry={() => void videos.refetch()} />;
-  if (videos.data === undefined) return <Skeleton h={320} radius="lg" />;
-  if (videos.data.total === 0)
+  if (videos.data === undefined) return <Skeleton h={560} radius="lg" />;
+  const { data: recent } = videos.data;
+  const [newest] = recent;
+  if (newest === undefined)
     return (
       <EmptyState icon={<IconMovie size={28} />} title={t('emptyTitle')}>
         {t('emptyText')}
       </EmptyState>
     );
+  const found = shown.flatMap((id) => recent.find(({ task_id }) => task_id === id) ?? []);
+  const [one = newest] = found;
   return (
-    <>
-      <Group justify="space-between" mb="sm">
-        <Title order={2}>{t('recent')}</Title>
-        <Anchor size="sm" renderRoot={(props) => <Link to="/videos" {...props} />}>
-          {t('seeAll')}
-        </Anchor>
-      </Group>
-      <SimpleGrid cols={{ base: 1, sm: 2, xl: 3 }} spacing="md">
-        {videos.data.data.map((video) => (
-          <VideoCard key={video.task_id} video={video} onReuse={({ task_id }) => onReuse(task_id)} />
-        ))}
-      </SimpleGrid>
-    </>
+    <Stack gap="md">
+      {found.length > 1 ? (
+        <CompareStage videos={found} actions={actions} />
+      ) : (
+        <Stage key={one.task_id} video={one} actions={actions} />
+      )}
+      <HistoryStrip
+        videos={recent}
+        shown={found.length > 1 ? shown : [one.task_id]}
+        onShow={(taskId) => onShow([taskId])}
+      />
+    </Stack>
   );
 }
 
-/** Fills the form from an earlier video: on click, or when the URL requests it (`/studio?again=task_…`). */
-function useReuseVideo(replace: (draft: Draft) => void): (taskId: string) => void {
-  const { t } = useTranslation('studio');
+/** A video that ends may bring its price back: the balance is asked for again. */
+function useFreshBalance(videos: readonly Video[] | undefined): void {
   const queries = useQueryClient();
-  const toasts = useToasts();
-  const navigate = useNavigate();
-  const { again } = useSearch({ from: '/app/studio' });
-  const fill = useRef((_: string): void => {});
-  fill.current = (taskId) => {
-    draftFromVideo(queries, taskId).then(
-      ({ draft, lostPictures }) => {
-        replace(draft);
-        if (lostPictures > 0) toasts.error(t('lostPictures'));
-        window.scrollTo({ top: 0, behavior: 'smooth' });
-      },
-      (error: Error) => toasts.error(error.message),
-    );
-  };
+  const running = videos?.filter(({ status }) => !isTerminal(status)).length ?? 0;
+  const before = useRef(running);
   useEffect(() => {
-    if (again === undefined) return;
-    fill.current(again);
-    void navigate({ to: '/studio', search: {}, replace: true });
-  }, [again, navigate]);
-  return (taskId) => fill.current(taskId);
+    if (running < before.current) void queries.invalidateQueries({ queryKey: selfQuery.queryKey });
+    before.current = running;
+  }, [running, queries]);
 }

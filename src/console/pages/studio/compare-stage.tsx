@@ -1,0 +1,94 @@
+import { ActionIcon, AspectRatio, Group, Paper, SimpleGrid, Slider, Stack, Text } from '@mantine/core';
+import { IconPlayerPauseFilled, IconPlayerPlayFilled } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { CreditAmount } from '../../components/credit-amount.tsx';
+import { TaskProgress } from '../../components/task-progress.tsx';
+import { VideoFailure } from '../../components/video-failure.tsx';
+import { type Video, videoQuery } from '../../data/video-queries.ts';
+import { posterMaker, VideoFacts } from './stage.tsx';
+import { StageActions, type VideoActions } from './stage-actions.tsx';
+import { type SynchronousPlay, useSynchronousPlay } from './use-synchronous-play.ts';
+
+interface CompareStageProps {
+  readonly videos: readonly Video[];
+  readonly actions: VideoActions;
+}
+
+/** The videos of one prompt beside each other, played together; below each its cost and its time. */
+export function CompareStage({ videos, actions }: CompareStageProps) {
+  const { t } = useTranslation('studio');
+  const play = useSynchronousPlay();
+  const charged = videos.filter(({ status }) => status !== 'FAILURE').reduce((sum, { quota }) => sum + quota, 0);
+  return (
+    <Stack gap="sm" component="section" aria-label={t('comparison')}>
+      <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
+        {videos.map((video) => (
+          <Paper
+            key={video.task_id}
+            withBorder
+            p="xs"
+            component="article"
+            aria-label={`${video.model}: ${video.prompt}`}
+          >
+            {video.status === 'SUCCESS' ? <ComparedPlayer video={video} play={play} /> : <TaskProgress video={video} />}
+            <Stack gap={6} mt="xs">
+              {video.status === 'FAILURE' ? <VideoFailure video={video} /> : null}
+              <VideoFacts video={video} />
+              <StageActions video={video} actions={actions} />
+            </Stack>
+          </Paper>
+        ))}
+      </SimpleGrid>
+      <Group gap="sm" wrap="nowrap">
+        <ActionIcon
+          variant="filled"
+          color="accent"
+          size="lg"
+          radius="xl"
+          aria-label={t(play.playing ? 'pauseAll' : 'playAll')}
+          onClick={play.toggle}
+        >
+          {play.playing ? <IconPlayerPauseFilled size={18} /> : <IconPlayerPlayFilled size={18} />}
+        </ActionIcon>
+        <Slider
+          flex={1}
+          min={0}
+          max={Math.max(play.duration, 0.1)}
+          step={0.04}
+          value={play.time}
+          onChange={play.seek}
+          label={(seconds) => t('secondsShort', { count: Number(seconds.toFixed(1)) })}
+          thumbLabel={t('position')}
+        />
+        <Text size="sm">
+          {t('together')} <CreditAmount value={charged} fw={600} />
+        </Text>
+      </Group>
+    </Stack>
+  );
+}
+
+function ComparedPlayer({ video, play }: { readonly video: Video; readonly play: SynchronousPlay }) {
+  const detail = useQuery(videoQuery(video.task_id));
+  const { onFrame } = posterMaker(video);
+  return (
+    <AspectRatio ratio={16 / 9} bg="dark.9" style={{ borderRadius: 'var(--rg-radius-md)', overflow: 'hidden' }}>
+      {detail.data === undefined || detail.data.play_url === '' ? (
+        <div />
+      ) : (
+        <video
+          key={detail.data.play_url.split('?')[0]}
+          ref={play.register}
+          src={`${detail.data.play_url}#t=0.05`}
+          aria-label={`${video.model}: ${video.prompt}`}
+          muted
+          playsInline
+          preload="auto"
+          onSeeked={({ currentTarget }) => onFrame?.(currentTarget)}
+          style={{ display: 'block', objectFit: 'contain' }}
+        />
+      )}
+    </AspectRatio>
+  );
+}

@@ -1,0 +1,93 @@
+import { ActionIcon, Button, Group, Tooltip } from '@mantine/core';
+import {
+  IconArrowBackUp,
+  IconArrowsMaximize,
+  IconArrowsShuffle,
+  IconDownload,
+  IconPhotoDown,
+  IconPlayerTrackNext,
+} from '@tabler/icons-react';
+import { useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { FavouriteButton } from '../../components/favourite-button.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { downloadVideo } from '../../data/download-video.ts';
+import type { Video } from '../../data/video-queries.ts';
+
+/** What can be made of a video; each fills the form, and nothing is started without a look at the price. */
+export interface VideoActions {
+  /** The same with another seed. */
+  readonly vary: (taskId: string) => void;
+  /** The same prompt and settings, to be changed. */
+  readonly remix: (taskId: string) => void;
+  /** The same settings, beginning where it ends. */
+  readonly extend: (taskId: string) => void;
+  /** Its end as the first picture of the form as it is. */
+  readonly takeLastFrame: (taskId: string) => void;
+}
+
+export function StageActions({ video, actions }: { readonly video: Video; readonly actions: VideoActions }) {
+  const { t } = useTranslation('studio');
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const { task_id: id } = video;
+  const finished = video.status === 'SUCCESS';
+  return (
+    <Group gap={4}>
+      <Button
+        size="compact-sm"
+        variant="default"
+        leftSection={<IconArrowBackUp size={15} />}
+        aria-keyshortcuts="r"
+        onClick={() => actions.remix(id)}
+      >
+        {t('reuse')}
+      </Button>
+      <Button
+        size="compact-sm"
+        variant="default"
+        leftSection={<IconArrowsShuffle size={15} />}
+        aria-keyshortcuts="v"
+        onClick={() => actions.vary(id)}
+      >
+        {t('vary')}
+      </Button>
+      {finished ? (
+        <>
+          <Button
+            size="compact-sm"
+            variant="default"
+            leftSection={<IconPlayerTrackNext size={15} />}
+            aria-keyshortcuts="e"
+            onClick={() => actions.extend(id)}
+          >
+            {t('extend')}
+          </Button>
+          <Tooltip label={t('takeLastFrame')}>
+            <ActionIcon aria-label={t('takeLastFrame')} aria-keyshortcuts="l" onClick={() => actions.takeLastFrame(id)}>
+              <IconPhotoDown size={17} />
+            </ActionIcon>
+          </Tooltip>
+          <Tooltip label={t('download')}>
+            <ActionIcon
+              aria-label={t('download')}
+              onClick={() => void downloadVideo(queries, id).catch((error: Error) => toasts.error(error.message))}
+            >
+              <IconDownload size={17} />
+            </ActionIcon>
+          </Tooltip>
+        </>
+      ) : null}
+      <FavouriteButton id={id} />
+      <Tooltip label={t('open')}>
+        <ActionIcon
+          aria-label={t('open')}
+          renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId: id }} {...props} />}
+        >
+          <IconArrowsMaximize size={16} />
+        </ActionIcon>
+      </Tooltip>
+    </Group>
+  );
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { PASSWORD } from '../accounts/test-user.ts';
+import { assertAccessible } from './axe.ts';
+import { type BrowserFixture, openBrowserFixture, signIn, waitForExpression } from './browser-fixture.ts';
+import { chromiumPath } from './chromium.ts';
+import { STRINGS } from './console-strings.ts';
+
+const BALANCE = 50_000_000;
+const { studio } = STRINGS.en;
+
+describe('the studio beyond one video', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+  let fixture: BrowserFixture;
+  before(async () => {
+    fixture = await openBrowserFixture();
+  });
+  after(() => fixture.stop());
+
+  const open = async (username: string): Promise<Page> => {
+    const person = await fixture.running.signUp(username);
+    await fixture.running.root.ok('PUT', `/api/admin/users/${person.id}`, { quota_delta: BALANCE, note: 'start' });
+    const page = await fixture.open();
+    await signIn(page, username, PASSWORD);
+    await page.getByPlaceholder(studio.promptPlaceholder).waitFor();
+    return page;
+  };
+  const prompt = (page: Page) => page.getByRole('textbox', { name: studio.prompt, exact: true });
+  const pick = async (page: Page, name: string): Promise<void> => {
+    await page.getByRole('textbox', { name: studio.modelSearch }).fill(name);
+    await page.getByRole('option').first().waitFor();
+    await page.keyboard.press('Enter');
+  };
+
+  it('makes one prompt with two models by keyboard, and plays both together with their costs', async () => {
+    const page = await open('comparer');
+    await page.locator('h1').click();
+    await page.keyboard.press('m');
+    await pick(page, 'kling-v1-6');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('c');
+    await pick(page, 'viduq2');
+    await assertAccessible(page, 'grid of models');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.locator('h1').click();
+    await page.keyboard.press('/');
+    await page.keyboard.type('A fox and an owl');
+    const run = page.getByRole('button', { name: /^Generate 2 videos · [\d.]+ credits$/ });
+    await run.waitFor();
+    const price = /[\d.]+(?= credits)/.exec((await run.textContent()) ?? '')?.[0];
+    await page.keyboard.press('Control+Enter');
+    const comparison = page.getByRole('region', { name: studio.comparison });
+    await comparison.locator('video').nth(1).waitFor();
+    assert.match((await comparison.getByText(studio.together).textContent()) ?? '', new RegExp(`${price} credits`));
+    await assertAccessible(page, 'comparison');
+    await comparison.getByRole('button', { name: studio.playAll }).click();
+    await waitForExpression(
+      page,
+      `[...document.querySelectorAll('video')].every(({ currentTime }) => currentTime > 0.5)`,
+    );
+    await comparison.getByRole('button', { name: studio.pauseAll }).click();
+    const times = (await page.evaluate(
+      `[...document.querySelectorAll('video')].map(({ currentTime }) => currentTime)`,
+    )) as number[];
+    assert.ok(Math.max(...times) - Math.min(...times) < 0.5, `they play together: ${times.join(', ')}`);
+    await page.reload();
+    await comparison.locator('video').nth(1).waitFor();
+    await page.context().close();
+  });
+
+  it('extends a video from its last frame, varies it with another seed, and keeps the form that was replaced', async () => {
+    const page = await open('extender');
+    await page.getByRole('button', { name: new RegExp(`^${studio.model}`) }).click();
+    await pick(page, 'kling-v1-6');
+    await prompt(page).fill('A boat leaves the harbour');
+    await page.getByRole('button', { name: /^Generate video · / }).click();
+    const stage = page.getByRole('article', { name: 'A boat leaves the harbour' });
+    await stage.locator('video').waitFor();
+    await prompt(page).fill('Something else entirely');
+    await stage.getByRole('button', { name: studio.extend }).click();
+    await page.getByRole('button', { name: studio.removePicture.replace('{{role}}', studio.firstFrame) }).waitFor();
+    assert.equal(await prompt(page).inputValue(), 'A boat leaves the harbour');
+    await page.getByRole('button', { name: studio.templates }).click();
+    await page.getByRole('menuitem', { name: 'Something else entirely' }).click();
+    assert.equal(await prompt(page).inputValue(), 'Something else entirely');
+    await stage.getByRole('button', { name: studio.vary }).click();
+    await waitForExpression(page, `document.querySelector('#prompt').value === 'A boat leaves the harbour'`);
+    await waitForExpression(page, `document.activeElement.id === 'generate'`);
+    await page.context().close();
+  });
+
+  it('keeps a template, and takes a picture that is dropped anywhere', async () => {
+    const page = await open('keeper');
+    await page.getByRole('button', { name: new RegExp(`^${studio.model}`) }).click();
+    await pick(page, 'kling-v1-6');
+    await prompt(page).fill('House style, 35 mm');
+    await page.getByRole('button', { name: studio.templates }).click();
+    await page.getByRole('textbox', { name: studio.templateName }).fill('House style');
+    await page.getByRole('button', { name: studio.templateSave, exact: true }).click();
+    await page.getByRole('button', { name: studio.clear }).click();
+    await page.reload();
+    await page.getByRole('button', { name: studio.templates }).click();
+    await page.getByRole('menuitem', { name: 'House style', exact: true }).click();
+    assert.equal(await prompt(page).inputValue(), 'House style, 35 mm');
+    await page.evaluate(`(async () => {
+      const canvas = new OffscreenCanvas(640, 360);
+      canvas.getContext('2d').fillRect(0, 0, 640, 360);
+      const data = new DataTransfer();
+      data.items.add(new File([await canvas.convertToBlob({ type: 'image/png' })], 'still.png', { type: 'image/png' }));
+      document.querySelector('h1').dispatchEvent(new DragEvent('dragover', { dataTransfer: data, bubbles: true, cancelable: true }));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      window.dropWasOffered = document.querySelector('.drop-target') !== null;
+      document.querySelector('h1').dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
+    })()`);
+    assert.equal(await page.evaluate('window.dropWasOffered'), true);
+    await page.getByRole('button', { name: studio.removePicture.replace('{{role}}', studio.firstFrame) }).waitFor();
+    await page.context().close();
+  });
+
+  it('violates no content security policy, requests nothing from other origins and throws nothing', () => {
+    assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
+  });
+});
