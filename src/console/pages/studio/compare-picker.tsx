@@ -48,7 +48,11 @@ export function ComparePicker({ models, draft, onChange }: ComparePickerProps) {
               size="md"
               withRemoveButton
               onRemove={() => onChange(toggleCompared(draft, model.id))}
-              removeButtonProps={{ 'aria-label': t('compareRemove', { model: modelLabel(model) }), tabIndex: 0 }}
+              removeButtonProps={{
+                'aria-label': t('compareRemove', { model: modelLabel(model) }),
+                'aria-hidden': false,
+                tabIndex: 0,
+              }}
             >
               {modelLabel(model)}
             </Pill>
