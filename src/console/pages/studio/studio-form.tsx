@@ -77,29 +77,14 @@ export function StudioForm({ models, draft, change, replace, onShow }: StudioFor
         <div className="run-bar">
           <GenerateBar bodies={bodies} missing={missing} busy={run.isPending} error={run.error} onRun={submit} />
         </div>
-        <Group justify="space-between">
-          <SavedMenu draft={draft} onUse={replace} />
-          <Button
-            size="compact-sm"
-            variant="subtle"
-            color="gray"
-            onClick={() =>
-              replace(model === undefined ? EMPTY_DRAFT : fitToModel({ ...EMPTY_DRAFT, model: model.id }, model).draft)
-            }
-          >
-            {t('clear')}
-          </Button>
-          <Button
-            size="compact-sm"
-            variant="subtle"
-            color="gray"
-            leftSection={<IconCode size={15} />}
-            disabled={model === undefined}
-            onClick={() => setCode(true)}
-          >
-            {t('code')}
-          </Button>
-        </Group>
+        <FormFooter
+          draft={draft}
+          replace={replace}
+          onClear={() =>
+            replace(model === undefined ? EMPTY_DRAFT : fitToModel({ ...EMPTY_DRAFT, model: model.id }, model).draft)
+          }
+          onShowCode={model === undefined ? undefined : () => setCode(true)}
+        />
       </Stack>
       {code && model !== undefined ? (
         <CodeSamplesDialog
@@ -108,6 +93,36 @@ export function StudioForm({ models, draft, change, replace, onShow }: StudioFor
         />
       ) : null}
     </Paper>
+  );
+}
+
+interface FormFooterProps {
+  readonly draft: Draft;
+  readonly replace: (draft: Draft) => void;
+  readonly onClear: () => void;
+  /** Undefined while there is no request to show as code. */
+  readonly onShowCode: (() => void) | undefined;
+}
+
+function FormFooter({ draft, replace, onClear, onShowCode }: FormFooterProps) {
+  const { t } = useTranslation('studio');
+  return (
+    <Group justify="space-between">
+      <SavedMenu draft={draft} onUse={replace} />
+      <Button size="compact-sm" variant="subtle" color="gray" onClick={onClear}>
+        {t('clear')}
+      </Button>
+      <Button
+        size="compact-sm"
+        variant="subtle"
+        color="gray"
+        leftSection={<IconCode size={15} />}
+        disabled={onShowCode === undefined}
+        onClick={onShowCode}
+      >
+        {t('code')}
+      </Button>
+    </Group>
   );
 }
 
