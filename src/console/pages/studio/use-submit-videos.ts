@@ -24,7 +24,7 @@ export function useSubmitVideos(onShow: (taskIds: readonly string[]) => void) {
         bodies.map((body, index) => submitVideo(body, index === 0 ? press.current : `${press.current}-${index}`)),
       );
       const started = results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
-      const [error] = results.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
+      const [error] = results.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
       const list = await queries.fetchQuery({ ...videosQuery(1, RECENT), staleTime: 0 });
       const refused = list.data.filter(
         ({ task_id, status, model }) =>
