@@ -4,7 +4,19 @@ import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
 
 const TokenName = Type.String({ minLength: 1, maxLength: 100, pattern: PLAIN_TEXT_PATTERN });
+const PositiveOrNull = (maximum: number, description: string) =>
+  Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum }), Type.Null()], { description }));
+/** Most that any limit of a minute may be: beyond it there is no point in a limit. */
+const MAX_PER_MINUTE = 1_000_000_000;
+const MAX_AT_ONCE = 1_000;
+const RateLimits = {
+  requests_per_minute: PositiveOrNull(MAX_PER_MINUTE, 'model calls and submitted videos; null: any number'),
+  tokens_per_minute: PositiveOrNull(MAX_PER_MINUTE, 'input and output of model calls; null: any number'),
+  concurrent_calls: PositiveOrNull(MAX_AT_ONCE, 'model calls at once; null: any number'),
+  concurrent_tasks: PositiveOrNull(MAX_AT_ONCE, 'unfinished videos at once; null: any number'),
+};
 const TokenLimits = {
+  ...RateLimits,
   expires_at: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 253_402_300_799 }), Type.Null()])),
   quota_limit: Type.Optional(Type.Union([Quota, Type.Null()])),
   models: Type.Optional(
@@ -39,6 +51,10 @@ export const listTokens = endpoint({
       quota_used: Type.Integer({ description: 'counted while there is a limit' }),
       models: Type.Array(Type.String()),
       allowed_addresses: Type.Array(Type.String()),
+      requests_per_minute: Type.Union([Type.Integer(), Type.Null()]),
+      tokens_per_minute: Type.Union([Type.Integer(), Type.Null()]),
+      concurrent_calls: Type.Union([Type.Integer(), Type.Null()]),
+      concurrent_tasks: Type.Union([Type.Integer(), Type.Null()]),
       created_time: Time,
       last_used_time: TimeOrNull,
     }),

@@ -21,6 +21,7 @@ import { addHealthRoutes } from './platform/http/health-routes.ts';
 import type { RouteRegistry } from './platform/http/route-registry.ts';
 import type { HttpServer } from './platform/http/server.ts';
 import { createSessionCookies, renewSessionCookies, type SessionCookies } from './platform/http/session-cookie.ts';
+import { KeyLimiter } from './platform/limits/key-limiter.ts';
 import { newTaskId } from './platform/task-id.ts';
 import { addBillingDashboardRoutes } from './quota/billing-dashboard-routes.ts';
 import { addQuotaRoutes } from './quota/routes.ts';
@@ -44,11 +45,12 @@ export async function registerRoutes(
   capabilities: Capabilities,
   onFaultPoint: ((point: FaultPoint) => void) | undefined,
 ) {
-  const { config, database, clock, vault, masterKey, metrics, rateLimits } = foundation;
-  const { accounts, notifications, allowances, quota, deviceAuth, channelStore, channels, artifacts } = capabilities;
-  const { ledger, usage } = quota;
-  const { auditLog, access, accessWatch } = accounts;
+  const { config, clock, vault, masterKey, metrics, rateLimits } = foundation;
+  const { accounts, notifications, allowances, deviceAuth, channelStore, channels, artifacts } = capabilities;
+  const { ledger, usage } = capabilities.quota;
+  const { auditLog, accessWatch } = accounts;
   const { routes } = http;
+  const keyLimiter = new KeyLimiter(rateLimits, clock);
   const video = makeVideo(routes, {
     ...accounts,
     ...foundation,
@@ -62,6 +64,7 @@ export async function registerRoutes(
     events: capabilities.events.eventLog,
     artifacts,
     checkCallbackUrl: capabilities.webhooks.checkUrl,
+    keyLimiter,
     baseUrl: config.baseUrl,
     newTaskId,
     syncPeriodMs: config.syncPeriodSeconds * 1000,
@@ -77,21 +80,14 @@ export async function registerRoutes(
     channels,
     vendors: capabilities.vendors,
     authenticator: accounts.authenticator,
+    keyLimiter,
     adapterContexts: video.upstreamCalls,
     requestLog: capabilities.requests.log,
     stopping: foundation.forcedStop.signal,
     journalDirectory: journalDirectory(config.databaseUrl, config.journalDir),
     masterKeys: [masterKey, ...foundation.previousMasterKeys],
   });
-  const support = makeSupport({
-    database,
-    clock,
-    auditLog,
-    access,
-    notifier: notifications.notifier,
-    rateLimits,
-    ownsTask: async (userId, taskId) => (await video.store.findForUser(taskId, userId)) !== undefined,
-  });
+  const support = createSupport(foundation, capabilities, video);
   const cookies = createCookies(http, config.baseUrl);
   addAccountRoutes(routes, { accounts, cookies });
   addIndependentRoutes(routes, capabilities);
@@ -116,6 +112,19 @@ export async function registerRoutes(
   await addConsoleRoutes(http.fastify, routes);
   registerMetrics(foundation, capabilities, { video, chat });
   return { video, chat };
+}
+
+function createSupport({ database, clock, rateLimits }: Foundation, capabilities: Capabilities, video: Video) {
+  const { auditLog, access } = capabilities.accounts;
+  return makeSupport({
+    database,
+    clock,
+    auditLog,
+    access,
+    notifier: capabilities.notifications.notifier,
+    rateLimits,
+    ownsTask: async (userId, taskId) => (await video.store.findForUser(taskId, userId)) !== undefined,
+  });
 }
 
 /** What was used, what it cost and why. */

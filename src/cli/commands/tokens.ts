@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { defined } from '../../contract/defined.ts';
 import { toSeconds } from '../../contract/time.ts';
+import type { ApiToken } from '../../sdk/account.ts';
 import { collectValues, parsePositiveInteger, parseQuota, parseRowId } from '../arguments.ts';
 import { formatDateTime, formatRelativeTime, formatTable } from '../format.ts';
 import type { RunCommand } from '../run-command.ts';
@@ -11,6 +12,10 @@ interface MakeOptions {
   readonly quota?: number;
   readonly model: readonly string[];
   readonly from: readonly string[];
+  readonly rpm?: number;
+  readonly tpm?: number;
+  readonly calls?: number;
+  readonly videos?: number;
 }
 
 /** `reelgate tokens …` */
@@ -36,7 +41,7 @@ export function addTokenCommands(program: Command, run: RunCommand): void {
           rows.length === 0
             ? 'No keys. Make one with "reelgate tokens make NAME".'
             : formatTable(
-                ['ID', 'NAME', 'KEY', 'MADE', 'LAST USED', 'UNTIL', 'LIMIT', 'MODELS', 'FROM'],
+                ['ID', 'NAME', 'KEY', 'MADE', 'LAST USED', 'UNTIL', 'LIMIT', 'RATES', 'MODELS', 'FROM'],
                 rows.map((row) => [
                   String(row.id),
                   row.name,
@@ -45,6 +50,7 @@ export function addTokenCommands(program: Command, run: RunCommand): void {
                   row.last_used_time === null ? 'never used' : formatRelativeTime(row.last_used_time),
                   row.expires_at === null ? 'no end' : formatDateTime(row.expires_at),
                   row.quota_limit === null ? 'none' : `${row.quota_used} of ${row.quota_limit}`,
+                  formatRates(row),
                   row.models.length === 0 ? 'all' : row.models.join(', '),
                   row.allowed_addresses.length === 0 ? 'anywhere' : row.allowed_addresses.join(', '),
                 ]),
@@ -53,30 +59,7 @@ export function addTokenCommands(program: Command, run: RunCommand): void {
       }),
     );
 
-  tokens
-    .command('make')
-    .argument('<name>', 'what it is for')
-    .option('--days <n>', 'days until it expires; default: never', parsePositiveInteger)
-    .option('--quota <n>', 'spending limit, in quota', parseQuota)
-    .option('--model <id>', 'only this model; repeatable', collectValues, [])
-    .option('--from <address>', 'only from this IP address or CIDR range; repeatable', collectValues, [])
-    .description('Create a key; it is shown only now')
-    .action((name: string, options: MakeOptions, command: Command) =>
-      run(command, async (session) => {
-        const request = defined({
-          name,
-          expires_at: options.days === undefined ? undefined : toSeconds(Date.now()) + options.days * 86_400,
-          quota_limit: options.quota,
-          models: [...options.model],
-          allowed_addresses: [...options.from],
-        });
-        const made = await withReauthentication(session, ({ reelgate, headers }) =>
-          reelgate.account.createToken(request, { headers }),
-        );
-        session.output.info(`Key ${made.id}. Store it now: it is not shown again.`);
-        session.output.result(made, made.key);
-      }),
-    );
+  addMakeCommand(tokens, run);
 
   tokens
     .command('revoke')
@@ -88,4 +71,50 @@ export function addTokenCommands(program: Command, run: RunCommand): void {
         session.output.result({ id, revoked: true }, `Revoked key ${id}.`);
       }),
     );
+}
+
+function addMakeCommand(tokens: Command, run: RunCommand): void {
+  tokens
+    .command('make')
+    .argument('<name>', 'what it is for')
+    .option('--days <n>', 'days until it expires; default: never', parsePositiveInteger)
+    .option('--quota <n>', 'spending limit, in quota', parseQuota)
+    .option('--model <id>', 'only this model; repeatable', collectValues, [])
+    .option('--from <address>', 'only from this IP address or CIDR range; repeatable', collectValues, [])
+    .option('--rpm <n>', 'requests a minute', parsePositiveInteger)
+    .option('--tpm <n>', 'tokens a minute', parsePositiveInteger)
+    .option('--calls <n>', 'model calls at once', parsePositiveInteger)
+    .option('--videos <n>', 'unfinished videos at once', parsePositiveInteger)
+    .description('Create a key; it is shown only now')
+    .action((name: string, options: MakeOptions, command: Command) =>
+      run(command, async (session) => {
+        const request = defined({
+          name,
+          expires_at: options.days === undefined ? undefined : toSeconds(Date.now()) + options.days * 86_400,
+          quota_limit: options.quota,
+          models: [...options.model],
+          allowed_addresses: [...options.from],
+          requests_per_minute: options.rpm,
+          tokens_per_minute: options.tpm,
+          concurrent_calls: options.calls,
+          concurrent_tasks: options.videos,
+        });
+        const made = await withReauthentication(session, ({ reelgate, headers }) =>
+          reelgate.account.createToken(request, { headers }),
+        );
+        session.output.info(`Key ${made.id}. Store it now: it is not shown again.`);
+        session.output.result(made, made.key);
+      }),
+    );
+}
+
+function formatRates(row: ApiToken): string {
+  const parts = [
+    [row.requests_per_minute, 'requests/min'],
+    [row.tokens_per_minute, 'tokens/min'],
+    [row.concurrent_calls, 'calls at once'],
+    [row.concurrent_tasks, 'videos at once'],
+  ] as const;
+  const shown = parts.flatMap(([limit, what]) => (limit === null ? [] : [`${limit} ${what}`]));
+  return shown.length === 0 ? 'none' : shown.join(', ');
 }

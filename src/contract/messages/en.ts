@@ -16,6 +16,10 @@ export const EN = {
   forbidden: 'This credential may not do that.',
   cross_site: 'Requests from another site are refused.',
   rate_limit_exceeded: 'Too many requests. Try again in {seconds} s.',
+  key_requests_limit: 'This key may send {limit} requests a minute. Try again in {seconds} s.',
+  key_tokens_limit: 'This key may use {limit} tokens a minute. Try again in {seconds} s, or ask for fewer tokens.',
+  key_calls_limit: 'This key may have {limit} model calls under way at once.',
+  key_tasks_limit: 'This key may have {limit} videos under way at once.',
   internal_error: 'Something went wrong on our side. Quote request {requestId} when you report it.',
   unavailable: 'The service cannot do this right now. Try again shortly.',
 

@@ -160,6 +160,10 @@ describe('what is stored of credentials', () => {
             hint: '',
             models: null,
             allowed_addresses: null,
+            requests_per_minute: 3,
+            tokens_per_minute: null,
+            concurrent_calls: null,
+            concurrent_tasks: null,
             expires_at: 9,
             created_at: 0,
           }),
@@ -182,6 +186,10 @@ describe('what is stored of credentials', () => {
         models: null,
         expires_at: 9,
         allowed_addresses: null,
+        requests_per_minute: 3,
+        tokens_per_minute: null,
+        concurrent_calls: null,
+        concurrent_tasks: null,
         status: 1,
       });
       const rename = (userId: number, id: number, columns: { name?: string } = { name: 'x' }) =>

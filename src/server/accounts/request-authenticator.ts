@@ -5,6 +5,7 @@ import { AppError } from '../platform/errors.ts';
 import type { AccountCaller, Authenticator, Credentials, ModelCaller } from '../platform/http/caller.ts';
 import { createIpCheck } from '../platform/ip-ranges.ts';
 import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
+import type { KeyLimits } from '../platform/limits/key-limiter.ts';
 import type { RateLimiter } from '../platform/limits/rate-limits.ts';
 import type { PeriodicWriter } from '../platform/periodic-writer.ts';
 import { hashToken } from '../platform/secrets.ts';
@@ -12,7 +13,7 @@ import { type AccountStore, ENABLED } from './account-store.ts';
 import type { SessionService } from './login/session-service.ts';
 import { TOKEN_PREFIX } from './token-prefix.ts';
 import type { ManagementTokenStore } from './tokens/management-token-store.ts';
-import type { TokenStore } from './tokens/token-store.ts';
+import type { TokenRow, TokenStore } from './tokens/token-store.ts';
 
 const MAX_TOKEN_LENGTH = 200;
 /** Holds a JWT or a signature with a token in it. */
@@ -96,7 +97,7 @@ export class RequestAuthenticator implements Authenticator {
     if (keyLimit !== undefined) assertWithinLimit(await keyLimit.consume(String(row.id)));
     tokenUse.record(row.id, true);
     const models = row.models === null ? ALL_MODELS : (JSON.parse(row.models) as string[]);
-    return { kind: 'model', userId: row.user_id, tokenId: row.id, models };
+    return { kind: 'model', userId: row.user_id, tokenId: row.id, models, limits: toKeyLimits(row) };
   }
 
   async #findCredential(token: string): Promise<FoundCredential | undefined> {
@@ -128,6 +129,23 @@ export class RequestAuthenticator implements Authenticator {
     if (access === undefined) return undefined;
     return { caller: { kind: 'device', userId, role: access.role, authorizationId }, status: access.status };
   }
+}
+
+/** Undefined for a key without any, as nearly all are: their requests are not counted anywhere. */
+function toKeyLimits(row: TokenRow): KeyLimits | undefined {
+  const {
+    requests_per_minute: requests,
+    tokens_per_minute: tokens,
+    concurrent_calls: calls,
+    concurrent_tasks: tasks,
+  } = row;
+  if (requests === null && tokens === null && calls === null && tasks === null) return undefined;
+  return {
+    requestsPerMinute: requests ?? undefined,
+    tokensPerMinute: tokens ?? undefined,
+    concurrentCalls: calls ?? undefined,
+    concurrentTasks: tasks ?? undefined,
+  };
 }
 
 /** RFC 6750 section 2.1; the scheme's case does not matter (RFC 9110 section 11.1). */

@@ -21,7 +21,14 @@ interface Rows {
 function open({ key = {}, device, access }: Rows = {}) {
   const keysUsed: number[] = [];
   const devicesUsed: unknown[] = [];
-  const row = { id: 3, user_id: 7, models: null, expires_at: null, allowed_addresses: null, status: 1, ...key };
+  const unlimited = {
+    requests_per_minute: null,
+    tokens_per_minute: null,
+    concurrent_calls: null,
+    concurrent_tasks: null,
+  };
+  const open = { models: null, expires_at: null, allowed_addresses: null };
+  const row = { id: 3, user_id: 7, ...open, ...unlimited, status: 1, ...key };
   const authenticator = new RequestAuthenticator({
     tokens: { findByHash: async (hash: string) => (hash === hashToken(KEY) ? row : undefined) },
     tokenUse: { record: (id: number) => void keysUsed.push(id) },
@@ -57,7 +64,7 @@ const jwt = (payload: unknown) =>
   `eyJhbGciOiJIUzI1NiJ9.${Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload)).toString('base64url')}.c2ln`;
 
 describe('a key of the model API', () => {
-  const caller = { kind: 'model', userId: 7, tokenId: 3, models: [] };
+  const caller = { kind: 'model', userId: 7, tokenId: 3, models: [], limits: undefined };
 
   it('is found wherever clients of a vendor put it', async () => {
     for (const headers of [

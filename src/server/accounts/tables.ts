@@ -65,6 +65,11 @@ export interface AccountTables {
     models: string | null;
     /** JSON list of IP addresses and CIDR ranges; null = any. */
     allowed_addresses: string | null;
+    /** Of a minute, and at once; null = any number. */
+    requests_per_minute: number | null;
+    tokens_per_minute: number | null;
+    concurrent_calls: number | null;
+    concurrent_tasks: number | null;
     expires_at: number | null;
     created_at: number;
     last_used_at: number | null;
@@ -201,6 +206,10 @@ async function createTokens(schema: Schema, { int64, text, autoIncrement }: Dial
     .addColumn('hint', text, required)
     .addColumn('models', text)
     .addColumn('allowed_addresses', text)
+    .addColumn('requests_per_minute', int64)
+    .addColumn('tokens_per_minute', int64)
+    .addColumn('concurrent_calls', int64)
+    .addColumn('concurrent_tasks', int64)
     .addColumn('expires_at', int64)
     .addColumn('created_at', int64, required)
     .addColumn('last_used_at', int64)

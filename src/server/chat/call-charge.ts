@@ -6,6 +6,7 @@ import {
   tokenQuota,
 } from '../../contract/token-pricing.ts';
 import { type AppError, isAppError } from '../platform/errors.ts';
+import type { Admission } from '../platform/limits/key-limiter.ts';
 import { extractPrompt } from './body-inspection.ts';
 import {
   type CallEnd,
@@ -39,7 +40,7 @@ const MAX_COUNTED_BYTES = 256 * 1024;
 const TOKENIZER_MARGIN = 1.15;
 /** Ordinary text has more bytes than this to a token, so a caller who cannot afford this rate cannot afford the call. */
 const MOST_BYTES_PER_TOKEN = 8;
-const USUAL_BYTES_PER_TOKEN = 4;
+export const USUAL_BYTES_PER_TOKEN = 4;
 /** Longest time a caller waits for a refund before the failure is sent. */
 const REFUND_WAIT_MS = 2_000;
 const NO_TOKENS: TokenFacts = { promptTokens: 0, completionTokens: 0 };
@@ -52,6 +53,8 @@ export interface CallChargeContext extends CallOrigin {
   readonly price: ChatPrice | PiecePrice;
   /** Whole quota on top of the price, for options that are billed apart. */
   readonly surcharge: number;
+  /** Told what the call used, once it is over; undefined: the key has no limits. */
+  readonly admission: Pick<Admission, 'end'> | undefined;
 }
 
 /** The money of one call: reserved once, closed once. */
@@ -132,6 +135,7 @@ export class CallCharge {
   refund(end: CallEnd): Promise<void> {
     if (this.#closed) return Promise.resolve();
     this.#closed = true;
+    this.#context.admission?.end(0);
     return withinTime(this.#refund(end), REFUND_WAIT_MS);
   }
 
@@ -155,7 +159,12 @@ export class CallCharge {
       return;
     }
     // If counting fails as well, the amount is unknown, so the reservation is returned.
-    this.#batcher.track(this.#countAndSettle(result, end, generatedAtLeast).catch(() => this.#refund(end)));
+    this.#batcher.track(
+      this.#countAndSettle(result, end, generatedAtLeast).catch(() => {
+        this.#context.admission?.end(0);
+        return this.#refund(end);
+      }),
+    );
   }
 
   async #countAndSettle(result: CallResult, end: CallEnd, generatedAtLeast: number): Promise<void> {
@@ -163,7 +172,8 @@ export class CallCharge {
   }
 
   #settle(usage: Usage, end: CallEnd, imageCount = 1): void {
-    const { surcharge } = this.#context;
+    const { surcharge, admission } = this.#context;
+    admission?.end(usage.promptTokens + usage.completionTokens);
     const price = this.#price;
     const images = isPiecePrice(price) ? price.count * imageCount : 0;
     this.#batcher.settle(

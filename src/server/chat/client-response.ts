@@ -68,6 +68,11 @@ export class ClientResponse {
     this.#dropped.add(path);
   }
 
+  /** Adds headers to the response, which has not begun. */
+  setHeaders(headers: Readonly<Record<string, string>>): void {
+    for (const [name, value] of Object.entries(headers)) this.#response.setHeader(name, value);
+  }
+
   /** What the caller calls itself, cut to a length that suits a list. */
   get client(): string {
     return (this.#request.headers['user-agent'] ?? '').slice(0, MAX_CLIENT_LENGTH);

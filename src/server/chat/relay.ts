@@ -5,10 +5,11 @@ import type { ResolvedModel } from '../channels/channel-directory.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError, modelNotAllowedError, noPriceError } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
+import type { Admission, KeyLimiter, LimitedKey } from '../platform/limits/key-limiter.ts';
 import type { RequestLog } from '../requests/request-log.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { ActiveSet } from './active-set.ts';
-import { CallCharge } from './call-charge.ts';
+import { CallCharge, USUAL_BYTES_PER_TOKEN } from './call-charge.ts';
 import { type PiecePrice, pieceQuota, toCallDetail } from './call-detail.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import { type ChatRequest, wrongModelKind } from './chat-request.ts';
@@ -25,6 +26,7 @@ export interface RelayDependencies extends Omit<ModelCallDependencies, 'onFinish
   readonly imageRelay: ImageTaskRelay;
   readonly vendors: Pick<VendorRegistry, 'find' | 'isChat'>;
   readonly clock: Clock;
+  readonly keyLimiter: Pick<KeyLimiter, 'admit'>;
   readonly requestLog: Pick<RequestLog, 'addRefused'>;
 }
 
@@ -80,21 +82,37 @@ export class Relay {
     for (const index of droppedTools) clientResponse.addDropped(`tools.${index}`);
     const price = this.#determinePrice(model, request);
     const { ref, client, begunAt } = clientResponse;
-    const charge = new CallCharge({ batcher, request, ref, price, surcharge, model, client, begunAt, startedAt });
-    const images = vendors.find(model.vendor)?.images;
-    if (images !== undefined)
-      return imageRelay.serve(caller, { request, clientResponse, charge, model, candidates }, images);
-    // What the upstream's dialect cannot say is refused before anything is reserved.
-    const firstExchange = prepareExchange(request, model, first, {
-      timeouts,
-      id: clientResponse.id,
-      nowMs: clock.now(),
-    });
-    const context = { request, clientResponse, charge, model, candidates, firstExchange };
-    await charge.reserve(caller, model.id, reservedOutputTokens(request, model.target, candidates));
-    const call = new ModelCall(this.#callDependencies, context);
-    this.#activeCalls.add(call);
-    call.start();
+    const outputTokens = reservedOutputTokens(request, model.target, candidates);
+    const admission = caller.limits && (await this.#admit({ ...caller, limits: caller.limits }, request, outputTokens));
+    if (admission !== undefined) clientResponse.setHeaders(admission.headers);
+    const origin = { model, client, begunAt, startedAt };
+    const charge = new CallCharge({ batcher, request, ref, price, surcharge, admission, ...origin });
+    try {
+      const images = vendors.find(model.vendor)?.images;
+      if (images !== undefined)
+        return await imageRelay.serve(caller, { request, clientResponse, charge, model, candidates }, images);
+      // What the upstream's dialect cannot say is refused before anything is reserved.
+      const firstExchange = prepareExchange(request, model, first, {
+        timeouts,
+        id: clientResponse.id,
+        nowMs: clock.now(),
+      });
+      await charge.reserve(caller, model.id, outputTokens);
+      const context = { request, clientResponse, charge, model, candidates, firstExchange };
+      const call = new ModelCall(this.#callDependencies, context);
+      this.#activeCalls.add(call);
+      call.start();
+    } catch (error) {
+      admission?.end(0);
+      throw error;
+    }
+  }
+
+  /** Only for keys with limits: the others are not even counted. @throws AppError `rate_limit_exceeded` */
+  #admit(key: LimitedKey, { estimatedPromptTokens, dialect }: ChatRequest, outputTokens: number): Promise<Admission> {
+    const promptTokens = Math.ceil(estimatedPromptTokens / USUAL_BYTES_PER_TOKEN);
+    const use = { format: dialect.vendor, tokens: Math.max(1, promptTokens + outputTokens) };
+    return this.#dependencies.keyLimiter.admit(key, use);
   }
 
   /**

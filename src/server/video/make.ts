@@ -11,6 +11,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
+import type { KeyLimiter } from '../platform/limits/key-limiter.ts';
 import type { Log } from '../platform/log.ts';
 import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { Vault } from '../platform/secrets.ts';
@@ -85,6 +86,7 @@ export interface VideoDependencies {
   readonly rateLimits: RateLimits;
   readonly auditLog: AuditLog;
   readonly vault: Vault;
+  readonly keyLimiter: KeyLimiter;
   readonly masterKey: Buffer;
   readonly baseUrl: string;
   readonly newTaskId: () => string;

@@ -9,7 +9,13 @@ import { toWellFormedText } from '../platform/json.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { Failure } from './failure.ts';
 import { allowedPreviousStates } from './states.ts';
-import { type Acceptance, acceptTaskQuery, findForTokenQuery, insertTask } from './submit/submit-store.ts';
+import {
+  type Acceptance,
+  acceptTaskQuery,
+  countOpenTasks,
+  findForTokenQuery,
+  insertTask,
+} from './submit/submit-store.ts';
 import type { NewTask } from './task-row.ts';
 
 export type Task = Selectable<Tables['tasks']>;
@@ -56,6 +62,11 @@ export class TaskStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
+  }
+
+  /** Of a token; others of it wait until this transaction has ended. */
+  countOpen(trx: Trx, tokenId: number): Promise<number> {
+    return countOpenTasks(trx, tokenId);
   }
 
   /** @returns false when the token has another task with this external id */

@@ -12,6 +12,7 @@ import type { ApiKey, ApiKeyBody } from '../../data/api-key-queries.ts';
 import { formatDateField, toEndOfDay } from '../../data/calendar-day.ts';
 import { creditsToQuota } from '../../data/format-quota.ts';
 import { useStatus } from '../../data/query-client.ts';
+import { ApiKeyRateLimits, toRateLimitDraft, toRateLimits } from './api-key-rate-limits.tsx';
 import { ConnectPanel } from './connect/connect-panel.tsx';
 
 interface ApiKeyDialogProps {
@@ -61,6 +62,7 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
         expires_at: toEndOfDay(draft.expires),
         models: [...draft.models],
         allowed_addresses: [...draft.addresses],
+        ...toRateLimits(draft),
       };
       if (old === undefined) {
         const { id, key } = (await callApi(createToken, { body })).data;
@@ -114,6 +116,7 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
         value={[...draft.addresses]}
         onChange={value('addresses').onChange}
       />
+      <ApiKeyRateLimits value={value} />
     </FormDialog>
   );
 }
@@ -124,4 +127,5 @@ const toDraft = (apiKey: ApiKey | undefined, perUnit: number) => ({
   expires: formatDateField(apiKey?.expires_at ?? 0),
   models: (apiKey?.models ?? []) as readonly string[],
   addresses: (apiKey?.allowed_addresses ?? []) as readonly string[],
+  ...toRateLimitDraft(apiKey),
 });

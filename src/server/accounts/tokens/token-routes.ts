@@ -44,6 +44,10 @@ const toTokenRow = (token: TokenListItem) => ({
   quota_used: token.quotaUsed,
   models: [...token.models],
   allowed_addresses: [...token.allowedAddresses],
+  requests_per_minute: token.requestsPerMinute,
+  tokens_per_minute: token.tokensPerMinute,
+  concurrent_calls: token.concurrentCalls,
+  concurrent_tasks: token.concurrentTasks,
   created_time: toSeconds(token.createdAt),
   last_used_time: toSecondsOrNull(token.lastUsedAt),
 });

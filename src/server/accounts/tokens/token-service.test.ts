@@ -47,6 +47,10 @@ forEachDatabase((_name, open) => {
       quota_used: 0,
       models: [],
       allowed_addresses: [],
+      requests_per_minute: null,
+      tokens_per_minute: null,
+      concurrent_calls: null,
+      concurrent_tasks: null,
       created_time: Math.floor(service.clock.now() / 1000),
       last_used_time: null,
     });
@@ -77,6 +81,28 @@ forEachDatabase((_name, open) => {
       assert.equal(status, 400, bad);
     }
     assert.deepEqual(await rows(ada), before);
+    await ada.ok('DELETE', `/api/tokens/${id}`);
+  });
+
+  it('keeps the limits of a minute and at once, and lifts one by null', async () => {
+    const limits = { requests_per_minute: 60, tokens_per_minute: 90_000, concurrent_calls: 4, concurrent_tasks: 2 };
+    const { id, key } = await ada.ok<{ id: number; key: string }>('POST', '/api/tokens', { name: 'busy', ...limits });
+    const find = async () => {
+      const row = (await rows(ada)).find((each) => each.id === id) as unknown as Record<string, number>;
+      return Object.fromEntries(Object.keys(limits).map((name) => [name, row[name]]));
+    };
+    assert.deepEqual(await find(), limits);
+    await ada.ok('PUT', `/api/tokens/${id}`, { tokens_per_minute: null, concurrent_calls: 5 });
+    assert.deepEqual(await find(), { ...limits, tokens_per_minute: null, concurrent_calls: 5 });
+    const caller = { headers: { 'x-api-key': key }, session: undefined, clientIp: '192.0.2.1' };
+    assert.deepEqual((await service.accounts.authenticator.model(caller)).limits, {
+      requestsPerMinute: 60,
+      tokensPerMinute: undefined,
+      concurrentCalls: 5,
+      concurrentTasks: 2,
+    });
+    for (const bad of [0, -1, 1.5, '5', 1e10])
+      assert.equal((await ada.send('PUT', `/api/tokens/${id}`, { requests_per_minute: bad })).status, 400, String(bad));
     await ada.ok('DELETE', `/api/tokens/${id}`);
   });
 

@@ -8,7 +8,7 @@ import { hashToken, randomToken } from '../../platform/secrets.ts';
 import type { Ledger } from '../../quota/ledger.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import { TOKEN_PREFIX } from '../token-prefix.ts';
-import type { NewToken, TokenKind, TokenStore } from './token-store.ts';
+import type { ChangeableColumns, TokenKind, TokenStore } from './token-store.ts';
 
 /** What a token's owner may set. Undefined leaves it, null removes the limit. Times are Unix seconds. */
 export interface TokenSettings {
@@ -19,6 +19,10 @@ export interface TokenSettings {
   readonly models?: readonly string[] | undefined;
   /** IP addresses and CIDR ranges; empty = any. */
   readonly allowed_addresses?: readonly string[] | undefined;
+  readonly requests_per_minute?: number | null | undefined;
+  readonly tokens_per_minute?: number | null | undefined;
+  readonly concurrent_calls?: number | null | undefined;
+  readonly concurrent_tasks?: number | null | undefined;
 }
 
 /** A token in a list: everything but the key. Times are Unix milliseconds. */
@@ -33,6 +37,11 @@ export interface TokenListItem {
   readonly lastUsedAt: number | null;
   readonly quotaLimit: number | null;
   readonly quotaUsed: number;
+  /** Null = any number. */
+  readonly requestsPerMinute: number | null;
+  readonly tokensPerMinute: number | null;
+  readonly concurrentCalls: number | null;
+  readonly concurrentTasks: number | null;
 }
 
 /** A token just made. `key` is stored nowhere. */
@@ -81,6 +90,10 @@ export class TokenService {
       lastUsedAt: row.last_used_at,
       quotaLimit: limits.get(row.id)?.limit ?? null,
       quotaUsed: limits.get(row.id)?.used ?? 0,
+      requestsPerMinute: row.requests_per_minute,
+      tokensPerMinute: row.tokens_per_minute,
+      concurrentCalls: row.concurrent_calls,
+      concurrentTasks: row.concurrent_tasks,
     }));
     return { rows: items, total };
   }
@@ -117,6 +130,10 @@ export class TokenService {
       name: '',
       models: null,
       allowed_addresses: null,
+      requests_per_minute: null,
+      tokens_per_minute: null,
+      concurrent_calls: null,
+      concurrent_tasks: null,
       expires_at: null,
       ...this.#toColumns(settings),
       kind,
@@ -128,19 +145,26 @@ export class TokenService {
     return { id, key };
   }
 
-  #toColumns({ name, expires_at, models, allowed_addresses: addresses }: TokenSettings): TokenColumns {
+  #toColumns({
+    expires_at,
+    models,
+    allowed_addresses: addresses,
+    ...settings
+  }: TokenSettings): Partial<ChangeableColumns> {
     if (typeof expires_at === 'number' && expires_at * 1000 <= this.#dependencies.clock.now())
       throw invalidRequest('expires_at must be in the future.', 'expires_at');
     return defined({
-      name,
+      name: settings.name,
+      requests_per_minute: settings.requests_per_minute,
+      tokens_per_minute: settings.tokens_per_minute,
+      concurrent_calls: settings.concurrent_calls,
+      concurrent_tasks: settings.concurrent_tasks,
       expires_at: typeof expires_at === 'number' ? expires_at * 1000 : expires_at,
       models: models === undefined ? undefined : toListColumn(models),
       allowed_addresses: addresses === undefined ? undefined : toListColumn(toIpRanges(addresses)),
     });
   }
 }
-
-type TokenColumns = Partial<Pick<NewToken, 'name' | 'expires_at' | 'models' | 'allowed_addresses'>>;
 
 const toListColumn = (values: readonly string[]): string | null =>
   values.length === 0 ? null : JSON.stringify([...new Set(values)]);

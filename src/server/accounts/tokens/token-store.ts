@@ -13,6 +13,10 @@ export interface TokenRow {
   readonly expires_at: number | null;
   /** JSON list of IP addresses and CIDR ranges; null = any. */
   readonly allowed_addresses: string | null;
+  readonly requests_per_minute: number | null;
+  readonly tokens_per_minute: number | null;
+  readonly concurrent_calls: number | null;
+  readonly concurrent_tasks: number | null;
   /** Status of the account. */
   readonly status: number;
 }
@@ -28,9 +32,23 @@ export interface NewToken {
   readonly hint: string;
   readonly models: string | null;
   readonly allowed_addresses: string | null;
+  readonly requests_per_minute: number | null;
+  readonly tokens_per_minute: number | null;
+  readonly concurrent_calls: number | null;
+  readonly concurrent_tasks: number | null;
   readonly expires_at: number | null;
   readonly created_at: number;
 }
+
+/** What the owner of a token may change. */
+export type ChangeableColumns = Omit<NewToken, 'kind' | 'user_id' | 'hash' | 'hint' | 'created_at'>;
+
+const RATE_LIMIT_COLUMNS = [
+  'requests_per_minute',
+  'tokens_per_minute',
+  'concurrent_calls',
+  'concurrent_tasks',
+] as const;
 
 const IDS_PER_UPDATE = 500;
 
@@ -44,6 +62,10 @@ const tokenByHash = prepareQuery<Tables, { hash: string }>()((db, p) =>
       'tokens.models',
       'tokens.expires_at',
       'tokens.allowed_addresses',
+      'tokens.requests_per_minute',
+      'tokens.tokens_per_minute',
+      'tokens.concurrent_calls',
+      'tokens.concurrent_tasks',
       'accounts.status',
     ])
     .where('tokens.hash', '=', p('hash'))
@@ -81,6 +103,7 @@ export class TokenStore {
     const [rows, count] = await Promise.all([
       activeTokens(kysely, userId)
         .select(['id', 'name', 'hint', 'models', 'allowed_addresses', 'expires_at', 'created_at', 'last_used_at'])
+        .select(RATE_LIMIT_COLUMNS)
         .orderBy('id', 'desc')
         .limit(page.pageSize)
         .offset(page.offset)
@@ -93,12 +116,7 @@ export class TokenStore {
   }
 
   /** Changes an own `sk-` token; false where there is no such token. */
-  async update(
-    trx: Trx,
-    userId: number,
-    id: number,
-    columns: Partial<Pick<NewToken, 'name' | 'models' | 'allowed_addresses' | 'expires_at'>>,
-  ): Promise<boolean> {
+  async update(trx: Trx, userId: number, id: number, columns: Partial<ChangeableColumns>): Promise<boolean> {
     const own = await activeTokens(trx, userId).select('id').where('id', '=', id).executeTakeFirst();
     if (own === undefined) return false;
     if (Object.keys(columns).length === 0) return true;

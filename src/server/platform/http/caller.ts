@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Policy } from '../../../contract/endpoint.ts';
 import type { Role } from '../../../contract/roles.ts';
+import type { KeyLimits } from '../limits/key-limiter.ts';
 
 /** A person, by a management credential. Device access tokens carry the authorization they came from. */
 export type AccountCaller =
@@ -22,6 +23,8 @@ export interface ModelCaller {
   readonly tokenId: number;
   /** Models this token names; empty = all. */
   readonly models: readonly string[];
+  /** Undefined where it has none. */
+  readonly limits?: KeyLimits | undefined;
 }
 
 export type Caller = AccountCaller | ModelCaller;

@@ -39,7 +39,7 @@ export function toErrorResponse(
   const { params, retryAfterSeconds, param, publicCode, messageKey = known.code } = known.options;
   const message = known.options.message ?? formatMessage(messageKey, locale, params);
   const code = publicCode ?? known.code;
-  const facts = { internalCode: known.code, code, message, status: row.status, requestId };
+  const facts = { internalCode: known.code, code, message, status: row.status, requestId, retryAfterSeconds };
   const vendorFormat = VENDOR_FORMATS[envelope]?.(facts);
   return {
     status: vendorFormat?.status ?? statusOf(envelope, known.code, row),

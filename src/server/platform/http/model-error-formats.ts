@@ -31,8 +31,10 @@ const GEMINI_WORDS: Readonly<Record<number, string>> = {
   504: 'DEADLINE_EXCEEDED',
 };
 
-/** `{error: {code, message, status}}`. */
-export function toGeminiError({ message, status }: VendorErrorFacts): VendorFormatError {
+/** `{error: {code, message, status}}`; when to come again is said in the body (google.rpc.RetryInfo), where Google's clients read it. */
+export function toGeminiError({ message, status, retryAfterSeconds }: VendorErrorFacts): VendorFormatError {
   const word = GEMINI_WORDS[status] ?? (status >= 500 ? 'INTERNAL' : 'INVALID_ARGUMENT');
-  return { status, body: { error: { code: status, message, status: word } } };
+  const retry = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${retryAfterSeconds}s` };
+  const details = retryAfterSeconds === undefined ? {} : { details: [retry] };
+  return { status, body: { error: { code: status, message, status: word, ...details } } };
 }

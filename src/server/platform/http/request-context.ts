@@ -54,6 +54,11 @@ export class RequestContext {
     return rawBody?.bytes;
   }
 
+  /** Headers for the response of a handler that returns its body. */
+  setResponseHeaders(headers: Readonly<Record<string, string>>): void {
+    this.#request.responseHeaders = headers;
+  }
+
   /** Aborted when the client disconnects before the response is complete. */
   get disconnected(): AbortSignal {
     return disconnectSignalOf(this.#request.raw.socket);

@@ -88,7 +88,9 @@ export class RouteRegistry {
         };
         request.isHandled = true;
         try {
-          return await handler(input as never);
+          const body = await handler(input as never);
+          if (request.responseHeaders !== undefined && !reply.sent) reply.headers(request.responseHeaders);
+          return body;
         } finally {
           request.rawBody?.discard();
         }

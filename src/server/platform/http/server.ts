@@ -41,6 +41,8 @@ declare module 'fastify' {
     rawBody: JsonBody | undefined;
     /** A handler has begun. */
     isHandled: boolean;
+    /** What a handler's rules add to its response. */
+    responseHeaders: Readonly<Record<string, string>> | undefined;
     rawResponse: ServerResponse;
   }
 }
@@ -214,6 +216,7 @@ async function registerPlugins(
   fastify.decorateRequest('uploads');
   fastify.decorateRequest('rawBody', undefined);
   fastify.decorateRequest('isHandled', false);
+  fastify.decorateRequest('responseHeaders', undefined);
   fastify.decorateRequest('rawResponse');
   await fastify.register(cookie);
   await registerMultipart(fastify);

@@ -10,6 +10,7 @@ const facts = (internalCode: ErrorCode, status = 400, code: string = internalCod
   message: 'why',
   status,
   requestId: 'r1',
+  retryAfterSeconds: undefined,
 });
 
 describe("errors in Kling's format", () => {

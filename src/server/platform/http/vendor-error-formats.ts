@@ -15,6 +15,8 @@ export interface VendorErrorFacts {
   /** HTTP status in our own formats. */
   readonly status: number;
   readonly requestId: string;
+  /** What Retry-After says. */
+  readonly retryAfterSeconds: number | undefined;
 }
 
 /** HTTP status and code by Kling's public error table; an account without quota gets the code of an expired resource pack. */

@@ -16,6 +16,21 @@ export interface Counters {
   remove(key: string): Promise<void>;
 }
 
+/** The outcome of using a part of a budget. */
+export interface TakenPoints extends WindowCount {
+  readonly taken: boolean;
+  /** When the window ends, Unix milliseconds by the clock of the store; names the window. */
+  readonly endsAt: number;
+}
+
+/** Counters of which no more than a maximum is ever used, and whose use can be corrected afterwards. */
+export interface BudgetCounters {
+  /** Adds the points if they fit below the maximum, in one atomic step; otherwise nothing changes. */
+  take(key: string, points: number, max: number): Promise<TakenPoints>;
+  /** Adds to the window that ends at this time, if it is still the current one; never goes below 0. */
+  adjust(key: string, endsAt: number, points: number): Promise<void>;
+}
+
 export const EMPTY_WINDOW: WindowCount = { used: 0, endsInMs: 0 };
 
 /** Keys remembered for one limit; the least recently used go first, so that a flood of addresses cannot fill the memory. */
@@ -34,7 +49,7 @@ export interface ChangedWindow {
 }
 
 /** For one process. */
-export class MemoryCounters implements Counters {
+export class MemoryCounters implements Counters, BudgetCounters {
   // Bounded by size and not by `max`, which would set aside room for all keys at once: megabytes for every limit.
   readonly #windows = new LRUCache<string, Window>({ maxSize: MAX_KEYS, sizeCalculation: () => 1 });
   readonly #durationMs: number;
@@ -62,6 +77,24 @@ export class MemoryCounters implements Counters {
 
   async remove(key: string): Promise<void> {
     this.#windows.delete(key);
+    this.#changed?.add(key);
+  }
+
+  async take(key: string, points: number, max: number): Promise<TakenPoints> {
+    const window = this.#current(key) ?? { used: 0, endsAt: this.#clock.now() + this.#durationMs };
+    const taken = window.used + points <= max;
+    if (taken) {
+      window.used += points;
+      this.#windows.set(key, window);
+      this.#changed?.add(key);
+    }
+    return { ...this.#toCount(window), taken, endsAt: window.endsAt };
+  }
+
+  async adjust(key: string, endsAt: number, points: number): Promise<void> {
+    const window = this.#current(key);
+    if (window === undefined || window.endsAt !== endsAt) return;
+    window.used = Math.max(0, window.used + points);
     this.#changed?.add(key);
   }
 

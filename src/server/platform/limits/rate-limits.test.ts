@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import net, { type AddressInfo } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { forEachDatabase } from '../../../../test/databases.ts';
+import { startValkey, VALKEY_IS_MISSING } from '../../../../test/valkey.ts';
 import { manualClock } from '../clock.ts';
 import { migrate } from '../db/migrate.ts';
 import { openDatabase } from '../db/open-database.ts';
@@ -114,13 +113,11 @@ forEachDatabase((_name, open) => {
   });
 });
 
-const program = ['valkey-server', 'redis-server'].find((name) => spawnSync(name, ['--version']).status === 0);
-
-describe('on valkey', { skip: program === undefined ? 'neither Valkey nor Redis is installed' : false }, () => {
-  let server: Promise<{ url: string; process: ChildProcess }> | undefined;
+describe('on valkey', { skip: VALKEY_IS_MISSING }, () => {
+  let server: ReturnType<typeof startValkey> | undefined;
   const made: RateLimits[] = [];
   const make = async (log?: { warn(details: object, message: string): void }): Promise<RateLimits> => {
-    server ??= startServer();
+    server ??= startValkey();
     const limits = createRateLimits({ valkeyUrl: (await server).url, ...(log && { log }) });
     made.push(limits);
     // Until it is connected, each process uses its own counters.
@@ -157,16 +154,6 @@ describe('on valkey', { skip: program === undefined ? 'neither Valkey nor Redis 
     assert.ok(warnings.length >= 1);
   });
 });
-
-async function startServer(): Promise<{ url: string; process: ChildProcess }> {
-  const holder = net.createServer().listen(0, '127.0.0.1');
-  await once(holder, 'listening');
-  const { port } = holder.address() as AddressInfo;
-  holder.close();
-  const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-  const child = spawn(program ?? '', options, { stdio: 'ignore' });
-  return { url: `redis://127.0.0.1:${port}`, process: child };
-}
 
 describe('over a restart of a single process', () => {
   it('T22: keeps what was used up, forgets what was given back, and lets it end in its time', async () => {

@@ -1,9 +1,11 @@
 import type { Kysely } from 'kysely';
 import { type Clock, systemClock } from '../clock.ts';
 import { hashToken } from '../secrets.ts';
+import { ConcurrencySlots, type SlotStore } from './concurrency-slots.ts';
 import type { CounterSnapshots } from './counter-snapshots.ts';
-import { type Counters, MemoryCounters, type WindowCount } from './counters.ts';
+import { type BudgetCounters, type Counters, MemoryCounters, type TakenPoints, type WindowCount } from './counters.ts';
 import { databaseCounters } from './database-counters.ts';
+import { databaseSlots } from './database-slots.ts';
 import type { RateLimitTables } from './tables.ts';
 import type { ValkeyConnection } from './valkey-counters.ts';
 
@@ -42,8 +44,19 @@ export interface RateLimiter {
   reset(key: string): Promise<void>;
 }
 
+/** A limit whose height each key has for itself. As a `RateLimiter`, it does not throw. */
+export interface KeyedBudget {
+  /** Uses points if no more than `max` are used with them. Where the store is down, half of `max`, in this process. */
+  take(key: string, points: number, max: number): Promise<TakenPoints>;
+  /** Corrects what was taken, unless that window has ended. */
+  adjust(key: string, endsAt: number, points: number): Promise<void>;
+}
+
 export interface RateLimits {
   define(rule: RateLimitRule): RateLimiter;
+  defineBudget(rule: Pick<RateLimitRule, 'name' | 'durationSeconds'>): KeyedBudget;
+  /** @param name unique; part of what is stored */
+  defineSlots(name: string): ConcurrencySlots;
   close(): Promise<void>;
 }
 
@@ -80,6 +93,15 @@ export function createRateLimits(options: RateLimitsOptions = {}): RateLimits {
     if (valkey !== undefined) return deferredCounters(valkey.then((loaded) => loaded.counters(name, durationMs)));
     return sharedDatabase && databaseCounters(sharedDatabase, name, durationMs, clock);
   };
+  const sharedBudgets = (name: string, durationMs: number): BudgetCounters | undefined => {
+    if (valkey !== undefined) return deferredBudgets(valkey.then((loaded) => loaded.budgets(name, durationMs)));
+    return sharedDatabase && databaseCounters(sharedDatabase, name, durationMs, clock);
+  };
+  const sharedSlots = (name: string): SlotStore | undefined => {
+    if (valkey !== undefined) return deferredSlots(valkey.then((loaded) => loaded.slots(name)));
+    return sharedDatabase && databaseSlots(sharedDatabase, name, clock);
+  };
+  const slots: ConcurrencySlots[] = [];
   return {
     define({ name, points, durationSeconds, perProcess = false }) {
       const durationMs = durationSeconds * 1000;
@@ -97,9 +119,45 @@ export function createRateLimits(options: RateLimitsOptions = {}): RateLimits {
         }
       });
     },
+    defineBudget({ name, durationSeconds }) {
+      const durationMs = durationSeconds * 1000;
+      const memory = new MemoryCounters(durationMs, clock);
+      const shared = sharedBudgets(name, durationMs);
+      // Two points: whatever was used is worth saving.
+      if (shared === undefined) options.snapshots?.register(name, 2, memory);
+      return shared === undefined ? memory : withFallback(shared, memory, onStoreDown);
+    },
+    defineSlots(name) {
+      const made = new ConcurrencySlots(sharedSlots(name), onStoreDown);
+      slots.push(made);
+      return made;
+    },
     async close() {
+      for (const made of slots) made.close();
       await options.snapshots?.close();
       (await valkey)?.close();
+    },
+  };
+}
+
+/** Once the store is back, an adjustment of what was taken here finds another window there, and changes nothing. */
+function withFallback(
+  shared: BudgetCounters,
+  memory: BudgetCounters,
+  onStoreDown: (error: unknown) => void,
+): KeyedBudget {
+  return {
+    async take(key, points, max) {
+      try {
+        return await shared.take(key, points, max);
+      } catch (error) {
+        onStoreDown(error);
+        const half = Math.max(1, Math.floor(max / 2));
+        return memory.take(key, Math.min(points, half), half);
+      }
+    },
+    async adjust(key, endsAt, points) {
+      await Promise.all([shared.adjust(key, endsAt, points).catch(onStoreDown), memory.adjust(key, endsAt, points)]);
     },
   };
 }
@@ -149,4 +207,15 @@ const deferredCounters = (counters: Promise<Counters>): Counters => ({
   add: async (key, points) => (await counters).add(key, points),
   read: async (key) => (await counters).read(key),
   remove: async (key) => (await counters).remove(key),
+});
+
+const deferredBudgets = (budgets: Promise<BudgetCounters>): BudgetCounters => ({
+  take: async (key, points, max) => (await budgets).take(key, points, max),
+  adjust: async (key, endsAt, points) => (await budgets).adjust(key, endsAt, points),
+});
+
+const deferredSlots = (slots: Promise<SlotStore>): SlotStore => ({
+  acquire: async (slot, max, ttlMs) => (await slots).acquire(slot, max, ttlMs),
+  renew: async (held, ttlMs) => (await slots).renew(held, ttlMs),
+  release: async (slot) => (await slots).release(slot),
 });

@@ -3,6 +3,8 @@ import type { Migration } from '../db/migrate.ts';
 /** Counters of rate limits that several processes share. A row past `ends_at` means nothing. */
 export interface RateLimitTables {
   rate_limits: { key: string; points: number; ends_at: number };
+  /** What runs at once, by key and number; a row past `ends_at` belongs to a process that died. */
+  limit_slots: { key: string; slot: number; holder: string; ends_at: number };
 }
 
 export const rateLimitMigrations: readonly Migration[] = [
@@ -16,6 +18,14 @@ export const rateLimitMigrations: readonly Migration[] = [
         .addColumn('ends_at', dialect.int64, (column) => column.notNull())
         .execute();
       await trx.schema.createIndex('rate_limits_ends_at').on('rate_limits').column('ends_at').execute();
+      await trx.schema
+        .createTable('limit_slots')
+        .addColumn('key', dialect.text, (column) => column.notNull())
+        .addColumn('slot', dialect.int64, (column) => column.notNull())
+        .addColumn('holder', dialect.text, (column) => column.notNull().unique())
+        .addColumn('ends_at', dialect.int64, (column) => column.notNull())
+        .addPrimaryKeyConstraint('limit_slots_key', ['key', 'slot'])
+        .execute();
     },
   },
 ];

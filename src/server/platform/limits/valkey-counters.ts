@@ -1,10 +1,14 @@
 import { Redis } from 'ioredis';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
-import { type Counters, EMPTY_WINDOW } from './counters.ts';
+import type { SlotStore } from './concurrency-slots.ts';
+import { type BudgetCounters, type Counters, EMPTY_WINDOW } from './counters.ts';
+import { valkeySlots } from './valkey-slots.ts';
 
 /** The store several processes share, as far as limits need it. Loaded only where one is set: the client is megabytes. */
 export interface ValkeyConnection {
   counters(name: string, durationMs: number): Counters;
+  budgets(name: string, durationMs: number): BudgetCounters;
+  slots(name: string): SlotStore;
   close(): void;
 }
 
@@ -18,7 +22,50 @@ export function openValkey(url: string, onError: (error: unknown) => void): Valk
     retryStrategy: (attempt) => Math.min(attempt * 200, 5_000),
   });
   client.on('error', onError);
-  return { counters: (name, durationMs) => countersOn(client, name, durationMs), close: () => client.disconnect() };
+  return {
+    counters: (name, durationMs) => countersOn(client, name, durationMs),
+    budgets: (name, durationMs) => budgetsOn(client, name, durationMs),
+    slots: (name) => valkeySlots(client, name),
+    close: () => client.disconnect(),
+  };
+}
+
+/** Time is the store's own, so that processes whose clocks differ share one window. Returns taken, used, end and now. */
+const TAKE = `
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local used = tonumber(redis.call('HGET', KEYS[1], 'used') or '0')
+local ends = tonumber(redis.call('HGET', KEYS[1], 'ends') or '0')
+if ends <= now then
+  used = 0
+  ends = now + tonumber(ARGV[3])
+end
+local taken = 0
+if used + tonumber(ARGV[1]) <= tonumber(ARGV[2]) then
+  taken = 1
+  used = used + tonumber(ARGV[1])
+  redis.call('HSET', KEYS[1], 'used', string.format('%.0f', used), 'ends', string.format('%.0f', ends))
+  redis.call('PEXPIRE', KEYS[1], string.format('%.0f', ends - now))
+end
+return {taken, used, ends, now}`;
+const ADJUST = `
+if tonumber(redis.call('HGET', KEYS[1], 'ends') or '0') ~= tonumber(ARGV[1]) then return 0 end
+local used = tonumber(redis.call('HGET', KEYS[1], 'used')) + tonumber(ARGV[2])
+redis.call('HSET', KEYS[1], 'used', string.format('%.0f', math.max(0, used)))
+return 1`;
+
+function budgetsOn(client: Redis, name: string, durationMs: number): BudgetCounters {
+  const storedKey = (key: string): string => `reelgate:budget:${name}:${key}`;
+  return {
+    async take(key, points, max) {
+      const row = (await client.eval(TAKE, 1, storedKey(key), points, max, durationMs)) as number[];
+      const [taken = 0, used = 0, endsAt = 0, now = 0] = row;
+      return { taken: taken === 1, used, endsAt, endsInMs: endsAt - now };
+    },
+    async adjust(key, endsAt, points) {
+      await client.eval(ADJUST, 1, storedKey(key), endsAt, points);
+    },
+  };
 }
 
 function countersOn(client: Redis, name: string, durationMs: number): Counters {

@@ -22,7 +22,12 @@ export function submitForToken(
     request.rawBody ?? JSON.stringify(generation.body),
     ...request.files.map(({ bytes }) => bytes),
   ]);
-  return submitter.submit(caller, generation, { idempotency, remixOf, client: request.headers['user-agent'] });
+  return submitter.submit(caller, generation, {
+    idempotency,
+    remixOf,
+    client: request.headers['user-agent'],
+    onAdmitted: (headers) => request.setResponseHeaders(headers),
+  });
 }
 
 /** Submits for a person in the console: on the account itself, without a token and its limits. */

@@ -1,6 +1,6 @@
 import { wasChanged } from '../../platform/db/one-row.ts';
 import { prepareInsert, prepareQuery } from '../../platform/db/prepared-query.ts';
-import type { Executor, Tables } from '../../tables.ts';
+import type { Executor, Tables, Trx } from '../../tables.ts';
 import { NEW_TASK_COLUMNS, type NewTask } from '../task-row.ts';
 
 const insertTasks = prepareInsert<Tables, NewTask>('tasks', NEW_TASK_COLUMNS);
@@ -20,6 +20,21 @@ export async function insertTask(executor: Executor, task: NewTask): Promise<boo
       )
       .executeTakeFirst(),
   );
+}
+
+/**
+ * How many tasks of a token have not ended. The token's row is locked first, so that submits of one token, on any process, count one after
+ * the other.
+ */
+export async function countOpenTasks(trx: Trx, tokenId: number): Promise<number> {
+  await trx.selectFrom('tokens').select('id').where('id', '=', tokenId).forUpdate().execute();
+  const { open } = await trx
+    .selectFrom('tasks')
+    .select((row) => row.fn.countAll<number>().as('open'))
+    .where('token_id', '=', tokenId)
+    .where('next_poll_at', 'is not', null)
+    .executeTakeFirstOrThrow();
+  return Number(open);
 }
 
 /** A vendor's confirmation of a submit. */

@@ -5,9 +5,10 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { AppError, invalidRequest, modelNotAllowedError, noPriceError } from '../../platform/errors.ts';
 import type { ModelCaller } from '../../platform/http/caller.ts';
+import { type KeyLimiter, tooManyTasksError } from '../../platform/limits/key-limiter.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { Allowances, Ledger } from '../../quota/ledger.ts';
-import type { Tables } from '../../tables.ts';
+import type { Tables, Trx } from '../../tables.ts';
 import { UnsupportedRequestError } from '../../upstreams/error.ts';
 import type { Json, VendorAdapter, VideoRequest } from '../../vendors/adapter.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
@@ -36,6 +37,7 @@ export interface SubmitterDependencies {
   readonly vendors: VendorRegistry;
   readonly idempotency: Idempotency;
   readonly attempts: AttemptRunner;
+  readonly keyLimiter: Pick<KeyLimiter, 'admit'>;
   readonly checkCallbackUrl: UrlCheck;
   readonly clock: Clock;
   readonly newTaskId: () => string;
@@ -44,7 +46,7 @@ export interface SubmitterDependencies {
 }
 
 /** Who submits: a token with its limits, or, without one, a person in the console. */
-export type SubmitCaller = Pick<ModelCaller, 'userId' | 'models'> & { readonly tokenId?: number };
+export type SubmitCaller = Pick<ModelCaller, 'userId' | 'models' | 'limits'> & { readonly tokenId?: number };
 
 export interface SubmitOptions {
   /** The Idempotency-Key of the request, if any. */
@@ -52,6 +54,8 @@ export interface SubmitOptions {
   readonly remixOf?: Task | undefined;
   /** User-Agent of the request. */
   readonly client?: string | undefined;
+  /** Takes the headers that say what is left of the key's limits. */
+  readonly onAdmitted?: ((headers: Readonly<Record<string, string>>) => void) | undefined;
 }
 
 /** A request that was checked and priced, and can be submitted. */
@@ -104,7 +108,7 @@ export class Submitter {
   async #start(
     caller: SubmitCaller,
     generation: GenerationRequest,
-    { remixOf, client = '' }: Omit<SubmitOptions, 'idempotency'>,
+    { remixOf, client = '', onAdmitted }: Omit<SubmitOptions, 'idempotency'>,
     claimKey?: InTransaction,
   ): Promise<SubmittedTask> {
     const { database, quota, store, attempts, newTaskId, faultPoint } = this.#dependencies;
@@ -118,8 +122,10 @@ export class Submitter {
       ...this.#newTask(caller, generation, prepared, first, remixOf),
       client: client.slice(0, MAX_CLIENT_LENGTH),
     };
+    await this.#admit(caller, onAdmitted);
     await database.transaction(async (trx) => {
       const { userId, tokenId } = caller;
+      await this.#assertMayBegin(trx, caller);
       await quota.reserve(trx, { ref: id, userId, tokenId, model: model.id, amount: price });
       if (!(await store.insert(trx, task)))
         throw invalidRequest('external_task_id is taken by another task.', 'external_task_id');
@@ -127,6 +133,19 @@ export class Submitter {
     });
     faultPoint('after-reserve');
     return attempts.run({ task, request, adapter, model, candidates, remixOf });
+  }
+
+  async #admit({ tokenId, limits }: SubmitCaller, onAdmitted: SubmitOptions['onAdmitted']): Promise<void> {
+    if (tokenId === undefined || limits === undefined) return;
+    const use = { format: 'openai', tokens: undefined } as const;
+    onAdmitted?.((await this.#dependencies.keyLimiter.admit({ tokenId, limits }, use)).headers);
+  }
+
+  /** Counts the unfinished tasks in the transaction that adds one. */
+  async #assertMayBegin(trx: Trx, { tokenId, limits }: SubmitCaller): Promise<void> {
+    const limit = limits?.concurrentTasks;
+    if (tokenId === undefined || limit === undefined) return;
+    if ((await this.#dependencies.store.countOpen(trx, tokenId)) >= limit) throw tooManyTasksError(limit);
   }
 
   async #prepare(
