@@ -53,7 +53,7 @@ async function measure(url: string, onClosed: CloseListener | undefined, withDet
 const detailOf = () => ({
   ...toCallDetail({ dialect: CHAT, stream: true }, { ...ORIGIN, begunAt: performance.now() }, END),
   cachedTokens: 800,
-  ...toStoredTerms(PRICE, USAGE, 0, 0),
+  ...toStoredTerms(PRICE, USAGE, 0, 0, 1),
 });
 const END = { status: 'ok', channelId: 3, firstTokenMs: 120 } as const;
 

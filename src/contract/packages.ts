@@ -28,6 +28,8 @@ export const PackageCard = Type.Object(PACKAGE_CARD);
 const AdminPackageCard = Type.Object({
   ...PACKAGE_CARD,
   models: Type.Array(Type.String(), { description: 'Empty: all.' }),
+  price_factor: Type.Number({ description: 'What prices are multiplied by for its holders.' }),
+  channels: Type.Array(Type.Integer(), { description: 'Channels that serve its holders; empty: all.' }),
   storage_days: Type.Union([Type.Integer(), Type.Null()], {
     description: 'How long copies of videos are kept; 0: for ever, null: ARTIFACTS_DAYS.',
   }),
@@ -64,6 +66,13 @@ const PackageCardFields = {
     maxItems: 500,
     uniqueItems: true,
   }),
+  price_factor: Type.Number({
+    minimum: 0,
+    maximum: 1_000,
+    multipleOf: 1e-9,
+    description: 'What prices are multiplied by for its holders.',
+  }),
+  channels: Type.Array(Type.Integer({ minimum: 1 }), { maxItems: 500, uniqueItems: true, description: 'Empty: all.' }),
   storage_days: Type.Union([Type.Integer({ minimum: 0, maximum: 36_500 }), Type.Null()]),
   storage_gb: Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]),
 };
@@ -140,6 +149,7 @@ export const getOwnPackage = endpoint({
       started_at: Type.Integer({ description: 'Unix seconds; 0 without a package.' }),
       expires_at: Type.Integer({ description: 'Unix seconds; 0: no end.' }),
       models: Type.Array(Type.String(), { description: 'Empty: all.' }),
+      price_factor: Type.Number({ description: 'What prices are multiplied by.' }),
       allowance_left: Type.Integer({ description: 'What the next call can take before the wallet is asked.' }),
       windows: Type.Array(Window, { description: 'What is taken fits into all of them; empty: no allowance.' }),
       wallet: Type.Integer(),

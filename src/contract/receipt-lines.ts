@@ -1,9 +1,10 @@
-import { type CallFacts, priceCall } from './call-facts.ts';
+import { type CallFacts, planFactorOf, priceCall } from './call-facts.ts';
+import { MAX_MULTIPLIER_DECIMALS, type PriceLine } from './price-lines.ts';
 import type { Price } from './pricing.ts';
 
 /** One line of a receipt: `quantity × unit_quota × multiplier` is `quota`, to a millionth. */
 export interface ReceiptLine {
-  /** The key of the price; `not_charged`: what balance or reservation did not bear. */
+  /** The key of the price; `plan_factor`: what the plan of the account changes; `not_charged`: what balance or reservation did not bear. */
   readonly label: string;
   /** Calls, seconds, pictures or tokens. */
   readonly quantity: number;
@@ -14,6 +15,7 @@ export interface ReceiptLine {
   readonly quota: number;
 }
 
+const PLAN_FACTOR = 'plan_factor';
 const MICRO = 1_000_000;
 /** From here on a double has too few digits for millionths, and lines are whole quota. */
 const MAX_MICRO_QUOTA = 2 ** 30;
@@ -29,9 +31,11 @@ const MULTIPLIER_UNIT = 1_000_000_000;
  */
 export function toReceiptLines(price: Price | undefined, facts: CallFacts, charged: number): ReceiptLine[] {
   if (price === undefined) return charged === 0 ? [] : [wholeLine('total', charged)];
-  const { lines, multipliers, quota } = priceCall(price, facts);
+  const { lines, multipliers: all, quota } = priceCall(price, facts);
+  // The factor of the plan is a line of its own, so that the others show the price of the model.
+  const multipliers = all.filter(({ factor }) => factor !== PLAN_FACTOR);
   const factor = multipliers.reduce((product, { by }) => product * by, 1);
-  const exact = lines.map((line) => {
+  const exact: ExactLine[] = lines.map((line) => {
     const applied = line.isPlain === true ? [] : multipliers;
     // In millionths, rounded down: what is missing is less than a millionth a line.
     let top = BigInt(line.quantity) * BigInt(line.unitQuota) * BigInt(MICRO / line.per);
@@ -44,12 +48,27 @@ export function toReceiptLines(price: Price | undefined, facts: CallFacts, charg
       micro: top / BigInt(MULTIPLIER_UNIT) ** BigInt(applied.length),
     };
   });
+  const planFactor = planFactorOf(facts);
+  if (planFactor !== 1) exact.push(toPlanLine(exact, lines, planFactor));
   const rest = charged === quota ? [] : [wholeLine('not_charged', charged - quota)];
   const amounts = fitToWhole(
     exact.map(({ micro }) => micro),
     quota,
   );
   return [...exact.map(({ micro: _, ...line }, index) => ({ ...line, quota: amounts[index] ?? 0 })), ...rest];
+}
+
+interface ExactLine extends Omit<ReceiptLine, 'quota'> {
+  /** Its quota in millionths. */
+  readonly micro: bigint;
+}
+
+/** What the plan of the account adds to all that it multiplies, or takes off. */
+function toPlanLine(exact: readonly ExactLine[], lines: readonly PriceLine[], planFactor: number): ExactLine {
+  const base = exact.reduce((sum, { micro }, index) => (lines[index]?.isPlain === true ? sum : sum + micro), 0n);
+  const scaled = (base * BigInt(Math.round(planFactor * MULTIPLIER_UNIT))) / BigInt(MULTIPLIER_UNIT);
+  const multiplier = Number((planFactor - 1).toFixed(MAX_MULTIPLIER_DECIMALS));
+  return { label: PLAN_FACTOR, quantity: Number(base) / MICRO, unit_quota: 1, multiplier, micro: scaled - base };
 }
 
 const wholeLine = (label: string, quota: number): ReceiptLine => ({
@@ -69,7 +88,8 @@ export function sumOfReceipt(lines: readonly Pick<ReceiptLine, 'quota'>[]): numb
 
 /** Amounts in millionths as numbers whose floating-point sum rounds up to `total`; in whole quota where millionths do not fit. */
 function fitToWhole(amounts: readonly bigint[], total: number): number[] {
-  if (total < MAX_MICRO_QUOTA) {
+  const largest = BigInt(MAX_MICRO_QUOTA) * BigInt(MICRO);
+  if (total < MAX_MICRO_QUOTA && amounts.every((amount) => amount < largest)) {
     const micro = amounts.map(Number);
     for (let nudges = 0; nudges < MAX_NUDGES; nudges++) {
       const values = micro.map((each) => each / MICRO);

@@ -15,6 +15,7 @@ import { addMailboxRoutes } from './mailbox/routes.ts';
 import { addAnnouncementRoutes } from './notifications/admin-routes.ts';
 import { addNotificationRoutes } from './notifications/routes.ts';
 import { addPlanAdminRoutes } from './plans/admin-routes.ts';
+import type { FindPlanTerms } from './plans/current-plan.ts';
 import { addPlanRoutes } from './plans/routes.ts';
 import { addDesignRoutes } from './platform/http/design-routes.ts';
 import { addHealthRoutes } from './platform/http/health-routes.ts';
@@ -51,6 +52,9 @@ export async function registerRoutes(
   const { auditLog, accessWatch } = accounts;
   const { routes } = http;
   const keyLimiter = new KeyLimiter(rateLimits, clock);
+  const findPlanTerms: FindPlanTerms = async (userId) =>
+    (await channels.hasPlanTerms()) ? allowances.currentTerms(userId) : undefined;
+  const shared = { keyLimiter, findPlanTerms };
   const video = makeVideo(routes, {
     ...accounts,
     ...foundation,
@@ -64,7 +68,7 @@ export async function registerRoutes(
     events: capabilities.events.eventLog,
     artifacts,
     checkCallbackUrl: capabilities.webhooks.checkUrl,
-    keyLimiter,
+    ...shared,
     baseUrl: config.baseUrl,
     newTaskId,
     syncPeriodMs: config.syncPeriodSeconds * 1000,
@@ -80,7 +84,7 @@ export async function registerRoutes(
     channels,
     vendors: capabilities.vendors,
     authenticator: accounts.authenticator,
-    keyLimiter,
+    ...shared,
     adapterContexts: video.upstreamCalls,
     requestLog: capabilities.requests.log,
     stopping: foundation.forcedStop.signal,

@@ -25,6 +25,8 @@ export interface Catalog {
   readonly models: ReadonlyMap<string, ResolvedModel>;
   /** Enabled models that an enabled channel serves, by name. */
   readonly listed: readonly ListedModel[];
+  /** Whether any plan has a price factor or channels of its own. */
+  readonly hasPlanTerms: boolean;
   /** Enabled channels by the models they name. */
   serving(model: Pick<ResolvedModel, 'id' | 'target' | 'vendor'>): readonly Channel[];
 }
@@ -62,7 +64,8 @@ export function buildCatalog(version: number, channels: readonly CatalogChannel[
     if (serving(model).length > 0)
       listed.push({ id: row.id, vendor: model.vendor, kind: model.kind, createdAt: row.created_at });
   }
-  return { version, channels: new Map(channels.map((each) => [each.channel.id, each])), models, listed, serving };
+  const byChannelId = new Map(channels.map((each) => [each.channel.id, each]));
+  return { version, channels: byChannelId, models, listed, hasPlanTerms: false, serving };
 }
 
 /** One step only: an alias of an alias cannot be saved, and is not followed. */

@@ -117,14 +117,20 @@ export class ChannelService implements ChannelDirectory {
     return isNotDearer(successor.price, model.price) ? { ...successor, id: model.id, isSubstitute: true } : undefined;
   }
 
-  async candidates(model: ResolvedModel): Promise<readonly Channel[]> {
+  async hasPlanTerms(): Promise<boolean> {
+    return (await this.#currentCatalog()).hasPlanTerms;
+  }
+
+  async candidates(model: ResolvedModel, permitted?: ReadonlySet<number>): Promise<readonly Channel[]> {
     // If the model is from the current catalog, the same request has just loaded it, so it needs no refresh.
     const isPresent = this.#catalog.models.get(model.id) === model;
     const now = this.#dependencies.clock.now();
     const all = (isPresent ? this.#catalog : await this.#currentCatalog()).serving(
       model.isSubstitute === true ? { ...model, id: model.target } : model,
     );
-    const serving = all.filter((channel) => !this.#hasEndedOn(model, channel, now));
+    const serving = all.filter(
+      (channel) => permitted?.has(channel.id) !== false && !this.#hasEndedOn(model, channel, now),
+    );
     const available = serving.filter(({ id }) => this.#breakers.availability(id, model.target, now) !== 'open');
     const ordered = weightedOrder(available.length === 0 ? serving : available, this.#random);
     // The first one is called for certain: if its circuit is half open, this is its one trial call.
@@ -223,12 +229,12 @@ export class ChannelService implements ChannelDirectory {
   }
 
   async #load(): Promise<Catalog> {
-    const { version, channels, models } = await this.#dependencies.store.all();
+    const { version, channels, models, hasPlanTerms } = await this.#dependencies.store.all();
     const opened = new Map(channels.map((row) => [row.id, this.#decryptRow(row)]));
     this.#decrypted = opened;
     const { sandbox = false } = this.#dependencies;
     const known = channels.map((row) => toCatalogChannel(row, opened.get(row.id) ?? {}, sandbox));
-    this.#catalog = buildCatalog(version, known, models);
+    this.#catalog = { ...buildCatalog(version, known, models), hasPlanTerms };
     return this.#catalog;
   }
 

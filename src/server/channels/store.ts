@@ -41,13 +41,19 @@ export class ChannelStore {
   }
 
   /** Everything. The version is read first: rows that change meanwhile are newer than it says, and are read again. */
-  async all(): Promise<{ version: number; channels: ChannelRow[]; models: ModelRow[] }> {
+  async all(): Promise<{ version: number; channels: ChannelRow[]; models: ModelRow[]; hasPlanTerms: boolean }> {
     const before = await this.version();
-    const [channels, models] = await Promise.all([
+    const [channels, models, terms] = await Promise.all([
       this.#database.kysely.selectFrom('channels').selectAll().orderBy('id').execute(),
       this.#database.kysely.selectFrom('models').selectAll().orderBy('id').execute(),
+      this.#database.kysely
+        .selectFrom('plans')
+        .select('id')
+        .where((row) => row.or([row('price_factor', '<>', 1), row('channels', '<>', '[]')]))
+        .limit(1)
+        .execute(),
     ]);
-    return { version: before, channels, models };
+    return { version: before, channels, models, hasPlanTerms: terms.length > 0 };
   }
 
   channels(trx: Kysely<Tables> = this.#database.kysely): Promise<ChannelRow[]> {

@@ -1,10 +1,5 @@
-import {
-  type ChatPrice,
-  hasAudioRate,
-  maxTokenQuota,
-  type TokenFacts,
-  tokenQuota,
-} from '../../contract/token-pricing.ts';
+import { scaleQuota } from '../../contract/call-facts.ts';
+import { type ChatPrice, hasAudioRate, maxTokenQuota, type TokenFacts } from '../../contract/token-pricing.ts';
 import { type AppError, isAppError } from '../platform/errors.ts';
 import type { Admission } from '../platform/limits/key-limiter.ts';
 import { extractPrompt } from './body-inspection.ts';
@@ -14,6 +9,7 @@ import {
   isPiecePrice,
   type PiecePrice,
   pieceQuota,
+  plannedQuota,
   toCallDetail,
   toStoredTerms,
 } from './call-detail.ts';
@@ -53,6 +49,8 @@ export interface CallChargeContext extends CallOrigin {
   readonly price: ChatPrice | PiecePrice;
   /** Whole quota on top of the price, for options that are billed apart. */
   readonly surcharge: number;
+  /** What the plan of the account multiplies prices by. */
+  readonly planFactor: number;
   /** Told what the call used, once it is over; undefined: the key has no limits. */
   readonly admission: Pick<Admission, 'end'> | undefined;
 }
@@ -106,7 +104,7 @@ export class CallCharge {
   /** What the journal needs to charge the call when this process dies. @param end as far as it is known */
   journalMeta(end: CallEnd): CallMeta {
     const { dialect, choiceCount, rawBody, estimatedPromptTokens } = this.#request;
-    const { surcharge } = this.#context;
+    const { surcharge, planFactor } = this.#context;
     const isKept = rawBody.length <= MAX_COUNTED_BYTES;
     const price = this.#price;
     return {
@@ -114,11 +112,12 @@ export class CallCharge {
       path: dialect.path,
       price: isPiecePrice(price) ? pieceQuota(price, price.count) : price,
       surcharge,
+      planFactor,
       choiceCount,
       promptTokens: isKept ? 0 : Math.ceil(estimatedPromptTokens / USUAL_BYTES_PER_TOKEN),
       detail: {
         ...toCallDetail(this.#request, this.#context, end),
-        ...toStoredTerms(price, NO_TOKENS, isPiecePrice(price) ? price.count : 0, surcharge),
+        ...toStoredTerms(price, NO_TOKENS, isPiecePrice(price) ? price.count : 0, surcharge, planFactor),
       },
     };
   }
@@ -172,19 +171,19 @@ export class CallCharge {
   }
 
   #settle(usage: Usage, end: CallEnd, imageCount = 1): void {
-    const { surcharge, admission } = this.#context;
+    const { surcharge, planFactor, admission } = this.#context;
     admission?.end(usage.promptTokens + usage.completionTokens);
     const price = this.#price;
     const images = isPiecePrice(price) ? price.count * imageCount : 0;
     this.#batcher.settle(
       this.#payer,
       this.#ref,
-      this.#withSurcharge(isPiecePrice(price) ? pieceQuota(price, images) : tokenQuota(price, usage)),
+      this.#withSurcharge(isPiecePrice(price) ? pieceQuota(price, images) : plannedQuota(price, usage, planFactor)),
       usage,
       {
         ...toCallDetail(this.#request, this.#context, end),
         cachedTokens: usage.parts?.cached_input ?? 0,
-        ...toStoredTerms(price, usage, images, surcharge),
+        ...toStoredTerms(price, usage, images, surcharge, planFactor),
       },
     );
   }
@@ -195,7 +194,10 @@ export class CallCharge {
     return this.#withSurcharge(
       isPiecePrice(price)
         ? pieceQuota(price, price.count)
-        : maxTokenQuota(price, tokens, hasAudioRate(price) && mayUseAudio(this.#request)),
+        : scaleQuota(
+            maxTokenQuota(price, tokens, hasAudioRate(price) && mayUseAudio(this.#request)),
+            this.#context.planFactor,
+          ),
     );
   }
 

@@ -1,7 +1,7 @@
-import { type CallFacts, priceCall, toTokenCallFacts } from '../../contract/call-facts.ts';
+import { type CallFacts, priceCall, toTokenCallFacts, withPlanFactor } from '../../contract/call-facts.ts';
 import type { Price, VideoPrice } from '../../contract/pricing.ts';
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
-import type { ChatPrice, TokenFacts } from '../../contract/token-pricing.ts';
+import { type ChatPrice, priceTokens, type TokenFacts, tokenQuota } from '../../contract/token-pricing.ts';
 import type { ResolvedModel } from '../channels/channel-directory.ts';
 import type { CallDetail } from '../quota/ledger.ts';
 import type { ChatRequest } from './chat-request.ts';
@@ -14,18 +14,28 @@ export interface PiecePrice {
   readonly factors: Readonly<Record<string, string>>;
   /** How many are asked for. */
   readonly count: number;
+  /** What the plan of the account multiplies prices by. */
+  readonly planFactor: number;
 }
 
 export const isPiecePrice = (price: ChatPrice | PiecePrice): price is PiecePrice => 'factors' in price;
 
 /** What so many pictures cost by. */
-export const pieceFacts = ({ factors }: PiecePrice, images: number, surcharge: number): CallFacts =>
-  surcharge > 0 ? { ...factors, images, surcharge } : { ...factors, images };
+export const pieceFacts = ({ factors, planFactor }: PiecePrice, images: number, surcharge: number): CallFacts => ({
+  ...factors,
+  images,
+  ...(surcharge > 0 && { surcharge }),
+  ...(planFactor !== 1 && { plan_factor: planFactor }),
+});
 
 /** Cost of the pictures without a surcharge, in whole quota; at most the largest safe integer. */
 export function pieceQuota(price: PiecePrice, images: number): number {
   return Math.min(priceCall(price.price, pieceFacts(price, images, 0)).quota, Number.MAX_SAFE_INTEGER);
 }
+
+/** Cost of a call by tokens on a plan, without a surcharge, in whole quota. Nearly all plans multiply nothing. */
+export const plannedQuota = (price: ChatPrice, usage: TokenFacts, planFactor: number): number =>
+  planFactor === 1 ? tokenQuota(price, usage) : withPlanFactor(priceTokens(price, usage), planFactor).quota;
 
 /** Where a call comes from and what it is for. */
 export interface CallOrigin {
@@ -87,8 +97,9 @@ export function toStoredTerms(
   usage: TokenFacts,
   images: number,
   surcharge: number,
+  planFactor: number,
 ): Pick<CallDetail, 'price' | 'facts'> {
   if (isPiecePrice(price))
     return { price: priceJson(price.price), facts: JSON.stringify(pieceFacts(price, images, surcharge)) };
-  return { price: priceJson(price), facts: JSON.stringify(toTokenCallFacts(usage, surcharge)) };
+  return { price: priceJson(price), facts: JSON.stringify(toTokenCallFacts(usage, surcharge, planFactor)) };
 }

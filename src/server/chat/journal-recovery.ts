@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { toTokenCallFacts } from '../../contract/call-facts.ts';
 import { asObject } from '../../contract/is-object.ts';
-import { tokenQuota } from '../../contract/token-pricing.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Ledger, Settlement } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import { countUsage } from './call-charge.ts';
+import { plannedQuota } from './call-detail.ts';
 import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialect.ts';
 import { findDialect } from './dialects.ts';
 import { EventStream } from './event-stream.ts';
@@ -172,9 +172,11 @@ async function toSettlement({ meta, body, text, events }: OpenCall): Promise<Set
   const counted = await countUsage(request, result, 0);
   const isCounted = reported === undefined && meta.promptTokens > 0;
   const usage = isCounted ? { ...counted, promptTokens: meta.promptTokens } : counted;
-  const cost = typeof meta.price === 'number' ? meta.price : tokenQuota(meta.price, usage);
+  const cost = typeof meta.price === 'number' ? meta.price : plannedQuota(meta.price, usage, meta.planFactor ?? 1);
   const facts =
-    typeof meta.price === 'number' ? detail?.facts : JSON.stringify(toTokenCallFacts(usage, meta.surcharge));
+    typeof meta.price === 'number'
+      ? detail?.facts
+      : JSON.stringify(toTokenCallFacts(usage, meta.surcharge, meta.planFactor));
   return {
     ref,
     cost: Math.min(cost + meta.surcharge, Number.MAX_SAFE_INTEGER),

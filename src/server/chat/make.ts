@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
+import type { FindPlanTerms } from '../plans/current-plan.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Authenticator } from '../platform/http/caller.ts';
@@ -29,6 +30,7 @@ export interface ChatDependencies {
   readonly outbound: OutboundClient;
   readonly authenticator: Authenticator;
   readonly keyLimiter: KeyLimiter;
+  readonly findPlanTerms: FindPlanTerms;
   readonly requestLog: Pick<RequestLog, 'addRefused'>;
   readonly clock: Clock;
   readonly log: Log;

@@ -2,6 +2,7 @@ import { defined } from '../../contract/defined.ts';
 import { findPricedSize, isChatPrice, UnpricedError } from '../../contract/pricing.ts';
 import type { ChatPrice } from '../../contract/token-pricing.ts';
 import type { ResolvedModel } from '../channels/channel-directory.ts';
+import type { FindPlanTerms } from '../plans/current-plan.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError, modelNotAllowedError, noPriceError } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
@@ -27,6 +28,7 @@ export interface RelayDependencies extends Omit<ModelCallDependencies, 'onFinish
   readonly vendors: Pick<VendorRegistry, 'find' | 'isChat'>;
   readonly clock: Clock;
   readonly keyLimiter: Pick<KeyLimiter, 'admit'>;
+  readonly findPlanTerms: FindPlanTerms;
   readonly requestLog: Pick<RequestLog, 'addRefused'>;
 }
 
@@ -76,17 +78,17 @@ export class Relay {
     startedAt: number,
   ): Promise<void> {
     const { batcher, imageRelay, vendors, timeouts, clock } = this.#dependencies;
-    const { model, candidates, surcharge, droppedTools } = await this.prepare(caller, request);
+    const { model, candidates, surcharge, droppedTools, planFactor } = await this.prepare(caller, request);
     const [first] = candidates;
     if (first === undefined) throw new AppError('upstream_unavailable');
     for (const index of droppedTools) clientResponse.addDropped(`tools.${index}`);
-    const price = this.#determinePrice(model, request);
+    const price = this.#determinePrice(model, request, planFactor);
     const { ref, client, begunAt } = clientResponse;
     const outputTokens = reservedOutputTokens(request, model.target, candidates);
     const admission = caller.limits && (await this.#admit({ ...caller, limits: caller.limits }, request, outputTokens));
     if (admission !== undefined) clientResponse.setHeaders(admission.headers);
     const origin = { model, client, begunAt, startedAt };
-    const charge = new CallCharge({ batcher, request, ref, price, surcharge, admission, ...origin });
+    const charge = new CallCharge({ batcher, request, ref, price, surcharge, planFactor, admission, ...origin });
     try {
       const images = vendors.find(model.vendor)?.images;
       if (images !== undefined)
@@ -123,11 +125,13 @@ export class Relay {
   async prepare(
     caller: ModelCaller,
     request: ChatRequest,
-  ): Promise<PermittedChannels & { readonly model: ResolvedModel }> {
+  ): Promise<PermittedChannels & { readonly model: ResolvedModel; readonly planFactor: number }> {
+    const { channels, findPlanTerms } = this.#dependencies;
     const model = await this.#resolveModel(caller, request);
-    const serving = await this.#dependencies.channels.candidates(model);
+    const terms = await findPlanTerms(caller.userId);
+    const serving = await channels.candidates(model, terms?.channels);
     if (serving.length === 0) throw new AppError('upstream_unavailable');
-    return { model, ...permittedChannels(request, serving) };
+    return { model, planFactor: terms?.factor ?? 1, ...permittedChannels(request, serving) };
   }
 
   /** A model that does not exist is logged as chat: it has no kind. */
@@ -173,13 +177,17 @@ export class Relay {
   }
 
   /** Models with a price by tokens are paid by them, pictures by the piece. */
-  #determinePrice({ price }: ResolvedModel, { body, dialect }: ChatRequest): ChatPrice | PiecePrice {
+  #determinePrice(
+    { price }: ResolvedModel,
+    { body, dialect }: ChatRequest,
+    planFactor: number,
+  ): ChatPrice | PiecePrice {
     if (isChatPrice(price)) return price;
     const { quality, n } = body;
     const size = findPricedSize(price, body.size);
     const factors = defined({ size, quality: typeof quality === 'string' ? quality : undefined });
     const count = dialect.hasChoiceCount && typeof n === 'number' ? n : 1;
-    const pieces = { price, factors, count };
+    const pieces = { price, factors, count, planFactor };
     assertPriced(pieces);
     return pieces;
   }

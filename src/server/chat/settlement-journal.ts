@@ -15,6 +15,8 @@ export interface CallMeta {
   /** By tokens, or a fixed cost. */
   readonly price: ChatPrice | number;
   readonly surcharge: number;
+  /** What the plan of the account multiplies prices by; absent in calls of an older release: 1. */
+  readonly planFactor?: number;
   readonly choiceCount: number;
   /** Prompt tokens of a body that is too long to be kept; 0: they are counted from the body. */
   readonly promptTokens: number;

@@ -11,7 +11,15 @@ import {
   type WindowKind,
   windowsAt,
 } from './allowance-windows.ts';
-import { allowedModels, assertModelAllowed, type CurrentPlan, grantsAllowance, toCurrentPlan } from './current-plan.ts';
+import {
+  allowedModels,
+  assertModelAllowed,
+  type CurrentPlan,
+  grantsAllowance,
+  type PlanTerms,
+  termsOf,
+  toCurrentPlan,
+} from './current-plan.ts';
 import type { SubscriptionStore } from './subscription-store.ts';
 
 export interface PlanAllowancesDependencies {
@@ -81,6 +89,12 @@ export class PlanAllowances implements Allowances {
     const { plan } = toCurrentPlan(await subscriptions.findAccountPlans(userId), clock.now());
     const models = allowedModels(plan);
     return models.length === 0 ? undefined : new Set(models);
+  }
+
+  /** The terms of the current plan. */
+  async currentTerms(userId: number): Promise<PlanTerms> {
+    const { subscriptions, clock } = this.#dependencies;
+    return termsOf(toCurrentPlan(await subscriptions.findAccountPlans(userId), clock.now()).plan);
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { Insertable, Selectable, Updateable } from 'kysely';
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import { NO_PACKAGE } from '../../contract/packages.ts';
 import type { Page } from '../../contract/schemas.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -63,11 +63,13 @@ export class PlanCatalogStore {
       .onConflict((conflict) => conflict.column('package_code').doNothing())
       .returning('id')
       .executeTakeFirst();
+    await announceTerms(trx, plan);
     return row?.id;
   }
 
   async update(trx: Trx, id: number, change: Updateable<Tables['plans']>): Promise<void> {
     await trx.updateTable('plans').set(change).where('id', '=', id).execute();
+    await announceTerms(trx, change);
   }
 
   async delete(trx: Trx, id: number): Promise<void> {
@@ -93,4 +95,10 @@ export class PlanCatalogStore {
       .executeTakeFirst();
     return namedByCode !== undefined;
   }
+}
+
+/** Has every process read again whether any plan has terms, which is part of the catalog that each request checks. */
+async function announceTerms(trx: Trx, change: Updateable<Tables['plans']>): Promise<void> {
+  if (change.price_factor === undefined && change.channels === undefined) return;
+  await trx.updateTable('catalog_version').set({ version: sql<number>`version + 1` }).execute();
 }

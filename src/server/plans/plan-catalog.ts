@@ -72,6 +72,7 @@ export class PlanCatalog {
         duration_days: plan.duration_days,
         purchasable: plan.purchasable === false ? 0 : 1,
         models: JSON.stringify(plan.models ?? []),
+        channels: JSON.stringify(plan.channels ?? []),
         system_builtin: 0,
         created_at: clock.now(),
       };
@@ -125,11 +126,12 @@ function assertExists(plan: PlanRow | undefined): PlanRow {
 }
 
 /** The fields that are set, as columns. */
-function toColumns({ purchasable, models, ...rest }: PlanUpdate) {
+function toColumns({ purchasable, models, channels, ...rest }: PlanUpdate) {
   const columns = {
     ...rest,
     purchasable: purchasable === undefined ? undefined : Number(purchasable),
     models: models && JSON.stringify(models),
+    channels: channels && JSON.stringify(channels),
   };
   return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
 }

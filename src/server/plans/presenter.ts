@@ -30,6 +30,8 @@ export const toPackageCard = (plan: PlanRow): Static<typeof PackageCard> => ({
 export const toAdminPackageCard = (plan: PlanRow) => ({
   ...toPackageCard(plan),
   models: allowedModels(plan),
+  price_factor: plan.price_factor,
+  channels: JSON.parse(plan.channels) as number[],
   storage_days: plan.storage_days,
   storage_gb: plan.storage_gb,
 });
@@ -73,6 +75,7 @@ export function toOwnPackage(
     started_at: toSeconds(timeline.current?.starts_at ?? 0),
     expires_at: toSeconds(timeline.current?.expires_at ?? 0),
     models: allowedModels(plan),
+    price_factor: plan.price_factor,
     allowance_left: Math.min(...windows.map(remaining)),
     // A plan without an allowance has windows of 0, which would only confuse.
     windows: windows.filter(({ limit }) => limit > 0).map((window) => toWindow(window, now)),

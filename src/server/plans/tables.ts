@@ -22,6 +22,10 @@ export interface PlanTables {
     status: number;
     /** JSON array of model names; empty: all. */
     models: string;
+    /** What prices are multiplied by for its holders. */
+    price_factor: Generated<number>;
+    /** JSON array of ids of the channels that serve its holders; empty: all. */
+    channels: Generated<string>;
     /** How long copies of videos are kept, days, 0: for ever; null: ARTIFACTS_DAYS. */
     storage_days: number | null;
     /** Space of these copies, GiB; null: ARTIFACTS_ACCOUNT_GB. */
@@ -101,6 +105,8 @@ const createPlans: Step = async (trx, { int64, bool, text, autoIncrement }) => {
     .addColumn('system_builtin', bool, required)
     .addColumn('status', int64, required)
     .addColumn('models', text, required)
+    .addColumn('price_factor', 'double precision', (column) => column.notNull().defaultTo(1))
+    .addColumn('channels', text, (column) => column.notNull().defaultTo('[]'))
     .addColumn('storage_days', int64)
     .addColumn('storage_gb', int64)
     .addColumn('created_at', int64, required)

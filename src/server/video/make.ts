@@ -6,6 +6,7 @@ import type { Artifacts } from '../artifacts/make.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
 import type { EventWriter } from '../events/event-log.ts';
 import type { Notifier } from '../notifications/notifier.ts';
+import type { FindPlanTerms } from '../plans/current-plan.ts';
 import type { SpendingOutlook } from '../plans/spending-outlook.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -87,6 +88,7 @@ export interface VideoDependencies {
   readonly auditLog: AuditLog;
   readonly vault: Vault;
   readonly keyLimiter: KeyLimiter;
+  readonly findPlanTerms: FindPlanTerms;
   readonly masterKey: Buffer;
   readonly baseUrl: string;
   readonly newTaskId: () => string;

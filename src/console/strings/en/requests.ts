@@ -88,6 +88,7 @@ export default {
     per_input_image: 'Input images',
     per_unit: 'Vendor units',
     surcharge: 'Surcharge',
+    plan_factor: 'Factor of the plan',
     not_charged: 'Not charged',
     total: 'Total',
   },

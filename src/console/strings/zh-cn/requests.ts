@@ -91,6 +91,7 @@ export default {
     per_input_image: '输入图片',
     per_unit: '供应商计量单位',
     surcharge: '附加费',
+    plan_factor: '套餐倍率',
     not_charged: '未收取',
     total: '合计',
   },

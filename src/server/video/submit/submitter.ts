@@ -1,6 +1,7 @@
 import { priceCall } from '../../../contract/call-facts.ts';
 import { UnpricedError } from '../../../contract/pricing.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../../channels/channel-directory.ts';
+import type { FindPlanTerms } from '../../plans/current-plan.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { AppError, invalidRequest, modelNotAllowedError, noPriceError } from '../../platform/errors.ts';
@@ -38,6 +39,7 @@ export interface SubmitterDependencies {
   readonly idempotency: Idempotency;
   readonly attempts: AttemptRunner;
   readonly keyLimiter: Pick<KeyLimiter, 'admit'>;
+  readonly findPlanTerms: FindPlanTerms;
   readonly checkCallbackUrl: UrlCheck;
   readonly clock: Clock;
   readonly newTaskId: () => string;
@@ -66,6 +68,8 @@ interface PreparedSubmit {
   readonly price: number;
   /** What the price came from. */
   readonly terms: TaskTerms;
+  /** Ids of the channels the account's plan permits; undefined: all. */
+  readonly permitted: ReadonlySet<number> | undefined;
 }
 
 /** What is kept of the name a caller gives itself. */
@@ -115,7 +119,7 @@ export class Submitter {
     const id = newTaskId();
     const prepared = await this.#prepare(caller, generation, id, remixOf);
     const { model, adapter, request, price } = prepared;
-    const candidates = await this.#candidates(model, remixOf);
+    const candidates = await this.#candidates(prepared, remixOf);
     const [first] = candidates;
     if (first === undefined) throw new AppError('upstream_unavailable');
     const task = {
@@ -164,7 +168,8 @@ export class Submitter {
     const adapter = this.#dependencies.vendors.get(model.vendor);
     const extraFields = pickSchemaArguments(model.inputSchema, generation);
     const request = toVideoRequest(generation, { taskId, model: model.target, extraFields });
-    return { model, adapter, request, ...priceOf(model, adapter, request) };
+    const plan = await this.#dependencies.findPlanTerms(caller.userId);
+    return { model, adapter, request, permitted: plan?.channels, ...priceOf(model, adapter, request, plan?.factor) };
   }
 
   async #modelFor(caller: SubmitCaller, id: string): Promise<ResolvedModel> {
@@ -176,9 +181,9 @@ export class Submitter {
   }
 
   /** A remix can only be served by the channel that holds the original. */
-  async #candidates(model: ResolvedModel, remixOf: Task | undefined): Promise<readonly Channel[]> {
+  async #candidates({ model, permitted }: PreparedSubmit, remixOf: Task | undefined): Promise<readonly Channel[]> {
     const { channels } = this.#dependencies;
-    if (remixOf === undefined) return channels.candidates(model);
+    if (remixOf === undefined) return channels.candidates(model, permitted);
     const holder = remixOf.channel_id === null ? undefined : await channels.byId(remixOf.channel_id);
     return holder === undefined ? [] : [holder];
   }
@@ -221,9 +226,11 @@ function priceOf(
   { price }: ResolvedModel,
   adapter: VendorAdapter,
   request: VideoRequest,
+  planFactor = 1,
 ): { price: number; terms: TaskTerms } {
   try {
-    const facts = toPriceFacts(price, adapter, request);
+    const own = toPriceFacts(price, adapter, request);
+    const facts = planFactor === 1 ? own : { ...own, plan_factor: planFactor };
     return { price: priceCall(price, facts).quota, terms: { price, facts } };
   } catch (error) {
     if (error instanceof UnsupportedRequestError) throw invalidRequest(error.message, error.param);

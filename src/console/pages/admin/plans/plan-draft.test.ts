@@ -21,6 +21,8 @@ const CARD: Plan = {
   status: 2,
   created_time: 1,
   models: ['model-a'],
+  price_factor: 1.25,
+  channels: [3, 5],
   storage_days: 90,
   storage_gb: null,
 };

@@ -18,6 +18,10 @@ export interface PlanDraft {
   readonly storageDays: number | string;
   readonly storageGb: number | string;
   readonly models: readonly string[];
+  /** What prices are multiplied by. */
+  readonly factor: number | string;
+  /** Ids of channels; empty: all. */
+  readonly channels: readonly string[];
   readonly purchasable: boolean;
   readonly enabled: boolean;
 }
@@ -36,6 +40,8 @@ export const EMPTY_PLAN: PlanDraft = {
   storageDays: '',
   storageGb: '',
   models: [],
+  factor: 1,
+  channels: [],
   purchasable: true,
   enabled: true,
 };
@@ -56,6 +62,8 @@ export function toPlanDraft(card: Plan, perUnit: number): PlanDraft {
     storageDays: card.storage_days ?? '',
     storageGb: card.storage_gb ?? '',
     models: card.models,
+    factor: card.price_factor,
+    channels: card.channels.map(String),
     purchasable: card.purchasable,
     enabled: card.status === 1,
   };
@@ -85,6 +93,8 @@ export function toPlanBody(draft: PlanDraft, perUnit: number) {
     interval_quota: isDaily ? 0 : quota(draft.credits),
     weekly_quota_limit: quota(draft.weekly),
     models: [...draft.models],
+    price_factor: Number(draft.factor),
+    channels: draft.channels.map(Number),
     storage_days: toOptionalNumber(draft.storageDays),
     storage_gb: toOptionalNumber(draft.storageGb),
     purchasable: draft.purchasable,

@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { ModelsSelect } from '../../../components/models-select.tsx';
 import { SaveForm } from '../../../components/save-form.tsx';
 import { useFormDraft } from '../../../components/use-form-draft.ts';
+import { ChannelsSelect } from './channels-select.tsx';
 import type { PlanDraft } from './plan-draft.ts';
 
 interface PlanFormProps {
@@ -14,7 +15,7 @@ interface PlanFormProps {
   readonly save: (draft: PlanDraft) => Promise<void>;
 }
 
-type NumberName = 'level' | 'price' | 'days' | 'hours' | 'credits' | 'weekly' | 'storageDays' | 'storageGb';
+type NumberName = 'level' | 'price' | 'days' | 'hours' | 'credits' | 'weekly' | 'storageDays' | 'storageGb' | 'factor';
 
 /** Whole numbers; empty means what the settings of the service say. */
 const OPTIONAL = { required: false, allowDecimal: false } as const;
@@ -88,6 +89,8 @@ export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save 
         {number('storageDays', t('storageDays'), { ...OPTIONAL, description: t('storageHint'), max: 36_500 })}
         {number('storageGb', t('storageGb'), { ...OPTIONAL, description: t('storageHint'), min: 1, max: 1e6 })}
       </SimpleGrid>
+      {number('factor', t('factor'), { description: t('factorHint'), decimalScale: 9, max: 1_000 })}
+      <ChannelsSelect label={t('channels')} description={t('channelsHint')} {...value('channels')} />
       <ModelsSelect label={t('models')} description={t('modelsHint')} {...value('models')} />
       {isBuiltin ? null : (
         <>
