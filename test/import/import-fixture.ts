@@ -38,7 +38,7 @@ export async function newPostgresUrl(serverUrl: string): Promise<string> {
 
 /** Every row of the tables an import writes, without what differs from one run to the next. */
 export async function stateOf({ kysely }: Database<Tables>): Promise<string> {
-  const [accounts, wallets, ledger, tokens, limits, channels, models, codes, usage, rows] = await Promise.all([
+  const [accounts, wallets, ledger, tokens, limits, channels, models, codes, usage, plans, rows] = await Promise.all([
     kysely
       .selectFrom('accounts')
       .select(['username', 'email', 'login_email', 'role', 'status'])
@@ -85,6 +85,14 @@ export async function stateOf({ kysely }: Database<Tables>): Promise<string> {
       .orderBy('model')
       .execute(),
     kysely
+      .selectFrom('plans')
+      .leftJoin('subscriptions', 'subscriptions.plan_id', 'plans.id')
+      .leftJoin('accounts', 'accounts.id', 'subscriptions.user_id')
+      .select(['package_code', 'price_factor', 'username', 'subscriptions.state'])
+      .orderBy('package_code')
+      .orderBy('username')
+      .execute(),
+    kysely
       .selectFrom('import_rows')
       .select(['kind', 'source_id', 'name'])
       .orderBy('kind')
@@ -92,5 +100,9 @@ export async function stateOf({ kysely }: Database<Tables>): Promise<string> {
       .orderBy('name')
       .execute(),
   ]);
-  return JSON.stringify({ accounts, wallets, ledger, tokens, limits, channels, models, codes, usage, rows }, null, 1);
+  return JSON.stringify(
+    { accounts, wallets, ledger, tokens, limits, channels, models, codes, usage, plans, rows },
+    null,
+    1,
+  );
 }

@@ -184,6 +184,76 @@ forEachDatabase((name, open, freshUrl) => {
           );
         });
 
+        it('groups become plans with their price factor and channels, and their accounts are on them', async () => {
+          const { kysely } = database;
+          const plans = await kysely
+            .selectFrom('plans')
+            .selectAll()
+            .where('package_code', 'like', 'group-%')
+            .orderBy('package_code')
+            .execute();
+          assert.deepEqual(
+            plans.map(({ package_code, price_factor }) => [package_code, price_factor]),
+            [['group-vip', 0.8]],
+          );
+          const all = await kysely.selectFrom('channels').select(['id', 'name']).orderBy('id').execute();
+          const serving = all.filter(({ name: title }) => !title.startsWith('Channel 10')).map(({ id }) => id);
+          assert.ok(serving.length < all.length);
+          assert.deepEqual(JSON.parse(plans[0]?.channels ?? ''), serving);
+          const subscribed = await kysely
+            .selectFrom('subscriptions')
+            .innerJoin('accounts', 'accounts.id', 'subscriptions.user_id')
+            .select(['username', 'plan_id', 'state'])
+            .execute();
+          assert.deepEqual(subscribed, [{ username: 'github', plan_id: plans[0]?.id, state: 'active' }]);
+        });
+
+        it('a verification sees changed channels, models, prices, limits and plans', async () => {
+          const { kysely } = database;
+          const changes = async () => (await importerOn(database).verify(request())).proof?.changes ?? [];
+          assert.deepEqual(await changes(), []);
+          const [channel] = await kysely.selectFrom('channels').selectAll().orderBy('id').execute();
+          const model = await kysely
+            .selectFrom('models')
+            .selectAll()
+            .where('id', '=', 'gpt-4o')
+            .executeTakeFirstOrThrow();
+          const limit = await kysely
+            .selectFrom('token_limits')
+            .selectAll()
+            .where('quota_limit', '=', 500)
+            .executeTakeFirstOrThrow();
+          const put = async (shift: 0 | 1) => {
+            const updated_at = (channel?.updated_at ?? 0) + shift;
+            await kysely
+              .updateTable('channels')
+              .set({ updated_at })
+              .where('id', '=', channel?.id ?? 0)
+              .execute();
+            const price = shift === 1 ? '{"input_per_million":1,"output_per_million":2}' : model.price;
+            await kysely.updateTable('models').set({ price }).where('id', '=', 'gpt-4o').execute();
+            const enabled = shift === 1 ? 0 : 1;
+            await kysely.updateTable('models').set({ enabled }).where('id', '=', 'dall-e-3').execute();
+            await kysely
+              .updateTable('token_limits')
+              .set({ quota_limit: 500 + shift })
+              .where('token_id', '=', limit.token_id)
+              .execute();
+            const price_factor = shift === 1 ? 0.9 : 0.8;
+            await kysely.updateTable('plans').set({ price_factor }).where('package_code', '=', 'group-vip').execute();
+          };
+          await put(1);
+          assert.deepEqual((await changes()).map(({ kind, source }) => `${kind} ${source}`).sort(), [
+            'channel 1',
+            'group vip',
+            'key 2',
+            'model dall-e-3',
+            'model gpt-4o',
+          ]);
+          await put(0);
+          assert.deepEqual(await changes(), []);
+        });
+
         it('a second import changes nothing, a tampered target is found, and an undo leaves no trace of unused accounts', async () => {
           const before = await stateOf(database);
           await importerOn(database).apply(request());
@@ -249,6 +319,10 @@ forEachDatabase((name, open, freshUrl) => {
             .execute();
           assert.deepEqual(left, [{ username: 'boss' }]);
           assert.deepEqual(await kysely.selectFrom('channels').select('id').execute(), []);
+          assert.deepEqual(
+            await kysely.selectFrom('plans').select('id').where('package_code', 'like', 'group-%').execute(),
+            [],
+          );
           const { sum } = await kysely
             .selectFrom('ledger')
             .select(({ fn }) => fn.sum('amount').as('sum'))

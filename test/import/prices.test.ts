@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { priceCall, toTokenCallFacts } from '../../src/contract/call-facts.ts';
 import { isChatPrice, type Price, priceMedia } from '../../src/contract/pricing.ts';
 import { priceTokens } from '../../src/contract/token-pricing.ts';
+import { planGroups } from '../../src/server/importer/mapping/groups.ts';
 import { resolveModelMapping } from '../../src/server/importer/mapping/model-mapping.ts';
 import { mapPrice, readPrices } from '../../src/server/importer/mapping/prices.ts';
 
@@ -29,8 +31,16 @@ const priceOf = (options: Record<string, unknown>, vendor: 'openai' | 'sora' | '
   return (outcome as { value: Price }).value;
 };
 
-describe('1,000 sample calls cost what they cost there', () => {
-  it('by ratio: (prompt - cached + cached × cache ratio + completion × completion ratio) × ratio, within 1 quota', () => {
+/** Of the groups of a site; the plan of a group multiplies prices by it. */
+const GROUP_FACTORS = [0, 0.5, 0.75, 0.8, 1, 1.1, 1.5, 2.25];
+const factorOf = (group: number): number => {
+  const options = new Map([['GroupRatio', JSON.stringify({ g: group })]]);
+  const [row] = planGroups(['g'], options, []);
+  return row?.[1].kind === 'mapped' ? row[1].value.factor : 1;
+};
+
+describe('1,000 sample calls cost what they cost there, in every group', () => {
+  it('by ratio: (prompt - cached + cached × cache ratio + completion × completion ratio) × ratio × group, within 1 quota', () => {
     for (let turn = 0; turn < 600; turn++) {
       const [ratio, completion, cache] = [pick(RATIOS), pick(RATIOS), pick([0.1, 0.25, 0.5])];
       const price = priceOf(
@@ -41,11 +51,13 @@ describe('1,000 sample calls cost what they cost there', () => {
       assert.ok(isChatPrice(price));
       const [promptTokens, completionTokens] = [draw(5_000), draw(2_000)];
       const cached = draw(promptTokens + 1);
-      const old = (promptTokens - cached + cached * cache + completionTokens * completion) * ratio;
-      const { quota } = priceTokens(price, { promptTokens, completionTokens, parts: { cached_input: cached } });
+      const group = pick(GROUP_FACTORS);
+      const old = (promptTokens - cached + cached * cache + completionTokens * completion) * ratio * group;
+      const facts = { promptTokens, completionTokens, parts: { cached_input: cached } };
+      const { quota } = priceCall(price, toTokenCallFacts(facts, 0, factorOf(group)));
       assert.ok(
         Math.abs(quota - Math.round(old)) <= 1,
-        `${old} there, ${quota} here: ${JSON.stringify({ ratio, completion, cache, promptTokens, completionTokens, cached })}`,
+        `${old} there, ${quota} here: ${JSON.stringify({ ratio, completion, cache, promptTokens, completionTokens, cached, group })}`,
       );
     }
   });
@@ -69,8 +81,10 @@ describe('1,000 sample calls cost what they cost there', () => {
         ['1280x720', 1],
         ['1792x1024', 1.666667],
       ] as const) {
-        const old = Math.round(dollars * perUnit * seconds * factor);
-        assert.ok(Math.abs(priceMedia(sora, facts(size)).quota - old) <= 1, `${size} ${seconds} s for ${dollars}`);
+        const group = pick(GROUP_FACTORS);
+        const old = Math.round(dollars * perUnit * seconds * factor * group);
+        const { quota } = priceCall(sora, { seconds, size, plan_factor: factorOf(group) });
+        assert.ok(Math.abs(quota - old) <= 1, `${size} ${seconds} s for ${dollars} × ${group}`);
       }
     }
   });
@@ -105,4 +119,30 @@ it('a chain of model names ends at its last, and a circle is found', () => {
     ['{"a":"b","b":"c","c":"b","d":"e"}', { d: 'e' }, ['a', 'b', 'c']],
   ] as const)
     assert.deepEqual(resolveModelMapping(text), { mapping, circular }, text);
+});
+
+it('a group becomes a plan where its prices or channels differ, with the factor of its own group first', () => {
+  const options = new Map([
+    ['GroupRatio', '{"default":1,"vip":0.8,"dear":2000,"odd":1.12345678912}'],
+    ['GroupGroupRatio', '{"vip":{"vip":0.7,"default":0.9}}'],
+  ]);
+  const channels = [
+    { sourceId: 1, groups: ['default', 'vip', 'odd'] },
+    { sourceId: 2, groups: ['default', 'odd'] },
+  ];
+  const rows = new Map(planGroups(['default', 'vip', 'dear', 'odd', 'Größe 1'], options, channels));
+  assert.deepEqual([...rows.keys()], ['vip', 'dear', 'odd']);
+  assert.deepEqual(rows.get('vip'), {
+    kind: 'mapped',
+    value: { group: 'vip', code: 'group-vip', name: 'vip', factor: 0.7, channels: [1] },
+    remarks: [],
+  });
+  assert.equal(rows.get('dear')?.kind, 'skipped');
+  assert.deepEqual(rows.get('odd'), {
+    kind: 'mapped',
+    value: { group: 'odd', code: 'group-odd', name: 'odd', factor: 1.123456789, channels: [] },
+    remarks: ['its factor 1.12345678912 was rounded to 1.123456789'],
+  });
+  const [[, foreign] = []] = planGroups(['Größe 1'], new Map([['GroupRatio', '{"Größe 1":2}']]), []);
+  assert.match(foreign?.kind === 'mapped' ? foreign.value.code : '', /^group-[0-9a-f]{12}$/);
 });

@@ -141,7 +141,7 @@ const channelRows = (isOneApi: boolean): Row[] => [
   channel(7, { base_url: 'https://example.com/with/a/path' }),
   channel(8, { setting: '{"proxy":"http://user:pass@proxy.example.com:3128"}', header_override: '{"X-Team":"red"}' }),
   channel(9, { setting: '{"proxy":"socks5://127.0.0.1:1080"}' }),
-  channel(10, { type: 14, models: 'claude-x', key: 'anthropic-key' }),
+  channel(10, { type: 14, models: 'claude-x', key: 'anthropic-key', group: 'default' }),
   ...(isOneApi
     ? []
     : [

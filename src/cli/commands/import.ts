@@ -112,8 +112,15 @@ function describeReport(output: Output, report: Report, file: string | undefined
     ...(proved === undefined || proved.length === 0
       ? []
       : [`${proof?.discrepancies.length} rows do not agree:`, ...proved]),
+    ...describeChanges(proof?.changes ?? []),
   ];
   output.result(report, lines.join('\n'));
+}
+
+function describeChanges(changes: NonNullable<Report['proof']>['changes']): string[] {
+  if (changes.length === 0) return [];
+  const shown = changes.slice(0, MAX_LINES).map(({ kind, source, text }) => `  ${kind} ${source}: ${text}`);
+  return [`${changes.length} changed here since:`, ...shown];
 }
 
 function describeUndo({

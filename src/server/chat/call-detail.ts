@@ -1,4 +1,5 @@
 import { type CallFacts, priceCall, toTokenCallFacts, withPlanFactor } from '../../contract/call-facts.ts';
+import { defined } from '../../contract/defined.ts';
 import type { Price, VideoPrice } from '../../contract/pricing.ts';
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
 import { type ChatPrice, priceTokens, type TokenFacts, tokenQuota } from '../../contract/token-pricing.ts';
@@ -21,12 +22,13 @@ export interface PiecePrice {
 export const isPiecePrice = (price: ChatPrice | PiecePrice): price is PiecePrice => 'factors' in price;
 
 /** What so many pictures cost by. */
-export const pieceFacts = ({ factors, planFactor }: PiecePrice, images: number, surcharge: number): CallFacts => ({
-  ...factors,
-  images,
-  ...(surcharge > 0 && { surcharge }),
-  ...(planFactor !== 1 && { plan_factor: planFactor }),
-});
+export const pieceFacts = ({ factors, planFactor }: PiecePrice, images: number, surcharge: number): CallFacts =>
+  defined({
+    ...factors,
+    images,
+    surcharge: surcharge > 0 ? surcharge : undefined,
+    plan_factor: planFactor === 1 ? undefined : planFactor,
+  });
 
 /** Cost of the pictures without a surcharge, in whole quota; at most the largest safe integer. */
 export function pieceQuota(price: PiecePrice, images: number): number {

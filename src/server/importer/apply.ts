@@ -1,5 +1,6 @@
 import type { CatalogImportStore } from './catalog-store.ts';
 import { KNOWN_CODE, KNOWN_KEY, valuesOf, withNameRemarks, withoutKept } from './dry-run.ts';
+import type { GroupImportStore } from './group-store.ts';
 import type { ImportStore } from './import-store.ts';
 import type { ImportedUser } from './mapping/users.ts';
 import { candidatesOf, nameUsers } from './names.ts';
@@ -10,6 +11,7 @@ import type { ImportVisitor, WalkedRow } from './walk.ts';
 export interface ApplyDependencies {
   readonly store: ImportStore;
   readonly catalog: CatalogImportStore;
+  readonly groups: GroupImportStore;
   readonly target: ImportTarget;
   readonly importId: number;
   readonly identity: string;
@@ -24,6 +26,8 @@ export interface ApplyDependencies {
  */
 export class Applier implements ImportVisitor {
   readonly #dependencies: ApplyDependencies;
+  /** Plans of groups, by their names in the source. */
+  #plans: Awaited<ReturnType<ImportStore['named']>> = new Map();
   constructor(dependencies: ApplyDependencies) {
     this.#dependencies = dependencies;
   }
@@ -48,7 +52,7 @@ export class Applier implements ImportVisitor {
 
   readonly models: ImportVisitor['models'] = async (rows) => {
     const { store, catalog, importId, now } = this.#dependencies;
-    const known = await store.modelNames(importId);
+    const known = await store.named(importId, 'model');
     const fresh = rows.filter(([name]) => !known.has(name));
     if (fresh.length === 0) return;
     await this.#page('model', async (trx) => {
@@ -66,8 +70,31 @@ export class Applier implements ImportVisitor {
     });
   };
 
+  readonly groups: ImportVisitor['groups'] = async (rows) => {
+    const { store, catalog, groups, importId, now } = this.#dependencies;
+    const known = await store.named(importId, 'group');
+    const fresh = rows.filter(([name]) => !known.has(name));
+    if (fresh.length > 0)
+      await this.#page('group', async (trx) => {
+        await catalog.touch(trx);
+        const channels = await store.channels(importId, trx);
+        for (const [name, outcome] of fresh) {
+          const note = { import_id: importId, kind: 'group' as const, source_id: 0, name };
+          if (outcome.kind === 'skipped') {
+            await store.note(trx, [{ ...note, target_id: null, detail: null }]);
+            continue;
+          }
+          const serving = channels.filter(({ sourceId }) => outcome.value.channels.includes(sourceId));
+          const ids = serving.map(({ id }) => id);
+          const { id, stored } = await groups.addPlan(trx, outcome.value, ids, { importId, now });
+          await store.note(trx, [{ ...note, target_id: id, detail: JSON.stringify(stored) }]);
+        }
+      });
+    this.#plans = await store.named(importId, 'group');
+  };
+
   readonly users: ImportVisitor['users'] = async (rows, usage) => {
-    const { store, importId, identity, now } = this.#dependencies;
+    const { store, groups, importId, identity, now } = this.#dependencies;
     const { fresh, done } = await this.#split('user', await withoutKept(store, identity, rows));
     if (fresh.length === 0) return done;
     const users = valuesOf(fresh);
@@ -77,8 +104,8 @@ export class Applier implements ImportVisitor {
         users.flatMap(({ email }) => email ?? []),
         trx,
       );
-      const withNames = nameUsers(users, taken);
-      await store.addUsers(trx, importId, withNames, now);
+      const named = nameUsers(users, taken);
+      await store.addUsers(trx, importId, named, now);
       await store.note(trx, this.#skippedNotes('user', fresh));
       const ids = await store.targets(
         importId,
@@ -86,6 +113,11 @@ export class Applier implements ImportVisitor {
         users.map(({ sourceId }) => sourceId),
         trx,
       );
+      const onPlans = named.flatMap(({ sourceId, group }) => {
+        const [userId, planId] = [ids.get(sourceId)?.target, this.#plans.get(group)?.target];
+        return userId == null || planId == null ? [] : [{ userId, planId }];
+      });
+      await groups.subscribe(trx, onPlans, { importId, now });
       await store.addUsage(
         trx,
         usage.flatMap(({ sourceUserId, ...figures }) => {
@@ -93,7 +125,7 @@ export class Applier implements ImportVisitor {
           return userId === null ? [] : [{ ...figures, userId }];
         }),
       );
-      return withNames;
+      return named;
     });
     const byId = new Map(named.map((user) => [user.sourceId, user]));
     return [...done, ...fresh.map((row): WalkedRow<ImportedUser> => withNameRemarks(row, byId))];

@@ -14,6 +14,7 @@ export function dryRunVisitor(
   return {
     channels: async () => {},
     models: async () => {},
+    groups: async () => {},
     async users(rows) {
       const fresh = await withoutKept(store, identity, rows);
       const users = fresh.flatMap(({ outcome }) => (outcome.kind === 'mapped' ? [outcome.value] : []));

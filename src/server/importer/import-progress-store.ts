@@ -71,15 +71,31 @@ export class ImportProgressStore {
     return new Map(rows.map((row) => [row.source_id, { target: row.target_id, name: row.name, detail: row.detail }]));
   }
 
-  /** Models an import has dealt with. */
-  async modelNames(importId: number): Promise<ReadonlySet<string>> {
-    const rows = await this.kysely
+  /** What has a name and no id there, as an import dealt with it. */
+  async named(
+    importId: number,
+    kind: 'model' | 'group',
+    db: Executor = this.kysely,
+  ): Promise<ReadonlyMap<string, Omit<Decided, 'name'>>> {
+    const rows = await db
       .selectFrom('import_rows')
-      .select('name')
+      .select(['name', 'target_id', 'detail'])
       .where('import_id', '=', importId)
-      .where('kind', '=', 'model')
+      .where('kind', '=', kind)
       .execute();
-    return new Set(rows.map(({ name }) => name));
+    return new Map(rows.map((row) => [row.name, { target: row.target_id, detail: row.detail }]));
+  }
+
+  /** Every channel an import made, with what it was in the source. */
+  async channels(importId: number, db: Executor = this.kysely) {
+    const rows = await db
+      .selectFrom('import_rows')
+      .select(['source_id', 'target_id', 'detail'])
+      .where('import_id', '=', importId)
+      .where('kind', '=', 'channel')
+      .where('target_id', 'is not', null)
+      .execute();
+    return rows.map((row) => ({ sourceId: row.source_id, id: row.target_id as number, updatedAt: Number(row.detail) }));
   }
 
   /** Accounts of an earlier import of the same source that an undo left because they were used. */

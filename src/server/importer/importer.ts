@@ -3,6 +3,7 @@ import type { Clock } from '../platform/clock.ts';
 import { Applier } from './apply.ts';
 import { CatalogImportStore } from './catalog-store.ts';
 import { dryRunVisitor } from './dry-run.ts';
+import { GroupImportStore } from './group-store.ts';
 import type { ImportStore } from './import-store.ts';
 import { readPrices } from './mapping/prices.ts';
 import { type ImportReport, toReport } from './report.ts';
@@ -98,6 +99,7 @@ export class Importer {
     const report = await undoImport({
       store: undo,
       catalog: new CatalogImportStore(),
+      groups: new GroupImportStore(),
       importId: known.id,
       now: clock.now(),
     });
@@ -110,8 +112,9 @@ export class Importer {
     const { schema, identity, fingerprint } = opened;
     const importId =
       knownId ?? (await store.addImport({ program: schema.program, identity, fingerprint, started_at: clock.now() }));
-    const catalog = new CatalogImportStore();
-    await this.#walk(opened, new Applier({ store, catalog, target, importId, identity, now: clock.now(), onPage }));
+    const [catalog, groups] = [new CatalogImportStore(), new GroupImportStore()];
+    const parts = { store, catalog, groups, target, importId, identity };
+    await this.#walk(opened, new Applier({ ...parts, now: clock.now(), onPage }));
     // Read anew: what this connection sees is the state of its beginning.
     const after = await this.#withSource(request, async (again) => again.fingerprint);
     if (after !== fingerprint) throw new SourceChangedError('The source changed while it was imported');
@@ -122,7 +125,13 @@ export class Importer {
     const { store, proof, auditLedger } = this.#dependencies;
     const known = await store.findImport(opened.identity);
     if (known === undefined) throw new Error('Nothing of this source was imported here.');
-    const verifier = new Verifier({ store, proof, importId: known.id });
+    const verifier = new Verifier({
+      store,
+      proof,
+      catalog: new CatalogImportStore(),
+      groups: new GroupImportStore(),
+      importId: known.id,
+    });
     const survey = await this.#walk(opened, verifier);
     const { balance, granted, debts } = survey.sums;
     const total = await proof.grantTotal(known.id);

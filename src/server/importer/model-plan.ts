@@ -6,7 +6,6 @@ import { mapped, type Outcome, skipped } from './mapping/outcome.ts';
 import { mapPrice, type ObservedRatios, readPrices } from './mapping/prices.ts';
 import { objectOf } from './mapping/values.ts';
 import type { SourceDatabase } from './source/source-database.ts';
-import type { Finding } from './survey.ts';
 import type { ImportTarget } from './target.ts';
 
 /** A model as its row is to be. */
@@ -26,7 +25,7 @@ export async function planModels(
   options: ReadonlyMap<string, string>,
   channels: readonly ImportedChannel[],
   target: Pick<ImportTarget, 'isVideoVendor' | 'quotaPerUnit'>,
-): Promise<{ rows: (readonly [string, Outcome<ImportedModel>])[]; findings: Finding[] }> {
+): Promise<(readonly [string, Outcome<ImportedModel>])[]> {
   const prices = readPrices(options);
   const vendors = new Map<string, ChannelVendor>();
   for (const { vendor, models } of channels)
@@ -40,7 +39,7 @@ export async function planModels(
     if (outcome.kind === 'skipped') rows.push([id, skipped(`${outcome.reason}; give it a price before it is used`)]);
     else rows.push([id, mapped(toModel(id, vendor, isVideo, outcome.value), outcome.remarks)]);
   }
-  return { rows, findings: groupFindings(prices.groupRatio) };
+  return rows;
 }
 
 function toModel(id: string, vendor: ChannelVendor, isVideo: boolean, price: Price): ImportedModel {
@@ -70,13 +69,3 @@ async function observedRatios(source: SourceDatabase, model: string): Promise<Ob
     modelPrice: numberOf('model_price'),
   };
 }
-
-const groupFindings = (ratios: ReadonlyMap<string, number>): Finding[] =>
-  [...ratios]
-    .filter(([, ratio]) => ratio !== 1)
-    .map(([group, ratio]) => ({
-      kind: 'group',
-      source: group,
-      result: 'different',
-      text: `its prices were multiplied by ${ratio}; here all accounts have one price list`,
-    }));

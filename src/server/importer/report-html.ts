@@ -54,7 +54,8 @@ const SUM_TITLES: Readonly<Record<string, string>> = {
 const proofPart = ({ discrepancies, changes }: NonNullable<ImportReport['proof']>): Markup =>
   discrepancies.length === 0
     ? html`<p><strong>Everything agrees:</strong> each account has what it had, each key works for its account, the ledger adds up.
-${changes.length === 0 ? '' : `${changes.length} keys were changed by their owners since.`}</p>`
+</p>
+${changes.length === 0 ? '' : html`<h2>Changed here since</h2>${list(changes.map(({ kind, source, text }) => [kind, source, text]))}`}`
     : html`<h2>What does not agree</h2>
 ${list(discrepancies.map(({ kind, source, text }) => [kind, source, text]))}`;
 

@@ -2,7 +2,7 @@ import type { Generated } from 'kysely';
 import type { Migration } from '../platform/db/migrate.ts';
 
 /** What a row of an import is about. */
-export type ImportKind = 'channel' | 'model' | 'user' | 'key' | 'code';
+export type ImportKind = 'channel' | 'model' | 'group' | 'user' | 'key' | 'code';
 
 export interface ImporterTables {
   /** Imports from databases of other programs. */
@@ -26,7 +26,7 @@ export interface ImporterTables {
     name: string;
     /** Id here; 0 for a model, which has only a name; null: skipped. */
     target_id: number | null;
-    /** JSON: of a model the row it replaced and the one it made, of a channel its `updated_at`; `no-login-email` of an account. */
+    /** JSON: of a model the row it replaced and the one it made, of a channel its `updated_at`, of a group its plan; `no-login-email` of an account. */
     detail: string | null;
   };
 }

@@ -114,6 +114,7 @@ export class UndoStore {
     await trx.deleteFrom('token_limits').where('token_id', 'in', tokens).execute();
     await trx.deleteFrom('tokens').where('user_id', 'in', ids).execute();
     await trx.deleteFrom('passwords').where('user_id', 'in', ids).execute();
+    await trx.deleteFrom('subscriptions').where('user_id', 'in', ids).execute();
     await trx
       .deleteFrom('usage_daily')
       .where('user_id', 'in', ids)

@@ -1,10 +1,12 @@
 import type { CatalogImportStore, StoredModel } from './catalog-store.ts';
+import type { GroupImportStore, StoredGroupPlan } from './group-store.ts';
 import type { ImportKind } from './tables.ts';
 import type { UndoRow, UndoStore } from './undo-store.ts';
 
 export interface UndoDependencies {
   readonly store: UndoStore;
   readonly catalog: CatalogImportStore;
+  readonly groups: GroupImportStore;
   readonly importId: number;
   readonly now: number;
 }
@@ -21,7 +23,7 @@ const PAGE = 500;
 export async function undoImport(dependencies: UndoDependencies): Promise<UndoReport> {
   const removed: Record<string, number> = {};
   const kept: { kind: ImportKind; source: string; name: string }[] = [];
-  for (const kind of ['code', 'user', 'model', 'channel'] as const) {
+  for (const kind of ['code', 'user', 'group', 'model', 'channel'] as const) {
     let after: UndoRow | undefined;
     for (;;) {
       const rows = await dependencies.store.page(dependencies.importId, kind, after, PAGE);
@@ -31,7 +33,7 @@ export async function undoImport(dependencies: UndoDependencies): Promise<UndoRe
       removed[kind] = (removed[kind] ?? 0) + gone.size;
       for (const row of rows)
         if (!gone.has(row))
-          kept.push({ kind, source: kind === 'model' ? row.name : String(row.source_id), name: row.name });
+          kept.push({ kind, source: row.source_id === 0 ? row.name : String(row.source_id), name: row.name });
     }
   }
   await dependencies.store.forgetRemovedKeys(dependencies.importId);
@@ -41,7 +43,7 @@ export async function undoImport(dependencies: UndoDependencies): Promise<UndoRe
 function undoPage(dependencies: UndoDependencies, kind: ImportKind, rows: readonly UndoRow[]): Promise<Set<UndoRow>> {
   const { store, catalog, importId } = dependencies;
   return store.transaction(async (trx) => {
-    if (kind === 'model' || kind === 'channel') await catalog.touch(trx);
+    if (kind === 'model' || kind === 'channel' || kind === 'group') await catalog.touch(trx);
     const gone = kind === 'user' ? await removeUsers(dependencies, trx, rows) : new Set<UndoRow>();
     if (kind !== 'user') for (const row of rows) if (await removeOne(dependencies, trx, kind, row)) gone.add(row);
     await store.forget(trx, importId, kind, [...gone]);
@@ -71,19 +73,23 @@ async function removeUsers(
 }
 
 async function removeOne(
-  { store, catalog, now }: UndoDependencies,
+  { store, catalog, groups, now }: UndoDependencies,
   trx: UndoTrx,
   kind: ImportKind,
   { name, target_id: id, detail }: UndoRow,
 ): Promise<boolean> {
   if (kind === 'code') return store.removeCode(trx, id);
   if (kind === 'channel') return catalog.removeChannel(trx, id, Number(detail));
+  if (kind === 'group') return groups.removePlan(trx, id, JSON.parse(detail ?? '{}') as StoredGroupPlan);
   const { before, after } = JSON.parse(detail ?? '{}') as { before: StoredModel | null; after: StoredModel };
   const current = await catalog.model(trx, name);
   if (current === undefined) return true;
-  if (JSON.stringify(ordered(current)) !== JSON.stringify(ordered(after))) return false;
+  if (!isSameModel(current, after)) return false;
   await catalog.restoreModel(trx, name, before, now);
   return true;
 }
+
+export const isSameModel = (one: StoredModel, other: StoredModel): boolean =>
+  JSON.stringify(ordered(one)) === JSON.stringify(ordered(other));
 
 const ordered = ({ vendor, kind, price, alias_of, enabled }: StoredModel) => [vendor, kind, price, alias_of, enabled];

@@ -53,6 +53,17 @@ export class VerifyStore {
     return new Map(rows.map((row) => [row.hash, row]));
   }
 
+  /** When these channels were changed last, Unix milliseconds. */
+  async channels(ids: readonly number[]): Promise<ReadonlyMap<number, number>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.#database.kysely
+      .selectFrom('channels')
+      .select(['id', 'updated_at'])
+      .where('id', 'in', ids)
+      .execute();
+    return new Map(rows.map((row) => [row.id, row.updated_at]));
+  }
+
   /** Quota of codes by their id. */
   async codes(ids: readonly number[]): Promise<ReadonlyMap<number, number>> {
     if (ids.length === 0) return new Map();

@@ -1,6 +1,9 @@
+import type { CatalogImportStore, StoredModel } from './catalog-store.ts';
 import { valuesOf, withNameRemarks } from './dry-run.ts';
+import type { GroupImportStore, StoredGroupPlan } from './group-store.ts';
 import { grantRef, type ImportStore, NO_LOGIN_EMAIL } from './import-store.ts';
 import type { ImportKind } from './tables.ts';
+import { isSameModel } from './undo.ts';
 import type { VerifyStore } from './verify-store.ts';
 import type { ImportVisitor, WalkedRow } from './walk.ts';
 
@@ -14,6 +17,8 @@ export interface Discrepancy {
 export interface VerifierDependencies {
   readonly store: ImportStore;
   readonly proof: VerifyStore;
+  readonly catalog: CatalogImportStore;
+  readonly groups: GroupImportStore;
   readonly importId: number;
 }
 
@@ -24,31 +29,71 @@ export class Verifier implements ImportVisitor {
   /** What owners may have changed since. */
   readonly changes: Discrepancy[] = [];
   readonly #dependencies: VerifierDependencies;
+  /** Plans of groups, by their names in the source. */
+  #plans: Awaited<ReturnType<ImportStore['named']>> = new Map();
 
   constructor(dependencies: VerifierDependencies) {
     this.#dependencies = dependencies;
   }
 
   readonly channels: ImportVisitor['channels'] = async (rows) => {
+    const { store, proof, importId } = this.#dependencies;
     await this.#decided('channel', rows);
+    const sourceIds = new Set(rows.map(({ sourceId }) => sourceId));
+    const made = (await store.channels(importId)).filter(({ sourceId }) => sourceIds.has(sourceId));
+    const found = await proof.channels(made.map(({ id }) => id));
+    for (const { id, sourceId, updatedAt } of made)
+      if (found.get(id) !== updatedAt)
+        this.#change('channel', String(sourceId), `channel ${id} was ${found.has(id) ? 'changed' : 'removed'} since`);
   };
 
   readonly models: ImportVisitor['models'] = async (rows) => {
-    const known = await this.#dependencies.store.modelNames(this.#dependencies.importId);
+    const { store, catalog, importId } = this.#dependencies;
+    const known = await store.named(importId, 'model');
     for (const [name] of rows) if (!known.has(name)) this.#report('model', name, 'it was not dealt with');
+    for (const [name, { target, detail }] of known) {
+      if (target === null) continue;
+      const { after } = JSON.parse(detail ?? '{}') as { after: StoredModel };
+      const current = await catalog.model(store.kysely, name);
+      if (current === undefined) this.#change('model', name, 'it was removed since');
+      else if (current.price !== after.price)
+        this.#change('model', name, `its price was ${after.price} and is ${current.price}`);
+      else if (!isSameModel(current, after)) this.#change('model', name, 'it was changed since');
+    }
+  };
+
+  readonly groups: ImportVisitor['groups'] = async (rows) => {
+    const { store, groups, importId } = this.#dependencies;
+    const known = await store.named(importId, 'group');
+    this.#plans = known;
+    for (const [name] of rows) if (!known.has(name)) this.#report('group', name, 'it was not dealt with');
+    for (const [name, { target, detail }] of known) {
+      if (target === null) continue;
+      const made = JSON.parse(detail ?? '{}') as StoredGroupPlan;
+      const plan = await groups.find(store.kysely, target);
+      if (plan === undefined) this.#change('group', name, 'its package card was removed since');
+      else if (plan.price_factor !== made.price_factor)
+        this.#change('group', name, `its price factor was ${made.price_factor} and is ${plan.price_factor}`);
+      else if (plan.channels !== made.channels || plan.models !== made.models)
+        this.#change('group', name, 'its channels or models were changed since');
+    }
   };
 
   readonly users: ImportVisitor['users'] = async (rows) => {
-    const { proof, importId } = this.#dependencies;
+    const { proof, store, groups, importId } = this.#dependencies;
     const decided = await this.#decided('user', rows);
     const users = valuesOf(decided.rows);
     const targets = users.map(({ sourceId }) => decided.targets.get(sourceId)?.target ?? -1);
-    const [accounts, grants] = await Promise.all([
+    const [accounts, plans, grants] = await Promise.all([
       proof.accounts(targets),
+      groups.subscribed(store.kysely, importId, targets),
       proof.grants(users.map(({ sourceId }) => grantRef(importId, sourceId))),
     ]);
-    for (const [index, { sourceId, grant }] of users.entries()) {
+    for (const [index, { sourceId, grant, group }] of users.entries()) {
       const target = targets[index] as number;
+      const plan = this.#plans.get(group)?.target ?? undefined;
+      if (plan !== undefined && plans.get(target) !== plan)
+        this.#change('user', String(sourceId), `its account is not on the package card of ${group} any more`);
       const found = grants.get(grantRef(importId, sourceId));
       if (!accounts.has(target)) this.#report('user', String(sourceId), `its account ${target} is gone`);
       if ((found?.amount ?? 0) !== grant)
@@ -81,7 +126,7 @@ export class Verifier implements ImportVisitor {
       else if (found.user_id !== owner)
         this.#report('key', source, `it belongs to account ${found.user_id} and not to ${owner}`);
       else if (found.expires_at !== (key.expiresAt ?? null) || found.quota_limit !== (key.limit?.quota ?? null))
-        this.changes.push({ kind: 'key', source, text: 'its end or its limit is another than it was' });
+        this.#change('key', source, 'its end or its limit is another than it was');
     }
     return decided.rows;
   };
@@ -97,6 +142,10 @@ export class Verifier implements ImportVisitor {
         this.#report('code', String(sourceId), `it is not here with its ${quota}`);
     return decided.rows;
   };
+
+  #change(kind: ImportKind, source: string, text: string): void {
+    this.changes.push({ kind, source, text });
+  }
 
   #report(kind: ImportKind, source: string, text: string): void {
     this.discrepancies.push({ kind, source, text });

@@ -3,10 +3,11 @@ import { DAY_MS } from '../../contract/time.ts';
 import type { ImportedUsage } from './import-store.ts';
 import { type ImportedChannel, mapChannel } from './mapping/channels.ts';
 import { type ImportedCode, mapCode } from './mapping/codes.ts';
+import { type GroupedChannel, type ImportedGroup, planGroups } from './mapping/groups.ts';
 import { type ImportedKey, mapKey } from './mapping/keys.ts';
 import { type Outcome, skipped } from './mapping/outcome.ts';
 import { type ImportedUser, mapUser } from './mapping/users.ts';
-import { integerOf, smallIntegerOf, textOf } from './mapping/values.ts';
+import { integerOf, smallIntegerOf, splitList, textOf } from './mapping/values.ts';
 import { type ImportedModel, planModels } from './model-plan.ts';
 import { readOptions } from './source/options.ts';
 import type { SourceSchema } from './source/probe.ts';
@@ -24,6 +25,7 @@ export interface WalkedRow<T> {
 export interface ImportVisitor {
   channels(rows: readonly WalkedRow<readonly ImportedChannel[]>[]): Promise<void>;
   models(rows: readonly (readonly [string, Outcome<ImportedModel>])[]): Promise<void>;
+  groups(rows: readonly (readonly [string, Outcome<ImportedGroup>])[]): Promise<void>;
   /** @returns the rows as they are dealt with: some may be there already */
   users(rows: readonly WalkedRow<ImportedUser>[], usage: readonly ImportedUsage[]): Promise<WalkedRow<ImportedUser>[]>;
   keys(rows: readonly WalkedRow<ImportedKey>[]): Promise<WalkedRow<ImportedKey>[]>;
@@ -39,13 +41,16 @@ export interface WalkContext {
 }
 
 const PAGE = 1_000;
+/** Of accounts and channels that name none. */
+const DEFAULT_GROUP = 'default';
 /** The password both programs give their first account. */
 const FIRST_PASSWORD = '123456';
 
 /** Reads a source from end to end: maps its rows, has the visitor deal with them, and returns what is to be reported. */
 export async function walkSource(context: WalkContext, visitor: ImportVisitor): Promise<Survey> {
   const survey = new Survey();
-  await walkChannels(context, visitor, survey);
+  const channels = await walkChannels(context, visitor, survey);
+  await walkGroups(context, visitor, survey, channels);
   const imported = await walkUsers(context, visitor, survey);
   await walkKeys(context, visitor, survey, imported);
   await walkCodes(context, visitor, survey);
@@ -65,9 +70,11 @@ async function* pagesOf({ source, onProgress }: WalkContext, table: string): Asy
   }
 }
 
-async function walkChannels(context: WalkContext, visitor: ImportVisitor, survey: Survey): Promise<void> {
+/** @returns the channels that come over, with the groups they are for */
+async function walkChannels(context: WalkContext, visitor: ImportVisitor, survey: Survey): Promise<GroupedChannel[]> {
   const { schema, target } = context;
   const channels: ImportedChannel[] = [];
+  const grouped: GroupedChannel[] = [];
   for await (const page of pagesOf(context, 'channels')) {
     const rows = page.map(
       (row): WalkedRow<readonly ImportedChannel[]> => ({
@@ -75,17 +82,34 @@ async function walkChannels(context: WalkContext, visitor: ImportVisitor, survey
         outcome: target.checkChannels(mapChannel(row, schema.program, target.hasVendor)),
       }),
     );
-    for (const { sourceId, outcome } of rows) {
+    for (const [index, { sourceId, outcome }] of rows.entries()) {
       survey.add('channel', String(sourceId), outcome);
-      if (outcome.kind === 'mapped') channels.push(...outcome.value);
+      if (outcome.kind === 'skipped') continue;
+      channels.push(...outcome.value);
+      grouped.push({ sourceId, groups: splitList(textOf(page[index] as SourceRow, 'group') || DEFAULT_GROUP) });
     }
     await visitor.channels(rows);
   }
   const options = await readOptions(context.source);
   const models = await planModels(context.source, options, channels, target);
-  for (const [name, outcome] of models.rows) survey.add('model', name, outcome);
-  survey.findings.push(...models.findings);
-  await visitor.models(models.rows);
+  for (const [name, outcome] of models) survey.add('model', name, outcome);
+  await visitor.models(models);
+  return grouped;
+}
+
+async function walkGroups(
+  { source }: WalkContext,
+  visitor: ImportVisitor,
+  survey: Survey,
+  channels: readonly GroupedChannel[],
+): Promise<void> {
+  const rows = source.tables.get('users')?.includes('group')
+    ? await source.query('select distinct [group] from [users] order by [group]')
+    : [];
+  const names = [...new Set(rows.map((row) => textOf(row, 'group') || DEFAULT_GROUP))];
+  const groups = planGroups(names, await readOptions(source), channels);
+  for (const [name, outcome] of groups) survey.add('group', name, outcome);
+  await visitor.groups(groups);
 }
 
 /** @returns source ids of the accounts that came over */

@@ -17,7 +17,6 @@ export interface SourcePrices {
   readonly audioRatio: Ratios;
   readonly audioCompletionRatio: Ratios;
   readonly imageRatio: Ratios;
-  readonly groupRatio: Ratios;
   /** Models with an expression for a price. */
   readonly expressions: ReadonlySet<string>;
 }
@@ -49,7 +48,6 @@ export function readPrices(options: ReadonlyMap<string, string>): SourcePrices {
     audioRatio: ratios('AudioRatio'),
     audioCompletionRatio: ratios('AudioCompletionRatio'),
     imageRatio: ratios('ImageRatio'),
-    groupRatio: ratios('GroupRatio'),
     expressions: new Set(modes.filter(([, mode]) => mode !== 'ratio').map(([model]) => model)),
   };
 }

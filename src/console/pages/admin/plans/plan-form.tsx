@@ -1,4 +1,13 @@
-import { NumberInput, SegmentedControl, SimpleGrid, Switch, Text, Textarea, TextInput } from '@mantine/core';
+import {
+  NumberInput,
+  SegmentedControl,
+  SimpleGrid,
+  Switch,
+  type SwitchProps,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { ModelsSelect } from '../../../components/models-select.tsx';
 import { SaveForm } from '../../../components/save-form.tsx';
@@ -92,12 +101,19 @@ export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save 
       {number('factor', t('factor'), { description: t('factorHint'), decimalScale: 9, max: 1_000 })}
       <ChannelsSelect label={t('channels')} description={t('channelsHint')} {...value('channels')} />
       <ModelsSelect label={t('models')} description={t('modelsHint')} {...value('models')} />
-      {isBuiltin ? null : (
-        <>
-          <Switch label={t('purchasable')} description={t('purchasableHint')} {...checked('purchasable')} />
-          <Switch label={t('enabled')} description={t('enabledHint')} {...checked('enabled')} />
-        </>
-      )}
+      {isBuiltin ? null : <PlanSwitches purchasable={checked('purchasable')} enabled={checked('enabled')} />}
     </SaveForm>
+  );
+}
+
+type Checked = Pick<SwitchProps, 'checked' | 'onChange'>;
+
+function PlanSwitches({ purchasable, enabled }: { readonly purchasable: Checked; readonly enabled: Checked }) {
+  const { t } = useTranslation('admin-plans');
+  return (
+    <>
+      <Switch label={t('purchasable')} description={t('purchasableHint')} {...purchasable} />
+      <Switch label={t('enabled')} description={t('enabledHint')} {...enabled} />
+    </>
   );
 }
