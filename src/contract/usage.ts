@@ -136,6 +136,32 @@ export const getBillingSubscription = endpoint({
   }),
 });
 
+/** What programs for new-api ask a key's balance by, in its form; `code` is true and not a number there. */
+export const getTokenUsage = endpoint({
+  tag: 'money',
+  policy: 'model',
+  envelope: 'api',
+  method: 'GET',
+  path: '/api/usage/token/',
+  summary: "What this key may spend and has spent, in new-api's form",
+  response: Type.Object({
+    code: Type.Boolean(),
+    message: Type.String(),
+    data: Type.Object({
+      object: Type.Literal('token_usage'),
+      name: Type.String(),
+      total_granted: Type.Integer({ description: "Quota: the key's limit, else what its account ever had." }),
+      total_used: Type.Integer(),
+      total_available: Type.Integer(),
+      unlimited_quota: Type.Boolean(),
+      model_limits: Type.Record(Type.String(), Type.Boolean()),
+      model_limits_enabled: Type.Boolean(),
+      expires_at: Type.Integer({ description: 'Unix seconds; 0: never.' }),
+    }),
+  }),
+});
+export const getTokenUsageWithoutSlash = endpoint({ ...getTokenUsage, path: '/api/usage/token' });
+
 const Day = Type.Optional(Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description: 'UTC.' }));
 
 export const getBillingUsage = endpoint({

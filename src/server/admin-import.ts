@@ -3,6 +3,7 @@ import { CHANNEL_VENDORS } from '../contract/channels.ts';
 import { defined } from '../contract/defined.ts';
 import { formatMessage } from '../contract/messages/messages.ts';
 import { VENDORS } from '../contract/states.ts';
+import { twoFactorSecretCell } from './accounts/login/two-factor-encryption-store.ts';
 import { parseBaseUrl } from './channels/base-url.ts';
 import type { ChannelVendor } from './channels/channel-directory.ts';
 import { changeConnection } from './channels/connection-rules.ts';
@@ -115,6 +116,7 @@ function importTarget(database: Database<Tables>, vault: Vault, quotaPerUnit: nu
       });
       return { id, updatedAt: now };
     },
+    sealTotpSecret: (userId, secret) => vault.seal(secret, twoFactorSecretCell(userId)),
     sealCode(code) {
       const normalized = normalizeCode(code);
       return { hash: hashToken(normalized), hint: maskCode(normalized) };

@@ -146,7 +146,8 @@ function addMoneyRoutes(
     receipts: makeReceipts({ store: requests.store, ledger: usage, tasks }),
     findVideo: async (publicId, tokenId) => (await store.findForToken(publicId, tokenId))?.id,
   });
-  addBillingDashboardRoutes(routes, { ledger, usage, quotaPerUnit: config.quotaPerUnit });
+  const describeToken = (id: number) => accounts.tokens.describe(id);
+  addBillingDashboardRoutes(routes, { ledger, usage, quotaPerUnit: config.quotaPerUnit, describeToken });
 }
 
 /** Endpoints of capabilities that need nothing of the others. */

@@ -38,70 +38,82 @@ export async function newPostgresUrl(serverUrl: string): Promise<string> {
 
 /** Every row of the tables an import writes, without what differs from one run to the next. */
 export async function stateOf({ kysely }: Database<Tables>): Promise<string> {
-  const [accounts, wallets, ledger, tokens, limits, channels, models, codes, usage, plans, rows] = await Promise.all([
-    kysely
-      .selectFrom('accounts')
-      .select(['username', 'email', 'login_email', 'role', 'status'])
-      .orderBy('username')
-      .execute(),
-    kysely
-      .selectFrom('wallets')
-      .innerJoin('accounts', 'accounts.id', 'wallets.user_id')
-      .select(['username', 'balance'])
-      .orderBy('username')
-      .execute(),
-    kysely
-      .selectFrom('ledger')
-      .innerJoin('accounts', 'accounts.id', 'ledger.user_id')
-      .select(['username', 'kind', 'amount', 'ref'])
-      .orderBy('ref')
-      .orderBy('kind')
-      .orderBy('amount')
-      .execute(),
-    kysely
-      .selectFrom('tokens')
-      .innerJoin('accounts', 'accounts.id', 'tokens.user_id')
-      .select(['username', 'tokens.name', 'hash', 'models', 'allowed_addresses', 'expires_at'])
-      .orderBy('hash')
-      .execute(),
-    kysely.selectFrom('token_limits').select(['quota_limit', 'used']).orderBy('quota_limit').orderBy('used').execute(),
-    kysely
-      .selectFrom('channels')
-      .select(['name', 'vendor', 'base_url', 'models', 'options', 'enabled'])
-      .orderBy('name')
-      .orderBy('base_url')
-      .orderBy('models')
-      .orderBy('options')
-      .orderBy('enabled')
-      .execute(),
-    kysely.selectFrom('models').select(['id', 'vendor', 'kind', 'price', 'enabled']).orderBy('id').execute(),
-    kysely.selectFrom('redemption_codes').select(['hash', 'quota']).orderBy('hash').execute(),
-    kysely
-      .selectFrom('usage_daily')
-      .innerJoin('accounts', 'accounts.id', 'usage_daily.user_id')
-      .select(['username', 'day', 'model', 'requests', 'quota'])
-      .orderBy('day')
-      .orderBy('username')
-      .orderBy('model')
-      .execute(),
-    kysely
-      .selectFrom('plans')
-      .leftJoin('subscriptions', 'subscriptions.plan_id', 'plans.id')
-      .leftJoin('accounts', 'accounts.id', 'subscriptions.user_id')
-      .select(['package_code', 'price_factor', 'username', 'subscriptions.state'])
-      .orderBy('package_code')
-      .orderBy('username')
-      .execute(),
-    kysely
-      .selectFrom('import_rows')
-      .select(['kind', 'source_id', 'name'])
-      .orderBy('kind')
-      .orderBy('source_id')
-      .orderBy('name')
-      .execute(),
-  ]);
+  const [accounts, wallets, ledger, tokens, limits, channels, models, codes, usage, plans, secondSteps, rows] =
+    await Promise.all([
+      kysely
+        .selectFrom('accounts')
+        .select(['username', 'email', 'login_email', 'role', 'status'])
+        .orderBy('username')
+        .execute(),
+      kysely
+        .selectFrom('wallets')
+        .innerJoin('accounts', 'accounts.id', 'wallets.user_id')
+        .select(['username', 'balance'])
+        .orderBy('username')
+        .execute(),
+      kysely
+        .selectFrom('ledger')
+        .innerJoin('accounts', 'accounts.id', 'ledger.user_id')
+        .select(['username', 'kind', 'amount', 'ref'])
+        .orderBy('ref')
+        .orderBy('kind')
+        .orderBy('amount')
+        .execute(),
+      kysely
+        .selectFrom('tokens')
+        .innerJoin('accounts', 'accounts.id', 'tokens.user_id')
+        .select(['username', 'tokens.name', 'hash', 'models', 'allowed_addresses', 'expires_at'])
+        .orderBy('hash')
+        .execute(),
+      kysely
+        .selectFrom('token_limits')
+        .select(['quota_limit', 'used'])
+        .orderBy('quota_limit')
+        .orderBy('used')
+        .execute(),
+      kysely
+        .selectFrom('channels')
+        .select(['name', 'vendor', 'base_url', 'models', 'options', 'enabled'])
+        .orderBy('name')
+        .orderBy('base_url')
+        .orderBy('models')
+        .orderBy('options')
+        .orderBy('enabled')
+        .execute(),
+      kysely.selectFrom('models').select(['id', 'vendor', 'kind', 'price', 'enabled']).orderBy('id').execute(),
+      kysely.selectFrom('redemption_codes').select(['hash', 'quota']).orderBy('hash').execute(),
+      kysely
+        .selectFrom('usage_daily')
+        .innerJoin('accounts', 'accounts.id', 'usage_daily.user_id')
+        .select(['username', 'day', 'model', 'requests', 'quota'])
+        .orderBy('day')
+        .orderBy('username')
+        .orderBy('model')
+        .execute(),
+      kysely
+        .selectFrom('plans')
+        .leftJoin('subscriptions', 'subscriptions.plan_id', 'plans.id')
+        .leftJoin('accounts', 'accounts.id', 'subscriptions.user_id')
+        .select(['package_code', 'price_factor', 'username', 'subscriptions.state'])
+        .orderBy('package_code')
+        .orderBy('username')
+        .execute(),
+      kysely
+        .selectFrom('two_factors')
+        .innerJoin('accounts', 'accounts.id', 'two_factors.user_id')
+        .select('username')
+        .orderBy('username')
+        .execute(),
+      kysely
+        .selectFrom('import_rows')
+        .select(['kind', 'source_id', 'name'])
+        .orderBy('kind')
+        .orderBy('source_id')
+        .orderBy('name')
+        .execute(),
+    ]);
   return JSON.stringify(
-    { accounts, wallets, ledger, tokens, limits, channels, models, codes, usage, plans, rows },
+    { accounts, wallets, ledger, tokens, limits, channels, models, codes, usage, plans, secondSteps, rows },
     null,
     1,
   );

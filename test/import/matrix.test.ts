@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { PasswordHasher } from '../../src/server/accounts/login/password-hasher.ts';
+import { twoFactorSecretCell } from '../../src/server/accounts/login/two-factor-encryption-store.ts';
 import type { ImportReport } from '../../src/server/importer/report.ts';
 import { normalizeCode } from '../../src/server/plans/redemption-code-format.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
@@ -11,7 +12,7 @@ import { hashToken } from '../../src/server/platform/secrets.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../databases.ts';
 import { hasMariadb, type MariadbServer, startMariadb } from '../mariadb.ts';
-import { importerOn, newPostgresUrl, newSqliteUrl, requestFor, stateOf } from './import-fixture.ts';
+import { importerOn, newPostgresUrl, newSqliteUrl, requestFor, stateOf, VAULT } from './import-fixture.ts';
 import { OLD_PASSWORD, oldKey } from './source-rows.ts';
 import { GENERATIONS } from './source-schemas.ts';
 import { writeSource } from './write-source.ts';
@@ -182,6 +183,23 @@ forEachDatabase((name, open, freshUrl) => {
             usage.map(({ requests, quota, token_id }) => [requests, quota, token_id]),
             isOneApi ? [] : [[3, 11, -1]],
           );
+        });
+
+        it('a second step goes on with the same authenticator, and its backup codes are made anew', async () => {
+          const { kysely } = database;
+          const rows = await kysely
+            .selectFrom('two_factors')
+            .innerJoin('accounts', 'accounts.id', 'two_factors.user_id')
+            .select(['username', 'user_id', 'secret', 'enabled_at'])
+            .execute();
+          if (GENERATIONS.indexOf(generation) < 3) assert.deepEqual(rows, []);
+          else {
+            assert.deepEqual([rows.length, rows[0]?.username], [1, 'alice']);
+            const id = rows[0]?.user_id ?? 0;
+            assert.equal(VAULT.open(rows[0]?.secret ?? '', twoFactorSecretCell(id)), 'JBSWY3DPEHPK3PXP');
+            assert.ok((rows[0]?.enabled_at ?? 0) > 0);
+            assert.match(JSON.stringify(applied.findings), /backup codes do not: make new ones/);
+          }
         });
 
         it('groups become plans with their price factor and channels, and their accounts are on them', async () => {

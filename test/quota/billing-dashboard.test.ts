@@ -17,6 +17,36 @@ forEachDatabase((name, _open, freshUrl) => {
     return body as Record<string, unknown>;
   };
 
+  test(`${name}: programs for new-api read what a key may still spend`, async () => {
+    const expires_at = Math.floor(Date.now() / 1_000) + 86_400;
+    const limits = { name: 'old client', quota_limit: 700, models: ['sandbox-chat'], expires_at };
+    const limited = await service.operator.makeToken(limits);
+    for (const path of ['/api/usage/token', '/api/usage/token/']) {
+      const { status, body } = await callModelApi(service.baseUrl, limited, 'GET', path);
+      assert.equal(status, 200);
+      assert.deepEqual(body, {
+        code: true,
+        message: 'ok',
+        data: {
+          object: 'token_usage',
+          name: 'old client',
+          total_granted: 700,
+          total_used: 0,
+          total_available: 700,
+          unlimited_quota: false,
+          model_limits: { 'sandbox-chat': true },
+          model_limits_enabled: true,
+          expires_at,
+        },
+      });
+    }
+    const { body } = await callModelApi(service.baseUrl, service.key, 'GET', '/api/usage/token');
+    const { unlimited_quota, total_available, expires_at: end } = body.data as unknown as Record<string, unknown>;
+    assert.deepEqual([unlimited_quota, total_available, end], [true, 5_000_000, 0]);
+    const unknown = await callModelApi(service.baseUrl, 'sk-none', 'GET', '/api/usage/token');
+    assert.equal(unknown.status, 401);
+  });
+
   test(`${name}: chat clients see the limit and the use of a key as in OpenAI's dashboard`, async () => {
     const limited = await service.operator.makeToken({ quota_limit: 1_000_000 });
     assert.equal((await get('subscription', limited)).hard_limit_usd, 2);

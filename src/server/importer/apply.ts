@@ -94,7 +94,7 @@ export class Applier implements ImportVisitor {
   };
 
   readonly users: ImportVisitor['users'] = async (rows, usage) => {
-    const { store, groups, importId, identity, now } = this.#dependencies;
+    const { store, groups, target, importId, identity, now } = this.#dependencies;
     const { fresh, done } = await this.#split('user', await withoutKept(store, identity, rows));
     if (fresh.length === 0) return done;
     const users = valuesOf(fresh);
@@ -117,6 +117,13 @@ export class Applier implements ImportVisitor {
         const [userId, planId] = [ids.get(sourceId)?.target, this.#plans.get(group)?.target];
         return userId == null || planId == null ? [] : [{ userId, planId }];
       });
+      const secrets = named.flatMap(({ sourceId, totpSecret }) => {
+        const userId = ids.get(sourceId)?.target;
+        return userId == null || totpSecret === undefined
+          ? []
+          : [{ userId, secret: target.sealTotpSecret(userId, totpSecret) }];
+      });
+      await store.addSecondSteps(trx, secrets, now);
       await groups.subscribe(trx, onPlans, { importId, now });
       await store.addUsage(
         trx,

@@ -105,6 +105,19 @@ export class ImportStore extends ImportProgressStore {
     );
   }
 
+  /** Turns second steps on. @param secrets sealed */
+  async addSecondSteps(
+    trx: Trx,
+    secrets: readonly { readonly userId: number; readonly secret: string }[],
+    now: number,
+  ): Promise<void> {
+    if (secrets.length === 0) return;
+    await trx
+      .insertInto('two_factors')
+      .values(secrets.map(({ userId, secret }) => ({ user_id: userId, secret, last_step: 0, enabled_at: now })))
+      .execute();
+  }
+
   /** Adds figures of accounts as history. */
   async addUsage(trx: Trx, rows: readonly (Omit<ImportedUsage, 'sourceUserId'> & { readonly userId: number })[]) {
     if (rows.length === 0) return;

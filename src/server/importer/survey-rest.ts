@@ -6,7 +6,7 @@ import type { Survey } from './survey.ts';
 /** Tables whose rows have no place here, and what they are. */
 const WITHOUT_COUNTERPART: Readonly<Record<string, string>> = {
   midjourneys: 'pictures of Midjourney',
-  two_fas: 'second steps; their owners set them up anew',
+  two_fa_backup_codes: 'backup codes of second steps; their owners make new ones',
   passkey_credentials: 'passkeys',
   top_ups: 'the history of payments',
   subscription_plans: 'plans that were sold',

@@ -17,6 +17,8 @@ export interface ImportTarget {
     channel: ImportedChannel,
     now: number,
   ): Promise<{ readonly id: number; readonly updatedAt: number }>;
+  /** The secret of a second step as it is stored for an account here. */
+  sealTotpSecret(userId: number, secret: string): string;
   /** How a code is stored and shown. */
   sealCode(code: string): { readonly hash: string; readonly hint: string };
 }

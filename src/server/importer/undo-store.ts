@@ -115,6 +115,7 @@ export class UndoStore {
     await trx.deleteFrom('tokens').where('user_id', 'in', ids).execute();
     await trx.deleteFrom('passwords').where('user_id', 'in', ids).execute();
     await trx.deleteFrom('subscriptions').where('user_id', 'in', ids).execute();
+    await trx.deleteFrom('two_factors').where('user_id', 'in', ids).execute();
     await trx
       .deleteFrom('usage_daily')
       .where('user_id', 'in', ids)

@@ -7,7 +7,7 @@ import { type GroupedChannel, type ImportedGroup, planGroups } from './mapping/g
 import { type ImportedKey, mapKey } from './mapping/keys.ts';
 import { type Outcome, skipped } from './mapping/outcome.ts';
 import { type ImportedUser, mapUser } from './mapping/users.ts';
-import { integerOf, smallIntegerOf, splitList, textOf } from './mapping/values.ts';
+import { flagOf, integerOf, isDeleted, smallIntegerOf, splitList, textOf } from './mapping/values.ts';
 import { type ImportedModel, planModels } from './model-plan.ts';
 import { readOptions } from './source/options.ts';
 import type { SourceSchema } from './source/probe.ts';
@@ -121,7 +121,7 @@ async function walkUsers(context: WalkContext, visitor: ImportVisitor, survey: S
       page.map((row) => [smallIntegerOf(row, 'id'), integerOf(row, 'quota') + integerOf(row, 'aff_quota')]),
     );
     const walked = page.map((row) => ({ sourceId: smallIntegerOf(row, 'id'), outcome: mapUser(row) }));
-    const rows = withoutFirstPassword(walked, page, survey);
+    const rows = withSecondSteps(withoutFirstPassword(walked, page, survey), await secondStepsOf(context.source, page));
     const usage = await usageOf(context.source, page);
     for (const { sourceId, outcome } of await visitor.users(rows, usage)) {
       survey.add('user', String(sourceId), outcome);
@@ -156,6 +156,39 @@ function withoutFirstPassword(
     return { ...row, outcome: { ...outcome, value: { ...outcome.value, passwordHash: undefined } } };
   });
 }
+
+const TOTP_SECRET = /^[A-Z2-7]{16,128}$/;
+
+/** TOTP secrets of the accounts of a page that have their second step on; the source keeps them as Base32 in clear. */
+async function secondStepsOf(source: SourceDatabase, page: readonly SourceRow[]): Promise<ReadonlyMap<number, string>> {
+  const [first, last] = [page[0], page.at(-1)];
+  if (first === undefined || last === undefined || !source.tables.has('two_fas')) return new Map();
+  const rows = await source.query('select * from [two_fas] where [user_id] >= ? and [user_id] <= ?', [
+    integerOf(first, 'id'),
+    integerOf(last, 'id'),
+  ]);
+  const enabled = rows.filter((row) => flagOf(row, 'is_enabled') && !isDeleted(row));
+  return new Map(enabled.map((row) => [smallIntegerOf(row, 'user_id'), textOf(row, 'secret').replace(/=+$/, '')]));
+}
+
+/** Adds the second steps; an account whose secret cannot be used is not opened without one, and its password stays behind. */
+function withSecondSteps(
+  rows: readonly WalkedRow<ImportedUser>[],
+  secrets: ReadonlyMap<number, string>,
+): WalkedRow<ImportedUser>[] {
+  return rows.map(({ sourceId, outcome }) => {
+    const secret = secrets.get(sourceId);
+    if (secret === undefined || outcome.kind === 'skipped') return { sourceId, outcome };
+    const isUsable = TOTP_SECRET.test(secret);
+    const value = isUsable ? { ...outcome.value, totpSecret: secret } : { ...outcome.value, passwordHash: undefined };
+    const remark = isUsable
+      ? NEW_BACKUP_CODES
+      : 'the secret of its second step cannot be read; an administrator sets a password';
+    return { sourceId, outcome: { ...outcome, value, remarks: [...outcome.remarks, remark] } };
+  });
+}
+
+const NEW_BACKUP_CODES = 'its second step comes over, its backup codes do not: make new ones';
 
 /** Figures by day of the accounts of a page, from the hourly ones the source keeps. */
 async function usageOf(source: SourceDatabase, page: readonly SourceRow[]): Promise<ImportedUsage[]> {

@@ -1,3 +1,4 @@
+import { toSeconds } from '../../contract/time.ts';
 import * as endpoints from '../../contract/usage.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { dayOf } from './amount-rules.ts';
@@ -9,6 +10,10 @@ export interface BillingDashboardDependencies {
   readonly usage: UsageStore;
   /** Quota of one unit of display currency. */
   readonly quotaPerUnit: number;
+  /** Name and end (Unix milliseconds) of a token. */
+  readonly describeToken: (
+    id: number,
+  ) => Promise<{ readonly name: string; readonly expiresAt: number | null } | undefined>;
 }
 
 const LAST_DAY = 100_000;
@@ -16,7 +21,7 @@ const LAST_DAY = 100_000;
 /** What chat clients show as the balance of a key, in the form OpenAI's dashboard had. */
 export function addBillingDashboardRoutes(
   routes: RouteRegistry,
-  { ledger, usage, quotaPerUnit }: BillingDashboardDependencies,
+  { ledger, usage, quotaPerUnit, describeToken }: BillingDashboardDependencies,
 ): void {
   /** What a key may spend in all and has spent: its own limit counts, or the wallet where it has none. */
   const totals = async (userId: number, tokenId: number): Promise<{ limit: number; used: number }> => {
@@ -25,6 +30,27 @@ export function addBillingDashboardRoutes(
     const { balance, used } = await ledger.wallet(userId);
     return { limit: balance + used, used };
   };
+
+  for (const endpoint of [endpoints.getTokenUsage, endpoints.getTokenUsageWithoutSlash])
+    routes.add(endpoint, async ({ caller: { userId, tokenId, models } }) => {
+      const { limit, used } = await totals(userId, tokenId);
+      const token = await describeToken(tokenId);
+      return {
+        code: true,
+        message: 'ok',
+        data: {
+          object: 'token_usage' as const,
+          name: token?.name ?? '',
+          total_granted: limit,
+          total_used: used,
+          total_available: Math.max(0, limit - used),
+          unlimited_quota: !(await ledger.tokenLimits([tokenId])).has(tokenId),
+          model_limits: Object.fromEntries(models.map((model) => [model, true])),
+          model_limits_enabled: models.length > 0,
+          expires_at: toSeconds(token?.expiresAt ?? 0),
+        },
+      };
+    });
 
   routes.add(endpoints.getBillingSubscription, async ({ caller }) => {
     const { limit } = await totals(caller.userId, caller.tokenId);

@@ -98,6 +98,12 @@ export class TokenService {
     return { rows: items, total };
   }
 
+  /** Name and end (Unix milliseconds) of a token that was not revoked. */
+  async describe(id: number): Promise<{ readonly name: string; readonly expiresAt: number | null } | undefined> {
+    const row = await this.#dependencies.store.findById(id);
+    return row && { name: row.name, expiresAt: row.expires_at };
+  }
+
   /** @throws not_exist, invalid_request for an end in the past, or what is no address */
   async update(userId: number, id: number, settings: TokenSettings): Promise<void> {
     const { database, store, ledger } = this.#dependencies;

@@ -97,6 +97,15 @@ export class TokenStore {
     return row.id;
   }
 
+  findById(id: number): Promise<{ readonly name: string; readonly expires_at: number | null } | undefined> {
+    return this.#database.kysely
+      .selectFrom('tokens')
+      .select(['name', 'expires_at'])
+      .where('id', '=', id)
+      .where('revoked_at', 'is', null)
+      .executeTakeFirst();
+  }
+
   /** The account's own `sk-` tokens that were not revoked, newest first. */
   async list(userId: number, page: Page) {
     const { kysely } = this.#database;

@@ -41,7 +41,9 @@ export function planGroups(
     const isWhole = serving.length === channels.length || serving.length === 0;
     if (own === 1 && isWhole) return [];
     if (typeof own !== 'number' || !(own >= 0 && own <= MAX_FACTOR))
-      return [[group, skipped(`its prices were multiplied by ${String(own)}, which cannot be carried over`)] as const];
+      return [
+        [group, skipped(`its prices were multiplied by ${JSON.stringify(own)}, which cannot be carried over`)] as const,
+      ];
     if (!isWhole && serving.length > MAX_CHANNELS)
       return [[group, skipped(`more than ${MAX_CHANNELS} channels serve it, and not all`)] as const];
     const factor = Number(own.toFixed(MAX_MULTIPLIER_DECIMALS));

@@ -16,6 +16,8 @@ export interface ImportedUser {
   readonly isEnabled: boolean;
   /** bcrypt; undefined where there is no password to log in by. */
   readonly passwordHash: string | undefined;
+  /** Base32 secret of its second step; undefined: it has none. */
+  readonly totpSecret?: string | undefined;
   /** What was left in both pots of the source, negative where it was overdrawn. */
   readonly balance: bigint;
   /** Goes into the wallet: the balance, or 0 where that was negative. */
