@@ -56,3 +56,8 @@ await assert.rejects(
   client.messages.create({ model: 'no-such-model', max_tokens: 1, messages: [{ role: 'user', content: 'x' }] }),
   (error) => error instanceof APIError && error.status === 404 && error.type === 'not_found_error',
 );
+
+const listed: string[] = [];
+for await (const { id } of client.models.list({ limit: 2 })) listed.push(id);
+assert.ok(listed.includes('sandbox-claude') && listed.length > 2);
+assert.equal((await client.models.retrieve('sandbox-claude')).type, 'model');

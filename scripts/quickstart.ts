@@ -133,7 +133,7 @@ async function waitUntilReady(baseUrl: string, server: ChildProcess): Promise<vo
 async function obtainApiKey(baseUrl: string, state: State): Promise<string> {
   if (state.apiKey !== undefined) {
     const { transport } = new Reelgate({ baseUrl, credentials: { apiKey: state.apiKey } });
-    const works = await transport.call(listModels, {}).then(
+    const works = await transport.call(listModels, { query: {} }).then(
       () => true,
       () => false,
     );

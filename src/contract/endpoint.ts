@@ -93,6 +93,16 @@ export type EndpointPart<E extends Endpoint, Part extends 'params' | 'query' | '
 /** Google's methods on a model, beside OpenAI's models of the same path. */
 const GEMINI_CALL = /^\/v1\/models\/[^/]+:\w+\/$/;
 
+/** The lists of models have one path for the clients of two vendors, of which Anthropic's name a version of their API. */
+export const envelopeForClient = (
+  envelope: EnvelopeKind,
+  url: string,
+  headers: Readonly<Record<string, unknown>>,
+): EnvelopeKind =>
+  envelope === 'model' && headers['anthropic-version'] !== undefined && /^\/v1\/models(?:[/?]|$)/.test(url)
+    ? 'anthropic'
+    : envelope;
+
 /** The envelope of a path that matched no route. */
 export function envelopeOfPath(url: string): EnvelopeKind {
   const path = `${url.split('?', 1)[0]}/`;

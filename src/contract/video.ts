@@ -254,14 +254,43 @@ const Model = Type.Object({
   owned_by: Type.String(),
 });
 
+/** docs.claude.com/en/api/models-list; what this service does not know of a model is null. */
+const AnthropicModel = Type.Object({
+  type: Type.Literal('model'),
+  id: Type.String(),
+  display_name: Type.String(),
+  created_at: Type.String({ format: 'date-time' }),
+  lifecycle: Type.Enum(['active', 'deprecated']),
+  deprecated_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  retires_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  capabilities: Type.Null(),
+  line: Type.Null(),
+  max_input_tokens: Type.Null(),
+  max_tokens: Type.Null(),
+});
+const AnthropicModels = Type.Object({
+  data: Type.Array(AnthropicModel),
+  first_id: Type.Union([Type.String(), Type.Null()]),
+  last_id: Type.Union([Type.String(), Type.Null()]),
+  has_more: Type.Boolean(),
+});
+const Models = Type.Object({ object: Type.Literal('list'), data: Type.Array(Model) });
+
 export const listModels = endpoint({
   method: 'GET',
   tag: 'models',
   policy: 'model',
   path: '/v1/models',
-  summary: 'Models this token may call',
+  summary:
+    "Models this token may call; in the form of Anthropic's API, by pages, where the header anthropic-version is sent",
   envelope: 'model',
-  response: Type.Object({ object: Type.Literal('list'), data: Type.Array(Model) }),
+  query: Type.Object({
+    limit: Type.Optional(Type.String({ description: "Of Anthropic's pages: 1 to 1000, default 20." })),
+    before_id: Type.Optional(Type.String({ maxLength: 200 })),
+    after_id: Type.Optional(Type.String({ maxLength: 200 })),
+  }),
+  response: Models,
+  documentedResponse: Type.Union([Models, AnthropicModels]),
 });
 export const getModel = endpoint({
   method: 'GET',
@@ -272,4 +301,5 @@ export const getModel = endpoint({
   envelope: 'model',
   params: Type.Object({ model: Type.String({ minLength: 1, maxLength: 200 }) }),
   response: Model,
+  documentedResponse: Type.Union([Model, AnthropicModel]),
 });

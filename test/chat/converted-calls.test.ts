@@ -416,6 +416,24 @@ describe('calls between dialects', { concurrency: false }, () => {
     assert.equal(await charged(), 100 + 100 + 125 + 400 + 5);
   });
 
+  test('a status that speaks of the request is kept, with the retry header of a limit', async () => {
+    for (const [status, type] of [
+      [413, 'request_too_large'],
+      [422, 'invalid_request_error'],
+      [451, 'invalid_request_error'],
+    ] as const) {
+      openai.respondWith((response) => response.writeHead(status).end('{"error":{"message":"no"}}'));
+      const refused = await asMessages();
+      const { error } = (await refused.json()) as { error: { type: string; message: string } };
+      assert.deepEqual([refused.status, error.type, error.message], [status, type, 'no']);
+    }
+    openai.respondWith((response) => response.writeHead(429, { 'retry-after': '7' }).end('{}'));
+    const limited = await asMessages();
+    assert.deepEqual([limited.status, limited.headers.get('retry-after')], [429, '7']);
+    openai.respondWith((response) => response.writeHead(401).end('{}'));
+    assert.equal((await asMessages()).status, 502, "the credential is not the caller's");
+  });
+
   test('errors of an upstream come in the form of the caller, and another channel is tried as ever', async () => {
     anthropic.respondWith((response) =>
       response.writeHead(400).end('{"type":"error","error":{"type":"invalid_request_error","message":"too long"}}'),

@@ -10,7 +10,7 @@ export function addModelsCommand(program: Command, run: RunCommand): void {
     .action((_options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
         const { listModels } = await import('../../contract/video.ts');
-        const { data } = await reelgate.transport.call(listModels, {});
+        const { data } = await reelgate.transport.call(listModels, { query: {} });
         output.result(
           data,
           data.length === 0

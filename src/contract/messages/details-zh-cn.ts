@@ -43,6 +43,7 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['# must be a number', '# 须为数字'],
   ['# must be texts', '# 须为文本'],
   ['# must be a list', '# 须为列表'],
+  ['# names no model', '# 所指的模型不存在'],
   ['# must be a text', '# 须为文本'],
   ['# must be the JSON of an object', '# 须为对象的 JSON'],
   ['# must be an IANA name such as Europe/Berlin', '# 须为 IANA 时区名，例如 Asia/Shanghai'],

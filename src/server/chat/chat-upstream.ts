@@ -183,6 +183,7 @@ function toClientError(
       message: details.message || undefined,
       publicCode: details.code || undefined,
       param: details.param,
+      status: isAboutRequest(status) ? status : undefined,
     });
     return new AppError('upstream_refused', options);
   }
@@ -192,6 +193,9 @@ function toClientError(
   }
   return new AppError(status === 504 || status === 408 ? 'upstream_timeout' : 'upstream_error');
 }
+
+/** Statuses a caller may take for an answer of its own; those of credentials would speak of the wrong ones. */
+const isAboutRequest = (status: number): boolean => status >= 400 && status < 500 && status !== 401 && status !== 407;
 
 /** An error reported inside a stream that had begun; no other channel can be tried any more. */
 export function parseStreamError(channel: Channel, told: UntrustedObject): UpstreamFailure {

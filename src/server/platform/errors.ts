@@ -14,6 +14,8 @@ export interface AppErrorOptions {
   readonly message?: string;
   /** A code for the caller in place of ours, where the contract passes an upstream's through. */
   readonly publicCode?: string;
+  /** A status for the caller in place of the code's own, where an upstream's is kept. */
+  readonly status?: number;
   /** Seconds for the Retry-After header. */
   readonly retryAfterSeconds?: number;
   /** Further headers of the response, in lower case. */

@@ -1,7 +1,13 @@
 import type { TSchema } from 'typebox';
 import { defined } from '../../contract/defined.ts';
 import { DEVICE_ERRORS } from '../../contract/device-auth.ts';
-import { type Endpoint, type EnvelopeKind, envelopeOfPath, type Policy } from '../../contract/endpoint.ts';
+import {
+  type Endpoint,
+  type EnvelopeKind,
+  envelopeForClient,
+  envelopeOfPath,
+  type Policy,
+} from '../../contract/endpoint.ts';
 import { ERRORS } from '../../contract/errors.ts';
 
 type Json = { [key: string]: unknown };
@@ -158,9 +164,13 @@ function toOperation(endpoint: Endpoint): Json {
   });
 }
 
-/** Errors before the route is known, such as an unknown host, are in the envelope of the path. */
+const ANTHROPIC_HEADERS = { 'anthropic-version': '2023-06-01' };
+
+/** Errors before the route is known, such as an unknown host, are in the envelope of the path; some depend on the client. */
 function toErrorContent({ envelope, path }: Endpoint): Json {
-  const envelopes = [...new Set([envelope, envelopeOfPath(path)])];
+  const envelopes = [
+    ...new Set([envelope, envelopeOfPath(path), envelopeForClient(envelope, path, ANTHROPIC_HEADERS)]),
+  ];
   const html = envelopes.includes('page') ? { 'text/html': { schema: FAILURES.page } } : {};
   const schemas = envelopes.filter((each) => each !== 'page').map((each) => FAILURES[each]);
   if (schemas.length === 0) return html;

@@ -1,49 +1,66 @@
-import { listGeminiModels } from '../../contract/chat.ts';
+import type { FastifyReply } from 'fastify';
+import { getGeminiModel, listGeminiModels } from '../../contract/chat.ts';
+import { defined } from '../../contract/defined.ts';
 import type { ModelKind } from '../../contract/models.ts';
-import { toSeconds } from '../../contract/time.ts';
 import * as endpoints from '../../contract/video.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
 import { AppError } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Allowances } from '../quota/ledger.ts';
+import {
+  type CallableModel,
+  isAnthropicClient,
+  pageOfAnthropic,
+  pageOfGemini,
+  toAnthropicModel,
+  toGeminiModel,
+  toOpenAiModel,
+} from './model-dialects.ts';
 
 export interface ModelRouteDependencies {
-  readonly channels: Pick<ChannelDirectory, 'listModels'>;
+  readonly channels: Pick<ChannelDirectory, 'listModels' | 'retirement'>;
   readonly allowances: Pick<Allowances, 'permittedModels'>;
 }
 
-/** The models a token may call, as OpenAI's clients list them. */
+/** The models a token may call, as the clients of OpenAI, Anthropic and Google list them. */
 export function addModelRoutes(routes: RouteRegistry, { channels, allowances }: ModelRouteDependencies): void {
-  const listCallable = async (caller: ModelCaller, kind?: ModelKind) => {
+  const listCallable = async (caller: ModelCaller, kind?: ModelKind): Promise<readonly CallableModel[]> => {
     const permitted = await allowances.permittedModels(caller.userId);
     const isCallable = (id: string): boolean =>
       (caller.models.length === 0 || caller.models.includes(id)) && permitted?.has(id) !== false;
     const models = await channels.listModels();
-    return models
-      .filter((model) => isCallable(model.id) && (kind === undefined || model.kind === kind))
-      .map(({ id, vendor, createdAt }) => ({
-        id,
-        object: 'model' as const,
-        created: toSeconds(createdAt),
-        owned_by: vendor,
-      }));
+    return models.filter((model) => isCallable(model.id) && (kind === undefined || model.kind === kind));
   };
-
-  routes.add(endpoints.listModels, async ({ caller }) => ({
-    object: 'list' as const,
-    data: await listCallable(caller),
-  }));
-  routes.add(listGeminiModels, async ({ caller }) => ({
-    models: (await listCallable(caller, 'chat')).map(({ id }) => ({
-      name: `models/${id}`,
-      displayName: id,
-      supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
-    })),
-  }));
-  routes.add(endpoints.getModel, async ({ caller, params }) => {
-    const found = (await listCallable(caller)).find(({ id }) => id === params.model);
-    if (found === undefined) throw new AppError('model_not_found', { params: { model: params.model }, param: 'model' });
+  const findCallable = async (caller: ModelCaller, id: string, kind?: ModelKind): Promise<CallableModel> => {
+    const found = (await listCallable(caller, kind)).find((model) => model.id === id);
+    if (found === undefined) throw new AppError('model_not_found', { params: { model: id }, param: 'model' });
     return found;
+  };
+  const toAnthropic = async (model: CallableModel) => toAnthropicModel(model, await channels.retirement(model.id));
+
+  routes.add(endpoints.listModels, async ({ caller, query, request, reply }) => {
+    if (!isAnthropicClient(request.headers))
+      return { object: 'list' as const, data: (await listCallable(caller)).map(toOpenAiModel) };
+    const { page, hasMore } = pageOfAnthropic(await listCallable(caller, 'chat'), query);
+    const data = await Promise.all(page.map(toAnthropic));
+    const ids = { first_id: page[0]?.id ?? null, last_id: page.at(-1)?.id ?? null };
+    return sendAs(reply, { data, ...ids, has_more: hasMore });
   });
+  routes.add(endpoints.getModel, async ({ caller, params, request, reply }) =>
+    isAnthropicClient(request.headers)
+      ? sendAs(reply, await toAnthropic(await findCallable(caller, params.model, 'chat')))
+      : toOpenAiModel(await findCallable(caller, params.model)),
+  );
+  routes.add(listGeminiModels, async ({ caller, query }) => {
+    const { page, next } = pageOfGemini(await listCallable(caller, 'chat'), query);
+    return defined({ models: page.map(toGeminiModel), nextPageToken: next });
+  });
+  routes.add(getGeminiModel, async ({ caller, params }) =>
+    toGeminiModel(await findCallable(caller, params.model, 'chat')),
+  );
 }
+
+/** Sends a body of another form than the endpoint's usual one, which would be cut down to that. */
+const sendAs = (reply: FastifyReply, body: object): FastifyReply =>
+  reply.type('application/json; charset=utf-8').serializer(String).send(JSON.stringify(body));

@@ -35,7 +35,8 @@ export function toErrorResponse(
   { isOpenAiSdk = false }: { readonly isOpenAiSdk?: boolean } = {},
 ): ErrorResponse {
   const known = toAppError(error, requestId);
-  const row: ErrorDefinition = ERRORS[known.code];
+  const { status = ERRORS[known.code].status } = known.options;
+  const row: ErrorDefinition = { ...ERRORS[known.code], status };
   const { params, retryAfterSeconds, param, publicCode, messageKey = known.code } = known.options;
   const message = known.options.message ?? formatMessage(messageKey, locale, params);
   const code = publicCode ?? known.code;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { envelopeOfPath } from '../../../contract/endpoint.ts';
+import { envelopeForClient, envelopeOfPath } from '../../../contract/endpoint.ts';
 import type { Locale } from '../../../contract/messages/messages.ts';
 import { AppError, invalidRequest } from '../errors.ts';
 import { negotiateLocale } from '../locale.ts';
@@ -41,7 +41,8 @@ export class ErrorSender {
   }
 
   reply(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    const envelope = request.routeOptions?.config?.endpoint?.envelope ?? envelopeOfPath(request.url);
+    const declared = request.routeOptions?.config?.endpoint?.envelope ?? envelopeOfPath(request.url);
+    const envelope = envelopeForClient(declared, request.url, request.headers);
     const shown = toKnownError(error);
     logError(this.#log, shown, { err: error, requestId: request.id, route: request.routeOptions?.url });
     if (reply.raw.headersSent) {
