@@ -95,8 +95,18 @@ export interface ChannelDirectory {
       readonly createdAt: number;
     }[]
   >;
-  /** Channels that serve a model just returned by `model()`: highest priority first, by weight at random within one; those with an open circuit are left out, unless all are open. `permitted`: ids of those to choose from; default: all. */
-  candidates(model: ResolvedModel, permitted?: ReadonlySet<number>): Promise<readonly Channel[]>;
+  /**
+   * Channels that serve a model just returned by `model()`: highest priority first, by weight at random within one; those with an open circuit
+   * are left out, unless all are open.
+   *
+   * @param permitted ids of those to choose from; default: all
+   * @param affinity calls with the same text meet the same channel first, as long as it lives
+   */
+  candidates(
+    model: ResolvedModel,
+    permitted?: ReadonlySet<number>,
+    affinity?: () => string | undefined,
+  ): Promise<readonly Channel[]>;
   /** Whether any plan has a price factor or channels of its own. Where none has, no call asks which plan its account is on. */
   hasPlanTerms(): Promise<boolean>;
   /** The channel a task is pinned to, enabled or not; undefined once deleted. */

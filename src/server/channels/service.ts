@@ -20,7 +20,7 @@ import { CircuitBreakers, type CircuitState, type HealthView, worstOf } from './
 import { type ChannelConnection, decryptConnection, decryptCredentials } from './credential-encryption.ts';
 import { type FindLifecycles, isNotDearer, retirementOf, retirementOn } from './retirement.ts';
 import type { ChannelErrorRow, ChannelRow, ChannelStore } from './store.ts';
-import { weightedOrder } from './weighted-order.ts';
+import { drawFor, weightedOrder } from './weighted-order.ts';
 
 export interface ChannelServiceDependencies {
   readonly store: ChannelStore;
@@ -121,7 +121,11 @@ export class ChannelService implements ChannelDirectory {
     return (await this.#currentCatalog()).hasPlanTerms;
   }
 
-  async candidates(model: ResolvedModel, permitted?: ReadonlySet<number>): Promise<readonly Channel[]> {
+  async candidates(
+    model: ResolvedModel,
+    permitted?: ReadonlySet<number>,
+    affinity?: () => string | undefined,
+  ): Promise<readonly Channel[]> {
     // If the model is from the current catalog, the same request has just loaded it, so it needs no refresh.
     const isPresent = this.#catalog.models.get(model.id) === model;
     const now = this.#dependencies.clock.now();
@@ -132,7 +136,9 @@ export class ChannelService implements ChannelDirectory {
       (channel) => permitted?.has(channel.id) !== false && !this.#hasEndedOn(model, channel, now),
     );
     const available = serving.filter(({ id }) => this.#breakers.availability(id, model.target, now) !== 'open');
-    const ordered = weightedOrder(available.length === 0 ? serving : available, this.#random);
+    const askable = available.length === 0 ? serving : available;
+    const key = askable.length < 2 ? undefined : affinity?.();
+    const ordered = weightedOrder(askable, key === undefined ? this.#random : ({ id }) => drawFor(key, id));
     // The first one is called for certain: if its circuit is half open, this is its one trial call.
     const first = ordered[0];
     if (first !== undefined) this.#breakers.beginTrial(first.id, model.target, now);

@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+
 /** A channel's place in the queue. */
 export interface Weighted {
   readonly priority: number;
@@ -8,14 +10,22 @@ export interface Weighted {
  * Orders by priority, the largest first, and within one priority at random so that each comes first in proportion to its
  * weight (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006). Weight 0 comes last.
  *
- * @param random in [0, 1)
+ * @param random in [0, 1); what says the same of a channel each time gives the same order each time
  */
-export function weightedOrder<T extends Weighted>(channels: readonly T[], random: () => number): T[] {
+export function weightedOrder<T extends Weighted>(channels: readonly T[], random: (channel: T) => number): T[] {
   if (channels.length < 2) return [...channels];
   return channels
-    .map((channel) => ({ channel, draw: -Math.log(1 - random()) / channel.weight }))
+    .map((channel) => ({ channel, draw: -Math.log(1 - random(channel)) / channel.weight }))
     .sort((a, b) => b.channel.priority - a.channel.priority || compare(a.draw, b.draw))
     .map(({ channel }) => channel);
+}
+
+/**
+ * The draw of a channel for what should meet the same channel each time: weighted rendezvous hashing (Thaler and Ravishankar, 1998), so that
+ * all processes agree without a word, and a channel that comes or goes moves only what it serves.
+ */
+export function drawFor(key: string, id: number): number {
+  return hash('sha256', `${id}:${key}`, 'buffer').readUInt32BE() / 2 ** 32;
 }
 
 /** Weight 0 draws infinity, or 0/0 where the random number was 0. */

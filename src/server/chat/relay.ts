@@ -10,6 +10,7 @@ import type { Admission, KeyLimiter, LimitedKey } from '../platform/limits/key-l
 import type { RequestLog } from '../requests/request-log.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { ActiveSet } from './active-set.ts';
+import { cacheAffinity } from './cache-affinity.ts';
 import { CallCharge, USUAL_BYTES_PER_TOKEN } from './call-charge.ts';
 import { type PiecePrice, pieceQuota, toCallDetail } from './call-detail.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
@@ -129,7 +130,7 @@ export class Relay {
     const { channels, findPlanTerms } = this.#dependencies;
     const model = await this.#resolveModel(caller, request);
     const terms = await findPlanTerms(caller.userId);
-    const serving = await channels.candidates(model, terms?.channels);
+    const serving = await channels.candidates(model, terms?.channels, () => cacheAffinity(request));
     if (serving.length === 0) throw new AppError('upstream_unavailable');
     return { model, planFactor: terms?.factor ?? 1, ...permittedChannels(request, serving) };
   }

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { drawFor, weightedOrder } from '../channels/weighted-order.ts';
+import { MESSAGES } from './anthropic-dialect.ts';
+import { cacheAffinity } from './cache-affinity.ts';
+import { parseChatRequest } from './chat-request.ts';
+import type { Dialect } from './dialect.ts';
+import { CHAT, EMBEDDINGS, RESPONSES } from './dialects.ts';
+import { GENERATE } from './gemini-dialect.ts';
+
+const parse = (dialect: Dialect, body: object) => parseChatRequest(dialect, Buffer.from(JSON.stringify(body)), body);
+const affinityOf = (dialect: Dialect, body: object) => cacheAffinity(parse(dialect, { model: 'm', ...body }));
+const FLEET = [1, 2, 3].map((id) => ({ id, priority: 0, weight: 1 }));
+const channelFor = (key: string | undefined, fleet = FLEET): number =>
+  weightedOrder(fleet, ({ id }) => drawFor(key ?? '', id))[0]?.id ?? 0;
+const long = (text: string): string => `${text} `.repeat(250);
+const user = (content: unknown) => ({ role: 'user', content });
+
+interface Turn {
+  readonly at: number;
+  /** What may be cached, from the shortest to the longest, and their tokens. */
+  readonly prefixes: readonly string[];
+  readonly key: string | undefined;
+}
+
+/** Tokens read from the caches of a fleet, each kept for five minutes after its last use, as a share of all that could be. */
+function hitRate(turns: readonly Turn[], pick: (turn: Turn) => number): number {
+  const caches = new Map<string, number>();
+  let read = 0;
+  let all = 0;
+  for (const turn of turns) {
+    const channel = pick(turn);
+    const hit = turn.prefixes.findLast(
+      (prefix) => (caches.get(`${channel}:${prefix}`) ?? Number.NEGATIVE_INFINITY) > turn.at,
+    );
+    read += hit?.length ?? 0;
+    all += turn.prefixes.at(-1)?.length ?? 0;
+    for (const prefix of turn.prefixes) caches.set(`${channel}:${prefix}`, turn.at + 300);
+  }
+  return read / all;
+}
+
+describe('affinity to prompt caches', () => {
+  test('a fleet of three hits its caches nearly as often as one channel, in each dialect', () => {
+    const dialects = {
+      messages: (system: string, said: readonly string[]) => affinityOf(MESSAGES, { system, messages: said.map(user) }),
+      chat: (system: string, said: readonly string[]) =>
+        affinityOf(CHAT, { messages: [{ role: 'system', content: system }, ...said.map(user)] }),
+      responses: (system: string, said: readonly string[]) =>
+        affinityOf(RESPONSES, { instructions: system, input: said.map(user) }),
+      gemini: (system: string, said: readonly string[]) =>
+        affinityOf(GENERATE, {
+          systemInstruction: { parts: [{ text: system }] },
+          contents: said.map((text) => ({ role: 'user', parts: [{ text }] })),
+        }),
+    };
+    for (const [name, keyOf] of Object.entries(dialects)) {
+      const turns: Turn[] = [];
+      for (let conversation = 0; conversation < 120; conversation++) {
+        const system = long(`You are assistant ${conversation % 20}.`);
+        const said: string[] = [];
+        for (let turn = 0; turn < 6; turn++) {
+          said.push(long(`question ${conversation} ${turn}`));
+          const prefixes = said.map((_, index) => system + said.slice(0, index + 1).join(''));
+          turns.push({ at: conversation * 20 + turn * 60, prefixes: [system, ...prefixes], key: keyOf(system, said) });
+        }
+      }
+      turns.sort((a, b) => a.at - b.at);
+      const one = hitRate(turns, () => 1);
+      const fleet = hitRate(turns, ({ key }) => channelFor(key));
+      let count = 0;
+      const turnByTurn = hitRate(turns, () => count++ % 3);
+      assert.ok(fleet >= 0.9 * one, `${name}: ${fleet} of ${one}`);
+      assert.ok(turnByTurn < 0.9 * one, `${name}: the measure tells a fleet without affinity: ${turnByTurn} of ${one}`);
+      assert.equal(new Set(turns.map(({ key }) => channelFor(key))).size, 3, 'all channels have their share');
+    }
+  });
+
+  test('a channel that dies moves only its own calls, and those that come back meet it again', () => {
+    const keys = Array.from({ length: 300 }, (_, index) => `key ${index}`);
+    const alive = FLEET.filter(({ id }) => id !== 2);
+    for (const key of keys) {
+      const before = channelFor(key);
+      if (before !== 2) assert.equal(channelFor(key, alive), before);
+    }
+    const share = keys.filter((key) => channelFor(key) === 2).length / keys.length;
+    assert.ok(share > 0.23 && share < 0.44, `${share}`);
+  });
+
+  test('a caller that groups its calls itself is heeded; what is not cached goes anywhere', () => {
+    const grouped = { prompt_cache_key: 'session' };
+    assert.equal(
+      affinityOf(RESPONSES, { ...grouped, input: 'a' }),
+      affinityOf(RESPONSES, { ...grouped, input: long('other') }),
+    );
+    assert.equal(affinityOf(CHAT, { messages: [user('short')] }), undefined);
+    assert.equal(affinityOf(EMBEDDINGS, { input: long('x') }), undefined);
+  });
+
+  test('markers that move and notes that differ from call to call change nothing', () => {
+    const text = long('You are a very brief one.');
+    const marked = { type: 'text', text, cache_control: { type: 'ephemeral' } };
+    const note = (cch: number) => ({ type: 'text', text: `x-anthropic-billing-header: cch=${cch}` });
+    assert.equal(
+      affinityOf(MESSAGES, { system: [note(1), marked], messages: [user('a')] }),
+      affinityOf(MESSAGES, { system: [note(2), { type: 'text', text }], messages: [user('b')] }),
+    );
+    const tools = [{ name: 'one', input_schema: {} }];
+    assert.notEqual(
+      affinityOf(MESSAGES, { system: text, messages: [user('a')] }),
+      affinityOf(MESSAGES, { system: text, messages: [user('a')], tools }),
+    );
+  });
+});
