@@ -4,6 +4,7 @@ import { EN } from '../../src/contract/messages/en.ts';
 import type { Setting } from '../../src/server/platform/setting-readers.ts';
 import { SETTINGS } from '../../src/server/platform/settings.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
+import { renderChatDialects } from './chat-dialects.ts';
 import { renderModelIndex, renderVendorPage } from './models.ts';
 import { renderThreats } from './threats.ts';
 
@@ -18,6 +19,7 @@ export function renderDocs(): Record<string, string> {
     ...Object.fromEntries(
       VENDOR_ADAPTERS.map((vendor) => [`docs/models/${vendor.name}.md`, `${GENERATED}\n\n${renderVendorPage(vendor)}`]),
     ),
+    'docs/chat-dialects.md': `${GENERATED}\n\n${renderChatDialects()}`,
     'docs/security-threats.md': `${GENERATED}\n\n${renderThreats(join(import.meta.dirname, '..', '..'))}`,
     '.env.example': renderEnvExample(),
   };

@@ -109,40 +109,6 @@ export const geminiModelCall = endpoint({
 /** The same where Google's client for JavaScript calls it since its version 3. */
 export const geminiModelCallV1 = endpoint({ ...geminiModelCall, path: '/v1/models/:model' });
 
-/** ai.google.dev/api/models */
-const GeminiModel = Type.Object({
-  name: Type.String(),
-  displayName: Type.String(),
-  supportedGenerationMethods: Type.Array(Type.String()),
-});
-
-export const listGeminiModels = endpoint({
-  method: 'GET',
-  policy: 'model',
-  envelope: 'gemini',
-  tag: 'chat',
-  path: '/v1beta/models',
-  summary: "Models this token may call, in the form of Google's API",
-  query: Type.Object({
-    key: Type.Optional(Type.String()),
-    pageSize: Type.Optional(Type.String({ description: '1 to 1000, default 50.' })),
-    pageToken: Type.Optional(Type.String({ maxLength: 1_000 })),
-  }),
-  response: Type.Object({ models: Type.Array(GeminiModel), nextPageToken: Type.Optional(Type.String()) }),
-});
-
-export const getGeminiModel = endpoint({
-  method: 'GET',
-  policy: 'model',
-  envelope: 'gemini',
-  tag: 'chat',
-  path: '/v1beta/models/:model',
-  summary: "One model this token may call, in the form of Google's API",
-  params: Type.Object({ model: Type.String({ minLength: 1, maxLength: 200 }) }),
-  query: Type.Object({ key: Type.Optional(Type.String()) }),
-  response: GeminiModel,
-});
-
 export const embeddings = endpoint({
   ...modelCall,
   path: '/v1/embeddings',

@@ -9,7 +9,7 @@ export function addModelsCommand(program: Command, run: RunCommand): void {
     .description('List the models you may use')
     .action((_options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
-        const { listModels } = await import('../../contract/video.ts');
+        const { listModels } = await import('../../contract/model-lists.ts');
         const { data } = await reelgate.transport.call(listModels, { query: {} });
         output.result(
           data,

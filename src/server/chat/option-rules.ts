@@ -55,6 +55,8 @@ const OPTIONS: Readonly<Record<string, OptionDefinition>> = Object.fromEntries([
     refuse(OTHER_HOST),
   ),
   ...namesOf('previous_response_id conversation conversation_id thread_id', refuse(STORED)),
+  // Stored under that account, and only there to be named by its id, which is refused.
+  ['store', { rule: 'pass', why: 'would be stored under the account all callers share' }],
   // A picture's prompt is text; a stored prompt of the Responses API is an object with an id.
   ['prompt', refuse(STORED, isText)],
   ...namesOf(
@@ -141,7 +143,7 @@ export const NO_OPTIONS: readonly GovernedOption[] = [];
 const ORDINARY: ReadonlySet<string> = new Set(
   (
     'model messages input stream stream_options temperature top_p top_k min_p n stop seed user tool_choice parallel_tool_calls ' +
-    'response_format frequency_penalty presence_penalty repetition_penalty logit_bias logprobs top_logprobs metadata store ' +
+    'response_format frequency_penalty presence_penalty repetition_penalty logit_bias logprobs top_logprobs metadata ' +
     'reasoning reasoning_effort thinking modalities audio prediction verbosity functions function_call instructions text ' +
     'contents systemInstruction generationConfig safetySettings toolConfig system stop_sequences output_config context_management cache_control include truncation prompt_cache_key safety_identifier background size quality style background output_format ' +
     'encoding_format dimensions'

@@ -1,8 +1,7 @@
 import type { FastifyReply } from 'fastify';
-import { getGeminiModel, listGeminiModels } from '../../contract/chat.ts';
 import { defined } from '../../contract/defined.ts';
+import * as endpoints from '../../contract/model-lists.ts';
 import type { ModelKind } from '../../contract/models.ts';
-import * as endpoints from '../../contract/video.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
 import { AppError } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
@@ -52,11 +51,11 @@ export function addModelRoutes(routes: RouteRegistry, { channels, allowances }: 
       ? sendAs(reply, await toAnthropic(await findCallable(caller, params.model, 'chat')))
       : toOpenAiModel(await findCallable(caller, params.model)),
   );
-  routes.add(listGeminiModels, async ({ caller, query }) => {
+  routes.add(endpoints.listGeminiModels, async ({ caller, query }) => {
     const { page, next } = pageOfGemini(await listCallable(caller, 'chat'), query);
     return defined({ models: page.map(toGeminiModel), nextPageToken: next });
   });
-  routes.add(getGeminiModel, async ({ caller, params }) =>
+  routes.add(endpoints.getGeminiModel, async ({ caller, params }) =>
     toGeminiModel(await findCallable(caller, params.model, 'chat')),
   );
 }

@@ -12,7 +12,18 @@ import type {
   TextPart,
   ToolChoice,
 } from './conversation.ts';
-import { checkMembers, listAt, memberTable, numberAt, objectAt, textAt, textsAt } from './members.ts';
+import {
+  checkMembers,
+  dropOthers,
+  listAt,
+  memberSet,
+  memberTable,
+  numberAt,
+  objectAt,
+  strictAt,
+  textAt,
+  textsAt,
+} from './members.ts';
 import { type ConversionNotes, cannotSay } from './notes.ts';
 import { readSignature } from './signatures.ts';
 
@@ -24,6 +35,20 @@ const TOOL_MEMBERS = memberTable(
   'type name description input_schema strict cache_control',
   'eager_input_streaming input_examples allowed_callers defer_loading',
 );
+const MESSAGE_MEMBERS = memberSet('role content');
+const CONFIG_MEMBERS = memberSet('effort format');
+const THINKING_MEMBERS = memberSet('type budget_tokens');
+const NO_MEMBERS: ReadonlySet<string> = new Set();
+/** Members of a block that are read, by its type; citations are named where they say something. */
+const BLOCK_MEMBERS: Readonly<Record<string, ReadonlySet<string>>> = {
+  text: memberSet('type text cache_control citations'),
+  image: memberSet('type source cache_control'),
+  document: memberSet('type source title citations cache_control'),
+  tool_use: memberSet('type id name input cache_control'),
+  tool_result: memberSet('type tool_use_id content is_error cache_control'),
+  thinking: memberSet('type thinking signature'),
+  redacted_thinking: memberSet('type data'),
+};
 /** Claude Code's note for Anthropic's billing, which differs from call to call and would spoil the prompt caches of others. */
 const BILLING_NOTE = 'x-anthropic-billing-header:';
 
@@ -43,7 +68,7 @@ export function readAnthropicRequest(body: UntrustedObject, notes: ConversionNot
     toolChoice: readChoice(choice),
     parallelCalls: single === true ? { value: false, path: 'tool_choice.disable_parallel_tool_use' } : undefined,
     format: readFormat(asObject(body.output_config)?.format),
-    reasoning: readReasoning(body),
+    reasoning: readReasoning(body, notes),
     settings: {
       temperature: numberAt(body, 'temperature'),
       topP: numberAt(body, 'top_p'),
@@ -65,7 +90,9 @@ function readSystem(system: unknown, notes: ConversionNotes): TextPart[] {
 }
 
 function readMessage(value: unknown, path: string, notes: ConversionNotes): Message {
-  const { role, content } = objectAt(value, path);
+  const message = objectAt(value, path);
+  dropOthers(message, MESSAGE_MEMBERS, notes, path);
+  const { role, content } = message;
   if (role !== 'user' && role !== 'assistant' && role !== 'system') throw cannotSay(`${path}.role`);
   if (typeof content === 'string')
     return { role, path, parts: content === '' ? [] : [{ type: 'text', text: content }] };
@@ -89,6 +116,8 @@ const readTextPart = (block: UntrustedObject, path: string): TextPart => ({
 
 function readPart(value: unknown, path: string, notes: ConversionNotes): Part {
   const block = objectAt(value, path);
+  if (typeof block.type === 'string' && Object.hasOwn(BLOCK_MEMBERS, block.type))
+    dropOthers(block, BLOCK_MEMBERS[block.type] ?? NO_MEMBERS, notes, path);
   const cache = readCache(block, path);
   switch (block.type) {
     case 'text':
@@ -159,7 +188,7 @@ function readTool(value: unknown, path: string, notes: ConversionNotes): Functio
     name: textAt(tool.name, `${path}.name`),
     description: typeof tool.description === 'string' ? tool.description : undefined,
     parameters: objectAt(tool.input_schema, `${path}.input_schema`),
-    strict: typeof tool.strict === 'boolean' ? tool.strict : undefined,
+    strict: strictAt(tool, path),
     cache: readCache(tool, path),
   };
 }
@@ -180,9 +209,15 @@ function readFormat(value: unknown): OutputFormat | undefined {
   return { type: 'schema', schema: format.schema, path };
 }
 
-function readReasoning({ thinking: value, output_config: config }: UntrustedObject): Reasoning | undefined {
+function readReasoning(
+  { thinking: value, output_config: output }: UntrustedObject,
+  notes: ConversionNotes,
+): Reasoning | undefined {
   const thinking = asObject(value);
-  const { effort } = asObject(config) ?? {};
+  const config = asObject(output) ?? {};
+  dropOthers(config, CONFIG_MEMBERS, notes, 'output_config');
+  dropOthers(thinking ?? {}, THINKING_MEMBERS, notes, 'thinking');
+  const { effort } = config;
   const given = typeof effort === 'string' ? effort : undefined;
   if (thinking === undefined)
     return given === undefined ? undefined : { mode: 'auto', effort: given, path: 'output_config.effort' };

@@ -46,7 +46,7 @@ export function writeAnthropicRequest(
             name,
             description,
             input_schema: { type: 'object', ...parameters },
-            strict,
+            strict: strict?.value,
             ...toCache(cache),
           })),
     tool_choice:

@@ -106,7 +106,8 @@ export interface FunctionTool {
   readonly description: string | undefined;
   /** JSON Schema of an object. */
   readonly parameters: object;
-  readonly strict: boolean | undefined;
+  /** Arguments keep to the schema to the letter. */
+  readonly strict: Setting<boolean> | undefined;
   readonly cache?: CacheMarker | undefined;
   /** Of a tool that its caller's dialect does not know as a plain function. */
   readonly origin?: ToolOrigin | undefined;

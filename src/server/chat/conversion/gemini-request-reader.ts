@@ -11,7 +11,17 @@ import type {
   ToolChoice,
 } from './conversation.ts';
 import { fromGeminiSchema } from './gemini-schema.ts';
-import { checkMembers, listAt, memberTable, numberAt, objectAt, textAt, textsAt } from './members.ts';
+import {
+  checkMembers,
+  dropOthers,
+  listAt,
+  memberSet,
+  memberTable,
+  numberAt,
+  objectAt,
+  textAt,
+  textsAt,
+} from './members.ts';
 import { type ConversionNotes, cannotSay } from './notes.ts';
 import { readSignature } from './signatures.ts';
 
@@ -26,6 +36,11 @@ const CONFIG_MEMBERS = memberTable(
   'mediaResolution routingConfig',
 );
 const TOOL_MEMBERS = memberTable('functionDeclarations function_declarations', '');
+const KINDS = memberSet('text functionCall functionResponse inlineData');
+const PART_MEMBERS = memberSet('text thought thoughtSignature functionCall functionResponse inlineData');
+const FUNCTION_MEMBERS = memberSet('name description parameters parametersJsonSchema');
+const TOOL_CONFIG_MEMBERS = memberSet('functionCallingConfig');
+const THINKING_MEMBERS = memberSet('thinkingBudget thinkingLevel includeThoughts');
 const EMPTY_PARAMETERS = { type: 'object', properties: {} };
 
 /** Reads a request of Google's generateContent (ai.google.dev/api/generate-content). @throws AppError `invalid_request` */
@@ -43,12 +58,14 @@ export function readGeminiRequest(body: UntrustedObject, notes: ConversionNotes)
       const { text } = asObject(part) ?? {};
       return typeof text === 'string' && text !== '' ? [{ type: 'text' as const, text }] : [];
     }),
-    messages: readContents(body.contents).map((content, index) => readContent(content, `contents.${index}`, ids)),
+    messages: readContents(body.contents).map((content, index) =>
+      readContent(content, `contents.${index}`, { ids, notes }),
+    ),
     tools: tools.flatMap((tool, index) => readTool(tool, `tools.${index}`, notes)),
-    toolChoice: readChoice(asObject(body.toolConfig) ?? asObject(body.tool_config)),
+    toolChoice: readChoice(asObject(body.toolConfig) ?? asObject(body.tool_config), notes),
     parallelCalls: undefined,
     format: readFormat(config),
-    reasoning: readReasoning(asObject(config.thinkingConfig)),
+    reasoning: readReasoning(asObject(config.thinkingConfig), notes),
     settings: {
       temperature: numberAt(config, 'temperature', CONFIG),
       topP: numberAt(config, 'topP', CONFIG),
@@ -87,15 +104,21 @@ class CallIds {
   }
 }
 
-function readContent(value: unknown, path: string, ids: CallIds): Message {
+interface PartContext {
+  readonly ids: CallIds;
+  readonly notes: ConversionNotes;
+}
+
+function readContent(value: unknown, path: string, context: PartContext): Message {
   const { role = 'user', parts } = objectAt(value, path);
   if (role !== 'user' && role !== 'model' && role !== 'function') throw cannotSay(`${path}.role`);
-  const read = listOfParts(parts).flatMap((part, index) => readPart(part, `${path}.parts.${index}`, ids));
+  const read = listOfParts(parts).flatMap((part, index) => readPart(part, `${path}.parts.${index}`, context));
   return { role: role === 'model' ? 'assistant' : 'user', parts: read, path };
 }
 
-function readPart(value: unknown, path: string, ids: CallIds): Part[] {
+function readPart(value: unknown, path: string, { ids, notes }: PartContext): Part[] {
   const part = objectAt(value, path);
+  if (Object.keys(part).some((key) => KINDS.has(key))) dropOthers(part, PART_MEMBERS, notes, path);
   const signature = readSignature(part.thoughtSignature, 'gemini');
   const isThought = part.thought === true;
   const text = typeof part.text === 'string' ? part.text : '';
@@ -146,7 +169,9 @@ function readTool(value: unknown, path: string, notes: ConversionNotes): Functio
   const functions = tool.functionDeclarations ?? tool.function_declarations ?? [];
   return listAt(functions, `${path}.functionDeclarations`).map((each, index) => {
     const at = `${path}.functionDeclarations.${index}`;
-    const { name, description, parameters, parametersJsonSchema } = objectAt(each, at);
+    const declared = objectAt(each, at);
+    dropOthers(declared, FUNCTION_MEMBERS, notes, at);
+    const { name, description, parameters, parametersJsonSchema } = declared;
     return {
       name: textAt(name, `${at}.name`),
       description: typeof description === 'string' ? description : undefined,
@@ -156,8 +181,9 @@ function readTool(value: unknown, path: string, notes: ConversionNotes): Functio
   });
 }
 
-function readChoice(config: UntrustedObject | undefined): ToolChoice | undefined {
+function readChoice(config: UntrustedObject | undefined, notes: ConversionNotes): ToolChoice | undefined {
   const path = 'toolConfig.functionCallingConfig';
+  if (config !== undefined) dropOthers(config, TOOL_CONFIG_MEMBERS, notes, 'toolConfig');
   const choice = asObject(config?.functionCallingConfig);
   if (choice === undefined) return undefined;
   const { mode, allowedFunctionNames: allowed } = choice;
@@ -180,9 +206,10 @@ function readFormat({
   return { type: 'schema', schema, strict: false, path: `${CONFIG}responseSchema` };
 }
 
-function readReasoning(config: UntrustedObject | undefined): Reasoning | undefined {
+function readReasoning(config: UntrustedObject | undefined, notes: ConversionNotes): Reasoning | undefined {
   if (config === undefined) return undefined;
   const path = `${CONFIG}thinkingConfig`;
+  dropOthers(config, THINKING_MEMBERS, notes, path);
   const { thinkingBudget: budget, thinkingLevel: level } = config;
   if (budget === 0) return { mode: 'off', path };
   const effort = typeof level === 'string' ? level.toLowerCase() : undefined;

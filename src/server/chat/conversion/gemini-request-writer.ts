@@ -32,6 +32,7 @@ export function writeGeminiRequest(conversation: Conversation, target: RequestTa
   const { system, messages, tools, toolChoice, parallelCalls, settings, format } = conversation;
   if (parallelCalls?.value === false) throw cannotSay(parallelCalls.path);
   for (const { cache } of [...system, ...tools]) if (cache !== undefined) notes.drop(cache.path);
+  for (const { strict } of tools) if (strict?.value === true) notes.drop(strict.path);
   const names = new Map(
     messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'call' ? [[part.id, part.name]] : []))),
   );

@@ -31,6 +31,8 @@ export function checkMembers(
   }
 }
 
+export const memberSet = (names: string): ReadonlySet<string> => new Set(names.split(' '));
+
 /** Names the members of a part that are not read, whatever they are. */
 export function dropOthers(
   object: UntrustedObject,
@@ -89,6 +91,10 @@ export function parseArguments(args: string, path: string): object {
   }
   throw invalidRequest(`${path} must be the JSON of an object.`, path);
 }
+
+/** A tool's wish for arguments that keep to its schema. */
+export const strictAt = ({ strict }: UntrustedObject, prefix: string): Setting<boolean> | undefined =>
+  typeof strict === 'boolean' ? { value: strict, path: `${prefix}.strict` } : undefined;
 
 /** How closely a picture is looked at; `auto` is what upstreams do by themselves. */
 export const detailAt = ({ detail }: UntrustedObject, prefix: string): Setting<string> | undefined =>

@@ -10,15 +10,17 @@ const EFFORTS: readonly (readonly [limit: number, effort: string])[] = [
   [Number.POSITIVE_INFINITY, 'high'],
 ];
 
-/** Models that do not think refuse an effort. */
+/** Models that do not think refuse an effort, and not all of those that do can be kept from it. */
 export function toOpenAiEffort(
   reasoning: Reasoning | undefined,
   target: RequestTarget,
   notes: ConversionNotes,
 ): string | undefined {
-  if (reasoning === undefined || reasoning.mode === 'off') return undefined;
-  const { effort, budget, path } = reasoning;
-  if (!isReasoningModel(target.model)) {
+  if (reasoning === undefined) return undefined;
+  const { mode, effort, budget, path } = reasoning;
+  const canThink = isReasoningModel(target.model);
+  if (mode === 'off' && !canThink) return undefined;
+  if (mode === 'off' || !canThink) {
     notes.drop(path);
     return undefined;
   }

@@ -15,11 +15,14 @@ import type {
 import {
   checkMembers,
   detailAt,
+  dropOthers,
   listAt,
+  memberSet,
   memberTable,
   numberAt,
   objectAt,
   sourceOf,
+  strictAt,
   textAt,
   textsAt,
 } from './members.ts';
@@ -33,6 +36,15 @@ const MEMBERS = memberTable(
   'metadata user prompt_cache_key prompt_cache_retention safety_identifier service_tier verbosity prediction',
 );
 
+const MESSAGE_MEMBERS = memberSet(
+  'role content refusal tool_calls tool_call_id reasoning_content reasoning_details audio function_call',
+);
+const PART_MEMBERS = memberSet('type text refusal image_url file input_audio cache_control');
+const IMAGE_MEMBERS = memberSet('url detail');
+const TOOL_MEMBERS = memberSet('type function cache_control');
+const FUNCTION_MEMBERS = memberSet('name description parameters strict');
+const FORMAT_MEMBERS = memberSet('name schema strict');
+
 /** Reads a request of OpenAI's chat completions (platform.openai.com/docs/api-reference/chat). @throws AppError `invalid_request` */
 export function readOpenAiRequest(body: UntrustedObject, notes: ConversionNotes): Conversation {
   checkMembers(body, MEMBERS, notes);
@@ -41,16 +53,18 @@ export function readOpenAiRequest(body: UntrustedObject, notes: ConversionNotes)
   if (body.store === true) throw cannotSay('store');
   if (body.store === false) notes.drop('store');
   if (Array.isArray(body.modalities) && body.modalities.some((each) => each !== 'text')) throw cannotSay('modalities');
-  const all = listAt(body.messages, 'messages').map((message, index) => readMessage(message, `messages.${index}`));
+  const all = listAt(body.messages, 'messages').map((message, index) =>
+    readMessage(message, `messages.${index}`, notes),
+  );
   return {
     ...splitSystem(all),
-    tools: (Array.isArray(body.tools) ? body.tools : []).map((tool, index) => readTool(tool, `tools.${index}`)),
+    tools: (Array.isArray(body.tools) ? body.tools : []).map((tool, index) => readTool(tool, `tools.${index}`, notes)),
     toolChoice: readChoice(body.tool_choice),
     parallelCalls:
       typeof body.parallel_tool_calls === 'boolean'
         ? { value: body.parallel_tool_calls, path: 'parallel_tool_calls' }
         : undefined,
-    format: readFormat(asObject(body.response_format)),
+    format: readFormat(asObject(body.response_format), notes),
     reasoning: readReasoning(body.reasoning_effort),
     settings: {
       temperature: numberAt(body, 'temperature'),
@@ -64,17 +78,18 @@ export function readOpenAiRequest(body: UntrustedObject, notes: ConversionNotes)
   };
 }
 
-function readMessage(value: unknown, path: string): Message {
+function readMessage(value: unknown, path: string, notes: ConversionNotes): Message {
   const message = objectAt(value, path);
+  dropOthers(message, MESSAGE_MEMBERS, notes, path);
   const { role, content } = message;
   if (role === 'tool') {
-    const parts = readContent(content, `${path}.content`);
+    const parts = readContent(content, `${path}.content`, notes);
     const id = textAt(message.tool_call_id, `${path}.tool_call_id`);
     return { role: 'user', path, parts: [{ type: 'result', id, parts, isError: false, path }] };
   }
   if (role === 'system' || role === 'developer')
-    return { role: 'system', path, parts: readContent(content, `${path}.content`) };
-  if (role === 'user') return { role, path, parts: readContent(content, `${path}.content`) };
+    return { role: 'system', path, parts: readContent(content, `${path}.content`, notes) };
+  if (role === 'user') return { role, path, parts: readContent(content, `${path}.content`, notes) };
   if (role !== 'assistant' || message.audio || message.function_call)
     throw cannotSay(role === 'assistant' ? path : `${path}.role`);
   const calls = Array.isArray(message.tool_calls) ? message.tool_calls : [];
@@ -83,7 +98,8 @@ function readMessage(value: unknown, path: string): Message {
     path,
     parts: [
       ...readThinking(message, path),
-      ...readContent(content, `${path}.content`),
+      ...readContent(content, `${path}.content`, notes),
+      ...readContent(message.refusal, `${path}.refusal`, notes),
       ...calls.map((call, index) => readCall(call, `${path}.tool_calls.${index}`)),
     ],
   };
@@ -121,19 +137,21 @@ function readThinking(
   });
 }
 
-function readContent(content: unknown, path: string): (TextPart | MediaPart)[] {
+function readContent(content: unknown, path: string, notes: ConversionNotes): (TextPart | MediaPart)[] {
   if (content === undefined || content === null || content === '') return [];
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  return listAt(content, path).map((part, index) => readContentPart(part, `${path}.${index}`));
+  return listAt(content, path).map((part, index) => readContentPart(part, `${path}.${index}`, notes));
 }
 
-function readContentPart(value: unknown, path: string): TextPart | MediaPart {
+function readContentPart(value: unknown, path: string, notes: ConversionNotes): TextPart | MediaPart {
   const part = objectAt(value, path);
+  dropOthers(part, PART_MEMBERS, notes, path);
   const cache = readCache(part, path);
   if (part.type === 'text') return { type: 'text', text: textAt(part.text, `${path}.text`), cache };
   if (part.type === 'refusal') return { type: 'text', text: textAt(part.refusal, `${path}.refusal`) };
   if (part.type === 'image_url') {
     const image = objectAt(part.image_url, `${path}.image_url`);
+    dropOthers(image, IMAGE_MEMBERS, notes, `${path}.image_url`);
     const source = sourceOf(textAt(image.url, `${path}.image_url.url`));
     return { type: 'image', source, detail: detailAt(image, `${path}.image_url`), cache, path };
   }
@@ -171,15 +189,18 @@ function readCall(value: unknown, path: string): Part {
   };
 }
 
-function readTool(value: unknown, path: string): FunctionTool {
+function readTool(value: unknown, path: string, notes: ConversionNotes): FunctionTool {
   const tool = objectAt(value, path);
   if (tool.type !== 'function') throw cannotSay(`${path}.type`);
-  const { name, description, parameters, strict } = objectAt(tool.function, `${path}.function`);
+  dropOthers(tool, TOOL_MEMBERS, notes, path);
+  const declared = objectAt(tool.function, `${path}.function`);
+  dropOthers(declared, FUNCTION_MEMBERS, notes, `${path}.function`);
+  const { name, description, parameters } = declared;
   return {
     name: textAt(name, `${path}.function.name`),
     description: typeof description === 'string' ? description : undefined,
     parameters: asObject(parameters) ?? { type: 'object', properties: {} },
-    strict: typeof strict === 'boolean' ? strict : undefined,
+    strict: strictAt(declared, `${path}.function`),
     cache: readCache(tool, path),
   };
 }
@@ -193,12 +214,14 @@ function readChoice(choice: unknown): ToolChoice | undefined {
   return { mode: 'required', name: textAt(asObject(named)?.name, `${path}.function.name`), path };
 }
 
-function readFormat(format: UntrustedObject | undefined): OutputFormat | undefined {
+function readFormat(format: UntrustedObject | undefined, notes: ConversionNotes): OutputFormat | undefined {
   const path = 'response_format';
   if (format === undefined || format.type === 'text') return undefined;
   if (format.type === 'json_object') return { type: 'json', path };
   if (format.type !== 'json_schema') throw cannotSay(`${path}.type`);
-  const { schema, name, strict } = objectAt(format.json_schema, `${path}.json_schema`);
+  const described = objectAt(format.json_schema, `${path}.json_schema`);
+  dropOthers(described, FORMAT_MEMBERS, notes, `${path}.json_schema`);
+  const { schema, name, strict } = described;
   return {
     type: 'schema',
     schema,

@@ -38,7 +38,10 @@ export function writeOpenAiRequest(conversation: Conversation, target: RequestTa
     tools:
       tools.length === 0
         ? undefined
-        : tools.map(({ cache: _, origin: _origin, ...tool }) => ({ type: 'function', function: tool })),
+        : tools.map(({ name, description, parameters, strict }) => ({
+            type: 'function',
+            function: { name, description, parameters, strict: strict?.value },
+          })),
     tool_choice: tools.length === 0 ? undefined : writeChoice(toolChoice),
     parallel_tool_calls: tools.length === 0 ? undefined : parallelCalls?.value,
     response_format: writeFormat(format),

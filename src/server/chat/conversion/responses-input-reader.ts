@@ -1,24 +1,23 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
 import type { CallPart, MediaPart, Message, Part, ResultPart, TextPart, ThinkingPart } from './conversation.ts';
-import { detailAt, dropOthers, listAt, objectAt, sourceOf, textAt } from './members.ts';
+import { detailAt, dropOthers, listAt, memberSet, objectAt, sourceOf, textAt } from './members.ts';
 import { type ConversionNotes, cannotSay } from './notes.ts';
 import { namespacedName, toFreeformArguments } from './responses-tools.ts';
 import { readSignature } from './signatures.ts';
 
-const members = (names: string): ReadonlySet<string> => new Set(names.split(' '));
 /** Members of an item whatever it is: they say nothing to a model. */
 const ITEM = 'type id status';
-const MESSAGE_MEMBERS = members(`${ITEM} role content`);
-const CALL_MEMBERS = members(`${ITEM} call_id name namespace arguments input`);
-const RESULT_MEMBERS = members(`${ITEM} call_id name output`);
-const REASONING_MEMBERS = members(`${ITEM} summary content encrypted_content`);
+const MESSAGE_MEMBERS = memberSet(`${ITEM} role content`);
+const CALL_MEMBERS = memberSet(`${ITEM} call_id name namespace arguments input`);
+const RESULT_MEMBERS = memberSet(`${ITEM} call_id name output`);
+const REASONING_MEMBERS = memberSet(`${ITEM} summary content encrypted_content`);
 const PART_MEMBERS: Readonly<Record<string, ReadonlySet<string>>> = {
-  input_text: members('type text'),
-  text: members('type text'),
-  output_text: members('type text annotations logprobs'),
-  refusal: members('type refusal'),
-  input_image: members('type image_url detail'),
-  input_file: members('type file_data file_url filename'),
+  input_text: memberSet('type text'),
+  text: memberSet('type text'),
+  output_text: memberSet('type text annotations logprobs'),
+  refusal: memberSet('type refusal'),
+  input_image: memberSet('type image_url detail'),
+  input_file: memberSet('type file_data file_url filename'),
 };
 /** Searches made by the upstream: what they found is not in them. */
 const SEARCH_ITEM = 'web_search_call';

@@ -44,12 +44,12 @@ export function writeResponsesRequest(
     tools:
       tools.length === 0
         ? undefined
-        : tools.map(({ name, description, parameters, strict = false }) => ({
+        : tools.map(({ name, description, parameters, strict }) => ({
             type: 'function',
             name,
             description,
             parameters,
-            strict,
+            strict: strict?.value ?? false,
           })),
     tool_choice: tools.length === 0 ? undefined : writeChoice(toolChoice),
     parallel_tool_calls: tools.length === 0 ? undefined : parallelCalls?.value,

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { tryParse } from '../usage.ts';
 import type { FunctionTool, ToolChoice, ToolOrigin } from './conversation.ts';
-import { dropOthers, listAt, objectAt, textAt } from './members.ts';
+import { dropOthers, listAt, memberSet, objectAt, strictAt, textAt } from './members.ts';
 import { type ConversionNotes, cannotSay } from './notes.ts';
 
-const FUNCTION_MEMBERS = new Set(['type', 'name', 'description', 'parameters', 'strict']);
-const CUSTOM_MEMBERS = new Set(['type', 'name', 'description', 'format']);
+const FUNCTION_MEMBERS = memberSet('type name description parameters strict');
+const CUSTOM_MEMBERS = memberSet('type name description format');
 /** Characters of a function's name, by the rules of all vendors. */
 const MAX_NAME_LENGTH = 64;
 const HASH_LENGTH = 8;
@@ -76,7 +76,7 @@ function readTool(
       description,
       parameters: asObject(tool.parameters) ?? { type: 'object', properties: {} },
       // Where the other dialects say nothing, this one says false.
-      strict: tool.strict === true ? true : undefined,
+      strict: tool.strict === true ? strictAt(tool, path) : undefined,
     },
   ];
 }
