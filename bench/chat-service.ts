@@ -3,7 +3,13 @@ import { type Service, startService } from './child-processes.ts';
 /** What every question of the chat benchmarks costs. */
 const PRICE = { input_per_million: 1_000_000, output_per_million: 4_000_000 };
 
-/** Our service with one chat model over an upstream, and a key with money. */
+/** Models of upstreams in OpenAI's dialect, without Responses, and in Anthropic's. */
+const MODELS = [
+  ['bench-chat', 'openai', { responses: false }],
+  ['bench-claude', 'anthropic', {}],
+] as const;
+
+/** Our service with chat models over an upstream, and a key with money. */
 export async function startChatService(
   port: number,
   upstreamOrigin: string,
@@ -11,18 +17,16 @@ export async function startChatService(
 ): Promise<{ readonly service: Service; readonly key: string }> {
   const service = await startService(port, env);
   const { operator } = service;
-  await operator.requestData('POST', '/api/admin/models', {
-    id: 'bench-chat',
-    vendor: 'openai',
-    kind: 'chat',
-    price: PRICE,
-  });
-  await operator.addChannel({
-    vendor: 'openai',
-    base_url: upstreamOrigin,
-    credentials: { api_key: 'sk-upstream-0123456789' },
-    models: ['bench-chat'],
-  });
+  for (const [id, vendor, options] of MODELS) {
+    await operator.requestData('POST', '/api/admin/models', { id, vendor, kind: 'chat', price: PRICE });
+    await operator.addChannel({
+      vendor,
+      base_url: upstreamOrigin,
+      credentials: { api_key: 'sk-upstream-0123456789' },
+      models: [id],
+      options: { private: true, ...options },
+    });
+  }
   await operator.grantQuota(1_000_000_000_000_000);
   return { service, key: await operator.makeToken() };
 }

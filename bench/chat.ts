@@ -10,7 +10,7 @@ import { warmUp } from './warm-up.ts';
 /**
  * A chat completion of about 600 bytes through us and through others, side by side in one run: key check, durable
  * reservation, settlement and usage record with us (SQLite, synchronous=FULL), nothing of it with the others. The upstream is
- * nginx, which responds at once.
+ * nginx, which responds at once. "To Anthropic" is the same question to an upstream that speaks Anthropic's Messages.
  *
  * Repeat with `cd bench && npm ci && cd .. && node bench/chat.ts`; needs nginx. `SECONDS` and `ROUNDS` change the length.
  */
@@ -32,6 +32,21 @@ const QUESTION = JSON.stringify({
   messages: [{ role: 'user', content: 'Say a few words about the sea, '.repeat(4) }],
 });
 
+const CLAUDE_ANSWER = JSON.stringify({
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'bench-claude',
+  content: [{ type: 'text', text: 'word '.repeat(72).trim() }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 32, output_tokens: 72, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+});
+const said = (JSON.parse(QUESTION) as { messages: object[] }).messages;
+const CLAUDE_QUESTION = JSON.stringify({ model: 'bench-claude', max_tokens: 500, messages: said });
+const RESPONSES_QUESTION = JSON.stringify({ model: 'bench-chat', max_output_tokens: 500, input: said });
+const MESSAGES_QUESTION = JSON.stringify({ model: 'bench-chat', max_tokens: 500, messages: said });
+
 interface Subject {
   readonly name: string;
   readonly process: Process & { readonly port: number };
@@ -40,10 +55,13 @@ interface Subject {
 
 const withPort = (process: Process) => ({ ...process, port: Number(new URL(process.origin).port) });
 
-const upstream = await startNginx(`location / { return 200 '${ANSWER}'; }`);
+const upstream = await startNginx(
+  `location /v1/messages { return 200 '${CLAUDE_ANSWER}'; } location / { return 200 '${ANSWER}'; }`,
+);
 const { service, key } = await startChatService(4_380, upstream.origin);
 const portkey = await startPortkey();
 const plain = postBytes(PATH, { authorization: 'Bearer sk-bench' }, QUESTION);
+const ask = (path: string, body: string): Buffer => postBytes(path, { authorization: `Bearer ${key}` }, body);
 const subjects: Subject[] = [
   { name: 'direct', process: upstream, request: plain },
   { name: 'nginx, 1 worker', process: await startNginxProxy(upstream.port), request: plain },
@@ -55,8 +73,16 @@ const subjects: Subject[] = [
   {
     name: 'Reelgate',
     process: withPort(service),
-    request: postBytes(PATH, { authorization: `Bearer ${key}` }, QUESTION),
+    request: ask(PATH, QUESTION),
   },
+  { name: 'Reelgate, to Anthropic', process: withPort(service), request: ask(PATH, CLAUDE_QUESTION) },
+  { name: 'Reelgate, Messages to chat', process: withPort(service), request: ask('/v1/messages', MESSAGES_QUESTION) },
+  {
+    name: 'Reelgate, Responses to chat',
+    process: withPort(service),
+    request: ask('/v1/responses', RESPONSES_QUESTION),
+  },
+  { name: 'Reelgate, Messages', process: withPort(service), request: ask('/v1/messages', CLAUDE_QUESTION) },
   ...(portkey === undefined
     ? []
     : [
@@ -64,6 +90,15 @@ const subjects: Subject[] = [
           name: 'Portkey',
           process: portkey,
           request: postBytes(PATH, { authorization: 'Bearer sk-bench', ...portkeyHeaders(upstream.origin) }, QUESTION),
+        },
+        {
+          name: 'Portkey, to Anthropic',
+          process: portkey,
+          request: postBytes(
+            PATH,
+            { authorization: 'Bearer sk-bench', ...portkeyHeaders(upstream.origin, 'anthropic') },
+            CLAUDE_QUESTION,
+          ),
         },
       ]),
 ];
@@ -143,7 +178,7 @@ function note(name: string, many: RawLoadResult, cpuUs: number, alone: RawLoadRe
 
 function print(): void {
   const write = (cells: readonly string[]): void =>
-    void process.stdout.write(`| ${cells.map((cell) => cell.padEnd(16)).join(' | ')} |\n`);
+    void process.stdout.write(`| ${cells.map((cell) => cell.padEnd(27)).join(' | ')} |\n`);
   write(['subject', 'requests/s', 'CPU µs/request', 'p99 ms', 'p50 alone µs', 'memory MB', 'failures']);
   write(Array<string>(7).fill('---'));
   for (const {

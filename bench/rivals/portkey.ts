@@ -31,7 +31,7 @@ export async function startPortkey(): Promise<(Process & { readonly port: number
 }
 
 /** Headers that select the upstream. */
-export const portkeyHeaders = (upstream: string): Record<string, string> => ({
-  'x-portkey-provider': 'openai',
+export const portkeyHeaders = (upstream: string, provider = 'openai'): Record<string, string> => ({
+  'x-portkey-provider': provider,
   'x-portkey-custom-host': `${upstream}/v1`,
 });

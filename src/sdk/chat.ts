@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import { chatCompletions } from '../contract/chat.ts';
+import { chatCompletions, countMessageTokens } from '../contract/chat.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { parseErrorResponse, ReelgateError } from './errors.ts';
 import type { Transport } from './transport.ts';
@@ -41,6 +41,20 @@ export interface ChatEvent {
   }[];
   readonly usage?: ChatUsage | null;
   readonly [key: string]: unknown;
+}
+
+/** A question whose tokens are counted; further keys such as `tools` are in the format of Anthropic's Messages. */
+export interface TokenCountRequest {
+  readonly model: string;
+  readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: unknown }[];
+  readonly system?: string;
+  readonly [key: string]: unknown;
+}
+
+export interface TokenCount {
+  readonly tokens: number;
+  /** `estimate`: counted by the service with another tokenizer than the model's. */
+  readonly source: 'upstream' | 'estimate';
 }
 
 interface ChatOptions {
@@ -111,6 +125,17 @@ export class Chat {
       // A consumer that stops early closes the connection, which aborts the upstream call too.
       await reader?.cancel().catch(() => {});
     }
+  }
+
+  /** The tokens of a question, free of charge. */
+  async countTokens(request: TokenCountRequest, { signal }: ChatOptions = {}): Promise<TokenCount> {
+    const body = request as unknown as EndpointPart<typeof countMessageTokens, 'body'>;
+    const response = await this.#transport.send(countMessageTokens, { body }, { signal });
+    const answer: unknown = await response.json().catch(() => undefined);
+    if (!response.ok) throw parseErrorResponse(response.status, response.headers, answer) ?? streamInterruptedError();
+    const { input_tokens: tokens } = answer as EndpointPart<typeof countMessageTokens, 'response'>;
+    const source = response.headers.get('x-reelgate-token-count') === 'upstream' ? 'upstream' : 'estimate';
+    return { tokens, source };
   }
 
   async #post(body: ChatRequest & { readonly stream: boolean }, { signal }: ChatOptions): Promise<Response> {

@@ -24,7 +24,15 @@ export type {
   VideoDuration,
 } from './account.ts';
 export type { BetaApplicationInfo } from './beta-applications.ts';
-export type { ChatEvent, ChatMessage, ChatRequest, ChatResult, ChatUsage } from './chat.ts';
+export type {
+  ChatEvent,
+  ChatMessage,
+  ChatRequest,
+  ChatResult,
+  ChatUsage,
+  TokenCount,
+  TokenCountRequest,
+} from './chat.ts';
 export type { DeviceClient, DeviceCode, DeviceTokens, PollOptions, RefreshedTokens } from './device-auth.ts';
 export { DeviceAuth } from './device-auth.ts';
 export { ReelgateError } from './errors.ts';

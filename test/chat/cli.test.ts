@@ -56,6 +56,19 @@ describe('reelgate chat', () => {
     });
   });
 
+  test('tokens of a question are counted free of charge, and it is said by whom', async () => {
+    const before = service.sandbox.control.requests({ vendor: 'openai' }).length;
+    const { code, stdout } = await ask('--count', 'Name three rivers');
+    assert.equal(code, 0);
+    assert.match(stdout, /^\d+\n$/);
+    const document = JSON.parse((await ask('--count', 'Name three rivers', '-s', 'Be brief.', '--json')).stdout);
+    assert.deepEqual([document.model, document.source], ['sandbox-chat', 'estimate']);
+    assert.ok(document.tokens > Number(stdout));
+    assert.equal(service.sandbox.control.requests({ vendor: 'openai' }).length, before, 'nothing is asked');
+    assert.equal((await ask('--count', 'x', '-i', 'https://a.example/a.png')).code, 2);
+    assert.equal((await machine.run('chat', '-m', 'no-such-model', '--count', 'x')).code, 1);
+  });
+
   test('failures say why, before the answer and in the middle of it', async () => {
     assert.equal((await ask('')).code, 2);
     assert.equal((await machine.run('chat', 'hi')).code, 2);

@@ -17,6 +17,7 @@ interface ChatOptions {
   readonly image: readonly string[];
   readonly maxTokens?: number;
   readonly stream: boolean;
+  readonly count?: boolean;
 }
 
 /** `reelgate chat` */
@@ -29,6 +30,7 @@ export function addChatCommand(program: Command, run: RunCommand): void {
     .option('-i, --image <file or URL>', 'an image for the model; repeatable', collectValues, [])
     .option('--max-tokens <n>', 'longest response', parsePositiveInteger)
     .option('--no-stream', 'wait for the complete response')
+    .option('--count', 'count the tokens of the question in place of asking it, free of charge')
     .description('Ask a language model')
     .addHelpText(
       'after',
@@ -40,13 +42,22 @@ Examples:
     )
     .action((question: string | undefined, options: ChatOptions, command: Command) =>
       run(command, async (context) => {
-        const isConversation = process.stdin.isTTY === true && context.output.isInteractive;
+        const isConversation = options.count !== true && process.stdin.isTTY === true && context.output.isInteractive;
         if (question === undefined && isConversation) return converse(context, options);
         const text = question === undefined || question === '-' ? await readAll(process.stdin) : question;
         if (text.trim() === '') throw new UsageError('There is no question. Give one, or pipe it in.');
+        if (options.count === true) return countTokens(context, options, text);
         await askModel(context, options, [...systemMessages(options), await toMessage(text, options.image)]);
       }),
     );
+}
+
+async function countTokens({ reelgate, output, interruptSignal }: CommandContext, options: ChatOptions, text: string) {
+  const { model, system, image } = options;
+  if (image.length > 0) throw new UsageError('Tokens are counted of texts alone; leave out --image.');
+  const request = { ...defined({ system }), model, messages: [{ role: 'user' as const, content: text }] };
+  const { tokens, source } = await reelgate.chat.countTokens(request, { signal: interruptSignal });
+  output.result({ model, tokens, source }, String(tokens));
 }
 
 const systemMessages = ({ system }: ChatOptions): readonly ChatMessage[] =>

@@ -44,8 +44,8 @@ const TOKENS_PER_STORED_CONVERSATION = 128_000;
 export interface RequestFacts {
   readonly headers?: IncomingHttpHeaders;
   /** In the path, as some dialects have them. */
-  readonly model?: string;
-  readonly stream?: boolean;
+  readonly model?: string | undefined;
+  readonly stream?: boolean | undefined;
 }
 
 /** @throws AppError `invalid_request` */

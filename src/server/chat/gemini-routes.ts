@@ -4,6 +4,7 @@ import type { HttpServer } from '../platform/http/server.ts';
 import { parseChatRequest } from './chat-request.ts';
 import { ClientResponse } from './client-response.ts';
 import { GENERATE } from './gemini-dialect.ts';
+import type { PlainCall } from './plain-call.ts';
 import type { Relay } from './relay.ts';
 import { COUNT_SOURCE_HEADER, type TokenCounter } from './token-counter.ts';
 
@@ -29,6 +30,18 @@ export function addGeminiRoutes(
       return reply;
     });
   }
+}
+
+/** Models and methods that need no decoding, without a query but that of a stream. */
+const PLAIN_CALL = /^\/v1(beta)?\/models\/([\w.-]{1,200}):(?:generateContent|(streamGenerateContent\?alt=sse))$/;
+
+/** A call that needs none of Fastify's reading; undefined for all others. */
+export function parsePlainGeminiCall(url: string): PlainCall | undefined {
+  const found = PLAIN_CALL.exec(url);
+  if (found === null) return undefined;
+  const [, beta, model, events] = found;
+  const endpoint = beta === undefined ? lines.geminiModelCallV1 : lines.geminiModelCall;
+  return { endpoint, dialect: GENERATE, model, stream: events !== undefined };
 }
 
 const GEMINI_METHODS: ReadonlySet<string> = new Set(['generateContent', 'streamGenerateContent', 'countTokens']);

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as lines from '../../contract/chat.ts';
-import type { Endpoint } from '../../contract/endpoint.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Authenticator } from '../platform/http/caller.ts';
 import type { JsonBody } from '../platform/http/json-body-reader.ts';
@@ -9,7 +8,8 @@ import { MESSAGES } from './anthropic-dialect.ts';
 import { parseChatRequest } from './chat-request.ts';
 import { ClientResponse } from './client-response.ts';
 import { CHAT, EMBEDDINGS, IMAGES, RESPONSES } from './dialects.ts';
-import { addGeminiRoutes } from './gemini-routes.ts';
+import { addGeminiRoutes, parsePlainGeminiCall } from './gemini-routes.ts';
+import type { PlainCall } from './plain-call.ts';
 import type { Relay } from './relay.ts';
 import { COUNT_SOURCE_HEADER, type TokenCounter } from './token-counter.ts';
 
@@ -22,7 +22,11 @@ const ROUTES = [
   [lines.imageGenerations, IMAGES],
 ] as const;
 
-const BY_PATH: ReadonlyMap<string, (typeof ROUTES)[number]> = new Map(ROUTES.map((route) => [route[0].path, route]));
+const BY_PATH: ReadonlyMap<string, PlainCall> = new Map(
+  ROUTES.map(([endpoint, dialect]) => [endpoint.path, { endpoint, dialect }]),
+);
+
+const findPlainCall = (url: string): PlainCall | undefined => BY_PATH.get(url) ?? parsePlainGeminiCall(url);
 
 /**
  * Hangs model calls in two places: a lane for plain requests, which are nearly all, and Fastify's routes for whatever is
@@ -60,18 +64,13 @@ export function addChatRoutes(
   const serve = async (
     request: IncomingMessage,
     response: ServerResponse,
-    [endpoint, dialect]: (typeof ROUTES)[number],
+    { endpoint, dialect, model, stream }: PlainCall,
   ): Promise<void> => {
     const begunAt = performance.now();
     const id = fastPathTools.requestIdOf(request);
     const client = new ClientResponse(request, response, id, fastPathTools, dialect.idHeader);
     response.once('close', () => {
-      fastPathTools.recordRequest(
-        request.url ?? '',
-        'POST',
-        response.statusCode,
-        (performance.now() - begunAt) / 1_000,
-      );
+      fastPathTools.recordRequest(endpoint.path, 'POST', response.statusCode, (performance.now() - begunAt) / 1_000);
     });
     let body: JsonBody | undefined;
     try {
@@ -81,13 +80,13 @@ export function addChatRoutes(
         session: undefined,
         clientIp: fastPathTools.clientIpOf(request),
       });
-      const { bodyLimit: limit, maxBodyValues: maxValues }: Endpoint & typeof endpoint = endpoint;
+      const { bodyLimit: limit = 0, maxBodyValues: maxValues } = endpoint;
       const budgetKey = String(caller.userId);
       body = await bodyReader.read(request, { limit, maxValues, budgetKey, response });
       if (body === undefined) throw new AppError('invalid_json');
       await relay.serve(
         caller,
-        parseChatRequest(dialect, body.bytes, body.value, { headers: request.headers }),
+        parseChatRequest(dialect, body.bytes, body.value, { headers: request.headers, model, stream }),
         client,
       );
     } catch (error) {
@@ -98,7 +97,7 @@ export function addChatRoutes(
   };
 
   http.addFastPath((request, response) => {
-    const route = request.method === 'POST' ? BY_PATH.get(request.url ?? '') : undefined;
+    const route = request.method === 'POST' ? findPlainCall(request.url ?? '') : undefined;
     if (route === undefined || !isPlain(request) || fastPathTools.isCrossSite(request)) return false;
     void serve(request, response, route);
     return true;

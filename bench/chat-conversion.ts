@@ -1,0 +1,96 @@
+import { MESSAGES } from '../src/server/chat/anthropic-dialect.ts';
+import { type Codec, findCodec } from '../src/server/chat/conversion/codecs.ts';
+import type { ResponseEvent } from '../src/server/chat/conversion/conversation.ts';
+import { ConversionNotes } from '../src/server/chat/conversion/notes.ts';
+import { ResponseConversion } from '../src/server/chat/conversion/response-conversion.ts';
+import type { Dialect } from '../src/server/chat/dialect.ts';
+import { CHAT, RESPONSES } from '../src/server/chat/dialects.ts';
+import { GENERATE } from '../src/server/chat/gemini-dialect.ts';
+import { splitEvents } from '../src/server/chat/sse-events.ts';
+
+/**
+ * What a conversion costs above the relay of the same call without one: CPU time of this process for the request and the complete response of
+ * a call, and for one event of a stream, for each pair of dialects. In process, as the relay itself is measured by bench/chat.ts.
+ *
+ * Repeat with `node bench/chat-conversion.ts`; `ROUNDS` changes the length.
+ */
+const ROUNDS = Number(process.env.ROUNDS ?? '20000');
+const EVENTS = 50;
+const DIALECTS: Readonly<Record<string, Dialect>> = {
+  chat: CHAT,
+  responses: RESPONSES,
+  messages: MESSAGES,
+  gemini: GENERATE,
+};
+const UPSTREAMS: readonly string[] = ['chat', 'messages', 'gemini'];
+const TARGET = { model: 'bench-chat', maxTokens: 500, maxTokensKey: 'max_tokens', stream: false };
+const CONTEXT = { id: 'bench', model: 'bench-chat', created: 1, wantsUsage: true, asked: {}, origins: new Map() };
+const USAGE = { promptTokens: 32, completionTokens: 72, reasoningTokens: 0 };
+
+const codecOf = (name: string): Codec => {
+  const codec = findCodec(DIALECTS[name] ?? CHAT);
+  if (codec === undefined) throw new Error(`${name} is not converted`);
+  return codec;
+};
+
+/** The same question in each dialect. */
+const questionIn = (name: string): Record<string, unknown> => {
+  const conversation = codecOf('chat').readRequest(
+    {
+      model: 'bench-chat',
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Say a few words about the sea, '.repeat(4) },
+      ],
+    },
+    new ConversionNotes(),
+  );
+  const [key = ''] = DIALECTS[name]?.maxTokensKeys ?? [];
+  const target = { ...TARGET, maxTokensKey: key };
+  return JSON.parse(JSON.stringify(codecOf(name).writeRequest(conversation, target, new ConversionNotes())));
+};
+
+const EVENTS_OF_ANSWER: readonly ResponseEvent[] = [
+  { type: 'start', id: 'x' },
+  ...Array.from({ length: EVENTS }, (): ResponseEvent => ({ type: 'text', text: 'word ' })),
+  { type: 'end', reason: 'end', stopSequence: undefined, usage: USAGE },
+];
+
+/** Microseconds of CPU time for one run, the median of five. */
+function measure(work: () => unknown): number {
+  for (let round = 0; round < ROUNDS / 10; round++) work();
+  const times = Array.from({ length: 5 }, () => {
+    const before = process.cpuUsage();
+    for (let round = 0; round < ROUNDS / 5; round++) work();
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / (ROUNDS / 5);
+  });
+  return times.sort((a, b) => a - b)[2] ?? 0;
+}
+
+const row = (cells: readonly string[]): void =>
+  void process.stdout.write(`| ${cells.map((each) => each.padEnd(24)).join(' | ')} |\n`);
+row(['caller → upstream', 'µs CPU/call', 'µs CPU/event']);
+row(['---', '---', '---']);
+for (const asked of Object.keys(DIALECTS))
+  for (const spoken of UPSTREAMS) {
+    if (asked === spoken) continue;
+    const [source, target] = [codecOf(asked), codecOf(spoken)];
+    const question = questionIn(asked);
+    const answer = Buffer.from(JSON.stringify(target.writeResponse(EVENTS_OF_ANSWER, CONTEXT)));
+    const writer = target.createWriter(CONTEXT);
+    const events = splitEvents(EVENTS_OF_ANSWER.map((event) => writer.write(event)).join('')).map((event) =>
+      Buffer.from(event),
+    );
+    const call = measure(() => {
+      const notes = new ConversionNotes();
+      JSON.stringify(target.writeRequest(source.readRequest(question, notes), TARGET, notes));
+      new ResponseConversion(target, source, CONTEXT).convert(answer);
+    });
+    const stream = measure(() => {
+      const conversion = new ResponseConversion(target, source, CONTEXT);
+      for (const event of events) conversion.push(event);
+      conversion.finish();
+    });
+    row([`${asked} → ${spoken}`, call.toFixed(1), (stream / events.length).toFixed(2)]);
+  }
