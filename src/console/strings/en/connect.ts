@@ -21,8 +21,12 @@ export default {
     node: 'With the official OpenAI library for JavaScript.',
     aiSdk: "With Vercel's AI SDK.",
     langChain: 'With LangChain for Python.',
+    anthropicSdk: "With Anthropic's library for JavaScript; any chat model works.",
+    googleSdk: "With Google's library for JavaScript; any chat model works.",
     claudeCode: 'Set these variables, then start Claude Code in the same terminal.',
     codex: 'Add the provider to the configuration of Codex, then start it with the key.',
+    geminiCli:
+      'Set these variables, start Gemini CLI in the same terminal, and choose “Use Gemini API key” when it asks.',
     cherryStudio: 'Open the app with the button, or add a provider of the type OpenAI with this address and key.',
     chatbox: 'Open the app with the button, or add a custom provider with this address and key.',
     openWebUi: 'Start it with this command, or enter both under Admin settings → Connections.',

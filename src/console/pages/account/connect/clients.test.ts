@@ -5,8 +5,8 @@ import { CLIENTS, type Client } from './clients.ts';
 
 const CONNECTION = { origin: 'https://gate.example', apiKey: 'sk-abc', model: 'gpt-x', siteName: '视频站 ÿþ?>' };
 
-test('fourteen clients: each has a hint, and the address and the key are in its samples', () => {
-  assert.equal(CLIENTS.length, 14);
+test('clients: each has a hint, and the address and the key are in its samples', () => {
+  assert.ok(CLIENTS.length >= 14);
   for (const client of CLIENTS) {
     const text = client
       .samples(CONNECTION)

@@ -88,6 +88,38 @@ const langChain: Client['samples'] = ({ origin, apiKey, model }) => [
   },
 ];
 
+const anthropicSdk: Client['samples'] = ({ origin, apiKey, model }) => [
+  { text: 'npm install @anthropic-ai/sdk' },
+  {
+    file: 'hello.mjs',
+    text: [
+      "import Anthropic from '@anthropic-ai/sdk';",
+      '',
+      `const client = new Anthropic({ baseURL: '${origin}', apiKey: '${apiKey}' });`,
+      `const answer = await client.messages.create({ model: '${model}', max_tokens: 500, messages: [{ role: 'user', content: 'Hello' }] });`,
+      'console.log(answer.content[0].text);',
+    ].join('\n'),
+  },
+];
+
+const googleSdk: Client['samples'] = ({ origin, apiKey, model }) => [
+  { text: 'npm install @google/genai' },
+  {
+    file: 'hello.mjs',
+    text: [
+      "import { GoogleGenAI } from '@google/genai';",
+      '',
+      `const client = new GoogleGenAI({ apiKey: '${apiKey}', httpOptions: { baseUrl: '${origin}' } });`,
+      `const answer = await client.models.generateContent({ model: '${model}', contents: 'Hello' });`,
+      'console.log(answer.text);',
+    ].join('\n'),
+  },
+];
+
+const geminiCli: Client['samples'] = ({ origin, apiKey, model }) => [
+  { text: `${env({ GOOGLE_GEMINI_BASE_URL: origin, GEMINI_API_KEY: apiKey }, 'export ')}\ngemini -m ${model}` },
+];
+
 const codexConfig: Client['samples'] = ({ origin, apiKey, model }) => [
   {
     file: '~/.codex/config.toml',
@@ -132,6 +164,8 @@ export const CLIENTS = [
   { id: 'node', title: 'Node.js', samples: node },
   { id: 'aiSdk', title: 'AI SDK', samples: aiSdk },
   { id: 'langChain', title: 'LangChain', samples: langChain },
+  { id: 'anthropicSdk', title: 'Anthropic SDK', samples: anthropicSdk },
+  { id: 'googleSdk', title: 'Google Gen AI', samples: googleSdk },
   {
     id: 'claudeCode',
     title: 'Claude Code',
@@ -142,6 +176,7 @@ export const CLIENTS = [
     ],
   },
   { id: 'codex', title: 'Codex', samples: codexConfig },
+  { id: 'geminiCli', title: 'Gemini CLI', samples: geminiCli },
   { id: 'cherryStudio', title: 'Cherry Studio', samples: addressAndKey, link: toCherryStudioLink },
   { id: 'chatbox', title: 'Chatbox', samples: addressAndKey, link: toChatboxLink },
   {
