@@ -57,8 +57,9 @@ function send(dialect: Dialect, body: object, { vendor, model, options }: Upstre
   const request = parseChatRequest(dialect, Buffer.from(JSON.stringify(body)), body, { model, stream: false });
   const { droppedTools } = permittedChannels(request, [channel]);
   const exchange = prepareExchange(request, resolved, channel, { timeouts: TIMES, id: 'x', nowMs: 0 });
+  const { body: bytes } = exchange.request;
   return {
-    body: JSON.parse(String(exchange.request.body)),
+    body: Buffer.isBuffer(bytes) ? JSON.parse(bytes.toString('utf8')) : undefined,
     dropped: [...droppedTools.map((index) => `tools.${index}`), ...exchange.dropped],
   };
 }
