@@ -58,5 +58,5 @@ export default defineConfig({
     chunkSizeWarningLimit: 900,
     target: 'es2023',
   },
-  server: { proxy: { '^/(api|play|v1|(tokens|pages)\\.css|logo\\.svg)': 'http://127.0.0.1:3000' } },
+  server: { proxy: { '^/(api|play|v1|(tokens|pages)\\.css|logo)': 'http://127.0.0.1:3000' } },
 });

@@ -18,8 +18,8 @@ export const pagesCssFile = endpoint({
 });
 export const logoFile = endpoint({
   ...open,
-  path: '/logo.svg',
-  summary: 'The mark in the colour of the site',
-  responseTypes: ['image/svg+xml'],
+  path: '/logo',
+  summary: 'The logo of the site, or the mark in its colour',
+  responseTypes: ['image/svg+xml', 'image/png', 'image/webp', 'image/jpeg'],
   responseStatuses: [200, 304],
 });

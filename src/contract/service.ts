@@ -15,6 +15,8 @@ export const getStatus = endpoint({
       version: Type.String(),
       ready: Type.Boolean(),
       sandbox: Type.Boolean(),
+      site_name: Type.String(),
+      sign_in_notice: Type.String({ description: 'Shown above the form for signing in; empty: none.' }),
       registration: Type.String(),
       quota_per_unit: Type.Integer(),
       api_user_header: Type.String(),

@@ -7,6 +7,7 @@ import { Notifications } from './notifications.ts';
 import { Plans } from './plans.ts';
 import { Requests } from './requests.ts';
 import { Shares } from './shares.ts';
+import { SiteSettings } from './site-settings.ts';
 import { Tickets } from './tickets.ts';
 import { type Credentials, Transport, type TransportOptions } from './transport.ts';
 import { Videos } from './videos.ts';
@@ -50,6 +51,7 @@ export type {
 export type { PlanInfo, RedemptionResult, SubscriptionInfo } from './plans.ts';
 export type { ReceiptInfo, RequestInfo, RequestQuery, RequestStatistics } from './requests.ts';
 export type { CreatedShare, NewShare, ShareInfo } from './shares.ts';
+export type { SiteSettingInfo } from './site-settings.ts';
 export type { NewReply, NewTicket, TicketInfo, TicketWithReplies } from './tickets.ts';
 export type { CredentialPurpose, Credentials, TransportOptions } from './transport.ts';
 export { sleep, Transport } from './transport.ts';
@@ -67,6 +69,7 @@ export class Reelgate {
   readonly shares: Shares;
   readonly notifications: Notifications;
   readonly tickets: Tickets;
+  readonly siteSettings: SiteSettings;
   readonly webhooks: Webhooks;
   readonly requests: Requests;
   readonly betaApplications: BetaApplications;
@@ -90,6 +93,7 @@ export class Reelgate {
     this.shares = new Shares(this.transport);
     this.notifications = new Notifications(this.transport);
     this.tickets = new Tickets(this.transport);
+    this.siteSettings = new SiteSettings(this.transport);
     this.requests = new Requests(this.transport);
     this.webhooks = new Webhooks(this.transport);
     this.betaApplications = new BetaApplications(this.transport);

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { AuditStore } from './accounts/audit/audit-store.ts';
 import { type Capabilities, type CapabilityOverrides, makeCapabilities } from './capabilities.ts';
 import { ensureSandboxChannels, type SeedModel, seedModels } from './channels/seeding.ts';
 import type { Events } from './events/make.ts';
@@ -21,6 +22,7 @@ import { ScheduledJobs } from './platform/scheduled-jobs.ts';
 import { registerRoutes } from './register-routes.ts';
 import { makeRetentionRules } from './retention-rules.ts';
 import { type RunningSandbox, startAppSandbox } from './sandbox-loader.ts';
+import { makeSite } from './site/make.ts';
 import type { Tables } from './tables.ts';
 import { VERSION } from './version.ts';
 import type { FaultPoint } from './video/fault-points.ts';
@@ -69,10 +71,13 @@ const OUTBOUND_GRACE_MS = 1_000;
 
 /** Constructs the service. Nothing listens and no work starts before `listen`. */
 export async function makeApp(config: Config, overrides: AppOverrides = {}): Promise<App> {
-  const foundation = await openFoundation(config, overrides);
+  const opened = await openFoundation(config, overrides);
+  const site = await makeSite({ ...opened, auditLog: new AuditStore(opened.database, opened.clock) });
+  // From here on the settings include those that an administrator stored.
+  const foundation: Foundation = { ...opened, config: site.config };
   const capabilities = await makeCapabilities(foundation, overrides);
   const http = await openHttp(foundation, capabilities, overrides.port);
-  const { video, chat } = await registerRoutes(http, foundation, capabilities, overrides.onFaultPoint);
+  const { video, chat } = await registerRoutes(http, foundation, capabilities, site, overrides.onFaultPoint);
   const {
     accounts,
     deviceAuth,
@@ -173,6 +178,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       await accounts.close();
       await channels.flush();
       await sandbox?.stop();
+      site.settings.close();
       await foundation.close(Math.min(graceMs, OUTBOUND_GRACE_MS));
     },
   };

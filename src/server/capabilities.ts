@@ -65,7 +65,7 @@ export async function makeCapabilities(foundation: Foundation, { passwordCost, m
     clock,
     allowances,
     notifier,
-    lowQuota: config.lowQuota,
+    lowQuota: () => config.lowQuota,
     ledgerRetentionDays: config.retentionLedgerDays,
     events: events.eventLog,
     log,

@@ -13,6 +13,7 @@ import { metaMigrations } from './platform/db/tables.ts';
 import { rateLimitMigrations } from './platform/limits/tables.ts';
 import { quotaMigrations } from './quota/tables.ts';
 import { requestMigrations } from './requests/tables.ts';
+import { siteMigrations } from './site/tables.ts';
 import { supportMigrations } from './support/tables.ts';
 import { videoMigrations } from './video/tables.ts';
 import { webhookMigrations } from './webhooks/tables.ts';
@@ -39,4 +40,5 @@ export const migrations: readonly Migration[] = [
   ...planMigrations,
   ...supportMigrations,
   ...importerMigrations,
+  ...siteMigrations,
 ];

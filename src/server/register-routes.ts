@@ -31,6 +31,8 @@ import { registerMetrics } from './register-metrics.ts';
 import { makeReceipts } from './requests/make.ts';
 import { addReceiptRoutes } from './requests/receipt-routes.ts';
 import { addRequestRoutes } from './requests/routes.ts';
+import type { Site } from './site/make.ts';
+import { addSiteRoutes } from './site/routes.ts';
 import { addSupportAdminRoutes } from './support/admin-routes.ts';
 import { makeSupport } from './support/make.ts';
 import { addSupportRoutes } from './support/routes.ts';
@@ -44,9 +46,10 @@ export async function registerRoutes(
   http: HttpServer,
   foundation: Foundation,
   capabilities: Capabilities,
+  site: Site,
   onFaultPoint: ((point: FaultPoint) => void) | undefined,
 ) {
-  const { config, clock, vault, masterKey, metrics, rateLimits } = foundation;
+  const { config, clock, vault, masterKey, rateLimits } = foundation;
   const { accounts, notifications, allowances, deviceAuth, channelStore, channels, artifacts } = capabilities;
   const { ledger, usage } = capabilities.quota;
   const { auditLog, accessWatch } = accounts;
@@ -95,7 +98,8 @@ export async function registerRoutes(
   const cookies = createCookies(http, config.baseUrl);
   addAccountRoutes(routes, { accounts, cookies });
   addIndependentRoutes(routes, capabilities);
-  addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl: config.baseUrl });
+  const { baseUrl } = config;
+  addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl, site: config });
   addNotificationRoutes(routes, { notifications, accessWatch, countPending: support.countPending });
   addSupportRoutes(routes, support);
   addSupportAdminRoutes(routes, support);
@@ -110,10 +114,7 @@ export async function registerRoutes(
     allowances,
     video,
   });
-  addHealthRoutes(routes, { config, version: VERSION, metrics, obstacle: () => foundation.readiness.obstacle() });
-  addReferenceRoutes(routes, { version: VERSION, baseUrl: config.baseUrl, userHeader: config.apiUserHeader });
-  addDesignRoutes(routes, () => 'ember');
-  await addConsoleRoutes(http.fastify, routes);
+  await addPages(http, foundation, site);
   registerMetrics(foundation, capabilities, { video, chat });
   return { video, chat };
 }
@@ -129,6 +130,17 @@ function createSupport({ database, clock, rateLimits }: Foundation, capabilities
     rateLimits,
     ownsTask: async (userId, taskId) => (await video.store.findForUser(taskId, userId)) !== undefined,
   });
+}
+
+/** Health checks, and what people look at: the reference, the look of all pages, the settings of the site and the console. */
+async function addPages({ fastify, routes }: HttpServer, foundation: Foundation, site: Site): Promise<void> {
+  const { config, metrics, readiness } = foundation;
+  addHealthRoutes(routes, { config, version: VERSION, metrics, obstacle: () => readiness.obstacle() });
+  const { baseUrl, apiUserHeader: userHeader } = config;
+  addReferenceRoutes(routes, { version: VERSION, baseUrl, userHeader, site: config });
+  addDesignRoutes(routes, config);
+  addSiteRoutes(routes, site);
+  await addConsoleRoutes(fastify, routes);
 }
 
 /** What was used, what it cost and why. */

@@ -20,19 +20,19 @@ export function makeRetentionRules({ config, database, clock }: Foundation): Ret
   const requests = new RequestStore(database);
   const [auditLog, tokens] = [new AuditStore(database, clock), new TokenStore(database)];
   return [
-    { name: 'task detail', days: config.retentionTaskDetailDays, remove: (...old) => tasks.clear(...old) },
-    { name: 'requests', days: config.retentionRequestsDays, remove: (...old) => requests.deleteBefore(...old) },
+    { name: 'task detail', days: () => config.retentionTaskDetailDays, remove: (...old) => tasks.clear(...old) },
+    { name: 'requests', days: () => config.retentionRequestsDays, remove: (...old) => requests.deleteBefore(...old) },
     {
       name: 'notifications',
-      days: config.retentionNotificationsDays,
+      days: () => config.retentionNotificationsDays,
       remove: (...old) => notifications.deleteBefore(...old),
     },
     {
       name: 'notification mails',
-      days: config.retentionNotificationsDays,
+      days: () => config.retentionNotificationsDays,
       remove: (...old) => notificationMails.deleteBefore(...old),
     },
-    { name: 'audit log', days: config.retentionAuditDays, remove: (...old) => auditLog.deleteBefore(...old) },
-    { name: 'revoked tokens', days: REVOKED_TOKEN_DAYS, remove: (...old) => tokens.deleteRevokedBefore(...old) },
+    { name: 'audit log', days: () => config.retentionAuditDays, remove: (...old) => auditLog.deleteBefore(...old) },
+    { name: 'revoked tokens', days: () => REVOKED_TOKEN_DAYS, remove: (...old) => tokens.deleteRevokedBefore(...old) },
   ];
 }

@@ -13,6 +13,7 @@ import type { MetaTables } from './platform/db/tables.ts';
 import type { RateLimitTables } from './platform/limits/tables.ts';
 import type { QuotaTables } from './quota/tables.ts';
 import type { RequestTables } from './requests/tables.ts';
+import type { SiteTables } from './site/tables.ts';
 import type { SupportTables } from './support/tables.ts';
 import type { VideoTables } from './video/tables.ts';
 import type { WebhookTables } from './webhooks/tables.ts';
@@ -38,6 +39,7 @@ export interface Tables
     RequestTables,
     VideoTables,
     MailTables,
+    SiteTables,
     MailboxTables,
     NotificationTables,
     EventTables,

@@ -6,6 +6,7 @@ import enAdminChannels from '../../src/console/strings/en/admin-channels.ts';
 import enAdminCodes from '../../src/console/strings/en/admin-codes.ts';
 import enAdminModels from '../../src/console/strings/en/admin-models.ts';
 import enAdminPlans from '../../src/console/strings/en/admin-plans.ts';
+import enAdminSettings from '../../src/console/strings/en/admin-settings.ts';
 import enAdminTickets from '../../src/console/strings/en/admin-tickets.ts';
 import enApp from '../../src/console/strings/en/app.ts';
 import enConnect from '../../src/console/strings/en/connect.ts';
@@ -27,6 +28,7 @@ import zhAdminChannels from '../../src/console/strings/zh-cn/admin-channels.ts';
 import zhAdminCodes from '../../src/console/strings/zh-cn/admin-codes.ts';
 import zhAdminModels from '../../src/console/strings/zh-cn/admin-models.ts';
 import zhAdminPlans from '../../src/console/strings/zh-cn/admin-plans.ts';
+import zhAdminSettings from '../../src/console/strings/zh-cn/admin-settings.ts';
 import zhAdminTickets from '../../src/console/strings/zh-cn/admin-tickets.ts';
 import zhApp from '../../src/console/strings/zh-cn/app.ts';
 import zhConnect from '../../src/console/strings/zh-cn/connect.ts';
@@ -52,6 +54,7 @@ export const STRINGS = {
     adminCodes: enAdminCodes,
     adminModels: enAdminModels,
     adminPlans: enAdminPlans,
+    adminSettings: enAdminSettings,
     adminTickets: enAdminTickets,
     app: enApp,
     connect: enConnect,
@@ -75,6 +78,7 @@ export const STRINGS = {
     adminCodes: zhAdminCodes,
     adminModels: zhAdminModels,
     adminPlans: zhAdminPlans,
+    adminSettings: zhAdminSettings,
     adminTickets: zhAdminTickets,
     app: zhApp,
     connect: zhConnect,

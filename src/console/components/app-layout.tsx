@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { type ReactNode, Suspense, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useSiteName } from '../data/query-client.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { ConnectionState } from './connection-state.tsx';
 import { LanguageAndThemeMenus } from './language-and-theme-menus.tsx';
@@ -62,16 +63,17 @@ export function AppLayout({ children = <Outlet /> }: { readonly children?: React
 }
 
 export function Brand() {
+  const siteName = useSiteName();
   return (
     <Box
-      aria-label="Reelgate"
+      aria-label={siteName}
       renderRoot={(props) => <Link to="/studio" {...props} />}
       style={{ textDecoration: 'none', color: 'inherit' }}
     >
       <Group gap={10} wrap="nowrap">
-        <img src="/logo.svg" width={28} height={28} alt="" />
+        <img src="/logo" width={28} height={28} alt="" />
         <Text fw={700} fz="lg" lts="-0.02em" visibleFrom="xs">
-          Reelgate
+          {siteName}
         </Text>
       </Group>
     </Box>

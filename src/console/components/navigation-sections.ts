@@ -15,6 +15,7 @@ import {
   IconMovie,
   IconPlugConnected,
   IconReceipt2,
+  IconSettings,
   IconShieldLock,
   IconSparkles,
   IconSpeakerphone,
@@ -33,6 +34,8 @@ export interface NavigationItem {
   readonly to: NonNullable<LinkProps['to']>;
   readonly label: keyof typeof app.pages;
   readonly icon: ComponentType<{ size?: number | string }>;
+  /** Only root can use the page. */
+  readonly rootOnly?: boolean;
 }
 export interface NavigationSection {
   readonly title: keyof typeof app.sections;
@@ -103,6 +106,7 @@ export const ADMIN_SECTIONS: readonly NavigationSection[] = [
   {
     title: 'records',
     items: [
+      { to: '/admin/settings', label: 'settings', icon: IconSettings, rootOnly: true },
       { to: '/admin/audit', label: 'audit', icon: IconHistory },
       { to: '/admin/device-clients', label: 'deviceClients', icon: IconDeviceTvOld },
     ],

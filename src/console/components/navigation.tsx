@@ -39,28 +39,31 @@ export function Navigation() {
 function NavigationGroup({ title, items }: NavigationSection) {
   const { t } = useTranslation();
   const path = useRouterState({ select: ({ location }) => location.pathname });
+  const { data: self } = useSelf();
   return (
     <div>
       <Text size="xs" c="dimmed" fw={600} px="sm" mb={4}>
         {t(`sections.${title}`)}
       </Text>
-      {items.map(({ to, label, icon: Icon }) => {
-        const active = path === to || path.startsWith(`${to}/`);
-        return (
-          <NavLink
-            key={to}
-            renderRoot={(props) => <Link to={to} {...props} />}
-            label={t(`pages.${label}`)}
-            leftSection={<Icon size={18} />}
-            active={active}
-            aria-current={active ? 'page' : undefined}
-            color="gray"
-            variant="light"
-            py={7}
-            style={{ borderRadius: 8 }}
-          />
-        );
-      })}
+      {items
+        .filter(({ rootOnly }) => rootOnly !== true || self?.role === 'root')
+        .map(({ to, label, icon: Icon }) => {
+          const active = path === to || path.startsWith(`${to}/`);
+          return (
+            <NavLink
+              key={to}
+              renderRoot={(props) => <Link to={to} {...props} />}
+              label={t(`pages.${label}`)}
+              leftSection={<Icon size={18} />}
+              active={active}
+              aria-current={active ? 'page' : undefined}
+              color="gray"
+              variant="light"
+              py={7}
+              style={{ borderRadius: 8 }}
+            />
+          );
+        })}
     </div>
   );
 }

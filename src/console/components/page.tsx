@@ -1,6 +1,7 @@
 import { Box, Group, Text, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
 import { WIDTHS } from '../../design/tokens.ts';
+import { useSiteName } from '../data/query-client.ts';
 
 interface PageProps {
   readonly title: string;
@@ -15,9 +16,10 @@ interface PageProps {
 
 /** The frame of every page: its title, what it is for, and what can be done. Pages of every width begin at the same edge. */
 export function Page({ title, tabTitle = title, subtitle, actions, size = 'lg', children }: PageProps) {
+  const siteName = useSiteName();
   useEffect(() => {
-    document.title = `${tabTitle} · Reelgate`;
-  }, [tabTitle]);
+    document.title = `${tabTitle} · ${siteName}`;
+  }, [tabTitle, siteName]);
   return (
     <Box maw={WIDTHS[size]}>
       <Group justify="space-between" align="flex-start" mb="lg" gap="sm">

@@ -35,6 +35,9 @@ export const selfQuery = queryOptions({
 export const useSelf = () => useQuery(selfQuery);
 export const useStatus = () => useQuery(statusQuery);
 
+/** The name of the service, as its administrator set it. */
+export const useSiteName = (): string => useStatus().data?.site_name ?? document.title.split(' · ').at(-1) ?? '';
+
 export type Self = Awaited<ReturnType<Extract<(typeof selfQuery)['queryFn'], (...args: never[]) => unknown>>>;
 
 /** Roles that see the administration pages. */

@@ -7,6 +7,7 @@ import type adminChannels from './en/admin-channels.ts';
 import type adminCodes from './en/admin-codes.ts';
 import type adminModels from './en/admin-models.ts';
 import type adminPlans from './en/admin-plans.ts';
+import type adminSettings from './en/admin-settings.ts';
 import type adminTickets from './en/admin-tickets.ts';
 import type app from './en/app.ts';
 import type connect from './en/connect.ts';
@@ -43,6 +44,7 @@ interface Resources {
   'admin-codes': typeof adminCodes;
   'admin-models': typeof adminModels;
   'admin-plans': typeof adminPlans;
+  'admin-settings': typeof adminSettings;
   'admin-tickets': typeof adminTickets;
 }
 export type Namespace = keyof Resources;

@@ -23,6 +23,11 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['The request is too large to be priced', '请求过大，无法计价'],
   ['Idempotency-Key must be 1 to 255 visible ASCII characters', 'Idempotency-Key 须为 1 至 255 个可见 ASCII 字符'],
 
+  // Settings of the site.
+  ['# is set where the service is started', '# 由启动环境设置，须在那里修改'],
+  ['# cannot have this value', '# 不能为此值'],
+  ['# is required first', '须先设置 #'],
+
   // Accounts, plans, channels, models.
   ['The password must have 8 to 128 characters', '密码须为 8 至 128 个字符'],
   ['Give quota or quota_delta, not both', 'quota 与 quota_delta 只能填写一个'],

@@ -168,6 +168,7 @@ export const NOUNS: Readonly<Record<string, string>> = {
   share: '分享链接',
   task: '任务',
   receipt: '账单',
+  setting: '设置',
   ticket: '工单',
   token: '令牌',
 };

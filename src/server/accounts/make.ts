@@ -18,7 +18,7 @@ import type { AuditLog } from './audit/audit-log.ts';
 import { type AuditFilter, AuditStore } from './audit/audit-store.ts';
 import { BindingService } from './bindings/binding-service.ts';
 import { BindingStore } from './bindings/binding-store.ts';
-import { HttpMessagingVerifier, HttpPhoneSender, LogPhoneSender } from './bindings/senders.ts';
+import { HttpMessagingVerifier, HttpPhoneSender, LogPhoneSender, type PhoneCodeSender } from './bindings/senders.ts';
 import { EmailConfirmationService } from './email/email-confirmation-service.ts';
 import { EmailLinks } from './email/email-links.ts';
 import { EmailTokenStore } from './email/email-token-store.ts';
@@ -156,12 +156,16 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
   const logins = new LoginService({ ...shared, pendingLogins, knownSources, sessions, twoFactors });
   const users = new UserService({
     ...shared,
-    ...config,
+    config,
     bindings: bindingStore,
     twoFactors: twoFactorStore,
     emailConfirmations,
     findPlan: dependencies.findPlan,
   });
+  const phoneSender = (): PhoneCodeSender =>
+    config.phoneDriver === 'http' && config.phoneHttpUrl !== undefined
+      ? new HttpPhoneSender(outbound, config.phoneHttpUrl)
+      : new LogPhoneSender(log);
   const tokenUse = new PeriodicWriter<true>({
     log,
     subject: 'the last use of tokens',
@@ -185,11 +189,11 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     bindings: new BindingService({
       ...shared,
       store: bindingStore,
-      phoneSender:
-        config.phoneDriver === 'http' && config.phoneHttpUrl !== undefined
-          ? new HttpPhoneSender(outbound, config.phoneHttpUrl)
-          : new LogPhoneSender(log),
-      messaging: new HttpMessagingVerifier(outbound, config.messagingVerifyUrl),
+      // As they are set when they are used: an administrator may change them at any time.
+      phoneSender: { send: (phone, code) => phoneSender().send(phone, code) },
+      messaging: {
+        verify: (code) => new HttpMessagingVerifier(outbound, config.messagingVerifyUrl).verify(code),
+      },
     }),
     credentials,
     emailConfirmations,

@@ -29,6 +29,7 @@ export interface PageRouteDependencies {
   readonly masterKey: Buffer;
   /** Cookies only over https. */
   readonly secure: boolean;
+  readonly site: { readonly siteName: string };
 }
 
 /** Binds forms to the browser they were shown to; does not authenticate a user. */
@@ -170,8 +171,10 @@ class PageVisits {
   readonly #guard: FormGuard;
   readonly #clock: Clock;
   readonly #secure: boolean;
+  readonly #site: { readonly siteName: string };
 
-  constructor({ masterKey, clock, secure }: PageRouteDependencies) {
+  constructor({ masterKey, clock, secure, site }: PageRouteDependencies) {
+    this.#site = site;
     this.#guard = new FormGuard(masterKey);
     this.#clock = clock;
     this.#secure = secure;
@@ -187,7 +190,12 @@ class PageVisits {
       browser ??= this.#readBrowserId(reply);
       return this.#guard.issue(action, { browser, session: request.session, code }, this.#clock.now());
     };
-    return { request, reply, locale, context: { locale, texts: TEXTS[locale], code, formValue } };
+    return {
+      request,
+      reply,
+      locale,
+      context: { locale, siteName: this.#site.siteName, texts: TEXTS[locale], code, formValue },
+    };
   }
 
   /** Stops a post that another site made this browser send. @throws form_expired */

@@ -16,6 +16,8 @@ export interface DeviceAuthRouteDependencies {
   readonly masterKey: Buffer;
   /** Every link starts with it. */
   readonly baseUrl: string;
+  /** Has the name of the site as it is set now. */
+  readonly site: { readonly siteName: string };
 }
 
 /** Registers all endpoints of device authorization: JSON, the pages, OAuth, and the administrators'. */

@@ -19,6 +19,8 @@ export interface Config extends Omit<SettingValues, 'baseUrl' | 'webmailUrl' | '
   readonly instanceName: string;
   /** Empty where there is none. */
   readonly webmailUrl: string;
+  /** Names of the settings that the environment gives a value. */
+  readonly given: ReadonlySet<string>;
 }
 
 /** Settings of similar products that an administrator may have kept; each causes one hint at start, none is used. */
@@ -57,6 +59,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     apiUserHeader: values.apiUserHeader.toLowerCase(),
     mailBackend: values.mailBackend ?? (values.sandbox ? 'sandbox' : undefined),
     webmailUrl: values.webmailUrl ?? '',
+    given: new Set(Object.keys(SETTINGS).filter((name) => (env[name]?.trim() ?? '') !== '')),
     instanceName: values.instanceName ?? `${hostname()}-${process.pid}`,
   };
   assertConsistent(config);
@@ -73,7 +76,8 @@ function readSettings(env: Readonly<Record<string, string | undefined>>): Settin
   return Object.fromEntries(entries) as SettingValues;
 }
 
-const toCamelCase = (name: string): string =>
+/** `BASE_URL` → `baseUrl`, the name in `Config`. */
+export const toCamelCase = (name: string): string =>
   name.toLowerCase().replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 
 /** Checks that involve several settings. */

@@ -3,6 +3,8 @@ import { html, type Markup } from './html.ts';
 
 export interface StandalonePage {
   readonly locale: Locale;
+  /** Name of the service; what an error page does not know is left out. */
+  readonly siteName?: string;
   /** What the page is about, without the name of the site. */
   readonly title: string;
   /** What stands in `<head>` beside what every page has. */
@@ -16,19 +18,20 @@ export interface StandalonePage {
 }
 
 /** A page rendered by the server, in the same design as the console. It is sent with `standalonePageHeaders`. */
-export function standalonePage({ locale, title, head, nav, main, footer, wide = false }: StandalonePage): string {
+export function standalonePage(page: StandalonePage): string {
+  const { locale, siteName, title, head, nav, main, footer, wide = false } = page;
   return html`<!doctype html>
 <html lang="${locale}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<title>${title} · Reelgate</title>
-<link rel="icon" href="/logo.svg" type="image/svg+xml">
+<title>${siteName === undefined ? title : `${title} · ${siteName}`}</title>
+<link rel="icon" href="/logo">
 <link rel="stylesheet" href="/pages.css">
 ${head}</head>
 <body class="${wide ? 'wide' : 'narrow'}">
-<header><a class="brand" href="/"><img src="/logo.svg" width="28" height="28" alt="">Reelgate</a>${nav}</header>
+<header><a class="brand" href="/"><img src="/logo" width="28" height="28" alt="">${siteName}</a>${nav}</header>
 <main>${main}</main>
 ${footer === undefined ? undefined : html`<footer>${footer}</footer>`}
 </body>

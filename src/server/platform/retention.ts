@@ -8,8 +8,8 @@ import type { ScheduledJob } from './scheduled-jobs.ts';
 /** What is removed after a time. */
 export interface RetentionRule {
   readonly name: string;
-  /** Age at which it is removed; 0: it is kept for ever. */
-  readonly days: number;
+  /** Age at which it is removed, as it is set now; 0: it is kept for ever. */
+  readonly days: () => number;
   /** Removes at most `limit` of what is older than `before` (Unix milliseconds), in one short transaction. @returns how many */
   remove(before: number, limit: number): Promise<number>;
 }
@@ -39,7 +39,8 @@ export const retentionJob = (
   },
 });
 
-async function removeOld({ days, remove }: RetentionRule, now: number, signal: AbortSignal): Promise<number> {
+async function removeOld(rule: RetentionRule, now: number, signal: AbortSignal): Promise<number> {
+  const [days, { remove }] = [rule.days(), rule];
   if (days === 0) return 0;
   let removed = 0;
   while (!signal.aborted) {

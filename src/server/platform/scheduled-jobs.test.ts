@@ -129,7 +129,7 @@ describe('retention', () => {
     const calls: { before: number; limit: number }[] = [];
     const made: RetentionRule = {
       name: 'rows',
-      days,
+      days: () => days,
       async remove(before, limit) {
         calls.push({ before, limit });
         const count = Math.min(left, limit);

@@ -13,6 +13,8 @@ export interface SettingDescription {
   readonly description: string;
   /** Masked in every output. */
   readonly secret?: boolean;
+  /** The values it may have, where they are few. */
+  readonly choices?: readonly string[];
 }
 
 /** One setting: its documentation and the reader that checks and types it. */
@@ -36,6 +38,19 @@ export const text = (about: WithDefault): Setting<string> => ({ ...about, read: 
 export const optionalText = (about: SettingDescription): Setting<string | undefined> => ({
   ...about,
   read: (value) => value,
+});
+
+/** A text of a certain form, or none; `problem` says what it must be. */
+export const optionalPattern = (
+  form: RegExp,
+  problem: string,
+  about: SettingDescription,
+): Setting<string | undefined> => ({
+  ...about,
+  read(value, name) {
+    if (value !== undefined && !form.test(value)) throw new ConfigError(name, problem);
+    return value;
+  },
 });
 
 /** A text of a certain form; `problem` says what it must be. */
@@ -86,6 +101,7 @@ const toOneOf = <const T extends string>(value: string, name: string, values: re
 
 export const oneOf = <const T extends string>(values: readonly T[], about: WithDefault): Setting<T> => ({
   ...about,
+  choices: values,
   read: (value, name) => toOneOf(required(value, name), name, values),
 });
 

@@ -1,4 +1,5 @@
 import { LOCALES } from '../../contract/messages/messages.ts';
+import { ACCENT_NAMES } from '../../design/accents.ts';
 import { createClientIpResolver } from './client-ip.ts';
 import { parsePostgresUrl } from './db/postgres-url.ts';
 import { assertOrigins } from './origins.ts';
@@ -11,6 +12,7 @@ import {
   oneOf,
   optionalInteger,
   optionalOneOf,
+  optionalPattern,
   optionalText,
   pattern,
   type Setting,
@@ -21,6 +23,9 @@ import {
 } from './setting-readers.ts';
 
 const DOMAIN_NAME = /^(?=.{1,190}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/;
+
+/** A picture that browsers show and that contains no program; 90 KB in base64. */
+const LOGO = /^data:image\/(png|webp|jpeg);base64,[A-Za-z0-9+/]{16,122880}={0,2}$/;
 
 const masterKey = (about: SettingDescription): Setting<string | undefined> => ({
   ...about,
@@ -104,6 +109,20 @@ export const SETTINGS = {
   ADMIN_PASSWORD: optionalText({
     secret: true,
     description: 'Its password; first start only. A random one is printed once when absent.',
+  }),
+  SITE_NAME: pattern(/^[^\s<>](?:[^<>]{0,38}[^\s<>])?$/u, 'must have 1 to 40 characters, without < and >', {
+    default: 'Reelgate',
+    description: 'Name of the service on its pages. It can be changed in the console too (docs/settings.md).',
+  }),
+  SITE_ACCENT: oneOf(ACCENT_NAMES, {
+    default: 'ember',
+    description: `Colour of its pages: ${ACCENT_NAMES.join(', ')}.`,
+  }),
+  SITE_LOGO: optionalPattern(LOGO, 'must be a PNG, WebP or JPEG picture of at most 90 KB as a data URL', {
+    description: 'Logo of its pages: a PNG, WebP or JPEG picture as a data URL, at most 90 KB.',
+  }),
+  SIGN_IN_NOTICE: optionalPattern(/^[\s\S]{1,500}$/u, 'must have at most 500 characters', {
+    description: 'Text above the form for signing in: maintenance, rules, whom to ask.',
   }),
   REGISTRATION: oneOf(['open', 'closed'], {
     default: 'open',

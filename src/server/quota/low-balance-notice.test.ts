@@ -12,7 +12,7 @@ describe('the notice of a low balance', () => {
   const noticesOf = async (threshold: number, changes: readonly (readonly [number, number])[]): Promise<Notice[]> => {
     const notices: Notice[] = [];
     const notifier = { notify: async (_trx: Trx, notice: Notice) => void notices.push(notice) };
-    const listen = notifyLowBalance(notifier, manualClock(Date.UTC(1970, 0, 3)), threshold);
+    const listen = notifyLowBalance(notifier, manualClock(Date.UTC(1970, 0, 3)), () => threshold);
     for (const [before, after] of changes) await listen(NO_TRANSACTION, 7, { before, after });
     return notices;
   };

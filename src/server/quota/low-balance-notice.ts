@@ -3,9 +3,10 @@ import type { Clock } from '../platform/clock.ts';
 import { dayOf } from './amount-rules.ts';
 import type { SpendListener } from './ledger.ts';
 
-/** A listener that notifies an account, at most once a day, when its wallet falls below `threshold`; 0: never. */
-export function notifyLowBalance(notifier: Notifier, clock: Clock, threshold: number): SpendListener {
+/** A listener that notifies an account, at most once a day, when its wallet falls below `lowQuota()`; 0: never. */
+export function notifyLowBalance(notifier: Notifier, clock: Clock, lowQuota: () => number): SpendListener {
   return async (trx, userId, { before, after }) => {
+    const threshold = lowQuota();
     if (before < threshold || after >= threshold) return;
     await notifier.notify(trx, {
       userId,

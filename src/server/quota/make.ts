@@ -22,7 +22,7 @@ export interface QuotaDependencies {
   readonly allowances: Allowances;
   readonly notifier: Notifier;
   /** Quota in a wallet below which its owner is notified; 0: never. */
-  readonly lowQuota: number;
+  readonly lowQuota: () => number;
   /** Age in days at which ledger entries are folded; 0: never. */
   readonly ledgerRetentionDays: number;
   readonly events: EventWriter;

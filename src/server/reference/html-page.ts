@@ -13,7 +13,7 @@ const CREDENTIAL_LABELS: Readonly<Record<Endpoint['policy'], string>> = {
 };
 
 /** The reference as one page without scripts: every endpoint of the contract with its schemas. */
-export function toReferencePage(endpoints: readonly Endpoint[], version: string): string {
+export function toReferencePage(endpoints: readonly Endpoint[], version: string, siteName: string): string {
   const tags = [...new Set(endpoints.map(({ tag }) => tag))].sort();
   const sections = tags.map((tag) => {
     const rows = endpoints.filter((endpoint) => endpoint.tag === tag).map(toSection);
@@ -21,6 +21,7 @@ export function toReferencePage(endpoints: readonly Endpoint[], version: string)
   });
   return standalonePage({
     locale: 'en',
+    siteName,
     title: 'API reference',
     wide: true,
     nav: html`<nav><a href="/openapi.json">openapi.json</a> <a href="/docs.md">Markdown</a></nav>`,

@@ -8,10 +8,15 @@ import { toOpenApi } from './openapi.ts';
 /** The reference of everything that is registered, as a file and as a page that loads nothing from other hosts. */
 export function addReferenceRoutes(
   routes: RouteRegistry,
-  about: { readonly version: string; readonly baseUrl: string; readonly userHeader: string },
+  about: {
+    readonly version: string;
+    readonly baseUrl: string;
+    readonly userHeader: string;
+    readonly site: { readonly siteName: string };
+  },
 ): void {
   let file: string | undefined;
-  let page: string | undefined;
+  let page: { readonly siteName: string; readonly text: string } | undefined;
   routes.add(lines.openApiFile, async ({ reply }) => {
     file ??= JSON.stringify(toOpenApi(routes.endpoints, about));
     return reply.type('application/json; charset=utf-8').header('access-control-allow-origin', '*').send(file);
@@ -23,7 +28,9 @@ export function addReferenceRoutes(
     reply.type('text/plain; charset=utf-8').send(toLlmsText(about.baseUrl)),
   );
   routes.add(lines.referencePage, async ({ reply }) => {
-    page ??= toReferencePage(routes.endpoints, about.version);
-    return reply.headers({ ...STANDALONE_PAGE_HEADERS, 'cache-control': 'no-cache' }).send(page);
+    const { siteName } = about.site;
+    if (page?.siteName !== siteName)
+      page = { siteName, text: toReferencePage(routes.endpoints, about.version, siteName) };
+    return reply.headers({ ...STANDALONE_PAGE_HEADERS, 'cache-control': 'no-cache' }).send(page.text);
   });
 }

@@ -76,7 +76,8 @@ function usePaletteData(search: string, admin: boolean) {
 export function usePaletteItems(search: string): readonly PaletteGroup[] {
   const { t } = useTranslation(['palette', 'app']);
   const navigate = useNavigate();
-  const admin = isAdmin(useSelf().data?.role);
+  const role = useSelf().data?.role;
+  const admin = isAdmin(role);
   const { isSearch, isTaskId, models, keys, videos, users, channels, tasks } = usePaletteData(search, admin);
 
   const matching = (items: readonly PaletteItem[]): readonly PaletteItem[] =>
@@ -89,7 +90,9 @@ export function usePaletteItems(search: string): readonly PaletteGroup[] {
   });
   const sections = admin ? [...USER_SECTIONS, ...ADMIN_SECTIONS] : USER_SECTIONS;
   const pages = sections.flatMap(({ title, items }) =>
-    items.map(({ to, label }) => item(to, t(`app:pages.${label}`), { to }, t(`app:sections.${title}`))),
+    items
+      .filter(({ rootOnly }) => rootOnly !== true || role === 'root')
+      .map(({ to, label }) => item(to, t(`app:pages.${label}`), { to }, t(`app:sections.${title}`))),
   );
   const actions = [...ACTIONS, ...(admin ? ADMIN_ACTIONS : [])].map(([id, to]) =>
     item(id, t(`actions.${id}`), { to } as NavigateOptions),

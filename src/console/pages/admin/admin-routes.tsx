@@ -50,6 +50,7 @@ export const adminRoutes = adminRoute.addChildren([
     async () => (await import('./beta-applications/beta-application-page.tsx')).ApplicationPage,
   ),
   page('announcements', async () => (await import('./announcements/announcements-page.tsx')).AnnouncementsPage),
+  page('settings', async () => (await import('./settings/settings-page.tsx')).SettingsPage),
   page('audit', async () => (await import('./audit/audit-page.tsx')).AuditPage),
   page('device-clients', async () => (await import('./device-clients/device-clients-page.tsx')).DeviceClientsPage),
 ]);

@@ -1,12 +1,14 @@
 import { Box, Center, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
 import { LanguageAndThemeMenus } from '../../components/language-and-theme-menus.tsx';
+import { useSiteName } from '../../data/query-client.ts';
 
 /** The frame of the pages before one is signed in. */
 export function SignInFrame({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  const siteName = useSiteName();
   useEffect(() => {
-    document.title = `${title} · Reelgate`;
-  }, [title]);
+    document.title = `${title} · ${siteName}`;
+  }, [title, siteName]);
   return (
     <Box mih="100dvh" p="md" component="main">
       <Group justify="flex-end" gap={4}>
@@ -15,9 +17,9 @@ export function SignInFrame({ title, children }: { readonly title: string; reado
       <Center pt={{ base: 16, sm: 64 }}>
         <Stack w="100%" maw={400} gap="lg">
           <Group gap="sm">
-            <img src="/logo.svg" width={40} height={40} alt="" />
+            <img src="/logo" width={40} height={40} alt="" />
             <Text fw={700} fz={22} lts="-0.02em">
-              Reelgate
+              {siteName}
             </Text>
           </Group>
           <Paper withBorder p={{ base: 'lg', sm: 'xl' }}>

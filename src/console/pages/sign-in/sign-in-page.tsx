@@ -50,6 +50,17 @@ function PasswordForm({ onDone, onSecondStep }: { onDone: (id: number) => Promis
   return (
     <form onSubmit={submit}>
       <Stack>
+        {status?.sign_in_notice ? (
+          <Alert
+            variant="light"
+            color="blue"
+            p="xs"
+            role="note"
+            style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}
+          >
+            {status.sign_in_notice}
+          </Alert>
+        ) : null}
         {status?.sandbox === true ? (
           <Alert variant="light" color="gray" icon={<IconFlask />} p="xs">
             {t('signIn.sandbox')}

@@ -73,6 +73,7 @@ export default {
     tasks: 'All videos',
     ledger: 'Ledger',
     audit: 'Audit log',
+    settings: 'Settings',
     deviceClients: 'Device clients',
     adminPackages: 'Plans',
     codes: 'Codes',

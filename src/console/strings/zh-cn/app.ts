@@ -76,6 +76,7 @@ export default {
     tasks: '全部视频',
     ledger: '账本',
     audit: '审计日志',
+    settings: '站点设置',
     deviceClients: '设备客户端',
     adminPackages: '套餐管理',
     codes: '兑换码',

@@ -52,8 +52,8 @@ export interface UserServiceDependencies {
   readonly ledger: Ledger;
   readonly emailConfirmations: EmailConfirmationService;
   readonly findPlan: FindPlan;
-  readonly registration: 'open' | 'closed';
-  readonly newUserQuota: number;
+  /** Read at each registration: an administrator may change it. */
+  readonly config: { readonly registration: 'open' | 'closed'; readonly newUserQuota: number };
 }
 
 /** Accounts: registration and profile. */
@@ -76,10 +76,10 @@ export class UserService {
     clientIp: string,
     locale: Locale,
   ): Promise<{ readonly id: number; readonly username: string }> {
-    const { rateLimits, newUserQuota, emailConfirmations } = this.#dependencies;
-    if (this.#dependencies.registration === 'closed') throw new AppError('registration_closed');
+    const { rateLimits, config, emailConfirmations } = this.#dependencies;
+    if (config.registration === 'closed') throw new AppError('registration_closed');
     await rateLimits.registrationsByNetwork.consume(toIpLimitKey(clientIp));
-    const user = { ...registration, role: 'user', quota: newUserQuota } as const;
+    const user = { ...registration, role: 'user', quota: config.newUserQuota } as const;
     const email = normalizeEmail(registration.email) ?? null;
     const isConfirmed = email !== null && emailConfirmations.isRequired;
     if (isConfirmed) await emailConfirmations.consumeLimit(email);

@@ -7,6 +7,7 @@ import { TEXTS, type Texts } from './texts.ts';
 /** What every page is rendered with. */
 export interface PageContext {
   readonly locale: Locale;
+  readonly siteName: string;
   readonly texts: Texts;
   /** The code in its displayed form; empty where there is none. */
   readonly code: string;
@@ -25,11 +26,12 @@ export function pagePath(code: string, locale: Locale, step?: string): string {
 }
 
 /** A whole page around its one section. */
-export function layout({ locale, code }: PageContext, heading: string, section: Markup): string {
+export function layout({ locale, siteName, code }: PageContext, heading: string, section: Markup): string {
   const texts = TEXTS[locale];
   const nav = languageLinks(locale, texts.language, (each) => pagePath(code, each));
   return standalonePage({
     locale,
+    siteName,
     title: heading,
     nav,
     main: html`<section>${section}</section>`,

@@ -2,7 +2,7 @@ import type { Locale } from '../../../contract/messages/messages.ts';
 
 const EN = {
   title: 'Device sign-in',
-  footer: 'Reelgate never asks for a code by phone, chat or mail.',
+  footer: 'We never ask for a code by phone, chat or mail.',
   enterTitle: 'Sign in a device',
   enterLead: 'Type the code your device or terminal shows.',
   codeLabel: 'Code',
@@ -71,7 +71,7 @@ export type Texts = { readonly [K in keyof typeof EN]: (typeof EN)[K] extends st
 
 const ZH_CN: Texts = {
   title: '设备登录',
-  footer: 'Reelgate 绝不会通过电话、聊天或邮件索要验证码。',
+  footer: '我们绝不会通过电话、聊天或邮件索要验证码。',
   enterTitle: '登录设备',
   enterLead: '请输入设备或终端上显示的验证码。',
   codeLabel: '验证码',

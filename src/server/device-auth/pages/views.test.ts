@@ -7,6 +7,7 @@ import { consentView, enterCodeView, failureView, loginView, outcomeView, second
 
 const viewIn = (locale: Locale, code = 'BCDF-GHJK') => ({
   locale,
+  siteName: 'Reelgate',
   texts: TEXTS[locale],
   code,
   formValue: (action: string) => `value-of-${action}`,

@@ -16,7 +16,7 @@ describe('the files of the design', () => {
     for (const [path, type, content] of [
       ['/tokens.css', 'text/css; charset=utf-8', /--rg-color-text:#/],
       ['/pages.css', 'text/css; charset=utf-8', /--rg-color-text:#[\s\S]*main>section/],
-      ['/logo.svg', 'image/svg+xml', /^<svg /],
+      ['/logo', 'image/svg+xml', /^<svg /],
     ] as const) {
       const response = await get(path);
       assert.deepEqual([response.status, response.headers.get('content-type')], [200, type], path);

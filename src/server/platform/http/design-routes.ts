@@ -8,19 +8,32 @@ import { toTokensCss } from '../../../design/tokens-css.ts';
 import type { RouteRegistry } from './route-registry.ts';
 
 /** The files every page takes its look from. Browsers ask each time whether they changed, so a new colour is seen at once. */
-export function addDesignRoutes(routes: RouteRegistry, accent: () => AccentName): void {
+export function addDesignRoutes(routes: RouteRegistry, site: SiteLook): void {
   const add = (endpoint: DesignFile, type: string, render: (accent: AccentName) => string): void =>
     routes.add(endpoint, async ({ reply, request }) =>
-      sendFile(reply, request.headers['if-none-match'], type, render(accent())),
+      sendFile(reply, request.headers['if-none-match'], type, render(site.siteAccent)),
     );
   add(files.tokensCssFile, 'text/css; charset=utf-8', toTokensCss);
   add(files.pagesCssFile, 'text/css; charset=utf-8', (name) => `${toTokensCss(name)}\n${PAGES_CSS}`);
-  add(files.logoFile, 'image/svg+xml', logoSvg);
+  routes.add(files.logoFile, async ({ reply, request }) => {
+    const [, type = 'image/svg+xml', data] = LOGO_URL.exec(site.siteLogo ?? '') ?? [];
+    const body = data === undefined ? logoSvg(site.siteAccent) : Buffer.from(data, 'base64');
+    return sendFile(reply, request.headers['if-none-match'], type, body);
+  });
 }
+
+/** How the pages look, read at each request: an administrator may change it. */
+export interface SiteLook {
+  readonly siteAccent: AccentName;
+  /** A data URL; undefined: the mark. */
+  readonly siteLogo: string | undefined;
+}
+
+const LOGO_URL = /^data:(image\/(?:png|webp|jpeg));base64,(.+)$/;
 
 type DesignFile = (typeof files)[keyof typeof files];
 
-function sendFile(reply: FastifyReply, known: string | undefined, type: string, body: string): FastifyReply {
+function sendFile(reply: FastifyReply, known: string | undefined, type: string, body: string | Buffer): FastifyReply {
   const etag = `"${hash('sha256', body, 'base64url').slice(0, 22)}"`;
   reply.headers({ etag, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' });
   return known === etag ? reply.status(304).send() : reply.type(type).send(body);

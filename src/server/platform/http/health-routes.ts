@@ -27,6 +27,8 @@ export function addHealthRoutes(
       version,
       ready: (await obstacle()) === undefined,
       sandbox: config.sandbox,
+      site_name: config.siteName,
+      sign_in_notice: config.signInNotice ?? '',
       registration: config.registration,
       quota_per_unit: config.quotaPerUnit,
       api_user_header: config.apiUserHeader,

@@ -41,7 +41,7 @@ export function GettingStarted({ channels }: GettingStartedProps) {
   ] as const;
   const next = steps.find(({ done }) => !done);
   return (
-    <Alert color="ember" variant="light" title={t('gettingStarted.title')}>
+    <Alert color="accent" variant="light" title={t('gettingStarted.title')}>
       <List spacing="sm" center listStyleType="none">
         {steps.map(({ key, done, to }) => (
           <List.Item

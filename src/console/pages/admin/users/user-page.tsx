@@ -104,7 +104,7 @@ function AccountPanel({ user }: { readonly user: User }) {
       title={t('users.account')}
       actions={
         <Group gap={6}>
-          <Badge color={user.role === 'user' ? 'gray' : 'ember'}>{t(`roles.${user.role}`)}</Badge>
+          <Badge color={user.role === 'user' ? 'gray' : 'accent'}>{t(`roles.${user.role}`)}</Badge>
           <Badge color={user.status === 1 ? 'teal' : 'red'}>
             {user.status === 1 ? t('users.enabled') : t('users.disabled')}
           </Badge>

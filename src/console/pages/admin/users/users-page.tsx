@@ -89,7 +89,7 @@ function UserName({ user }: { readonly user: UserListItem }) {
           {user.display_name === '' || user.display_name === user.username ? `#${user.id}` : user.display_name}
         </Text>
       </div>
-      {user.role === 'user' ? null : <Badge color="ember">{t(`roles.${user.role}`)}</Badge>}
+      {user.role === 'user' ? null : <Badge color="accent">{t(`roles.${user.role}`)}</Badge>}
       {user.status === DISABLED ? <Badge color="red">{t('users.disabled')}</Badge> : null}
     </Group>
   );

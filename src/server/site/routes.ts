@@ -1,0 +1,13 @@
+import { ok } from '../../contract/schemas.ts';
+import * as endpoints from '../../contract/site-settings.ts';
+import { toActor } from '../platform/http/actor.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import type { Site } from './make.ts';
+
+/** The settings of the site, for root. */
+export function addSiteRoutes(routes: RouteRegistry, { settings }: Pick<Site, 'settings'>): void {
+  routes.add(endpoints.listSiteSettings, async () => ok(await settings.list()));
+  routes.add(endpoints.updateSiteSetting, async ({ caller, params, body, request }) =>
+    ok(await settings.set(toActor(caller, request), params.name, body.value)),
+  );
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { forEachDatabase } from '../../../test/databases.ts';
+import { startTestService, type TestService } from '../../../test/test-service.ts';
+import type { SiteSetting } from '../../contract/site-settings.ts';
+
+const PNG = `data:image/png;base64,${Buffer.from('\x89PNG\r\n\x1a\n a picture', 'latin1').toString('base64')}`;
+
+forEachDatabase((name, _open, freshUrl) => {
+  describe('the settings of the site', () => {
+    let service: TestService;
+    let url: string;
+    before(async () => {
+      url = await freshUrl();
+      service = await startTestService(url, { RETENTION_AUDIT_DAYS: '90' });
+    });
+    after(() => service.stop());
+
+    const set = (setting: string, value: string | null): Promise<SiteSetting> =>
+      service.root.ok('PUT', `/api/admin/settings/${setting}`, { value });
+    const find = async (setting: string): Promise<SiteSetting | undefined> =>
+      (await service.root.ok<SiteSetting[]>('GET', '/api/admin/settings')).find((each) => each.name === setting);
+    const refusal = async (setting: string, value: string): Promise<string> => {
+      const response = await service.root.send('PUT', `/api/admin/settings/${setting}`, { value });
+      assert.equal(response.body.success, false, setting);
+      return String(response.body.message);
+    };
+    const status = async (base = service.url): Promise<{ site_name: string; registration: string }> =>
+      ((await (await fetch(`${base}/api/status`)).json()) as { data: { site_name: string; registration: string } })
+        .data;
+
+    it('are in effect at once, say where they come from, and go back to their default', async () => {
+      assert.equal((await find('SITE_NAME'))?.source, 'default');
+      const saved = await set('SITE_NAME', ' Film studio ');
+      assert.deepEqual([saved.value, saved.source, saved.editable], ['Film studio', 'database', true]);
+      assert.equal((await status()).site_name, 'Film studio');
+      const page = await (await fetch(`${service.url}/authorize`)).text();
+      assert.match(page, /<title>[^<]+ · Film studio<\/title>/);
+      assert.equal((await set('SITE_NAME', null)).source, 'default');
+      assert.equal((await status()).site_name, 'Reelgate');
+    });
+
+    it('change who may register, what new accounts have, colour and logo', async () => {
+      await set('NEW_USER_QUOTA', '1234');
+      const person = await service.signUp('newcomer');
+      assert.equal((await person.ok<{ quota: number }>('GET', '/api/user/self')).quota, 1234);
+      await set('REGISTRATION', 'closed');
+      await assert.rejects(service.signUp('too-late'));
+      await set('REGISTRATION', null);
+      await set('SITE_ACCENT', 'teal');
+      assert.doesNotMatch(await (await fetch(`${service.url}/tokens.css`)).text(), /c23f1b/);
+      await set('SITE_LOGO', PNG);
+      assert.equal((await fetch(`${service.url}/logo`)).headers.get('content-type'), 'image/png');
+    });
+
+    it('are given by the environment first, and then not changed here', async () => {
+      const audit = await find('RETENTION_AUDIT_DAYS');
+      assert.deepEqual([audit?.value, audit?.source, audit?.editable], ['90', 'environment', false]);
+      assert.match(await refusal('RETENTION_AUDIT_DAYS', '7'), /set where the service is started/);
+      assert.match(await refusal('SMTP_URL', 'smtp://a:b@localhost'), /set where the service is started/);
+    });
+
+    it('refuse what cannot be used, and change nothing', async () => {
+      for (const [setting, value] of [
+        ['SITE_NAME', '<b>'],
+        ['SITE_ACCENT', 'plaid'],
+        ['NEW_USER_QUOTA', '-1'],
+        ['SITE_LOGO', 'data:image/svg+xml;base64,PHN2Zz48L3N2Zz4='],
+        ['MESSAGING_VERIFY_URL', 'javascript:alert(1)'],
+        ['PHONE_DRIVER', 'http'],
+        ['NO_SUCH_SETTING', '1'],
+      ] as const) {
+        const before = await find(setting);
+        await refusal(setting, value);
+        assert.deepEqual(await find(setting), before);
+      }
+    });
+
+    it('are for root alone, and each change is in the audit log', async () => {
+      const person = await service.signUp('curious');
+      for (const [method, path] of [
+        ['GET', '/api/admin/settings'],
+        ['PUT', '/api/admin/settings/SITE_NAME'],
+      ] as const)
+        assert.equal((await person.send(method, path, { value: 'Mine' })).body.success, false);
+      await set('SITE_NAME', 'Audited');
+      const [entry] = await service.root.ok<{ target: string; after: unknown }[]>(
+        'GET',
+        '/api/admin/audit?action=setting.update',
+      );
+      assert.equal(entry?.target, 'setting:SITE_NAME');
+      assert.match(JSON.stringify(entry?.after), /Audited/);
+    });
+
+    it('reach the other processes within seconds, and outlive a restart', {
+      skip: name === 'sqlite' && 'SQLite serves one process',
+    }, async () => {
+      const second = await startTestService(url, { MASTER_KEY: service.masterKey });
+      try {
+        await set('SITE_NAME', 'Everywhere');
+        for (let attempts = 0; attempts < 100 && (await status(second.url)).site_name !== 'Everywhere'; attempts += 1)
+          await pause(100);
+        assert.equal((await status(second.url)).site_name, 'Everywhere');
+      } finally {
+        await second.stop();
+      }
+    });
+  });
+});

@@ -1,0 +1,20 @@
+import type { Migration } from '../platform/db/migrate.ts';
+
+export interface SiteTables {
+  /** What an administrator set, by the name of the setting in the environment. */
+  site_settings: { name: string; value: string; updated_at: number };
+}
+
+export const siteMigrations: readonly Migration[] = [
+  {
+    id: '0100-site',
+    up: async (trx, dialect) => {
+      await trx.schema
+        .createTable('site_settings')
+        .addColumn('name', dialect.text, (column) => column.primaryKey())
+        .addColumn('value', dialect.text, (column) => column.notNull())
+        .addColumn('updated_at', dialect.int64, (column) => column.notNull())
+        .execute();
+    },
+  },
+];
