@@ -1,3 +1,4 @@
+import type { MediaLine, VideoPrice } from '../../src/contract/pricing.ts';
 import type { ModelCapability, VendorAdapter } from '../../src/server/vendors/adapter.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 
@@ -21,7 +22,9 @@ ${table(['Vendor', 'Models', 'Seconds', 'With sound'], vendors)}
 Models are rows that an administrator can change. The pages show the values a row starts with, prices in quota (500,000
 quota are one unit of the display currency). A model of a vendor that is not listed can be added by its name.
 
-A price is \`per call + per second × seconds\`, times the multipliers that apply. It is fixed when a video is submitted.
+A price is \`per call + per second × seconds\`, times the multipliers that apply, or the first of its lines whose facts fit
+([prices.md](prices.md)). It is fixed when a video is submitted. Lists in yuan are converted at 7 a unit. A price whose list says
+"unconfirmed" is older than any copy of the list that was found: compare it before you rely on it.
 
 Common fields are \`model\`, \`prompt\`, \`image\`, \`images\`, \`duration\` (or \`seconds\`), \`size\` and \`mode\`. Vendor-specific
 parameters go into \`metadata\`, under the keys its page lists; other keys are dropped. A common field that a model does not
@@ -48,9 +51,13 @@ ${table(
     model.modes.join(', ') || '–',
     model.audio ? 'yes' : 'no',
     imagesOf(model),
-    priceOf(model),
+    priceOf(model.price),
   ]),
 )}
+
+Prices follow the vendor's public list${vendor.models.some(({ price }) => price.settle_by === 'vendor') ? ', and a unit is what the vendor itself counts' : ''}:
+
+${table(['Models', 'List', 'Compared on', 'Note'], sourcesOf(vendor))}
 
 ${
   keys.length === 0
@@ -93,17 +100,47 @@ function imagesOf({ images: { min, max, roles } }: ModelCapability): string {
   return `${min === max ? min : `${min} to ${max}`}: ${roles.map((role) => ROLES[role]).join(', ')}`;
 }
 
-function priceOf({ price }: ModelCapability): string {
-  const number = (value: number) => value.toLocaleString('en-US');
-  const rates = [
-    ['a call', price.per_call ?? 0],
-    ['a second', price.per_second ?? 0],
+const number = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 6 });
+
+function ratesOf(rates: MediaLine): string {
+  const named = [
+    ['a call', rates.per_call],
+    ['a second', rates.per_second],
+    ['a picture', rates.per_input_image],
+    ['a unit', rates.per_unit],
   ] as const;
-  const base = rates.filter(([, quota]) => quota > 0).map(([unit, quota]) => `${number(quota)} ${unit}`);
+  return named.flatMap(([unit, quota = 0]) => (quota > 0 ? [`${number(quota)} ${unit}`] : [])).join(' + ');
+}
+
+/** One line of a price: the facts it is for, its rates, and the units that are reserved for. */
+function lineOf(line: MediaLine): string {
+  const facts = Object.entries(line.when ?? {}).map(([fact, values]) => `${fact} ${values.join('/')}`);
+  const units = [
+    ...(line.max_units === undefined ? [] : [number(line.max_units)]),
+    ...(line.max_units_per_second === undefined ? [] : [`${number(line.max_units_per_second)} a second`]),
+  ].join(' + ');
+  const rates = units === '' ? ratesOf(line) : `${ratesOf(line)}, at most ${units}`;
+  return facts.length === 0 ? rates : `${facts.join(', ')}: ${rates}`;
+}
+
+function priceOf(price: VideoPrice): string {
+  if (price.lines !== undefined) return price.lines.map(lineOf).join('; ');
   const factors = Object.entries(price.multipliers ?? {}).flatMap(([factor, values]) =>
     Object.entries(values).map(([value, by]) => `${factor} ${value} × ${by}`),
   );
-  return [...base, ...factors].join('; ');
+  return [ratesOf(price), ...factors].join('; ');
+}
+
+/** The lists that the prices of a vendor follow, with what each was compared with. */
+function sourcesOf({ models }: VendorAdapter): readonly (readonly string[])[] {
+  const lists = new Map<string, { readonly row: readonly string[]; readonly ids: string[] }>();
+  for (const { id, listed } of models) {
+    const row = [`<${listed.source}>`, listed.confirmedOn ?? 'unconfirmed', listed.note];
+    const found = lists.get(row.join('\n')) ?? { row, ids: [] };
+    found.ids.push(`\`${id}\``);
+    lists.set(row.join('\n'), found);
+  }
+  return [...lists.values()].map(({ row, ids }) => [ids.join(', '), ...row]);
 }
 
 interface Schema {

@@ -8,11 +8,11 @@ export const Quota = Type.Integer({ minimum: 0, maximum: 1_000_000_000_000, desc
 export interface PriceLine {
   /** The key of the price, without `_per_million`; tokens that have no price of their own count as `input` or `output`. */
   readonly label: string;
-  /** Calls, seconds or tokens. */
+  /** Calls, seconds, tokens, or units of a vendor, which may have six decimals. */
   readonly quantity: number;
   /** Whole quota for each `per` of the quantity. */
   readonly unitQuota: number;
-  /** 1 for calls and seconds, a million for tokens. */
+  /** 1 for calls and seconds, a million for tokens and for rates with decimals. */
   readonly per: 1 | 1_000_000;
   /** Multipliers do not apply to it. */
   readonly isPlain?: boolean;
@@ -39,6 +39,13 @@ export const TOKENS_PER_PRICE = 1_000_000;
 /** Multipliers are read as decimals of at most this many places; a price with more is refused when it is saved. */
 export const MAX_MULTIPLIER_DECIMALS = 9;
 
+/** Amounts that may have decimals, such as units of a vendor, are exact to a millionth. */
+const MILLION = 1_000_000n;
+
+/** A quantity in millionths, exact for whole numbers. */
+export const toMillionths = (quantity: number): bigint =>
+  Number.isInteger(quantity) ? BigInt(quantity) * MILLION : BigInt(Math.round(quantity * 1_000_000));
+
 export const MAX_QUOTA = BigInt(Number.MAX_SAFE_INTEGER);
 
 export const isCharged = ({ quantity, unitQuota }: PriceLine): boolean => quantity > 0 && unitQuota > 0;
@@ -52,8 +59,8 @@ export const isCharged = ({ quantity, unitQuota }: PriceLine): boolean => quanti
 export function sumOfLines(lines: readonly PriceLine[], multipliers: readonly AppliedMultiplier[]): bigint {
   let numerator = 0n;
   for (const { quantity, unitQuota, per } of lines)
-    numerator += BigInt(quantity) * BigInt(unitQuota) * BigInt(TOKENS_PER_PRICE / per);
-  let denominator = BigInt(TOKENS_PER_PRICE);
+    numerator += toMillionths(quantity) * BigInt(unitQuota) * BigInt(TOKENS_PER_PRICE / per);
+  let denominator = MILLION * BigInt(TOKENS_PER_PRICE);
   for (const { by } of multipliers) {
     const [top, bottom] = toFraction(by);
     numerator *= top;

@@ -46,9 +46,14 @@ const MediaLine = Type.Object(
     per_call: Type.Optional(Quota),
     per_second: Type.Optional(Quota),
     per_input_image: Type.Optional(Quota),
-    per_unit: Type.Optional(Quota),
+    per_unit: Type.Optional(
+      Type.Number({ minimum: 0, maximum: 1_000_000_000, description: 'May have six decimals: a token costs little.' }),
+    ),
     max_units: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'With per_unit: what is reserved for.' }),
+      Type.Number({ minimum: 0, maximum: 1_000_000_000, description: 'With per_unit: what is reserved for.' }),
+    ),
+    max_units_per_second: Type.Optional(
+      Type.Number({ minimum: 0, maximum: 1_000_000_000, description: 'Reserved for on top, for each second.' }),
     ),
   },
   { additionalProperties: false },
@@ -83,7 +88,7 @@ export interface MediaFacts {
   /** Values of the factors a price may have multipliers for, such as `{mode: 'pro', audio: 'true'}`. */
   readonly factors: Readonly<Record<string, string>>;
   readonly inputImages?: number;
-  /** The vendor's own count of what it made; undefined: not known yet. */
+  /** The vendor's own count of what it made, to a millionth; undefined: not known yet. */
   readonly units?: number | undefined;
 }
 
@@ -106,7 +111,7 @@ export function priceMedia(price: VideoPrice, facts: MediaFacts): PricedCall {
     line('per_call', images, rates.per_call),
     line('per_second', seconds, rates.per_second),
     line('per_input_image', inputImages, rates.per_input_image),
-    line('per_unit', facts.units ?? rates.max_units ?? 0, rates.per_unit),
+    unitLine(facts.units ?? maxUnits(rates, seconds), rates.per_unit),
   ].filter(isCharged);
   const multipliers = appliedMultipliers(price, facts.factors);
   const quota = sumOfLines(lines, multipliers);
@@ -134,6 +139,18 @@ function factValue({ seconds, inputImages = 0, units, factors }: MediaFacts, nam
 }
 
 const line = (label: string, quantity: number, unitQuota = 0): PriceLine => ({ label, quantity, unitQuota, per: 1 });
+
+/** Rates and counts that may have decimals are exact to this part. */
+const MICRO = 1_000_000;
+
+/** The most units a video can be billed: what is reserved for until the vendor has counted. */
+const maxUnits = ({ max_units: fixed = 0, max_units_per_second: each = 0 }: MediaLine, seconds: number): number =>
+  Math.round((fixed + each * seconds) * MICRO) / MICRO;
+
+const unitLine = (quantity: number, rate = 0): PriceLine =>
+  Number.isInteger(rate)
+    ? line('per_unit', quantity, rate)
+    : { label: 'per_unit', quantity, unitQuota: Math.round(rate * MICRO), per: MICRO };
 
 /** Only own properties count: a request may name `constructor` as its mode. */
 function appliedMultipliers({ multipliers }: VideoPrice, factors: MediaFacts['factors']): AppliedMultiplier[] {

@@ -1,5 +1,5 @@
 import { type CallFacts, planFactorOf, priceCall } from './call-facts.ts';
-import { MAX_MULTIPLIER_DECIMALS, type PriceLine } from './price-lines.ts';
+import { MAX_MULTIPLIER_DECIMALS, type PriceLine, toMillionths } from './price-lines.ts';
 import type { Price } from './pricing.ts';
 
 /** One line of a receipt: `quantity × unit_quota × multiplier` is `quota`, to a millionth. */
@@ -38,14 +38,14 @@ export function toReceiptLines(price: Price | undefined, facts: CallFacts, charg
   const exact: ExactLine[] = lines.map((line) => {
     const applied = line.isPlain === true ? [] : multipliers;
     // In millionths, rounded down: what is missing is less than a millionth a line.
-    let top = BigInt(line.quantity) * BigInt(line.unitQuota) * BigInt(MICRO / line.per);
+    let top = toMillionths(line.quantity) * BigInt(line.unitQuota);
     for (const { by } of applied) top *= BigInt(Math.round(by * MULTIPLIER_UNIT));
     return {
       label: line.label,
       quantity: line.quantity,
       unit_quota: line.unitQuota / line.per,
       multiplier: line.isPlain === true ? 1 : factor,
-      micro: top / BigInt(MULTIPLIER_UNIT) ** BigInt(applied.length),
+      micro: top / (BigInt(line.per) * BigInt(MULTIPLIER_UNIT) ** BigInt(applied.length)),
     };
   });
   const planFactor = planFactorOf(facts);

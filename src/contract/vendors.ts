@@ -23,11 +23,21 @@ const Lifecycle = Type.Object({
   checked_on: Type.String({ description: 'ISO date.' }),
 });
 
+/** The vendor's public list that an initial price follows. */
+const PriceSource = Type.Object({
+  source: Type.String({ description: "The vendor's page of prices." }),
+  confirmed_on: Type.Union([Type.String(), Type.Null()], {
+    description: 'ISO date on which it, or a copy or quotation of it, was last compared; null: none was found.',
+  }),
+  note: Type.String(),
+});
+
 const VendorModel = Type.Object({
   id: Type.String(),
   title: Type.String(),
   kind: Kind,
   price: Type.Union([Price], { description: 'The price a row of this model starts with.' }),
+  price_source: Type.Union([PriceSource, Type.Null()], { description: 'Null: it follows no list.' }),
   capability: Type.Union([Capability, Type.Null()], { description: 'Null for models that make no videos.' }),
   lifecycle: Type.Array(Lifecycle, { description: 'Empty: nothing is known to end.' }),
 });

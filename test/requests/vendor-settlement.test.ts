@@ -13,8 +13,8 @@ type ReceiptBody = Static<typeof Receipt>;
 
 /** Vendors whose answers have figures of their own, with what the simulators report for five seconds. */
 const VENDORS = [
-  { vendor: 'kling', model: 'kling-v2-1-master', fact: 'units', reported: 1 },
-  { vendor: 'vidu', model: 'viduq2', fact: 'units', reported: 10 },
+  { vendor: 'kling', model: 'kling-v2-1-master', fact: 'units', reported: 10 },
+  { vendor: 'vidu', model: 'viduq2', fact: 'units', reported: 60 },
   { vendor: 'seedance', model: 'doubao-seedance-1-0-pro-250528', fact: 'units', reported: 0 },
   { vendor: 'wan', model: 'wan2.5-t2v-preview', fact: 'seconds', reported: 5 },
 ] as const;
@@ -64,12 +64,12 @@ forEachDatabase((_name, _open, freshUrl) => {
   it('never charges more than was reserved', async () => {
     await setPrice('viduq2', { lines: [{ per_unit: 3, max_units: 4 }], settle_by: 'vendor' });
     const receipt = await receiptOf((await submit('viduq2')).body.id);
-    assert.deepEqual([receipt.reserved, receipt.charged, receipt.facts.units], [12, 12, 10]);
+    assert.deepEqual([receipt.reserved, receipt.charged, receipt.facts.units], [12, 12, 60]);
     assert.deepEqual(
       receipt.lines.map(({ label, quota }) => [label, quota]),
       [
-        ['per_unit', 30],
-        ['not_charged', -18],
+        ['per_unit', 180],
+        ['not_charged', -168],
       ],
     );
   });

@@ -9,6 +9,7 @@ import {
   type SimulatorResponse,
   toShape,
 } from '../simulator.ts';
+import { klingUnits } from './billed-units.ts';
 import { checkKlingBody, type KlingFamily } from './kling-validation.ts';
 
 /** Kling's `/v1/videos/{text2video,image2video}`: signed tokens or an opaque key, one envelope for everything. */
@@ -103,7 +104,7 @@ const toTask = (job: Job, snapshot: JobSnapshot, context: SimulatorContext) => (
   ...(snapshot.phase !== 'succeeded'
     ? {}
     : {
-        final_unit_deduction: '1',
+        final_unit_deduction: klingUnits(job.model, (job.input as KlingInput).body, job.seconds),
         task_result: {
           videos: snapshot.hasArtifact
             ? [{ id: `v-${job.id}`, url: context.artifactUrl(job), duration: `${job.seconds}.1` }]

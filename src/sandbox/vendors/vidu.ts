@@ -8,6 +8,7 @@ import {
   type SimulatorContext,
   type SimulatorResponse,
 } from '../simulator.ts';
+import { viduCredits } from './billed-units.ts';
 import { checkViduBody, type ViduTask } from './vidu-validation.ts';
 
 /**
@@ -52,6 +53,12 @@ const ERR_CODE: Readonly<Partial<Record<JobPhase, string>>> = {
   cancelled: 'UserCancelled',
 };
 
+function creditsOf(job: Job): number {
+  const { resolution, images } = job.input as { readonly resolution?: unknown; readonly images?: unknown };
+  const count = Array.isArray(images) ? images.length : 0;
+  return viduCredits(job.model, typeof resolution === 'string' ? resolution : '720p', job.seconds, count > 2);
+}
+
 function submit(
   task: ViduTask,
   request: { json(): Readonly<Record<string, unknown>> | undefined },
@@ -77,7 +84,7 @@ function submit(
     state: 'created',
     ...body,
     seed: body.seed ?? 1_746_093_211,
-    credits: 2 * job.seconds,
+    credits: creditsOf(job),
     created_at: new Date(job.createdAtMs).toISOString().replace('Z', '123Z'),
   });
 }
@@ -95,7 +102,7 @@ function toCreations(job: Job, context: SimulatorContext) {
     id: job.id,
     state: STATE[snapshot.phase],
     err_code: ERR_CODE[snapshot.phase] ?? '',
-    credits: ERR_CODE[snapshot.phase] ? 0 : 2 * job.seconds,
+    credits: ERR_CODE[snapshot.phase] ? 0 : creditsOf(job),
     payload,
     bgm: false,
     off_peak: false,

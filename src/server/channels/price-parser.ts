@@ -28,15 +28,21 @@ function parseLines(price: VideoPrice, kind: ModelKind): VideoPrice {
     throw invalidRequest('price has lines, or per_call and per_second, not both.', 'price');
   if (settleBy === 'vendor' && kind === 'image') throw invalidRequest('price.settle_by vendor is for videos.', 'price');
   for (const [index, line] of lines.entries()) {
-    const { when: _, max_units: maxUnits, ...rates } = line;
+    const { when: _, max_units: fixed, max_units_per_second: each, ...rates } = line;
     if (Object.keys(rates).length === 0) throw invalidRequest(`price.lines.${index} has no price.`, 'price');
-    if ((line.per_unit === undefined) !== (maxUnits === undefined))
+    if ((line.per_unit === undefined) !== (fixed === undefined && each === undefined))
       throw invalidRequest(`price.lines.${index} needs per_unit and max_units together.`, 'price');
+    for (const amount of [line.per_unit, fixed, each])
+      if (amount !== undefined && Number(amount.toFixed(UNIT_DECIMALS)) !== amount)
+        throw invalidRequest(`price.lines.${index} has more than ${UNIT_DECIMALS} decimals.`, 'price');
     if (line.per_unit !== undefined && settleBy !== 'vendor')
       throw invalidRequest(`price.lines.${index} has per_unit, which needs settle_by vendor.`, 'price');
   }
   return price;
 }
+
+/** Of rates and counts of units. */
+const UNIT_DECIMALS = 6;
 
 const INVALID: Localized = { en: 'is wrong', 'zh-CN': '有误' };
 

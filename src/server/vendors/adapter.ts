@@ -1,8 +1,10 @@
 import type { TSchema } from 'typebox';
+import type { VideoPrice } from '../../contract/pricing.ts';
 import type { TaskStatus, VendorName } from '../../contract/states.ts';
 import type { AdapterContext } from '../upstreams/call.ts';
 import type { VendorError } from '../upstreams/error.ts';
 import type { BilledFacts } from './billed-facts.ts';
+import type { PriceSource } from './list-price.ts';
 
 /** Any JSON value. Handles and responses are stored as they are. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -106,11 +108,9 @@ export interface ModelCapability {
     readonly roles: readonly ('first_frame' | 'last_frame' | 'reference')[];
   };
   /** Default price in quota, written to the model's row when it is first made. */
-  readonly price: {
-    readonly per_call: number;
-    readonly per_second: number;
-    readonly multipliers?: { readonly [factor: string]: { readonly [value: string]: number } };
-  };
+  readonly price: VideoPrice;
+  /** The vendor's list that the default price follows. */
+  readonly listed: PriceSource;
 }
 
 /** How long a model can still be used. Dates are ISO dates (`2026-06-30`). */
@@ -247,7 +247,7 @@ export interface VendorAdapter extends VendorProfile {
     readonly factors: { readonly [factor: string]: string };
   };
   /**
-   * What the vendor says it billed, in its last answer about a finished job: `units` (tokens, credits, deductions; rounded up),
+   * What the vendor says it billed, in its last answer about a finished job: `units` (tokens, credits, deductions),
    * `seconds`. Undefined where that answer has none. For prices with `settle_by: "vendor"`.
    */
   billedFacts?(raw: Json): BilledFacts | undefined;

@@ -4,7 +4,8 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import { isChatPrice, priceMedia } from '../../../contract/pricing.ts';
+import { leastQuota } from '../../../contract/price-range.ts';
+import { isChatPrice } from '../../../contract/pricing.ts';
 import { isTerminal } from '../../../contract/states.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
@@ -104,10 +105,10 @@ function cheapestTextModel(models: readonly UsableModel[]): UsableModel | undefi
     );
 }
 
-/** Quota of a video of the default duration, without multipliers. */
+/** The least quota of a video of the default duration, without multipliers. */
 function defaultCost(model: UsableModel): number {
   const seconds = controlsFor(model).seconds?.default ?? 0;
-  return isChatPrice(model.price) ? 0 : priceMedia(model.price, { seconds, factors: {} }).quota;
+  return isChatPrice(model.price) ? 0 : leastQuota(model.price, seconds);
 }
 
 interface ResultsProps {

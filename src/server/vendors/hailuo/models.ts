@@ -1,4 +1,5 @@
 import type { ModelCapability } from '../adapter.ts';
+import { HAILUO_PRICES, hailuoPriceSource } from './prices.ts';
 
 /**
  * Resolution → seconds offered, per mode; the first of each is the vendor's default. A missing mode is one the
@@ -33,10 +34,6 @@ export const MODES_BY_MODEL: Readonly<Record<string, GenerationModes>> = {
   'S2V-01': { subject: LEGACY_DURATIONS },
 };
 
-/** Quota per second: ten seconds at 768P cost half a unit of currency. */
-const PER_SECOND = 25_000;
-const MULTIPLIERS = { resolution: { '512P': 0.6, '720P': 1, '768P': 1, '1080P': 1.8 } };
-
 function toCapability(id: string, ways: GenerationModes): ModelCapability {
   const offers = Object.values(ways) as DurationsByResolution[];
   const resolutions = [...new Set(offers.flatMap((offer) => Object.keys(offer)))];
@@ -55,7 +52,8 @@ function toCapability(id: string, ways: GenerationModes): ModelCapability {
     negativePrompt: false,
     seed: false,
     images: { min: ways.text ? 0 : 1, max, roles },
-    price: { per_call: 0, per_second: PER_SECOND, multipliers: MULTIPLIERS },
+    price: HAILUO_PRICES[id] ?? {},
+    listed: hailuoPriceSource(id),
   };
 }
 
@@ -73,7 +71,8 @@ const H3: ModelCapability = {
   negativePrompt: false,
   seed: false,
   images: { min: 0, max: 9, roles: ['first_frame', 'last_frame', 'reference'] },
-  price: { per_call: 0, per_second: 50_000, multipliers: { resolution: { '768P': 1, '2K': 1.6 } } },
+  price: HAILUO_PRICES[H3_MODEL] ?? {},
+  listed: hailuoPriceSource(H3_MODEL),
 };
 
 export const HAILUO_MODELS: readonly ModelCapability[] = [

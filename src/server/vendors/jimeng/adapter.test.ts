@@ -84,7 +84,7 @@ test('the number of pictures decides the key', async () => {
 
 test('every model of the list has its key and its price', () => {
   assert.deepEqual(new Set(jimeng.models.map((model) => model.id)), new Set(Object.keys(JIMENG_KEYS)));
-  for (const model of jimeng.models) assert.ok(model.images.min >= 0 && model.price.per_second > 0, model.id);
+  for (const model of jimeng.models) assert.ok(model.images.min >= 0 && (model.price.per_second ?? 0) > 0, model.id);
 });
 
 test('common fields and the metadata table become the vendor’s body', async () => {

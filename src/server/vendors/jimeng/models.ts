@@ -1,4 +1,5 @@
 import type { ModelCapability } from '../adapter.ts';
+import { cny, type PriceSource } from '../list-price.ts';
 
 /** The vendor's `req_key` of a model, by the number of pictures. A missing entry means that number is not supported. */
 export interface JimengModel {
@@ -39,26 +40,33 @@ export const JIMENG_KEYS: Readonly<Record<string, JimengModel>> = {
   jimeng_vgfm_i2v_l20: s20Model([undefined, 'jimeng_vgfm_i2v_l20']),
 };
 
-const TITLES_AND_PRICES: Readonly<Record<string, readonly [title: string, perSecond: number]>> = {
-  jimeng_v30: ['Jimeng 3.0 720p', 20_000],
-  jimeng_v30_1080p: ['Jimeng 3.0 1080p', 45_000],
-  jimeng_v30_pro: ['Jimeng 3.0 Pro', 71_000],
-  jimeng_s20_pro: ['Jimeng S2.0 Pro', 46_000],
-  jimeng_t2v_v30: ['Jimeng 3.0 720p, text', 20_000],
-  jimeng_i2v_first_v30: ['Jimeng 3.0 720p, first frame', 20_000],
-  jimeng_i2v_first_tail_v30: ['Jimeng 3.0 720p, first and last frame', 20_000],
-  jimeng_i2v_recamera_v30: ['Jimeng 3.0 720p, camera move', 20_000],
-  jimeng_t2v_v30_1080p: ['Jimeng 3.0 1080p, text', 45_000],
-  jimeng_i2v_first_v30_1080: ['Jimeng 3.0 1080p, first frame', 45_000],
-  jimeng_i2v_first_tail_v30_1080: ['Jimeng 3.0 1080p, first and last frame', 45_000],
-  jimeng_ti2v_v30_pro: ['Jimeng 3.0 Pro, by its own key', 71_000],
-  jimeng_vgfm_t2v_l20: ['Jimeng S2.0 Pro, text', 46_000],
-  jimeng_vgfm_i2v_l20: ['Jimeng S2.0 Pro, first frame', 46_000],
+/** With yuan a second, by the vendor's list. */
+const TITLES_AND_PRICES: Readonly<Record<string, readonly [title: string, yuan: number]>> = {
+  jimeng_v30: ['Jimeng 3.0 720p', 0.28],
+  jimeng_v30_1080p: ['Jimeng 3.0 1080p', 0.63],
+  jimeng_v30_pro: ['Jimeng 3.0 Pro', 1],
+  jimeng_s20_pro: ['Jimeng S2.0 Pro', 0.65],
+  jimeng_t2v_v30: ['Jimeng 3.0 720p, text', 0.28],
+  jimeng_i2v_first_v30: ['Jimeng 3.0 720p, first frame', 0.28],
+  jimeng_i2v_first_tail_v30: ['Jimeng 3.0 720p, first and last frame', 0.28],
+  jimeng_i2v_recamera_v30: ['Jimeng 3.0 720p, camera move', 0.28],
+  jimeng_t2v_v30_1080p: ['Jimeng 3.0 1080p, text', 0.63],
+  jimeng_i2v_first_v30_1080: ['Jimeng 3.0 1080p, first frame', 0.63],
+  jimeng_i2v_first_tail_v30_1080: ['Jimeng 3.0 1080p, first and last frame', 0.63],
+  jimeng_ti2v_v30_pro: ['Jimeng 3.0 Pro, by its own key', 1],
+  jimeng_vgfm_t2v_l20: ['Jimeng S2.0 Pro, text', 0.65],
+  jimeng_vgfm_i2v_l20: ['Jimeng S2.0 Pro, first frame', 0.65],
+};
+
+const LISTED: PriceSource = {
+  source: 'https://www.volcengine.com/docs/85621',
+  confirmedOn: '2026-11-20',
+  note: 'Read in copies of the pages 1792710 and 1777001; only videos that succeed are billed.',
 };
 
 export const JIMENG_RATIOS = ['16:9', '4:3', '1:1', '3:4', '9:16', '21:9'];
 
-function toCapability([id, [title, perSecond]]: readonly [string, readonly [string, number]]): ModelCapability {
+function toCapability([id, [title, yuan]]: readonly [string, readonly [string, number]]): ModelCapability {
   const { keys = [], resolution = '720p', hasFrames = true } = JIMENG_KEYS[id] ?? {};
   return {
     id,
@@ -76,9 +84,9 @@ function toCapability([id, [title, perSecond]]: readonly [string, readonly [stri
       max: keys.length - 1,
       roles: (['first_frame', 'last_frame'] as const).slice(0, keys.length - 1),
     },
-    price: { per_call: 0, per_second: perSecond },
+    price: { per_call: 0, per_second: cny(yuan) },
+    listed: LISTED,
   };
 }
 
-/** Prices follow the vendor's public list, per second. */
 export const JIMENG_MODELS: readonly ModelCapability[] = Object.entries(TITLES_AND_PRICES).map(toCapability);

@@ -16,6 +16,7 @@ import {
   postJson,
   publicFile,
 } from '../http.ts';
+import type { PriceSource } from '../list-price.ts';
 import { toUrlOrDataUrl } from '../media-encoding.ts';
 import { createMetadataParser } from '../metadata-filter.ts';
 import {
@@ -76,6 +77,12 @@ const resold = (title: string, quota: number, silent: number): RunwayModel => ({
   price: perSecond(quota, silent),
 });
 
+const LISTED: PriceSource = {
+  source: 'https://docs.dev.runwayml.com/guides/pricing',
+  confirmedOn: null,
+  note: 'Credits a second as of 2025, one cent each; no later copy of the page was found.',
+};
+
 /** Prices follow the vendor's credits a second, one cent each. */
 const MODELS: Readonly<Record<string, RunwayModel>> = {
   'gen4.5': own('Runway Gen-4.5', HD, 60_000),
@@ -104,6 +111,7 @@ function toCapability([id, model]: readonly [string, RunwayModel]): ModelCapabil
       roles: model.maxImages === 2 ? ['first_frame', 'last_frame'] : ['first_frame'],
     },
     price: model.price,
+    listed: LISTED,
   };
 }
 

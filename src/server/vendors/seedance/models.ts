@@ -1,4 +1,5 @@
 import type { ModelCapability } from '../adapter.ts';
+import { isByteplusId, seedancePrice, seedancePriceSource } from './prices.ts';
 
 /** The capabilities of a series of models, whatever date its id ends with and whichever of the two companies sells it. */
 export interface ModelFamily {
@@ -14,8 +15,6 @@ export interface ModelFamily {
   /** How many reference pictures. */
   readonly references: number;
   readonly audio: boolean;
-  /** Default price in quota per second at the default resolution. */
-  readonly price: number;
 }
 
 const SD_TO_HD = ['480p', '720p', '1080p'];
@@ -32,31 +31,31 @@ const GENERATION_2 = {
 
 /** By the id without maker and date: `doubao-seedance-1-0-pro-250528` is `seedance-1-0-pro`. */
 export const FAMILIES: Readonly<Record<string, ModelFamily>> = {
-  'seedance-1-0-pro': { ...GENERATION_1, resolution: '1080p', frames: 2, price: 60_000 },
-  'seedance-1-0-pro-fast': { ...GENERATION_1, resolution: '1080p', frames: 1, price: 20_000 },
-  'seedance-1-0-lite-t2v': { ...GENERATION_1, resolution: '720p', frames: 0, price: 20_000 },
-  'seedance-1-0-lite-i2v': { ...GENERATION_1, resolution: '720p', frames: 2, references: 4, price: 20_000 },
-  'seedance-1-5-pro': { ...GENERATION_2, resolutions: SD_TO_HD, max: 12, references: 0, price: 30_000 },
-  'seedance-2-0': { ...GENERATION_2, resolutions: [...SD_TO_HD, '4k'], price: 100_000 },
-  'seedance-2-0-fast': { ...GENERATION_2, resolutions: ['480p', '720p'], price: 75_000 },
-  'seedance-2-0-mini': { ...GENERATION_2, resolutions: ['480p', '720p'], price: 40_000 },
-  'seedance-2-5': { ...GENERATION_2, resolutions: SD_TO_HD, max: 30, price: 120_000 },
+  'seedance-1-0-pro': { ...GENERATION_1, resolution: '1080p', frames: 2 },
+  'seedance-1-0-pro-fast': { ...GENERATION_1, resolution: '1080p', frames: 1 },
+  'seedance-1-0-lite-t2v': { ...GENERATION_1, resolution: '720p', frames: 0 },
+  'seedance-1-0-lite-i2v': { ...GENERATION_1, resolution: '720p', frames: 2, references: 4 },
+  'seedance-1-5-pro': { ...GENERATION_2, resolutions: SD_TO_HD, max: 12, references: 0 },
+  'seedance-2-0': { ...GENERATION_2, resolutions: [...SD_TO_HD, '4k'] },
+  'seedance-2-0-fast': { ...GENERATION_2, resolutions: ['480p', '720p'] },
+  'seedance-2-0-mini': { ...GENERATION_2, resolutions: ['480p', '720p'] },
+  'seedance-2-5': { ...GENERATION_2, resolutions: SD_TO_HD, max: 30 },
 };
+
+const familyName = (model: string): string => model.replace(/^(doubao|dreamina)-/, '').replace(/-\d{6}$/, '');
 
 /** Undefined for endpoint ids (`ep-…`) and newer models: those are checked by the vendor only. */
 export function familyOf(model: string): ModelFamily | undefined {
-  const name = model.replace(/^(doubao|dreamina)-/, '').replace(/-\d{6}$/, '');
+  const name = familyName(model);
   return Object.hasOwn(FAMILIES, name) ? FAMILIES[name] : undefined;
 }
 
 export const SEEDANCE_RATIOS = ['16:9', '4:3', '1:1', '3:4', '9:16', '21:9'];
 
-/** Tokens, and so the price, grow with the pixels: relative to the default resolution. */
-const PIXELS: Readonly<Record<string, number>> = { '480p': 4, '720p': 9, '1080p': 20, '4k': 80 };
-
-function multipliers({ resolutions, resolution }: ModelFamily): Readonly<Record<string, number>> {
-  const base = PIXELS[resolution] ?? 9;
-  return Object.fromEntries(resolutions.map((name) => [name, Math.round((100 * (PIXELS[name] ?? base)) / base) / 100]));
+/** `doubao-seedance-1-0-pro-250528` is Seedance 1.0-pro; the same by BytePlus says so. */
+function toTitle(id: string): string {
+  const title = id.replace(/^.*seedance-/, 'Seedance ').replace('-', '.');
+  return isByteplusId(id) ? `${title} (BytePlus)` : title;
 }
 
 function toCapability(id: string): ModelCapability {
@@ -65,7 +64,7 @@ function toCapability(id: string): ModelCapability {
   const { frames, references } = family;
   return {
     id,
-    title: id.replace('doubao-seedance-', 'Seedance ').replace('-', '.'),
+    title: toTitle(id),
     seconds: { min: family.min, max: family.max, default: 5 },
     sizes: family.resolutions,
     ratios: SEEDANCE_RATIOS,
@@ -82,10 +81,12 @@ function toCapability(id: string): ModelCapability {
         ...(references > 0 ? (['reference'] as const) : []),
       ],
     },
-    price: { per_call: 0, per_second: family.price, multipliers: { resolution: multipliers(family) } },
+    price: seedancePrice(id, familyName(id)),
+    listed: seedancePriceSource(id),
   };
 }
 
+/** Volcengine Ark in China sells them under `doubao-…`, BytePlus ModelArk elsewhere under the other names. */
 export const SEEDANCE_MODELS: readonly ModelCapability[] = [
   'doubao-seedance-1-0-pro-250528',
   'doubao-seedance-1-0-pro-fast-251015',
@@ -96,4 +97,11 @@ export const SEEDANCE_MODELS: readonly ModelCapability[] = [
   'doubao-seedance-2-0-fast-260128',
   'doubao-seedance-2-0-mini-260615',
   'doubao-seedance-2-5-260628',
+  'seedance-1-0-pro-250528',
+  'seedance-1-0-pro-fast-251015',
+  'seedance-1-5-pro-251215',
+  'dreamina-seedance-2-0-260128',
+  'dreamina-seedance-2-0-fast-260128',
+  'dreamina-seedance-2-0-mini-260615',
+  'dreamina-seedance-2-5-260628',
 ].map(toCapability);

@@ -10,6 +10,7 @@ import type { Json, MediaInput, ModelCapability, VendorAdapter, VideoRequest } f
 import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
 import { ambiguousSubmit, failedTask, rejectedPoll, toVendorError, unreadablePoll } from '../error-mapping.ts';
 import { withJsonBody } from '../http.ts';
+import { type PriceSource, usd } from '../list-price.ts';
 import { toUrlOrDataUrl } from '../media-encoding.ts';
 import { applyExtraFields, omitUndefined, parseSeconds, type RequestBody, rejectField } from '../request-body.ts';
 import { asId, asPercent, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
@@ -32,13 +33,20 @@ const COMMON = {
   images: { min: 0, max: 1, roles: ['first_frame'] },
 } as const;
 
+const LISTED: PriceSource = {
+  source: 'https://developers.openai.com/api/docs/pricing',
+  confirmedOn: '2026-08-21',
+  note: 'Quoted by docs.comfy.org/tutorials/partner-nodes/pricing. The vendor ended the API on 2026-09-24.',
+};
+
 const models: readonly ModelCapability[] = [
   {
     ...COMMON,
     id: 'sora-2',
     title: 'Sora 2',
     sizes: ['720x1280', '1280x720'],
-    price: { per_call: 0, per_second: 50_000 },
+    price: { per_call: 0, per_second: usd(0.1) },
+    listed: LISTED,
   },
   {
     ...COMMON,
@@ -46,10 +54,9 @@ const models: readonly ModelCapability[] = [
     title: 'Sora 2 Pro',
     sizes: ['720x1280', '1280x720', '1024x1792', '1792x1024'],
     price: {
-      per_call: 0,
-      per_second: 150_000,
-      multipliers: { size: { '1024x1792': 1.67, '1792x1024': 1.67 } },
+      lines: [{ when: { size: ['1024x1792', '1792x1024'] }, per_second: usd(0.5) }, { per_second: usd(0.3) }],
     },
+    listed: LISTED,
   },
 ];
 

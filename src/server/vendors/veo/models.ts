@@ -1,5 +1,5 @@
-import { defined } from '../../../contract/defined.ts';
 import type { ModelCapability } from '../adapter.ts';
+import { veoPrice, veoPriceSource } from './prices.ts';
 
 /** The capabilities of one generation of Veo, whatever the suffix of a model's name (speed, preview). */
 export interface ModelFamily {
@@ -46,8 +46,7 @@ export const VEO_RATIOS = ['16:9', '9:16'];
 /** Eight seconds for every model: the vendor's default. */
 export const VEO_DEFAULT_SECONDS = 8;
 
-/** @param perSecond Quota per second of video at 720p and 1080p. @param for4k Times that for 4k, where the model has it. */
-function toCapability(id: string, title: string, perSecond: number, for4k = 1): ModelCapability {
+function toCapability(id: string, title: string): ModelCapability {
   const family = familyOf(id);
   return {
     id,
@@ -69,11 +68,8 @@ function toCapability(id: string, title: string, perSecond: number, for4k = 1): 
         ...(family.references ? ['reference' as const] : []),
       ],
     },
-    price: defined({
-      per_call: 0,
-      per_second: perSecond,
-      multipliers: for4k === 1 ? undefined : { resolution: { '720p': 1, '1080p': 1, '4k': for4k } },
-    }),
+    price: veoPrice(id),
+    listed: veoPriceSource(id),
   };
 }
 
@@ -85,13 +81,13 @@ const FRAME_SIZES: Readonly<Record<string, readonly string[]>> = {
 
 /** Names end in `-preview` where the Gemini API serves them, in `-001` on Vertex AI (and the older ones on both). */
 export const VEO_MODELS: readonly ModelCapability[] = [
-  toCapability('veo-3.1-generate-preview', 'Veo 3.1 preview', 200_000, 1.5),
-  toCapability('veo-3.1-fast-generate-preview', 'Veo 3.1 fast preview', 75_000, 2.333333),
-  toCapability('veo-3.1-lite-generate-preview', 'Veo 3.1 lite preview', 40_000),
-  toCapability('veo-3.1-generate-001', 'Veo 3.1', 200_000, 1.5),
-  toCapability('veo-3.1-fast-generate-001', 'Veo 3.1 fast', 75_000, 2.333333),
-  toCapability('veo-3.1-lite-generate-001', 'Veo 3.1 lite', 40_000),
-  toCapability('veo-3.0-generate-001', 'Veo 3', 200_000),
-  toCapability('veo-3.0-fast-generate-001', 'Veo 3 fast', 75_000),
-  toCapability('veo-2.0-generate-001', 'Veo 2', 175_000),
+  toCapability('veo-3.1-generate-preview', 'Veo 3.1 preview'),
+  toCapability('veo-3.1-fast-generate-preview', 'Veo 3.1 fast preview'),
+  toCapability('veo-3.1-lite-generate-preview', 'Veo 3.1 lite preview'),
+  toCapability('veo-3.1-generate-001', 'Veo 3.1'),
+  toCapability('veo-3.1-fast-generate-001', 'Veo 3.1 fast'),
+  toCapability('veo-3.1-lite-generate-001', 'Veo 3.1 lite'),
+  toCapability('veo-3.0-generate-001', 'Veo 3'),
+  toCapability('veo-3.0-fast-generate-001', 'Veo 3 fast'),
+  toCapability('veo-2.0-generate-001', 'Veo 2'),
 ];

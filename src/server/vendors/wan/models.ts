@@ -1,5 +1,5 @@
-import { defined } from '../../../contract/defined.ts';
 import type { ModelCapability } from '../adapter.ts';
+import { wanPrice, wanPriceSource } from './prices.ts';
 
 /**
  * The request format of a series of models (Alibaba Cloud Model Studio, video generation).
@@ -116,12 +116,8 @@ const ROLES: Readonly<Record<RequestKind, ModelCapability['images']['roles']>> =
   'media-all': ['first_frame', 'last_frame', 'reference'],
 };
 
-/** Default price in quota per second at 720P, and the price factors of the other classes. */
-const PER_SECOND = 40_000;
-const RESOLUTION_MULTIPLIERS = { '480P': 0.5, '720P': 1, '1080P': 1.67 };
-
 function toCapability(id: string, given: ModelLine): ModelCapability {
-  const { kind, classes, seconds, audio, audioSwitch } = given;
+  const { kind, classes, seconds, audio } = given;
   const [min, max] = IMAGE_COUNTS[kind];
   const isExact = kind === 'words' || kind === 'references';
   return {
@@ -136,11 +132,8 @@ function toCapability(id: string, given: ModelLine): ModelCapability {
     negativePrompt: true,
     seed: true,
     images: { min, max, roles: ROLES[kind] },
-    price: {
-      per_call: 0,
-      per_second: PER_SECOND,
-      multipliers: defined({ resolution: RESOLUTION_MULTIPLIERS, audio: audioSwitch ? { false: 0.5 } : undefined }),
-    },
+    price: wanPrice(id),
+    listed: wanPriceSource(id),
   };
 }
 

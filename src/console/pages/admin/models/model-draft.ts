@@ -1,5 +1,5 @@
 import type { EndpointPart } from '../../../../contract/endpoint.ts';
-import type { makeModel } from '../../../../contract/model-catalog.ts';
+import type { makeModel, OnRetirement } from '../../../../contract/model-catalog.ts';
 import type { ModelKind } from '../../../../contract/models.ts';
 import type { Model } from '../../../data/admin-types.ts';
 import { parseSchema } from './parse-schema.ts';
@@ -18,6 +18,7 @@ export interface ModelDraft {
   readonly ownPrice: boolean;
   readonly price: PriceDraft;
   readonly schema: string;
+  readonly onRetirement: OnRetirement;
   readonly enabled: boolean;
 }
 
@@ -29,6 +30,7 @@ export const newModelDraft = (vendor: string, perUnit: number): ModelDraft => ({
   ownPrice: true,
   price: toPriceDraft({ per_second: Math.round(perUnit / 10) }, perUnit),
   schema: '',
+  onRetirement: 'refuse',
   enabled: true,
 });
 
@@ -40,6 +42,7 @@ export const toModelDraft = (model: Model, perUnit: number): ModelDraft => ({
   ownPrice: model.price !== null,
   price: toPriceDraft(model.price as AnyPrice | null, perUnit),
   schema: model.input_schema == null ? '' : JSON.stringify(model.input_schema, null, 2),
+  onRetirement: model.on_retirement as OnRetirement,
   enabled: model.enabled,
 });
 
@@ -54,6 +57,7 @@ export function toModelBody(draft: ModelDraft, perUnit: number) {
     alias_of: draft.aliasOf,
     price: inherits ? null : { ...toPrice(draft.price, draft.kind, perUnit) },
     input_schema: schema.ok ? schema.schema : null,
+    on_retirement: draft.onRetirement,
     enabled: draft.enabled,
   };
 }

@@ -2,7 +2,7 @@ import { SegmentedControl, Select, SimpleGrid, Switch, Text, TextInput, Title } 
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { listModelRows } from '../../../../contract/model-catalog.ts';
+import { listModelRows, ON_RETIREMENT } from '../../../../contract/model-catalog.ts';
 import { MODEL_KINDS, type ModelKind } from '../../../../contract/models.ts';
 import { SaveForm } from '../../../components/save-form.tsx';
 import { useFormDraft } from '../../../components/use-form-draft.ts';
@@ -13,6 +13,7 @@ import type { ModelDraft } from './model-draft.ts';
 import { parseSchema } from './parse-schema.ts';
 import { toPrice } from './price-draft.ts';
 import { PriceFields } from './price-fields.tsx';
+import { areLinesReadable } from './price-line-draft.ts';
 import { PricePreview } from './price-preview.tsx';
 import { SchemaField } from './schema-field.tsx';
 
@@ -30,7 +31,11 @@ export function ModelForm({ initial, isNew, submitLabel, save }: ModelFormProps)
   const { draft, set, text, checked } = useFormDraft(initial);
   const inherits = draft.aliasOf !== '' && !draft.ownPrice;
   return (
-    <SaveForm submitLabel={submitLabel} save={() => save(draft)} disabled={!parseSchema(draft.schema).ok}>
+    <SaveForm
+      submitLabel={submitLabel}
+      save={() => save(draft)}
+      disabled={!parseSchema(draft.schema).ok || !isReadable(draft)}
+    >
       <TextInput
         label={t('models.name')}
         description={t(isNew ? 'models.nameHint' : 'models.nameFixed')}
@@ -79,10 +84,20 @@ export function ModelForm({ initial, isNew, submitLabel, save }: ModelFormProps)
         </>
       )}
       {draft.kind === 'video' ? <SchemaField text={draft.schema} onChange={(schema) => set({ schema })} /> : null}
+      <Select
+        label={t('models.onRetirement')}
+        description={t('models.onRetirementHint')}
+        data={ON_RETIREMENT.map((value) => ({ value, label: t(`models.retirement.${value}`) }))}
+        value={draft.onRetirement}
+        onChange={(value) => set({ onRetirement: value === 'substitute' ? 'substitute' : 'refuse' })}
+        allowDeselect={false}
+      />
       <Switch label={t('models.enabled')} description={t('models.enabledHint')} {...checked('enabled')} />
     </SaveForm>
   );
 }
+
+const isReadable = ({ price }: ModelDraft): boolean => !price.isLined || areLinesReadable(price.lines);
 
 /** The model that serves this name, of the same vendor and kind; searched on the server, since there may be many. */
 function AliasField({ draft, onChange }: { draft: ModelDraft; onChange: (part: Partial<ModelDraft>) => void }) {

@@ -4,6 +4,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { changeModel, listModelRows } from '../../../../contract/model-catalog.ts';
 import { MODEL_KINDS } from '../../../../contract/models.ts';
+import { leastQuota } from '../../../../contract/price-range.ts';
 import { useFormatPrice } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
@@ -97,12 +98,18 @@ function ModelName({ model }: { readonly model: ModelListItem }) {
   );
 }
 
+/** Of the video whose least price is shown. */
+const USUAL_SECONDS = 5;
+
 function ModelPrice({ model }: { readonly model: ModelListItem }) {
   const { t } = useTranslation('admin-models');
   const quota = useFormatPrice();
   const price = model.price as AnyPrice | null;
   if (price === null) return <Text size="sm">{t('price.asTarget')}</Text>;
   const parts = [
+    ...(price.lines === undefined
+      ? []
+      : [t('price.lined', { count: price.lines.length, price: quota(leastQuota(price, USUAL_SECONDS)) })]),
     ...((price.per_second ?? 0) > 0 ? [t('price.aSecond', { price: quota(price.per_second ?? 0) })] : []),
     ...((price.per_call ?? 0) > 0 ? [t('price.aCall', { price: quota(price.per_call ?? 0) })] : []),
     ...((price.input_per_million ?? 0) > 0 ? [t('price.in', { price: quota(price.input_per_million ?? 0) })] : []),

@@ -1,16 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { examplePrice, toPrice, toPriceDraft } from './price-draft.ts';
+import { type AnyPrice, examplePrice, toPrice, toPriceDraft } from './price-draft.ts';
+import { formatWhen, parseWhen } from './price-line-draft.ts';
 
 const PER_UNIT = 500_000;
 
 test('a price comes back from its form as it went in', () => {
-  for (const price of [
+  const videos: AnyPrice[] = [
     { per_call: 0, per_second: 28_000, multipliers: { mode: { pro: 1.75 }, audio: { true: 2 } } },
     { per_call: 1, per_second: 0 },
     { per_call: 999_999_999, per_second: 3 },
-  ])
-    assert.deepEqual(toPrice(toPriceDraft(price, PER_UNIT), 'video', PER_UNIT), price);
+    { per_call: 0, per_second: 3, settle_by: 'vendor' as const },
+    {
+      lines: [
+        { when: { mode: ['pro'], seconds: [5, 10] }, per_second: 3, per_input_image: 7 },
+        { when: { audio: [true, false] }, per_unit: 3.285714, max_units: 906, max_units_per_second: 21_736.5 },
+        { per_call: 1 },
+      ],
+      settle_by: 'vendor' as const,
+      multipliers: { resolution: { '4k': 1.5 } },
+    },
+  ];
+  for (const price of videos) assert.deepEqual(toPrice(toPriceDraft(price, PER_UNIT), 'video', PER_UNIT), price);
   const chat = { input_per_million: 1_250_000, output_per_million: 5_000_001 };
   const detailed = {
     ...chat,
@@ -33,7 +44,22 @@ test('unfinished multipliers are left out', () => {
 
 test('the example multiplies what applies and rounds up once, dust aside', () => {
   const price = { per_call: 0, per_second: 28_000, multipliers: { mode: { pro: 1.1 }, audio: { true: 2 } } };
-  assert.deepEqual(examplePrice(price, 5, { mode: 'pro' }), { quota: 154_000, times: [1.1] });
-  assert.deepEqual(examplePrice(price, 5, { mode: 'std', audio: 'true' }), { quota: 280_000, times: [2] });
+  assert.deepEqual(examplePrice(price, 5, { mode: 'pro' }), { quota: 154_000, base: 140_000, times: [1.1] });
+  assert.deepEqual(examplePrice(price, 5, { mode: 'std', audio: 'true' }), {
+    quota: 280_000,
+    base: 140_000,
+    times: [2],
+  });
   assert.equal(examplePrice({ per_call: 1, multipliers: { mode: { pro: 1.5 } } }, 5, { mode: 'pro' }).quota, 2);
+});
+
+test('conditions of lines are read as they are written, and nothing else', () => {
+  assert.deepEqual(parseWhen(' mode = pro , seconds=5/10, audio=true '), {
+    mode: ['pro'],
+    seconds: [5, 10],
+    audio: [true],
+  });
+  assert.deepEqual(parseWhen(''), {});
+  for (const text of ['mode', 'mode=', 'mode=pro/', 'Mode=pro', '=pro']) assert.equal(parseWhen(text), undefined, text);
+  assert.equal(formatWhen({ mode: ['pro'], seconds: [5, 10] }), 'mode=pro, seconds=5/10');
 });

@@ -1,7 +1,7 @@
-import { defined } from '../../../../contract/defined.ts';
 import type { ModelKind } from '../../../../contract/models.ts';
 import { priceMedia, UnpricedError, type VideoPrice } from '../../../../contract/pricing.ts';
 import { type ChatPrice, TOKEN_PARTS, type TokenPart } from '../../../../contract/token-pricing.ts';
+import { type LineDraft, toLineDrafts, toLines } from './price-line-draft.ts';
 
 /** One multiplier of a price as its form holds it. */
 export interface MultiplierDraft {
@@ -28,8 +28,10 @@ export interface PriceDraft {
   readonly rates: RateDrafts;
   readonly tiers: readonly TierDraft[];
   readonly multipliers: readonly MultiplierDraft[];
-  /** What the form has no fields for and keeps as it is. */
-  readonly kept: Pick<VideoPrice, 'lines' | 'settle_by'>;
+  /** The price has lines instead of one rate. */
+  readonly isLined: boolean;
+  readonly lines: readonly LineDraft[];
+  readonly settleBy: 'request' | 'vendor';
 }
 
 /** The shapes of the contract's prices, each key optional as they are sent. */
@@ -56,7 +58,9 @@ export function toPriceDraft(price: AnyPrice | null, perUnit: number): PriceDraf
       above: tier.above_input_tokens,
     })),
     multipliers: pairs.map((pair, key) => ({ ...pair, key })),
-    kept: defined({ lines: price?.lines, settle_by: price?.settle_by }),
+    isLined: price?.lines !== undefined,
+    lines: toLineDrafts(price?.lines, perUnit),
+    settleBy: price?.settle_by ?? 'request',
   };
 }
 
@@ -78,7 +82,8 @@ export function toPrice(draft: PriceDraft, kind: ModelKind, perUnit: number): An
     if (name !== '' && value.trim() !== '') multipliers[name] = { ...multipliers[name], [value.trim()]: Number(by) };
   }
   const plain = { per_call: quota(draft.perCall), per_second: quota(draft.perSecond) };
-  const price = draft.kept.lines === undefined ? { ...plain, ...draft.kept } : draft.kept;
+  const settled = draft.settleBy === 'vendor' ? { settle_by: 'vendor' as const } : {};
+  const price = draft.isLined ? { lines: toLines(draft.lines, perUnit), ...settled } : { ...plain, ...settled };
   return Object.keys(multipliers).length === 0 ? price : { ...price, multipliers };
 }
 
@@ -97,20 +102,22 @@ const toRates = (drafts: RateDrafts, quota: (credits: number | string) => number
     RATES.filter((name) => drafts[name] !== '').map((name) => [`${name}_per_million`, quota(drafts[name])]),
   );
 
-/** What one video costs, by the same rule the server charges by. @returns quota, and the multipliers that applied */
+/** What one video costs, by the same rule the server charges by. @returns quota, quota before the multipliers, and those that applied */
 export function examplePrice(
   price: AnyPrice,
   seconds: number,
   factors: Readonly<Record<string, string>>,
-): { readonly quota: number; readonly times: readonly number[] } {
+): { readonly quota: number; readonly base: number; readonly times: readonly number[] } {
   // During typing, the form may contain durations that are not whole numbers yet.
   const whole = Number.isSafeInteger(seconds) && seconds > 0 ? seconds : 0;
   try {
     const { quota, multipliers } = priceMedia(price as VideoPrice, { seconds: whole, factors });
-    return { quota, times: multipliers.map(({ by }) => by) };
+    const { multipliers: _, ...rates } = price as VideoPrice;
+    const base = multipliers.length === 0 ? quota : priceMedia(rates, { seconds: whole, factors }).quota;
+    return { quota, base, times: multipliers.map(({ by }) => by) };
   } catch (error) {
     // No line fits the example.
-    if (error instanceof UnpricedError) return { quota: 0, times: [] };
+    if (error instanceof UnpricedError) return { quota: 0, base: 0, times: [] };
     throw error;
   }
 }

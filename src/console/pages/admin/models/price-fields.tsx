@@ -4,6 +4,7 @@ import {
   Button,
   Group,
   NumberInput,
+  SegmentedControl,
   SimpleGrid,
   Stack,
   Text,
@@ -13,6 +14,8 @@ import { IconPlus, IconTrash } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { ModelKind } from '../../../../contract/models.ts';
 import { DECIMALS, type MultiplierDraft, type PriceDraft } from './price-draft.ts';
+import { emptyLine } from './price-line-draft.ts';
+import { PriceLineFields } from './price-line-fields.tsx';
 import { TokenPriceFields } from './token-price-fields.tsx';
 
 interface PriceFieldsProps {
@@ -49,10 +52,21 @@ export function PriceFields({ kind, draft, onChange }: PriceFieldsProps) {
   };
   return (
     <Stack gap="sm">
-      <SimpleGrid cols={{ base: 1, xs: 2 }}>
-        {amount('perSecond')}
-        {amount('perCall')}
-      </SimpleGrid>
+      <SegmentedControl
+        fullWidth
+        aria-label={t('price.form')}
+        value={draft.isLined ? 'lines' : 'plain'}
+        onChange={(form) => onChange(toForm(draft, form === 'lines'))}
+        data={(['plain', 'lines'] as const).map((value) => ({ value, label: t(`price.forms.${value}`) }))}
+      />
+      {draft.isLined ? (
+        <PriceLineFields draft={draft} onChange={onChange} />
+      ) : (
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          {amount('perSecond')}
+          {amount('perCall')}
+        </SimpleGrid>
+      )}
       <Text size="sm" fw={600}>
         {t('price.multipliers')}
       </Text>
@@ -76,6 +90,14 @@ export function PriceFields({ kind, draft, onChange }: PriceFieldsProps) {
     </Stack>
   );
 }
+
+/** A price with lines has at least one; what was typed in the other form is kept until it is saved. */
+const toForm = (draft: PriceDraft, isLined: boolean): PriceDraft => ({
+  ...draft,
+  isLined,
+  settleBy: isLined ? draft.settleBy : 'request',
+  lines: isLined && draft.lines.length === 0 ? [emptyLine(1)] : draft.lines,
+});
 
 interface MultiplierRowProps {
   /** Counted from 1, for the labels. */

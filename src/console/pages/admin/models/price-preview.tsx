@@ -7,6 +7,21 @@ import { useFormatPrice } from '../../../components/credit-amount.tsx';
 import { formatPrice } from '../../../data/format-quota.ts';
 import { type AnyPrice, examplePrice } from './price-draft.ts';
 
+/** Facts that a price asks for and their values; seconds and counts have fields of their own or are 0. */
+function choicesOf(price: AnyPrice): Readonly<Record<string, readonly string[]>> {
+  const choices = new Map<string, Set<string>>();
+  const named = [
+    ...Object.entries(price.multipliers ?? {}).map(([factor, values]) => [factor, Object.keys(values)] as const),
+    ...(price.lines ?? []).flatMap(({ when }) =>
+      Object.entries(when ?? {}).map(([fact, values]) => [fact, values.map(String)] as const),
+    ),
+  ];
+  for (const [fact, values] of named)
+    if (fact !== 'seconds' && fact !== 'units' && fact !== 'input_images')
+      choices.set(fact, new Set([...(choices.get(fact) ?? []), ...values]));
+  return Object.fromEntries([...choices].map(([fact, values]) => [fact, [...values]]));
+}
+
 interface PricePreviewProps {
   readonly kind: ModelKind;
   readonly price: AnyPrice;
@@ -61,7 +76,7 @@ function VideoPricePreview({ kind, price, perUnit }: PricePreviewProps) {
     ...((price.per_call ?? 0) === 0 ? [] : [units(price.per_call ?? 0)]),
     ...((price.per_second ?? 0) === 0 || length === 0 ? [] : [`${units(price.per_second ?? 0)} × ${length} s`]),
   ];
-  const base = terms.length === 0 ? '0' : terms.join(' + ');
+  const base = terms.length === 0 ? units(example.base) : terms.join(' + ');
   const sum = example.times.length > 0 && terms.length > 1 ? `(${base})` : base;
   return (
     <>
@@ -78,14 +93,14 @@ function VideoPricePreview({ kind, price, perUnit }: PricePreviewProps) {
             onChange={setSeconds}
           />
         )}
-        {Object.entries(price.multipliers ?? {}).map(([factor, values]) => (
+        {Object.entries(choicesOf(price)).map(([factor, values]) => (
           <Select
             key={factor}
             size="xs"
             w={120}
             label={factor}
             placeholder={t('price.plain')}
-            data={Object.keys(values)}
+            data={[...values]}
             value={chosen[factor] ?? null}
             onChange={(value) => setChosen((known) => ({ ...known, [factor]: value ?? '' }))}
             clearable
