@@ -125,6 +125,19 @@ export const ProbeResult = Type.Object({
   code: Type.String(),
   message: Type.String(),
   models: Type.Array(Type.String(), { description: 'What the upstream lists, where it was asked; at most 200.' }),
+  missing_models: Type.Array(Type.String(), {
+    description:
+      "Names of this channel's models that the upstream's own list does not have; empty where it has no list.",
+  }),
+  ending_models: Type.Array(
+    Type.Object({
+      model: Type.String(),
+      retires_on: Type.String({ description: 'ISO date.' }),
+      successor: Type.Union([Type.String(), Type.Null()]),
+      confirmed: Type.Boolean({ description: 'Whether the vendor itself says so.' }),
+    }),
+    { description: 'Models of this channel that are known to end, or have ended, on its host.' },
+  ),
 });
 
 const admin = { tag: 'channels', policy: 'admin', envelope: 'api' } as const;

@@ -14,6 +14,11 @@ export const klingImage = official(
   '/kling/v1/videos/image2video',
   "Start a video with Kling's own body, from a picture",
 );
+export const klingOmni = official(
+  '/kling/v1/videos/omni-video',
+  "Start a video with Kling's own body, from pictures, videos and elements",
+);
+export const klingOmniQuery = officialQuery('/kling/v1/videos/omni-video/:task_id', 'Get such a task');
 export const klingTextQuery = officialQuery('/kling/v1/videos/text2video/:task_id', 'Get such a task');
 export const klingImageQuery = officialQuery('/kling/v1/videos/image2video/:task_id', 'Get such a task');
 const jimeng = {
@@ -74,6 +79,14 @@ export const klingNativeImage = endpoint({
   summary: "Start a video from an image, request and response in Kling's own format",
   body: VendorNativeBody,
 });
+export const klingNativeOmni = endpoint({
+  ...submitDefaults,
+  ...klingNative,
+  path: '/kling/native/v1/videos/omni-video',
+  summary: "Start a video from pictures, videos and elements, request and response in Kling's own format",
+  body: VendorNativeBody,
+});
+export const klingNativeOmniGet = klingGet('/kling/native/v1/videos/omni-video/:task_id');
 export const klingNativeTextList = klingList('/kling/native/v1/videos/text2video');
 export const klingNativeImageList = klingList('/kling/native/v1/videos/image2video');
 export const klingNativeTextGet = klingGet('/kling/native/v1/videos/text2video/:task_id');

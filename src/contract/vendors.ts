@@ -19,8 +19,11 @@ const Lifecycle = Type.Object({
   stage: Type.Enum(['active', 'deprecated', 'retired']),
   retires_on: Type.Union([Type.String(), Type.Null()], { description: 'ISO date.' }),
   successor: TextOrNull,
-  source: Type.String({ description: 'Where this was read.' }),
-  checked_on: Type.String({ description: 'ISO date.' }),
+  source: Type.String({ description: 'Where this is said.' }),
+  confirmed_on: Type.Union([Type.String(), Type.Null()], {
+    description: 'ISO date of what was read; null: no page of the vendor confirms it, and nothing is refused by it.',
+  }),
+  checked_on: Type.String({ description: 'ISO date on which the table was read through.' }),
 });
 
 /** The vendor's public list that an initial price follows. */

@@ -6,6 +6,7 @@ import { makeAccounts } from './accounts/make.ts';
 import { TokenStore } from './accounts/tokens/token-store.ts';
 import { makeArtifacts } from './artifacts/make.ts';
 import { makeChannels, makeRetirementNotices } from './channels/make.ts';
+import type { Lifecycles } from './channels/retirement.ts';
 import { makeDeviceAccess, makeDeviceAuth } from './device-auth/make.ts';
 import { makeEvents } from './events/make.ts';
 import type { Foundation } from './foundation.ts';
@@ -32,13 +33,18 @@ export interface CapabilityOverrides {
   readonly passwordCost?: PasswordCost;
   /** Takes the place of the SMTP server. */
   readonly mailSender?: MailSender;
+  /** Takes the place of what is known of the vendors' models. */
+  readonly lifecycles?: Lifecycles;
 }
 
 /**
  * Creates every capability that needs no HTTP server, in the order of their dependencies: notices, money, device
  * sign-ins and plans before the accounts that use them, everything else after.
  */
-export async function makeCapabilities(foundation: Foundation, { passwordCost, mailSender }: CapabilityOverrides) {
+export async function makeCapabilities(
+  foundation: Foundation,
+  { passwordCost, mailSender, lifecycles }: CapabilityOverrides,
+) {
   const { config, database, clock, log, rateLimits, outbound, metrics } = foundation;
   const accountStore = new AccountStore(database);
   const auditLog = new AuditStore(database, clock);
@@ -111,7 +117,10 @@ export async function makeCapabilities(foundation: Foundation, { passwordCost, m
     notifier,
     events,
     sandbox: config.sandbox,
-    lifecycles: (vendor, model) => vendors.lifecycles(vendor, model),
+    lifecycles: lifecycles ?? {
+      of: (vendor, model) => vendors.lifecycles(vendor, model),
+      hostOf: (channel) => vendors.hostOf(channel),
+    },
   });
   const mailbox = await makeMailbox({
     ...foundation,

@@ -1,4 +1,4 @@
-export type KlingFamily = 'text2video' | 'image2video';
+export type KlingFamily = 'text2video' | 'image2video' | 'omni-video';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -14,8 +14,11 @@ const BOTH = [
 const MODELS: Readonly<Record<KlingFamily, readonly string[]>> = {
   text2video: BOTH,
   image2video: [...BOTH, 'kling-v1-5', 'kling-v2-1'],
+  'omni-video': ['kling-v3-omni', 'kling-video-o1'],
 };
-const SOUND_MODELS = ['kling-v2-6', 'kling-v3'];
+const SOUND_MODELS = ['kling-v2-6', 'kling-v3', 'kling-v3-omni'];
+const WITH_4K = ['kling-v3', 'kling-v3-omni'];
+const FREE_LENGTH: Readonly<Record<string, number>> = { 'kling-v3': 15, 'kling-v3-omni': 15, 'kling-video-o1': 10 };
 const TEXT_MAX = 2_500;
 const MOVES = ['horizontal', 'vertical', 'pan', 'tilt', 'roll', 'zoom'];
 const CAMERA_TYPES = ['simple', 'down_back', 'forward_up', 'right_turn_forward', 'left_turn_forward'];
@@ -44,6 +47,22 @@ function checkCamera(camera: unknown): string | undefined {
   return isRight ? undefined : 'camera_control.config needs exactly one non-zero value in [-10, 10]';
 }
 
+const MAX_IMAGES = 7;
+
+/** Pictures with a type where they are frames; an end needs a beginning. */
+function isImageList(list: unknown): boolean {
+  if (list === undefined) return true;
+  if (!Array.isArray(list) || list.length === 0 || list.length > MAX_IMAGES) return false;
+  const types = list.map((each: { type?: unknown }) => each.type);
+  if (types.includes('end_frame') && !types.includes('first_frame')) return false;
+  return list.every(
+    (each: { image_url?: unknown; type?: unknown }) =>
+      typeof each.image_url === 'string' &&
+      isPicture(each.image_url) &&
+      isOneOf(each.type, ['first_frame', 'end_frame']),
+  );
+}
+
 /** The vendor's objection to a submit: `model` for a model it does not have in this family, else its message. */
 export function checkKlingBody(family: KlingFamily, body: Body): string | undefined {
   const model = body.model_name ?? 'kling-v1';
@@ -52,9 +71,13 @@ export function checkKlingBody(family: KlingFamily, body: Body): string | undefi
   for (const key of ['prompt', 'negative_prompt']) if (!isText(body[key], TEXT_MAX)) return `${key} is too long`;
   for (const key of ['image', 'image_tail', 'static_mask']) if (!isPicture(body[key])) return `${key} is not a picture`;
   if (family === 'image2video' && !has(body, 'image') && !has(body, 'image_tail')) return 'image is required';
-  const durations = model === 'kling-v3' ? Array.from({ length: 13 }, (_, index) => String(index + 3)) : ['5', '10'];
+  const longest = FREE_LENGTH[model];
+  if (family === 'omni-video' && !isImageList(body.image_list)) return 'image_list is invalid';
+  const durations =
+    longest === undefined ? ['5', '10'] : Array.from({ length: longest - 2 }, (_, index) => String(index + 3));
   if (!isOneOf(body.duration, durations)) return `duration must be one of ${durations.join(', ')}, as a string`;
-  if (!isOneOf(body.mode, ['std', 'pro'])) return 'mode must be std or pro';
+  if (!isOneOf(body.mode, WITH_4K.includes(model) ? ['std', 'pro', '4k'] : ['std', 'pro']))
+    return 'mode must be std or pro';
   if (!isOneOf(body.aspect_ratio, ['16:9', '9:16', '1:1'])) return 'aspect_ratio must be 16:9, 9:16 or 1:1';
   if (!isOneOf(body.sound, ['on', 'off'])) return 'sound must be on or off';
   if (body.sound !== undefined && !SOUND_MODELS.includes(model)) return 'sound is not supported by this model';

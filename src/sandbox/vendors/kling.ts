@@ -114,7 +114,7 @@ const toTask = (job: Job, snapshot: JobSnapshot, context: SimulatorContext) => (
 });
 
 function submit(request: SimulatorRequest, context: SimulatorContext): SimulatorResponse {
-  const family: KlingFamily = request.params.family === 'image2video' ? 'image2video' : 'text2video';
+  const family = request.params.family as KlingFamily;
   const body = request.json();
   if (!body) return refusal('invalid', 'Request body is not valid JSON');
   const wrong = checkKlingBody(family, body);
@@ -158,7 +158,7 @@ function list({ params, query: asked }: SimulatorRequest, context: SimulatorCont
   );
 }
 
-const FAMILY = /^\/v1\/videos\/(?<family>text2video|image2video)$/;
+const FAMILY = /^\/v1\/videos\/(?<family>text2video|image2video|omni-video)$/;
 
 export const kling = defineSimulator({
   name: 'kling',
@@ -173,7 +173,7 @@ export const kling = defineSimulator({
     { method: 'GET', path: FAMILY, operation: 'other', handle: list },
     {
       method: 'GET',
-      path: /^\/v1\/videos\/(?<family>text2video|image2video)\/(?<id>[^/]+)$/,
+      path: /^\/v1\/videos\/(?<family>text2video|image2video|omni-video)\/(?<id>[^/]+)$/,
       operation: 'query',
       handle: query,
     },

@@ -13,6 +13,9 @@ import {
 import { hasToken, issueToken, serviceAccount } from './google-service-account.ts';
 import { checkVeoBody, type VeoApi } from './veo-validation.ts';
 
+/** What the Gemini API lists. */
+const PREVIEWS = ['veo-3.1-generate-preview', 'veo-3.1-fast-generate-preview', 'veo-3.1-lite-generate-preview'];
+
 /** Google's Veo by both APIs: the Gemini API (`veo`) and Vertex AI (`veo-vertex`), which includes its token endpoint. */
 
 const API_KEY = 'AIzaSandbox-2b8f0d5c7e1a';
@@ -182,7 +185,7 @@ export const veo = defineSimulator({
       method: 'GET',
       path: '/v1beta/models',
       operation: 'other',
-      handle: () => jsonResponse(200, { models: [{ name: 'models/veo-3.1-generate-preview' }] }),
+      handle: () => jsonResponse(200, { models: PREVIEWS.map((id) => ({ name: `models/${id}` })) }),
     },
   ],
 });

@@ -32,6 +32,12 @@ const MODELS: Readonly<Record<string, Model>> = {
   'wan2.7-t2v': { kind: 'media', classes: HD, seconds: LONG, audio: true },
   'wan2.7-i2v': { kind: 'media', classes: HD, seconds: LONG, audio: true },
   'wan2.7-r2v': { kind: 'media', classes: HD, seconds: LONG, audio: true },
+  'happyhorse-1.1-t2v': { kind: 'media', classes: ALL, seconds: [3, 'to', 15], audio: true },
+  'happyhorse-1.1-i2v': { kind: 'media', classes: ALL, seconds: [3, 'to', 15], audio: true },
+  'happyhorse-1.1-r2v': { kind: 'media', classes: ALL, seconds: [3, 'to', 15], audio: true },
+  'happyhorse-1.0-t2v': { kind: 'media', classes: HD, seconds: [3, 'to', 15], audio: true },
+  'happyhorse-1.0-i2v': { kind: 'media', classes: HD, seconds: [3, 'to', 15], audio: true },
+  'happyhorse-1.0-r2v': { kind: 'media', classes: HD, seconds: [3, 'to', 15], audio: true },
   'wan3.0-video': { kind: 'media', classes: ALL, seconds: [2, 'to', 30], audio: true },
 };
 

@@ -76,8 +76,22 @@ export function addChannelAdminRoutes(routes: RouteRegistry, dependencies: Chann
 
   routes.add(endpoints.testChannel, async ({ params }) => {
     const report = await probeChannel(dependencies, Number(params.id));
-    const { ok: works, durationMs, reason, code, message, models } = report;
-    return ok({ ok: works, duration_ms: durationMs, reason, code, message, models: [...models] });
+    const { ok: works, durationMs, reason, code, message, models, missing, ending } = report;
+    return ok({
+      ok: works,
+      duration_ms: durationMs,
+      reason,
+      code,
+      message,
+      models: [...models],
+      missing_models: [...missing],
+      ending_models: ending.map(({ model, retiresOn, successor, confirmedOn }) => ({
+        model,
+        retires_on: retiresOn,
+        successor: successor ?? null,
+        confirmed: confirmedOn !== null,
+      })),
+    });
   });
 }
 

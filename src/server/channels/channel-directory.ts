@@ -45,6 +45,8 @@ export interface ResolvedModel {
   readonly onRetirement?: OnRetirement;
   /** The target stands in for the model, which its vendor has ended: channels that name the model do not serve it. */
   readonly isSubstitute?: boolean;
+  /** When it ends, while it is still served. */
+  readonly retirement?: Retirement;
   /** The media schema, a JSON Schema of the body. */
   readonly inputSchema?: TSchema;
 }

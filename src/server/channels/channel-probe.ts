@@ -4,10 +4,12 @@ import { OutboundError } from '../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../upstreams/call.ts';
 import type { CredentialCheck } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import type { Channel, ChannelDirectory } from './channel-directory.ts';
+import type { Channel } from './channel-directory.ts';
+import type { EndingModel } from './retirement.ts';
+import type { ChannelService } from './service.ts';
 
 export interface ProbeDependencies {
-  readonly channels: ChannelDirectory;
+  readonly channels: Pick<ChannelService, 'byId' | 'report' | 'endingModels'>;
   readonly vendors: VendorRegistry;
   /** Made by video: the same calls its adapters get. */
   readonly adapterContexts: { contextFor(channel: Channel, signal: AbortSignal): AdapterContext };
@@ -20,6 +22,10 @@ export interface ProbeReport {
   readonly code: string;
   readonly message: string;
   readonly models: readonly string[];
+  /** Names of the channel's models that the upstream does not list. */
+  readonly missing: readonly string[];
+  /** Models of the channel that end on its host. */
+  readonly ending: readonly EndingModel[];
 }
 
 const PROBE_TIMEOUT_MS = 20_000;
@@ -38,12 +44,33 @@ export async function probeChannel(
   const durationMs = Math.round(performance.now() - startedAt);
   if (outcome.ok) {
     channels.report({ channelId: id, outcome: 'ok', operation: 'probe', durationMs });
-    return { ok: true, durationMs, reason: '', code: '', message: '', models: outcome.models ?? [] };
+    const models = outcome.models ?? [];
+    const compared = { models, missing: missingModels(channel, models), ending: channels.endingModels(channel) };
+    return { ok: true, durationMs, reason: '', code: '', message: '', ...compared };
   }
   const { reason, code } = outcome.error;
   const message = maskSecrets(outcome.error.message).slice(0, MAX_MESSAGE);
   channels.report({ channelId: id, outcome: reason, operation: 'probe', durationMs, code, message });
-  return { ok: false, durationMs, reason, code, message, models: [] };
+  return {
+    ok: false,
+    durationMs,
+    reason,
+    code,
+    message,
+    models: [],
+    missing: [],
+    ending: channels.endingModels(channel),
+  };
+}
+
+/** A longer list may be cut, and then shows nothing about what it lacks. */
+const MAX_COMPARED = 200;
+
+/** The names of a channel's models at its upstream, where that has a list of its own which lacks them. */
+function missingModels({ models, modelMapping }: Channel, listed: readonly string[]): readonly string[] {
+  if (listed.length === 0 || listed.length >= MAX_COMPARED) return [];
+  const known = new Set(listed.map((name) => name.replace(/^models\//, '')));
+  return models.map((model) => modelMapping?.[model] ?? model).filter((name) => !known.has(name));
 }
 
 type ProbeRunOutcome =

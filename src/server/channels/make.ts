@@ -7,7 +7,7 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { Vault } from '../platform/secrets.ts';
 import type { Tables } from '../tables.ts';
 import { ChannelFailureNotices } from './channel-failure-notices.ts';
-import type { FindLifecycles } from './retirement.ts';
+import type { Lifecycles } from './retirement.ts';
 import { RetirementNotices, type RetirementNoticesDependencies } from './retirement-notices.ts';
 import { ChannelService } from './service.ts';
 import { ChannelStore } from './store.ts';
@@ -22,7 +22,7 @@ export interface ChannelsDependencies {
   readonly metrics: Pick<Metrics, 'recordUpstreamCall'>;
   /** Simulated vendors are served: their channels may be on loopback. */
   readonly sandbox: boolean;
-  readonly lifecycles: FindLifecycles;
+  readonly lifecycles: Lifecycles;
 }
 
 /** The accounts at vendors: what others may hold of them. */

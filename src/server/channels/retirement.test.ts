@@ -5,7 +5,7 @@ import { forEachDatabase } from '../../../test/databases.ts';
 import { manualClock } from '../platform/clock.ts';
 import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/secrets.ts';
-import { isNotDearer } from './retirement.ts';
+import { isNotDearer, type Lifecycles } from './retirement.ts';
 import { RetirementNotices } from './retirement-notices.ts';
 import { ensureSandboxChannels, seedModels } from './seeding.ts';
 import { ChannelService } from './service.ts';
@@ -15,32 +15,36 @@ const DAY = 86_400_000;
 const END = Date.parse('2027-03-01T00:00:00Z');
 const PRICE = { per_call: 0, per_second: 10 };
 const seed = (id: string, price = PRICE) => ({ id, vendor: 'vidu', kind: 'video', price }) as const;
-const lifecycles = (_vendor: string, model: string) =>
-  model === 'old'
-    ? ([
-        {
-          route: 'gone.example',
-          stage: 'deprecated',
-          retiresOn: '2027-03-01',
-          successor: 'new',
-          source: 'https://gone.example/end',
-          checkedOn: '2026-11-20',
-        },
-      ] as const)
-    : [];
+const lifecycles: Lifecycles = {
+  hostOf: ({ baseUrl }) => new URL(baseUrl).host,
+  of: (_vendor, model) =>
+    model !== 'old' && model !== 'rumoured'
+      ? []
+      : [
+          {
+            route: 'gone.example',
+            stage: 'deprecated',
+            retiresOn: '2027-03-01',
+            successor: 'new',
+            source: 'https://gone.example/end',
+            confirmedOn: model === 'old' ? '2026-11-20' : null,
+            checkedOn: '2026-11-20',
+          },
+        ],
+};
 
 describe('models that end', () => {
   forEachDatabase((_name, open) => {
-    async function setUp(hosts: readonly string[], newPrice = PRICE) {
+    async function setUp(hosts: readonly string[], newPrice = PRICE, models = ['old']) {
       const database = await open();
       const clock = manualClock(END - 90 * DAY);
       const store = new ChannelStore(database);
       const vault = createVault(randomBytes(32));
-      await seedModels(store, clock, [seed('old'), seed('new', newPrice)]);
+      await seedModels(store, clock, [...models.map((id) => seed(id)), seed('new', newPrice)]);
       const channel = (name: string, host: string, models: readonly string[]) =>
         ({ vendor: 'vidu', name, baseUrl: `https://${host}`, credentials: { api_key: 'k' }, models }) as const;
       await ensureSandboxChannels({ store, vault, clock }, [
-        ...hosts.map((host) => channel(host, host, ['old'])),
+        ...hosts.map((host) => channel(host, host, models)),
         channel('next', 'next.example', ['new']),
       ]);
       const service = new ChannelService({ store, vault, clock, log: openLog('silent'), sandbox: true, lifecycles });
@@ -64,6 +68,17 @@ describe('models that end', () => {
         options: { messageKey: 'model_retired_for', params: { model: 'old', successor: 'new' }, param: 'model' },
       });
       assert.deepEqual(await listed(), ['new']);
+    });
+
+    it('are served on where only others report their end, which the test of a channel shows', async () => {
+      const { clock, service } = await setUp(['gone.example'], PRICE, ['rumoured']);
+      clock.advance(91 * DAY);
+      assert.equal((await service.model('rumoured'))?.target, 'rumoured');
+      assert.equal(await service.retirement('rumoured'), undefined);
+      const [channel] = await service.candidates((await service.model('rumoured')) ?? assert.fail());
+      assert.deepEqual(channel && service.endingModels(channel), [
+        { model: 'rumoured', retiresOn: '2027-03-01', successor: 'new', confirmedOn: null },
+      ]);
     });
 
     it('go on where another host serves them, over that one alone', async () => {

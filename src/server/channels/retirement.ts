@@ -2,28 +2,57 @@ import type { Price, VideoPrice } from '../../contract/pricing.ts';
 import type { ModelLifecycle } from '../vendors/adapter.ts';
 import type { Channel, ResolvedModel, Retirement } from './channel-directory.ts';
 
-/** What is known of a vendor's model. */
-export type FindLifecycles = (vendor: string, model: string) => readonly ModelLifecycle[];
+/** What is known of the vendors' models, and on which host a channel calls them. */
+export interface Lifecycles {
+  of(vendor: string, model: string): readonly ModelLifecycle[];
+  hostOf(channel: Pick<Channel, 'vendor' | 'baseUrl' | 'credentials'>): string;
+}
 
 const startOf = (date: string): number => Date.parse(`${date}T00:00:00Z`);
 
-/** The end of a model on the host of a channel; other hosts may serve the same name on. */
+/** What is known of a model on the host of a channel, confirmed or not. */
+export function endOn(
+  { vendor, target }: Pick<ResolvedModel, 'vendor' | 'target'>,
+  channel: Channel,
+  lifecycles: Lifecycles,
+): ModelLifecycle | undefined {
+  const known = lifecycles.of(vendor, channel.modelMapping?.[target] ?? target);
+  if (known.length === 0) return undefined;
+  const host = lifecycles.hostOf(channel);
+  return known.find((each) => each.route === host && each.retiresOn !== undefined);
+}
+
+/** The end of a model on the host of a channel; other hosts may serve the same name on. An end nobody has confirmed is none. */
 export function retirementOn(
   { vendor, target }: Pick<ResolvedModel, 'vendor' | 'target'>,
-  { baseUrl, modelMapping }: Channel,
-  lifecycles: FindLifecycles,
+  channel: Channel,
+  lifecycles: Lifecycles,
 ): Retirement | undefined {
-  const { host } = new URL(baseUrl);
-  const end = lifecycles(vendor, modelMapping?.[target] ?? target).find((each) => each.route === host);
-  if (end?.retiresOn === undefined) return undefined;
+  const end = endOn({ vendor, target }, channel, lifecycles);
+  if (end?.retiresOn === undefined || end.confirmedOn === null) return undefined;
   return { at: startOf(end.retiresOn), knownSince: startOf(end.checkedOn), successor: end.successor };
 }
+
+/** A model of a channel with its end on the channel's host. */
+export interface EndingModel {
+  readonly model: string;
+  readonly retiresOn: string;
+  readonly successor: string | undefined;
+  readonly confirmedOn: string | null;
+}
+
+export const endingModels = (channel: Channel, lifecycles: Lifecycles): readonly EndingModel[] =>
+  channel.models.flatMap((model) => {
+    const end = endOn({ vendor: channel.vendor, target: model }, channel, lifecycles);
+    if (end?.retiresOn === undefined) return [];
+    return [{ model, retiresOn: end.retiresOn, successor: end.successor, confirmedOn: end.confirmedOn }];
+  });
 
 /** The end of the last channel; undefined while any channel goes on. */
 export function retirementOf(
   model: Pick<ResolvedModel, 'vendor' | 'target'>,
   serving: readonly Channel[],
-  lifecycles: FindLifecycles,
+  lifecycles: Lifecycles,
 ): Retirement | undefined {
   let last: Retirement | undefined;
   for (const channel of serving) {

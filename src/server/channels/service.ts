@@ -18,7 +18,14 @@ import {
 import type { CallOutcome, Channel, ChannelDirectory, ResolvedModel, Retirement } from './channel-directory.ts';
 import { CircuitBreakers, type CircuitState, type HealthView, worstOf } from './circuit-breaker.ts';
 import { type ChannelConnection, decryptConnection, decryptCredentials } from './credential-encryption.ts';
-import { type FindLifecycles, isNotDearer, retirementOf, retirementOn } from './retirement.ts';
+import {
+  type EndingModel,
+  endingModels,
+  isNotDearer,
+  type Lifecycles,
+  retirementOf,
+  retirementOn,
+} from './retirement.ts';
 import type { ChannelErrorRow, ChannelRow, ChannelStore } from './store.ts';
 import { drawFor, weightedOrder } from './weighted-order.ts';
 
@@ -36,7 +43,7 @@ export interface ChannelServiceDependencies {
   /** Whether the simulators run; without them, sandbox channels left in the database are not used. */
   readonly sandbox?: boolean | undefined;
   /** What is known of the vendors' models; default: nothing. */
-  readonly lifecycles?: FindLifecycles | undefined;
+  readonly lifecycles?: Lifecycles | undefined;
   /** In [0, 1); default `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
@@ -71,10 +78,12 @@ export class ChannelService implements ChannelDirectory {
   async model(id: string): Promise<ResolvedModel | undefined> {
     const catalog = await this.#currentCatalog();
     const model = catalog.models.get(id);
-    if (model === undefined || !this.#hasRetired(catalog, model)) return model;
+    const end = model && this.#retirementIn(catalog, model);
+    if (model === undefined || end === undefined) return model;
+    if (end.at > this.#dependencies.clock.now()) return { ...model, retirement: end };
     const substitute = this.#substituteFor(catalog, model);
     if (substitute !== undefined) return substitute;
-    const successor = this.#retirementIn(catalog, model)?.successor;
+    const { successor } = end;
     throw new AppError('model_not_found', {
       messageKey: successor === undefined ? 'model_retired' : 'model_retired_for',
       params: { model: id, successor: successor ?? '' },
@@ -86,6 +95,12 @@ export class ChannelService implements ChannelDirectory {
     const catalog = await this.#currentCatalog();
     const model = catalog.models.get(id);
     return model && this.#retirementIn(catalog, model);
+  }
+
+  /** Models of a channel that are known to end, or have ended, on its host; also those whose end nobody has confirmed. */
+  endingModels(channel: Channel): readonly EndingModel[] {
+    const { lifecycles } = this.#dependencies;
+    return lifecycles === undefined ? [] : endingModels(channel, lifecycles);
   }
 
   async listModels(): Promise<readonly ListedModel[]> {

@@ -46,12 +46,13 @@ function toVendorRow(profile: VendorProfile, vendors: VendorRegistry): Static<ty
   };
 }
 
-const toLifecycle = ({ route, stage, retiresOn, successor, source, checkedOn }: ModelLifecycle) => ({
+const toLifecycle = ({ route, stage, retiresOn, successor, source, confirmedOn, checkedOn }: ModelLifecycle) => ({
   route,
   stage,
   retires_on: retiresOn ?? null,
   successor: successor ?? null,
   source,
+  confirmed_on: confirmedOn,
   checked_on: checkedOn,
 });
 

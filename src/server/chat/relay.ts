@@ -3,6 +3,7 @@ import { findPricedSize, isChatPrice, UnpricedError } from '../../contract/prici
 import type { ChatPrice } from '../../contract/token-pricing.ts';
 import type { ResolvedModel } from '../channels/channel-directory.ts';
 import type { FindPlanTerms } from '../plans/current-plan.ts';
+import { toLifecycleHeaders } from '../channels/lifecycle-headers.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError, modelNotAllowedError, noPriceError } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
@@ -82,6 +83,7 @@ export class Relay {
     const { model, candidates, surcharge, droppedTools, planFactor } = await this.prepare(caller, request);
     const [first] = candidates;
     if (first === undefined) throw new AppError('upstream_unavailable');
+    if (model.retirement !== undefined) clientResponse.setHeaders(toLifecycleHeaders(model.retirement));
     for (const index of droppedTools) clientResponse.addDropped(`tools.${index}`);
     const price = this.#determinePrice(model, request, planFactor);
     const { ref, client, begunAt } = clientResponse;

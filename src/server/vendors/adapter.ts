@@ -121,8 +121,11 @@ export interface ModelLifecycle {
   readonly retiresOn?: string;
   /** The vendor's own recommendation. */
   readonly successor?: string;
-  /** Where this was read, and when. */
+  /** Where this is said. */
   readonly source: string;
+  /** When that page, or a copy or quotation of it, was read; null: none was found, and nothing is refused by this. */
+  readonly confirmedOn: string | null;
+  /** When the table was read through. */
   readonly checkedOn: string;
 }
 
@@ -223,6 +226,8 @@ export interface VendorAdapter extends VendorProfile {
   readonly metadata: TSchema;
   /** The dotted path in a request to this service where each field of a form goes; what the vendor has no field for is missing. */
   readonly formFields: Readonly<Partial<Record<FormField, string>>>;
+  /** The host a channel's calls go to, where that is not its base URL's: ends of models are told apart by it. */
+  hostOf?(channel: { readonly baseUrl: string; readonly credentials: { readonly [key: string]: unknown } }): string;
   /** A whole request to this service for one of its models; shown in the documentation and run by a test. */
   readonly example: { readonly model: string } & Readonly<Record<string, unknown>>;
   readonly presentation?: TaskPresentation;

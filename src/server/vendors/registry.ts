@@ -76,6 +76,11 @@ export class VendorRegistry {
     return lifecyclesOf(vendor, model);
   }
 
+  /** The host the calls of a channel go to. */
+  hostOf(channel: Parameters<NonNullable<VendorAdapter['hostOf']>>[0] & { readonly vendor: string }): string {
+    return this.find(channel.vendor)?.hostOf?.(channel) ?? new URL(channel.baseUrl).host;
+  }
+
   /** What a video model can do; undefined for models the adapter does not list, and for chat. */
   capability(vendor: string, model: string): ModelCapability | undefined {
     return this.find(vendor)?.models.find(({ id }) => id === model);

@@ -147,8 +147,8 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
 
   const renderer = new TaskRenderer(vendors, dependencies.baseUrl);
   addVideoRoutes(routes, { ...shared, submitter, quotes, reader, renderer, videoDeletion });
-  addVendorFormatRoutes(routes, { submitter, reader, renderer });
-  addNativeRoutes(routes, { submitter, reader, store });
+  addVendorFormatRoutes(routes, { submitter, reader, renderer, channels });
+  addNativeRoutes(routes, { submitter, reader, store, channels });
   addModelRoutes(routes, dependencies);
   addContentRoutes(routes, { store, reader, contentDelivery, playLinks, accessWatch, clock });
   const durations = new VideoDurations(database, clock);

@@ -1,13 +1,12 @@
-import type { FastifyReply } from 'fastify';
 import { quoteModelVideo } from '../../contract/quotes.ts';
 import * as endpoints from '../../contract/video.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
+import { announceEnd } from '../channels/lifecycle-headers.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { VideoDeletion } from './deliver/video-deletion.ts';
 import type { TaskRenderer } from './formats/task-renderer.ts';
-import { toLifecycleHeaders } from './lifecycle-headers.ts';
 import type { TaskReader } from './poll/task-reader.ts';
 import type { QuoteService } from './quote-service.ts';
 import type { Task, TaskStore } from './store.ts';
@@ -42,25 +41,21 @@ export interface VideoRouteDependencies {
 
 /** Videos for `sk-` tokens and llm_tokens, in the unified and in OpenAI's format. */
 export function addVideoRoutes(routes: RouteRegistry, dependencies: VideoRouteDependencies): void {
-  const { submitter, reader, renderer } = dependencies;
-
-  const announceEnd = async (model: string, reply: FastifyReply): Promise<void> => {
-    reply.headers(toLifecycleHeaders(await dependencies.channels.retirement(model)));
-  };
+  const { submitter, reader, renderer, channels } = dependencies;
 
   routes.add(endpoints.submitGeneration, async ({ body, caller, request, reply }) => {
     const generation = parseGenerationRequest(body as GenerationRequestBody, request.files, undefined);
-    await announceEnd(generation.model, reply);
+    await announceEnd(channels, generation.model, reply);
     return renderer.submitted(await submitForToken(submitter, caller, generation, request));
   });
   routes.add(endpoints.submitVideo, async ({ body, caller, request, reply }) => {
     const generation = parseGenerationRequest(body as GenerationRequestBody, request.files, DEFAULT_MODEL);
-    await announceEnd(generation.model, reply);
+    await announceEnd(channels, generation.model, reply);
     return renderer.submitted(await submitForToken(submitter, caller, generation, request));
   });
   routes.add(quoteModelVideo, async ({ body, caller, request, reply }) => {
     const generation = parseGenerationRequest(body as GenerationRequestBody, request.files, DEFAULT_MODEL);
-    await announceEnd(generation.model, reply);
+    await announceEnd(channels, generation.model, reply);
     return { object: 'video.quote' as const, ...(await dependencies.quotes.quote(caller, generation)) };
   });
   routes.add(endpoints.getGeneration, async ({ params, caller }) =>

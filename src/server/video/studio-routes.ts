@@ -1,6 +1,7 @@
 import { done, ok } from '../../contract/schemas.ts';
 import * as endpoints from '../../contract/studio.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
+import { announceEnd } from '../channels/lifecycle-headers.ts';
 import { notExistError } from '../platform/errors.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { VideoDeletion } from './deliver/video-deletion.ts';
@@ -13,7 +14,7 @@ import type { VideoDurations } from './video-durations-store.ts';
 
 export interface StudioRouteDependencies {
   readonly durations: VideoDurations;
-  readonly channels: Pick<ChannelDirectory, 'listModels'>;
+  readonly channels: Pick<ChannelDirectory, 'listModels' | 'retirement'>;
   readonly store: TaskStore;
   readonly submitter: Submitter;
   readonly quotes: QuoteService;
@@ -27,8 +28,10 @@ export function addStudioRoutes(
 ): void {
   const parse = (body: unknown) => parseGenerationRequest(body as GenerationRequestBody, [], undefined);
 
-  routes.add(endpoints.submitOwnVideo, async ({ body, caller, request }) => {
-    const { task } = await submitForAccount(submitter, caller.userId, parse(body), request);
+  routes.add(endpoints.submitOwnVideo, async ({ body, caller, request, reply }) => {
+    const generation = parse(body);
+    await announceEnd(channels, generation.model, reply);
+    const { task } = await submitForAccount(submitter, caller.userId, generation, request);
     return ok({ task_id: task.public_id });
   });
 

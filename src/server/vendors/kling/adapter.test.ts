@@ -347,3 +347,34 @@ test('mutated replies neither crash nor end a task', async () => {
     },
   });
 });
+
+test('the omni endpoint takes frames and references in one list, and is polled by its own path', async () => {
+  const handle = await begin({ model: 'kling-v3-omni', images: [url('a'), url('b')], mode: '4k', seconds: 12 });
+  assert.deepEqual(
+    handle && typeof handle === 'object' && 'family' in handle ? handle.family : undefined,
+    'omni-video',
+  );
+  const { image_list: frames, mode, duration } = lastBody();
+  assert.deepEqual(frames, [
+    { image_url: 'https://media.example.test/a.png', type: 'first_frame' },
+    { image_url: 'https://media.example.test/b.png', type: 'end_frame' },
+  ]);
+  assert.deepEqual([mode, duration], ['4k', '12']);
+  assert.match(lastSubmit()?.path ?? '', /\/v1\/videos\/omni-video$/);
+  clock.advance(60_000);
+  const outcome = await kling.query(handle, call());
+  assert.equal(outcome.state, 'SUCCESS');
+  assert.deepEqual(kling.billedFacts?.(outcome.raw), { units: 36 });
+  await begin({ model: 'kling-video-o1', images: ['a', 'b', 'c'].map(url) });
+  assert.deepEqual(
+    lastBody().image_list.map(({ type }: { type?: string }) => type),
+    [undefined, undefined, undefined],
+  );
+  await begin({
+    model: 'kling-video-o1',
+    metadata: { video_list: [{ video_url: 'https://media.example.test/v.mp4', refer_type: 'base' }] },
+  });
+  assert.equal(lastBody().video_list[0].refer_type, 'base');
+  await assert.rejects(submit({ model: 'kling-video-o1', mode: '4k' }), UnsupportedRequestError);
+  await assert.rejects(submit({ model: 'kling-v3', images: ['a', 'b', 'c'].map(url) }), UnsupportedRequestError);
+});

@@ -21,10 +21,10 @@ import { withJsonBody } from '../http.ts';
 import { parseSeconds, type RequestBody, rejectField } from '../request-body.ts';
 import { asArray, asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { KLING_MODELS } from './models.ts';
-import { type Endpoint, parseMetadata, toBody, toEndpoint } from './request.ts';
+import { ENDPOINTS, type Endpoint, parseMetadata, toBody, toEndpoint } from './request.ts';
 import { bearerToken } from './token.ts';
 
-/** Kling, `/v1/videos/{text2video,image2video}`. Source: the vendor's API reference, "Text to Video", "Image to Video". */
+/** Kling, `/v1/videos/{text2video,image2video,omni-video}`. Source: the vendor's API reference, "Text to Video" and so on. */
 
 // Status mapping
 
@@ -120,9 +120,11 @@ interface Handle {
   readonly id: string;
 }
 
+const toFamily = (value: unknown): Endpoint => ENDPOINTS.find((name) => name === value) ?? 'text2video';
+
 function parseHandle(handle: Json): Handle {
   const { family, id } = asObject(handle) ?? {};
-  return { family: family === 'image2video' ? 'image2video' : 'text2video', id: asText(id) ?? '' };
+  return { family: toFamily(family), id: asText(id) ?? '' };
 }
 
 async function sendAuthorized(context: AdapterContext, path: string, body?: RequestBody): Promise<BufferedResponse> {
@@ -223,7 +225,7 @@ export const kling: VendorAdapter = {
   findTaskHint: (request) => toEndpoint(request, toBody(request)),
 
   async findTask({ taskId, hint }, context) {
-    const family: Endpoint = hint === 'image2video' ? 'image2video' : 'text2video';
+    const family = toFamily(hint);
     const response = await sendAuthorized(context, `${family}/${encodeURIComponent(taskId)}`);
     if (errorCode(response) === NO_SUCH_RESOURCE) return undefined;
     const task = parseTask(response);

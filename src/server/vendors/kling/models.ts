@@ -13,6 +13,8 @@ const FIVE_OR_TEN = { values: [5, 10], default: 5 } as const;
 const STD_PRO = ['std', 'pro'];
 const TEXT_OR_FRAMES = { min: 0, max: 2, roles: ['first_frame', 'last_frame'] } as const;
 const TEXT_OR_FRAME = { min: 0, max: 1, roles: ['first_frame'] } as const;
+const THREE_TO_FIFTEEN = { min: 3, max: 15, default: 5 } as const;
+const OMNI_IMAGES = { min: 0, max: 7, roles: ['first_frame', 'last_frame', 'reference'] } as const;
 const FRAMES = { ...TEXT_OR_FRAMES, min: 1 } as const;
 
 const toCapability = (
@@ -48,12 +50,29 @@ export const KLING_MODELS: readonly ModelCapability[] = [
     images: TEXT_OR_FRAMES,
   }),
   toCapability('kling-v3', 'Kling 3.0', {
-    seconds: { min: 3, max: 15, default: 5 },
-    modes: STD_PRO,
+    seconds: THREE_TO_FIFTEEN,
+    modes: [...STD_PRO, '4k'],
     audio: true,
     images: TEXT_OR_FRAMES,
   }),
+  toCapability('kling-v3-omni', 'Kling 3.0 Omni', {
+    seconds: THREE_TO_FIFTEEN,
+    modes: [...STD_PRO, '4k'],
+    audio: true,
+    images: OMNI_IMAGES,
+  }),
+  toCapability('kling-video-o1', 'Kling O1', {
+    seconds: { min: 3, max: 10, default: 5 },
+    modes: STD_PRO,
+    images: OMNI_IMAGES,
+  }),
 ];
+
+/** Models of the omni endpoint, which takes frames, references, videos and elements in lists. */
+export const OMNI_MODELS: ReadonlySet<string> = new Set(['kling-v3-omni', 'kling-video-o1']);
+
+/** Models that make 4k videos, by a mode of their own. */
+export const MODES_4K: ReadonlySet<string> = new Set(['kling-v3', 'kling-v3-omni']);
 
 /** Models that make sound in mode `pro` only. */
 export const SOUND_NEEDS_PRO: ReadonlySet<string> = new Set(['kling-v2-6']);

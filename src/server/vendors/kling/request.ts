@@ -3,15 +3,21 @@ import type { Json, VideoRequest } from '../adapter.ts';
 import { assertMaxSize, stripDataUrlPrefix, toUrlOrBase64 } from '../media-encoding.ts';
 import { createMetadataParser } from '../metadata-filter.ts';
 import { applyExtraFields, matchAspectRatio, omitUndefined, type RequestBody, rejectField } from '../request-body.ts';
-import { KLING_MODELS, SOUND_NEEDS_PRO } from './models.ts';
+import { KLING_MODELS, MODES_4K, OMNI_MODELS, SOUND_NEEDS_PRO } from './models.ts';
 
-/** The body of `POST /v1/videos/{text2video,image2video}`. */
+/** The body of `POST /v1/videos/{text2video,image2video,omni-video}`. */
 
-export type Endpoint = 'text2video' | 'image2video';
+export const ENDPOINTS = ['text2video', 'image2video', 'omni-video'] as const;
+export type Endpoint = (typeof ENDPOINTS)[number];
 
 const MASK = Type.Object({
   mask: Type.String(),
   trajectories: Type.Array(Type.Object({ x: Type.Number(), y: Type.Number() })),
+});
+const VIDEO = Type.Object({
+  video_url: Type.String(),
+  refer_type: Type.Optional(Type.Enum(['feature', 'base'])),
+  keep_original_sound: Type.Optional(Type.Enum(['yes', 'no'])),
 });
 const CAMERA_MOVE = Type.Optional(Type.Number());
 
@@ -39,6 +45,8 @@ export const parseMetadata = createMetadataParser(
     static_mask: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())])),
     dynamic_masks: Type.Optional(Type.Union([Type.String(), Type.Array(MASK)])),
     sound: Type.Optional(Type.Union([Type.Boolean(), Type.Enum(['on', 'off'])])),
+    video_list: Type.Optional(Type.Array(VIDEO, { maxItems: 1 })),
+    element_list: Type.Optional(Type.Array(Type.Object({ element_id: Type.Integer() }), { maxItems: 10 })),
   }),
 );
 
@@ -63,6 +71,28 @@ function toFrames({ images }: VideoRequest, tail: string | undefined): RequestBo
   });
 }
 
+const MAX_OMNI_IMAGES = 7;
+
+/**
+ * The omni endpoint has one list: one picture is the first frame, two are the first and the last, more are references the prompt
+ * names.
+ */
+function toImageList({ images }: VideoRequest, tail: string | undefined): RequestBody {
+  if (images.length > MAX_OMNI_IMAGES) rejectField('images', `may hold ${MAX_OMNI_IMAGES} pictures for this model`);
+  if (tail !== undefined && images.length !== 1)
+    rejectField('metadata.image_tail', 'needs one picture, the first frame');
+  for (const image of images) assertMaxSize(image, MAX_IMAGE_BYTES, 'image');
+  const areFrames = images.length <= 2;
+  const list = images.map((image, index) =>
+    omitUndefined({
+      image_url: toUrlOrBase64(image),
+      type: areFrames ? (index === 0 ? 'first_frame' : 'end_frame') : undefined,
+    }),
+  );
+  if (tail !== undefined) list.push({ image_url: stripDataUrlPrefix(tail), type: 'end_frame' });
+  return list.length === 0 ? {} : { image_list: list };
+}
+
 /** The vendor's value for sound; refused where the vendor would refuse it, or make a silent video at the price of sound. */
 function toSound({ model, mode }: VideoRequest, sound: boolean | string | undefined): 'on' | 'off' | undefined {
   if (sound === undefined) return undefined;
@@ -75,12 +105,13 @@ function toSound({ model, mode }: VideoRequest, sound: boolean | string | undefi
 
 function toCommonBody(request: VideoRequest): RequestBody {
   const { mode = 'std', seconds = 5, size } = request;
-  if (mode !== 'std' && mode !== 'pro') rejectField('mode', 'must be std or pro');
+  if (mode !== 'std' && mode !== 'pro' && !(mode === '4k' && MODES_4K.has(request.model)))
+    rejectField('mode', MODES_4K.has(request.model) ? 'must be std, pro or 4k' : 'must be std or pro');
   const { image_tail: tail, aspect_ratio: ratio, sound, ...others } = parseMetadata(request.metadata);
   return omitUndefined({
     model_name: request.model,
     prompt: request.prompt,
-    ...toFrames(request, tail),
+    ...(OMNI_MODELS.has(request.model) ? toImageList(request, tail) : toFrames(request, tail)),
     ...others,
     sound: toSound(request, sound),
     mode,
@@ -105,7 +136,8 @@ export function toBody(request: VideoRequest): RequestBody {
 const isGiven = (value: unknown): boolean => value !== undefined && value !== '';
 
 export function toEndpoint(request: VideoRequest, body: RequestBody): Endpoint {
-  if (request.officialOperation === 'text2video' || request.officialOperation === 'image2video')
-    return request.officialOperation;
+  const official = ENDPOINTS.find((name) => name === request.officialOperation);
+  if (official !== undefined) return official;
+  if (OMNI_MODELS.has(request.model)) return 'omni-video';
   return isGiven(body.image) || isGiven(body.image_tail) ? 'image2video' : 'text2video';
 }

@@ -7,7 +7,7 @@ import { GEMINI_BASE_URL, gemini } from './gemini-api.ts';
 import { VEO_MODELS } from './models.ts';
 import { parseHandle } from './operation.ts';
 import { VEO_METADATA, type VeoRoute, veoBillingFactors } from './request.ts';
-import { vertex } from './vertex-ai.ts';
+import { VERTEX_HOST, vertex } from './vertex-ai.ts';
 
 /** A location or a project's id as used in URLs; the location is part of a host name. */
 const Location = Type.String({ pattern: '^[a-z]{2,20}(?:-[a-z0-9]{1,20}){0,3}$' });
@@ -81,6 +81,9 @@ export const veo: VendorAdapter = {
     duration: 8,
     metadata: { aspectRatio: '16:9', resolution: '720p', negativePrompt: 'text' },
   },
+  /** All hosts of Vertex AI serve the same models; a channel to it may still have Gemini's base URL, which is the default. */
+  hostOf: ({ baseUrl, credentials }) =>
+    routeOf(credentials) === 'vertex' && baseUrl === GEMINI_BASE_URL ? VERTEX_HOST : new URL(baseUrl).host,
   refreshOnQuery: true,
   billingFactors: veoBillingFactors,
   submit: (request, context) => ROUTES[routeOf(context.credentials)].submit(request, context),

@@ -34,6 +34,9 @@ const toRequest = (context: AdapterContext, path: string, body?: Json): Outbound
 /** A path below the version; no segment begins with a dot, which excludes `..`. */
 const OPERATION_NAME = /^(?:[\w-][\w.-]*\/){0,8}operations\/[\w-][\w.-]{0,200}$/;
 
+/** More than the vendor has, and as many as one answer of ours lists. */
+const MAX_LISTED = 200;
+
 const videoResponseOf = (response: unknown) => asObject(response)?.generateVideoResponse;
 
 /** On the wire the list is `generatedSamples`, whatever the official SDK calls it in its own objects. */
@@ -82,8 +85,10 @@ export const gemini: ApiRoute = {
   },
 
   async checkCredentials(context) {
-    const response = await context.sendJson(toRequest(context, 'models?pageSize=1'));
-    if (response.status === 200 && asArray(asObject(response.json)?.models)) return { ok: true };
+    const response = await context.sendJson(toRequest(context, `models?pageSize=${MAX_LISTED}`));
+    const models = asArray(asObject(response.json)?.models);
+    if (response.status === 200 && models)
+      return { ok: true, models: models.flatMap((model) => asText(asObject(model)?.name) ?? []).slice(0, MAX_LISTED) };
     return { ok: false, error: parseGoogleError(response, context.now(), 'missing') };
   },
 };

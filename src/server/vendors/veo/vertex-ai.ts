@@ -22,9 +22,11 @@ const credentialsOf = (context: AdapterContext) =>
     readonly location: string;
   };
 
+export const VERTEX_HOST = 'aiplatform.googleapis.com';
+
 /** Two multi-regions and the global endpoint have hosts of their own. */
 const HOSTS: Readonly<Record<string, string>> = {
-  global: 'aiplatform.googleapis.com',
+  global: VERTEX_HOST,
   eu: 'aiplatform.eu.rep.googleapis.com',
   us: 'aiplatform.us.rep.googleapis.com',
 };

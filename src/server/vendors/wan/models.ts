@@ -23,6 +23,8 @@ export interface ModelLine {
   readonly classes: readonly string[];
   readonly seconds: ModelCapability['seconds'];
   readonly audio: boolean;
+  /** How many pictures, where that differs from the others of its kind. */
+  readonly images?: readonly [min: number, max: number];
   /** Whether `parameters.audio` switches the sound off, which lowers the price. */
   readonly audioSwitch?: boolean;
 }
@@ -30,6 +32,7 @@ export interface ModelLine {
 const FIVE = { values: [5], default: 5 };
 const FIVE_OR_TEN = { values: [5, 10], default: 5 };
 const LONG = { min: 2, max: 15, default: 5 };
+const HORSE = { min: 3, max: 15, default: 5 };
 const HD = ['1080P', '720P'];
 const ALL = ['1080P', '720P', '480P'];
 
@@ -65,6 +68,12 @@ export const MODEL_LINES: Readonly<Record<string, ModelLine>> = {
   'wan2.7-t2v': modelLine('media-words', HD, LONG, true),
   'wan2.7-i2v': modelLine('media-picture', HD, LONG, true),
   'wan2.7-r2v': modelLine('media-references', HD, LONG, true),
+  'happyhorse-1.1-t2v': modelLine('media-words', ALL, HORSE, true),
+  'happyhorse-1.1-i2v': { ...modelLine('media-picture', ALL, HORSE, true), images: [1, 1] },
+  'happyhorse-1.1-r2v': { ...modelLine('media-references', ALL, HORSE, true), images: [1, 9] },
+  'happyhorse-1.0-t2v': modelLine('media-words', HD, HORSE, true),
+  'happyhorse-1.0-i2v': { ...modelLine('media-picture', HD, HORSE, true), images: [1, 1] },
+  'happyhorse-1.0-r2v': { ...modelLine('media-references', HD, HORSE, true), images: [1, 9] },
   'wan3.0-video': { ...modelLine('media-all', ALL, { min: 2, max: 30, default: 5 }, true), audioSwitch: true },
 };
 
@@ -94,7 +103,7 @@ export const IMAGE_COUNTS: Readonly<Record<RequestKind, readonly [min: number, m
   'media-words': [0, 0],
   'media-picture': [1, 2],
   'media-references': [1, 5],
-  'media-all': [0, 5],
+  'media-all': [0, 10],
 };
 
 /** Exact sizes of a class, as the vendor writes them; the landscape one first. */
@@ -118,11 +127,11 @@ const ROLES: Readonly<Record<RequestKind, ModelCapability['images']['roles']>> =
 
 function toCapability(id: string, given: ModelLine): ModelCapability {
   const { kind, classes, seconds, audio } = given;
-  const [min, max] = IMAGE_COUNTS[kind];
+  const [min, max] = given.images ?? IMAGE_COUNTS[kind];
   const isExact = kind === 'words' || kind === 'references';
   return {
     id,
-    title: id.replace(/^wanx?/, 'Wan '),
+    title: id.replace(/^wanx?/, 'Wan ').replace('happyhorse-', 'HappyHorse '),
     seconds,
     sizes: isExact ? classes.flatMap((name) => SIZES[name] ?? []) : classes,
     ratios: kind === 'picture' || kind === 'frames' || kind === 'media-picture' ? [] : WAN_RATIOS,

@@ -91,7 +91,7 @@ const TO_INPUT_FIELDS: Readonly<Record<RequestKind, (given: InputImages) => Fiel
 };
 
 function resolveImages({ images, model }: VideoRequest, kind: RequestKind, metadata: Input): InputImages {
-  const [min, max] = IMAGE_COUNTS[kind];
+  const [min, max] = modelLineOf(model)?.images ?? IMAGE_COUNTS[kind];
   const urls = images.map(toUrlOrDataUrl);
   const { first_frame_url: start, last_frame_url: end } = metadata;
   if (urls.length > max)

@@ -1,4 +1,6 @@
 import * as endpoints from '../../../contract/vendor-formats.ts';
+import type { ChannelDirectory } from '../../channels/channel-directory.ts';
+import { announceEnd } from '../../channels/lifecycle-headers.ts';
 import { AppError, invalidRequest } from '../../platform/errors.ts';
 import type { ModelCaller } from '../../platform/http/caller.ts';
 import type { RequestContext } from '../../platform/http/request-context.ts';
@@ -16,12 +18,14 @@ export interface NativeRouteDependencies {
   readonly submitter: Submitter;
   readonly reader: TaskReader;
   readonly store: TaskStore;
+  readonly channels: Pick<ChannelDirectory, 'retirement'>;
 }
 
 interface NativeInput {
   readonly body: { readonly [key: string]: unknown };
   readonly caller: ModelCaller;
   readonly request: RequestContext;
+  readonly reply: { headers(headers: Record<string, string>): unknown };
 }
 
 interface KlingPage {
@@ -32,7 +36,7 @@ interface KlingPage {
 interface JimengInput extends NativeInput {
   readonly query: { readonly Action: string };
   /** Milliseconds since the request arrived. */
-  readonly reply: { readonly elapsedTime: number };
+  readonly reply: NativeInput['reply'] & { readonly elapsedTime: number };
 }
 
 const DEFAULT_PAGE_SIZE = 30;
@@ -44,9 +48,11 @@ export function addNativeRoutes(routes: RouteRegistry, dependencies: NativeRoute
   addJimengRoutes(routes, dependencies);
 }
 
-function addKlingRoutes(routes: RouteRegistry, { submitter, reader, store }: NativeRouteDependencies): void {
-  const submit = async ({ body, caller, request }: NativeInput, operation: KlingOperation) => {
+function addKlingRoutes(routes: RouteRegistry, dependencies: NativeRouteDependencies): void {
+  const { submitter, reader, store, channels } = dependencies;
+  const submit = async ({ body, caller, request, reply }: NativeInput, operation: KlingOperation) => {
     const generation = { ...parseKlingRequest(body, operation), externalId: externalIdOf(body) };
+    await announceEnd(channels, generation.model, reply);
     const submitted = await submitForToken(submitter, caller, generation, request);
     return toKlingEnvelope(toKlingSubmitData(submitted), request.id);
   };
@@ -56,7 +62,7 @@ function addKlingRoutes(routes: RouteRegistry, { submitter, reader, store }: Nat
     return toKlingEnvelope(toKlingTask(ofVendor(task, 'kling')), request.id);
   };
   const list = async (
-    { caller, query, request }: Omit<NativeInput, 'body'> & { readonly query: KlingPage },
+    { caller, query, request }: Omit<NativeInput, 'body' | 'reply'> & { readonly query: KlingPage },
     operation: KlingOperation,
   ) => {
     const pageSize = Math.min(Number(query.pageSize ?? DEFAULT_PAGE_SIZE), MAX_PAGE_SIZE);
@@ -70,17 +76,21 @@ function addKlingRoutes(routes: RouteRegistry, { submitter, reader, store }: Nat
 
   routes.add(endpoints.klingNativeText, (input) => submit(input, 'text2video'));
   routes.add(endpoints.klingNativeImage, (input) => submit(input, 'image2video'));
+  routes.add(endpoints.klingNativeOmni, (input) => submit(input, 'omni-video'));
+  routes.add(endpoints.klingNativeOmniGet, ({ params, caller, request }) => get(caller, params.task_id, request));
   routes.add(endpoints.klingNativeTextList, (input) => list(input, 'text2video'));
   routes.add(endpoints.klingNativeImageList, (input) => list(input, 'image2video'));
   routes.add(endpoints.klingNativeTextGet, ({ params, caller, request }) => get(caller, params.task_id, request));
   routes.add(endpoints.klingNativeImageGet, ({ params, caller, request }) => get(caller, params.task_id, request));
 }
 
-function addJimengRoutes(routes: RouteRegistry, { submitter, reader }: NativeRouteDependencies): void {
+function addJimengRoutes(routes: RouteRegistry, { submitter, reader, channels }: NativeRouteDependencies): void {
   const act = async ({ query: { Action }, body, caller, request, reply }: JimengInput) => {
     const ok = (data: object) => toJimengBody(10_000, 'Success', data, request.id, reply.elapsedTime);
     if (Action === 'CVSync2AsyncSubmitTask') {
-      const { task } = await submitForToken(submitter, caller, parseJimengRequest(body), request);
+      const generation = parseJimengRequest(body);
+      await announceEnd(channels, generation.model, reply);
+      const { task } = await submitForToken(submitter, caller, generation, request);
       return ok({ task_id: task.public_id });
     }
     if (Action !== 'CVSync2AsyncGetResult')

@@ -1,4 +1,6 @@
 import * as endpoints from '../../../contract/vendor-formats.ts';
+import type { ChannelDirectory } from '../../channels/channel-directory.ts';
+import { announceEnd } from '../../channels/lifecycle-headers.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import type { ModelCaller } from '../../platform/http/caller.ts';
 import type { RequestContext } from '../../platform/http/request-context.ts';
@@ -14,36 +16,45 @@ export interface VendorFormatRouteDependencies {
   readonly submitter: Submitter;
   readonly reader: TaskReader;
   readonly renderer: TaskRenderer;
+  readonly channels: Pick<ChannelDirectory, 'retirement'>;
 }
+
+type Input = Pick<JimengInput, 'caller' | 'request' | 'reply'>;
 
 interface JimengInput {
   readonly query: { readonly Action: string };
   readonly body: { readonly [key: string]: unknown };
   readonly caller: ModelCaller;
   readonly request: RequestContext;
+  readonly reply: { headers(headers: Record<string, string>): unknown };
 }
 
 /** Submits in the formats of Kling and Jimeng, with responses in the contract's own. */
 export function addVendorFormatRoutes(
   routes: RouteRegistry,
-  { submitter, reader, renderer }: VendorFormatRouteDependencies,
+  { submitter, reader, renderer, channels }: VendorFormatRouteDependencies,
 ): void {
-  const submit = async (caller: ModelCaller, generation: GenerationRequest, request: RequestContext) =>
-    renderer.submitted(await submitForToken(submitter, caller, generation, request));
+  const submit = async (generation: GenerationRequest, { caller, request, reply }: Input) => {
+    await announceEnd(channels, generation.model, reply);
+    return renderer.submitted(await submitForToken(submitter, caller, generation, request));
+  };
   const query = async (caller: ModelCaller, taskId: string) =>
     renderer.unified(await reader.readForToken(caller, taskId));
 
-  routes.add(endpoints.klingText, ({ body, caller, request }) =>
-    submit(caller, parseKlingRequest(body, 'text2video'), request),
-  );
-  routes.add(endpoints.klingImage, ({ body, caller, request }) =>
-    submit(caller, parseKlingRequest(body, 'image2video'), request),
-  );
+  routes.add(endpoints.klingText, (input) => submit(parseKlingRequest(input.body, 'text2video'), input));
+  routes.add(endpoints.klingImage, (input) => submit(parseKlingRequest(input.body, 'image2video'), input));
+  routes.add(endpoints.klingOmni, (input) => submit(parseKlingRequest(input.body, 'omni-video'), input));
+  routes.add(endpoints.klingOmniQuery, ({ params, caller }) => query(caller, params.task_id));
   routes.add(endpoints.klingTextQuery, ({ params, caller }) => query(caller, params.task_id));
   routes.add(endpoints.klingImageQuery, ({ params, caller }) => query(caller, params.task_id));
 
-  const act = async ({ query: { Action }, body, caller, request }: JimengInput) => {
-    if (Action === 'CVSync2AsyncSubmitTask') return submit(caller, parseJimengRequest(body), request);
+  const act = async (input: JimengInput) => {
+    const {
+      query: { Action },
+      body,
+      caller,
+    } = input;
+    if (Action === 'CVSync2AsyncSubmitTask') return submit(parseJimengRequest(body), input);
     if (Action !== 'CVSync2AsyncGetResult')
       throw invalidRequest('Action must be CVSync2AsyncSubmitTask or CVSync2AsyncGetResult.', 'Action');
     if (typeof body.task_id !== 'string') throw invalidRequest('task_id is required.', 'task_id');

@@ -6,7 +6,7 @@ import { parseMedia } from '../submit/media-input.ts';
 
 type Body = { readonly [key: string]: unknown };
 
-export type KlingOperation = 'text2video' | 'image2video';
+export type KlingOperation = 'text2video' | 'image2video' | 'omni-video';
 
 const MAX_EXTERNAL_ID_LENGTH = 200;
 
@@ -27,7 +27,7 @@ export function parseKlingRequest(given: Body, operation: KlingOperation): Gener
   return {
     model,
     prompt: optionalText(body, 'prompt') ?? '',
-    isPromptOptional: operation === 'image2video',
+    isPromptOptional: operation !== 'text2video',
     images: operation === 'image2video' && image !== undefined ? [parseMedia(image, 'image')] : [],
     seconds: Number(seconds),
     mode: optionalText(body, 'mode') ?? 'std',

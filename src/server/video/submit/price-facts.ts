@@ -1,15 +1,20 @@
 import type { CallFacts } from '../../../contract/call-facts.ts';
+import { asObject, isObject } from '../../../contract/is-object.ts';
 import { isChatPrice, type Price, type VideoPrice } from '../../../contract/pricing.ts';
 import type { VendorAdapter, VideoRequest } from '../../vendors/adapter.ts';
 
 /** Names vendors give a video among the inputs. */
 const VIDEO_INPUT = /(^|_)videos?(_|$)/;
 
-const hasVideoInput = (metadata: VideoRequest['metadata']): boolean =>
-  Object.entries(metadata).some(
+const isGiven = (value: unknown): boolean =>
+  typeof value === 'string' ? value !== '' : Array.isArray(value) ? value.length > 0 : isObject(value);
+
+/** A field named after it, or an element of a list whose `type` says so. */
+const hasVideoInput = (fields: Readonly<Record<string, unknown>>): boolean =>
+  Object.entries(fields).some(
     ([name, value]) =>
-      VIDEO_INPUT.test(name) &&
-      (typeof value === 'string' ? value !== '' : typeof value === 'object' && value !== null),
+      (VIDEO_INPUT.test(name) && isGiven(value)) ||
+      (Array.isArray(value) && value.some((each) => VIDEO_INPUT.test(String(asObject(each)?.type ?? '')))),
   );
 
 const isFact = (value: unknown): value is string | number | boolean =>
@@ -39,7 +44,7 @@ export function toPriceFacts(price: Price, adapter: VendorAdapter, request: Vide
   return {
     ...Object.fromEntries(known),
     ...factors,
-    input_video: String(hasVideoInput(metadata)),
+    input_video: String(hasVideoInput({ ...metadata, ...request.officialBody })),
     input_images: images.length,
     seconds,
   };

@@ -59,6 +59,17 @@ export function ConnectionTest({ id, isVideo, runOnMount }: ConnectionTestProps)
                 {t('test.lists', { models: result.models.join(', ') })}
               </Text>
             ) : null}
+            {result.missing_models.length > 0 ? (
+              <Text size="sm" mt="xs">
+                {t('test.missing', { models: result.missing_models.join(', ') })}
+              </Text>
+            ) : null}
+            {result.ending_models.map(({ model, retires_on: day, successor, confirmed }) => (
+              <Text size="sm" mt="xs" key={model}>
+                {t(confirmed ? 'test.ends' : 'test.mayEnd', { model, day })}
+                {successor === null ? null : ` ${t('test.successor', { successor })}`}
+              </Text>
+            ))}
             <Group gap="xs" mt="xs">
               {isVideo ? (
                 <RouteButton to="/studio" size="compact-sm">

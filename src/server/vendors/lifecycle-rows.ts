@@ -1,0 +1,269 @@
+/**
+ * Which models the vendors serve and which they have announced to end, as it was read from their pages, or from copies and quotations of
+ * these. `confirmedOn` is the date of what was read; null: nothing that names the model was found, or only others report its end.
+ */
+
+interface ActiveRow {
+  readonly vendor: string;
+  /** The host of the calls. */
+  readonly route: string;
+  readonly source: string;
+  readonly confirmedOn: string | null;
+  readonly ids: readonly string[];
+}
+
+export interface EndRow {
+  readonly id: string;
+  /** The host it ends on: another may serve the same name on. */
+  readonly route: string;
+  readonly retiresOn: string;
+  readonly successor?: string;
+  readonly source: string;
+  readonly confirmedOn: string | null;
+}
+
+const KLING = {
+  vendor: 'kling',
+  route: 'api-singapore.klingai.com',
+  source: 'https://app.klingai.com/global/dev/document-api',
+};
+const JIMENG = { vendor: 'jimeng', route: 'visual.volcengineapi.com', source: 'https://www.volcengine.com/docs/85621' };
+const HAILUO = {
+  vendor: 'hailuo',
+  route: 'api.minimax.io',
+  source: 'https://platform.minimax.io/docs/api-reference/video-generation-intro',
+};
+const ARK = {
+  vendor: 'seedance',
+  route: 'ark.cn-beijing.volces.com',
+  source: 'https://www.volcengine.com/docs/82379/1330310',
+};
+const MODEL_ARK = {
+  vendor: 'seedance',
+  route: 'ark.ap-southeast.bytepluses.com',
+  source: 'https://docs.byteplus.com/en/docs/ModelArk/1544106',
+};
+const WAN = {
+  vendor: 'wan',
+  route: 'dashscope.aliyuncs.com',
+  source: 'https://help.aliyun.com/zh/model-studio/models',
+};
+const VERTEX = {
+  vendor: 'veo',
+  route: 'aiplatform.googleapis.com',
+  source:
+    'https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/video/generate-videos-from-text.md.txt',
+};
+const GEMINI = {
+  vendor: 'veo',
+  route: 'generativelanguage.googleapis.com',
+  source: 'https://ai.google.dev/gemini-api/docs/video',
+};
+const VIDU = { vendor: 'vidu', route: 'api.vidu.com', source: 'https://platform.vidu.com/docs/text-to-video' };
+const RUNWAY = {
+  vendor: 'runway',
+  route: 'api.dev.runwayml.com',
+  source: 'https://docs.dev.runwayml.com/guides/models',
+};
+
+export const ACTIVE: readonly ActiveRow[] = [
+  // Listed with prices by docs.comfy.org on that day, whose list follows the vendor's.
+  {
+    ...KLING,
+    confirmedOn: '2026-08-21',
+    ids: ['kling-v2-5-turbo', 'kling-v2-6', 'kling-v3', 'kling-v3-omni', 'kling-video-o1'],
+  },
+  {
+    ...KLING,
+    confirmedOn: null,
+    ids: ['kling-v1', 'kling-v1-5', 'kling-v1-6', 'kling-v2-master', 'kling-v2-1', 'kling-v2-1-master'],
+  },
+  {
+    ...JIMENG,
+    confirmedOn: '2026-11-20',
+    ids: [
+      'jimeng_v30',
+      'jimeng_v30_1080p',
+      'jimeng_v30_pro',
+      'jimeng_s20_pro',
+      'jimeng_t2v_v30',
+      'jimeng_i2v_first_v30',
+      'jimeng_i2v_first_tail_v30',
+      'jimeng_i2v_recamera_v30',
+      'jimeng_t2v_v30_1080p',
+      'jimeng_i2v_first_v30_1080',
+      'jimeng_i2v_first_tail_v30_1080',
+      'jimeng_ti2v_v30_pro',
+      'jimeng_vgfm_t2v_l20',
+      'jimeng_vgfm_i2v_l20',
+      'jimeng_t2i_v30',
+      'jimeng_t2i_v31',
+      'jimeng_t2i_v40',
+      'jimeng_i2i_v30',
+      'jimeng_seedream46_cvtob',
+    ],
+  },
+  { ...HAILUO, confirmedOn: '2026-10-24', ids: ['MiniMax-H3'] },
+  {
+    ...HAILUO,
+    confirmedOn: '2026-08-21',
+    ids: [
+      'MiniMax-Hailuo-2.3',
+      'MiniMax-Hailuo-2.3-Fast',
+      'MiniMax-Hailuo-02',
+      'T2V-01',
+      'T2V-01-Director',
+      'I2V-01',
+      'I2V-01-Director',
+      'I2V-01-live',
+      'S2V-01',
+    ],
+  },
+  {
+    ...ARK,
+    confirmedOn: '2026-10-14',
+    ids: [
+      'doubao-seedance-2-0-260128',
+      'doubao-seedance-2-0-fast-260128',
+      'doubao-seedance-2-0-mini-260615',
+      'doubao-seedance-2-5-260628',
+    ],
+  },
+  // Priced by the vendor still; whether a new account can open them, its console says.
+  {
+    ...ARK,
+    confirmedOn: '2026-08-01',
+    ids: [
+      'doubao-seedance-1-0-pro-250528',
+      'doubao-seedance-1-0-pro-fast-251015',
+      'doubao-seedance-1-0-lite-t2v-250428',
+      'doubao-seedance-1-0-lite-i2v-250428',
+      'doubao-seedance-1-5-pro-251215',
+    ],
+  },
+  {
+    ...MODEL_ARK,
+    confirmedOn: '2026-08-01',
+    ids: [
+      'seedance-1-0-pro-250528',
+      'seedance-1-0-pro-fast-251015',
+      'seedance-1-5-pro-251215',
+      'dreamina-seedance-2-0-260128',
+      'dreamina-seedance-2-0-fast-260128',
+      'dreamina-seedance-2-0-mini-260615',
+    ],
+  },
+  // In a copy of the vendor's guide of that model.
+  {
+    ...MODEL_ARK,
+    source: 'https://docs.byteplus.com/en/docs/ModelArk/seedance-2-5',
+    confirmedOn: '2026-11-22',
+    ids: ['dreamina-seedance-2-5-260628'],
+  },
+  {
+    ...WAN,
+    confirmedOn: '2026-08-22',
+    ids: [
+      'wan2.7-t2v',
+      'wan2.7-i2v',
+      'wan2.7-r2v',
+      'wan3.0-video',
+      'happyhorse-1.1-t2v',
+      'happyhorse-1.1-i2v',
+      'happyhorse-1.1-r2v',
+      'happyhorse-1.0-t2v',
+      'happyhorse-1.0-i2v',
+      'happyhorse-1.0-r2v',
+    ],
+  },
+  {
+    ...WAN,
+    confirmedOn: '2026-08-21',
+    ids: ['wan2.6-t2v', 'wan2.6-i2v', 'wan2.6-r2v', 'wan2.5-t2v-preview', 'wan2.5-i2v-preview'],
+  },
+  {
+    ...WAN,
+    confirmedOn: null,
+    ids: [
+      'wan2.6-i2v-flash',
+      'wan2.2-t2v-plus',
+      'wan2.2-i2v-plus',
+      'wan2.2-i2v-flash',
+      'wan2.2-kf2v-flash',
+      'wanx2.1-t2v-turbo',
+      'wanx2.1-t2v-plus',
+      'wanx2.1-i2v-turbo',
+      'wanx2.1-i2v-plus',
+      'wanx2.1-kf2v-plus',
+    ],
+  },
+  {
+    ...VERTEX,
+    confirmedOn: '2026-11-22',
+    ids: ['veo-3.1-generate-001', 'veo-3.1-fast-generate-001', 'veo-3.1-lite-generate-001', 'gemini-omni-1.2-flash'],
+  },
+  // Not on the list of that page any more, and no page was found that ends it there.
+  { ...VERTEX, confirmedOn: null, ids: ['veo-2.0-generate-001'] },
+  { ...GEMINI, confirmedOn: '2026-11-06', ids: ['gemini-omni-1.2-flash', 'gemini-omni-1.1-flash'] },
+  {
+    ...VIDU,
+    confirmedOn: '2026-11-22',
+    ids: ['viduq3-pro', 'viduq3-turbo', 'viduq3', 'viduq3-mix', 'viduq3-pro-fast', 'viduq2', 'viduq1'],
+  },
+  { ...VIDU, confirmedOn: '2026-08-21', ids: ['viduq2-pro', 'viduq2-turbo', 'viduq2-pro-fast'] },
+  { ...VIDU, confirmedOn: null, ids: ['viduq1-classic', 'vidu2.0'] },
+  { ...RUNWAY, confirmedOn: '2026-08-21', ids: ['gen4_turbo'] },
+  { ...RUNWAY, confirmedOn: null, ids: ['gen4.5', 'veo3.1', 'veo3.1_fast'] },
+];
+
+const OMNI = 'gemini-omni-1.2-flash';
+const onGemini = (id: string, retiresOn: string): EndRow => ({
+  id,
+  route: GEMINI.route,
+  retiresOn,
+  successor: OMNI,
+  source: 'https://ai.google.dev/gemini-api/docs/deprecations',
+  confirmedOn: '2026-11-06',
+});
+const onVertex = (id: string, successor: string): EndRow => ({
+  id,
+  route: VERTEX.route,
+  retiresOn: '2026-06-30',
+  successor,
+  source: VERTEX.source,
+  confirmedOn: '2026-11-22',
+});
+const onOpenAi = (id: string): EndRow => ({
+  id,
+  route: 'api.openai.com',
+  retiresOn: '2026-09-24',
+  source: 'https://github.com/openai/openai-openapi',
+  confirmedOn: '2026-08-21',
+});
+/** Reported by docs.comfy.org/tutorials/partner-nodes/kling/kling-3-0 alone; no page of the vendor that says so was found. */
+const onKling = (id: string): EndRow => ({
+  id,
+  route: KLING.route,
+  retiresOn: '2026-09-15',
+  successor: 'kling-v3',
+  source: 'https://docs.comfy.org/tutorials/partner-nodes/kling/kling-3-0',
+  confirmedOn: null,
+});
+
+/** Ends that were announced, by route. Those that are not confirmed are shown, and nothing is refused by them. */
+export const ENDS: readonly EndRow[] = [
+  onGemini('veo-2.0-generate-001', '2026-06-30'),
+  onGemini('veo-3.0-generate-001', '2026-06-30'),
+  onGemini('veo-3.0-fast-generate-001', '2026-06-30'),
+  onGemini('veo-3.1-generate-preview', '2026-10-22'),
+  onGemini('veo-3.1-fast-generate-preview', '2026-10-22'),
+  onGemini('veo-3.1-lite-generate-preview', '2026-10-22'),
+  onVertex('veo-3.0-generate-001', 'veo-3.1-generate-001'),
+  onVertex('veo-3.0-fast-generate-001', 'veo-3.1-fast-generate-001'),
+  onOpenAi('sora-2'),
+  onOpenAi('sora-2-pro'),
+  onKling('kling-v1-5'),
+  onKling('kling-v1-6'),
+  onKling('kling-v2-1'),
+  onKling('kling-v2-1-master'),
+];
