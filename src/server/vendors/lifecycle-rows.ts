@@ -200,11 +200,10 @@ export const ACTIVE: readonly ActiveRow[] = [
   {
     ...VERTEX,
     confirmedOn: '2026-11-22',
-    ids: ['veo-3.1-generate-001', 'veo-3.1-fast-generate-001', 'veo-3.1-lite-generate-001', 'gemini-omni-1.2-flash'],
+    ids: ['veo-3.1-generate-001', 'veo-3.1-fast-generate-001', 'veo-3.1-lite-generate-001'],
   },
   // Not on the list of that page any more, and no page was found that ends it there.
   { ...VERTEX, confirmedOn: null, ids: ['veo-2.0-generate-001'] },
-  { ...GEMINI, confirmedOn: '2026-11-06', ids: ['gemini-omni-1.2-flash', 'gemini-omni-1.1-flash'] },
   {
     ...VIDU,
     confirmedOn: '2026-11-22',
