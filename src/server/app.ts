@@ -120,6 +120,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       quota.audit.job,
       retentionJob(makeRetentionRules(foundation), foundation.clock, log, database),
       ...artifacts.jobs,
+      ...video.jobs,
     ],
   });
   return {

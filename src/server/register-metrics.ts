@@ -34,6 +34,7 @@ export function registerMetrics(
         }));
     },
   });
+  registerReconciliationMetrics(foundation, video);
   registerAuditMetrics(foundation, quota.audit);
   metrics.register({
     name: 'mail_backlog',
@@ -66,6 +67,28 @@ export function registerMetrics(
     ],
   });
 }
+
+/** Of the newest reading of each account that has one before it. */
+function registerReconciliationMetrics({ metrics }: Foundation, { reconciliations }: Video): void {
+  metrics.register({
+    name: 'reconciliation_units',
+    help: "Units of the last hour by channel: what was settled, and what the vendor took from its account; the vendor's own units.",
+    labelNames: ['channel', 'vendor', 'kind'],
+    async read() {
+      const rows = await reconciliations.newestOfAll();
+      return rows.flatMap(({ channel_id: channel, vendor, settled_units: settled, billed_units: billed }) => {
+        const labels = { channel: String(channel), vendor };
+        if (billed === null) return [];
+        return [
+          { labels: { ...labels, kind: 'settled' }, value: settled / MICRO },
+          { labels: { ...labels, kind: 'billed' }, value: billed / MICRO },
+        ];
+      });
+    },
+  });
+}
+
+const MICRO = 1_000_000;
 
 function registerAuditMetrics({ metrics, clock }: Foundation, audit: LedgerAuditService): void {
   metrics.register({

@@ -5,6 +5,7 @@ import { NotificationMailStore } from './notifications/mail-store.ts';
 import { NotificationRetentionStore } from './notifications/retention-store.ts';
 import type { RetentionRule } from './platform/retention.ts';
 import { RequestStore } from './requests/store.ts';
+import { ReconciliationStore } from './video/reconciliation/reconciliation-store.ts';
 import { TaskDetailStore } from './video/task-detail-store.ts';
 
 /** A revoked key can be looked up in reports for so long; it authenticates nothing from its revocation on. */
@@ -18,10 +19,16 @@ export function makeRetentionRules({ config, database, clock }: Foundation): Ret
   const [tasks, notifications] = [new TaskDetailStore(database), new NotificationRetentionStore(database)];
   const notificationMails = new NotificationMailStore(database);
   const requests = new RequestStore(database);
+  const reconciliations = new ReconciliationStore(database);
   const [auditLog, tokens] = [new AuditStore(database, clock), new TokenStore(database)];
   return [
     { name: 'task detail', days: () => config.retentionTaskDetailDays, remove: (...old) => tasks.clear(...old) },
     { name: 'requests', days: () => config.retentionRequestsDays, remove: (...old) => requests.deleteBefore(...old) },
+    {
+      name: 'reconciliations',
+      days: () => config.retentionRequestsDays,
+      remove: (...old) => reconciliations.deleteBefore(...old),
+    },
     {
       name: 'notifications',
       days: () => config.retentionNotificationsDays,

@@ -158,6 +158,25 @@ function list({ params, query: asked }: SimulatorRequest, context: SimulatorCont
   );
 }
 
+const PACK_UNITS = 100_000;
+
+/** One resource pack, from which all that succeeded was taken. */
+function costs(_request: SimulatorRequest, context: SimulatorContext): SimulatorResponse {
+  const used = context.jobs
+    .all()
+    .filter((job) => context.jobs.snapshot(job).phase === 'succeeded')
+    .reduce((sum, job) => sum + Number(klingUnits(job.model, (job.input as KlingInput).body, job.seconds)), 0);
+  const pack = {
+    resource_pack_name: 'Video Generation - 100,000 units',
+    resource_pack_id: 'pack-sandbox',
+    resource_pack_type: 'decreasing_total',
+    total_quantity: PACK_UNITS,
+    remaining_quantity: PACK_UNITS - Math.round(used * 1_000) / 1_000,
+    status: 'online',
+  };
+  return envelope(200, 0, 'SUCCEED', { code: 0, msg: 'success', resource_pack_subscribe_infos: [pack] });
+}
+
 const FAMILY = /^\/v1\/videos\/(?<family>text2video|image2video|omni-video)$/;
 
 export const kling = defineSimulator({
@@ -169,6 +188,7 @@ export const kling = defineSimulator({
   },
   problem: refusal,
   routes: [
+    { method: 'GET', path: '/account/costs', operation: 'other', handle: costs },
     { method: 'POST', path: FAMILY, operation: 'submit', handle: submit },
     { method: 'GET', path: FAMILY, operation: 'other', handle: list },
     {

@@ -53,6 +53,8 @@ const ERR_CODE: Readonly<Partial<Record<JobPhase, string>>> = {
   cancelled: 'UserCancelled',
 };
 
+const PACKAGE_CREDITS = 1_000_000;
+
 function creditsOf(job: Job): number {
   const { resolution, images } = job.input as { readonly resolution?: unknown; readonly images?: unknown };
   const count = Array.isArray(images) ? images.length : 0;
@@ -142,6 +144,18 @@ export const vidu = defineSimulator({
       handle({ params }, context) {
         const job = context.jobs.find(params.id ?? '');
         return job ? jsonResponse(200, toCreations(job, context)) : failure(404, 'TaskNotFound', 'task not found');
+      },
+    },
+    {
+      method: 'GET',
+      path: '/ent/v2/credits',
+      operation: 'other',
+      handle(_request, context) {
+        const used = context.jobs
+          .all()
+          .filter((job) => context.jobs.snapshot(job).phase === 'succeeded')
+          .reduce((sum, job) => sum + creditsOf(job), 0);
+        return jsonResponse(200, { remains: [{ type: 'metered', credit_remain: PACKAGE_CREDITS - used }] });
       },
     },
     {

@@ -153,6 +153,14 @@ export type ImageOutcome =
   | { readonly kind: 'working' }
   | { readonly kind: 'failed'; readonly error: VendorError };
 
+/** The state of an account at its vendor. */
+export interface AccountReading {
+  /** What the vendor counts: units, credits. */
+  readonly unit: string;
+  /** Ascends by what the vendor takes from the account, and falls where it is topped up. */
+  readonly counter: number;
+}
+
 /** Images made in seconds, requested through chat. The same rules as for videos: submit once, poll once. */
 export interface ImageGeneration {
   readonly models: readonly ImageModel[];
@@ -256,6 +264,12 @@ export interface VendorAdapter extends VendorProfile {
    * `seconds`. Undefined where that answer has none. For prices with `settle_by: "vendor"`.
    */
   billedFacts?(raw: Json): BilledFacts | undefined;
+  /**
+   * What the vendor's books say of the account, for reconciliation. Absent where it has no endpoint for that.
+   *
+   * @throws PollFailed where the answer says nothing about the account
+   */
+  readAccount?(context: AdapterContext): Promise<AccountReading>;
   submit(request: VideoRequest, context: AdapterContext): Promise<SubmitOutcome>;
   query(handle: Json, context: AdapterContext): Promise<QueryOutcome>;
   /**

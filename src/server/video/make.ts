@@ -14,6 +14,7 @@ import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { KeyLimiter } from '../platform/limits/key-limiter.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
+import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { Vault } from '../platform/secrets.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
@@ -56,6 +57,9 @@ import { ShareAccess } from './shares/share-access.ts';
 import { ShareService } from './shares/share-service.ts';
 import { ShareStore } from './shares/share-store.ts';
 import { TaskStore } from './store.ts';
+import { addReconciliationRoutes } from './reconciliation/admin-routes.ts';
+import { Reconciliation, type ReconciliationDependencies } from './reconciliation/reconciliation-service.ts';
+import { ReconciliationStore } from './reconciliation/reconciliation-store.ts';
 import { addStudioRoutes } from './studio-routes.ts';
 import { AttemptLog } from './submit/attempt-log.ts';
 import { AttemptRunner } from './submit/attempt-runner.ts';
@@ -71,7 +75,7 @@ export interface VideoDependencies {
   readonly allowances: Allowances;
   /** What an account can still spend, for quotes. */
   readonly outlook: Pick<SpendingOutlook, 'of'>;
-  readonly channels: ChannelDirectory;
+  readonly channels: ChannelDirectory & ReconciliationDependencies['channels'];
   readonly vendors: VendorRegistry;
   readonly ledgerHistory: LedgerHistory;
   readonly notifier: Notifier;
@@ -102,6 +106,8 @@ export interface VideoDependencies {
 }
 
 export interface Video {
+  readonly reconciliations: ReconciliationStore;
+  readonly jobs: readonly ScheduledJob[];
   readonly store: TaskStore;
   readonly adminStore: TaskAdminStore;
   readonly upstreamCalls: UpstreamCalls;
@@ -158,6 +164,16 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   addPosterRoutes(routes, shared);
   addShareRoutes(routes, new ShareService({ ...shared, shares }));
   addSharePageRoutes(routes, { ...shared, contentDelivery, access: new ShareAccess({ ...shared, shares }) });
+  const reconciliations = new ReconciliationStore(database);
+  const reconciliation = new Reconciliation({
+    store: reconciliations,
+    vendors,
+    contexts: upstreamCalls,
+    channels,
+    clock,
+    log,
+  });
+  addReconciliationRoutes(routes, { reconciliation, store: reconciliations, channels });
   addTaskAdminRoutes(routes, { store: adminStore, channels, ledgerHistory: dependencies.ledgerHistory });
 
   return {
@@ -165,6 +181,8 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
     adminStore,
     upstreamCalls,
     pollScheduler,
+    reconciliations,
+    jobs: [reconciliation.job],
     figures: new TaskFigures(database, clock),
     sources: createVideoSources({ store, vendors, vendorFiles }),
     get openDownloads() {

@@ -3,11 +3,12 @@ import type { FailureCause } from '../../contract/failure-causes.ts';
 import type { TaskStatus, VendorName } from '../../contract/states.ts';
 import type { Dialect } from '../platform/db/dialect.ts';
 import type { Migration } from '../platform/db/migrate.ts';
+import { createReconciliations, type ReconciliationTables } from './reconciliation/tables.ts';
 
 /** `token_id` of tasks that a person started in the console. */
 export const NO_TOKEN = 0;
 
-export interface VideoTables {
+export interface VideoTables extends ReconciliationTables {
   /** One video generation each. Times are Unix milliseconds, 0 for what has not happened yet. */
   tasks: {
     /** Ascends with creation; lists are ordered and paged by it. */
@@ -139,6 +140,7 @@ export const videoMigrations: readonly Migration[] = [
       await createFavourites(trx, dialect);
       await createShares(trx, dialect);
       await createIdempotencyKeys(trx, dialect);
+      await createReconciliations(trx, dialect);
     },
   },
 ];

@@ -127,13 +127,17 @@ function parseHandle(handle: Json): Handle {
   return { family: toFamily(family), id: asText(id) ?? '' };
 }
 
+/** How far back packs are asked for; their units last half a year. */
+const PACKS_SINCE_MS = 3 * 365 * 86_400_000;
+
+/** @param path below `/v1/videos/`, or with a leading slash below the base URL */
 async function sendAuthorized(context: AdapterContext, path: string, body?: RequestBody): Promise<BufferedResponse> {
   const send = (token: string) =>
     context.sendJson(
       withJsonBody(
         {
           method: body ? 'POST' : 'GET',
-          url: `${context.baseUrl}/v1/videos/${path}`,
+          url: path.startsWith('/') ? context.baseUrl + path : `${context.baseUrl}/v1/videos/${path}`,
           headers: { authorization: `Bearer ${token}` },
           signal: context.signal,
         },
@@ -193,6 +197,23 @@ export const kling: VendorAdapter = {
 
   /** Deducted units, a decimal as text (app.klingai.com/global/dev/document-api, query of a task). */
   billedFacts: (raw) => billedUnits(asObject(asObject(raw)?.data)?.final_unit_deduction),
+
+  /** All resource packs of the last years, those used up too ("Account information inquiry"). */
+  async readAccount(context) {
+    const now = context.now();
+    const path = `/account/costs?start_time=${now - PACKS_SINCE_MS}&end_time=${now}`;
+    const response = await sendAuthorized(context, path);
+    const packs = asArray(asObject(asObject(asObject(response.json)?.data))?.resource_pack_subscribe_infos);
+    if (errorCode(response) !== undefined || response.status >= 300 || packs === undefined)
+      throw rejectedPoll(parseError(response, now));
+    let counter = 0;
+    for (const pack of packs.map(asObject)) {
+      const [total, remaining] = [pack?.total_quantity, pack?.remaining_quantity];
+      if (typeof total !== 'number' || typeof remaining !== 'number') throw unreadablePoll(response);
+      counter += total - remaining;
+    }
+    return { unit: 'units', counter };
+  },
 
   async submit(request, context) {
     const body = toBody(request);

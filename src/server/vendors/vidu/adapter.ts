@@ -231,6 +231,20 @@ export const vidu: VendorAdapter = {
   /** Credits (platform.vidu.com/docs/get-generation). */
   billedFacts: (raw) => billedUnits(asObject(raw)?.credits),
 
+  /** What is left of all packages (platform.vidu.com/docs, "Query credits"); the counter ascends as that goes down. */
+  async readAccount(context) {
+    const response = await get('credits', context);
+    if (!isSuccess(response)) throw rejectedPoll(parseViduError(response, context.now()));
+    const remains = asArray(asObject(response.json)?.remains);
+    if (remains === undefined) throw unreadablePoll(response);
+    let left = 0;
+    for (const entry of remains.map(asObject)) {
+      if (typeof entry?.credit_remain !== 'number') throw unreadablePoll(response);
+      left += entry.credit_remain;
+    }
+    return { unit: 'credits', counter: -left };
+  },
+
   async submit(request, context) {
     const { path, body } = toViduRequest(request);
     const response = await postJson(context, `${context.baseUrl}/ent/v2/${path}`, tokenHeaders(context), body);

@@ -1,0 +1,47 @@
+import type { Generated } from 'kysely';
+import type { VendorName } from '../../../contract/states.ts';
+import type { Dialect } from '../../platform/db/dialect.ts';
+import type { Migration } from '../../platform/db/migrate.ts';
+
+export interface ReconciliationTables {
+  /** One row for each reading of a vendor's account. Amounts of units are in millionths. Never changed. */
+  reconciliations: {
+    id: Generated<number>;
+    channel_id: number;
+    vendor: VendorName;
+    unit: string;
+    /** Unix milliseconds of the reading before; null for the first. */
+    from_time: number | null;
+    to_time: number;
+    /** Where the vendor's books stood: ascends with what it takes. */
+    counter: number;
+    videos: number;
+    settled_units: number;
+    settled_quota: number;
+    /** Null where the counter went back: the account was topped up, or is another one. */
+    billed_units: number | null;
+  };
+}
+
+export async function createReconciliations(trx: Parameters<Migration['up']>[0], { int64, text, autoIncrement }: Dialect): Promise<void> {
+  await trx.schema
+    .createTable('reconciliations')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('channel_id', int64, (column) => column.notNull())
+    .addColumn('vendor', text, (column) => column.notNull())
+    .addColumn('unit', text, (column) => column.notNull())
+    .addColumn('from_time', int64)
+    .addColumn('to_time', int64, (column) => column.notNull())
+    .addColumn('counter', int64, (column) => column.notNull())
+    .addColumn('videos', int64, (column) => column.notNull())
+    .addColumn('settled_units', int64, (column) => column.notNull())
+    .addColumn('settled_quota', int64, (column) => column.notNull())
+    .addColumn('billed_units', int64)
+    .execute();
+  await trx.schema
+    .createIndex('reconciliations_by_channel')
+    .on('reconciliations')
+    .columns(['channel_id', 'to_time'])
+    .unique()
+    .execute();
+}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Static } from 'typebox';
+import type { Reconciliation } from '../../src/contract/reconciliation.ts';
+import { callModelApi } from '../admin-client.ts';
+import { forEachDatabase } from '../databases.ts';
+import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
+
+type Row = Static<typeof Reconciliation>;
+
+forEachDatabase((_name, _open, freshUrl) => {
+  let service: SandboxService;
+  let key: string;
+  const channels: Record<string, number> = {};
+  before(async () => {
+    service = await startSandboxService(await freshUrl());
+    channels.kling = await service.addChannel('kling', ['kling-v2-6']);
+    channels.vidu = await service.addChannel('vidu', ['viduq2']);
+    channels.sora = await service.addChannel('sora', ['sora-2']);
+    await service.operator.grantQuota(1_000_000_000);
+    key = await service.operator.makeToken();
+  });
+  after(() => service.stop());
+
+  const reconcile = (vendor: string): Promise<Row | null> =>
+    service.operator.requestData('POST', `/api/admin/channels/${channels[vendor]}/reconcile`);
+  const finish = async (model: string, more: object = {}): Promise<number> => {
+    const sent = { model, prompt: 'herons', seconds: '5', ...more };
+    const { status, body } = await callModelApi(service.baseUrl, key, 'POST', '/v1/videos', sent);
+    assert.equal(status, 200, JSON.stringify(body));
+    for (let tries = 0; tries < 1_200; tries++) {
+      const path = `/api/receipts/${String(body.id ?? body.task_id)}`;
+      const receipt = await service.operator.requestData<{ outcome: string; charged: number }>('GET', path);
+      if (receipt.outcome !== 'open') return receipt.charged;
+      await pause(25);
+    }
+    assert.fail('the video did not end');
+  };
+
+  it('compares what was settled with what the account lost since the reading before', async () => {
+    for (const [vendor, model, units, quotaPerUnit] of [
+      ['kling', 'kling-v2-6', 1.5, 70_000],
+      ['vidu', 'viduq2', 60, 2_500],
+    ] as const) {
+      const first = await reconcile(vendor);
+      assert.deepEqual([first?.from, first?.billed_units, first?.difference], [null, null, null], vendor);
+      const charged = (await finish(model)) + (await finish(model));
+      assert.equal(charged, 2 * units * quotaPerUnit, vendor);
+      const next = await reconcile(vendor);
+      assert.deepEqual(
+        [next?.videos, next?.settled_units, next?.billed_units, next?.difference, next?.settled_quota],
+        [2, 2 * units, 2 * units, 0, charged],
+        vendor,
+      );
+      assert.equal(next?.from, first?.to);
+    }
+  });
+
+  it('shows what the vendor took without a video of ours', async () => {
+    const before = await reconcile('vidu');
+    assert.ok(before);
+    // A program that uses the same account beside the service.
+    await fetch(`${service.sandbox.url('vidu')}/ent/v2/text2video`, {
+      method: 'POST',
+      headers: {
+        authorization: `Token ${String(service.sandbox.credentials('vidu').api_key)}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ model: 'viduq1', prompt: 'herons', duration: 5, resolution: '1080p' }),
+    });
+    let row = await reconcile('vidu');
+    for (let tries = 0; tries < 200 && row?.billed_units === 0; tries++) {
+      await pause(50);
+      row = await reconcile('vidu');
+    }
+    assert.deepEqual([row?.videos, row?.settled_units, row?.billed_units, row?.difference], [0, 0, 80, 80]);
+  });
+
+  it('runs every hour over all channels whose vendor tells, and is listed and measured', async () => {
+    const listed = (query = '') =>
+      service.operator.request<readonly Row[]>('GET', `/api/admin/reconciliations${query}`);
+    const { total = 0 } = await listed();
+    await service.app.runDueJobs();
+    assert.equal((await listed()).total, total + 2);
+    const ofKling = await listed(`?channel_id=${channels.kling}`);
+    assert.ok(ofKling.data.length > 0 && ofKling.data.every(({ channel_id }) => channel_id === channels.kling));
+    const page = await (await fetch(`${service.baseUrl}/metrics`)).text();
+    assert.match(page, new RegExp(`reelgate_reconciliation_units\\{channel="${channels.kling}",vendor="kling",kind="billed"\\} 0`));
+  });
+
+  it('is nothing for a vendor without such an endpoint, and an error where the account cannot be read', async () => {
+    assert.equal(await reconcile('sora'), null);
+    const channel = await service.operator.addChannel({
+      vendor: 'vidu',
+      base_url: service.sandbox.url('vidu'),
+      credentials: { api_key: 'wrong' },
+      models: ['viduq1'],
+    });
+    for (const id of [channel, 999_999]) {
+      const answer = await service.operator.request('POST', `/api/admin/channels/${id}/reconcile`);
+      assert.equal(answer.success, false);
+    }
+  });
+});
