@@ -42,4 +42,3 @@ export const reconcileChannel = endpoint({
   summary: "Read the vendor's account now and compare; null where the vendor has no such endpoint",
   response: Ok(Type.Union([Reconciliation, Type.Null()])),
 });
-

@@ -7,6 +7,9 @@ import { callModelApi } from '../admin-client.ts';
 import { forEachDatabase } from '../databases.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
+const TOKEN = 'metrics-token-0123456789';
+const AS_PROMETHEUS = { headers: { authorization: `Bearer ${TOKEN}` } };
+
 type Row = Static<typeof Reconciliation>;
 
 forEachDatabase((_name, _open, freshUrl) => {
@@ -14,7 +17,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   let key: string;
   const channels: Record<string, number> = {};
   before(async () => {
-    service = await startSandboxService(await freshUrl());
+    service = await startSandboxService(await freshUrl(), { env: { METRICS_TOKEN: TOKEN } });
     channels.kling = await service.addChannel('kling', ['kling-v2-6']);
     channels.vidu = await service.addChannel('vidu', ['viduq2']);
     channels.sora = await service.addChannel('sora', ['sora-2']);
@@ -85,8 +88,11 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal((await listed()).total, total + 2);
     const ofKling = await listed(`?channel_id=${channels.kling}`);
     assert.ok(ofKling.data.length > 0 && ofKling.data.every(({ channel_id }) => channel_id === channels.kling));
-    const page = await (await fetch(`${service.baseUrl}/metrics`)).text();
-    assert.match(page, new RegExp(`reelgate_reconciliation_units\\{channel="${channels.kling}",vendor="kling",kind="billed"\\} 0`));
+    const page = await (await fetch(`${service.baseUrl}/metrics`, AS_PROMETHEUS)).text();
+    assert.match(
+      page,
+      new RegExp(`reelgate_reconciliation_units\\{channel="${channels.kling}",vendor="kling",kind="billed"\\} 0`),
+    );
   });
 
   it('is nothing for a vendor without such an endpoint, and an error where the account cannot be read', async () => {

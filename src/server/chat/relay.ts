@@ -8,6 +8,7 @@ import type { Clock } from '../platform/clock.ts';
 import { AppError, modelNotAllowedError, noPriceError } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
 import type { Admission, KeyLimiter, LimitedKey } from '../platform/limits/key-limiter.ts';
+import { toLifecycleHeaders } from '../platform/lifecycle-headers.ts';
 import type { RequestLog } from '../requests/request-log.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { ActiveSet } from './active-set.ts';

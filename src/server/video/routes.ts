@@ -1,9 +1,9 @@
 import { quoteModelVideo } from '../../contract/quotes.ts';
 import * as endpoints from '../../contract/video.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
-import { announceEnd } from '../channels/lifecycle-headers.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import { announceEnd } from '../platform/lifecycle-headers.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { VideoDeletion } from './deliver/video-deletion.ts';
 import type { TaskRenderer } from './formats/task-renderer.ts';

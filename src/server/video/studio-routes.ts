@@ -1,9 +1,9 @@
 import { done, ok } from '../../contract/schemas.ts';
 import * as endpoints from '../../contract/studio.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
-import { announceEnd } from '../channels/lifecycle-headers.ts';
 import { notExistError } from '../platform/errors.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import { announceEnd } from '../platform/lifecycle-headers.ts';
 import type { VideoDeletion } from './deliver/video-deletion.ts';
 import type { QuoteService } from './quote-service.ts';
 import type { TaskStore } from './store.ts';

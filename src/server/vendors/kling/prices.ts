@@ -1,3 +1,4 @@
+import { defined } from '../../../contract/defined.ts';
 import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
 import { type PriceSource, usd } from '../list-price.ts';
 
@@ -12,11 +13,12 @@ interface UnitRate {
   readonly sound?: number;
 }
 
-const unitLine = (when: NonNullable<MediaLine['when']>, unitsPerSecond: number): MediaLine => ({
-  ...(Object.keys(when).length === 0 ? {} : { when }),
-  per_unit: QUOTA_PER_UNIT,
-  max_units_per_second: unitsPerSecond,
-});
+const unitLine = (when: NonNullable<MediaLine['when']>, unitsPerSecond: number): MediaLine =>
+  defined({
+    when: Object.keys(when).length === 0 ? undefined : when,
+    per_unit: QUOTA_PER_UNIT,
+    max_units_per_second: unitsPerSecond,
+  });
 
 /** @param rates by mode; `other` is every mode */
 const byMode = (rates: Readonly<Record<string, UnitRate>>, videoInput: readonly MediaLine[] = []): VideoPrice => ({

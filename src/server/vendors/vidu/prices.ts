@@ -1,3 +1,4 @@
+import { defined } from '../../../contract/defined.ts';
 import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
 import { type PriceSource, usd } from '../list-price.ts';
 
@@ -8,12 +9,13 @@ const QUOTA_PER_CREDIT = usd(0.005);
 type Credits = readonly [first: number, further: number];
 type When = NonNullable<MediaLine['when']>;
 
-const creditLine = (when: When, [first, further]: Credits): MediaLine => ({
-  ...(Object.keys(when).length === 0 ? {} : { when }),
-  per_unit: QUOTA_PER_CREDIT,
-  ...(first === further ? {} : { max_units: first - further }),
-  max_units_per_second: further,
-});
+const creditLine = (when: When, [first, further]: Credits): MediaLine =>
+  defined({
+    when: Object.keys(when).length === 0 ? undefined : when,
+    per_unit: QUOTA_PER_CREDIT,
+    max_units: first === further ? undefined : first - further,
+    max_units_per_second: further,
+  });
 
 const byResolution = (rates: Readonly<Record<string, Credits>>, when: When = {}): readonly MediaLine[] =>
   Object.entries(rates).map(([resolution, credits]) => creditLine({ ...when, resolution: [resolution] }, credits));

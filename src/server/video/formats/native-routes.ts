@@ -1,11 +1,11 @@
 import * as endpoints from '../../../contract/vendor-formats.ts';
 import type { ChannelDirectory } from '../../channels/channel-directory.ts';
-import { announceEnd } from '../../channels/lifecycle-headers.ts';
 import { AppError, invalidRequest } from '../../platform/errors.ts';
 import type { ModelCaller } from '../../platform/http/caller.ts';
 import type { RequestContext } from '../../platform/http/request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import { toJimengBody } from '../../platform/http/vendor-error-formats.ts';
+import { announceEnd } from '../../platform/lifecycle-headers.ts';
 import type { TaskReader } from '../poll/task-reader.ts';
 import type { Task, TaskStore } from '../store.ts';
 import { submitForToken } from '../submit/submit-request.ts';

@@ -73,7 +73,10 @@ export class ReconciliationStore {
     channelId: number | undefined,
     offset: number,
     limit: number,
-  ): Promise<{ readonly rows: (ReconciliationRow & { readonly channel_name: string | null })[]; readonly total: number }> {
+  ): Promise<{
+    readonly rows: (ReconciliationRow & { readonly channel_name: string | null })[];
+    readonly total: number;
+  }> {
     const { kysely } = this.#database;
     const filtered = kysely
       .selectFrom('reconciliations')
@@ -95,7 +98,12 @@ export class ReconciliationStore {
   /** @returns how many were removed */
   async deleteBefore(time: number, limit: number): Promise<number> {
     const { kysely } = this.#database;
-    const old = kysely.selectFrom('reconciliations').select('id').where('to_time', '<', time).orderBy('id').limit(limit);
+    const old = kysely
+      .selectFrom('reconciliations')
+      .select('id')
+      .where('to_time', '<', time)
+      .orderBy('id')
+      .limit(limit);
     const { numDeletedRows } = await kysely.deleteFrom('reconciliations').where('id', 'in', old).executeTakeFirst();
     return Number(numDeletedRows);
   }

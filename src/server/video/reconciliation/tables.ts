@@ -23,7 +23,10 @@ export interface ReconciliationTables {
   };
 }
 
-export async function createReconciliations(trx: Parameters<Migration['up']>[0], { int64, text, autoIncrement }: Dialect): Promise<void> {
+export async function createReconciliations(
+  trx: Parameters<Migration['up']>[0],
+  { int64, text, autoIncrement }: Dialect,
+): Promise<void> {
   await trx.schema
     .createTable('reconciliations')
     .addColumn('id', int64, autoIncrement)

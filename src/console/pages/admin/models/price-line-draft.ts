@@ -1,3 +1,4 @@
+import { defined } from '../../../../contract/defined.ts';
 import type { MediaLine, VideoPrice } from '../../../../contract/pricing.ts';
 
 /** Amounts of a line, in the order of the form. Those of `CREDITS` are credits there and quota in the price. */
@@ -73,7 +74,8 @@ export const toLines = (drafts: readonly LineDraft[], perUnit: number): MediaLin
       const amount = Number(amounts[name]) * (CREDITS.has(name) ? perUnit : 1);
       return [name, FRACTIONS.has(name) ? Math.round(amount * MICRO) / MICRO : Math.round(amount)];
     });
-    return { ...(Object.keys(facts).length === 0 ? {} : { when: facts }), ...Object.fromEntries(named) };
+    const known = Object.keys(facts).length === 0 ? undefined : facts;
+    return defined({ when: known, ...Object.fromEntries(named) });
   });
 
 export const areLinesReadable = (drafts: readonly LineDraft[]): boolean =>
