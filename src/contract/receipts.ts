@@ -60,6 +60,17 @@ export const getReceipt = endpoint({
   response: Ok(Receipt),
 });
 
+export const getTokenReceipt = endpoint({
+  ...readDefaults,
+  path: '/v1/receipts/:ref',
+  summary: 'The receipt of a call or video of this token',
+  envelope: 'model',
+  params: Type.Object({
+    ref: Type.String({ minLength: 1, maxLength: 200, description: 'Task id, request id or x-request-id.' }),
+  }),
+  response: Receipt,
+});
+
 export const getVideoReceipt = endpoint({
   ...readDefaults,
   path: '/v1/videos/:task_id/receipt',

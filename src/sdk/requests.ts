@@ -1,6 +1,6 @@
 import { defined } from '../contract/defined.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
-import { getReceipt } from '../contract/receipts.ts';
+import { getReceipt, getTokenReceipt } from '../contract/receipts.ts';
 import type { RequestKind, RequestStatus } from '../contract/request-kinds.ts';
 import * as endpoints from '../contract/requests.ts';
 import { followRequests } from './request-stream.ts';
@@ -49,6 +49,11 @@ export class Requests {
   /** What a call or video cost, line by line. @param ref task id or request id. @throws ReelgateError `not_exist` */
   async receipt(ref: string): Promise<ReceiptInfo> {
     return (await this.#transport.call(getReceipt, { params: { ref } })).data;
+  }
+
+  /** The same for what this API key called itself. @throws ReelgateError `not_exist` */
+  receiptOfKey(ref: string): Promise<ReceiptInfo> {
+    return this.#transport.call(getTokenReceipt, { params: { ref } });
   }
 
   /** Success rate, durations and cost by model or by key. */

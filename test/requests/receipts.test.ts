@@ -76,6 +76,14 @@ forEachDatabase((_name, _open, freshUrl) => {
     await service.waitUntilSettled();
     assert.equal((await receiptOf(headers.get('x-request-id') ?? '')).outcome, 'charged');
     assert.match((await receiptOf('my-call-1')).ref, /^req_my-call-1\./);
+    const byKey = (key: string, ref: string) =>
+      callModelApi(service.baseUrl, key, 'GET', `/v1/receipts/${encodeURIComponent(ref)}`);
+    const mine = await byKey(service.key, headers.get('x-request-id') ?? '');
+    assert.deepEqual([mine.status, mine.body.outcome], [200, 'charged']);
+    assert.match(String((await byKey(service.key, 'my-call-1')).body.ref), /^req_my-call-1\./);
+    const other = await service.operator.makeToken();
+    for (const ref of [headers.get('x-request-id') ?? '', 'my-call-1', 'nothing'])
+      assert.equal((await byKey(other, ref)).status, 404, ref);
   });
 
   it('of a video shows its reservation, then its charge, and stays the same after the price has changed', async () => {

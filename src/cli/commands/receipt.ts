@@ -12,8 +12,8 @@ export function addReceiptCommand(program: Command, run: RunCommand): void {
     .description('Show what a call or video cost, line by line')
     .action((ref: string, _options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
-        // A key sees its own videos alone.
-        const receipt = await (usesApiKey() ? reelgate.videos.receipt(ref) : reelgate.requests.receipt(ref));
+        // A key sees its own calls and videos alone.
+        const receipt = await (usesApiKey() ? reelgate.requests.receiptOfKey(ref) : reelgate.requests.receipt(ref));
         const { getStatus } = await import('../../contract/service.ts');
         const { data: status } = await reelgate.transport.call(getStatus, {});
         output.result(receipt, formatReceipt(receipt, status.quota_per_unit));

@@ -1,4 +1,4 @@
-import { getReceipt, getVideoReceipt } from '../../contract/receipts.ts';
+import { getReceipt, getTokenReceipt, getVideoReceipt } from '../../contract/receipts.ts';
 import { ok } from '../../contract/schemas.ts';
 import { AppError, notExistError } from '../platform/errors.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -16,6 +16,12 @@ export function addReceiptRoutes(routes: RouteRegistry, { receipts, findVideo }:
     const receipt = await receipts.find(params.ref, caller.role === 'user' ? caller.userId : undefined);
     if (receipt === undefined) throw notExistError('receipt');
     return ok(receipt);
+  });
+
+  routes.add(getTokenReceipt, async ({ params, caller }) => {
+    const receipt = await receipts.find(params.ref, caller.userId, caller.tokenId);
+    if (receipt === undefined) throw notExistError('receipt');
+    return receipt;
   });
 
   routes.add(getVideoReceipt, async ({ params, caller }) => {

@@ -34,17 +34,22 @@ export class ReceiptService {
     this.#dependencies = dependencies;
   }
 
-  /** @param name a task id, a reference of the ledger, or the id of a request. Undefined: there is none of this owner */
-  async find(name: string, owner: ReceiptOwner): Promise<Static<typeof Receipt> | undefined> {
+  /**
+   * @param name a task id, a reference of the ledger, or the id of a request
+   * @param tokenId only what this key called
+   * @returns undefined: there is none of this owner
+   */
+  async find(name: string, owner: ReceiptOwner, tokenId?: number): Promise<Static<typeof Receipt> | undefined> {
     const { store, ledger, tasks } = this.#dependencies;
     const task = await tasks.receiptTask(name);
     for (const ref of task === undefined ? [name, `req_${name}`] : [task.id]) {
       const [row, entries] = await Promise.all([store.findByRef(ref), ledger.trail(ref)]);
-      if (isOf(owner, row, entries)) return toReceipt(ref, row, entries, task);
+      if (isOf(owner, row, entries) && isOfToken(tokenId, row, entries)) return toReceipt(ref, row, entries, task);
     }
     // A request id that its caller chose is part of the reference.
     const row = task === undefined ? await store.findByRequestId(name, owner) : undefined;
-    return row && toReceipt(row.ref, row, await ledger.trail(row.ref), undefined);
+    if (row === undefined || !isOfToken(tokenId, row, [])) return undefined;
+    return toReceipt(row.ref, row, await ledger.trail(row.ref), undefined);
   }
 }
 
@@ -52,6 +57,13 @@ const isOf = (owner: ReceiptOwner, row: RequestRow | undefined, entries: readonl
   const userId = row?.user_id ?? entries[0]?.user_id;
   return userId !== undefined && (owner === undefined || owner === userId);
 };
+
+/** What is open yet has no row, and the ledger names its token. */
+const isOfToken = (
+  tokenId: number | undefined,
+  row: RequestRow | undefined,
+  entries: readonly LedgerEntry[],
+): boolean => tokenId === undefined || (row?.token_id ?? entries[0]?.token_id) === tokenId;
 
 function toReceipt(
   ref: string,
