@@ -9,12 +9,15 @@ const VIDEO_INPUT = /(^|_)videos?(_|$)/;
 const isGiven = (value: unknown): boolean =>
   typeof value === 'string' ? value !== '' : Array.isArray(value) ? value.length > 0 : isObject(value);
 
+function isVideoItem(item: unknown): boolean {
+  const type = asObject(item)?.type;
+  return typeof type === 'string' && VIDEO_INPUT.test(type);
+}
+
 /** A field named after it, or an element of a list whose `type` says so. */
 const hasVideoInput = (fields: Readonly<Record<string, unknown>>): boolean =>
   Object.entries(fields).some(
-    ([name, value]) =>
-      (VIDEO_INPUT.test(name) && isGiven(value)) ||
-      (Array.isArray(value) && value.some((each) => VIDEO_INPUT.test(String(asObject(each)?.type ?? '')))),
+    ([name, value]) => (VIDEO_INPUT.test(name) && isGiven(value)) || (Array.isArray(value) && value.some(isVideoItem)),
   );
 
 const isFact = (value: unknown): value is string | number | boolean =>
