@@ -41,6 +41,8 @@ const { values } = parseArgs({
     /** Orders in which the events of a task arrive. */
     histories: { type: 'string', default: '5000' },
     /** Streams cut. */
+    // Receipts against the ledger, on each database; `--receipts 1000000` for a million.
+    receipts: { type: 'string', default: '20000' },
     cuts: { type: 'string', default: '5000' },
     /** Mutated bodies for each kind of submit. */
     junk: { type: 'string', default: '2000' },
@@ -69,6 +71,8 @@ const strength = {
   FUZZ_REQUESTS: values.fuzz,
   FUZZ_SEED: values.seed,
   INVALID_SUBMIT_SEED: values.seed,
+  RECEIPT_CASES: values.receipts,
+  RECEIPT_DATABASE_CASES: values.receipts,
   TEST_PATIENCE: '100',
 };
 console.log(
@@ -88,6 +92,8 @@ const WORDS = [
   'races',
   'client-disconnects',
   'out-of-order-updates',
+  'receipt-lines',
+  'requests/random-receipts',
 ];
 const absent = WORDS.filter((word) => listTestFiles(join(import.meta.dirname, '..'), [word]).length === 0);
 if (absent.length > 0) throw new Error(`no test file's path contains ${absent.join(', ')}`);

@@ -55,9 +55,23 @@ const media = fc.record({
   }),
 });
 
+/** Units of a vendor, whose rate and count have decimals. */
+const units = fc.record({
+  price: fc.record({
+    lines: fc.tuple(fc.record({ per_unit: fc.nat({ max: 90_000_000 }).map((n) => n / 1_000), max_units: fc.nat() })),
+    multipliers: fc.record({ mode: fc.record({ pro: multiplier }) }),
+    settle_by: fc.constant('vendor' as const),
+  }),
+  facts: fc.record({
+    seconds: fc.nat({ max: 60 }),
+    mode: fc.constantFrom('std', 'pro'),
+    units: fc.nat({ max: 9_000_000 }).map((n) => n / 100),
+  }),
+});
+
 it('the lines of a receipt add up to what was charged, as floating point too, whatever was used at whatever price', () => {
   fc.assert(
-    fc.property(fc.oneof(tokens, media), fc.nat({ max: 3 }), ({ price, facts }, unpaid) => {
+    fc.property(fc.oneof(tokens, media, units), fc.nat({ max: 3 }), ({ price, facts }, unpaid) => {
       let quota: number;
       try {
         ({ quota } = priceCall(price, facts));

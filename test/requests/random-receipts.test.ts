@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { type CallFacts, priceCall } from '../../src/contract/call-facts.ts';
+import type { Price } from '../../src/contract/pricing.ts';
+import { sumOfReceipt } from '../../src/contract/receipt-lines.ts';
+import { LedgerService } from '../../src/server/quota/service.ts';
+import { LedgerStore } from '../../src/server/quota/store.ts';
+import { UsageStore } from '../../src/server/quota/usage-store.ts';
+import { ReceiptService } from '../../src/server/requests/receipt-service.ts';
+import { toRequestRow } from '../../src/server/requests/request-row.ts';
+import { RequestStore } from '../../src/server/requests/store.ts';
+import { forEachDatabase } from '../databases.ts';
+
+/** A million with RECEIPT_DATABASE_CASES=1000000, which `npm run hammer` can be given; the suite takes some hundreds. */
+const CASES = Number(process.env.RECEIPT_DATABASE_CASES ?? 320);
+const BATCH = 64;
+
+interface Case {
+  readonly price: Price;
+  readonly facts: CallFacts;
+}
+
+const rate = fc.nat({ max: 50_000_000 });
+const chat: fc.Arbitrary<Case> = fc.record({
+  price: fc.record(
+    { input_per_million: rate, output_per_million: rate, cached_input_per_million: rate, per_call: fc.nat({ max: 9 }) },
+    { requiredKeys: ['input_per_million'] },
+  ),
+  facts: fc.record({
+    input_tokens: fc.nat({ max: 300_000 }),
+    output_tokens: fc.nat({ max: 9_000 }),
+    cached_input: fc.nat({ max: 9_000 }),
+  }),
+});
+const video: fc.Arbitrary<Case> = fc.record({
+  price: fc.constantFrom<Price>(
+    { lines: [{ per_unit: 3.285714, max_units_per_second: 21_736, max_units: 906 }], settle_by: 'vendor' },
+    { lines: [{ per_unit: 70_000, max_units_per_second: 0.3 }], settle_by: 'vendor' },
+    { per_call: 7, per_second: 333, multipliers: { mode: { pro: 1.67 } } },
+  ),
+  facts: fc.record({
+    seconds: fc.integer({ min: 1, max: 30 }),
+    mode: fc.constantFrom('std', 'pro'),
+    units: fc.integer({ min: 0, max: 200_000 }).map((tenths) => tenths / 10),
+  }),
+});
+
+forEachDatabase((_name, open) => {
+  it(`a receipt's lines, the ledger and the charge agree in ${CASES} random cases`, async () => {
+    const database = await open();
+    const [store, usage] = [new RequestStore(database), new UsageStore(database)];
+    const quota = new LedgerService({
+      store: new LedgerStore(database),
+      clock: { now: () => Date.now() },
+      onClosed: (trx, closed) =>
+        store.insert(
+          trx,
+          closed.map((each) => toRequestRow(each, Date.now())),
+        ),
+    });
+    const receipts = new ReceiptService({ store, ledger: usage, tasks: { receiptTask: async () => undefined } });
+    await database.transaction((trx) => quota.openWallet(trx, 1, 9_000_000_000_000));
+    for (let done = 0; done < CASES; done += BATCH) {
+      const batch = fc
+        .sample(fc.oneof(chat, video), BATCH)
+        .map((each, index) => ({ ...each, ref: `req_${done + index}`, cost: priceCall(each.price, each.facts).quota }));
+      await database.transaction((trx) =>
+        quota.reserveAll(
+          trx,
+          batch.map(({ ref, cost }) => ({ ref, userId: 1, tokenId: 1, model: 'm', amount: cost + 5 })),
+        ),
+      );
+      await database.transaction((trx) =>
+        quota.settleAll(
+          trx,
+          batch.map(({ ref, cost, price, facts }) => ({
+            ref,
+            cost,
+            usage: { promptTokens: 0, completionTokens: 0 },
+            detail: { ...DETAIL, price: JSON.stringify(price), facts: JSON.stringify(facts) },
+          })),
+        ),
+      );
+      for (const { ref, cost } of batch) {
+        const receipt = await receipts.find(ref, 1);
+        assert.ok(receipt, ref);
+        assert.deepEqual([receipt.charged, sumOfReceipt(receipt.lines)], [cost, cost], JSON.stringify(receipt));
+        assert.equal(receipt.ledger.reduce((sum, entry) => sum - entry.quota, 0), cost);
+        assert.deepEqual([receipt.reserved, receipt.refunded], [cost + 5, 5]);
+      }
+    }
+  });
+});
+
+const DETAIL = {
+  kind: 'chat',
+  servedModel: 'm',
+  channelId: 1,
+  status: 'ok',
+  errorCode: '',
+  cachedTokens: 0,
+  seconds: 0,
+  durationMs: 5,
+  firstTokenMs: null,
+  stream: false,
+  client: '',
+  startedAt: 1,
+} as const;
