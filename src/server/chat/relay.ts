@@ -3,12 +3,11 @@ import { findPricedSize, isChatPrice, UnpricedError } from '../../contract/prici
 import type { ChatPrice } from '../../contract/token-pricing.ts';
 import type { ResolvedModel } from '../channels/channel-directory.ts';
 import type { FindPlanTerms } from '../plans/current-plan.ts';
-import { toLifecycleHeaders } from '../channels/lifecycle-headers.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError, modelNotAllowedError, noPriceError } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
-import type { Admission, KeyLimiter, LimitedKey } from '../platform/limits/key-limiter.ts';
 import { toLifecycleHeaders } from '../platform/lifecycle-headers.ts';
+import type { Admission, KeyLimiter, LimitedKey } from '../platform/limits/key-limiter.ts';
 import type { RequestLog } from '../requests/request-log.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { ActiveSet } from './active-set.ts';
