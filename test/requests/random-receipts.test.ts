@@ -86,7 +86,10 @@ forEachDatabase((_name, open) => {
         const receipt = await receipts.find(ref, 1);
         assert.ok(receipt, ref);
         assert.deepEqual([receipt.charged, sumOfReceipt(receipt.lines)], [cost, cost], JSON.stringify(receipt));
-        assert.equal(receipt.ledger.reduce((sum, entry) => sum - entry.quota, 0), cost);
+        assert.equal(
+          receipt.ledger.reduce((sum, entry) => sum - entry.quota, 0),
+          cost,
+        );
         assert.deepEqual([receipt.reserved, receipt.refunded], [cost + 5, 5]);
       }
     }
