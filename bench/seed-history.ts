@@ -53,8 +53,8 @@ export async function seedHistory(
   const count = sql<number>`(${tasks} - 1 - (user_id - ${firstUser})) / ${accounts} + 1`;
   await sql`update wallets set balance = balance - ${PRICE} * (${count}), used = ${PRICE} * (${count}), requests = ${count}
     where user_id >= ${firstUser}`.execute(kysely);
-  await sql`insert into usage_daily (user_id, day, token_id, model, requests, quota, prompt_tokens, completion_tokens)
-    select user_id, 20000, 0, 'kling-v1-6', requests, used, 0, 0 from wallets where user_id >= ${firstUser}`.execute(
+  await sql`insert into usage_daily (user_id, day, token_id, model, channel_id, requests, quota, prompt_tokens, completion_tokens)
+    select user_id, 20000, 0, 'kling-v1-6', 0, requests, used, 0, 0 from wallets where user_id >= ${firstUser}`.execute(
     kysely,
   );
 }

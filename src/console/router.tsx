@@ -95,6 +95,12 @@ const tokensRoute = createRoute({
   component: lazyPage(async () => (await import('./pages/account/api-keys-page.tsx')).TokensPage),
 });
 
+const tokenRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/account/tokens/$id',
+  component: lazyPage(async () => (await import('./pages/account/api-key-page.tsx')).ApiKeyPage),
+});
+
 const webhooksRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/account/webhooks',
@@ -108,6 +114,7 @@ const webhookRoute = createRoute({
 const usageRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/account/overview',
+  validateSearch: (search: Record<string, unknown>): ListSearch => search as ListSearch,
   component: lazyPage(async () => (await import('./pages/account/usage-page.tsx')).UsagePage),
 });
 const requestsRoute = createRoute({
@@ -206,6 +213,7 @@ const appRoutes = [
   videoRoute,
   sharesRoute,
   tokensRoute,
+  tokenRoute,
   webhooksRoute,
   webhookRoute,
   usageRoute,

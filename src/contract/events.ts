@@ -8,6 +8,7 @@ export const EVENT_TYPES = {
   'video.failed': 'account',
   'video.expiring': 'account',
   'wallet.low': 'account',
+  'budget.reached': 'account',
   'plan.expiring': 'account',
   'device.signed_in': 'account',
   'ticket.replied': 'account',

@@ -31,6 +31,7 @@ export const TOPICS = {
   'video.expiring': { locked: false, mail: true },
   'package.expiring': { locked: false, mail: true },
   'quota.low': { locked: false, mail: true },
+  budget: { locked: false, mail: true },
   ticket: { locked: false, mail: true },
   beta: { locked: false, mail: true },
   webhook: { locked: true, mail: true },

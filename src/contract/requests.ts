@@ -135,12 +135,12 @@ export const getAllRequestStatistics = endpoint({
   ...all,
   path: '/api/admin/requests/statistics',
   summary: `${statisticsSummary}, of all accounts`,
-  query: Type.Object({ ...ADMIN_FILTER, by: Type.Optional(Type.Enum(['model', 'token', 'channel'])) }),
+  query: Type.Object({ ...ADMIN_FILTER, by: Type.Optional(Type.Enum(['model', 'token', 'channel', 'user'])) }),
   response: Ok(
     Type.Array(
       Type.Object({
-        key: Type.String({ description: 'A model, or the id of a token or channel.' }),
-        name: Type.String({ description: 'Of the token or channel.' }),
+        key: Type.String({ description: 'A model, or the id of a token, channel or account.' }),
+        name: Type.String({ description: 'Of the token, channel or account.' }),
         ...FIGURES,
       }),
     ),

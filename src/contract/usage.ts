@@ -96,23 +96,31 @@ export const getUsage = endpoint({
 export const getAllUsage = endpoint({
   method: 'GET',
   path: '/api/admin/usage',
-  summary: 'What all accounts used, by day, model, token and account',
+  summary: 'What all accounts used, by day, model, token, account and channel',
   tag: 'money',
   policy: 'admin',
   envelope: 'api',
   query: Type.Object({
     ...usageQuery,
     user_id: Type.Optional(Id),
+    channel_id: Type.Optional(Type.String({ pattern: '^[0-9]{1,16}$', description: '0: none was reached.' })),
     by: Type.Optional(
       Type.String({
-        pattern: '^(day|model|token|user)(,(day|model|token|user)){0,3}$',
+        pattern: '^(day|model|token|user|channel)(,(day|model|token|user|channel)){0,4}$',
         description: 'Default day,model.',
       }),
     ),
   }),
   response: Ok(
     Type.Object({
-      rows: Type.Array(Type.Object({ ...group, user_id: Type.Optional(Type.Integer()), ...figures })),
+      rows: Type.Array(
+        Type.Object({
+          ...group,
+          user_id: Type.Optional(Type.Integer()),
+          channel_id: Type.Optional(Type.Integer()),
+          ...figures,
+        }),
+      ),
       total: Type.Object(figures),
     }),
   ),

@@ -1,5 +1,6 @@
 import { Account } from './account.ts';
 import { BetaApplications } from './beta-applications.ts';
+import { Budgets } from './budgets.ts';
 import { Chat } from './chat.ts';
 import { DeviceAuth, type DeviceClient } from './device-auth.ts';
 import { Mailbox } from './mailbox.ts';
@@ -25,6 +26,7 @@ export type {
   VideoDuration,
 } from './account.ts';
 export type { BetaApplicationInfo } from './beta-applications.ts';
+export type { BudgetInfo } from './budgets.ts';
 export type {
   ChatEvent,
   ChatMessage,
@@ -72,6 +74,7 @@ export class Reelgate {
   readonly siteSettings: SiteSettings;
   readonly webhooks: Webhooks;
   readonly requests: Requests;
+  readonly budgets: Budgets;
   readonly betaApplications: BetaApplications;
   readonly deviceAuth: DeviceAuth;
 
@@ -95,6 +98,7 @@ export class Reelgate {
     this.tickets = new Tickets(this.transport);
     this.siteSettings = new SiteSettings(this.transport);
     this.requests = new Requests(this.transport);
+    this.budgets = new Budgets(this.transport);
     this.webhooks = new Webhooks(this.transport);
     this.betaApplications = new BetaApplications(this.transport);
     this.deviceAuth = new DeviceAuth(this.transport, client);

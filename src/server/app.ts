@@ -107,6 +107,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       events.removeExpired(),
       webhooks.removeExpired(),
       capabilities.retirementNotices.send(),
+      capabilities.budgets.tellReached(),
       artifacts.removeEnded(),
       chat.recover().then(() => quota.refundAbandoned({ prefix: 'req_', olderThanMs: chat.maxCallDurationMs })),
     ]);

@@ -5,6 +5,7 @@ import type { PasswordCost } from './accounts/login/password-hasher.ts';
 import { makeAccounts } from './accounts/make.ts';
 import { TokenStore } from './accounts/tokens/token-store.ts';
 import { makeArtifacts } from './artifacts/make.ts';
+import { makeBudgets } from './budgets/make.ts';
 import { makeChannels, makeRetirementNotices } from './channels/make.ts';
 import type { Lifecycles } from './channels/retirement.ts';
 import { makeDeviceAccess, makeDeviceAuth } from './device-auth/make.ts';
@@ -147,6 +148,7 @@ export async function makeCapabilities(
     allowances,
     quota,
     requests,
+    budgets: makeBudgets({ database, clock, notifier, quotaPerUnit: config.quotaPerUnit }),
     plans,
     deviceAccess,
     accounts,

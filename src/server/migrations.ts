@@ -1,5 +1,6 @@
 import { accountMigrations } from './accounts/tables.ts';
 import { artifactMigrations } from './artifacts/tables.ts';
+import { budgetMigrations } from './budgets/tables.ts';
 import { channelMigrations } from './channels/tables.ts';
 import { deviceAuthMigrations } from './device-auth/tables.ts';
 import { eventMigrations } from './events/tables.ts';
@@ -30,6 +31,7 @@ export const migrations: readonly Migration[] = [
   ...deviceAuthMigrations,
   ...quotaMigrations,
   ...requestMigrations,
+  ...budgetMigrations,
   ...channelMigrations,
   ...videoMigrations,
   ...mailboxMigrations,

@@ -2,6 +2,7 @@ import { PENDING_LOGIN_MS } from './accounts/login/login-service.ts';
 import { SESSION_MS } from './accounts/login/session-service.ts';
 import { addAccountRoutes } from './accounts/routes.ts';
 import { addArtifactRoutes } from './artifacts/routes.ts';
+import { addBudgetRoutes } from './budgets/routes.ts';
 import type { Capabilities } from './capabilities.ts';
 import { addChannelRoutes } from './channels/routes.ts';
 import { journalDirectory } from './chat/journal-directory.ts';
@@ -147,12 +148,13 @@ async function addPages({ fastify, routes }: HttpServer, foundation: Foundation,
 function addMoneyRoutes(
   routes: RouteRegistry,
   { clock, config }: Foundation,
-  { quota, requests, accounts }: Capabilities,
+  { quota, requests, budgets, accounts }: Capabilities,
   video: Video,
 ): void {
   const { audit, ledger, usage } = quota;
   const { adminStore: tasks, store } = video;
   addQuotaRoutes(routes, { audit, usage, clock, tasks });
+  addBudgetRoutes(routes, budgets);
   addRequestRoutes(routes, { requests, tasks, accessWatch: accounts.accessWatch });
   addReceiptRoutes(routes, {
     receipts: makeReceipts({ store: requests.store, ledger: usage, tasks }),

@@ -1,6 +1,7 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { AccountTables } from './accounts/tables.ts';
 import type { ArtifactTables } from './artifacts/tables.ts';
+import type { BudgetTables } from './budgets/tables.ts';
 import type { ChannelTables } from './channels/tables.ts';
 import type { DeviceAuthTables } from './device-auth/tables.ts';
 import type { EventTables } from './events/tables.ts';
@@ -37,6 +38,7 @@ export interface Tables
     ChannelTables,
     QuotaTables,
     RequestTables,
+    BudgetTables,
     VideoTables,
     MailTables,
     SiteTables,

@@ -10,6 +10,7 @@ import enAdminSettings from '../../src/console/strings/en/admin-settings.ts';
 import enAdminTickets from '../../src/console/strings/en/admin-tickets.ts';
 import enApp from '../../src/console/strings/en/app.ts';
 import enConnect from '../../src/console/strings/en/connect.ts';
+import enCosts from '../../src/console/strings/en/costs.ts';
 import enFailures from '../../src/console/strings/en/failures.ts';
 import enList from '../../src/console/strings/en/list.ts';
 import enMailbox from '../../src/console/strings/en/mailbox.ts';
@@ -32,6 +33,7 @@ import zhAdminSettings from '../../src/console/strings/zh-cn/admin-settings.ts';
 import zhAdminTickets from '../../src/console/strings/zh-cn/admin-tickets.ts';
 import zhApp from '../../src/console/strings/zh-cn/app.ts';
 import zhConnect from '../../src/console/strings/zh-cn/connect.ts';
+import zhCosts from '../../src/console/strings/zh-cn/costs.ts';
 import zhFailures from '../../src/console/strings/zh-cn/failures.ts';
 import zhList from '../../src/console/strings/zh-cn/list.ts';
 import zhMailbox from '../../src/console/strings/zh-cn/mailbox.ts';
@@ -58,6 +60,7 @@ export const STRINGS = {
     adminTickets: enAdminTickets,
     app: enApp,
     connect: enConnect,
+    costs: enCosts,
     failures: enFailures,
     list: enList,
     mailbox: enMailbox,
@@ -82,6 +85,7 @@ export const STRINGS = {
     adminTickets: zhAdminTickets,
     app: zhApp,
     connect: zhConnect,
+    costs: zhCosts,
     failures: zhFailures,
     list: zhList,
     mailbox: zhMailbox,

@@ -110,6 +110,15 @@ describe('the ledger as people see it', () => {
       await user.fails(403, 'GET', '/api/admin/ledger');
     });
 
+    it('shows administrators what each channel cost, and an account nothing of channels', async () => {
+      const { rows } = await service.root.ok<{ rows: unknown[] }>('GET', '/api/admin/usage?by=channel');
+      assert.deepEqual(rows, [{ channel_id: 0, requests: 2, quota: 85, prompt_tokens: 120, completion_tokens: 30 }]);
+      const none = await service.root.ok<{ rows: unknown[] }>('GET', '/api/admin/usage?by=day,channel&channel_id=7');
+      assert.deepEqual(none.rows, []);
+      await user.fails(400, 'GET', '/api/usage?by=channel');
+      await service.root.fails(400, 'GET', '/api/admin/usage?channel_id=x');
+    });
+
     it('shows an account what it used, by day, model and token', async () => {
       const { rows, total } = await user.ok<{ rows: Figures[]; total: Figures }>('GET', '/api/usage');
       const none = { prompt_tokens: 0, completion_tokens: 0 };

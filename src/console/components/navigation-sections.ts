@@ -98,6 +98,7 @@ export const ADMIN_SECTIONS: readonly NavigationSection[] = [
   {
     title: 'money',
     items: [
+      { to: '/admin/costs', label: 'costs', icon: IconChartBar },
       { to: '/admin/packages', label: 'adminPackages', icon: IconCreditCard },
       { to: '/admin/codes', label: 'codes', icon: IconTicket },
       { to: '/admin/ledger', label: 'ledger', icon: IconReceipt2 },

@@ -3,7 +3,6 @@ import { listSessions } from '../../contract/accounts.ts';
 import { listDevices } from '../../contract/device-auth.ts';
 import { getEmail } from '../../contract/email.ts';
 import type { EndpointPart } from '../../contract/endpoint.ts';
-import { getUsage } from '../../contract/usage.ts';
 import { callApi } from './api-client.ts';
 
 export const PAGE_SIZE = 20;
@@ -25,20 +24,4 @@ export const devicesQuery = (page: number) =>
   queryOptions({
     queryKey: ['devices', page],
     queryFn: ({ signal }) => callApi(listDevices, { query: { page: String(page) } }, { signal }),
-  });
-
-export type UsageByDayAndModel = EndpointPart<typeof getUsage, 'response'>['data']['rows'][number];
-
-const DAY_SECONDS = 86_400;
-
-/** Use of the last days, today included, by day and model. */
-export const usageQuery = (days: number) =>
-  queryOptions({
-    queryKey: ['usage', days],
-    queryFn: async ({ signal }) => {
-      const to = Math.floor(Date.now() / 1000);
-      const from = to - (days - 1) * DAY_SECONDS;
-      const query = { by: 'day,model', from: String(from), to: String(to) };
-      return (await callApi(getUsage, { query }, { signal })).data;
-    },
   });

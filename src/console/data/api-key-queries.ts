@@ -1,14 +1,33 @@
 import { queryOptions } from '@tanstack/react-query';
+import i18next from 'i18next';
 import type { EndpointPart } from '../../contract/endpoint.ts';
 import * as lines from '../../contract/tokens.ts';
+import { ReelgateError } from '../../sdk/errors.ts';
 import { callApi } from './api-client.ts';
 
 export const PAGE_SIZE = 20;
+const MAX_PAGE_SIZE = 50;
 
 export const apiKeysQuery = (page: number) =>
   queryOptions({
     queryKey: ['tokens', page],
     queryFn: ({ signal }) => callApi(lines.listTokens, { query: { page: String(page) } }, { signal }),
+  });
+
+/** One key of the account, which may be on any page of the list. */
+export const findApiKeyQuery = (id: number) =>
+  queryOptions({
+    queryKey: ['tokens', 'one', id],
+    queryFn: async ({ signal }) => {
+      for (let page = 1; ; page += 1) {
+        const query = { page: String(page), page_size: String(MAX_PAGE_SIZE) };
+        const { data } = await callApi(lines.listTokens, { query }, { signal });
+        const found = data.find((key) => key.id === id);
+        if (found !== undefined) return found;
+        if (data.length < MAX_PAGE_SIZE)
+          throw new ReelgateError(i18next.t('account:apiKeys.unknown'), { code: 'not_exist' });
+      }
+    },
   });
 
 export type ApiKey = EndpointPart<typeof lines.listTokens, 'response'>['data'][number];

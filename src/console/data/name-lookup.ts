@@ -45,12 +45,17 @@ export function useCanManageUser(ids: readonly number[] | undefined): (id: numbe
 }
 
 /** The newest channels, which are nearly always all there are. */
-export function useChannels(): readonly ListItem<typeof listChannels>[] {
-  const { data } = useQuery({ ...listQuery(listChannels, { page_size: String(MAX_IDS) }), staleTime: STALE_MS });
+export function useChannels(enabled = true): readonly ListItem<typeof listChannels>[] {
+  const { data } = useQuery({
+    ...listQuery(listChannels, { page_size: String(MAX_IDS) }),
+    staleTime: STALE_MS,
+    enabled,
+  });
   return data?.data ?? [];
 }
 
-export function useChannelNames(): NameLookup {
-  const names = new Map(useChannels().map(({ id, name }) => [id, name]));
+/** @param enabled false: nothing is fetched, as for users who are no administrators */
+export function useChannelNames(enabled = true): NameLookup {
+  const names = new Map(useChannels(enabled).map(({ id, name }) => [id, name]));
   return (id) => names.get(id);
 }

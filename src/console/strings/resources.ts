@@ -11,6 +11,7 @@ import type adminSettings from './en/admin-settings.ts';
 import type adminTickets from './en/admin-tickets.ts';
 import type app from './en/app.ts';
 import type connect from './en/connect.ts';
+import type costs from './en/costs.ts';
 import type failures from './en/failures.ts';
 import type list from './en/list.ts';
 import type mailbox from './en/mailbox.ts';
@@ -33,6 +34,7 @@ interface Resources {
   plan: typeof plan;
   requests: typeof requests;
   connect: typeof connect;
+  costs: typeof costs;
   failures: typeof failures;
   list: typeof list;
   mailbox: typeof mailbox;

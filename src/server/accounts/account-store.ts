@@ -61,6 +61,7 @@ const PERSONAL_TABLES = [
   'webhook_endpoints',
   'webhook_account_secrets',
   'webhook_deliveries',
+  'budgets',
 ] as const;
 
 const COLUMNS = ['id', 'email', 'display_name', 'role', 'status', 'created_at'] as const;

@@ -129,6 +129,7 @@ export class ImportStore extends ImportProgressStore {
           day,
           token_id: IMPORTED_USAGE_TOKEN,
           model,
+          channel_id: 0,
           requests,
           quota,
           prompt_tokens: tokens,

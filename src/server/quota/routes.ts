@@ -61,8 +61,11 @@ export function addQuotaRoutes(routes: RouteRegistry, { audit, usage, clock, tas
   });
 
   routes.add(lines.getAllUsage, async ({ query }) => {
-    const { user_id } = query;
-    const filter = { ...toFilter(query, clock.now()), ...defined({ userId: toNumber(user_id) }) };
+    const { user_id, channel_id } = query;
+    const filter = {
+      ...toFilter(query, clock.now()),
+      ...defined({ userId: toNumber(user_id), channelId: toNumber(channel_id) }),
+    };
     const rows = await usage.usage(filter, parseGroupColumns(query.by ?? 'day,model'));
     return ok({ rows: rows.map(toUsageRow), total: await totalOf(filter) });
   });
@@ -90,7 +93,7 @@ function toLedgerRow(entry: LedgerEntry, names: ReadonlyMap<string, string>): St
   };
 }
 
-const COLUMNS = { day: 'day', model: 'model', token: 'token_id', user: 'user_id' } as const;
+const COLUMNS = { day: 'day', model: 'model', token: 'token_id', user: 'user_id', channel: 'channel_id' } as const;
 
 /** Names were checked by the contract. */
 const parseGroupColumns = (by: string): UsageColumn[] =>

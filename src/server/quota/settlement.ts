@@ -181,14 +181,16 @@ export class Settler {
 
   async #addUsage(trx: Trx, all: readonly OpenSettlement[], day: number): Promise<void> {
     const settled = all.filter(({ isSettled }) => isSettled);
-    const keyOf = ({ reservation: { user_id, token_id, model } }: OpenSettlement) => `${user_id} ${token_id} ${model}`;
+    const keyOf = ({ reservation: { user_id, token_id, model }, detail }: OpenSettlement) =>
+      `${user_id} ${token_id} ${detail?.channelId ?? 0} ${model}`;
     for (const same of groupBy(settled, keyOf)) {
-      const [{ reservation }] = same;
+      const [{ reservation, detail }] = same;
       await this.#dependencies.store.addUsage(trx, {
         userId: reservation.user_id,
         day,
         tokenId: reservation.token_id ?? 0,
         model: reservation.model,
+        channelId: detail?.channelId ?? 0,
         requests: same.length,
         charged: sumOf(same, ({ charged }) => charged),
         promptTokens: sumOf(same, ({ usage }) => usage.promptTokens),

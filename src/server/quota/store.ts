@@ -84,7 +84,7 @@ const changeTokenUse = prepareQuery<Tables, { token: number; amount: number }>()
     .set({ used: sql`used + ${p('amount')}` })
     .where('token_id', '=', p('token')),
 );
-/** Figures of one account, day, token and model. */
+/** Figures of one account, day, token, model and channel. */
 export interface DailyUsage extends TokenUsage {
   readonly userId: number;
   /** Days since 1970 UTC. */
@@ -92,6 +92,8 @@ export interface DailyUsage extends TokenUsage {
   /** 0: none. */
   readonly tokenId: number;
   readonly model: string;
+  /** 0: none was reached, or it is not known any more. */
+  readonly channelId: number;
   readonly requests: number;
   readonly charged: number;
 }
@@ -103,13 +105,14 @@ const addUsage = prepareQuery<Tables, { [K in keyof DailyUsage]: DailyUsage[K] }
       day: p('day'),
       token_id: p('tokenId'),
       model: p('model'),
+      channel_id: p('channelId'),
       requests: p('requests'),
       quota: p('charged'),
       prompt_tokens: p('promptTokens'),
       completion_tokens: p('completionTokens'),
     })
     .onConflict((conflict) =>
-      conflict.columns(['user_id', 'day', 'token_id', 'model']).doUpdateSet({
+      conflict.columns(['user_id', 'day', 'token_id', 'model', 'channel_id']).doUpdateSet({
         requests: sql`usage_daily.requests + excluded.requests`,
         quota: sql`usage_daily.quota + excluded.quota`,
         prompt_tokens: sql`usage_daily.prompt_tokens + excluded.prompt_tokens`,

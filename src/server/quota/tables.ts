@@ -47,12 +47,13 @@ export interface QuotaTables {
   ledger_generations: { generation: number; position: number; is_current: 0 | 1 };
   /** The last audit of each kind. `findings`: JSON. Times are Unix milliseconds. */
   ledger_audits: { kind: 'incremental' | 'full'; finished_at: number; duration_ms: number; findings: string };
-  /** Settled use by UTC day, model and token; `token_id` 0 = none. */
+  /** Settled use by UTC day, model, token and channel; `token_id` and `channel_id` 0 = none. */
   usage_daily: {
     user_id: number;
     day: number;
     token_id: number;
     model: string;
+    channel_id: number;
     requests: number;
     quota: number;
     prompt_tokens: number;
@@ -117,11 +118,12 @@ export const quotaMigrations: readonly Migration[] = [
         .addColumn('day', int64, (column) => column.notNull())
         .addColumn('token_id', int64, (column) => column.notNull())
         .addColumn('model', text, (column) => column.notNull())
+        .addColumn('channel_id', int64, (column) => column.notNull())
         .addColumn('requests', int64, (column) => column.notNull())
         .addColumn('quota', int64, (column) => column.notNull())
         .addColumn('prompt_tokens', int64, (column) => column.notNull())
         .addColumn('completion_tokens', int64, (column) => column.notNull())
-        .addPrimaryKeyConstraint('usage_daily_key', ['user_id', 'day', 'token_id', 'model'])
+        .addPrimaryKeyConstraint('usage_daily_key', ['user_id', 'day', 'token_id', 'model', 'channel_id'])
         .execute();
       await trx.schema.createIndex('usage_daily_by_day').on('usage_daily').column('day').execute();
       await trx.schema.createIndex('ledger_by_kind').on('ledger').columns(['kind', 'id']).execute();

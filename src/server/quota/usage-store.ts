@@ -14,7 +14,7 @@ export interface LedgerFilter {
 }
 
 /** What figures can be grouped by: columns of `usage_daily`. */
-export type UsageColumn = 'day' | 'model' | 'token_id' | 'user_id';
+export type UsageColumn = 'day' | 'model' | 'token_id' | 'user_id' | 'channel_id';
 
 export interface UsageFilter {
   /** Days since 1970 UTC, both included. */
@@ -23,6 +23,7 @@ export interface UsageFilter {
   readonly userId?: number | undefined;
   readonly model?: string | undefined;
   readonly tokenId?: number | undefined;
+  readonly channelId?: number | undefined;
 }
 
 export interface UsageFigures {
@@ -89,6 +90,7 @@ export class UsageStore {
     if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
     if (filter.model !== undefined) query = query.where('model', '=', filter.model);
     if (filter.tokenId !== undefined) query = query.where('token_id', '=', filter.tokenId);
+    if (filter.channelId !== undefined) query = query.where('channel_id', '=', filter.channelId);
     const grouped = by.length === 0 ? query : query.groupBy(by);
     const rows = await grouped
       .select(by)

@@ -83,4 +83,5 @@ const COLUMNS = {
   model: 'model',
   token: 'token_id',
   channel: 'channel_id',
+  user: 'user_id',
 } as const satisfies Readonly<Record<string, StatisticsColumn>>;

@@ -4,11 +4,11 @@ import type { Tables } from '../tables.ts';
 import { applyFilter, type RequestFilter } from './store.ts';
 
 /** What figures can be grouped by: columns of `requests`. */
-export type StatisticsColumn = 'model' | 'token_id' | 'channel_id';
+export type StatisticsColumn = 'model' | 'token_id' | 'channel_id' | 'user_id';
 
 export interface GroupFigures {
   readonly key: string | number;
-  /** Of the token or channel; null where it was deleted. */
+  /** Of the token, channel or account; null where it was deleted. */
   readonly name: string | null;
   readonly requests: number;
   readonly succeeded: number;
@@ -91,10 +91,17 @@ export class StatisticsStore {
     }));
   }
 
-  async #names(by: StatisticsColumn, ids: readonly number[]): Promise<ReadonlyMap<number, string> | undefined> {
+  async #names(by: StatisticsColumn, ids: readonly number[]): Promise<ReadonlyMap<number, string | null> | undefined> {
     if (by === 'model' || ids.length === 0) return undefined;
-    const table = by === 'token_id' ? 'tokens' : 'channels';
-    const rows = await this.#database.kysely.selectFrom(table).select(['id', 'name']).where('id', 'in', ids).execute();
+    const { kysely } = this.#database;
+    const rows =
+      by === 'user_id'
+        ? await kysely.selectFrom('accounts').select(['id', 'username as name']).where('id', 'in', ids).execute()
+        : await kysely
+            .selectFrom(by === 'token_id' ? 'tokens' : 'channels')
+            .select(['id', 'name'])
+            .where('id', 'in', ids)
+            .execute();
     return new Map(rows.map(({ id, name }) => [id, name]));
   }
 }

@@ -21,6 +21,8 @@ export interface ListFilters {
   /** Whether a switch that narrows nothing is on in the address. */
   flag(name: string): boolean;
   set(name: string, value: string | undefined): void;
+  /** Several at once. */
+  setAll(values: Readonly<Record<string, string | undefined>>): void;
   /** @param after of pages beyond what the list counts: where they begin */
   setPage(page: number, after?: string): void;
   /** What the table is sorted by; undefined: as the service lists it. */
@@ -63,6 +65,16 @@ export function useListFilters(names: readonly string[]): ListFilters {
     flag: (name) => search[name] === true,
     set: (name, next) =>
       updateSearch({ ...search, page: undefined, after: undefined, [name]: toSearchValue(next) }, true),
+    setAll: (values) =>
+      updateSearch(
+        {
+          ...search,
+          page: undefined,
+          after: undefined,
+          ...Object.fromEntries(Object.entries(values).map(([name, next]) => [name, toSearchValue(next)])),
+        },
+        true,
+      ),
     setPage: (next, after) => updateSearch({ ...search, page: next === 1 ? undefined : next, after }, false),
     sort,
     toggleSort: (key) => {

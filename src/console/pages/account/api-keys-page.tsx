@@ -13,6 +13,7 @@ import { Page } from '../../components/page.tsx';
 import { PageLoader } from '../../components/page-loader.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
+import { RouteLink } from '../../components/route-link.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { type ApiKey, apiKeysQuery, PAGE_SIZE } from '../../data/api-key-queries.ts';
@@ -48,10 +49,19 @@ export function TokensPage() {
           columns={[
             {
               label: t('apiKeys.name'),
-              cell: ({ name }) => (
-                <Text size="sm" fw={600} maw={220} truncate title={name}>
+              cell: ({ id, name }) => (
+                <RouteLink
+                  to="/account/tokens/$id"
+                  params={{ id: String(id) }}
+                  size="sm"
+                  fw={600}
+                  maw={220}
+                  truncate
+                  display="inline-block"
+                  title={name}
+                >
                   {name}
-                </Text>
+                </RouteLink>
               ),
             },
             { label: t('apiKeys.key'), cell: ({ key_hint: hint }) => <Code>{hint}…</Code> },

@@ -37,6 +37,7 @@ export const adminRoutes = adminRoute.addChildren([
   page('tasks', async () => (await import('./tasks/tasks-page.tsx')).TasksPage),
   page('tasks/$id', async () => (await import('./tasks/task-page.tsx')).TaskPage),
   page('requests', async () => (await import('../requests/admin-requests-page.tsx')).AdminRequestsPage),
+  page('costs', async () => (await import('../costs/costs-page.tsx')).CostsPage),
   page('ledger', async () => (await import('./ledger/ledger-page.tsx')).LedgerPage),
   page('packages', async () => (await import('./plans/plans-page.tsx')).PlansPage),
   page('packages/new', async () => (await import('./plans/plan-page.tsx')).NewPlanPage),

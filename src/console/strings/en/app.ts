@@ -56,6 +56,7 @@ export default {
     videos: 'Videos',
     overview: 'Usage',
     requests: 'Requests',
+    costs: 'Costs',
     tokens: 'API keys',
     webhooks: 'Webhooks',
     devices: 'Devices',

@@ -41,6 +41,7 @@ export default {
     'task.finished': { name: 'Finished videos', text: 'A video you started here is ready to be watched.' },
     'video.expiring': { name: 'Stored videos', text: 'The storage time of some of your videos ends soon.' },
     'package.expiring': { name: 'Plan', text: 'Your plan ends soon or has ended.' },
+    budget: { name: 'Budgets', text: 'A share of a monthly budget is spent.' },
     'quota.low': { name: 'Low balance', text: 'Your balance will not last much longer.' },
     ticket: { name: 'Support', text: 'Answers to your tickets and changes of their status.' },
     webhook: { name: 'Webhooks', text: 'A webhook was disabled because it takes nothing any more.' },

@@ -59,6 +59,7 @@ export default {
     videos: '视频',
     overview: '用量',
     requests: '请求记录',
+    costs: '费用',
     tokens: 'API 密钥',
     webhooks: 'Webhook',
     devices: '设备',

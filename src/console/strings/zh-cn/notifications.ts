@@ -44,6 +44,7 @@ export default {
     'task.finished': { name: '视频完成', text: '视频已可观看。' },
     'video.expiring': { name: '已存储的视频', text: '部分视频的存储期限即将到期。' },
     'package.expiring': { name: '套餐', text: '套餐即将到期或已到期。' },
+    budget: { name: '预算', text: '本月预算已使用到设定的比例。' },
     'quota.low': { name: '余额不足', text: '余额即将用尽。' },
     ticket: { name: '工单', text: '工单的回复与状态变化。' },
     webhook: { name: 'Webhook', text: 'Webhook 因持续无法送达而被停用。' },

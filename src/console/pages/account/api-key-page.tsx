@@ -1,0 +1,136 @@
+import { Code, Paper, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useFormatCredits } from '../../components/credit-amount.tsx';
+import { DataTable } from '../../components/data-table.tsx';
+import { DescriptionList, Panel } from '../../components/description-list.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { LazyUsageChart } from '../../components/lazy-usage-chart.tsx';
+import { Page } from '../../components/page.tsx';
+import { RouteButton, RouteLink } from '../../components/route-link.tsx';
+import { useRouteId } from '../../components/use-route-id.ts';
+import { findApiKeyQuery } from '../../data/api-key-queries.ts';
+import { costsQuery, performanceQuery } from '../../data/cost-queries.ts';
+import { formatDate, formatMilliseconds, formatRelativeTime } from '../../data/format-time.ts';
+import { requestsQuery } from '../../data/request-queries.ts';
+import { currentLanguage } from '../../strings/language.ts';
+import { BudgetSection } from '../costs/budget-section.tsx';
+import { lengthOf, toRange } from '../costs/day-range.ts';
+import { useOwnRequestColumns } from '../requests/request-columns.tsx';
+
+const DAY_MS = 86_400_000;
+const RECENT = 10;
+
+/** One API key: how its calls went, what they cost, its budget and its newest calls. */
+export function ApiKeyPage() {
+  const { t } = useTranslation(['account', 'costs', 'app']);
+  const id = useRouteId();
+  const key = useQuery(findApiKeyQuery(Number(id)));
+  const requests = useQuery(requestsQuery('own', { token_id: id }, undefined));
+  const columns = useOwnRequestColumns();
+  return (
+    <Page
+      title={key.data?.name ?? t('apiKeys.one')}
+      subtitle={<RouteLink to="/account/tokens">{t('apiKeys.title')}</RouteLink>}
+      size="xl"
+      actions={
+        <RouteButton to="/account/requests" search={{ token_id: Number(id) }} variant="default">
+          {t('apiKeys.allRequests')}
+        </RouteButton>
+      }
+    >
+      <Stack>
+        <ErrorAlert error={key.error ?? requests.error} retry={() => void key.refetch()} />
+        <KeyFacts id={id} />
+        <KeyFigures id={id} />
+        <BudgetSection tokenId={Number(id)} />
+        <Panel title={t('apiKeys.recent')}>
+          {requests.data?.data.length === 0 ? (
+            <Text size="sm" c="dimmed">
+              {t('apiKeys.noRequests')}
+            </Text>
+          ) : (
+            <DataTable
+              label={t('apiKeys.recent')}
+              columns={columns}
+              rows={requests.data?.data.slice(0, RECENT)}
+              rowKey={({ ref }) => ref}
+            />
+          )}
+        </Panel>
+      </Stack>
+    </Page>
+  );
+}
+
+function KeyFacts({ id }: { readonly id: string }) {
+  const { t } = useTranslation('account');
+  const credits = useFormatCredits();
+  const { data: key } = useQuery(findApiKeyQuery(Number(id)));
+  if (key === undefined) return <Skeleton h={90} radius="lg" />;
+  const { quota_limit: limit, quota_used: used, last_used_time: usedAt, expires_at: expires } = key;
+  return (
+    <Panel title={t('apiKeys.facts')}>
+      <DescriptionList
+        facts={[
+          [t('apiKeys.key'), <Code key="hint">{key.key_hint}…</Code>],
+          [
+            t('apiKeys.limit'),
+            limit === null
+              ? t('apiKeys.noLimit')
+              : t('apiKeys.ofLimit', { used: credits(used), limit: credits(limit) }),
+          ],
+          [t('apiKeys.expires'), expires === null ? t('apiKeys.never') : formatDate(expires)],
+          [t('apiKeys.used'), usedAt === null ? t('apiKeys.notUsed') : formatRelativeTime(usedAt)],
+          [t('apiKeys.models'), key.models.length === 0 ? t('apiKeys.allModels') : key.models.join(', ')],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** Success rate, durations and cost of thirty days. */
+function KeyFigures({ id }: { readonly id: string }) {
+  const { t } = useTranslation(['costs', 'account']);
+  const credits = useFormatCredits();
+  const nowMs = useMemo(() => Math.floor(Date.now() / 60_000) * 60_000, []);
+  const range = toRange({}, nowMs);
+  const filter = { token_id: id };
+  const costs = useQuery(costsQuery('own', range, 'day,model', filter));
+  const performance = useQuery(performanceQuery('own', range, 'token', filter));
+  const figures = performance.data?.[0];
+  const percent = new Intl.NumberFormat(currentLanguage(), { style: 'percent', maximumFractionDigits: 1 }).format;
+  const ms = (value: number | null | undefined): string => (value == null ? '–' : formatMilliseconds(value));
+  const cards = [
+    [t('cost'), costs.data === undefined ? '' : credits(costs.data.total.quota)],
+    [t('calls'), costs.data === undefined ? '' : (figures?.requests ?? 0).toLocaleString(currentLanguage())],
+    [t('success'), figures === undefined ? '–' : percent(figures.success_rate)],
+    [t('latency'), `${ms(figures?.p50_ms)} / ${ms(figures?.p95_ms)}`],
+    [t('firstToken'), `${ms(figures?.first_token_p50_ms)} / ${ms(figures?.first_token_p95_ms)}`],
+  ] as const;
+  return (
+    <Panel title={t('account:apiKeys.thirtyDays')}>
+      <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }} mb="md">
+        {cards.map(([label, value]) => (
+          <Paper key={label} withBorder p="sm">
+            <Text size="xs" c="dimmed">
+              {label}
+            </Text>
+            <Text fw={650} style={{ fontVariantNumeric: 'tabular-nums' }}>
+              {value}
+            </Text>
+          </Paper>
+        ))}
+      </SimpleGrid>
+      {(costs.data?.rows.length ?? 0) > 0 ? (
+        <LazyUsageChart
+          rows={costs.data?.rows ?? []}
+          measure="quota"
+          days={lengthOf(range)}
+          nowMs={range.toDay * DAY_MS}
+        />
+      ) : null}
+    </Panel>
+  );
+}

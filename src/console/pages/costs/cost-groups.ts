@@ -1,0 +1,49 @@
+import type { CostGroup, CostRow } from '../../data/cost-queries.ts';
+
+/** What one model, key, user or channel cost in a range, and in the one before. */
+export interface GroupCost {
+  /** Model, or id. */
+  readonly key: string;
+  readonly requests: number;
+  readonly tokens: number;
+  readonly quota: number;
+  readonly quotaBefore: number;
+  /** Of all costs in the range, 0 to 1. */
+  readonly share: number;
+  /** Relative change to the range before; null where there was none. */
+  readonly change: number | null;
+}
+
+const GROUP_COLUMN = { model: 'model', token: 'token_id', user: 'user_id', channel: 'channel_id' } as const;
+
+export const keyOf = (row: Partial<CostRow>, by: CostGroup): string => String(row[GROUP_COLUMN[by]] ?? '');
+
+/** 0.5: half as much more; null where nothing can be compared. */
+export const changeOf = (now: number, before: number): number | null => (before === 0 ? null : (now - before) / before);
+
+/** Sums by group, the dearest first; groups that cost something before only are there too. */
+export function toGroupCosts(rows: readonly CostRow[], before: readonly CostRow[], by: CostGroup): GroupCost[] {
+  const groups = new Map<string, { requests: number; tokens: number; quota: number; quotaBefore: number }>();
+  const groupOf = (row: CostRow) => {
+    const key = keyOf(row, by);
+    const known = groups.get(key) ?? { requests: 0, tokens: 0, quota: 0, quotaBefore: 0 };
+    groups.set(key, known);
+    return known;
+  };
+  for (const row of rows) {
+    const group = groupOf(row);
+    group.requests += row.requests;
+    group.tokens += row.prompt_tokens + row.completion_tokens;
+    group.quota += row.quota;
+  }
+  for (const row of before) groupOf(row).quotaBefore += row.quota;
+  const total = rows.reduce((sum, { quota }) => sum + quota, 0);
+  return [...groups]
+    .map(([key, group]) => ({
+      key,
+      ...group,
+      share: total === 0 ? 0 : group.quota / total,
+      change: changeOf(group.quota, group.quotaBefore),
+    }))
+    .sort((one, other) => other.quota - one.quota || other.requests - one.requests);
+}

@@ -1,0 +1,38 @@
+import type { DayRange } from '../../data/cost-queries.ts';
+
+const DAY_MS = 86_400_000;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+export const PRESET_DAYS = ['7', '30', '90'] as const;
+const DEFAULT_DAYS = 30;
+/** The service answers for at most so many. */
+const MAX_DAYS = 366;
+
+/** `2026-11-30` → days since 1970; undefined for anything else. */
+function parseDay(text: string | undefined): number | undefined {
+  const ms = DAY.test(text ?? '') ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  return Number.isFinite(ms) ? ms / DAY_MS : undefined;
+}
+export const formatDay = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
+
+interface RangeText {
+  readonly days?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+/** The range an address names: two days, or so many up to today. */
+export function toRange({ days, from, to }: RangeText, nowMs: number): DayRange {
+  const today = Math.floor(nowMs / DAY_MS);
+  const toDay = Math.min(today, parseDay(to) ?? today);
+  const preset = Number(PRESET_DAYS.find((each) => each === days) ?? DEFAULT_DAYS);
+  const fromDay = parseDay(from) ?? toDay - preset + 1;
+  return { fromDay: Math.min(toDay, Math.max(fromDay, toDay - MAX_DAYS + 1)), toDay };
+}
+
+export const lengthOf = ({ fromDay, toDay }: DayRange): number => toDay - fromDay + 1;
+
+/** The days just before, as many. */
+export const rangeBefore = (range: DayRange): DayRange => ({
+  fromDay: range.fromDay - lengthOf(range),
+  toDay: range.fromDay - 1,
+});

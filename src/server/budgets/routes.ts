@@ -1,0 +1,16 @@
+import { deleteBudget, listBudgets, putBudget } from '../../contract/budgets.ts';
+import { done, ok } from '../../contract/schemas.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import type { BudgetService } from './service.ts';
+
+/** The budgets of the own account. */
+export function addBudgetRoutes(routes: RouteRegistry, budgets: BudgetService): void {
+  routes.add(listBudgets, async ({ caller }) => ok(await budgets.list(caller.userId)));
+  routes.add(putBudget, async ({ caller, params, body }) =>
+    ok(await budgets.put(caller.userId, Number(params.token_id), body)),
+  );
+  routes.add(deleteBudget, async ({ caller, params }) => {
+    await budgets.remove(caller.userId, Number(params.token_id));
+    return done();
+  });
+}
