@@ -148,6 +148,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       mail.queue.start();
       await webhooks.start();
       artifacts.start(video.sources);
+      capabilities.operations.monitor.start();
       jobs.start();
       maintenanceTimer = setInterval(() => {
         runMaintenance().catch((error: unknown) => log.error({ err: error }, 'maintenance failed'));
@@ -163,6 +164,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       if (drainMs > 0) await delay(drainMs);
       clearInterval(maintenanceTimer);
       await jobs.stop();
+      await capabilities.operations.monitor.stop();
       metricsServer?.close();
       // Not before: who reconnects should find this process taken out of the balancing.
       notifications.close();

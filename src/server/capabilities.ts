@@ -15,6 +15,7 @@ import { makeMail } from './mail/make.ts';
 import type { MailSender } from './mail/smtp-sender.ts';
 import { makeDevicePasswordNotices, makeMailbox } from './mailbox/make.ts';
 import { makeNotifications } from './notifications/make.ts';
+import { makeOperations } from './operations/make.ts';
 import { makePlanAllowances, makePlans } from './plans/make.ts';
 import { makeQuota } from './quota/make.ts';
 import { makeRequests } from './requests/make.ts';
@@ -148,6 +149,13 @@ export async function makeCapabilities(
     allowances,
     quota,
     requests,
+    operations: makeOperations({
+      database,
+      metrics,
+      clock,
+      log,
+      instance: { name: config.instanceName, version: VERSION },
+    }),
     budgets: makeBudgets({ database, clock, notifier, quotaPerUnit: config.quotaPerUnit }),
     plans,
     deviceAccess,

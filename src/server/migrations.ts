@@ -8,6 +8,7 @@ import { importerMigrations } from './importer/tables.ts';
 import { mailMigrations } from './mail/tables.ts';
 import { mailboxMigrations } from './mailbox/tables.ts';
 import { notificationMigrations } from './notifications/tables.ts';
+import { operationMigrations } from './operations/tables.ts';
 import { planMigrations } from './plans/tables.ts';
 import type { Migration } from './platform/db/migrate.ts';
 import { metaMigrations } from './platform/db/tables.ts';
@@ -32,6 +33,7 @@ export const migrations: readonly Migration[] = [
   ...quotaMigrations,
   ...requestMigrations,
   ...budgetMigrations,
+  ...operationMigrations,
   ...channelMigrations,
   ...videoMigrations,
   ...mailboxMigrations,

@@ -15,6 +15,7 @@ import { addMailRoutes } from './mail/routes.ts';
 import { addMailboxRoutes } from './mailbox/routes.ts';
 import { addAnnouncementRoutes } from './notifications/admin-routes.ts';
 import { addNotificationRoutes } from './notifications/routes.ts';
+import { addOperationRoutes } from './operations/routes.ts';
 import { addPlanAdminRoutes } from './plans/admin-routes.ts';
 import type { FindPlanTerms } from './plans/current-plan.ts';
 import { addPlanRoutes } from './plans/routes.ts';
@@ -148,13 +149,14 @@ async function addPages({ fastify, routes }: HttpServer, foundation: Foundation,
 function addMoneyRoutes(
   routes: RouteRegistry,
   { clock, config }: Foundation,
-  { quota, requests, budgets, accounts }: Capabilities,
+  { quota, requests, budgets, operations, accounts }: Capabilities,
   video: Video,
 ): void {
   const { audit, ledger, usage } = quota;
   const { adminStore: tasks, store } = video;
   addQuotaRoutes(routes, { audit, usage, clock, tasks });
   addBudgetRoutes(routes, budgets);
+  addOperationRoutes(routes, { operations, clock });
   addRequestRoutes(routes, { requests, tasks, accessWatch: accounts.accessWatch });
   addReceiptRoutes(routes, {
     receipts: makeReceipts({ store: requests.store, ledger: usage, tasks }),

@@ -9,6 +9,7 @@ import type { ImporterTables } from './importer/tables.ts';
 import type { MailTables } from './mail/tables.ts';
 import type { MailboxTables } from './mailbox/tables.ts';
 import type { NotificationTables } from './notifications/tables.ts';
+import type { OperationTables } from './operations/tables.ts';
 import type { PlanTables } from './plans/tables.ts';
 import type { MetaTables } from './platform/db/tables.ts';
 import type { RateLimitTables } from './platform/limits/tables.ts';
@@ -39,6 +40,7 @@ export interface Tables
     QuotaTables,
     RequestTables,
     BudgetTables,
+    OperationTables,
     VideoTables,
     MailTables,
     SiteTables,

@@ -15,6 +15,7 @@ import enFailures from '../../src/console/strings/en/failures.ts';
 import enList from '../../src/console/strings/en/list.ts';
 import enMailbox from '../../src/console/strings/en/mailbox.ts';
 import enNotifications from '../../src/console/strings/en/notifications.ts';
+import enOperations from '../../src/console/strings/en/operations.ts';
 import enPalette from '../../src/console/strings/en/palette.ts';
 import enPlan from '../../src/console/strings/en/plan.ts';
 import enRequests from '../../src/console/strings/en/requests.ts';
@@ -38,6 +39,7 @@ import zhFailures from '../../src/console/strings/zh-cn/failures.ts';
 import zhList from '../../src/console/strings/zh-cn/list.ts';
 import zhMailbox from '../../src/console/strings/zh-cn/mailbox.ts';
 import zhNotifications from '../../src/console/strings/zh-cn/notifications.ts';
+import zhOperations from '../../src/console/strings/zh-cn/operations.ts';
 import zhPalette from '../../src/console/strings/zh-cn/palette.ts';
 import zhPlan from '../../src/console/strings/zh-cn/plan.ts';
 import zhRequests from '../../src/console/strings/zh-cn/requests.ts';
@@ -65,6 +67,7 @@ export const STRINGS = {
     list: enList,
     mailbox: enMailbox,
     notifications: enNotifications,
+    operations: enOperations,
     palette: enPalette,
     plan: enPlan,
     requests: enRequests,
@@ -90,6 +93,7 @@ export const STRINGS = {
     list: zhList,
     mailbox: zhMailbox,
     notifications: zhNotifications,
+    operations: zhOperations,
     palette: zhPalette,
     plan: zhPlan,
     requests: zhRequests,

@@ -16,6 +16,7 @@ import type failures from './en/failures.ts';
 import type list from './en/list.ts';
 import type mailbox from './en/mailbox.ts';
 import type notifications from './en/notifications.ts';
+import type operations from './en/operations.ts';
 import type palette from './en/palette.ts';
 import type plan from './en/plan.ts';
 import type requests from './en/requests.ts';
@@ -30,6 +31,7 @@ interface Resources {
   studio: typeof studio;
   support: typeof support;
   account: typeof account;
+  operations: typeof operations;
   palette: typeof palette;
   plan: typeof plan;
   requests: typeof requests;

@@ -167,6 +167,7 @@ export const NOUNS: Readonly<Record<string, string>> = {
   session: '会话',
   share: '分享链接',
   task: '任务',
+  budget: '预算',
   receipt: '账单',
   setting: '设置',
   ticket: '工单',

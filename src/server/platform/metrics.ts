@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
-import { type ScrapedMetric, scrape } from './scraped-metric.ts';
+import { type Sample, type ScrapedMetric, scrape } from './scraped-metric.ts';
 
 /** One finished call to an upstream. All but `channelId` are of closed sets. */
 export interface UpstreamCallRecord {
@@ -28,6 +28,8 @@ export interface Metrics {
   recordMailServerCall(outcome: string): void;
   /** Values read when the metrics are requested. */
   register(metric: ScrapedMetric): void;
+  /** All values of one metric now, without the prefix; a histogram's have the label `part`: `bucket`, `sum` or `count`. */
+  values(name: string): Promise<readonly Sample[]>;
   /** The whole page, in Prometheus' text form. */
   render(): Promise<{ readonly contentType: string; readonly body: string }>;
 }
@@ -108,6 +110,23 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
     recordQuery: (seconds) => queries.observe(seconds),
     recordMailServerCall: (outcome) => mailServerCalls.labels(outcome).inc(),
     register: (metric) => scrape(registry, PREFIX, metric),
+    values: async (name) => {
+      const metric = await registry.getSingleMetric(PREFIX + name)?.get();
+      return (metric?.values ?? []).map((sample) => toSample(sample, PREFIX + name));
+    },
     render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   };
+}
+
+interface MetricSample {
+  readonly labels: Partial<Record<string, string | number>>;
+  readonly value: number;
+  /** Of a histogram: the name with the part behind it. */
+  readonly metricName?: string;
+}
+
+function toSample({ labels, value, metricName = '' }: MetricSample, name: string): Sample {
+  const part = metricName.slice(name.length + 1);
+  const texts = Object.entries(labels).map(([label, text]) => [label, String(text)] as const);
+  return { labels: Object.fromEntries(part === '' ? texts : [...texts, ['part', part]]), value };
 }

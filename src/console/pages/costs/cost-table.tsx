@@ -1,7 +1,7 @@
 import { Progress, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { CreditAmount } from '../../components/credit-amount.tsx';
-import { DataTable } from '../../components/data-table.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import type { ListFilters } from '../../components/list/use-list-filters.ts';
 import { RouteLink } from '../../components/route-link.tsx';
 import type { CostGroup, DayRange } from '../../data/cost-queries.ts';
@@ -26,9 +26,12 @@ const FILTER_NAME = { model: 'model', token: 'token_id', user: 'user_id', channe
 /** A row for each group; its name opens the calls behind it. */
 export function CostTable({ scope, by, range, groups, filters, stale }: CostTableProps) {
   const { t } = useTranslation('costs');
-  const count = new Intl.NumberFormat(currentLanguage()).format;
-  const percent = new Intl.NumberFormat(currentLanguage(), { style: 'percent', maximumFractionDigits: 1 }).format;
-  const linkTo = scope === 'all' ? '/admin/requests' : '/account/requests';
+  const name: Column<ShownGroup> = {
+    label: t(`groups.${by}`),
+    sortKey: 'name',
+    sortValue: (group) => group.name,
+    cell: (group) => <GroupName scope={scope} by={by} range={range} group={group} />,
+  };
   return (
     <DataTable
       label={t(`groups.${by}`)}
@@ -37,88 +40,103 @@ export function CostTable({ scope, by, range, groups, filters, stale }: CostTabl
       stale={stale}
       sort={filters.sort}
       onSort={filters.toggleSort}
-      columns={[
-        {
-          label: t(`groups.${by}`),
-          sortKey: 'name',
-          sortValue: ({ name }) => name,
-          cell: ({ key, name, share }) => (
-            <div style={{ minWidth: 120, maxWidth: 320 }}>
-              <RouteLink
-                to={linkTo}
-                search={{
-                  [FILTER_NAME[by]]: by === 'model' ? key : Number(key),
-                  from: range.fromDay * DAY_SECONDS,
-                  to: (range.toDay + 1) * DAY_SECONDS - 1,
-                }}
-                size="sm"
-                style={{ overflowWrap: 'anywhere' }}
-              >
-                {name}
-              </RouteLink>
-              <Progress value={share * 100} size={3} mt={4} aria-hidden color="gray" />
-            </div>
-          ),
-        },
-        {
-          label: t('calls'),
-          align: 'right',
-          sortKey: 'calls',
-          sortValue: ({ requests }) => requests,
-          cell: ({ requests }) => count(requests),
-        },
-        {
-          label: t('tokens'),
-          align: 'right',
-          sortKey: 'tokens',
-          sortValue: ({ tokens }) => tokens,
-          cell: ({ tokens }) => (tokens === 0 ? '–' : count(tokens)),
-          hideOnPhone: true,
-        },
-        {
-          label: t('success'),
-          align: 'right',
-          sortKey: 'success',
-          sortValue: ({ figures }) => figures?.success_rate ?? null,
-          cell: ({ figures }) => (figures === undefined ? '–' : percent(figures.success_rate)),
-        },
-        {
-          label: t('latency'),
-          align: 'right',
-          sortKey: 'latency',
-          sortValue: ({ figures }) => figures?.p95_ms ?? null,
-          cell: ({ figures }) => <Latency {...figures} />,
-          hideOnPhone: true,
-        },
-        {
-          label: t('share'),
-          align: 'right',
-          cell: ({ share }) => percent(share),
-          hideOnPhone: true,
-        },
-        {
-          label: t('cost'),
-          align: 'right',
-          sortKey: 'cost',
-          sortValue: ({ quota }) => quota,
-          cell: ({ quota }) => <CreditAmount value={quota} />,
-        },
-        {
-          label: t('change'),
-          align: 'right',
-          sortKey: 'change',
-          sortValue: ({ change }) => change,
-          cell: ({ change, quotaBefore }) =>
-            change === null ? (
-              <Text span size="sm" c="dimmed">
-                {quotaBefore === 0 ? t('new') : '–'}
-              </Text>
-            ) : (
-              <Change value={change} />
-            ),
-        },
-      ]}
+      columns={[name, ...useFigureColumns()]}
     />
+  );
+}
+
+interface GroupNameProps extends Pick<CostTableProps, 'scope' | 'by' | 'range'> {
+  readonly group: ShownGroup;
+}
+
+function GroupName({ scope, by, range, group: { key, name, share } }: GroupNameProps) {
+  return (
+    <div style={{ minWidth: 120, maxWidth: 320 }}>
+      <RouteLink
+        to={scope === 'all' ? '/admin/requests' : '/account/requests'}
+        search={{
+          [FILTER_NAME[by]]: by === 'model' ? key : Number(key),
+          from: range.fromDay * DAY_SECONDS,
+          to: (range.toDay + 1) * DAY_SECONDS - 1,
+        }}
+        size="sm"
+        style={{ overflowWrap: 'anywhere' }}
+      >
+        {name}
+      </RouteLink>
+      <Progress value={share * 100} size={3} mt={4} aria-hidden color="gray" />
+    </div>
+  );
+}
+
+/** What a group used, how well its calls went, and what they cost. */
+function useFigureColumns(): readonly Column<ShownGroup>[] {
+  const { t } = useTranslation('costs');
+  const count = new Intl.NumberFormat(currentLanguage()).format;
+  const percent = new Intl.NumberFormat(currentLanguage(), { style: 'percent', maximumFractionDigits: 1 }).format;
+  const column = (
+    label: string,
+    sortKey: string,
+    sortValue: (group: ShownGroup) => number | null,
+    cell: Column<ShownGroup>['cell'],
+    hideOnPhone = false,
+  ): Column<ShownGroup> => ({ label, align: 'right', sortKey, sortValue, cell, hideOnPhone });
+  return [
+    column(
+      t('calls'),
+      'calls',
+      ({ requests }) => requests,
+      ({ requests }) => count(requests),
+    ),
+    column(
+      t('tokens'),
+      'tokens',
+      ({ tokens }) => tokens,
+      ({ tokens }) => (tokens === 0 ? '–' : count(tokens)),
+      true,
+    ),
+    column(
+      t('success'),
+      'success',
+      ({ figures }) => figures?.success_rate ?? null,
+      ({ figures }) => (figures === undefined ? '–' : percent(figures.success_rate)),
+    ),
+    column(
+      t('latency'),
+      'latency',
+      ({ figures }) => figures?.p95_ms ?? null,
+      ({ figures }) => <Latency {...figures} />,
+      true,
+    ),
+    column(
+      t('share'),
+      'share',
+      ({ share }) => share,
+      ({ share }) => percent(share),
+      true,
+    ),
+    column(
+      t('cost'),
+      'cost',
+      ({ quota }) => quota,
+      ({ quota }) => <CreditAmount value={quota} />,
+    ),
+    column(
+      t('change'),
+      'change',
+      ({ change }) => change,
+      (group) => <ChangeCell group={group} />,
+    ),
+  ];
+}
+
+function ChangeCell({ group: { change, quotaBefore } }: { readonly group: ShownGroup }) {
+  const { t } = useTranslation('costs');
+  if (change !== null) return <Change value={change} />;
+  return (
+    <Text span size="sm" c="dimmed">
+      {quotaBefore === 0 ? t('new') : '–'}
+    </Text>
   );
 }
 

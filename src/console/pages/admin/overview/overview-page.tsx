@@ -4,6 +4,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { listTasks } from '../../../../contract/admin-tasks.ts';
 import { listChannels } from '../../../../contract/channels.ts';
+import { getOperations } from '../../../../contract/operations.ts';
 import { adminListTickets } from '../../../../contract/tickets.ts';
 import { getAllUsage } from '../../../../contract/usage.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
@@ -12,8 +13,10 @@ import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { dataQuery, type ListItem, listQuery } from '../../../data/admin-queries.ts';
 import { isInTrouble } from '../channels/channel-status-badge.tsx';
+import { BlockedUsers } from './blocked-users.tsx';
 import { GettingStarted } from './getting-started.tsx';
 import { Ranking } from './ranking.tsx';
+import { ServiceStatus } from './service-status.tsx';
 import { StatCard } from './stat-card.tsx';
 import { UsagePanel } from './usage-panel.tsx';
 
@@ -32,6 +35,7 @@ export function OverviewPage() {
   const usage = useQuery(dataQuery(getAllUsage, { query: { from, by: 'day,model' } }));
   const byUser = useQuery(dataQuery(getAllUsage, { query: { from, by: 'user' } }));
   const channels = useQuery({ ...listQuery(listChannels, { page_size: '50' }), refetchInterval: REFRESH_MS });
+  const operations = useQuery({ ...dataQuery(getOperations, {}), refetchInterval: REFRESH_MS });
   const error = usage.error ?? channels.error;
   return (
     <Page
@@ -51,11 +55,13 @@ export function OverviewPage() {
       <Stack>
         <ErrorAlert error={error} retry={() => void usage.refetch()} />
         <GettingStarted channels={channels.data?.data} />
+        <ServiceStatus state={operations} />
         <OverviewStats days={days} nowMs={nowMs} usage={usage.data?.total} channels={channels.data?.data} />
         <UsagePanel rows={usage.data?.rows} days={days} nowMs={nowMs} />
         <SimpleGrid cols={{ base: 1, lg: 2 }}>
           <Ranking title={t('overview.topModels')} rows={usage.data?.rows} by="model" days={days} />
           <Ranking title={t('overview.topUsers')} rows={byUser.data?.rows} by="user_id" days={days} />
+          <BlockedUsers blocked={operations.data?.blocked} />
         </SimpleGrid>
       </Stack>
     </Page>
@@ -88,8 +94,8 @@ function OverviewStats({ days, nowMs, usage, channels }: OverviewStatsProps) {
   const failing = channels?.filter(isInTrouble).length;
   return (
     <SimpleGrid cols={{ base: 2, sm: 3 }}>
-      <StatCard label={t('overview.spent', { days })} value={usage && formatCredits(usage.quota)} to="/admin/ledger" />
-      <StatCard label={t('overview.calls', { days })} value={usage?.requests} to="/admin/tasks" />
+      <StatCard label={t('overview.spent', { days })} value={usage && formatCredits(usage.quota)} to="/admin/costs" />
+      <StatCard label={t('overview.calls', { days })} value={usage?.requests} to="/admin/requests" />
       <StatCard
         label={t('overview.unfinished')}
         value={unfinished.data?.total}

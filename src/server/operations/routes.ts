@@ -1,0 +1,42 @@
+import { getOperations } from '../../contract/operations.ts';
+import { ok } from '../../contract/schemas.ts';
+import { toSeconds } from '../../contract/time.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import type { Operations } from './make.ts';
+import { isAlive, mergeIncidents } from './merge-incidents.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Whether everything works, for administrators. */
+export function addOperationRoutes(
+  routes: RouteRegistry,
+  { operations: { store }, clock }: { readonly operations: Pick<Operations, 'store'>; readonly clock: Clock },
+): void {
+  routes.add(getOperations, async () => {
+    const now = clock.now();
+    const [instances, lastDay, dayBefore, blocked] = await Promise.all([
+      store.list(),
+      store.figures(now - DAY_MS, now),
+      store.figures(now - 2 * DAY_MS, now - DAY_MS),
+      store.blocked(now - DAY_MS),
+    ]);
+    return ok({
+      incidents: mergeIncidents(instances, now).map((each) => ({ ...each, since: toSeconds(each.since) })),
+      instances: instances.map((row) => ({
+        name: row.name,
+        version: row.version,
+        started_at: toSeconds(row.started_at),
+        seen_at: toSeconds(row.seen_at),
+        is_alive: isAlive(row, now),
+      })),
+      last_day: lastDay,
+      day_before: dayBefore,
+      blocked: blocked.map((row) => ({
+        ...row,
+        username: row.username ?? '',
+        last_time: toSeconds(row.last_time),
+      })),
+    });
+  });
+}

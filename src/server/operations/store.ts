@@ -1,0 +1,80 @@
+import type { Selectable } from 'kysely';
+import type { Database } from '../platform/db/database.ts';
+import type { Tables } from '../tables.ts';
+
+export type InstanceRow = Selectable<Tables['instances']>;
+
+export interface DayFigures {
+  readonly requests: number;
+  readonly failed: number;
+  readonly quota: number;
+}
+
+/** Errors that end only when the account or an administrator changes something. */
+const BLOCKING_CODES = ['quota_not_enough', 'model_not_allowed', 'upstream_unavailable'];
+const MAX_BLOCKED = 20;
+
+/** SQL of `instances`, and of what an overview asks of the request log. */
+export class OperationsStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  async save(row: InstanceRow): Promise<void> {
+    await this.#database.kysely
+      .insertInto('instances')
+      .values(row)
+      .onConflict((conflict) => conflict.column('name').doUpdateSet(row))
+      .execute();
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#database.kysely.deleteFrom('instances').where('name', '=', name).execute();
+  }
+
+  async removeUnseenSince(before: number): Promise<void> {
+    await this.#database.kysely.deleteFrom('instances').where('seen_at', '<', before).execute();
+  }
+
+  list(): Promise<InstanceRow[]> {
+    return this.#database.kysely.selectFrom('instances').selectAll().orderBy('name').execute();
+  }
+
+  /** Calls that began within a time; `to` is not included. */
+  async figures(from: number, to: number): Promise<DayFigures> {
+    const row = await this.#database.kysely
+      .selectFrom('requests')
+      .where('created_at', '>=', from)
+      .where('created_at', '<', to)
+      .select(({ fn, eb }) => [
+        fn.countAll<number>().as('requests'),
+        fn.sum<number>(eb.case().when('status', '=', 'failed').then(1).else(0).end()).as('failed'),
+        fn.sum<number>('quota').as('quota'),
+      ])
+      .executeTakeFirst();
+    // PostgreSQL sums bigints to a numeric, which arrives as text; no rows at all sum to null.
+    return {
+      requests: Number(row?.requests ?? 0),
+      failed: Number(row?.failed ?? 0),
+      quota: Number(row?.quota ?? 0),
+    };
+  }
+
+  /** Whose calls were refused since a time, the most frequent first. */
+  async blocked(from: number) {
+    const rows = await this.#database.kysely
+      .selectFrom('requests')
+      .innerJoin('accounts', 'accounts.id', 'requests.user_id')
+      .where('requests.created_at', '>=', from)
+      .where('requests.status', '=', 'failed')
+      .where('requests.error_code', 'in', BLOCKING_CODES)
+      .groupBy(['requests.user_id', 'accounts.username', 'requests.error_code'])
+      .select(['requests.user_id', 'accounts.username', 'requests.error_code'])
+      .select(({ fn }) => [fn.countAll<number>().as('requests'), fn.max<number>('requests.created_at').as('last_time')])
+      .orderBy('requests', 'desc')
+      .limit(MAX_BLOCKED)
+      .execute();
+    return rows.map((row) => ({ ...row, requests: Number(row.requests) }));
+  }
+}

@@ -1,0 +1,29 @@
+import type { Migration } from '../platform/db/migrate.ts';
+
+export interface OperationTables {
+  /** Running processes. A process renews its row every half minute and deletes it when it stops. */
+  instances: {
+    name: string;
+    version: string;
+    started_at: number;
+    seen_at: number;
+    /** JSON: the incidents this process sees. */
+    incidents: string;
+  };
+}
+
+export const operationMigrations: readonly Migration[] = [
+  {
+    id: '0078-instances',
+    async up(trx, { int64, text }) {
+      await trx.schema
+        .createTable('instances')
+        .addColumn('name', text, (column) => column.primaryKey())
+        .addColumn('version', text, (column) => column.notNull())
+        .addColumn('started_at', int64, (column) => column.notNull())
+        .addColumn('seen_at', int64, (column) => column.notNull())
+        .addColumn('incidents', text, (column) => column.notNull())
+        .execute();
+    },
+  },
+];
