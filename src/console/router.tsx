@@ -73,6 +73,12 @@ const studioRoute = createRoute({
   }),
   component: lazyPage(async () => (await import('./pages/studio/studio-page.tsx')).StudioPage),
 });
+const playgroundRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/playground',
+  validateSearch: (search: Record<string, unknown>): ListSearch => search as ListSearch,
+  component: lazyPage(async () => (await import('./pages/playground/playground-page.tsx')).PlaygroundPage),
+});
 const videosRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/videos',
@@ -209,6 +215,7 @@ const accountRoute = createRoute({
 
 const appRoutes = [
   studioRoute,
+  playgroundRoute,
   videosRoute,
   videoRoute,
   sharesRoute,

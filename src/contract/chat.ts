@@ -42,6 +42,14 @@ const streamed = { responseTypes: ['application/json', 'text/event-stream'] } as
 const chat = { ...modelCall, ...streamed, summary: 'Chat completion, streamed or not', body: ChatBody } as const;
 
 export const chatCompletions = endpoint({ ...chat, path: '/v1/chat/completions' });
+/** For the playground of the console, which has a session and no key: charged to the account, and logged without a key. */
+export const ownChatCompletions = endpoint({
+  ...chat,
+  policy: 'account',
+  envelope: 'api',
+  path: '/api/chat/completions',
+  summary: 'Chat completion by the account itself, as the playground of the console makes it',
+});
 export const chatCompletionsV2 = endpoint({ ...chat, path: '/v2/chat/completions' });
 
 export const responses = endpoint({
@@ -123,4 +131,12 @@ export const imageGenerations = endpoint({
   path: '/v1/images/generations',
   summary: 'Pictures from a text',
   body: Type.Object({ model: Model, prompt: Type.String({ minLength: 1 }), n: Copies, stream: Flag }),
+});
+
+export const ownImageGenerations = endpoint({
+  ...imageGenerations,
+  policy: 'account',
+  envelope: 'api',
+  path: '/api/images/generations',
+  summary: 'Pictures by the account itself, as the playground of the console makes them',
 });

@@ -8,6 +8,7 @@ export const CONSOLE_SECTIONS = [
   'forgot-password',
   'reset-password',
   'studio',
+  'playground',
   'videos',
   'account',
   'packages',

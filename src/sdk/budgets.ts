@@ -1,4 +1,5 @@
 import { deleteBudget, listBudgets, putBudget } from '../contract/budgets.ts';
+import { defined } from '../contract/defined.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import type { Transport } from './transport.ts';
 
@@ -20,10 +21,7 @@ export class Budgets {
     tokenId: number,
     budget: { readonly monthQuota: number; readonly thresholds?: readonly number[] },
   ): Promise<BudgetInfo> {
-    const body = {
-      month_quota: budget.monthQuota,
-      ...(budget.thresholds === undefined ? {} : { thresholds: [...budget.thresholds] }),
-    };
+    const body = defined({ month_quota: budget.monthQuota, thresholds: budget.thresholds && [...budget.thresholds] });
     return (await this.#transport.call(putBudget, { params: { token_id: String(tokenId) }, body })).data;
   }
 

@@ -1,6 +1,7 @@
 /** Every page of a signed-in person by the name its picture has, as `fillWithStories` leaves them filled. */
 export const CONSOLE_PATHS: Readonly<Record<string, string>> = {
   studio: '/studio',
+  playground: '/playground',
   videos: '/videos',
   'video-shares': '/videos/shares',
   usage: '/account/overview',

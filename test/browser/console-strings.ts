@@ -18,6 +18,7 @@ import enNotifications from '../../src/console/strings/en/notifications.ts';
 import enOperations from '../../src/console/strings/en/operations.ts';
 import enPalette from '../../src/console/strings/en/palette.ts';
 import enPlan from '../../src/console/strings/en/plan.ts';
+import enPlayground from '../../src/console/strings/en/playground.ts';
 import enRequests from '../../src/console/strings/en/requests.ts';
 import enSignIn from '../../src/console/strings/en/sign-in.ts';
 import enStudio from '../../src/console/strings/en/studio.ts';
@@ -42,6 +43,7 @@ import zhNotifications from '../../src/console/strings/zh-cn/notifications.ts';
 import zhOperations from '../../src/console/strings/zh-cn/operations.ts';
 import zhPalette from '../../src/console/strings/zh-cn/palette.ts';
 import zhPlan from '../../src/console/strings/zh-cn/plan.ts';
+import zhPlayground from '../../src/console/strings/zh-cn/playground.ts';
 import zhRequests from '../../src/console/strings/zh-cn/requests.ts';
 import zhSignIn from '../../src/console/strings/zh-cn/sign-in.ts';
 import zhStudio from '../../src/console/strings/zh-cn/studio.ts';
@@ -70,6 +72,7 @@ export const STRINGS = {
     operations: enOperations,
     palette: enPalette,
     plan: enPlan,
+    playground: enPlayground,
     requests: enRequests,
     signIn: enSignIn,
     studio: enStudio,
@@ -96,6 +99,7 @@ export const STRINGS = {
     operations: zhOperations,
     palette: zhPalette,
     plan: zhPlan,
+    playground: zhPlayground,
     requests: zhRequests,
     signIn: zhSignIn,
     studio: zhStudio,

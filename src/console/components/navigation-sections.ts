@@ -12,6 +12,7 @@ import {
   IconListDetails,
   IconListSearch,
   IconMail,
+  IconMessages,
   IconMovie,
   IconPlugConnected,
   IconReceipt2,
@@ -47,6 +48,7 @@ export const USER_SECTIONS: readonly NavigationSection[] = [
     title: 'create',
     items: [
       { to: '/studio', label: 'studio', icon: IconSparkles },
+      { to: '/playground', label: 'playground', icon: IconMessages },
       { to: '/videos', label: 'videos', icon: IconMovie },
     ],
   },

@@ -19,6 +19,7 @@ import type notifications from './en/notifications.ts';
 import type operations from './en/operations.ts';
 import type palette from './en/palette.ts';
 import type plan from './en/plan.ts';
+import type playground from './en/playground.ts';
 import type requests from './en/requests.ts';
 import type signIn from './en/sign-in.ts';
 import type studio from './en/studio.ts';
@@ -34,6 +35,7 @@ interface Resources {
   operations: typeof operations;
   palette: typeof palette;
   plan: typeof plan;
+  playground: typeof playground;
   requests: typeof requests;
   connect: typeof connect;
   costs: typeof costs;

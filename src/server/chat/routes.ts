@@ -1,12 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyReply } from 'fastify';
 import * as lines from '../../contract/chat.ts';
 import { AppError } from '../platform/errors.ts';
-import type { Authenticator } from '../platform/http/caller.ts';
+import type { AccountCaller, Authenticator, ModelCaller } from '../platform/http/caller.ts';
 import type { JsonBody } from '../platform/http/json-body-reader.ts';
+import type { RequestContext } from '../platform/http/request-context.ts';
 import type { HttpServer } from '../platform/http/server.ts';
 import { MESSAGES } from './anthropic-dialect.ts';
 import { parseChatRequest } from './chat-request.ts';
 import { ClientResponse } from './client-response.ts';
+import type { Dialect } from './dialect.ts';
 import { CHAT, EMBEDDINGS, IMAGES, RESPONSES } from './dialects.ts';
 import { addGeminiRoutes, parsePlainGeminiCall } from './gemini-routes.ts';
 import type { PlainCall } from './plain-call.ts';
@@ -21,6 +24,21 @@ const ROUTES = [
   [lines.embeddings, EMBEDDINGS],
   [lines.imageGenerations, IMAGES],
 ] as const;
+
+/** Of the console, by its session. */
+const OWN_ROUTES = [
+  [lines.ownChatCompletions, CHAT],
+  [lines.ownImageGenerations, IMAGES],
+] as const;
+
+/** An account that calls without a key: no key's limits apply. */
+const toModelCaller = ({ userId }: AccountCaller): ModelCaller => ({ kind: 'model', userId, tokenId: 0, models: [] });
+
+interface ModelCallInput {
+  readonly body: Readonly<Record<string, unknown>> & { readonly model: string };
+  readonly request: RequestContext;
+  readonly reply: FastifyReply;
+}
 
 const BY_PATH: ReadonlyMap<string, PlainCall> = new Map(
   ROUTES.map(([endpoint, dialect]) => [endpoint.path, { endpoint, dialect }]),
@@ -38,17 +56,20 @@ export function addChatRoutes(
   authenticator: Authenticator,
 ): void {
   const { routes, fastPathTools, bodyReader } = http;
-  for (const [line, dialect] of ROUTES) {
-    routes.add(line, async ({ body, caller, request, reply }) => {
-      const ask = parseChatRequest(dialect, request.takeRawBody() ?? Buffer.alloc(0), body, {
-        headers: request.headers,
-      });
-      const client = new ClientResponse(reply.request.raw, reply.raw, request.id, fastPathTools, dialect.idHeader);
-      reply.hijack();
-      await relay.serve(caller, ask, client).catch((error: unknown) => client.fail(error, dialect));
-      return reply;
-    });
-  }
+  const answer = async (
+    { body, request, reply }: ModelCallInput,
+    caller: ModelCaller,
+    dialect: Dialect,
+  ): Promise<FastifyReply> => {
+    const ask = parseChatRequest(dialect, request.takeRawBody() ?? Buffer.alloc(0), body, { headers: request.headers });
+    const client = new ClientResponse(reply.request.raw, reply.raw, request.id, fastPathTools, dialect.idHeader);
+    reply.hijack();
+    await relay.serve(caller, ask, client).catch((error: unknown) => client.fail(error, dialect));
+    return reply;
+  };
+  for (const [line, dialect] of ROUTES) routes.add(line, (input) => answer(input, input.caller, dialect));
+  for (const [line, dialect] of OWN_ROUTES)
+    routes.add(line, (input) => answer(input, toModelCaller(input.caller), dialect));
 
   routes.add(lines.countMessageTokens, async ({ body, caller, request, reply }) => {
     const ask = parseChatRequest(MESSAGES, request.takeRawBody() ?? Buffer.alloc(0), body, {

@@ -43,8 +43,8 @@ export class IncidentMonitor {
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.look(), PERIOD_MS).unref();
-    this.look();
+    this.#timer = setInterval(() => void this.look(), PERIOD_MS).unref();
+    void this.look();
   }
 
   /** Waits for a look that is under way, and takes this process off the list. */

@@ -1,3 +1,5 @@
+import { quoteForShell, toPython } from '../../components/literals.ts';
+
 const API_KEY_PLACEHOLDER = 'YOUR_API_KEY';
 /** Pictures are too long to read; a program takes its own. */
 const IMAGE_PLACEHOLDER = 'https://example.com/picture.png';
@@ -13,9 +15,6 @@ function withoutUploads(body: Body): Body {
   );
 }
 
-/** A text as one word of a POSIX shell. */
-const quoteForShell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-
 export function toCurl(body: Body, baseUrl: string): string {
   return [
     `curl ${baseUrl}/v1/video/generations \\`,
@@ -24,12 +23,6 @@ export function toCurl(body: Body, baseUrl: string): string {
     `  -d ${quoteForShell(JSON.stringify(withoutUploads(body), null, 2))}`,
   ].join('\n');
 }
-
-/** JSON as a Python literal: the same but for its three words. */
-const toPython = (value: unknown): string =>
-  JSON.stringify(value, null, 4).replaceAll(/("(?:[^"\\]|\\.)*")|\b(?:true|false|null)\b/g, (word, text?: string) =>
-    text !== undefined ? word : ({ true: 'True', false: 'False', null: 'None' }[word] ?? word),
-  );
 
 export function toPythonSample(body: Body, baseUrl: string): string {
   return [

@@ -53,6 +53,7 @@ export default {
   },
   pages: {
     studio: 'Studio',
+    playground: 'Playground',
     videos: 'Videos',
     overview: 'Usage',
     requests: 'Requests',

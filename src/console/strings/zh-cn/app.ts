@@ -56,6 +56,7 @@ export default {
   },
   pages: {
     studio: '工作室',
+    playground: '试用',
     videos: '视频',
     overview: '用量',
     requests: '请求记录',

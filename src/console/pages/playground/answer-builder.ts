@@ -1,0 +1,58 @@
+import { defined } from '../../../contract/defined.ts';
+import type { ChatEvent } from '../../../sdk/chat.ts';
+import type { ToolCall, Turn } from './conversation.ts';
+
+interface ToolDelta {
+  readonly index?: number;
+  readonly function?: { readonly name?: string; readonly arguments?: string };
+}
+
+/** Puts the events of a stream together; what upstreams call thinking has two names. */
+export class AnswerBuilder {
+  readonly #model: string;
+  readonly #startedAt = performance.now();
+  readonly #tools: { name: string; arguments: string }[] = [];
+  #text = '';
+  #thinking = '';
+  #firstTokenMs: number | undefined;
+  #usage: ChatEvent['usage'];
+
+  constructor(model: string) {
+    this.#model = model;
+  }
+
+  add({ choices, usage }: ChatEvent): void {
+    const delta = choices?.[0]?.delta ?? {};
+    const thinking = delta.reasoning_content ?? delta.reasoning;
+    this.#text += delta.content ?? '';
+    if (typeof thinking === 'string') this.#thinking += thinking;
+    if (Array.isArray(delta.tool_calls)) for (const call of delta.tool_calls as ToolDelta[]) this.#addTool(call);
+    if (this.#firstTokenMs === undefined && this.#text + this.#thinking !== '')
+      this.#firstTokenMs = performance.now() - this.#startedAt;
+    this.#usage = usage ?? this.#usage;
+  }
+
+  /** @param end what is known once it has ended */
+  toTurn(end: { readonly requestId?: string | undefined; readonly error?: string | undefined } = {}): Turn {
+    return defined({
+      role: 'assistant' as const,
+      text: this.#text,
+      thinking: this.#thinking,
+      toolCalls: this.#tools.map((call): ToolCall => ({ ...call })),
+      model: this.#model,
+      durationMs: performance.now() - this.#startedAt,
+      firstTokenMs: this.#firstTokenMs,
+      inputTokens: this.#usage?.prompt_tokens,
+      outputTokens: this.#usage?.completion_tokens,
+      ...end,
+    });
+  }
+
+  #addTool({ index = 0, function: part }: ToolDelta): void {
+    const known = this.#tools[index] ?? { name: '', arguments: '' };
+    this.#tools[index] = {
+      name: known.name + (part?.name ?? ''),
+      arguments: known.arguments + (part?.arguments ?? ''),
+    };
+  }
+}

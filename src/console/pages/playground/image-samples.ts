@@ -1,0 +1,36 @@
+import { quoteForShell, toPython } from '../../components/literals.ts';
+
+export interface ImageRequest {
+  readonly model: string;
+  readonly prompt: string;
+  readonly n: number;
+  readonly size?: string;
+}
+
+const KEY = 'YOUR_API_KEY';
+
+/** Exactly this call as a program, by an API key. */
+export const imageSamples = (body: ImageRequest, origin: string) => ({
+  curl: [
+    `curl ${origin}/v1/images/generations \\`,
+    `  -H "Authorization: Bearer ${KEY}" \\`,
+    '  -H "Content-Type: application/json" \\',
+    `  -d ${quoteForShell(JSON.stringify(body, null, 2))}`,
+  ].join('\n'),
+  Python: [
+    'from openai import OpenAI  # pip install openai',
+    '',
+    `client = OpenAI(base_url="${origin}/v1", api_key="${KEY}")`,
+    'result = client.images.generate(',
+    ...Object.entries(body).map(([name, value]) => `    ${name}=${toPython(value)},`),
+    ')',
+    'print(result.data)',
+  ].join('\n'),
+  TypeScript: [
+    "import OpenAI from 'openai'; // npm install openai",
+    '',
+    `const client = new OpenAI({ baseURL: '${origin}/v1', apiKey: '${KEY}' });`,
+    `const result = await client.images.generate(${JSON.stringify(body, null, 2)});`,
+    'console.log(result.data);',
+  ].join('\n'),
+});
