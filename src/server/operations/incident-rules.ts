@@ -69,7 +69,8 @@ export function findIncidents(readings: readonly Reading[]): OpenIncident[] {
   return found.filter(([, subjects]) => subjects.length > 0).map(([id, subjects]) => ({ id, subjects }));
 }
 
-const keyOf = ({ labels = {} }: Sample): string => JSON.stringify(Object.entries(labels).toSorted(([one], [other]) => one.localeCompare(other)));
+const keyOf = ({ labels = {} }: Sample): string =>
+  JSON.stringify(Object.entries(labels).toSorted(([one], [other]) => one.localeCompare(other)));
 
 /** What counters have gained; one that was not there began at 0. */
 function increase(before: readonly Sample[], now: readonly Sample[]): Sample[] {
