@@ -1,3 +1,4 @@
+import { readDataUrl } from '../../data/read-data-url.ts';
 import type { ImageInput } from './studio-draft.ts';
 
 const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/webp'];
@@ -11,12 +12,7 @@ export type ImageProblem = 'type' | 'size';
 export async function readImage(file: File): Promise<ImageInput> {
   if (!IMAGE_TYPES.includes(file.type)) throw toProblem('type');
   if (file.size > MAX_BYTES) throw toProblem('size');
-  const src = await new Promise<string>((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(typeof reader.result === 'string' ? reader.result : '');
-    reader.onerror = () => reject(reader.error ?? new Error('the file could not be read'));
-    reader.readAsDataURL(file);
-  });
+  const src = await readDataUrl(file);
   return { src, name: file.name };
 }
 
