@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createConfig, lint } from '@redocly/openapi-core';
 import { BASE_URL } from './environment.ts';
 
-/** Redocly's recommended rules find nothing wrong with the service's document but the slashes its contract and programs for new-api ask for. */
+/** Redocly’s recommended rules find nothing wrong but slashes at the end, which the contract and programs written for new-api ask for. */
 const config = await createConfig({ extends: ['recommended'] });
 const problems = await lint({ ref: `${new URL(BASE_URL).origin}/openapi.json`, config });
 const errors = problems

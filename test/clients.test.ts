@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { type ChatService, PRICE, startChat } from './chat/chat-service.ts';
+import { type Observer, startObserver } from './client-observer.ts';
 
 const run = promisify(execFile);
 const folder = join(import.meta.dirname, '..', 'clients');
@@ -46,6 +47,8 @@ describe('clients of other people', {
   skip: isInstalled ? false : 'they are not installed: npm ci --prefix clients',
 }, () => {
   let service: ChatService;
+  let observer: Observer;
+  const done = new Set<string>();
   before(async () => {
     service = await startChat('sqlite::memory:');
     const video = { id: 'sora-2', vendor: 'sora', kind: 'video', price: { per_call: 1_000 } };
@@ -55,18 +58,45 @@ describe('clients of other people', {
       await service.operator.requestData('POST', '/api/admin/models', { id, vendor, kind: 'chat', price: PRICE });
       await service.addChannel(vendor, [id], { options: { private: true, ...options } });
     }
+    observer = await startObserver(service.baseUrl);
   });
-  after(() => service.stop());
+  after(async () => {
+    await observer.stop();
+    await service.stop();
+  });
+
+  const MATRIX = join(import.meta.dirname, '..', 'docs', 'client-matrix.md');
+  const renderMatrix = (): string =>
+    `# What clients were seen to do
+
+Each client's program in [clients](../clients) ran against the service with simulated upstreams; the rows are the calls that succeeded, by
+the client's dialect. \`sandbox-claude\` is a model of an upstream that speaks Anthropic's dialect, \`sandbox-gemini\` Google's,
+\`sandbox-chat\` OpenAI's, \`sandbox-chat-mini\` OpenAI's without Responses.
+
+Made by \`WRITE_MATRIX=1 npm test -- clients.test\`.
+
+| Client | Dialect | Models | Beside text |
+| --- | --- | --- | --- |
+${observer.render()}
+`;
 
   for (const [name, [program = '', ...parameters]] of Object.entries(CLIENTS)) {
-    it(name, { timeout: 120_000 }, async () => {
-      const env = { ...process.env, SERVICE_URL: service.baseUrl, SERVICE_KEY: service.key, NODE_OPTIONS: '' };
+    it(name, { timeout: 400_000 }, async () => {
+      observer.begin(name);
+      const env = { ...process.env, SERVICE_URL: observer.url, SERVICE_KEY: service.key, NODE_OPTIONS: '' };
       const started = run(process.execPath, ['--no-warnings', program, ...parameters], { cwd: folder, env });
       const failure = await started.then(
         () => '',
         (error: { stderr?: string; stdout?: string }) => `${error.stdout ?? ''}\n${error.stderr ?? ''}`,
       );
       assert.equal(failure, '');
+      done.add(name);
     });
   }
+
+  it('docs/client-matrix.md says what they did', (context) => {
+    if (done.size < Object.keys(CLIENTS).length) return context.skip('not all of them ran');
+    if (process.env.WRITE_MATRIX === '1') writeFileSync(MATRIX, renderMatrix());
+    assert.equal(readFileSync(MATRIX, 'utf8'), renderMatrix());
+  });
 });
