@@ -37,6 +37,7 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
       const person = await customer(username);
       const page = await fixture.open({ language });
       await signIn(page, username, PASSWORD);
+      await page.goto('/studio?model=kling-v1');
       await page.getByPlaceholder(studio.promptPlaceholder).fill('A paper boat in the rain');
       const run = page.getByRole('button', { name: new RegExp(`^${starts(studio.runPrice)}.*\\d`) });
       await run.waitFor();

@@ -89,8 +89,8 @@ describe('what a submit may ask for', () => {
         ['seconds', 'kling-v1-6', { duration: 10 }, 10 * 28_000],
         ['mode', 'kling-v1-6', { mode: 'pro' }, 5 * 28_000 * 1.75],
         ['seconds as text', 'sora-2', { seconds: '12' }, 12 * 50_000],
-        ['size', 'sora-2-pro', { seconds: '8', size: '1792x1024' }, 8 * 150_000 * 1.67],
-        ['no multiplier for the usual size', 'sora-2-pro', { seconds: '8', size: '1280x720' }, 8 * 150_000],
+        ['size', 'sora-2-pro', { seconds: '8', size: '1792x1024' }, 8 * 250_000],
+        ['the usual size', 'sora-2-pro', { seconds: '8', size: '1280x720' }, 8 * 150_000],
       ] as const) {
         it(what, async () => {
           const cost = await costOf(() => service.caller.submit({ model, prompt: `price of ${what}`, ...more }));

@@ -169,6 +169,7 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['# may hold two pictures for this model: the first and the last frame', '此模型的 # 最多两张图片：首帧和尾帧'],
   ['# may hold # pictures for this model', '此模型的 # 最多 # 张图片'],
   ['# needs one picture, the first frame', '# 须有一张图片作为首帧'],
+  ['# must be another model: # does not have #', '# 须为其他模型：# 不提供 #'],
   ['# must be another number of pictures for #; # do not fit', '# 的图片数量不符合 # 的要求（# 张不可用）'],
   ['# must be # or more pictures for #', '# 须至少 # 张图片（#）'],
   ['# must not carry #: use duration, size or metadata', '# 中不能写 #，请改用 duration、size 或 metadata'],

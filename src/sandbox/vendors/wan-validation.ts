@@ -71,7 +71,8 @@ function findInvalidMedia(model: string, input: Fields): string | undefined {
   const types = media.map(({ type }) => (typeof type === 'string' ? type : '')).toSorted((a, b) => (a < b ? -1 : 1));
   const references = types.filter((type) => type === 'reference_image' || type === 'reference_video').length;
   if (/i2v/.test(model) && !SETS.includes(types.join('+'))) return 'the types of input.media do not go together';
-  if (/r2v/.test(model) && (references < 1 || references > 5)) return 'input.media needs 1 to 5 references';
+  const most = model.startsWith('happyhorse') ? 9 : 5;
+  if (/r2v/.test(model) && (references < 1 || references > most)) return `input.media needs 1 to ${most} references`;
   return undefined;
 }
 

@@ -135,9 +135,17 @@ export function toBody(request: VideoRequest): RequestBody {
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== '';
 
+/** The vendor answers as if it had no such model where one is asked for at the wrong endpoint. */
+function checkedEndpoint(endpoint: Endpoint, model: string): Endpoint {
+  const isKnown = KLING_MODELS.some(({ id }) => id === model);
+  if (isKnown && OMNI_MODELS.has(model) !== (endpoint === 'omni-video'))
+    rejectField('model_name', `must be another model: ${endpoint} does not have ${model}`);
+  return endpoint;
+}
+
 export function toEndpoint(request: VideoRequest, body: RequestBody): Endpoint {
   const official = ENDPOINTS.find((name) => name === request.officialOperation);
-  if (official !== undefined) return official;
+  if (official !== undefined) return checkedEndpoint(official, request.model);
   if (OMNI_MODELS.has(request.model)) return 'omni-video';
   return isGiven(body.image) || isGiven(body.image_tail) ? 'image2video' : 'text2video';
 }

@@ -23,11 +23,12 @@ export function parseKlingRequest(given: Body, operation: KlingOperation): Gener
   const seconds = optionalText(body, 'duration') ?? '5';
   if (!/^[1-9]\d{0,2}$/.test(seconds)) throw invalidRequest('duration must be whole seconds, as a string.', 'duration');
   const { model_name: _, model: __, ...rest } = body;
-  const model = klingModelOf(body);
+  const model = klingModelOf(body, operation);
   return {
     model,
     prompt: optionalText(body, 'prompt') ?? '',
-    isPromptOptional: operation !== 'text2video',
+    // The omni endpoint takes a prompt for each shot instead.
+    isPromptOptional: operation === 'image2video' || (operation === 'omni-video' && body.multi_shot === true),
     images: operation === 'image2video' && image !== undefined ? [parseMedia(image, 'image')] : [],
     seconds: Number(seconds),
     mode: optionalText(body, 'mode') ?? 'std',
@@ -40,11 +41,12 @@ export function parseKlingRequest(given: Body, operation: KlingOperation): Gener
   };
 }
 
-function klingModelOf(body: Body): string {
+/** The vendor's defaults of its endpoints. */
+function klingModelOf(body: Body, operation: KlingOperation): string {
   const [modelName, model] = [optionalText(body, 'model_name'), optionalText(body, 'model')];
   if (modelName !== undefined && model !== undefined && modelName !== model)
     throw invalidRequest('model and model_name contradict each other.', 'model');
-  return modelName ?? model ?? 'kling-v1';
+  return modelName ?? model ?? (operation === 'omni-video' ? 'kling-video-o1' : 'kling-v1');
 }
 
 /** The caller's own id of a task, by which it can be found later. @throws AppError `invalid_request` */
