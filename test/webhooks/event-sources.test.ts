@@ -18,10 +18,12 @@ forEachDatabase((_name, _open, freshUrl) => {
   let ada: TestUser;
   let root: TestUser;
   let key: string;
+  let clockOffsetMs = 0;
   before(async () => {
     receiver = await new Receiver().listen();
     service = await startSandboxService(await freshUrl(), {
       env: { WEBHOOK_PRIVATE_HOSTS: receiver.host, LOW_QUOTA: '1000000' },
+      overrides: { clock: { now: () => Date.now() + clockOffsetMs } },
     });
     await service.addChannel('sora', ['sora-2']);
     await service.addChannel('kling', ['kling-v1-6']);
@@ -155,11 +157,11 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual(await events(root, 'plan.expiring'), []);
   });
 
-  it('reports a channel that fails to administrators alone', async () => {
+  it('reports to administrators alone a channel that fails, and that it works again', async () => {
     /** Makes calls until an event of the channel was reported. */
     const untilReported = async (type: string) => {
       for (let calls = 0; calls < 50; calls++) {
-        await submit('/v1/videos', { model: 'kling-v1-6', prompt: `call ${calls}` });
+        await submit('/v1/videos', { model: 'sora-2', prompt: `call ${calls}` });
         await pause(100);
         const found = (await events(root, type)).filter(({ data }) => data.name === 'broken');
         if (found.length > 0) return found;
@@ -167,19 +169,22 @@ forEachDatabase((_name, _open, freshUrl) => {
       return assert.fail(`no ${type}`);
     };
     await service.operator.addChannel({
-      vendor: 'kling',
+      vendor: 'sora',
       name: 'broken',
-      base_url: service.sandbox.url('kling'),
-      credentials: service.sandbox.credentials('kling'),
-      models: ['kling-v1-6'],
+      base_url: service.sandbox.url('sora'),
+      credentials: service.sandbox.credentials('sora'),
+      models: ['sora-2'],
       priority: 100,
     });
-    const all = { vendor: 'kling', operation: 'submit', times: Number.POSITIVE_INFINITY } as const;
+    const all = { vendor: 'sora', operation: 'submit', times: Number.POSITIVE_INFINITY } as const;
     service.sandbox.control.fault({ kind: '401', ...all });
     const [failing] = await untilReported('channel.failing');
     service.sandbox.control.clearFaults();
-    assert.equal(typeof failing?.data.id, 'number');
-    assert.deepEqual(await events(ada, 'channel.failing'), []);
+    // Longer than the circuit stays open.
+    clockOffsetMs = 2 * 3_600_000;
+    const [recovered, ...more] = await untilReported('channel.recovered');
+    assert.deepEqual([recovered?.data.id, more], [failing?.data.id, []]);
+    assert.deepEqual([...(await events(ada, 'channel.failing')), ...(await events(ada, 'channel.recovered'))], []);
   });
 
   it('reports a mismatch of the ledger to administrators, once a day', async () => {
