@@ -12,7 +12,7 @@ export const runCommand: RunCommand = async (command, work) => {
   const output = new Output({ json: options.json === true, quiet: options.quiet === true });
   let context: CommandContext | undefined;
   try {
-    // Loaded by what runs, not by what prints help.
+    // Loaded when a command runs: printing help does not need it.
     const { createCommandContext } = await import('./command-context.ts');
     context = await createCommandContext(options, output);
     await work(context);

@@ -28,3 +28,5 @@ export const Phone = Type.String({ pattern: '^\\+[1-9][0-9]{6,14}$', description
 export const Time = Type.Integer();
 /** Unix seconds, or null where it never happened or never will. */
 export const TimeOrNull = Type.Union([Type.Integer(), Type.Null()]);
+/** The part of a mailed link after `#`, which browsers do not send to servers. */
+export const LinkToken = Type.String({ minLength: 1, maxLength: 200, description: 'the part of the link after #' });

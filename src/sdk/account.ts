@@ -1,8 +1,9 @@
 import * as endpoints from '../contract/accounts.ts';
 import { getStorage } from '../contract/artifacts.ts';
 import { endDevice, listDevices, renameDevice } from '../contract/device-auth.ts';
-import * as emailEndpoints from '../contract/email.ts';
+import * as emailEndpoints from '../contract/email-confirmation.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
+import { requestPasswordReset } from '../contract/password-reset.ts';
 import { listVideoDurations } from '../contract/studio.ts';
 import * as tokenEndpoints from '../contract/tokens.ts';
 import { getOwnVideo, listOwnVideos } from '../contract/video.ts';
@@ -48,7 +49,7 @@ export class Account {
 
   /** Sends a link for a new password to a confirmed e-mail. Needs no credentials, and succeeds for unknown addresses too. */
   async requestPasswordReset(email: string): Promise<void> {
-    await this.#transport.call(emailEndpoints.requestPasswordReset, { body: { email } });
+    await this.#transport.call(requestPasswordReset, { body: { email } });
   }
 
   /** Space of the stored copies of the account's videos. */

@@ -9,7 +9,7 @@ import type { ChannelVendor } from './channels/channel-directory.ts';
 import { changeConnection } from './channels/connection-rules.ts';
 import { encryptConnection, encryptCredentials } from './channels/credential-encryption.ts';
 import { ChannelStore } from './channels/store.ts';
-import { ImportStore } from './importer/import-store.ts';
+import { ImportedAccountStore } from './importer/imported-account-store.ts';
 import { Importer, type ImporterDependencies, type ImportRequest } from './importer/importer.ts';
 import type { ImportedChannel } from './importer/mapping/channels.ts';
 import { mapped, type Outcome, skipped } from './importer/mapping/outcome.ts';
@@ -71,7 +71,7 @@ async function withImporter<R>(hooks: Hooks, work: (importer: Importer) => Promi
 /** The importer on a database of the service. */
 export const buildImporter = (database: Database<Tables>, vault: Vault, quotaPerUnit: number, hooks: Hooks): Importer =>
   new Importer({
-    store: new ImportStore(database),
+    store: new ImportedAccountStore(database),
     proof: new VerifyStore(database),
     undo: new UndoStore(database),
     target: importTarget(database, vault, quotaPerUnit),

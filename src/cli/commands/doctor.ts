@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { EXIT } from '../exit-codes.ts';
 import type { RunCommand } from '../run-command.ts';
 
-/** It brings the server with it, so only this command loads it. */
+/** Loaded when the command runs, as it imports much of the server. */
 const importDoctor = () => import('../../server/admin-doctor.ts');
 type Doctor = Awaited<ReturnType<typeof importDoctor>>;
 type Diagnosis = Awaited<ReturnType<Doctor['diagnose']>>[number];

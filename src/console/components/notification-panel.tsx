@@ -10,7 +10,7 @@ import { useMarkAllRead } from './use-mark-all-read.ts';
 
 const MAX_ITEMS = 8;
 
-/** The latest, anchored to the bell. */
+/** The newest notifications, in a panel below the bell button. */
 export function NotificationPanel({ onClose }: { readonly onClose: () => void }) {
   const { t } = useTranslation('notifications');
   const latest = useQuery(notificationsQuery(1, MAX_ITEMS, false));

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { listSessions } from '../../contract/accounts.ts';
 import { listDevices } from '../../contract/device-auth.ts';
-import { getEmail } from '../../contract/email.ts';
+import { getEmail } from '../../contract/email-confirmation.ts';
 import type { EndpointPart } from '../../contract/endpoint.ts';
 import { callApi } from './api-client.ts';
 

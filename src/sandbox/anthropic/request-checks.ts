@@ -13,15 +13,16 @@ const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 const MAX_CACHE_MARKERS = 4;
 
 const isPositiveInteger = (value: unknown): boolean => Number.isInteger(value) && Number(value) > 0;
-const isShare = (value: unknown): boolean => value === undefined || (Number(value) >= 0 && Number(value) <= 1);
+const isUnitIntervalOrAbsent = (value: unknown): boolean =>
+  value === undefined || (Number(value) >= 0 && Number(value) <= 1);
 
-/** What Anthropic would refuse of a request, in its words; undefined for a correct one. @param counts a request to count tokens */
+/** What Anthropic would refuse of a request, in its words; undefined for a correct one. @param counts whether the request only counts tokens */
 export function findFault(body: Fields, counts: boolean): string | undefined {
   const unknown = Object.keys(body).find((key) => !MEMBERS.has(key));
   if (unknown !== undefined) return `${unknown}: Extra inputs are not permitted`;
   if (!counts && !isPositiveInteger(body.max_tokens)) return 'max_tokens: Field required';
-  if (!isShare(body.temperature)) return 'temperature: range: 0..1';
-  if (!isShare(body.top_p)) return 'top_p: range: 0..1';
+  if (!isUnitIntervalOrAbsent(body.temperature)) return 'temperature: range: 0..1';
+  if (!isUnitIntervalOrAbsent(body.top_p)) return 'top_p: range: 0..1';
   if ((JSON.stringify(body).match(/"cache_control":\{/g) ?? []).length > MAX_CACHE_MARKERS)
     return 'A maximum of 4 blocks with cache_control may be provided.';
   return findSystemFault(body.system) ?? findToolFault(body) ?? findThinkingFault(body) ?? checkMessages(body);

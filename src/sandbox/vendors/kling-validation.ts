@@ -2,7 +2,7 @@ export type KlingFamily = 'text2video' | 'image2video' | 'omni-video';
 
 type Body = Readonly<Record<string, unknown>>;
 
-const BOTH = [
+const MODELS_OF_BOTH_FAMILIES = [
   'kling-v1',
   'kling-v1-6',
   'kling-v2-master',
@@ -12,8 +12,8 @@ const BOTH = [
   'kling-v3',
 ];
 const MODELS: Readonly<Record<KlingFamily, readonly string[]>> = {
-  text2video: BOTH,
-  image2video: [...BOTH, 'kling-v1-5', 'kling-v2-1'],
+  text2video: MODELS_OF_BOTH_FAMILIES,
+  image2video: [...MODELS_OF_BOTH_FAMILIES, 'kling-v1-5', 'kling-v2-1'],
   'omni-video': ['kling-v3-omni', 'kling-video-o1'],
 };
 const SOUND_MODELS = ['kling-v2-6', 'kling-v3', 'kling-v3-omni'];
@@ -49,7 +49,7 @@ function checkCamera(camera: unknown): string | undefined {
 
 const MAX_IMAGES = 7;
 
-/** Pictures with a type where they are frames; an end needs a beginning. */
+/** A picture with a type is the first or last frame; a last frame requires a first one. */
 function isImageList(list: unknown): boolean {
   if (list === undefined) return true;
   if (!Array.isArray(list) || list.length === 0 || list.length > MAX_IMAGES) return false;

@@ -8,7 +8,7 @@ const READ_BYTES = 512 * 1024;
 /** Characters of an id that name its folder: 64² folders keep each of them small. */
 const FOLDER_LENGTH = 2;
 
-/** Copies as files of a directory, which all processes share. */
+/** Stores the copies of videos as files in a directory that all processes share. */
 export class DiskFiles implements ArtifactFiles {
   readonly #directory: string;
   constructor(directory: string) {

@@ -21,9 +21,10 @@ import type { ApprovalCheck, Approver } from './approval-check.ts';
 import type { ClientService } from './client-service.ts';
 import type { DeviceCodeRow, DeviceCodeStore } from './device-code-store.ts';
 import type { DeviceRevocation } from './device-revocation.ts';
+import { ERROR_BY_STATUS, toDeviceStatus } from './device-status.ts';
+import { ENDED_CODE_RETENTION_MS } from './lifetimes.ts';
 import { newDeviceNotice } from './notices.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';
-import { ENDED_CODE_RETENTION_MS, ERROR_BY_STATUS, toDeviceStatus } from './states.ts';
 import { formatUserCode, newUserCode, parseUserCode, toSingleLine } from './user-code.ts';
 
 const DEVICE_CODE_LENGTH = 32;

@@ -13,10 +13,10 @@ import type { AuthorizationFilter, AuthorizationStore } from './authorization-st
 import { type ClientService, type DeviceClient, verifyClientSecret } from './client-service.ts';
 import { type DeviceCodeRow, type DeviceCodeStore, toDeviceCode } from './device-code-store.ts';
 import type { DeviceRevocation } from './device-revocation.ts';
+import { ENDED_CODE_RETENTION_MS, MAX_SIGN_IN_MS } from './lifetimes.ts';
 import { reuseNotice } from './notices.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';
 import { auditRevocation } from './revocation-audit.ts';
-import { ENDED_CODE_RETENTION_MS, MAX_SIGN_IN_MS } from './states.ts';
 import { type ApprovedCode, findPollFailure, isComplete } from './token-checks.ts';
 
 const ACCESS_PREFIX = 'rgat_';

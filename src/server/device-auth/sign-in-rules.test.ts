@@ -3,9 +3,9 @@ import { describe, it } from 'node:test';
 import { hashToken } from '../platform/secrets.ts';
 import { verifyClientSecret } from './client-service.ts';
 import type { DeviceCodeRow } from './device-code-store.ts';
+import { toDeviceStatus } from './device-status.ts';
 import { FormGuard } from './pages/form-guard.ts';
 import { formatRequestTime } from './pages/format-request-time.ts';
-import { toDeviceStatus } from './states.ts';
 import { findPollFailure, isComplete } from './token-checks.ts';
 import { formatUserCode, parseUserCode, toSingleLine } from './user-code.ts';
 

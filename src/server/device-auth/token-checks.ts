@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../contract/errors.ts';
 import type { DeviceClient } from './client-service.ts';
 import type { DeviceCodeRow } from './device-code-store.ts';
-import { toDeviceStatus } from './states.ts';
+import { toDeviceStatus } from './device-status.ts';
 
 /** What is known when a device polls. */
 export interface Poll {

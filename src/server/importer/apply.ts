@@ -1,7 +1,7 @@
 import type { CatalogImportStore } from './catalog-store.ts';
 import { KNOWN_CODE, KNOWN_KEY, valuesOf, withNameRemarks, withoutKept } from './dry-run.ts';
 import type { GroupImportStore } from './group-store.ts';
-import type { ImportStore } from './import-store.ts';
+import type { ImportedAccountStore } from './imported-account-store.ts';
 import type { ImportedUser } from './mapping/users.ts';
 import { candidatesOf, nameUsers } from './names.ts';
 import type { ImportKind } from './tables.ts';
@@ -9,7 +9,7 @@ import type { ImportTarget } from './target.ts';
 import type { ImportVisitor, WalkedRow } from './walk.ts';
 
 export interface ApplyDependencies {
-  readonly store: ImportStore;
+  readonly store: ImportedAccountStore;
   readonly catalog: CatalogImportStore;
   readonly groups: GroupImportStore;
   readonly target: ImportTarget;
@@ -21,13 +21,13 @@ export interface ApplyDependencies {
 }
 
 /**
- * Writes what a walk reads. Each page is one transaction together with the note of what became of its rows, and goes on
- * behind the last noted row: killed at any line, it is repeated without doubling or losing anything.
+ * Writes the rows of the source. Each page is one transaction, which also records what became of its rows; a later run continues
+ * after the last recorded row. A process killed at any moment therefore loses and doubles nothing.
  */
 export class Applier implements ImportVisitor {
   readonly #dependencies: ApplyDependencies;
   /** Plans of groups, by their names in the source. */
-  #plans: Awaited<ReturnType<ImportStore['named']>> = new Map();
+  #plans: Awaited<ReturnType<ImportedAccountStore['named']>> = new Map();
   constructor(dependencies: ApplyDependencies) {
     this.#dependencies = dependencies;
   }
@@ -195,7 +195,9 @@ export class Applier implements ImportVisitor {
 
   #page<R>(
     kind: ImportKind,
-    work: Parameters<ImportStore['transaction']>[0] extends (trx: infer T) => unknown ? (trx: T) => Promise<R> : never,
+    work: Parameters<ImportedAccountStore['transaction']>[0] extends (trx: infer T) => unknown
+      ? (trx: T) => Promise<R>
+      : never,
   ): Promise<R> {
     const { store, onPage } = this.#dependencies;
     return store.transaction(async (trx) => {

@@ -1,4 +1,4 @@
-import type { ImportStore } from './import-store.ts';
+import type { ImportedAccountStore } from './imported-account-store.ts';
 import { skipped } from './mapping/outcome.ts';
 import { candidatesOf, nameUsers } from './names.ts';
 import type { ImportTarget } from './target.ts';
@@ -6,7 +6,7 @@ import type { ImportVisitor, WalkedRow } from './walk.ts';
 
 /** Goes through everything and writes nothing: what an import would do with each row. */
 export function dryRunVisitor(
-  store: ImportStore,
+  store: ImportedAccountStore,
   target: Pick<ImportTarget, 'sealCode'>,
   identity: string,
 ): ImportVisitor {
@@ -52,7 +52,7 @@ const isOneOf = <T>({ outcome }: WalkedRow<T>, holds: (value: T) => boolean): bo
 
 /** Turns down accounts that an undo of an earlier import left, or their money would come over twice. */
 export async function withoutKept<T>(
-  store: ImportStore,
+  store: ImportedAccountStore,
   identity: string,
   rows: readonly WalkedRow<T>[],
 ): Promise<WalkedRow<T>[]> {

@@ -4,14 +4,15 @@ import { Applier } from './apply.ts';
 import { CatalogImportStore } from './catalog-store.ts';
 import { dryRunVisitor } from './dry-run.ts';
 import { GroupImportStore } from './group-store.ts';
-import type { ImportStore } from './import-store.ts';
+import type { ImportedAccountStore } from './imported-account-store.ts';
 import { readPrices } from './mapping/prices.ts';
 import { type ImportReport, toReport } from './report.ts';
-import { fingerprintOf, identityOf } from './source/fingerprint.ts';
 import { describeUrl, openSource } from './source/open-source.ts';
 import { readOptions } from './source/options.ts';
 import { type ProgramName, probeSource, type SourceSchema } from './source/probe.ts';
+import { changeMarkerOf } from './source/source-changes.ts';
 import type { SourceDatabase } from './source/source-database.ts';
+import { identityOf } from './source/source-identity.ts';
 import type { Survey } from './survey.ts';
 import { surveyRest } from './survey-rest.ts';
 import type { ImportKind } from './tables.ts';
@@ -23,7 +24,7 @@ import type { VerifyStore } from './verify-store.ts';
 import { walkSource } from './walk.ts';
 
 export interface ImporterDependencies {
-  readonly store: ImportStore;
+  readonly store: ImportedAccountStore;
   readonly proof: VerifyStore;
   readonly undo: UndoStore;
   readonly target: ImportTarget;
@@ -177,7 +178,7 @@ export class Importer {
       const schema = probeSource(source);
       if (schema.program !== program)
         throw new Error(`The source is a database of ${schema.program}, not of ${program}.`);
-      const [fingerprint, identity] = [await fingerprintOf(source), await identityOf(source)];
+      const [fingerprint, identity] = [await changeMarkerOf(source), await identityOf(source)];
       return await work({ source, schema, identity, fingerprint });
     } finally {
       await source.close();

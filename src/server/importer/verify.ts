@@ -1,7 +1,7 @@
 import type { CatalogImportStore, StoredModel } from './catalog-store.ts';
 import { valuesOf, withNameRemarks } from './dry-run.ts';
 import type { GroupImportStore, StoredGroupPlan } from './group-store.ts';
-import { grantRef, type ImportStore, NO_LOGIN_EMAIL } from './import-store.ts';
+import { grantRef, type ImportedAccountStore, NO_LOGIN_EMAIL } from './imported-account-store.ts';
 import type { ImportKind } from './tables.ts';
 import { isSameModel } from './undo.ts';
 import type { VerifyStore } from './verify-store.ts';
@@ -15,7 +15,7 @@ export interface Discrepancy {
 }
 
 export interface VerifierDependencies {
-  readonly store: ImportStore;
+  readonly store: ImportedAccountStore;
   readonly proof: VerifyStore;
   readonly catalog: CatalogImportStore;
   readonly groups: GroupImportStore;
@@ -30,7 +30,7 @@ export class Verifier implements ImportVisitor {
   readonly changes: Discrepancy[] = [];
   readonly #dependencies: VerifierDependencies;
   /** Plans of groups, by their names in the source. */
-  #plans: Awaited<ReturnType<ImportStore['named']>> = new Map();
+  #plans: Awaited<ReturnType<ImportedAccountStore['named']>> = new Map();
 
   constructor(dependencies: VerifierDependencies) {
     this.#dependencies = dependencies;

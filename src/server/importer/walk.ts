@@ -1,6 +1,6 @@
 import { compareSync } from 'bcryptjs';
 import { DAY_MS } from '../../contract/time.ts';
-import type { ImportedUsage } from './import-store.ts';
+import type { ImportedUsage } from './imported-account-store.ts';
 import { type ImportedChannel, mapChannel } from './mapping/channels.ts';
 import { type ImportedCode, mapCode } from './mapping/codes.ts';
 import { type GroupedChannel, type ImportedGroup, planGroups } from './mapping/groups.ts';

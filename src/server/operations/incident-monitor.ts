@@ -9,10 +9,10 @@ import {
   WATCHED_METRICS,
   type WatchedMetric,
 } from './incident-rules.ts';
-import type { OperationsStore } from './store.ts';
+import type { InstanceStore } from './instance-store.ts';
 
 export interface IncidentMonitorDependencies {
-  readonly store: Pick<OperationsStore, 'save' | 'remove' | 'removeUnseenSince'>;
+  readonly store: Pick<InstanceStore, 'save' | 'remove' | 'removeUnseenSince'>;
   readonly metrics: Pick<Metrics, 'values'>;
   readonly clock: Clock;
   readonly log: Log;

@@ -1,6 +1,6 @@
 import { INCIDENTS, type IncidentId } from '../../contract/operations.ts';
 import type { SeenIncident } from './incident-monitor.ts';
-import type { InstanceRow } from './store.ts';
+import type { InstanceRow } from './instance-store.ts';
 
 /** Three periods: one look may be late under load. */
 const SILENT_MS = 90_000;

@@ -11,19 +11,22 @@ const DAY_MS = 86_400_000;
 /** Whether everything works, for administrators. */
 export function addOperationRoutes(
   routes: RouteRegistry,
-  { operations: { store }, clock }: { readonly operations: Pick<Operations, 'store'>; readonly clock: Clock },
+  {
+    operations: { instances, overview },
+    clock,
+  }: { readonly operations: Pick<Operations, 'instances' | 'overview'>; readonly clock: Clock },
 ): void {
   routes.add(getOperations, async () => {
     const now = clock.now();
-    const [instances, lastDay, dayBefore, blocked] = await Promise.all([
-      store.list(),
-      store.figures(now - DAY_MS, now),
-      store.figures(now - 2 * DAY_MS, now - DAY_MS),
-      store.blocked(now - DAY_MS),
+    const [rows, lastDay, dayBefore, blocked] = await Promise.all([
+      instances.list(),
+      overview.figures(now - DAY_MS, now),
+      overview.figures(now - 2 * DAY_MS, now - DAY_MS),
+      overview.blocked(now - DAY_MS),
     ]);
     return ok({
-      incidents: mergeIncidents(instances, now).map((each) => ({ ...each, since: toSeconds(each.since) })),
-      instances: instances.map((row) => ({
+      incidents: mergeIncidents(rows, now).map((each) => ({ ...each, since: toSeconds(each.since) })),
+      instances: rows.map((row) => ({
         name: row.name,
         version: row.version,
         started_at: toSeconds(row.started_at),

@@ -1,7 +1,7 @@
 import { type SealContext, UnsealError, type Vault } from './secrets.ts';
 
 export interface SealedCell {
-  /** Rises from cell to cell. */
+  /** Of the row; each value read has a larger one than the value before. */
   readonly id: number;
   readonly context: SealContext;
   readonly sealed: string;
@@ -9,7 +9,7 @@ export interface SealedCell {
 
 /** The sealed values of one column. */
 export interface SealedColumn {
-  /** Those after an id, in its order, some hundred at a time; empty at the end. */
+  /** The next values after an id, in the order of ids, some hundred at a time; empty at the end. */
   readAfter(id: number): Promise<readonly SealedCell[]>;
   /** Only where the value still is what was read: a concurrent write has already sealed it with the current key. */
   replace(cell: SealedCell, sealed: string): Promise<unknown>;

@@ -8,7 +8,7 @@ import type { Task, TaskChange } from './store.ts';
 const MAX_METADATA_LENGTH = 4_096;
 const MAX_MESSAGE_LENGTH = 2_000;
 
-/** The event of the end of a task: what OpenAI's `webhooks.unwrap` knows as `video.completed` and `video.failed`. */
+/** The event written when a task ends; `webhooks.unwrap` of OpenAI's client knows it as `video.completed` or `video.failed`. */
 export function toVideoEvent(
   task: Pick<Task, 'id' | 'user_id' | 'public_id' | 'model' | 'created_at' | 'callback_url' | 'request'>,
   { status, failure }: Pick<TaskChange, 'status' | 'failure'>,

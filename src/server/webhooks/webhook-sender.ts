@@ -44,9 +44,9 @@ export interface Attempt {
   /** Null: no answer came. */
   readonly status: number | null;
   readonly response: string;
-  /** Empty: the receiver took it. */
+  /** Empty: the receiver accepted the delivery. */
   readonly error: string;
-  /** It wants no deliveries any more (410). */
+  /** The receiver answered 410: it must not be sent anything again. */
   readonly isGone: boolean;
   readonly retryAfterMs: number | undefined;
   /** The receiver wants fewer requests: nothing goes to it for so long. */

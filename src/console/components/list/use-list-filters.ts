@@ -12,18 +12,18 @@ export interface ListFilters {
   readonly page: number;
   /** Whether anything narrows the list. */
   readonly active: boolean;
-  /** How many do. */
+  /** How many filters narrow the list. */
   readonly count: number;
   /** Where a page of a list without page numbers begins; undefined: at the newest. */
   readonly after: string | undefined;
   /** The same as the query of the list's endpoint. */
   readonly query: Readonly<Record<string, string | undefined>>;
-  /** Whether a switch that narrows nothing is on in the address. */
+  /** Whether the URL has a switch on that changes the view without narrowing the list. */
   flag(name: string): boolean;
   set(name: string, value: string | undefined): void;
   /** Several at once. */
   setAll(values: Readonly<Record<string, string | undefined>>): void;
-  /** @param after of pages beyond what the list counts: where they begin */
+  /** @param after where the page begins; for pages beyond the counted total */
   setPage(page: number, after?: string): void;
   /** What the table is sorted by; undefined: as the service lists it. */
   readonly sort: Sort | undefined;

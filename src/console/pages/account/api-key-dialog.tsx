@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { createToken, updateToken } from '../../../contract/tokens.ts';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { ModelsSelect } from '../../components/models-select.tsx';
-import { OneTimeDialog } from '../../components/one-time-dialog.tsx';
+import { SecretShownOnce } from '../../components/secret-shown-once.tsx';
 import { useFormDraft } from '../../components/use-form-draft.ts';
 import { callApi } from '../../data/api-client.ts';
 import type { ApiKey, ApiKeyBody } from '../../data/api-key-queries.ts';
@@ -33,14 +33,14 @@ export function ApiKeyDialog({ apiKey, onClose }: ApiKeyDialogProps) {
   const [created, setCreated] = useState<CreatedKey>();
   if (created === undefined) return <ApiKeyForm apiKey={apiKey} onCreated={setCreated} onClose={onClose} />;
   return (
-    <OneTimeDialog title={t('connect:created')} size="xl" onClose={onClose}>
+    <SecretShownOnce title={t('connect:created')} size="xl" onClose={onClose}>
       <Stack>
         <ConnectPanel tokenId={created.id} page={1} apiKey={created.key} allowedModels={created.models} />
         <Group justify="flex-end">
           <Button onClick={onClose}>{t('apiKeys.done')}</Button>
         </Group>
       </Stack>
-    </OneTimeDialog>
+    </SecretShownOnce>
   );
 }
 

@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { resendConfirmation } from '../../../contract/email.ts';
+import { resendConfirmation } from '../../../contract/email-confirmation.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { emailQuery } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';

@@ -6,7 +6,7 @@ import { EVENT_TYPES, type EventType, SUBSCRIBABLE_TYPES } from '../../../contra
 import { createWebhook, updateWebhook, WEBHOOK_PRESETS, type WebhookPreset } from '../../../contract/webhooks.ts';
 import { CopyField } from '../../components/copy-button.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
-import { OneTimeDialog } from '../../components/one-time-dialog.tsx';
+import { SecretShownOnce } from '../../components/secret-shown-once.tsx';
 import { useFormDraft } from '../../components/use-form-draft.ts';
 import { callApi } from '../../data/api-client.ts';
 import { isAdmin, useSelf } from '../../data/query-client.ts';
@@ -28,7 +28,7 @@ export function WebhookDialog({ webhook, onClose }: WebhookDialogProps) {
 export function WebhookSecretDialog({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
   const { t } = useTranslation('account');
   return (
-    <OneTimeDialog title={t('webhooks.secretTitle')} onClose={onClose}>
+    <SecretShownOnce title={t('webhooks.secretTitle')} onClose={onClose}>
       <Stack>
         <Alert color="yellow" variant="light">
           {t('webhooks.secretText')}
@@ -36,7 +36,7 @@ export function WebhookSecretDialog({ secret, onClose }: { readonly secret: stri
         <CopyField text={secret} />
         <Button onClick={onClose}>{t('apiKeys.done')}</Button>
       </Stack>
-    </OneTimeDialog>
+    </SecretShownOnce>
   );
 }
 

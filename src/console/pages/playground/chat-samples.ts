@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../../sdk/chat.ts';
-import { quoteForShell, toPython } from '../../components/literals.ts';
+import { quoteForShell, toPython } from '../../components/code-quoting.ts';
 
 const KEY = 'YOUR_API_KEY';
 

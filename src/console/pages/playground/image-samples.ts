@@ -1,4 +1,4 @@
-import { quoteForShell, toPython } from '../../components/literals.ts';
+import { quoteForShell, toPython } from '../../components/code-quoting.ts';
 
 export interface ImageRequest {
   readonly model: string;

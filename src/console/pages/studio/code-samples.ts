@@ -1,4 +1,4 @@
-import { quoteForShell, toPython } from '../../components/literals.ts';
+import { quoteForShell, toPython } from '../../components/code-quoting.ts';
 
 const API_KEY_PLACEHOLDER = 'YOUR_API_KEY';
 /** Pictures are too long to read; a program takes its own. */

@@ -1,4 +1,5 @@
-import * as endpoints from '../../../contract/email.ts';
+import * as endpoints from '../../../contract/email-confirmation.ts';
+import * as passwordReset from '../../../contract/password-reset.ts';
 import { done, ok } from '../../../contract/schemas.ts';
 import { toRequestOrigin } from '../../platform/http/actor.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
@@ -24,12 +25,12 @@ export function addEmailRoutes(
     return done();
   });
 
-  routes.add(endpoints.requestPasswordReset, async ({ body, request }) => {
+  routes.add(passwordReset.requestPasswordReset, async ({ body, request }) => {
     await passwordResets.request(body.email, request.clientIp, request.locale);
     return done();
   });
 
-  routes.add(endpoints.resetPassword, async ({ body, request }) => {
+  routes.add(passwordReset.resetPassword, async ({ body, request }) => {
     await passwordResets.reset(body.token, body.password, toRequestOrigin(request));
     return done();
   });

@@ -3,14 +3,14 @@ import type { Reasoning } from './conversation.ts';
 import type { ConversionNotes } from './notes.ts';
 import type { RequestTarget } from './target.ts';
 
-/** Tokens of a budget up to which an effort is meant. */
+/** The largest budget of thinking tokens that each effort stands for. */
 const EFFORTS: readonly (readonly [limit: number, effort: string])[] = [
   [4_095, 'low'],
   [16_383, 'medium'],
   [Number.POSITIVE_INFINITY, 'high'],
 ];
 
-/** Models that do not think refuse an effort, and not all of those that do can be kept from it. */
+/** Models without thinking refuse an effort, and some models with thinking cannot switch it off. */
 export function toOpenAiEffort(
   reasoning: Reasoning | undefined,
   target: RequestTarget,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import * as files from '../../../contract/design-files.ts';
+import * as files from '../../../contract/stylesheets-and-logo.ts';
 import type { AccentName } from '../../../design/accents.ts';
 import { logoSvg } from '../../../design/logo.ts';
 import { PAGES_CSS } from '../../../design/pages-css.ts';

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import type { Database } from '../../platform/db/database.ts';
 import { wasChanged } from '../../platform/db/one-row.ts';
 import type { Tables, Trx } from '../../tables.ts';
-import type { IdempotencyClaim } from './idempotency-claim.ts';
+import type { IdempotencyClaim } from './idempotency-key.ts';
 
 /** A key as one submit claimed it; a row of the same key claimed by another submit is never touched. */
 export interface ClaimedKey extends IdempotencyClaim {

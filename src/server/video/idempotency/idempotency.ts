@@ -4,7 +4,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Tables } from '../../tables.ts';
 import type { TaskStore } from '../store.ts';
 import { type InTransaction, type SubmittedTask, toSubmittedTask } from '../submit/submitted-task.ts';
-import type { IdempotencyClaim } from './idempotency-claim.ts';
+import type { IdempotencyClaim } from './idempotency-key.ts';
 import { IdempotencyStore } from './idempotency-store.ts';
 
 const KEY_TTL_MS = 24 * 3600_000;

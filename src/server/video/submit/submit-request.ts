@@ -1,6 +1,6 @@
 import type { ModelCaller } from '../../platform/http/caller.ts';
 import type { RequestContext } from '../../platform/http/request-context.ts';
-import { toIdempotencyClaim } from '../idempotency/idempotency-claim.ts';
+import { toIdempotencyClaim } from '../idempotency/idempotency-key.ts';
 import type { Task } from '../store.ts';
 import type { GenerationRequest } from './generation-request.ts';
 import type { SubmittedTask } from './submitted-task.ts';

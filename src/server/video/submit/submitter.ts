@@ -16,7 +16,7 @@ import type { VendorRegistry } from '../../vendors/registry.ts';
 import type { UrlCheck } from '../../webhooks/url-check.ts';
 import type { OnFaultPoint } from '../fault-points.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
-import type { IdempotencyClaim } from '../idempotency/idempotency-claim.ts';
+import type { IdempotencyClaim } from '../idempotency/idempotency-key.ts';
 import { redactBase64 } from '../redact-base64.ts';
 import type { Task, TaskStore } from '../store.ts';
 import { NO_TOKEN } from '../tables.ts';

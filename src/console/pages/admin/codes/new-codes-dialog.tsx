@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { adminCreateRedemptionCodes } from '../../../../contract/packages.ts';
 import { FormDialog } from '../../../components/form-dialog.tsx';
-import { OneTimeDialog } from '../../../components/one-time-dialog.tsx';
+import { SecretShownOnce } from '../../../components/secret-shown-once.tsx';
 import { useFormDraft } from '../../../components/use-form-draft.ts';
 import { useInvalidateQueries } from '../../../data/admin-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
@@ -42,9 +42,9 @@ export function NewCodesDialog({ onClose }: { readonly onClose: () => void }) {
   });
   if (make.data !== undefined) {
     return (
-      <OneTimeDialog title={t('onceTitle', { count: make.data.codes.length })} onClose={onClose}>
+      <SecretShownOnce title={t('onceTitle', { count: make.data.codes.length })} onClose={onClose}>
         <CreatedCodes codes={make.data.codes} batch={make.data.id} onClose={onClose} />
-      </OneTimeDialog>
+      </SecretShownOnce>
     );
   }
   return (

@@ -5,8 +5,8 @@ import { useTranslation } from 'react-i18next';
 import { adminAddDeviceClientSecret, adminDeleteDeviceClientSecret } from '../../../../contract/device-clients.ts';
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
-import { OneTimeDialog } from '../../../components/one-time-dialog.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
+import { SecretShownOnce } from '../../../components/secret-shown-once.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { useInvalidateQueries } from '../../../data/admin-queries.ts';
 import type { DeviceClient } from '../../../data/admin-types.ts';
@@ -68,9 +68,9 @@ export function ClientSecrets({ client }: { readonly client: DeviceClient }) {
         </Text>
       )}
       {add.data === undefined ? null : (
-        <OneTimeDialog title={t('deviceClients.secretOf', { name: client.name })} onClose={add.reset}>
+        <SecretShownOnce title={t('deviceClients.secretOf', { name: client.name })} onClose={add.reset}>
           <OneTimeSecret clientId={client.id} secret={add.data.client_secret} onClose={add.reset} />
-        </OneTimeDialog>
+        </SecretShownOnce>
       )}
     </Stack>
   );

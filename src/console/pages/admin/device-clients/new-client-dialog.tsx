@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminCreateDeviceClient } from '../../../../contract/device-clients.ts';
 import { FormDialog } from '../../../components/form-dialog.tsx';
-import { OneTimeDialog } from '../../../components/one-time-dialog.tsx';
+import { SecretShownOnce } from '../../../components/secret-shown-once.tsx';
 import { useInvalidateQueries } from '../../../data/admin-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { OneTimeSecret } from './one-time-secret.tsx';
@@ -25,9 +25,9 @@ export function NewClientDialog({ onClose }: { readonly onClose: () => void }) {
   });
   if (make.data !== undefined) {
     return (
-      <OneTimeDialog title={t('deviceClients.secretOf', { name })} onClose={onClose}>
+      <SecretShownOnce title={t('deviceClients.secretOf', { name })} onClose={onClose}>
         <OneTimeSecret clientId={make.data.client_id} secret={make.data.client_secret} onClose={onClose} />
-      </OneTimeDialog>
+      </SecretShownOnce>
     );
   }
   return (

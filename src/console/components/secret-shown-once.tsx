@@ -10,7 +10,7 @@ interface OneTimeDialogProps {
 }
 
 /** Shows a secret that cannot be shown again: neither Escape nor a click beside it closes it by accident. */
-export function OneTimeDialog({ title, size = 'md', onClose, children }: OneTimeDialogProps) {
+export function SecretShownOnce({ title, size = 'md', onClose, children }: OneTimeDialogProps) {
   const { t } = useTranslation();
   return (
     <Modal

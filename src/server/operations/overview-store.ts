@@ -1,8 +1,5 @@
-import type { Selectable } from 'kysely';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
-
-export type InstanceRow = Selectable<Tables['instances']>;
 
 export interface DayFigures {
   readonly requests: number;
@@ -14,31 +11,11 @@ export interface DayFigures {
 const BLOCKING_CODES = ['quota_not_enough', 'model_not_allowed', 'upstream_unavailable'];
 const MAX_BLOCKED = 20;
 
-/** SQL of `instances`, and of what an overview asks of the request log. */
-export class OperationsStore {
+/** SQL of what the administrators' overview shows of the request log. */
+export class OverviewStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
-  }
-
-  async save(row: InstanceRow): Promise<void> {
-    await this.#database.kysely
-      .insertInto('instances')
-      .values(row)
-      .onConflict((conflict) => conflict.column('name').doUpdateSet(row))
-      .execute();
-  }
-
-  async remove(name: string): Promise<void> {
-    await this.#database.kysely.deleteFrom('instances').where('name', '=', name).execute();
-  }
-
-  async removeUnseenSince(before: number): Promise<void> {
-    await this.#database.kysely.deleteFrom('instances').where('seen_at', '<', before).execute();
-  }
-
-  list(): Promise<InstanceRow[]> {
-    return this.#database.kysely.selectFrom('instances').selectAll().orderBy('name').execute();
   }
 
   /** Calls that began within a time; `to` is not included. */

@@ -1,9 +1,7 @@
 import Type from 'typebox';
-import { Email, Password } from './account-fields.ts';
+import { LinkToken } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { Done, Ok } from './schemas.ts';
-
-const LinkToken = Type.String({ minLength: 1, maxLength: 200, description: 'what stands behind # in the link' });
 
 export const getEmail = endpoint({
   method: 'GET',
@@ -15,7 +13,7 @@ export const getEmail = endpoint({
   response: Ok(
     Type.Object({
       email: Type.String({ description: 'empty: none' }),
-      confirmed: Type.Boolean({ description: 'it counts for login' }),
+      confirmed: Type.Boolean({ description: 'whether it can be used to log in' }),
       can_confirm: Type.Boolean({
         description: 'whether the service sends e-mail; where not, an address counts at once',
       }),
@@ -41,28 +39,5 @@ export const confirmEmail = endpoint({
   policy: 'public',
   envelope: 'api',
   body: Type.Object({ token: LinkToken }),
-  response: Done,
-});
-
-export const requestPasswordReset = endpoint({
-  method: 'POST',
-  path: '/api/user/password-reset',
-  summary:
-    'Send a link for a new password, if an account has confirmed this e-mail; the answer is the same if none has',
-  tag: 'accounts',
-  policy: 'public',
-  envelope: 'api',
-  body: Type.Object({ email: Email }),
-  response: Done,
-});
-
-export const resetPassword = endpoint({
-  method: 'POST',
-  path: '/api/user/password-reset/confirm',
-  summary: 'Set a new password by the link of the e-mail; once, within 30 minutes. Ends every sign-in of the account',
-  tag: 'accounts',
-  policy: 'public',
-  envelope: 'api',
-  body: Type.Object({ token: LinkToken, password: Password }),
   response: Done,
 });

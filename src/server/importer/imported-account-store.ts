@@ -15,14 +15,14 @@ export interface ImportedUsage {
   readonly tokens: number;
 }
 
-/** Detail of an account whose e-mail another account logs in by. */
+/** Reported for an account whose e-mail is already the login of another account. */
 export const NO_LOGIN_EMAIL = 'no-login-email';
 
-/** The cause of an imported balance, as the ledger has it. */
+/** Reference of the ledger entry that brings an imported balance. */
 export const grantRef = (importId: number, sourceUserId: number): string => `import:${importId}:${sourceUserId}`;
 
-/** SQL of an import that is applied. Pages of rows are written whole, so that hundreds of thousands take seconds. */
-export class ImportStore extends ImportProgressStore {
+/** SQL that writes imported accounts, wallets, keys and codes. Pages of rows are written whole, so that hundreds of thousands take seconds. */
+export class ImportedAccountStore extends ImportProgressStore {
   /** Which of these names and login e-mails accounts have. */
   async takenNames(
     usernames: readonly string[],

@@ -2,15 +2,6 @@ import type { DeviceStatus } from '../../contract/device-auth.ts';
 import type { ErrorCode } from '../../contract/errors.ts';
 import type { DeviceCodeRow } from './device-code-store.ts';
 
-/** How long the record of an ended code, or of an approval that no device collected, is kept to report what happened. */
-export const ENDED_CODE_RETENTION_MS = 24 * 60 * 60_000;
-
-/**
- * How long a sign-in may be renewed, from its approval on (OWASP ASVS 5.0, 10.4.8): a stolen chain of refresh_tokens
- * ends as well.
- */
-export const MAX_SIGN_IN_MS = 365 * 24 * 60 * 60_000;
-
 /** The status of a record now; the only place where `expired` is decided. */
 export function toDeviceStatus(
   code: Pick<DeviceCodeRow, 'status' | 'expires_at'> | undefined,
