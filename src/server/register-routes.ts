@@ -75,6 +75,7 @@ export async function registerRoutes(
     checkCallbackUrl: capabilities.webhooks.checkUrl,
     ...shared,
     baseUrl: config.baseUrl,
+    site: config,
     newTaskId,
     syncPeriodMs: config.syncPeriodSeconds * 1000,
     ambiguousTtlMs: config.ambiguousSubmitTtlSeconds * 1000,

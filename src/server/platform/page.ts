@@ -17,6 +17,9 @@ export interface StandalonePage {
   readonly wide?: boolean;
 }
 
+/** Where the mark of the service leads; its words where the service's name is not known. */
+export const START_PAGE_LINKS: Readonly<Record<Locale, string>> = { en: 'To the start page', 'zh-CN': '返回首页' };
+
 /** A page rendered by the server, in the same design as the console. It is sent with `standalonePageHeaders`. */
 export function standalonePage(page: StandalonePage): string {
   const { locale, siteName, title, head, nav, main, footer, wide = false } = page;
@@ -31,7 +34,7 @@ export function standalonePage(page: StandalonePage): string {
 <link rel="stylesheet" href="/pages.css">
 ${head}</head>
 <body class="${wide ? 'wide' : 'narrow'}">
-<header><a class="brand" href="/"><img src="/logo" width="28" height="28" alt="">${siteName}</a>${nav}</header>
+<header><a class="brand" href="/"><img src="/logo" width="28" height="28" alt="${siteName === undefined ? START_PAGE_LINKS[locale] : ''}">${siteName}</a>${nav}</header>
 <main>${main}</main>
 ${footer === undefined ? undefined : html`<footer>${footer}</footer>`}
 </body>

@@ -95,6 +95,7 @@ export interface VideoDependencies {
   readonly findPlanTerms: FindPlanTerms;
   readonly masterKey: Buffer;
   readonly baseUrl: string;
+  readonly site: { readonly siteName: string };
   readonly newTaskId: () => string;
   readonly syncPeriodMs: number;
   readonly ambiguousTtlMs: number;

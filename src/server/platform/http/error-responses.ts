@@ -5,7 +5,7 @@ import { formatMessage, type Locale } from '../../../contract/messages/messages.
 import { DatabaseUnavailableError } from '../db/database-errors.ts';
 import { AppError } from '../errors.ts';
 import { html, STANDALONE_PAGE_HEADERS } from '../html.ts';
-import { standalonePage } from '../page.ts';
+import { START_PAGE_LINKS, standalonePage } from '../page.ts';
 import { toAnthropicError, toGeminiError } from './model-error-formats.ts';
 import { toJimengError, toKlingError, type VendorErrorFacts } from './vendor-error-formats.ts';
 
@@ -143,8 +143,6 @@ const RENDERERS: Readonly<Record<EnvelopeKind, (parts: ErrorContent) => string>>
     standalonePage({
       locale,
       title: String(status),
-      main: html`<section><h1>${status}</h1><p>${message}</p><p><a href="/">${ERROR_PAGE_LINKS[locale]}</a></p></section>`,
+      main: html`<section><h1>${status}</h1><p>${message}</p><p><a href="/">${START_PAGE_LINKS[locale]}</a></p></section>`,
     }),
 };
-
-const ERROR_PAGE_LINKS: Readonly<Record<Locale, string>> = { en: 'To the start page', 'zh-CN': '返回首页' };

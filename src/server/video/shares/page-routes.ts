@@ -22,6 +22,8 @@ export interface SharePageDependencies {
   readonly artifacts: Pick<Artifacts, 'findWithPoster'>;
   readonly vendors: VendorRegistry;
   readonly baseUrl: string;
+  /** Its name may be changed while the service runs. */
+  readonly site: { readonly siteName: string };
 }
 
 /** Proof of a browser that it has given the password; sent back to this link's own paths only. */
@@ -34,10 +36,11 @@ const pathOf = (token: string): string => `/s/${token}`;
 
 /** The page behind a share link, and the files it shows. It works without scripts. */
 export function addSharePageRoutes(routes: RouteRegistry, dependencies: SharePageDependencies): void {
-  const { access, baseUrl } = dependencies;
+  const { access, baseUrl, site } = dependencies;
   const isSecure = baseUrl.startsWith('https:');
   const toContext = (token: string, request: RequestContext, lang: string | undefined): SharePageContext => ({
     locale: LOCALES.find((each) => each === lang) ?? request.locale,
+    siteName: site.siteName,
     url: `${baseUrl.replace(/\/+$/, '')}${pathOf(token)}`,
   });
   const hasPoster = async ({ id, vendor }: Task): Promise<boolean> =>

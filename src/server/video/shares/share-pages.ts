@@ -6,6 +6,7 @@ import { SHARE_TEXTS } from './share-texts.ts';
 /** What every page of a link is rendered with. */
 export interface SharePageContext {
   readonly locale: Locale;
+  readonly siteName: string;
   /** The page's own URL, absolute. */
   readonly url: string;
 }
@@ -55,11 +56,12 @@ export function gonePage(context: SharePageContext, message?: string): string {
 }
 
 const page = (context: SharePageContext, title: string, section: Markup, head?: Markup): string => {
-  const { locale } = context;
+  const { locale, siteName } = context;
   const texts = SHARE_TEXTS[locale];
   const { pathname } = new URL(context.url);
   return standalonePage({
     locale,
+    siteName,
     title,
     head,
     nav: languageLinks(locale, texts.language, (each) => `${pathname}?lang=${each}`),
@@ -83,9 +85,9 @@ ${
     : undefined
 }`;
 
-const plainGraph = ({ locale, url }: SharePageContext, title: string): Markup =>
+const plainGraph = ({ locale, siteName, url }: SharePageContext, title: string): Markup =>
   html`<meta property="og:type" content="video.other">
-<meta property="og:site_name" content="Reelgate">
+<meta property="og:site_name" content="${siteName}">
 <meta property="og:title" content="${title}">
 <meta property="og:description" content="${SHARE_TEXTS[locale].description}">
 <meta property="og:url" content="${url}">
