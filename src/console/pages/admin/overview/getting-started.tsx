@@ -4,10 +4,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { listTasks } from '../../../../contract/admin-tasks.ts';
 import type { listChannels } from '../../../../contract/channels.ts';
-import { listModelRows } from '../../../../contract/model-catalog.ts';
 import { canManage } from '../../../../contract/roles.ts';
 import { RouteButton } from '../../../components/route-link.tsx';
 import { type ListItem, listQuery } from '../../../data/admin-queries.ts';
+import { modelsQuery } from '../../../data/model-queries.ts';
 import { useSelf } from '../../../data/query-client.ts';
 
 interface GettingStartedProps {
@@ -19,7 +19,7 @@ interface GettingStartedProps {
 export function GettingStarted({ channels }: GettingStartedProps) {
   const { t } = useTranslation('admin');
   const tasks = useQuery(listQuery(listTasks, { page_size: '1' }));
-  const models = useQuery(listQuery(listModelRows, { page_size: '50' }));
+  const models = useQuery(modelsQuery);
   const { data: self } = useSelf();
   if (
     self === undefined ||
@@ -29,12 +29,11 @@ export function GettingStarted({ channels }: GettingStartedProps) {
     tasks.data.total > 0
   )
     return null;
-  const served = models.data.data.some((model) => model.enabled && model.channels > 0);
   const may = canManage(self.role, self.role);
   const steps = [
     { key: 'channel', done: channels.length > 0, to: '/admin/channels/new' },
     { key: 'test', done: channels.some(({ condition }) => condition === 'working'), to: '/admin/channels' },
-    { key: 'model', done: served, to: '/admin/models' },
+    { key: 'model', done: models.data.length > 0, to: '/admin/models' },
     // Below root nobody gives to himself.
     ...(may ? [{ key: 'credits', done: self.quota > 0, to: '/admin/users/$id' } as const] : []),
     { key: 'video', done: false, to: '/studio' },
