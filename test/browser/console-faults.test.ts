@@ -93,10 +93,13 @@ describe('the console where things go wrong, in Chromium', {
   });
 
   it('shows unit prices with all their decimals, so that the example multiplies as one expects', async () => {
-    await open('/admin/models/kling-v1-6');
+    await open('/admin/models/wan2.6-t2v');
     const example = (await page.getByText(/ × 5 s = /).textContent()) ?? '';
     const [, unit = '', sum = ''] = /^([\d.]+) × 5 s = ([\d.]+) credits$/.exec(example) ?? [];
     assert.equal(Number(sum), Number((Number(unit) * 5).toFixed(6)), example);
+    assert.ok(Number(unit) > 0, example);
+    await open('/admin/models/kling-v1-6');
+    await page.getByText('0.14 × 2 units = 0.28 credits').waitFor();
   });
 
   it('explains invalid fields in the language of the page, whatever the browser speaks', async () => {

@@ -1,4 +1,5 @@
 import type { ModelKind } from '../../../../contract/models.ts';
+import type { PriceLine } from '../../../../contract/price-lines.ts';
 import { priceMedia, UnpricedError, type VideoPrice } from '../../../../contract/pricing.ts';
 import { type ChatPrice, TOKEN_PARTS, type TokenPart } from '../../../../contract/token-pricing.ts';
 import { type LineDraft, toLineDrafts, toLines } from './price-line-draft.ts';
@@ -102,22 +103,27 @@ const toRates = (drafts: RateDrafts, quota: (credits: number | string) => number
     RATES.filter((name) => drafts[name] !== '').map((name) => [`${name}_per_million`, quota(drafts[name])]),
   );
 
-/** What one video costs, by the same rule the server charges by. @returns quota, quota before the multipliers, and those that applied */
+/** What one video costs, by the same rule the server charges by. */
+export interface PriceExample {
+  readonly quota: number;
+  readonly terms: readonly PriceLine[];
+  /** Multipliers that applied. */
+  readonly times: readonly number[];
+}
+
+/** @returns undefined where no line of the price fits: such a call is refused */
 export function examplePrice(
   price: AnyPrice,
   seconds: number,
   factors: Readonly<Record<string, string>>,
-): { readonly quota: number; readonly base: number; readonly times: readonly number[] } {
+): PriceExample | undefined {
   // During typing, the form may contain durations that are not whole numbers yet.
   const whole = Number.isSafeInteger(seconds) && seconds > 0 ? seconds : 0;
   try {
-    const { quota, multipliers } = priceMedia(price as VideoPrice, { seconds: whole, factors });
-    const { multipliers: _, ...rates } = price as VideoPrice;
-    const base = multipliers.length === 0 ? quota : priceMedia(rates, { seconds: whole, factors }).quota;
-    return { quota, base, times: multipliers.map(({ by }) => by) };
+    const { quota, lines, multipliers } = priceMedia(price as VideoPrice, { seconds: whole, factors });
+    return { quota, terms: lines, times: multipliers.map(({ by }) => by) };
   } catch (error) {
-    // No line fits the example.
-    if (error instanceof UnpricedError) return { quota: 0, base: 0, times: [] };
+    if (error instanceof UnpricedError) return undefined;
     throw error;
   }
 }

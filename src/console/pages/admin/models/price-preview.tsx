@@ -5,7 +5,7 @@ import type { ModelKind } from '../../../../contract/models.ts';
 import { tokenQuota } from '../../../../contract/token-pricing.ts';
 import { useFormatPrice } from '../../../components/credit-amount.tsx';
 import { formatPrice } from '../../../data/format-quota.ts';
-import { type AnyPrice, examplePrice } from './price-draft.ts';
+import { type AnyPrice, examplePrice, type PriceExample } from './price-draft.ts';
 
 /** Facts that a price asks for and their values; seconds and counts have fields of their own or are 0. */
 function choicesOf(price: AnyPrice): Readonly<Record<string, readonly string[]>> {
@@ -20,6 +20,25 @@ function choicesOf(price: AnyPrice): Readonly<Record<string, readonly string[]>>
     if (fact !== 'seconds' && fact !== 'units' && fact !== 'input_images')
       choices.set(fact, new Set([...(choices.get(fact) ?? []), ...values]));
   return Object.fromEntries([...choices].map(([fact, values]) => [fact, [...values]]));
+}
+
+/** A price that depends on facts is shown first for those of its first line. */
+const firstLineFacts = ({ lines = [] }: AnyPrice): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(lines[0]?.when ?? {}).flatMap(([fact, [first]]) =>
+      first === undefined ? [] : [[fact, String(first)]],
+    ),
+  );
+
+/** Such as `(0.10 + 0.056 × 5 s) × 2`. */
+function toFormula({ terms, times }: PriceExample, perUnit: number, formatUnits: (count: number) => string): string {
+  const shown = terms.map(({ label, quantity, unitQuota, per }) => {
+    const rate = formatPrice(unitQuota / per, perUnit);
+    if (label === 'per_second') return `${rate} × ${quantity} s`;
+    return label === 'per_unit' ? `${rate} × ${formatUnits(quantity)}` : rate;
+  });
+  const sum = shown.length === 0 ? formatPrice(0, perUnit) : shown.join(' + ');
+  return [times.length > 0 && shown.length > 1 ? `(${sum})` : sum, ...times].join(' × ');
 }
 
 interface PricePreviewProps {
@@ -70,14 +89,8 @@ function VideoPricePreview({ kind, price, perUnit }: PricePreviewProps) {
   const [seconds, setSeconds] = useState<number | string>(5);
   const [chosen, setChosen] = useState<Readonly<Record<string, string>>>({});
   const length = kind === 'image' ? 0 : Number(seconds);
-  const example = examplePrice(price, length, chosen);
-  const units = (value: number): string => formatPrice(value, perUnit);
-  const terms = [
-    ...((price.per_call ?? 0) === 0 ? [] : [units(price.per_call ?? 0)]),
-    ...((price.per_second ?? 0) === 0 || length === 0 ? [] : [`${units(price.per_second ?? 0)} × ${length} s`]),
-  ];
-  const base = terms.length === 0 ? units(example.base) : terms.join(' + ');
-  const sum = example.times.length > 0 && terms.length > 1 ? `(${base})` : base;
+  const factors = { ...firstLineFacts(price), ...chosen };
+  const example = examplePrice(price, length, factors);
   return (
     <>
       <Group gap="xs" align="flex-end">
@@ -101,7 +114,7 @@ function VideoPricePreview({ kind, price, perUnit }: PricePreviewProps) {
             label={factor}
             placeholder={t('price.plain')}
             data={[...values]}
-            value={chosen[factor] ?? null}
+            value={factors[factor] || null}
             onChange={(value) => setChosen((known) => ({ ...known, [factor]: value ?? '' }))}
             clearable
             clearButtonProps={{ 'aria-label': t('price.plain') }}
@@ -109,7 +122,14 @@ function VideoPricePreview({ kind, price, perUnit }: PricePreviewProps) {
         ))}
       </Group>
       <Text size="sm" mt="xs" role="status" style={{ fontVariantNumeric: 'tabular-nums' }}>
-        {[sum, ...example.times].join(' × ')} = <strong>{quota(example.quota)}</strong>
+        {example === undefined ? (
+          t('price.noLineFits')
+        ) : (
+          <>
+            {toFormula(example, perUnit, (count) => t('price.units', { count }))} ={' '}
+            <strong>{quota(example.quota)}</strong>
+          </>
+        )}
       </Text>
     </>
   );
