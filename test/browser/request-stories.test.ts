@@ -54,7 +54,7 @@ describe('the request log in Chromium', { skip: chromiumPath === undefined && !p
 
       await rows(page).first().getByRole('link').first().click();
       await page.waitForURL(/\/account\/receipts\/task_/);
-      await page.getByRole('table', { name: requests.linesTitle }).getByText(requests.lines.per_second).waitFor();
+      await page.getByRole('table', { name: requests.linesTitle }).getByText(requests.lines.per_unit).waitFor();
       await page.getByRole('heading', { name: requests.ledger }).waitFor();
       await page.goBack();
       assert.match(page.url(), /status=ok/);
