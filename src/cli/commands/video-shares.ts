@@ -1,4 +1,3 @@
-import { password as askPassword, isCancel } from '@clack/prompts';
 import { type Command, InvalidArgumentError } from 'commander';
 import { defined } from '../../contract/defined.ts';
 import type { ShareInfo } from '../../sdk/index.ts';
@@ -76,6 +75,7 @@ export function addShareCommands(video: Command, run: RunCommand): void {
 async function readPassword(): Promise<string> {
   if (process.stdin.isTTY !== true)
     throw new UsageError('There is no terminal to ask for the password: give it a value.');
+  const { isCancel, password: askPassword } = await import('@clack/prompts');
   const answer = await askPassword({ message: 'Password of the link' });
   if (isCancel(answer)) throw new InterruptedError();
   return answer;
