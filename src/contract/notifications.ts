@@ -1,6 +1,6 @@
 import Type, { type TSchema } from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { LOCALES } from './messages/messages.ts';
+import { LOCALES } from './messages/locales.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
 
 /** What ordinary accounts see. */

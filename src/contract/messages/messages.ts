@@ -1,10 +1,11 @@
 import type { ErrorCode } from '../errors.ts';
 import { translateDetail } from './details-zh-cn.ts';
 import { EN } from './en.ts';
+import type { Locale } from './locales.ts';
 import { NOUNS, ZH_CN } from './zh-cn.ts';
 
-export const LOCALES = ['en', 'zh-CN'] as const;
-export type Locale = (typeof LOCALES)[number];
+export { LOCALES, type Locale } from './locales.ts';
+
 export type MessageKey = keyof typeof EN;
 
 // Every code has a text: a code without one does not compile.
