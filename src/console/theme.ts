@@ -1,17 +1,4 @@
-import {
-  ActionIcon,
-  Anchor,
-  Badge,
-  Button,
-  Card,
-  type CSSVariablesResolver,
-  createTheme,
-  type MantineColorsTuple,
-  Modal,
-  Paper,
-  Table,
-  Tooltip,
-} from '@mantine/core';
+import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
 import { DARK, FONTS, GRAY, RADII, TEXT_SIZES } from '../design/tokens.ts';
 
 /** The palette of the site, which `/tokens.css` declares: another colour in the settings needs no other build. */
@@ -36,19 +23,20 @@ export const theme = createTheme({
   },
   cursorType: 'pointer',
   respectReducedMotion: true,
+  // As plain objects: naming a component here would load it with every page.
   components: {
-    Button: Button.extend({ defaultProps: { loaderProps: { type: 'dots' } } }),
-    Paper: Paper.extend({ defaultProps: { radius: 'lg' } }),
-    Card: Card.extend({ defaultProps: { radius: 'lg', withBorder: true } }),
-    Table: Table.extend({ defaultProps: { verticalSpacing: 'sm' } }),
-    Badge: Badge.extend({ defaultProps: { variant: 'light', tt: 'none', fw: 600 } }),
-    ActionIcon: ActionIcon.extend({ defaultProps: { variant: 'subtle', color: 'gray' } }),
-    Modal: Modal.extend({ defaultProps: { centered: true, radius: 'lg' } }),
+    Button: { defaultProps: { loaderProps: { type: 'dots' } } },
+    Paper: { defaultProps: { radius: 'lg' } },
+    Card: { defaultProps: { radius: 'lg', withBorder: true } },
+    Table: { defaultProps: { verticalSpacing: 'sm' } },
+    Badge: { defaultProps: { variant: 'light', tt: 'none', fw: 600 } },
+    ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray' } },
+    Modal: { defaultProps: { centered: true, radius: 'lg' } },
     // The header of a dialog is no landmark of the page.
     ModalHeader: { defaultProps: { role: 'none' } },
     // Known as a link by more than its colour.
-    Anchor: Anchor.extend({ defaultProps: { underline: 'always' } }),
-    Tooltip: Tooltip.extend({ defaultProps: { openDelay: 250, withinPortal: true } }),
+    Anchor: { defaultProps: { underline: 'always' } },
+    Tooltip: { defaultProps: { openDelay: 250, withinPortal: true } },
   },
 });
 

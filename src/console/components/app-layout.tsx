@@ -1,4 +1,4 @@
-import { Anchor, AppShell, Box, Burger, Group, ScrollArea, Text } from '@mantine/core';
+import { Anchor, AppShell, Box, Burger, Group, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { type ReactNode, Suspense, useEffect } from 'react';
@@ -50,9 +50,9 @@ export function AppLayout({ children = <Outlet /> }: { readonly children?: React
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="sm" aria-label={t('menu')}>
-        <ScrollArea type="hover" scrollbarSize={6}>
+        <div className="navigation">
           <Navigation />
-        </ScrollArea>
+        </div>
       </AppShell.Navbar>
       <ConnectionState />
       <AppShell.Main id="main" tabIndex={-1}>

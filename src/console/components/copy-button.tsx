@@ -1,4 +1,4 @@
-import { ActionIcon, Code, CopyButton, Group, Tooltip } from '@mantine/core';
+import { ActionIcon, Code, CopyButton, Group } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 
@@ -8,11 +8,14 @@ export function CopyIconButton({ text, label }: { readonly text: string; readonl
   return (
     <CopyButton value={text} timeout={1500}>
       {({ copied, copy }) => (
-        <Tooltip label={copied ? t('copied') : (label ?? t('copy'))}>
-          <ActionIcon onClick={copy} aria-label={label ?? t('copy')} color={copied ? 'teal' : 'gray'}>
-            {copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
-          </ActionIcon>
-        </Tooltip>
+        <ActionIcon
+          data-hint={copied ? t('copied') : (label ?? t('copy'))}
+          onClick={copy}
+          aria-label={label ?? t('copy')}
+          color={copied ? 'teal' : 'gray'}
+        >
+          {copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
+        </ActionIcon>
       )}
     </CopyButton>
   );

@@ -1,4 +1,4 @@
-import { ActionIcon, Tooltip } from '@mantine/core';
+import { ActionIcon } from '@mantine/core';
 import { IconStar, IconStarFilled } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { useFavourites, useSetFavourite } from '../data/favourites.ts';
@@ -13,16 +13,15 @@ export function FavouriteButton({ id }: { readonly id: string }) {
   const set = useSetFavourite((error) => toasts.error(toErrorMessage(error, t('app:unreachable'))));
   const starred = favourites?.includes(id) === true;
   return (
-    <Tooltip label={t(starred ? 'unfavourite' : 'favourite')}>
-      <ActionIcon
-        aria-label={t('favourite')}
-        aria-pressed={starred}
-        disabled={favourites === undefined}
-        color={starred ? 'accent' : 'gray'}
-        onClick={() => set.mutate({ id, starred: !starred })}
-      >
-        {starred ? <IconStarFilled size={16} /> : <IconStar size={17} />}
-      </ActionIcon>
-    </Tooltip>
+    <ActionIcon
+      data-hint={t(starred ? 'unfavourite' : 'favourite')}
+      aria-label={t('favourite')}
+      aria-pressed={starred}
+      disabled={favourites === undefined}
+      color={starred ? 'accent' : 'gray'}
+      onClick={() => set.mutate({ id, starred: !starred })}
+    >
+      {starred ? <IconStarFilled size={16} /> : <IconStar size={17} />}
+    </ActionIcon>
   );
 }

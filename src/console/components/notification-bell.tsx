@@ -1,16 +1,14 @@
-import { ActionIcon, Indicator, Popover, Tooltip } from '@mantine/core';
+import { ActionIcon, Indicator } from '@mantine/core';
 import { IconBell } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { unreadCountQuery } from '../data/notification-queries.ts';
 import { useSelf } from '../data/query-client.ts';
-import { PageLoader } from './page-loader.tsx';
+import { OnDemand } from './on-demand.tsx';
 import { useLiveNotifications } from './use-live-notifications.ts';
 
-const BellPanel = lazy(() =>
-  import('./notification-panel.tsx').then(({ NotificationPanel: component }) => ({ default: component })),
-);
+const BellDropdown = lazy(() => import('./notification-dropdown.tsx'));
 
 const MAX_COUNT = 9;
 
@@ -21,31 +19,25 @@ export function NotificationBell() {
   useLiveNotifications(self?.id);
   const { data: unread = 0 } = useQuery(unreadCountQuery);
   useUnreadCountInTitle(unread);
-  const [opened, setOpened] = useState(false);
   const label = unread === 0 ? t('notifications') : t('unread', { count: unread });
   return (
-    <Popover opened={opened} onChange={setOpened} position="bottom-end" width={380} shadow="md" trapFocus returnFocus>
-      <Popover.Target>
-        <Tooltip label={label} disabled={opened}>
-          <Indicator
-            disabled={unread === 0}
-            label={unread > MAX_COUNT ? `${MAX_COUNT}+` : unread}
-            size={17}
-            offset={7}
-            color="accent"
-          >
-            <ActionIcon size="lg" aria-label={label} onClick={() => setOpened(!opened)}>
-              <IconBell size={19} />
-            </ActionIcon>
-          </Indicator>
-        </Tooltip>
-      </Popover.Target>
-      <Popover.Dropdown p={0} maw="calc(100vw - 24px)" aria-label={t('notifications')}>
-        <Suspense fallback={<PageLoader />}>
-          <BellPanel onClose={() => setOpened(false)} />
-        </Suspense>
-      </Popover.Dropdown>
-    </Popover>
+    <Indicator
+      disabled={unread === 0}
+      label={unread > MAX_COUNT ? `${MAX_COUNT}+` : unread}
+      size={17}
+      offset={7}
+      color="accent"
+    >
+      <OnDemand
+        dropdown={(button) => <BellDropdown target={button} />}
+        popup="dialog"
+        button={
+          <ActionIcon data-hint={label} size="lg" aria-label={label}>
+            <IconBell size={19} />
+          </ActionIcon>
+        }
+      />
+    </Indicator>
   );
 }
 

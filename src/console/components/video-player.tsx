@@ -1,4 +1,4 @@
-import { ActionIcon, AspectRatio, Center, Group, Text, Tooltip } from '@mantine/core';
+import { ActionIcon, AspectRatio, Center, Group, Text } from '@mantine/core';
 import { IconPlayerSkipBack, IconPlayerSkipForward, IconRepeat } from '@tabler/icons-react';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -55,26 +55,21 @@ export function VideoPlayer({ src, title, autoPlay = false, onFrame, frameContro
       </AspectRatio>
       {frameControls ? (
         <Group gap={4} mt={6}>
-          <Tooltip label={t('frameBack')}>
-            <ActionIcon aria-label={t('frameBack')} onClick={() => step(-FRAME_SECONDS)}>
-              <IconPlayerSkipBack size={17} />
-            </ActionIcon>
-          </Tooltip>
-          <Tooltip label={t('frameForward')}>
-            <ActionIcon aria-label={t('frameForward')} onClick={() => step(FRAME_SECONDS)}>
-              <IconPlayerSkipForward size={17} />
-            </ActionIcon>
-          </Tooltip>
-          <Tooltip label={t('loop')}>
-            <ActionIcon
-              aria-label={t('loop')}
-              aria-pressed={loop}
-              color={loop ? 'accent' : 'gray'}
-              onClick={() => setLoop(!loop)}
-            >
-              <IconRepeat size={17} />
-            </ActionIcon>
-          </Tooltip>
+          <ActionIcon data-hint={t('frameBack')} aria-label={t('frameBack')} onClick={() => step(-FRAME_SECONDS)}>
+            <IconPlayerSkipBack size={17} />
+          </ActionIcon>
+          <ActionIcon data-hint={t('frameForward')} aria-label={t('frameForward')} onClick={() => step(FRAME_SECONDS)}>
+            <IconPlayerSkipForward size={17} />
+          </ActionIcon>
+          <ActionIcon
+            data-hint={t('loop')}
+            aria-label={t('loop')}
+            aria-pressed={loop}
+            color={loop ? 'accent' : 'gray'}
+            onClick={() => setLoop(!loop)}
+          >
+            <IconRepeat size={17} />
+          </ActionIcon>
         </Group>
       ) : null}
     </div>

@@ -4,7 +4,7 @@ import { CopyIconButton } from '../../components/copy-button.tsx';
 import { toCliCommand, toCurl, toNodeSample, toPythonSample } from './code-samples.ts';
 
 /** The request of the form as a program in several languages. */
-export function CodeSamplesDialog({
+export default function CodeSamplesDialog({
   body,
   onClose,
 }: {

@@ -1,12 +1,13 @@
 import { ActionIcon, Button, Group, Pill } from '@mantine/core';
 import { IconColumns, IconPlus } from '@tabler/icons-react';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { UsableModel } from '../../data/model-queries.ts';
 import { MAX_COMPARED, modelsOfDraft, toggleCompared } from './compare.ts';
-import { modelLabel } from './model-option.tsx';
-import { ModelGrid } from './model-picker.tsx';
+import { modelLabel } from './model-label.ts';
 import type { Draft } from './studio-draft.ts';
+
+const ModelGrid = lazy(() => import('./model-grid.tsx'));
 
 interface ComparePickerProps {
   readonly models: readonly UsableModel[];
@@ -65,14 +66,16 @@ export function ComparePicker({ models, draft, onChange }: ComparePickerProps) {
         </Group>
       )}
       {opened ? (
-        <ModelGrid
-          title={t('compareTitle')}
-          models={models.filter(({ id }) => id !== draft.model)}
-          draft={draft}
-          selected={draft.compare}
-          onSelect={({ id }) => toggle(id)}
-          onClose={close}
-        />
+        <Suspense>
+          <ModelGrid
+            title={t('compareTitle')}
+            models={models.filter(({ id }) => id !== draft.model)}
+            draft={draft}
+            selected={draft.compare}
+            onSelect={({ id }) => toggle(id)}
+            onClose={close}
+          />
+        </Suspense>
       ) : null}
     </>
   );

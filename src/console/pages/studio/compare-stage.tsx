@@ -16,7 +16,7 @@ interface CompareStageProps {
 }
 
 /** The videos of one prompt beside each other, played together; below each its cost and its time. */
-export function CompareStage({ videos, actions }: CompareStageProps) {
+export default function CompareStage({ videos, actions }: CompareStageProps) {
   const { t } = useTranslation('studio');
   const play = useSynchronousPlay();
   const charged = videos.filter(({ status }) => status !== 'FAILURE').reduce((sum, { quota }) => sum + quota, 0);

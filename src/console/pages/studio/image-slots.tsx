@@ -1,23 +1,13 @@
-import {
-  ActionIcon,
-  Alert,
-  Button,
-  FileButton,
-  Group,
-  Image,
-  Paper,
-  Popover,
-  Stack,
-  Text,
-  TextInput,
-  UnstyledButton,
-} from '@mantine/core';
+import { ActionIcon, Alert, FileButton, Group, Image, Paper, Stack, Text, UnstyledButton } from '@mantine/core';
 import { IconLink, IconPhotoPlus, IconX } from '@tabler/icons-react';
-import { useState } from 'react';
+import { lazy, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ACCEPTED_TYPES, isLink, readImage } from './image-files.ts';
+import { OnDemand } from '../../components/on-demand.tsx';
+import { ACCEPTED_TYPES, readImage } from './image-files.ts';
 import type { Controls, ImageInput } from './studio-draft.ts';
 import { usePictureDrop } from './use-picture-drop.ts';
+
+const PictureLink = lazy(() => import('./picture-link.tsx'));
 
 interface ImageSlotsProps {
   readonly limits: Controls['pictures'];
@@ -137,13 +127,6 @@ interface EmptySlotProps {
 
 function EmptySlot({ role, onFiles, onLink }: EmptySlotProps) {
   const { t } = useTranslation('studio');
-  const [link, setLink] = useState('');
-  const [opened, setOpened] = useState(false);
-  const use = (): void => {
-    onLink(link.trim());
-    setLink('');
-    setOpened(false);
-  };
   return (
     <Paper withBorder pos="relative" {...SLOT_SIZE} style={{ borderStyle: 'dashed' }}>
       <FileButton accept={ACCEPTED_TYPES} multiple onChange={(files) => void onFiles(files)}>
@@ -158,37 +141,15 @@ function EmptySlot({ role, onFiles, onLink }: EmptySlotProps) {
           </UnstyledButton>
         )}
       </FileButton>
-      <Popover opened={opened} onChange={setOpened} trapFocus width={280}>
-        <Popover.Target>
-          <ActionIcon
-            pos="absolute"
-            top={4}
-            right={4}
-            size="sm"
-            aria-label={t('pictureLink')}
-            onClick={() => setOpened(!opened)}
-          >
+      <OnDemand
+        dropdown={(button) => <PictureLink target={button} onLink={onLink} />}
+        popup="dialog"
+        button={
+          <ActionIcon pos="absolute" top={4} right={4} size="sm" aria-label={t('pictureLink')}>
             <IconLink size={14} />
           </ActionIcon>
-        </Popover.Target>
-        <Popover.Dropdown>
-          <Stack gap="xs">
-            <TextInput
-              label={t('pictureLink')}
-              placeholder="https://"
-              type="url"
-              value={link}
-              onChange={(event) => setLink(event.currentTarget.value)}
-              onKeyDown={(event) => {
-                if (event.key === 'Enter' && isLink(link)) use();
-              }}
-            />
-            <Button size="xs" disabled={!isLink(link)} onClick={use}>
-              {t('useLink')}
-            </Button>
-          </Stack>
-        </Popover.Dropdown>
-      </Popover>
+        }
+      />
     </Paper>
   );
 }

@@ -7,6 +7,7 @@ import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { formatSeconds } from '../../data/format-time.ts';
 import type { UsableModel } from '../../data/model-queries.ts';
 import { durationsQuery } from '../../data/video-queries.ts';
+import { modelLabel } from './model-label.ts';
 import { controlsFor, type Draft, type DurationRange } from './studio-draft.ts';
 import { useModelPrice } from './use-prices.ts';
 
@@ -78,11 +79,4 @@ function describeSeconds(can: DurationRange, t: ReturnType<typeof useTranslation
   const values = 'values' in can ? can.values : [can.min, can.max];
   const [first = 0, last = first] = [values[0], values.at(-1)];
   return first === last ? t('secondsShort', { count: first }) : t('secondsRange', { from: first, to: last });
-}
-
-/** The vendor's title of the model, with the id if it adds information, as for an alias. */
-export function modelLabel({ id, capability }: UsableModel): string {
-  if (capability === null) return id;
-  const plain = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, '');
-  return plain(capability.title) === plain(id) ? capability.title : `${capability.title} · ${id}`;
 }

@@ -5,8 +5,8 @@ import {
   Group,
   Input,
   JsonInput,
+  NativeSelect,
   SegmentedControl,
-  Select,
   Slider,
   Stack,
   Switch,
@@ -141,13 +141,7 @@ function ChoiceField({ label, values, value, auto = false, show = (each) => each
   ];
   const long = data.length > 6 || data.some((each) => each.label.length > 8);
   return long ? (
-    <Select
-      label={label}
-      data={data.map((each) => ({ ...each, value: each.value === '' ? 'auto' : each.value }))}
-      value={value === '' ? 'auto' : value}
-      allowDeselect={false}
-      onChange={(each) => onChange(each === null || each === 'auto' ? '' : each)}
-    />
+    <NativeSelect label={label} data={data} value={value} onChange={(event) => onChange(event.currentTarget.value)} />
   ) : (
     <Input.Wrapper label={label} labelElement="div">
       <Box>

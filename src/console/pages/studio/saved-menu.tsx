@@ -1,19 +1,21 @@
 import { ActionIcon, Button, Group, Menu, Text, TextInput } from '@mantine/core';
-import { IconBookmark, IconTrash } from '@tabler/icons-react';
-import { useState } from 'react';
+import { IconTrash } from '@tabler/icons-react';
+import { type ReactElement, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useOpenedOnMount } from '../../components/on-demand.tsx';
 import { readSaved, removeSaved, type SavedDraft, type Shelf, saveDraft } from './saved-drafts.ts';
 import type { Draft } from './studio-draft.ts';
 
 interface SavedMenuProps {
+  readonly target: ReactElement;
   readonly draft: Draft;
   readonly onUse: (draft: Draft) => void;
 }
 
 /** Templates to begin with, made of the form as it is, and the forms that were replaced last. */
-export function SavedMenu({ draft, onUse }: SavedMenuProps) {
+export default function SavedMenu({ target, draft, onUse }: SavedMenuProps) {
   const { t } = useTranslation('studio');
-  const [opened, setOpened] = useState(false);
+  const [opened, setOpened] = useOpenedOnMount();
   const [name, setName] = useState('');
   const save = (): void => {
     saveDraft('templates', draft, name.trim());
@@ -22,11 +24,7 @@ export function SavedMenu({ draft, onUse }: SavedMenuProps) {
   };
   return (
     <Menu opened={opened} onChange={setOpened} width={320} position="bottom-start" trapFocus>
-      <Menu.Target>
-        <Button size="compact-sm" variant="subtle" color="gray" leftSection={<IconBookmark size={15} />}>
-          {t('templates')}
-        </Button>
-      </Menu.Target>
+      <Menu.Target>{target}</Menu.Target>
       <Menu.Dropdown>
         {opened ? (
           <>

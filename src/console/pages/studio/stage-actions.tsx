@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Group, Tooltip } from '@mantine/core';
+import { ActionIcon, Button, Group } from '@mantine/core';
 import {
   IconArrowBackUp,
   IconArrowsMaximize,
@@ -64,30 +64,31 @@ export function StageActions({ video, actions }: { readonly video: Video; readon
           >
             {t('extend')}
           </Button>
-          <Tooltip label={t('takeLastFrame')}>
-            <ActionIcon aria-label={t('takeLastFrame')} aria-keyshortcuts="l" onClick={() => actions.takeLastFrame(id)}>
-              <IconPhotoDown size={17} />
-            </ActionIcon>
-          </Tooltip>
-          <Tooltip label={t('download')}>
-            <ActionIcon
-              aria-label={t('download')}
-              onClick={() => void downloadVideo(queries, id).catch((error: Error) => toasts.error(error.message))}
-            >
-              <IconDownload size={17} />
-            </ActionIcon>
-          </Tooltip>
+          <ActionIcon
+            data-hint={t('takeLastFrame')}
+            aria-label={t('takeLastFrame')}
+            aria-keyshortcuts="l"
+            onClick={() => actions.takeLastFrame(id)}
+          >
+            <IconPhotoDown size={17} />
+          </ActionIcon>
+          <ActionIcon
+            data-hint={t('download')}
+            aria-label={t('download')}
+            onClick={() => void downloadVideo(queries, id).catch((error: Error) => toasts.error(error.message))}
+          >
+            <IconDownload size={17} />
+          </ActionIcon>
         </>
       ) : null}
       <FavouriteButton id={id} />
-      <Tooltip label={t('open')}>
-        <ActionIcon
-          aria-label={t('open')}
-          renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId: id }} {...props} />}
-        >
-          <IconArrowsMaximize size={16} />
-        </ActionIcon>
-      </Tooltip>
+      <ActionIcon
+        data-hint={t('open')}
+        aria-label={t('open')}
+        renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId: id }} {...props} />}
+      >
+        <IconArrowsMaximize size={16} />
+      </ActionIcon>
     </Group>
   );
 }

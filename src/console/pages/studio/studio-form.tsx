@@ -1,19 +1,21 @@
 import { Alert, Button, Group, Paper, Stack, Text, Textarea, UnstyledButton } from '@mantine/core';
-import { IconCode } from '@tabler/icons-react';
-import { useState } from 'react';
+import { IconBookmark, IconCode } from '@tabler/icons-react';
+import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { OnDemand } from '../../components/on-demand.tsx';
 import type { UsableModel } from '../../data/model-queries.ts';
-import { CodeSamplesDialog } from './code-samples-dialog.tsx';
 import { bodiesFor, modelsOfDraft } from './compare.ts';
 import { ComparePicker } from './compare-picker.tsx';
 import { GenerateBar } from './generate-bar.tsx';
 import { ImageSlots } from './image-slots.tsx';
 import { ModelPicker } from './model-picker.tsx';
 import { Parameters } from './parameters.tsx';
-import { SavedMenu } from './saved-menu.tsx';
 import { controlsFor, type Draft, type DraftField, EMPTY_DRAFT, fitToModel } from './studio-draft.ts';
 import { useStudioKeys } from './use-studio-keys.ts';
 import { useSubmitVideos } from './use-submit-videos.ts';
+
+const CodeSamplesDialog = lazy(() => import('./code-samples-dialog.tsx'));
+const SavedMenu = lazy(() => import('./saved-menu.tsx'));
 
 interface StudioFormProps {
   readonly models: readonly UsableModel[];
@@ -87,10 +89,12 @@ export function StudioForm({ models, draft, change, replace, onShow }: StudioFor
         />
       </Stack>
       {code && model !== undefined ? (
-        <CodeSamplesDialog
-          body={bodiesFor(draft, [model])?.[0] ?? { model: model.id }}
-          onClose={() => setCode(false)}
-        />
+        <Suspense>
+          <CodeSamplesDialog
+            body={bodiesFor(draft, [model])?.[0] ?? { model: model.id }}
+            onClose={() => setCode(false)}
+          />
+        </Suspense>
       ) : null}
     </Paper>
   );
@@ -108,7 +112,15 @@ function FormFooter({ draft, replace, onClear, onShowCode }: FormFooterProps) {
   const { t } = useTranslation('studio');
   return (
     <Group justify="space-between">
-      <SavedMenu draft={draft} onUse={replace} />
+      <OnDemand
+        dropdown={(button) => <SavedMenu target={button} draft={draft} onUse={replace} />}
+        popup="menu"
+        button={
+          <Button size="compact-sm" variant="subtle" color="gray" leftSection={<IconBookmark size={15} />}>
+            {t('templates')}
+          </Button>
+        }
+      />
       <Button size="compact-sm" variant="subtle" color="gray" onClick={onClear}>
         {t('clear')}
       </Button>

@@ -2,7 +2,7 @@ import { Alert, Grid, Skeleton, Stack } from '@mantine/core';
 import { IconMovie } from '@tabler/icons-react';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useEffect, useRef } from 'react';
+import { lazy, Suspense, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { leastQuota } from '../../../contract/price-range.ts';
 import { isChatPrice } from '../../../contract/pricing.ts';
@@ -13,7 +13,6 @@ import { Page } from '../../components/page.tsx';
 import { modelsQuery, type UsableModel } from '../../data/model-queries.ts';
 import { selfQuery } from '../../data/query-client.ts';
 import { type Video, videosQuery } from '../../data/video-queries.ts';
-import { CompareStage } from './compare-stage.tsx';
 import { HistoryStrip } from './history-strip.tsx';
 import { RECENT } from './recent.ts';
 import { Stage } from './stage.tsx';
@@ -22,6 +21,8 @@ import { controlsFor, fitToModel } from './studio-draft.ts';
 import { StudioForm } from './studio-form.tsx';
 import { useDraft } from './use-draft.ts';
 import { useVideoActions } from './use-video-actions.ts';
+
+const CompareStage = lazy(() => import('./compare-stage.tsx'));
 
 /** The form on one side; on the other the video it made, large, above the newest ones. */
 export function StudioPage() {
@@ -136,7 +137,9 @@ function Results({ shown, onShow, actions }: ResultsProps) {
   return (
     <Stack gap="md">
       {found.length > 1 ? (
-        <CompareStage videos={found} actions={actions} />
+        <Suspense fallback={<Skeleton h={560} radius="lg" />}>
+          <CompareStage videos={found} actions={actions} />
+        </Suspense>
       ) : (
         <Stage key={one.task_id} video={one} actions={actions} />
       )}

@@ -1,0 +1,56 @@
+import { Menu, Text } from '@mantine/core';
+import { IconLogout, IconShieldLock, IconUser } from '@tabler/icons-react';
+import { Link, useNavigate } from '@tanstack/react-router';
+import type { ReactElement } from 'react';
+import { useTranslation } from 'react-i18next';
+import { logout } from '../../contract/accounts.ts';
+import { callApi } from '../data/api-client.ts';
+import { queryClient, useSelf } from '../data/query-client.ts';
+import { clearDrafts, clearUserId } from '../data/stored-user.ts';
+import { CreditAmount } from './credit-amount.tsx';
+import { useOpenedOnMount } from './on-demand.tsx';
+
+/** Whose account it is, its pages, and signing out. */
+export default function AccountMenuDropdown({ target }: { readonly target: ReactElement }) {
+  const { t } = useTranslation();
+  const { data: self } = useSelf();
+  const navigate = useNavigate();
+  const [opened, setOpened] = useOpenedOnMount();
+  const signOut = async (): Promise<void> => {
+    await callApi(logout, {}).catch(() => undefined);
+    clearUserId();
+    clearDrafts();
+    queryClient.clear();
+    await navigate({ to: '/sign-in' });
+  };
+  return (
+    <Menu opened={opened} onChange={setOpened} position="bottom-end" width={240}>
+      <Menu.Target>{target}</Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          <Text size="sm" fw={600} c="var(--mantine-color-text)" truncate>
+            {self?.display_name || self?.username}
+          </Text>
+          {self === undefined ? null : <CreditAmount value={self.quota} size="xs" />}
+        </Menu.Label>
+        <Menu.Divider />
+        <Menu.Item
+          leftSection={<IconUser size={16} />}
+          renderRoot={(props) => <Link to="/account/profile" {...props} />}
+        >
+          {t('pages.profile')}
+        </Menu.Item>
+        <Menu.Item
+          leftSection={<IconShieldLock size={16} />}
+          renderRoot={(props) => <Link to="/account/security" {...props} />}
+        >
+          {t('pages.security')}
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => void signOut()}>
+          {t('signOut')}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,80 @@
+import { Combobox, Group, Modal, Stack, Text, TextInput, useCombobox } from '@mantine/core';
+import { IconSearch } from '@tabler/icons-react';
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { UsableModel } from '../../data/model-queries.ts';
+import { modelLabel } from './model-label.ts';
+import { ModelOption } from './model-option.tsx';
+import type { Draft } from './studio-draft.ts';
+
+interface ModelGridProps {
+  readonly title: string;
+  readonly models: readonly UsableModel[];
+  readonly draft: Draft;
+  readonly selected: readonly string[];
+  readonly onSelect: (model: UsableModel) => void;
+  readonly onClose: () => void;
+}
+
+/** All models by vendor, each with its price for the present settings and how long it takes; searched by words. */
+export default function ModelGrid({ title, models, draft, selected, onSelect, onClose }: ModelGridProps) {
+  const { t } = useTranslation(['studio', 'app']);
+  const [search, setSearch] = useState('');
+  // Always open; Escape, which would close it, closes the dialog.
+  const combobox = useCombobox({ opened: true, onOpenedChange: (opened) => (opened ? undefined : onClose()) });
+  const found = models.filter((model) => matchesSearch(model, search));
+  const vendors = [...new Set(found.map(({ vendor_title }) => vendor_title))];
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the first of what was found can be taken with Enter
+  useEffect(() => {
+    if (search === '') combobox.resetSelectedOption();
+    else combobox.selectFirstOption();
+  }, [search]);
+  const select = (id: string): void => {
+    const model = models.find((each) => each.id === id);
+    if (model !== undefined) onSelect(model);
+  };
+  return (
+    <Modal opened onClose={onClose} title={title} size={1040} closeButtonProps={{ 'aria-label': t('app:close') }}>
+      <Combobox store={combobox} onOptionSubmit={select}>
+        <Stack gap="sm">
+          <Combobox.EventsTarget>
+            <TextInput
+              data-autofocus
+              aria-label={t('modelSearch')}
+              placeholder={t('modelSearch')}
+              leftSection={<IconSearch size={16} />}
+              value={search}
+              onChange={(event) => setSearch(event.currentTarget.value)}
+            />
+          </Combobox.EventsTarget>
+          <Combobox.Options className="model-grid" aria-label={title}>
+            {vendors.map((vendor) => (
+              <Combobox.Group key={vendor} label={vendor}>
+                {found
+                  .filter(({ vendor_title }) => vendor_title === vendor)
+                  .map((model) => (
+                    <ModelOption key={model.id} model={model} draft={draft} active={selected.includes(model.id)} />
+                  ))}
+              </Combobox.Group>
+            ))}
+            {found.length === 0 ? <Combobox.Empty>{t('noModelFound', { search })}</Combobox.Empty> : null}
+          </Combobox.Options>
+          <Group>
+            <Text size="xs" c="dimmed">
+              {t('modelPriceHint')}
+            </Text>
+          </Group>
+        </Stack>
+      </Combobox>
+    </Modal>
+  );
+}
+
+/** Whether every word of the search is in the vendor's name, the model's title or its id. */
+function matchesSearch(model: UsableModel, search: string): boolean {
+  const text = `${model.vendor_title} ${modelLabel(model)} ${model.id}`.toLowerCase();
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}
