@@ -39,6 +39,14 @@ function emitFont(): Plugin {
   };
 }
 
+/** Menus, dialogs, lists and hints, and what places them: loaded with what first opens one. */
+const ON_DEMAND =
+  /@floating-ui|react-remove-scroll|react-number-format|components[\\/](Menu|Popover|Combobox|Select|MultiSelect|TagsInput|Autocomplete|Modal|ModalBase|Drawer|Tooltip|Tabs|Table|ScrollArea|NumberInput|Pill|PillsInput|HoverCard)[\\/]|[\\/]charts|recharts|d3-/;
+
+/** Small parts that pages share; in one file, since each request costs more than what a page does not need of it. */
+const isCommon = (id: string): boolean =>
+  /@mantine[\\/](core|hooks)|@tabler|[\\/]src[\\/](contract|sdk|console[\\/]data)[\\/]/.test(id) && !ON_DEMAND.test(id);
+
 /** Everything that runs comes as a file named by its content; nothing is written into the page. */
 export default defineConfig({
   root: import.meta.dirname,
@@ -57,6 +65,22 @@ export default defineConfig({
     reportCompressedSize: false,
     chunkSizeWarningLimit: 900,
     target: 'es2023',
+    rolldownOptions: {
+      // A schema that nothing uses is left out, with the endpoint it belongs to.
+      treeshake: { manualPureFunctions: ['Type', 'endpoint', 'Ok', 'ListOf'] },
+      output: {
+        codeSplitting: {
+          groups: [
+            {
+              name: 'vendor',
+              test: /node_modules[\\/](react|react-dom|scheduler|@tanstack|i18next|react-i18next)[\\/]/,
+              priority: 2,
+            },
+            { name: 'common', test: isCommon, minShareCount: 3, priority: 1 },
+          ],
+        },
+      },
+    },
   },
   server: { proxy: { '^/(api|play|v1|(tokens|pages)\\.css|logo)': 'http://127.0.0.1:3000' } },
 });
