@@ -43,7 +43,7 @@ describe('from nothing to a file', { skip: chromiumPath === undefined && !proces
         await step(admin.gettingStarted.videoAction);
         await page.getByRole('button', { name: studio.model }).click();
         await page.getByRole('textbox', { name: studio.modelSearch }).fill(MODEL);
-        await page.getByRole('option').first().click();
+        await page.getByRole('dialog').getByRole('option').first().click();
         await page.getByRole('textbox', { name: studio.prompt, exact: true }).fill(PROMPT);
         await page.getByRole('button', { name: studio.run }).click();
         await page.getByText(studio.stage.SUCCESS, { exact: true }).waitFor();

@@ -28,7 +28,7 @@ describe('the studio beyond one video', { skip: chromiumPath === undefined && !p
   const prompt = (page: Page) => page.getByRole('textbox', { name: studio.prompt, exact: true });
   const pick = async (page: Page, name: string): Promise<void> => {
     await page.getByRole('textbox', { name: studio.modelSearch }).fill(name);
-    await page.getByRole('option').first().waitFor();
+    await page.getByRole('dialog').getByRole('option').first().waitFor();
     await page.keyboard.press('Enter');
   };
 
