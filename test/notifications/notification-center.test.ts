@@ -288,7 +288,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     );
     assert.deepEqual(
       rows.find(({ topic }) => topic === 'task.failed'),
-      { topic: 'task.failed', in_app: false, locked: false },
+      { topic: 'task.failed', in_app: false, locked: false, mail: false, mail_locked: false },
     );
     assert.match(
       await person.fails(200, 'PUT', '/api/notifications/preferences', { topics: { security: false } }),

@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
 import { GroupCommit, type GroupCommitOptions, type WriteTransaction } from './group-commit.ts';
@@ -33,9 +34,10 @@ export class SqliteDriver implements Driver {
     mkdirSync(dirname(file), { recursive: true });
     keepFromOthers(file);
     this.#writer = new SqliteStatements(file);
+    // Pages of deleted rows can be given back later. Only a new file can be set so; another one would be written to without effect.
+    if (readNumber(this.#writer.database, 'page_count') === 0)
+      this.#writer.database.exec('pragma auto_vacuum = incremental');
     this.#writer.database.exec(`
-      -- pages of deleted rows can be given back later; counts for a new file only
-      pragma auto_vacuum = incremental;
       pragma journal_mode = wal;
       pragma synchronous = full;
       pragma temp_store = memory;
@@ -56,7 +58,7 @@ export class SqliteDriver implements Driver {
   /** Gives back free pages beyond a tenth of the file, at most so many. @returns whether there are more */
   releaseSpace(maxPages: number): Promise<boolean> {
     const { database } = this.#writer;
-    const read = (name: string): number => Number(Object.values(database.prepare(`pragma ${name}`).get() ?? {})[0]);
+    const read = (name: string): number => readNumber(database, name);
     return this.#commits.write(() => {
       if (read('auto_vacuum') !== INCREMENTAL) return false;
       const surplus = read('freelist_count') - Math.ceil(read('page_count') * KEPT_FREE_SHARE);
@@ -192,3 +194,6 @@ function isRead(query: CompiledQuery): boolean {
   if (query.query.kind === 'SelectQueryNode') return true;
   return query.query.kind === 'RawNode' && /^\s*(select|explain)\b/i.test(query.sql);
 }
+
+const readNumber = (database: DatabaseSync, pragma: string): number =>
+  Number(Object.values(database.prepare(`pragma ${pragma}`).get() ?? {})[0]);
