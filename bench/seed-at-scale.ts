@@ -99,8 +99,8 @@ async function addUpAccounts({ kysely }: Database<Tables>, { firstUser }: ScaleS
   await sql`insert into wallets (user_id, balance, used, requests)
     select user_id, sum(amount), sum(charged), sum(case when kind = 'settle' then 1 else 0 end)
     from ledger where user_id >= ${sql.lit(firstUser)} group by user_id`.execute(kysely);
-  await sql`insert into usage_daily (user_id, day, token_id, model, requests, quota, prompt_tokens, completion_tokens)
-    select user_id, created_at / ${sql.lit(DAY_MS)}, token_id, model, count(*), sum(charged), 0, 0
+  await sql`insert into usage_daily (user_id, day, token_id, model, channel_id, requests, quota, prompt_tokens, completion_tokens)
+    select user_id, created_at / ${sql.lit(DAY_MS)}, token_id, model, 0, count(*), sum(charged), 0, 0
     from ledger where kind = 'settle' and user_id >= ${sql.lit(firstUser)}
     group by user_id, created_at / ${sql.lit(DAY_MS)}, token_id, model`.execute(kysely);
 }

@@ -86,6 +86,8 @@ const ACTIONS_ON_NO_ACCOUNT: readonly string[] = [
     `DELETE /api/admin/${name}/:id`,
   ]),
   'POST /api/admin/channels/:id/test',
+  'POST /api/admin/channels/:id/reconcile',
+  'PUT /api/admin/settings/:name',
   'POST /api/admin/models',
   'PUT /api/admin/models/:id',
   'DELETE /api/admin/models/:id',

@@ -16,6 +16,7 @@ export const ALONE: Readonly<Record<string, string>> = {
   'adapter-cpu': 'prints a line for each vendor',
   backup: 'needs the databases copy-database made',
   'chat-replicas': 'says something with more cores than processes only',
+  'chat-conversion': 'prints a line for each pair',
   'chat-streams': 'prints a table with its peers',
   'console-page-load': 'needs the built console and a browser',
   'content-download': 'prints a table with nginx',
@@ -30,5 +31,6 @@ export const ALONE: Readonly<Record<string, string>> = {
   soak: 'takes an hour',
   traces: 'compares runs with and without traces',
   'vendor-polling': 'takes three minutes',
+  'video-copies': 'needs --expose-gc',
   webhooks: 'measures deliveries',
 };
