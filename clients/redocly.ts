@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createConfig, lint } from '@redocly/openapi-core';
 import { BASE_URL } from './environment.ts';
 
-/** Redocly’s recommended rules find nothing wrong but slashes at the end, which the contract and programs written for new-api ask for. */
+/** Redocly's recommended rules find nothing wrong with the service's document but the two slashes that are its contract. */
 const config = await createConfig({ extends: ['recommended'] });
 const problems = await lint({ ref: `${new URL(BASE_URL).origin}/openapi.json`, config });
 const errors = problems
@@ -10,6 +10,5 @@ const errors = problems
   .map(({ ruleId, location }) => `${ruleId} ${location[0]?.pointer ?? ''}`);
 assert.deepEqual(errors.sort(), [
   'no-path-trailing-slash #/paths/~1api~1notifications~1',
-  'no-path-trailing-slash #/paths/~1api~1usage~1token~1',
   'no-path-trailing-slash #/paths/~1jimeng~1',
 ]);

@@ -72,7 +72,11 @@ const PackageCardFields = {
     multipleOf: 1e-9,
     description: 'What prices are multiplied by for its holders.',
   }),
-  channels: Type.Array(Type.Integer({ minimum: 1 }), { maxItems: 500, uniqueItems: true, description: 'Empty: all.' }),
+  channels: Type.Array(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), {
+    maxItems: 500,
+    uniqueItems: true,
+    description: 'Empty: all.',
+  }),
   storage_days: Type.Union([Type.Integer({ minimum: 0, maximum: 36_500 }), Type.Null()]),
   storage_gb: Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]),
 };

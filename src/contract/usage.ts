@@ -150,7 +150,7 @@ export const getTokenUsage = endpoint({
   policy: 'model',
   envelope: 'api',
   method: 'GET',
-  path: '/api/usage/token/',
+  path: '/api/usage/token',
   summary: "What this key may spend and has spent, in new-api's form",
   response: Type.Object({
     code: Type.Boolean(),
@@ -168,7 +168,8 @@ export const getTokenUsage = endpoint({
     }),
   }),
 });
-export const getTokenUsageWithoutSlash = endpoint({ ...getTokenUsage, path: '/api/usage/token' });
+/** As programs for new-api call it. */
+export const getTokenUsageWithSlash = endpoint({ ...getTokenUsage, path: '/api/usage/token/', isOtherSpelling: true });
 
 const Day = Type.Optional(Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description: 'UTC.' }));
 

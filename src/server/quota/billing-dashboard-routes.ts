@@ -31,7 +31,7 @@ export function addBillingDashboardRoutes(
     return { limit: balance + used, used };
   };
 
-  for (const endpoint of [endpoints.getTokenUsage, endpoints.getTokenUsageWithoutSlash])
+  for (const endpoint of [endpoints.getTokenUsage, endpoints.getTokenUsageWithSlash])
     routes.add(endpoint, async ({ caller: { userId, tokenId, models } }) => {
       const { limit, used } = await totals(userId, tokenId);
       const token = await describeToken(tokenId);
