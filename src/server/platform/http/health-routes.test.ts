@@ -8,6 +8,7 @@ import { exchange, parseAnswer, startHttp } from './http.fixture.ts';
 
 const CONFIG = {
   sandbox: false,
+  siteName: 'Reelgate',
   registration: 'open',
   quotaPerUnit: 5,
   apiUserHeader: 'x-user',
