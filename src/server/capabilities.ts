@@ -1,3 +1,4 @@
+import { DAY_MS } from '../contract/time.ts';
 import { AccountAccess } from './accounts/account-access.ts';
 import { AccountStore } from './accounts/account-store.ts';
 import { AuditStore } from './accounts/audit/audit-store.ts';
@@ -24,8 +25,6 @@ import type { Trx } from './tables.ts';
 import { VendorRegistry } from './vendors/registry.ts';
 import { VERSION } from './version.ts';
 import { makeWebhooks } from './webhooks/make.ts';
-
-const DAY_MS = 86_400_000;
 
 export type Capabilities = Awaited<ReturnType<typeof makeCapabilities>>;
 

@@ -5,12 +5,12 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { DAY_MS } from '../../src/contract/time.ts';
 import type { OpenSource } from '../../src/server/artifacts/artifact-copier.ts';
 import { AppError } from '../../src/server/platform/errors.ts';
 import { forEachDatabase } from '../databases.ts';
 import { type ArtifactFixture, CLIP, honest, makeArtifactFixture } from './artifact-fixture.ts';
 
-const DAY_MS = 86_400_000;
 const GB = 1024 ** 3;
 
 describe('copies of finished videos', () => {

@@ -3,6 +3,7 @@ import { appendFile, writeFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { HOUR_MS } from '../../src/contract/time.ts';
 import { ArtifactStore } from '../../src/server/artifacts/artifact-store.ts';
 import { moveToS3 } from '../../src/server/artifacts/move-to-s3.ts';
 import { openFiles } from '../../src/server/artifacts/open-files.ts';
@@ -11,8 +12,6 @@ import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { forEachDatabase } from '../databases.ts';
 import { type ArtifactFixture, CLIP, honest, makeArtifactFixture } from './artifact-fixture.ts';
 import { startS3Server } from './s3-server.ts';
-
-const HOUR_MS = 3_600_000;
 
 describe('copies in S3', () => {
   let server: Awaited<ReturnType<typeof startS3Server>>;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { DAY_MS } from '../../src/contract/time.ts';
 import type { BudgetInfo } from '../../src/sdk/budgets.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
 import type { TestUser } from '../accounts/test-user.ts';
@@ -7,7 +8,6 @@ import { forEachDatabase } from '../databases.ts';
 import { openLedger } from '../ledger-fixture.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 
-const DAY = 86_400_000;
 const START = Date.UTC(2026, 10, 28, 12);
 
 interface Told {
@@ -80,7 +80,7 @@ describe('monthly budgets', () => {
           [key, 100],
         ],
       );
-      clock.advance(5 * DAY);
+      clock.advance(5 * DAY_MS);
       assert.deepEqual(
         (await budgets()).map(({ month, spent }) => [month, spent]),
         [

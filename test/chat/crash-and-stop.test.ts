@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { DAY_MS } from '../../src/contract/time.ts';
 import { wordsSentFor } from '../../src/sandbox/chat/directives.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { SIMULATORS } from '../../src/sandbox/simulators.ts';
@@ -117,7 +118,7 @@ forEachDatabase((name, _open, freshUrl) => {
       const holds = await database.kysely.selectFrom('reservations').select(['ref', 'amount']).execute();
       assert.equal(holds.length, CALLS, 'each reservation is there');
       const store = new LedgerStore(database);
-      const inDays = { now: () => Date.now() + 3 * 86_400_000 };
+      const inDays = { now: () => Date.now() + 3 * DAY_MS };
       const parts = { database, store, ledger: new LedgerService({ store, clock: inDays }), clock: inDays };
       const now = { ...parts, clock: { now: () => Date.now() } };
       const sweep = { prefix: 'req_', olderThanMs: 6_000_000 };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { HOUR_MS } from '../../src/contract/time.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { SIMULATORS } from '../../src/sandbox/simulators.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
@@ -12,7 +13,6 @@ import { type CrashingService, startCrashing } from './crashing-service.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
 import { prepare, submitAll, untilAllEnded, VIDEO_MODELS } from './submit-scenario.ts';
 
-const HOUR_MS = 3_600_000;
 /** Longer than the first six seconds, after which the wrong clock is set back. */
 const CODE_TTL_MS = 10_000;
 const PERIOD_MS = 2_000;

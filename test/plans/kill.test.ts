@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before, it } from 'node:test';
+import { DAY_MS } from '../../src/contract/time.ts';
 import { migrations } from '../../src/server/migrations.ts';
 import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
@@ -14,7 +15,6 @@ import { assertAllowances } from './assert-allowances.ts';
 import type { KillOrder, Point } from './kill.fixture.ts';
 import { ACTOR, addPlan, asUser, openPlansFixture, type PlansFixture } from './plans-fixture.ts';
 
-const DAY = 86_400_000;
 const TABLES = ['subscriptions', 'allowance_usage', 'redemption_codes', 'ledger', 'wallets', 'reservations'] as const;
 
 /** What is left of the allowance, the wallet and the package's end (days from activation) after the work was done once. */
@@ -77,7 +77,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       {
         left: Math.min(...windows.map(({ limit, used }) => limit - used)),
         wallet: (await fixture.ledger.quota.wallet(userId)).balance,
-        days: Math.max(0, (current.timeline.current?.expires_at ?? 0) - begun) / DAY,
+        days: Math.max(0, (current.timeline.current?.expires_at ?? 0) - begun) / DAY_MS,
       },
       expected,
     );
@@ -129,8 +129,8 @@ forEachDatabase((_name, _open, freshUrl) => {
     await begin();
     await addPlan(fixture, { package_code: 'after', level: 0, daily_quota: 9, duration_days: 4 });
     await fixture.subscriptions.assignByAdmin(ACTOR, { userId, code: 'after' });
-    const ended = clock.now() + 10 * DAY;
-    clock.advance(11 * DAY);
+    const ended = clock.now() + 10 * DAY_MS;
+    clock.advance(11 * DAY_MS);
     const sweep = () => fixture.subscriptions.processExpirations();
     await holds('sweep.ended', '', sweep, ended, { left: 9, wallet: 500, days: 4 });
     assert.equal((await fixture.subscriptions.currentPlan(userId)).code, 'after');

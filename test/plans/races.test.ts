@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { DAY_MS } from '../../src/contract/time.ts';
 import { migrations } from '../../src/server/migrations.ts';
 import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
@@ -13,7 +14,6 @@ import { forEachDatabase } from '../databases.ts';
 import { assertAllowances } from './assert-allowances.ts';
 import { ACTOR, addPlan, asUser, openPlansFixture, type PlansFixture } from './plans-fixture.ts';
 
-const DAY = 86_400_000;
 /** The script that hammers for releases sets more. */
 const ROUNDS = Number(process.env.RACE_ROUNDS ?? '12');
 
@@ -91,7 +91,7 @@ forEachDatabase((name, _open, freshUrl) => {
     const userId = await account();
     const codes = await codesFor(await plan(), 20);
     await times(20, (i) => fixture(i).codeRedemption.redeem(asUser(userId), '10.1.0.1', codes[i] ?? ''));
-    assert.equal((await fixture(0).subscriptions.currentPlan(userId)).expiresAt * 1000, clock.now() + 200 * DAY);
+    assert.equal((await fixture(0).subscriptions.currentPlan(userId)).expiresAt * 1000, clock.now() + 200 * DAY_MS);
     const rows = await database()
       .kysely.selectFrom('subscriptions')
       .select(['state', 'duration_days'])
@@ -132,7 +132,7 @@ forEachDatabase((name, _open, freshUrl) => {
       );
     const days = ends.filter(([redeemed]) => typeof redeemed === 'object').length * 10;
     const { expiresAt } = await fixture(0).subscriptions.currentPlan(userId);
-    assert.equal(expiresAt === 0 ? 0 : (expiresAt * 1000 - clock.now()) / DAY, days);
+    assert.equal(expiresAt === 0 ? 0 : (expiresAt * 1000 - clock.now()) / DAY_MS, days);
   });
 
   it('never removes a plan while an account is being subscribed to it', async () => {
@@ -171,7 +171,7 @@ forEachDatabase((name, _open, freshUrl) => {
       const ref = `task_${userId}_${i}`;
       if (i % 8 === 0) await fixture(i).subscriptions.assignByAdmin(ACTOR, { userId, code: i % 16 === 0 ? low : high });
       if (i % 30 === 0) await fixture(i).subscriptions.assignByAdmin(ACTOR, { userId, code: 'none' });
-      if (i % 20 === 7) clock.advance(DAY / 2);
+      if (i % 20 === 7) clock.advance(DAY_MS / 2);
       const reserved: unknown = await fixture(i).ledger.reserve(ref, userId, 10 + (i % 5) * 7);
       if (reserved !== undefined) return;
       if (i % 3 === 0) await Promise.all([fixture(i).ledger.refund(ref), fixture(i + 1).ledger.settle(ref, 3)]);
@@ -183,7 +183,7 @@ forEachDatabase((name, _open, freshUrl) => {
   it('notifies of an expiry once, whichever process finds it', async () => {
     const userId = await account();
     await fixture(0).subscriptions.assignByAdmin(ACTOR, { userId, code: await plan({ duration_days: 1 }) });
-    clock.advance(DAY);
+    clock.advance(DAY_MS);
     notices.length = 0;
     await times(6, (i) => fixture(i).subscriptions.processExpirations());
     const { id } = await database()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
+import { HOUR_MS } from '../../src/contract/time.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
 import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
 import { forEachDatabase } from '../databases.ts';
@@ -8,8 +9,7 @@ import { assertAllowances } from './assert-allowances.ts';
 import { addPlan, openPlansFixture, setAllowanceWithoutPlan } from './plans-fixture.ts';
 import { ReferenceModel, type ReferencePlan } from './reference-model.ts';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
+const DAY = 24 * HOUR_MS;
 const NOON = Date.UTC(2026, 10, 21, 12);
 
 const NO_LIMITS = { daily_quota: 0, refresh_interval_seconds: 0, interval_quota: 0, weekly_quota_limit: 0 };
@@ -48,7 +48,18 @@ const step = fc.oneof(
   }),
   fc.record({
     does: fc.constant('pass' as const),
-    ms: fc.constantFrom(1, HOUR, HOUR, 5 * HOUR - 1, 5 * HOUR, 12 * HOUR, DAY, 3 * DAY, 6 * DAY, 7 * DAY),
+    ms: fc.constantFrom(
+      1,
+      HOUR_MS,
+      HOUR_MS,
+      5 * HOUR_MS - 1,
+      5 * HOUR_MS,
+      12 * HOUR_MS,
+      DAY,
+      3 * DAY,
+      6 * DAY,
+      7 * DAY,
+    ),
   }),
   fc.record({ does: fc.constant('sweep' as const) }),
 );

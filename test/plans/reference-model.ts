@@ -1,5 +1,6 @@
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
+import { HOUR_MS } from '../../src/contract/time.ts';
+
+const DAY = 24 * HOUR_MS;
 const WEEK = 7 * DAY;
 
 export interface ReferencePlan {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { DAY_MS } from '../../src/contract/time.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
 import type { TestUser } from '../accounts/test-user.ts';
 import { forEachDatabase } from '../databases.ts';
 import { openLedger } from '../ledger-fixture.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 
-const DAY = 86_400_000;
 const START = Date.UTC(2026, 10, 20, 12);
 
 interface Figures {
@@ -29,7 +29,7 @@ describe('the ledger as people see it', () => {
       await ledger.settle('task_a', 70);
       await ledger.reserve('task_b', user.id, 50, 4);
       await ledger.refund('task_b');
-      clock.advance(DAY);
+      clock.advance(DAY_MS);
       await ledger.reserve('req_c', user.id, 20, 4);
       await ledger.run((trx) => ledger.quota.settle(trx, 'req_c', 15, { promptTokens: 120, completionTokens: 30 }));
     });
@@ -87,7 +87,7 @@ describe('the ledger as people see it', () => {
         'request_id',
         'created_time',
       ]);
-      assert.equal(rows[0]?.created_time, (START + DAY) / 1000);
+      assert.equal(rows[0]?.created_time, (START + DAY_MS) / 1000);
       const wallet = await user.ok<{ quota: number }>('GET', '/api/user/self');
       assert.equal(
         rows.reduce((sum, row) => sum + Number(row.amount), 0),
@@ -177,17 +177,17 @@ describe('the ledger as people see it', () => {
       const keeper = await service.signUp('keeper');
       const today = Date.UTC(2026, 10, 21);
       for (const daysAgo of [0, 29, 30, 365, 366]) {
-        const then = openLedger(service.app.database, undefined, manualClock(today - daysAgo * DAY));
+        const then = openLedger(service.app.database, undefined, manualClock(today - daysAgo * DAY_MS));
         if (daysAgo === 0) await then.grant(keeper.id, 1_000, 'gift of the keeper');
         await then.reserve(`task_${daysAgo}_ago`, keeper.id, 5);
         await then.settle(`task_${daysAgo}_ago`, 5);
       }
       const daysOf = async (query: string) => {
         const { rows } = await keeper.ok<{ rows: Figures[] }>('GET', `/api/usage?by=day${query}`);
-        return rows.map(({ day }) => (today - Date.parse(day ?? '')) / DAY);
+        return rows.map(({ day }) => (today - Date.parse(day ?? '')) / DAY_MS);
       };
       assert.deepEqual(await daysOf(''), [0, 29]);
-      assert.deepEqual(await daysOf(`&from=${(today - 30 * DAY) / 1000 + 86_399}`), [0, 29, 30]);
+      assert.deepEqual(await daysOf(`&from=${(today - 30 * DAY_MS) / 1000 + 86_399}`), [0, 29, 30]);
       assert.deepEqual(await daysOf('&from=0'), [0, 29, 30, 365]);
       assert.deepEqual(await daysOf(`&from=0&to=${today / 1000 - 1}`), [29, 30, 365, 366]);
       assert.deepEqual(await daysOf('&model=film'), [0, 29]);

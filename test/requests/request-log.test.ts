@@ -3,6 +3,7 @@ import { after, before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EndpointPart } from '../../src/contract/endpoint.ts';
 import type { getAllRequestStatistics, listAllRequests } from '../../src/contract/requests.ts';
+import { DAY_MS } from '../../src/contract/time.ts';
 import { type ChatService, startChat } from '../chat/chat-service.ts';
 import { forEachDatabase } from '../databases.ts';
 
@@ -161,7 +162,7 @@ forEachDatabase((_name, _open, freshUrl) => {
 
   it('forgets what has passed its retention', async () => {
     const { kysely } = service.app.database;
-    const old = Date.now() - 31 * 86_400_000;
+    const old = Date.now() - 31 * DAY_MS;
     const { ref } = await kysely.selectFrom('requests').select('ref').orderBy('seq').limit(1).executeTakeFirstOrThrow();
     await kysely.updateTable('requests').set({ created_at: old }).where('ref', '=', ref).execute();
     await kysely.updateTable('scheduled_jobs').set({ due_at: 0 }).execute();

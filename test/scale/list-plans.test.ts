@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { seedAtScale } from '../../bench/seed-at-scale.ts';
 import type { LongPage } from '../../src/contract/long-list.ts';
+import { DAY_MS } from '../../src/contract/time.ts';
 import { AccountStore } from '../../src/server/accounts/account-store.ts';
 import { AuditStore } from '../../src/server/accounts/audit/audit-store.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
@@ -65,7 +66,7 @@ const LISTS: readonly (readonly [string, Run, RegExp | undefined, 'short'?])[] =
   ['all videos that failed', allVideos({ status: 'FAILURE' }), /tasks_failed/],
   ['all unfinished videos', allVideos({ unfinished: true }), /tasks_unfinished/],
   ['all submitted videos', allVideos({ status: 'SUBMITTED' }), /tasks_unfinished/],
-  ['all videos of a month', allVideos({ from: NOW - 60 * 86_400_000, to: NOW - 30 * 86_400_000 }), undefined],
+  ['all videos of a month', allVideos({ from: NOW - 60 * DAY_MS, to: NOW - 30 * DAY_MS }), undefined],
   ['the ledger', ledger({}), undefined],
   ['the ledger of an account', ledger({ userId: HEAVY }), /ledger_by_user/],
   ['the grants of an account', ledger({ userId: HEAVY, kind: 'grant' }), /ledger_rare_by_user/],

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
+import { DAY_MS } from '../../src/contract/time.ts';
 import { ACTIVE } from '../../src/server/vendors/lifecycle-rows.ts';
 import { VendorRegistry } from '../../src/server/vendors/registry.ts';
 
 const vendors = new VendorRegistry();
 const shipped = vendors.initialModels;
-const DAY_MS = 86_400_000;
 const MAX_AGE_DAYS = 183;
 
 it('every shipped model has a stage, a source and the day it was read', () => {

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../src/contract/time.ts';
 import type { Channel } from '../../src/server/channels/channel-directory.ts';
 import type { ManualClock } from '../../src/server/platform/clock.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
@@ -13,7 +14,6 @@ import { TaskPoller } from '../../src/server/video/poll/task-poller.ts';
 import { TaskStore } from '../../src/server/video/store.ts';
 import { TaskCompletion } from '../../src/server/video/task-completion.ts';
 
-const HOUR_MS = 3_600_000;
 const CHANNEL = { id: 1, baseUrl: 'http://vendor.test', credentials: {}, options: {}, private: false } as Channel;
 
 /** The poller and what completes tasks, with a vendor whose every poll returns `outcome`. */

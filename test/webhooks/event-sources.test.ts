@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CLI_CLIENT } from '../../src/contract/cli-client.ts';
-import { DAY_MS } from '../../src/contract/time.ts';
+import { DAY_MS, HOUR_MS } from '../../src/contract/time.ts';
 import { signWebhook } from '../../src/contract/webhook-signature.ts';
 import { TestUser } from '../accounts/test-user.ts';
 import { callModelApi } from '../admin-client.ts';
@@ -181,7 +181,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     const [failing] = await untilReported('channel.failing');
     service.sandbox.control.clearFaults();
     // Longer than the circuit stays open.
-    clockOffsetMs = 2 * 3_600_000;
+    clockOffsetMs = 2 * HOUR_MS;
     const [recovered, ...more] = await untilReported('channel.recovered');
     assert.deepEqual([recovered?.data.id, more], [failing?.data.id, []]);
     assert.deepEqual([...(await events(ada, 'channel.failing')), ...(await events(ada, 'channel.recovered'))], []);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import OpenAI from 'openai';
 import { Webhook } from 'standardwebhooks';
+import { HOUR_MS } from '../../src/contract/time.ts';
 import { signWebhook } from '../../src/contract/webhook-signature.ts';
 import type { TestUser } from '../accounts/test-user.ts';
 import { forEachDatabase } from '../databases.ts';
@@ -9,7 +10,6 @@ import type { ReceivedWebhook } from './receiver.ts';
 import { startWebhookService, type WebhookFixture, walletEvent } from './webhook-service.ts';
 
 const SECOND_MS = 1_000;
-const HOUR_MS = 3_600_000;
 /** After the first to the ninth failed try. */
 const WAITS_MS = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map((seconds) => seconds * SECOND_MS);
 

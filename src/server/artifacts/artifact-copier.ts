@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../contract/time.ts';
 import type { Clock } from '../platform/clock.ts';
 import { isAppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
@@ -44,8 +45,7 @@ const RETRY_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000, 7_200_000, 21_600_
 /** The vendor said so many times that it has no such file. */
 const TRIES_OF_GONE = 4;
 /** No vendor keeps files much longer. */
-const GIVE_UP_MS = 7 * 86_400_000;
-const DAY_MS = 86_400_000;
+const GIVE_UP_MS = 7 * DAY_MS;
 const MAX_ERROR_LENGTH = 300;
 
 /** The task has been deleted, or its vendor has no file of it. */

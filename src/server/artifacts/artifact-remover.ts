@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../contract/time.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
@@ -14,7 +15,7 @@ export interface ArtifactRemoverDependencies {
 }
 
 const BATCH = 200;
-const ORPHAN_INTERVAL_MS = 6 * 3_600_000;
+const ORPHAN_INTERVAL_MS = 6 * HOUR_MS;
 /** A younger file may belong to a row that is being written. */
 const ORPHAN_AGE_MS = 3_600_000;
 

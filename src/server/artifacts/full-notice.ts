@@ -1,6 +1,5 @@
+import { DAY_MS } from '../../contract/time.ts';
 import type { AdminNotice } from '../notifications/notifier.ts';
-
-const DAY_MS = 86_400_000;
 
 /** Once a day. @param now Unix milliseconds */
 export const fullNotice = (now: number): AdminNotice => ({

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
+import { DAY_MS } from '../../contract/time.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import { detectPoster } from '../platform/media/image-check.ts';
@@ -12,7 +13,6 @@ import type { StorageLimits } from './storage-limits.ts';
 
 /** Bytes of a poster at most. */
 export const MAX_POSTER_BYTES = 256 * 1024;
-const DAY_MS = 86_400_000;
 
 export interface PostersDependencies {
   readonly store: ArtifactStore;

@@ -1,6 +1,5 @@
+import { DAY_MS } from '../../contract/time.ts';
 import type { MonthDays } from './store.ts';
-
-const DAY_MS = 86_400_000;
 
 export interface Month extends MonthDays {
   /** Months since January 1970. */

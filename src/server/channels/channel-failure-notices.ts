@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../contract/time.ts';
 import type { EventWriter } from '../events/event-log.ts';
 import type { EventStore } from '../events/event-store.ts';
 import type { AdminNotifier, Bilingual } from '../notifications/notifier.ts';
@@ -6,8 +7,6 @@ import type { Database } from '../platform/db/database.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
 import type { CallOutcome } from './channel-directory.ts';
-
-const DAY_MS = 86_400_000;
 
 /** Failures that end only when an administrator does something; overload passes by itself. */
 const NEEDS_ADMINISTRATOR: Partial<Record<CallOutcome['outcome'], Bilingual>> = {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/databases.ts';
+import { DAY_MS } from '../../contract/time.ts';
 import { manualClock } from '../platform/clock.ts';
 import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/secrets.ts';
@@ -11,7 +12,6 @@ import { ensureSandboxChannels, seedModels } from './seeding.ts';
 import { ChannelService } from './service.ts';
 import { ChannelStore } from './store.ts';
 
-const DAY = 86_400_000;
 const END = Date.parse('2027-03-01T00:00:00Z');
 const PRICE = { per_call: 0, per_second: 10 };
 const seed = (id: string, price = PRICE) => ({ id, vendor: 'vidu', kind: 'video', price }) as const;
@@ -37,7 +37,7 @@ describe('models that end', () => {
   forEachDatabase((_name, open) => {
     async function setUp(hosts: readonly string[], newPrice = PRICE, models = ['old']) {
       const database = await open();
-      const clock = manualClock(END - 90 * DAY);
+      const clock = manualClock(END - 90 * DAY_MS);
       const store = new ChannelStore(database);
       const vault = createVault(randomBytes(32));
       await seedModels(store, clock, [...models.map((id) => seed(id)), seed('new', newPrice)]);
@@ -60,7 +60,7 @@ describe('models that end', () => {
       const { clock, service, listed } = await setUp(['gone.example']);
       assert.equal((await service.retirement('old'))?.at, END);
       assert.equal(await service.retirement('new'), undefined);
-      clock.advance(90 * DAY - 1);
+      clock.advance(90 * DAY_MS - 1);
       assert.equal((await service.model('old'))?.target, 'old');
       clock.advance(1);
       await assert.rejects(service.model('old'), {
@@ -72,7 +72,7 @@ describe('models that end', () => {
 
     it('are served on where only others report their end, which the test of a channel shows', async () => {
       const { clock, service } = await setUp(['gone.example'], PRICE, ['rumoured']);
-      clock.advance(91 * DAY);
+      clock.advance(91 * DAY_MS);
       assert.equal((await service.model('rumoured'))?.target, 'rumoured');
       assert.equal(await service.retirement('rumoured'), undefined);
       const [channel] = await service.candidates((await service.model('rumoured')) ?? assert.fail());
@@ -84,7 +84,7 @@ describe('models that end', () => {
     it('go on where another host serves them, over that one alone', async () => {
       const { clock, service, listed } = await setUp(['gone.example', 'reseller.example']);
       assert.equal(await service.retirement('old'), undefined);
-      clock.advance(91 * DAY);
+      clock.advance(91 * DAY_MS);
       const model = await service.model('old');
       assert.ok(model);
       assert.deepEqual(
@@ -97,7 +97,7 @@ describe('models that end', () => {
     it('run on their successor where an administrator permits it and that costs no more', async () => {
       const { clock, service, listed, consent } = await setUp(['gone.example']);
       await consent();
-      clock.advance(91 * DAY);
+      clock.advance(91 * DAY_MS);
       const model = await service.model('old');
       assert.deepEqual([model?.id, model?.target], ['old', 'new']);
       assert.deepEqual(model && (await service.candidates(model)).map(({ baseUrl }) => baseUrl), [
@@ -106,7 +106,7 @@ describe('models that end', () => {
       assert.deepEqual(await listed(), ['new', 'old']);
       const dearer = await setUp(['gone.example'], { per_call: 0, per_second: 11 });
       await dearer.consent();
-      dearer.clock.advance(91 * DAY);
+      dearer.clock.advance(91 * DAY_MS);
       await assert.rejects(dearer.service.model('old'), { code: 'model_not_found' });
     });
 
@@ -124,7 +124,7 @@ describe('models that end', () => {
           events: { write: async (_trx, { deduplicationKey }) => void events.push(deduplicationKey ?? '') },
         });
       const one = notices();
-      for (let day = 0; day < 95; day++, clock.advance(DAY)) await one.send();
+      for (let day = 0; day < 95; day++, clock.advance(DAY_MS)) await one.send();
       assert.deepEqual(told, [60, 30, 7].map((days) => `7 old ends in ${days} days`).concat('7 old ends in one day'));
       assert.equal(new Set(events).size, 4);
     });

@@ -4,8 +4,8 @@ import { Secret, TOTP } from 'otpauth';
 import type { TestUser } from '../../../test/accounts/test-user.ts';
 import { forEachDatabase } from '../../../test/databases.ts';
 import { type DeviceFixture, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
+import { HOUR_MS } from '../../contract/time.ts';
 
-const HOUR_MS = 3_600_000;
 const STEP_MS = 30_000;
 
 forEachDatabase((_dialect, _open, freshUrl) => {

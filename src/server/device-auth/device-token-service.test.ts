@@ -9,6 +9,7 @@ import {
   startDeviceService,
   type Tokens,
 } from '../../../test/device-auth/device-fixture.ts';
+import { DAY_MS } from '../../contract/time.ts';
 import { TOKEN_CHECKS } from './token-checks.ts';
 
 forEachDatabase((_dialect, _open, freshUrl) => {
@@ -186,7 +187,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     await service.refresh(tokens.refresh_token);
     const spent = await service.refresh(tokens.refresh_token);
     const unknown = await service.refresh(`rgrt_${'x'.repeat(48)}`);
-    service.clock.advance(90 * 86_400_000);
+    service.clock.advance(90 * DAY_MS);
     const expired = await service.refresh(later.refresh_token);
     assert.deepEqual([spent.error, unknown.error, expired.error], Array(3).fill('invalid_grant'));
     assert.equal(new Set([spent.message, unknown.message, expired.message]).size, 3);

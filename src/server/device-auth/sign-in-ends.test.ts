@@ -4,10 +4,9 @@ import type { TestUser } from '../../../test/accounts/test-user.ts';
 import { forEachDatabase } from '../../../test/databases.ts';
 import { CLI, type DeviceFixture, startDeviceService, type Tokens } from '../../../test/device-auth/device-fixture.ts';
 import { formatMessage } from '../../contract/messages/messages.ts';
+import { DAY_MS } from '../../contract/time.ts';
 import { hasValidChecksum } from '../platform/secrets.ts';
 import { reuseNotice } from './notices.ts';
-
-const DAY_MS = 86_400_000;
 
 interface Listed {
   readonly id: number;

@@ -4,8 +4,7 @@ import type { TestUser } from '../../../test/accounts/test-user.ts';
 import { forEachDatabase } from '../../../test/databases.ts';
 import { CLI, type DeviceFixture, startDeviceService, type Tokens } from '../../../test/device-auth/device-fixture.ts';
 import { formatMessage } from '../../contract/messages/messages.ts';
-
-const DAY = 86_400_000;
+import { DAY_MS } from '../../contract/time.ts';
 
 forEachDatabase((_dialect, _open, freshUrl) => {
   let service: DeviceFixture;
@@ -45,23 +44,23 @@ forEachDatabase((_dialect, _open, freshUrl) => {
   it('T30: a year after its approval a sign-in ends, however often it was renewed', async () => {
     const code = await service.code();
     await liv.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
-    const end = service.clock.now() + 365 * DAY;
+    const end = service.clock.now() + 365 * DAY_MS;
     const moveTo = (time: number) => service.clock.advance(time - service.clock.now());
     // Collecting late does not move the end.
-    service.clock.advance(DAY / 2);
+    service.clock.advance(DAY_MS / 2);
     const { data } = await service.poll(code.device_code);
     assert.ok(data);
     kept = data;
     assert.equal(kept.expires_in, (30 - 0.5) * 86_400);
     for (const left of [320, 250, 180, 110, 40]) {
-      moveTo(end - left * DAY);
+      moveTo(end - left * DAY_MS);
       await renew();
       assert.equal(kept.expires_in, 30 * 86_400);
       const [device] = await listed();
-      assert.equal(device?.expires_time, Math.floor(Math.min(service.clock.now() + 90 * DAY, end) / 1000));
+      assert.equal(device?.expires_time, Math.floor(Math.min(service.clock.now() + 90 * DAY_MS, end) / 1000));
     }
     // In the last weeks the reported lifetime of each token is limited by the end of the sign-in.
-    for (const left of [20 * DAY, 5_500]) {
+    for (const left of [20 * DAY_MS, 5_500]) {
       moveTo(end - left);
       await renew();
       assert.equal(kept.expires_in, Math.floor(left / 1000));
@@ -77,7 +76,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.deepEqual(await ends(), [{ target: `device:${device?.id}`, actor_id: null }], 'once');
 
     kept = await signIn();
-    service.clock.advance(90 * DAY);
+    service.clock.advance(90 * DAY_MS);
     const expired = await service.refresh(kept.refresh_token);
     assert.equal(expired.error, 'invalid_grant');
     for (const answer of refused) assert.deepEqual(answer, expired, 'as with an expired token, as often as it asks');
@@ -93,7 +92,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     const [device] = await listed();
     await service.app.database.kysely
       .updateTable('device_authorizations')
-      .set({ created_at: service.clock.now() - 365 * DAY })
+      .set({ created_at: service.clock.now() - 365 * DAY_MS })
       .where('id', '=', device?.id ?? 0)
       .execute();
     const { error, message } = await service.refresh(kept.refresh_token);
@@ -110,12 +109,12 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     };
     let last = kept.refresh_token;
     for (const days of [80, 80, 80, 80, 44]) {
-      service.clock.advance(days * DAY);
+      service.clock.advance(days * DAY_MS);
       const answer = await ask(last);
       last = answer.refresh_token ?? '';
       assert.equal(answer.expires_in, days === 44 ? 86_400 : 30 * 86_400);
     }
-    service.clock.advance(DAY);
+    service.clock.advance(DAY_MS);
     assert.equal((await ask(last)).error, 'invalid_grant');
     assert.equal(await service.acceptsModelKey(kept.llm_token), false);
   });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { HOUR_MS } from '../../contract/time.ts';
 import { hashToken } from '../platform/secrets.ts';
 import { verifyClientSecret } from './client-service.ts';
 import type { DeviceCodeRow } from './device-code-store.ts';
@@ -8,8 +9,6 @@ import { FormGuard } from './pages/form-guard.ts';
 import { formatRequestTime } from './pages/format-request-time.ts';
 import { findPollFailure, isComplete } from './token-checks.ts';
 import { formatUserCode, parseUserCode, toSingleLine } from './user-code.ts';
-
-const HOUR = 3_600_000;
 
 describe('the state of a code', () => {
   it('is expired from its end on, unless it was decided', () => {
@@ -76,8 +75,8 @@ describe('the forms of the pages', () => {
   const value = guard.issue('approve', binding, 0);
 
   it('are taken for an hour, for what they were made for', () => {
-    assert.equal(guard.check(value, 'approve', binding, HOUR - 1), true);
-    assert.equal(guard.check(value, 'approve', binding, HOUR), false);
+    assert.equal(guard.check(value, 'approve', binding, HOUR_MS - 1), true);
+    assert.equal(guard.check(value, 'approve', binding, HOUR_MS), false);
     assert.equal(guard.check(value, 'deny', binding, 0), false);
     assert.equal(guard.check(value, 'approve', { ...binding, browser: 'x' }, 0), false);
     assert.equal(guard.check(value, 'approve', { ...binding, session: undefined }, 0), false);
@@ -86,9 +85,9 @@ describe('the forms of the pages', () => {
 
   it('cannot be made longer or forged', () => {
     const [, signature] = value.split('.');
-    assert.equal(guard.check(`${9 * HOUR}.${signature}`, 'approve', binding, 0), false);
+    assert.equal(guard.check(`${9 * HOUR_MS}.${signature}`, 'approve', binding, 0), false);
     assert.equal(new FormGuard(Buffer.alloc(32, 2)).check(value, 'approve', binding, 0), false);
-    for (const junk of ['', '.', value.slice(0, -1), `${9 * HOUR}.`])
+    for (const junk of ['', '.', value.slice(0, -1), `${9 * HOUR_MS}.`])
       assert.equal(guard.check(junk, 'approve', binding, 0), false);
   });
 

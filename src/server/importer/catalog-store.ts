@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { wasChanged } from '../platform/db/one-row.ts';
 import type { Executor, Trx } from '../tables.ts';
 import type { ImportedModel } from './model-plan.ts';
 
@@ -48,15 +49,16 @@ export class CatalogImportStore {
 
   /** Removes a channel that nobody changed since and no task is pinned to. @returns whether it is gone */
   async removeChannel(trx: Trx, id: number, updatedAt: number): Promise<boolean> {
-    const { numDeletedRows } = await trx
-      .deleteFrom('channels')
-      .where('id', '=', id)
-      .where('updated_at', '=', updatedAt)
-      .where(({ not, exists, selectFrom }) =>
-        not(exists(selectFrom('tasks').select('seq').where('channel_id', '=', id))),
-      )
-      .executeTakeFirst();
-    return numDeletedRows === 1n;
+    return wasChanged(
+      await trx
+        .deleteFrom('channels')
+        .where('id', '=', id)
+        .where('updated_at', '=', updatedAt)
+        .where(({ not, exists, selectFrom }) =>
+          not(exists(selectFrom('tasks').select('seq').where('channel_id', '=', id))),
+        )
+        .executeTakeFirst(),
+    );
   }
 
   async channelExists(db: Executor, id: number): Promise<boolean> {

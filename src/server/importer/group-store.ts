@@ -1,3 +1,5 @@
+import { DAY_MS } from '../../contract/time.ts';
+import { wasChanged } from '../platform/db/one-row.ts';
 import type { Executor, Trx } from '../tables.ts';
 import type { ImportedGroup } from './mapping/groups.ts';
 
@@ -11,7 +13,6 @@ export interface StoredGroupPlan {
 
 /** Accounts of a group keep it: it ends with the account or when an administrator ends it. */
 const DURATION_DAYS = 36_500;
-const DAY_MS = 86_400_000;
 
 /** SQL of the plans that groups become. */
 export class GroupImportStore {
@@ -97,16 +98,17 @@ export class GroupImportStore {
 
   /** Removes a plan that nobody changed since and no account has. @returns whether it is gone */
   async removePlan(trx: Trx, id: number, stored: StoredGroupPlan): Promise<boolean> {
-    const { numDeletedRows } = await trx
-      .deleteFrom('plans')
-      .where('id', '=', id)
-      .where('price_factor', '=', stored.price_factor)
-      .where('channels', '=', stored.channels)
-      .where('models', '=', stored.models)
-      .where(({ not, exists, selectFrom }) =>
-        not(exists(selectFrom('subscriptions').select('id').where('plan_id', '=', id).where('state', '<>', 'ended'))),
-      )
-      .executeTakeFirst();
-    return numDeletedRows === 1n;
+    return wasChanged(
+      await trx
+        .deleteFrom('plans')
+        .where('id', '=', id)
+        .where('price_factor', '=', stored.price_factor)
+        .where('channels', '=', stored.channels)
+        .where('models', '=', stored.models)
+        .where(({ not, exists, selectFrom }) =>
+          not(exists(selectFrom('subscriptions').select('id').where('plan_id', '=', id).where('state', '<>', 'ended'))),
+        )
+        .executeTakeFirst(),
+    );
   }
 }

@@ -1,5 +1,6 @@
 import { IMPORTED_USAGE_TOKEN } from '../../contract/usage.ts';
 import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/one-row.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { ImportKind } from './tables.ts';
 
@@ -150,12 +151,9 @@ export class UndoStore {
 
   /** Deletes codes that nobody used. @returns how many are gone */
   async removeCode(trx: Trx, id: number): Promise<boolean> {
-    const { numDeletedRows } = await trx
-      .deleteFrom('redemption_codes')
-      .where('id', '=', id)
-      .where('state', '=', 'unused')
-      .executeTakeFirst();
-    return numDeletedRows === 1n;
+    return wasChanged(
+      await trx.deleteFrom('redemption_codes').where('id', '=', id).where('state', '=', 'unused').executeTakeFirst(),
+    );
   }
 
   /** Notes of keys whose row is gone with its account. */

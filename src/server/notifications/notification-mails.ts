@@ -1,5 +1,6 @@
 import type { Locale } from '../../contract/messages/messages.ts';
 import { TOPICS, type Topic, type TopicRule } from '../../contract/notifications.ts';
+import { DAY_MS } from '../../contract/time.ts';
 import type { Mailer, MailText } from '../mail/mail-queue.ts';
 import type { Clock } from '../platform/clock.ts';
 import { randomText } from '../platform/secrets.ts';
@@ -42,7 +43,7 @@ export interface MailedNotification {
 
 const KIND = 'notifications';
 /** A mail that could not be sent for so long is old news. */
-const EXPIRES_MS = 3 * 86_400_000;
+const EXPIRES_MS = 3 * DAY_MS;
 
 /** Mails notifications: several of an account in one mail, held back in its quiet hours or until its digest. */
 export class NotificationMails {

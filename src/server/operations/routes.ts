@@ -1,12 +1,10 @@
 import { getOperations } from '../../contract/operations.ts';
 import { ok } from '../../contract/schemas.ts';
-import { toSeconds } from '../../contract/time.ts';
+import { DAY_MS, toSeconds } from '../../contract/time.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Operations } from './make.ts';
 import { isAlive, mergeIncidents } from './merge-incidents.ts';
-
-const DAY_MS = 86_400_000;
 
 /** Whether everything works, for administrators. */
 export function addOperationRoutes(

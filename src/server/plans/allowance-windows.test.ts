@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { HOUR_MS } from '../../contract/time.ts';
 import { changeTimeZone, dayAt, fixedSpanAt, usagePace, type Window, windowsAt } from './allowance-windows.ts';
 import { placementOf, type Subscription, timelineAt } from './subscription-timeline.ts';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
+const DAY = 24 * HOUR_MS;
 const at = (iso: string): number => Temporal.Instant.from(iso).epochMilliseconds;
 const rule = (zone: string, extendedDayStart = 0) => ({ zone, extendedDayStart });
 const span = (iso: string, zone: string) => {
@@ -49,7 +49,7 @@ test('every moment lies in one day, and days follow each other without gap', () 
       assert.ok(day.startsAt <= now && now < day.endsAt);
       assert.deepEqual(dayAt(day.endsAt - 1, rule(zone)), day);
       assert.equal(dayAt(day.endsAt, rule(zone)).startsAt, day.endsAt);
-      const hours = (day.endsAt - day.startsAt) / HOUR;
+      const hours = (day.endsAt - day.startsAt) / HOUR_MS;
       assert.ok(hours >= 23 && hours <= 25, `${zone} ${hours}`);
     }),
   );
@@ -66,7 +66,7 @@ test('moving between zones never begins more days than time has passed', () => {
       let current = rule('UTC');
       const days = new Set([dayAt(now, current).startsAt]);
       for (const { zone, hours } of steps) {
-        now += hours * HOUR;
+        now += hours * HOUR_MS;
         days.add(dayAt(now, current).startsAt);
         current = changeTimeZone(current, zone, now);
         const day = dayAt(now, current);
@@ -74,14 +74,14 @@ test('moving between zones never begins more days than time has passed', () => {
         days.add(day.startsAt);
       }
       // A day of a clock change is an hour short; one day may already have begun at the start.
-      assert.ok(days.size <= 2 + (now - start) / (23 * HOUR), `${days.size} days in ${(now - start) / HOUR} h`);
+      assert.ok(days.size <= 2 + (now - start) / (23 * HOUR_MS), `${days.size} days in ${(now - start) / HOUR_MS} h`);
     }),
   );
 });
 
 test('spans of a fixed length are counted from activation', () => {
   const from = at('2026-11-21T10:17:03Z');
-  const five = 5 * HOUR;
+  const five = 5 * HOUR_MS;
   for (const [offset, index] of [
     [0, 0],
     [five - 1, 0],
@@ -118,10 +118,10 @@ test('a card has a day or an interval, and a week where it is capped', () => {
 
 test('the pace tells when it runs out, if before the refresh', () => {
   const window: Window = { kind: 'day', limit: 100, startsAt: 0, endsAt: DAY };
-  assert.deepEqual(usagePace(window, 50, 6 * HOUR), { usedPerHour: 8, runsOutAt: 12 * HOUR });
-  assert.deepEqual(usagePace(window, 20, 6 * HOUR), { usedPerHour: 3, runsOutAt: 0 });
-  assert.deepEqual(usagePace(window, 0, 6 * HOUR), { usedPerHour: 0, runsOutAt: 0 });
-  assert.deepEqual(usagePace(window, 100, 6 * HOUR).runsOutAt, 6 * HOUR);
+  assert.deepEqual(usagePace(window, 50, 6 * HOUR_MS), { usedPerHour: 8, runsOutAt: 12 * HOUR_MS });
+  assert.deepEqual(usagePace(window, 20, 6 * HOUR_MS), { usedPerHour: 3, runsOutAt: 0 });
+  assert.deepEqual(usagePace(window, 0, 6 * HOUR_MS), { usedPerHour: 0, runsOutAt: 0 });
+  assert.deepEqual(usagePace(window, 100, 6 * HOUR_MS).runsOutAt, 6 * HOUR_MS);
 });
 
 test('what waits follows at the moment what runs ends, the highest first', () => {

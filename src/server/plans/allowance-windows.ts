@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '../../contract/time.ts';
 /** A span in which an allowance is counted; the next one starts at 0 again. Unix milliseconds, end exclusive. */
 export interface TimeSpan {
   readonly startsAt: number;
@@ -31,7 +32,6 @@ export interface DayRule {
   readonly extendedDayStart: number;
 }
 
-const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 
 const zoned = (unixMs: number, zone: string) => Temporal.Instant.fromEpochMilliseconds(unixMs).toZonedDateTimeISO(zone);
@@ -91,7 +91,7 @@ export function usagePace(window: Window, used: number, unixMs: number): UsagePa
   const left = Math.max(0, window.limit - used);
   const runsOutAt = left === 0 ? unixMs : perMs === 0 ? Number.POSITIVE_INFINITY : unixMs + left / perMs;
   return {
-    usedPerHour: Math.round(perMs * 3_600_000),
+    usedPerHour: Math.round(perMs * HOUR_MS),
     runsOutAt: window.limit > 0 && runsOutAt < window.endsAt ? Math.floor(runsOutAt) : 0,
   };
 }

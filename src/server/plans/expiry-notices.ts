@@ -1,10 +1,9 @@
-import { toSeconds } from '../../contract/time.ts';
+import { HOUR_MS, toSeconds } from '../../contract/time.ts';
 import type { Notice } from '../notifications/notifier.ts';
 import type { ExpiringSubscription } from './subscription-store.ts';
 
 /** The console's page of the own plan. */
 const PACKAGES_PAGE = '/packages';
-const HOUR_MS = 3_600_000;
 
 const NOTICE_BASE = { topic: 'package.expiring', type: 'system', targetUrl: PACKAGES_PAGE } as const;
 

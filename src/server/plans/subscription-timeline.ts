@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../contract/time.ts';
 /** A subscription of an account, with the level its plan has now. Waiting ones have no dates yet. Unix milliseconds. */
 export interface Subscription {
   readonly id: number;
@@ -17,8 +18,6 @@ export interface SubscriptionTimeline<H extends Subscription> {
   /** Those that have expired and are not yet stored as ended. */
   readonly ended: readonly H[];
 }
-
-const DAY_MS = 86_400_000;
 
 export const toExpiry = (startsAt: number, durationDays: number): number => startsAt + durationDays * DAY_MS;
 

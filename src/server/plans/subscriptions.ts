@@ -1,5 +1,5 @@
 import { NO_PACKAGE } from '../../contract/packages.ts';
-import { toSeconds } from '../../contract/time.ts';
+import { DAY_MS, toSeconds } from '../../contract/time.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { Notifier } from '../notifications/notifier.ts';
@@ -43,7 +43,6 @@ export interface SubscriptionsDependencies {
   readonly findTimeZoneIn: (trx: Trx, userId: number) => Promise<string>;
 }
 
-const DAY_MS = 86_400_000;
 /** How long before the end the owner is notified. */
 const EXPIRY_NOTICE_MS = 3 * DAY_MS;
 const BATCH_SIZE = 200;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/databases.ts';
-import { DAY_MS } from '../../contract/time.ts';
+import { DAY_MS, HOUR_MS } from '../../contract/time.ts';
 import type { Tables } from '../tables.ts';
 import { manualClock } from './clock.ts';
 import type { Database } from './db/database.ts';
@@ -10,7 +10,6 @@ import { openLog } from './log.ts';
 import { type RetentionRule, retentionJob } from './retention.ts';
 import { type ScheduledJob, ScheduledJobs } from './scheduled-jobs.ts';
 
-const HOUR_MS = 3_600_000;
 const log = openLog('silent');
 const typed = (database: Database<Tables>) => database as unknown as Database<MetaTables>;
 

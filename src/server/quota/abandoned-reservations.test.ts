@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/databases.ts';
 import { openLedger } from '../../../test/ledger-fixture.ts';
+import { HOUR_MS } from '../../contract/time.ts';
 import { manualClock } from '../platform/clock.ts';
 import { refundAbandoned } from './abandoned-reservations.ts';
 import { auditLedger } from './ledger-audit-store.ts';
-
-const HOUR = 3_600_000;
 
 describe('reservations whose process died', () => {
   forEachDatabase((_name, open) => {
@@ -17,13 +16,13 @@ describe('reservations whose process died', () => {
       await ledger.open(1, 100_000);
       for (let i = 0; i < 450; i++) await ledger.reserve(`req_${i}`, 1, 10);
       await ledger.reserve('task_a', 1, 10);
-      clock.advance(HOUR);
+      clock.advance(HOUR_MS);
       await ledger.reserve('req_young', 1, 10);
       clock.advance(1);
       const sweep = () =>
         refundAbandoned(
           { database, store: ledger.store, ledger: ledger.quota, clock },
-          { prefix: 'req_', olderThanMs: HOUR },
+          { prefix: 'req_', olderThanMs: HOUR_MS },
         );
       const [one, other, late] = await Promise.all([sweep(), sweep(), ledger.settle('req_0', 4)]);
       assert.equal(one + other, late === undefined ? 450 : 449);

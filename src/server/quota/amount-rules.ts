@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../contract/time.ts';
 /** What a reservation was made of. */
 export interface ReservedAmounts {
   readonly amount: number;
@@ -22,8 +23,6 @@ export function splitSettlement(reserved: ReservedAmounts, cost: number): Settle
   const walletBack = Math.min(unused, fromWallet);
   return { charged: cost, walletBack, planBack: unused - walletBack, extra: Math.max(0, cost - reserved.amount) };
 }
-
-const DAY_MS = 86_400_000;
 
 /** Days since 1970-01-01 UTC. */
 export const dayOf = (unixMs: number): number => Math.floor(unixMs / DAY_MS);

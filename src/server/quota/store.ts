@@ -2,6 +2,7 @@ import type { Insertable, Selectable } from 'kysely';
 import { sql } from 'kysely';
 import type { Database } from '../platform/db/database.ts';
 import { hasConcurrentWriters, jsonTexts } from '../platform/db/dialect.ts';
+import { wasChanged } from '../platform/db/one-row.ts';
 import { prepareInsert, prepareQuery } from '../platform/db/prepared-query.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { TokenUsage } from './ledger.ts';
@@ -193,23 +194,25 @@ export class LedgerStore {
 
   /** False, having changed nothing, when this cause has its entry already. */
   async addEntryOnce(trx: Trx, entry: NewLedgerEntry): Promise<boolean> {
-    const { numInsertedOrUpdatedRows } = await trx
-      .insertInto('ledger')
-      .values(entry)
-      .onConflict((conflict) => conflict.columns(['ref', 'kind']).doNothing())
-      .executeTakeFirst();
-    return numInsertedOrUpdatedRows === 1n;
+    return wasChanged(
+      await trx
+        .insertInto('ledger')
+        .values(entry)
+        .onConflict((conflict) => conflict.columns(['ref', 'kind']).doNothing())
+        .executeTakeFirst(),
+    );
   }
 
   /** Adds to a wallet as long as it stays a number that can be read back; false otherwise. */
   async giveWithin(trx: Trx, user: number, amount: number, most: number): Promise<boolean> {
-    const { numUpdatedRows } = await trx
-      .updateTable('wallets')
-      .set({ balance: sql`balance + ${amount}` })
-      .where('user_id', '=', user)
-      .where('balance', '<=', most - amount)
-      .executeTakeFirst();
-    return numUpdatedRows === 1n;
+    return wasChanged(
+      await trx
+        .updateTable('wallets')
+        .set({ balance: sql`balance + ${amount}` })
+        .where('user_id', '=', user)
+        .where('balance', '<=', most - amount)
+        .executeTakeFirst(),
+    );
   }
 
   /** True when the token has no limit, or room for the amount, which is then taken. */

@@ -5,9 +5,9 @@ import { assertLedgerConsistent } from '../../../test/faults/ledger-assertions.t
 import { openLedger } from '../../../test/ledger-fixture.ts';
 import { makePoller } from '../../../test/video/poller-fixture.ts';
 import { insertTask } from '../../../test/video/task-fixture.ts';
+import { HOUR_MS } from '../../contract/time.ts';
 import { manualClock } from '../platform/clock.ts';
 
-const HOUR = 3_600_000;
 const PRICE = 700;
 
 describe('completions that are hard to store', () => {
@@ -42,7 +42,7 @@ describe('completions that are hard to store', () => {
       const { task, clock, poller, ended } = await inProgress({ state: 'SUCCESS', raw: {}, artifact: { size: 1n } });
       const poll = () => poller.poll(task, new AbortController().signal);
       await assert.rejects(poll, TypeError);
-      clock.advance(25 * HOUR);
+      clock.advance(25 * HOUR_MS);
       assert.equal(await poll(), 'ended');
       assert.deepEqual((await ended())?.error_code, 'timeout');
     });

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/databases.ts';
 import { insertTask } from '../../../test/video/task-fixture.ts';
+import { DAY_MS } from '../../contract/time.ts';
 import { manualClock } from '../platform/clock.ts';
 import { VideoDurations } from './video-durations-store.ts';
-
-const DAY = 86_400_000;
 
 describe('how long videos take', () => {
   forEachDatabase((_name, open) => {
@@ -26,7 +25,7 @@ describe('how long videos take', () => {
       };
       for (let seconds = 1; seconds <= 10; seconds += 1) await add('measured', seconds * 10);
       await add('measured', 5_000, 'FAILURE');
-      await add('measured', 6_000, 'SUCCESS', 31 * DAY);
+      await add('measured', 6_000, 'SUCCESS', 31 * DAY_MS);
       for (let added = 0; added < 4; added += 1) await add('too few', 30);
       const durations = new VideoDurations(database, clock);
       assert.deepEqual(await durations.read(['measured', 'too few', 'never used']), [

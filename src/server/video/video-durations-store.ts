@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../contract/time.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { SingleFlight } from '../platform/single-flight.ts';
@@ -14,7 +15,7 @@ export interface ModelDuration {
 }
 
 const FRESH_MS = 60_000;
-const WINDOW_MS = 30 * 86_400_000;
+const WINDOW_MS = 30 * DAY_MS;
 /** Newest tasks read for each model; a vendor's speed changes, so older ones say little. */
 const TASKS_READ = 200;
 /** Fewer say nothing about a spread. */

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../contract/time.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { EventReader } from '../events/event-reader.ts';
 import type { Events } from '../events/make.ts';
@@ -60,7 +61,6 @@ const MAX_COUNTED = 100_000;
 /** The second try comes after five seconds: what has not arrived by then waits for its receiver. */
 const OVERDUE_MS = 60_000;
 const DELETE_BATCH = 1_000;
-const DAY_MS = 86_400_000;
 
 /** Assembles this capability. */
 export function makeWebhooks(dependencies: WebhooksDependencies): Webhooks {

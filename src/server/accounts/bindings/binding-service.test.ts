@@ -7,8 +7,7 @@ import { type AccountsFixture, startAccounts } from '../../../../test/accounts/a
 import type { TestUser } from '../../../../test/accounts/test-user.ts';
 import { forEachDatabase } from '../../../../test/databases.ts';
 import { formatMessage } from '../../../contract/messages/messages.ts';
-
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from '../../../contract/time.ts';
 
 /** Simulates the SMS sender and the messaging app's verifier of an operator. */
 class Operator {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../../test/databases.ts';
+import { DAY_MS } from '../../../contract/time.ts';
 import { manualClock } from '../../platform/clock.ts';
 import { hashToken } from '../../platform/secrets.ts';
 import { KnownSourceStore } from './known-source-store.ts';
 import { KnownSources } from './known-sources.ts';
 import type { SessionStore } from './session-store.ts';
 
-const DAY = 86_400_000;
 const HOME = '192.0.2.1';
 const AWAY = '198.51.100.1';
 
@@ -15,7 +15,7 @@ describe('where an account has logged in from', () => {
   forEachDatabase((_name, open) => {
     const start = async () => {
       const database = await open();
-      const clock = manualClock(1_000 * DAY);
+      const clock = manualClock(1_000 * DAY_MS);
       const store = new KnownSourceStore(database);
       const sessions = {
         findByHash: async (hash: string) => (hash === hashToken('rgs_of_1') ? { id: 9, user_id: 1 } : undefined),
@@ -80,10 +80,10 @@ describe('where an account has logged in from', () => {
       const knownDevice = await remember(1, client(HOME));
       await remember(2, client(HOME));
       assert.equal(await countRows(), 4);
-      clock.advance(89 * DAY);
+      clock.advance(89 * DAY_MS);
       assert.equal((await sources.identify(1, client(HOME, { knownDevice }))).network, undefined);
       await remember(2, client(HOME));
-      clock.advance(DAY);
+      clock.advance(DAY_MS);
       await sources.deleteExpired();
       assert.equal(await countRows(), 5, 'after ninety days to the millisecond it is still known');
       clock.advance(1);

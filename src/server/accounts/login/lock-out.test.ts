@@ -3,6 +3,7 @@ import { after, before, it } from 'node:test';
 import { type AccountsFixture, ROOT, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
 import { PASSWORD, type TestUser } from '../../../../test/accounts/test-user.ts';
 import { forEachDatabase } from '../../../../test/databases.ts';
+import { HOUR_MS } from '../../../contract/time.ts';
 import { resetPassword } from './reset-password.ts';
 
 const QUARTER_MS = 15 * 60_000;
@@ -96,7 +97,7 @@ forEachDatabase((_name, open) => {
     const sources = () =>
       service.database.kysely.selectFrom('known_login_sources').select('source').where('user_id', '=', id).execute();
     assert.equal((await sources()).length, 20);
-    service.clock.advance(91 * 24 * 3_600_000);
+    service.clock.advance(91 * 24 * HOUR_MS);
     await guess(username);
     assert.equal((await logIn(service.anonymous('10.23.0.11'), username)).status, 429, 'a network of long ago');
     await service.accounts.removeExpired();

@@ -3,12 +3,12 @@ import { after, before, it } from 'node:test';
 import { type AccountsFixture, ROOT, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
 import { PASSWORD } from '../../../../test/accounts/test-user.ts';
 import { forEachDatabase } from '../../../../test/databases.ts';
+import { DAY_MS } from '../../../contract/time.ts';
 import { PASSWORD_COST } from './password-hasher.ts';
 
 /** The stored hashes are checked below. */
 const REAL_COST = { dependencies: { passwordCost: PASSWORD_COST } };
 const QUARTER_MS = 15 * 60_000;
-const DAY_MS = 24 * 3_600_000;
 
 forEachDatabase((_name, open) => {
   let service: AccountsFixture;

@@ -2,18 +2,17 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { insertAccounts } from '../../../../test/accounts/insert-accounts.ts';
 import { forEachDatabase } from '../../../../test/databases.ts';
+import { HOUR_MS } from '../../../contract/time.ts';
 import { manualClock } from '../../platform/clock.ts';
 import { SESSION_MS, SessionService } from './session-service.ts';
 import { SessionStore } from './session-store.ts';
-
-const HOUR = 3_600_000;
 
 describe('login sessions', () => {
   forEachDatabase((_name, open) => {
     const start = async () => {
       const database = await open();
       await insertAccounts(database, [1, 2]);
-      const clock = manualClock(1_000 * HOUR);
+      const clock = manualClock(1_000 * HOUR_MS);
       const store = new SessionStore(database);
       const sessions = new SessionService({ store, clock });
       return {
@@ -36,7 +35,7 @@ describe('login sessions', () => {
     it('last for a week after their last use, which counts once an hour', async () => {
       const { clock, sessions, logIn } = await start();
       const token = await logIn(1);
-      clock.advance(HOUR - 1);
+      clock.advance(HOUR_MS - 1);
       assert.equal((await sessions.find(token))?.renewed, false);
       clock.advance(1);
       const used = await sessions.find(token);
@@ -78,7 +77,7 @@ describe('login sessions', () => {
       const { sessions, store, logIn, endByToken } = started;
       const [one, two] = [await logIn(1), await logIn(1)];
       const id = await idOf(started, one);
-      assert.deepEqual(await store.findStart(id), { created_at: 1_000 * HOUR });
+      assert.deepEqual(await store.findStart(id), { created_at: 1_000 * HOUR_MS });
       assert.equal(await sessions.end(2, id), false);
       assert.equal(await sessions.end(1, id), true);
       assert.equal(await sessions.end(1, id), false);

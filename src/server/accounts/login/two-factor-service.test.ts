@@ -5,9 +5,9 @@ import { type AccountsFixture, startAccounts } from '../../../../test/accounts/a
 import { PASSWORD, type TestUser } from '../../../../test/accounts/test-user.ts';
 import { forEachDatabase } from '../../../../test/databases.ts';
 import { formatMessage } from '../../../contract/messages/messages.ts';
+import { HOUR_MS } from '../../../contract/time.ts';
 
 const STEP_MS = 30_000;
-const HOUR_MS = 3_600_000;
 
 forEachDatabase((_name, open) => {
   let service: AccountsFixture;

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import type { TaskStatus } from '../../../contract/states.ts';
+import { DAY_MS } from '../../../contract/time.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import { PollFailed, type VendorError } from '../../upstreams/error.ts';
@@ -128,7 +129,7 @@ function parseHandle(handle: Json): Handle {
 }
 
 /** How far back packs are asked for; their units last half a year. */
-const PACKS_SINCE_MS = 3 * 365 * 86_400_000;
+const PACKS_SINCE_MS = 3 * 365 * DAY_MS;
 
 /** @param path below `/v1/videos/`, or with a leading slash below the base URL */
 async function sendAuthorized(context: AdapterContext, path: string, body?: RequestBody): Promise<BufferedResponse> {

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { asObject } from '../../../contract/is-object.ts';
 import type { TaskStatus } from '../../../contract/states.ts';
+import { HOUR_MS } from '../../../contract/time.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import type { ModelCapability, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
@@ -238,7 +239,7 @@ export const runway: VendorAdapter = {
     metadata: { seed: 7 },
   },
   // Valid for at least a day; polling again gives new URLs.
-  artifactUrlLifetimeMs: 23 * 3_600_000,
+  artifactUrlLifetimeMs: 23 * HOUR_MS,
 
   billingFactors(request) {
     const { duration, ratio, audio } = toBody(request);

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../../contract/time.ts';
 import type { Channel } from '../../channels/channel-directory.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
@@ -22,7 +23,6 @@ interface Catalog {
   readonly channels: ReadonlyMap<number, { readonly channel: Channel; readonly enabled: boolean }>;
 }
 
-const HOUR_MS = 3_600_000;
 const READ_TIMEOUT_MS = 20_000;
 const MICRO = 1_000_000;
 

@@ -1,4 +1,5 @@
 import { createHmac, hkdfSync } from 'node:crypto';
+import { HOUR_MS } from '../../../contract/time.ts';
 import type { PasswordHasher } from '../../accounts/login/password-hasher.ts';
 import { toIpLimitKey } from '../../platform/client-ip.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -27,7 +28,7 @@ export interface SharedVideo {
 }
 
 /** How long a browser that has given the password need not give it again. */
-export const UNLOCKED_MS = 12 * 3_600_000;
+export const UNLOCKED_MS = 12 * HOUR_MS;
 const GUESSES_PER_NETWORK = { points: 10, durationSeconds: 900 } as const;
 /** By many networks together; a right password counts nothing. */
 const GUESSES_PER_SHARE = { points: 300, durationSeconds: 3_600 } as const;
