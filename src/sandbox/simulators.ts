@@ -9,6 +9,7 @@ import { runway } from './vendors/runway.ts';
 import { seedance } from './vendors/seedance.ts';
 import { sora } from './vendors/sora.ts';
 import { veo, veoVertex } from './vendors/veo.ts';
+import { veoInteractions } from './vendors/veo-interactions.ts';
 import { vidu } from './vendors/vidu.ts';
 import { wan } from './vendors/wan.ts';
 
@@ -21,6 +22,7 @@ export const SIMULATORS: readonly Simulator[] = [
   wan,
   veo,
   veoVertex,
+  veoInteractions,
   vidu,
   sora,
   runway,

@@ -51,7 +51,7 @@ describe('the vendors, as the service describes them', () => {
         assert.deepEqual([row?.price, row?.capability?.title !== undefined], [price, true], id);
       }
     }
-    const [preview] = vendors.get('veo')?.models ?? [];
+    const preview = vendors.get('veo')?.models.find(({ id }) => id === 'veo-3.1-generate-preview');
     assert.deepEqual(
       preview?.lifecycle.map(({ stage, retires_on }) => [stage, retires_on]),
       [['retired', '2026-10-22']],

@@ -110,7 +110,7 @@ describe('eight vendors, three operations, every fault', () => {
         const open = rows.filter(({ next_poll_at: next }) => next !== null);
         if (open.length === 0) return new Map(rows.map((row) => [row.prompt, row]));
         await each(open, async ({ vendor, public_id: id }) => {
-          if (vendor === 'veo') await service.caller.video(id);
+          if (/^veo/.test(vendor)) await service.caller.video(id);
         });
         await pause(400);
       }
@@ -300,7 +300,7 @@ describe('eight vendors, three operations, every fault', () => {
           const file = files.get(cell.prompt);
           // The file is contained in the response to a query.
           const isInline = cell.vendor.name === 'veo-vertex' && !isMisconfiguration(cell.fault);
-          const end = isInline ? 'file' : expectedContentOutcome(cell.fault, cell.vendor.name === 'veo');
+          const end = isInline ? 'file' : expectedContentOutcome(cell.fault, /^veo(-omni)?$/.test(cell.vendor.name));
           if (end === 'file') assert.deepEqual([file?.status, file?.broken, file?.type], [200, false, 'video/mp4']);
           if (end === 'refused') {
             assert.equal(file?.status, 502, JSON.stringify(file));

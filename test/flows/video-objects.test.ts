@@ -54,6 +54,7 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
   },
   wan: { ...NOTHING, url: ['empty', 'address'], error: { message: /\S/, code: /^[A-Za-z.]+$/ }, reason: /\S/ },
   veo: { ...NOTHING, url: ['absent', 'absent'], error: { message: /\S/, code: /\S/ }, reason: /\S/ },
+  'veo-omni': { ...NOTHING, url: ['absent', 'absent'], error: { message: /\S/, code: /\S/ }, reason: /\S/ },
   'veo-vertex': { ...NOTHING, url: ['absent', 'absent'], error: { message: /\S/, code: /\S/ }, reason: /\S/ },
   vidu: {
     ...NOTHING,

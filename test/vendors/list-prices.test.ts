@@ -89,6 +89,9 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ['veo-3.1-fast-generate-001', { seconds: 4 }, 0.4, 'USD'],
     ['veo-3.1-lite-generate-001', { seconds: 8, metadata: { resolution: '1080p' } }, 0.64, 'USD'],
     ['veo-2.0-generate-001', { seconds: 8 }, 4, 'USD'],
+    ['gemini-omni-1.2-flash', { seconds: 10 }, 0.695, 'USD'],
+    ['gemini-omni-1.2-flash', { seconds: 15, metadata: { resolution: '360p' } }, 0.348, 'USD'],
+    ['gemini-omni-1.1-flash', { seconds: 10, metadata: { resolution: '4k' } }, 3, 'USD'],
   ],
   vidu: [
     ['viduq3-pro', at('720p'), 0.75, 'USD'],

@@ -5,6 +5,8 @@ import {
   type JobPhase,
   jsonResponse,
   type ProblemKind,
+  type Route,
+  type Simulator,
   type SimulatorContext,
   type SimulatorRequest,
   type SimulatorResponse,
@@ -138,9 +140,8 @@ const RESULT: Readonly<Record<VeoApi, (job: Job, context: SimulatorContext) => o
   },
 };
 
-export const veo = defineSimulator({
-  name: 'veo',
-  models: /-preview$/,
+/** The Gemini API's side that is the same for operations and interactions; a wrong key is a 400 there. */
+export const geminiApi: Pick<Simulator, 'credentials' | 'authorize' | 'problem'> = {
   credentials: () => ({ api_key: API_KEY }),
   authorize({ headers, query }) {
     const key = headers['x-goog-api-key'] ?? query.get('key');
@@ -148,11 +149,36 @@ export const veo = defineSimulator({
     if (key == null) return problem('forbidden', "Method doesn't allow unregistered callers.");
     return googleError(400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.', [keyInvalid]);
   },
-  // In the Gemini API a wrong key is a 400.
   problem: (what, message) =>
     what === 'unauthorized'
       ? googleError(400, 'INVALID_ARGUMENT', message ?? 'API key not valid. Please pass a valid API key.', [keyInvalid])
       : problem(what, message),
+};
+
+export const listOfModels = (ids: readonly string[]): Route => ({
+  method: 'GET',
+  path: '/v1beta/models',
+  operation: 'other',
+  handle: () => jsonResponse(200, { models: ids.map((id) => ({ name: `models/${id}` })) }),
+});
+
+/** A finished file: redirected to storage, which needs no key. */
+export const fileDownload: Route = {
+  method: 'GET',
+  path: /^\/v1beta\/files\/(?<id>[^/:]+):download$/,
+  operation: 'content',
+  handle({ params: { id = '' } }, context) {
+    const job = context.jobs.find(id);
+    if (!job) return problem('forbidden', 'You do not have permission to access the file or it may not exist.');
+    const headers = { location: context.artifactUrl(job) };
+    return { kind: 'body', status: 302, headers, body: Buffer.alloc(0) };
+  },
+};
+
+export const veo = defineSimulator({
+  name: 'veo',
+  models: /-preview$/,
+  ...geminiApi,
   routes: [
     {
       method: 'POST',
@@ -170,23 +196,8 @@ export const veo = defineSimulator({
       handle: ({ params: { name = '', id = '' } }, context) =>
         operation(name, context.jobs.find(id), context, 'gemini'),
     },
-    {
-      method: 'GET',
-      path: /^\/v1beta\/files\/(?<id>[^/:]+):download$/,
-      operation: 'content',
-      handle({ params: { id = '' } }, context) {
-        const job = context.jobs.find(id);
-        if (!job) return problem('forbidden', 'You do not have permission to access the file or it may not exist.');
-        const headers = { location: context.artifactUrl(job) };
-        return { kind: 'body', status: 302, headers, body: Buffer.alloc(0) };
-      },
-    },
-    {
-      method: 'GET',
-      path: '/v1beta/models',
-      operation: 'other',
-      handle: () => jsonResponse(200, { models: PREVIEWS.map((id) => ({ name: `models/${id}` })) }),
-    },
+    fileDownload,
+    listOfModels(PREVIEWS),
   ],
 });
 

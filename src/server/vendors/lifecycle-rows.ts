@@ -59,6 +59,7 @@ const GEMINI = {
   route: 'generativelanguage.googleapis.com',
   source: 'https://ai.google.dev/gemini-api/docs/video',
 };
+const INTERACTIONS = { ...GEMINI, source: 'https://ai.google.dev/gemini-api/docs/omni' };
 const VIDU = { vendor: 'vidu', route: 'api.vidu.com', source: 'https://platform.vidu.com/docs/text-to-video' };
 const RUNWAY = {
   vendor: 'runway',
@@ -204,6 +205,9 @@ export const ACTIVE: readonly ActiveRow[] = [
   },
   // Not on the list of that page any more, and no page was found that ends it there.
   { ...VERTEX, confirmedOn: null, ids: ['veo-2.0-generate-001'] },
+  // Named by release 2.1.0 of github.com/googleapis/java-genai on that day, which makes it the default of videos.
+  { ...INTERACTIONS, confirmedOn: '2026-11-10', ids: ['gemini-omni-1.2-flash'] },
+  { ...INTERACTIONS, confirmedOn: '2026-09-06', ids: ['gemini-omni-1.1-flash'] },
   {
     ...VIDU,
     confirmedOn: '2026-11-22',

@@ -1,6 +1,7 @@
 import { loadMedia } from '../../../src/sandbox/media.ts';
 import { serviceAccount } from '../../../src/sandbox/vendors/google-service-account.ts';
 import { veo as geminiSimulator, veoVertex } from '../../../src/sandbox/vendors/veo.ts';
+import { veoInteractions } from '../../../src/sandbox/vendors/veo-interactions.ts';
 import type { MediaInput } from '../../../src/server/vendors/adapter.ts';
 import { veo } from '../../../src/server/vendors/veo/adapter.ts';
 import type { ContractCase } from '../contract-case.ts';
@@ -73,4 +74,46 @@ const vertexCase: ContractCase = {
   },
 };
 
-export const cases = [geminiCase, vertexCase];
+const OMNI = 'gemini-omni-1.2-flash';
+const part = { type: 'image', data, mime_type: 'image/png' };
+const omniCase: ContractCase = {
+  vendor: veo,
+  simulator: veoInteractions,
+  model: OMNI,
+  text: {
+    request: { prompt: 'A kite', seconds: 5, size: '360x640' },
+    body: () => ({
+      model: OMNI,
+      input: [{ type: 'text', text: 'A kite' }],
+      background: true,
+      response_format: { type: 'video', aspect_ratio: '9:16', resolution: '360p', duration: '5s', delivery: 'uri' },
+    }),
+  },
+  image: {
+    request: { prompt: 'It rises', images: [picture] },
+    body: () => ({
+      model: OMNI,
+      input: [part, { type: 'text', text: 'It rises' }],
+      background: true,
+      response_format: { type: 'video', resolution: '720p', duration: '8s', delivery: 'uri' },
+      generation_config: { video_config: { task: 'image_to_video' } },
+    }),
+  },
+  metadata: {
+    request: {
+      prompt: 'A kite',
+      metadata: { aspectRatio: '16:9', durationSeconds: 12, resolution: '1080p', task: 'text_to_video' },
+    },
+    body: () => ({
+      model: OMNI,
+      input: [{ type: 'text', text: 'A kite' }],
+      background: true,
+      response_format: { type: 'video', aspect_ratio: '16:9', resolution: '1080p', duration: '12s', delivery: 'uri' },
+      generation_config: { video_config: { task: 'text_to_video' } },
+    }),
+  },
+  waitingState: 'QUEUED',
+  wrongCredentials: { api_key: 'AIza-wrong' },
+};
+
+export const cases = [geminiCase, vertexCase, omniCase];

@@ -8,7 +8,7 @@ import type { AdapterContext } from '../../upstreams/call.ts';
 import { PollFailed } from '../../upstreams/error.ts';
 import type { Json, QueryOutcome, VendorAdapter } from '../adapter.ts';
 import { routeOf, veo } from './adapter.ts';
-import { vertexBase } from './vertex-ai.ts';
+import { vertexBase } from './vertex-calls.ts';
 
 const replies = recordedReplies('veo');
 const GEMINI = { route: 'gemini', name: 'models/veo-3.1-generate-preview/operations/7tq2m1x0c9pk' };

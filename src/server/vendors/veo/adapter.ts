@@ -4,10 +4,14 @@ import { PollFailed } from '../../upstreams/error.ts';
 import type { Json, VendorAdapter } from '../adapter.ts';
 import { API_KEY_CREDENTIALS, SecretText } from '../credential-schemas.ts';
 import { GEMINI_BASE_URL, gemini } from './gemini-api.ts';
-import { VEO_MODELS } from './models.ts';
+import { billedVideoTokens, parseInteractionHandle } from './interaction.ts';
+import { interactionBillingFactors } from './interaction-request.ts';
+import { interactions, interactionsBy } from './interactions-api.ts';
+import { isOmni, VEO_MODELS } from './models.ts';
 import { parseHandle } from './operation.ts';
 import { VEO_METADATA, type VeoRoute, veoBillingFactors } from './request.ts';
-import { VERTEX_HOST, vertex } from './vertex-ai.ts';
+import { vertex } from './vertex-ai.ts';
+import { VERTEX_HOST } from './vertex-calls.ts';
 
 /** A location or a project's id as used in URLs; the location is part of a host name. */
 const Location = Type.String({ pattern: '^[a-z]{2,20}(?:-[a-z0-9]{1,20}){0,3}$' });
@@ -37,21 +41,28 @@ export const routeOf = (credentials: { readonly [key: string]: unknown }): VeoRo
 
 const ROUTES = { gemini, vertex };
 
+/** Omni models are served by Interactions alone and all others by operations, so the model decides. */
+const submitApi = (model: string, route: VeoRoute): Pick<VendorAdapter, 'submit'> =>
+  isOmni(model) ? interactionsBy(route) : ROUTES[route];
+
+const apiOf = (handle: Json) => (parseInteractionHandle(handle) ? interactions : ROUTES[parseHandle(handle).route]);
+
 /** The API a job was submitted through; unavailable where the channel's credentials were replaced by the other kind since. */
-function routeOfHandle(handle: Json, context: AdapterContext) {
+function apiOfHandle(handle: Json, context: AdapterContext) {
   const { route } = parseHandle(handle);
   if (route !== routeOf(context.credentials))
     throw new PollFailed(`the channel has no credentials for its ${route} jobs`);
-  return ROUTES[route];
+  return apiOf(handle);
 }
 
 /**
- * Google's Veo. One set of models behind two APIs that differ in nearly everything but the request: the Gemini API
- * (native) by an API key, Vertex AI (the cloud platform) by a service account. Unfinished tasks keep the API in their handle.
+ * Google's videos. The Veo models are behind two APIs that differ in nearly everything but the request: the Gemini API (native)
+ * by an API key, Vertex AI (the cloud platform) by a service account. The Omni models are behind Interactions, for either kind of
+ * credentials. Unfinished tasks keep their API in their handle.
  */
 export const veo: VendorAdapter = {
   name: 'veo',
-  title: 'Google Veo',
+  title: 'Google Veo and Omni',
   defaultBaseUrl: GEMINI_BASE_URL,
   credentials: Credentials,
   models: VEO_MODELS,
@@ -76,19 +87,23 @@ export const veo: VendorAdapter = {
     isOpaque: (handle) => parseHandle(handle).route === 'vertex',
   },
   example: {
-    model: 'veo-3.1-generate-preview',
+    model: 'gemini-omni-1.2-flash',
     prompt: 'a kite over dunes',
     duration: 8,
-    metadata: { aspectRatio: '16:9', resolution: '720p', negativePrompt: 'text' },
+    metadata: { aspectRatio: '16:9', resolution: '720p' },
   },
   /** All hosts of Vertex AI serve the same models; a channel to it may still have Gemini's base URL, which is the default. */
   hostOf: ({ baseUrl, credentials }) =>
     routeOf(credentials) === 'vertex' && baseUrl === GEMINI_BASE_URL ? VERTEX_HOST : new URL(baseUrl).host,
   refreshOnQuery: true,
-  billingFactors: veoBillingFactors,
-  submit: (request, context) => ROUTES[routeOf(context.credentials)].submit(request, context),
-  query: async (handle, context) => routeOfHandle(handle, context).query(handle, context),
-  content: async (handle, raw, variant, context) =>
-    routeOfHandle(handle, context).content(handle, raw, variant, context),
+  billingFactors: (request) =>
+    isOmni(request.model) ? interactionBillingFactors(request) : veoBillingFactors(request),
+  billedFacts: billedVideoTokens,
+  submit: (request, context) => submitApi(request.model, routeOf(context.credentials)).submit(request, context),
+  query: async (handle, context) => apiOfHandle(handle, context).query(handle, context),
+  content: async (handle, raw, variant, context) => apiOfHandle(handle, context).content(handle, raw, variant, context),
+  async deleteTask(handle, context) {
+    if (parseInteractionHandle(handle)) await interactions.deleteTask(handle, context);
+  },
   checkCredentials: (context) => ROUTES[routeOf(context.credentials)].checkCredentials(context),
 };

@@ -20,10 +20,16 @@ const keyHeader = (context: AdapterContext): Readonly<Record<string, string>> =>
   'x-goog-api-key': String(context.credentials.api_key),
 });
 
-const toRequest = (context: AdapterContext, path: string, body?: Json): OutboundRequest =>
+/** @param path Below the version. @param method By default GET without a body, POST with one. */
+export const geminiRequest = (
+  context: AdapterContext,
+  path: string,
+  body?: Json,
+  method?: OutboundRequest['method'],
+): OutboundRequest =>
   withJsonBody(
     {
-      method: body === undefined ? 'GET' : 'POST',
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
       url: `${context.baseUrl}/v1beta/${path}`,
       headers: keyHeader(context),
       signal: context.signal,
@@ -46,12 +52,16 @@ const responseLayout: ResponseLayout = {
   artifact: (entry) => (asUrl(asObject(entry.video)?.uri) ? { kind: 'protected' } : undefined),
 };
 
+/** The id of a file of the Gemini API; undefined for any other URL. */
+export const fileIdOf = (uri: string): string | undefined =>
+  /\/files\/([\w-]{1,128})(?::download)?(?:[/?]|$)/.exec(uri)?.[1];
+
 /**
  * The URL of the file: at our own base URL by its id, with the key, as the official SDK does it, so that the key is sent to no
  * host that a response names. Any other URL is fetched as from an untrusted host, without the key.
  */
-function toSource(uri: string, context: AdapterContext): ContentSource {
-  const file = /\/files\/([\w-]{1,128})(?::download)?(?:[/?]|$)/.exec(uri)?.[1];
+export function geminiFile(uri: string, context: AdapterContext): ContentSource {
+  const file = fileIdOf(uri);
   if (file === undefined) return { kind: 'fetch', url: uri, headers: {}, trusted: false };
   const url = `${context.baseUrl}/v1beta/files/${file}:download?alt=media`;
   return { kind: 'fetch', url, headers: keyHeader(context), trusted: true };
@@ -61,7 +71,7 @@ export const gemini: ApiRoute = {
   async submit(request, context) {
     const body = toVeoBody(request, await loadImages(request, context), 'gemini');
     const path = `models/${encodeURIComponent(request.model)}:predictLongRunning`;
-    const response = await context.sendJson(toRequest(context, path, body));
+    const response = await context.sendJson(geminiRequest(context, path, body));
     const raw = toRawResponse(response);
     if (response.status !== 200)
       return { kind: 'refused', error: parseGoogleError(response, context.now(), 'model'), raw };
@@ -72,7 +82,7 @@ export const gemini: ApiRoute = {
 
   async query(stored, context) {
     const handle = parseHandle(stored);
-    return parseOperation(await context.sendJson(toRequest(context, handle.name)), handle, responseLayout, context);
+    return parseOperation(await context.sendJson(geminiRequest(context, handle.name)), handle, responseLayout, context);
   },
 
   async content(_handle, raw, variant, context) {
@@ -81,11 +91,11 @@ export const gemini: ApiRoute = {
     const sample = asObject(asArray(asObject(videoResponseOf(asObject(raw)?.response))?.generatedSamples)?.[0]);
     const uri = asUrl(asObject(sample?.video)?.uri);
     if (uri === undefined) throw new UnsupportedRequestError('The provider gave no address for this video.');
-    return toSource(uri, context);
+    return geminiFile(uri, context);
   },
 
   async checkCredentials(context) {
-    const response = await context.sendJson(toRequest(context, `models?pageSize=${MAX_LISTED}`));
+    const response = await context.sendJson(geminiRequest(context, `models?pageSize=${MAX_LISTED}`));
     const models = asArray(asObject(response.json)?.models);
     if (response.status === 200 && models)
       return { ok: true, models: models.flatMap((model) => asText(asObject(model)?.name) ?? []).slice(0, MAX_LISTED) };

@@ -52,7 +52,10 @@ export const ERROR_INFO: Readonly<Record<string, ErrorReason>> = {
 };
 
 /** Refused content is an INVALID_ARGUMENT like any other; only its text differs. Veo ends it with support codes. */
-const POLICY_PATTERN = /support codes?:|usage guidelines|responsible ai|safety (?:filter|polic)/i;
+const POLICY_PATTERN =
+  /support codes?:|usage guidelines|responsible ai|safety (?:filter|polic|violation)|harmful content/i;
+
+export const isPolicyText = (message: string): boolean => POLICY_PATTERN.test(message);
 
 /** Support codes of filters against likenesses (Vertex AI, "Responsible AI for Veo": celebrity, person or face). */
 const LIKENESS_PATTERN = /\b(?:29310472|15236754|39322892)\b|celebrit|likeness/i;
@@ -79,8 +82,11 @@ function refineReason(reason: ErrorReason, message: string, details: readonly Un
     const told = Object.hasOwn(ERROR_INFO, word) ? ERROR_INFO[word] : undefined;
     if (told) return told;
   }
-  return reason === 'user' && POLICY_PATTERN.test(message) ? 'policy' : reason;
+  return reason === 'user' && isPolicyText(message) ? 'policy' : reason;
 }
+
+/** Interactions name the type of an error by a text or a URI, whose last segment it is: `…/not_found` is `NOT_FOUND`. */
+export const toCode = (code: unknown): string => (asText(code)?.split(/[/#]/).at(-1) ?? '').toUpperCase();
 
 /**
  * Reads an HTTP error of either route: `{error: {code, message, status, details}}`, by some proxies inside an array.
@@ -95,7 +101,7 @@ export function parseGoogleError(
 ): VendorError {
   const error = asObject(asObject(asArray(response.json)?.[0] ?? response.json)?.error) ?? {};
   const details = parseDetails(error);
-  const code = asText(error.status) ?? '';
+  const code = asText(error.status) ?? toCode(error.code);
   const message = asText(error.message) ?? '';
   const row = Object.hasOwn(GOOGLE_STATUS, code) ? GOOGLE_STATUS[code] : undefined;
   const reason = refineReason(

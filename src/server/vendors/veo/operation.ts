@@ -2,6 +2,7 @@ import { defined } from '../../../contract/defined.ts';
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
+import type { VendorError } from '../../upstreams/error.ts';
 import type { Artifact, Json, QueryOutcome } from '../adapter.ts';
 import { failedTask, rejectedPoll, successWithoutArtifact, unreadablePoll } from '../error-mapping.ts';
 import { omitUndefined } from '../request-body.ts';
@@ -14,10 +15,15 @@ export interface VeoHandle {
   readonly route: VeoRoute;
   /** The long-running operation's own name. */
   readonly name: string;
-  readonly missing?: { readonly sinceMs: number; readonly times: number };
+  readonly missing?: NotFoundCount;
 }
 
-const parseMissing = (value: unknown): VeoHandle['missing'] => {
+export interface NotFoundCount {
+  readonly sinceMs: number;
+  readonly times: number;
+}
+
+export const parseMissing = (value: unknown): NotFoundCount | undefined => {
   const { sinceMs, times } = asObject(value) ?? {};
   return typeof sinceMs === 'number' && typeof times === 'number' ? { sinceMs, times } : undefined;
 };
@@ -38,15 +44,20 @@ const GONE_AFTER_MS = 60_000;
  * One 404 proves nothing: a new operation may not be replicated everywhere yet. Three in a row over a minute or more mean that
  * it has expired or that its model was withdrawn. Until then nothing changes but the count in the handle.
  */
-function countNotFound(
-  handle: VeoHandle,
-  error: Parameters<typeof rejectedPoll>[0],
-  raw: Json,
-  nowMs: number,
+export function countNotFound(
+  before: NotFoundCount | undefined,
+  found: {
+    readonly error: VendorError;
+    readonly raw: Json;
+    readonly nowMs: number;
+    /** The handle with the new count. */
+    readonly toHandle: (missing: NotFoundCount) => Json;
+  },
 ): QueryOutcome {
-  const missing = { sinceMs: handle.missing?.sinceMs ?? nowMs, times: (handle.missing?.times ?? 0) + 1 };
+  const { error, raw, nowMs } = found;
+  const missing = { sinceMs: before?.sinceMs ?? nowMs, times: (before?.times ?? 0) + 1 };
   if (missing.times >= GONE_AFTER_TIMES && nowMs - missing.sinceMs >= GONE_AFTER_MS) return failedTask(raw, error);
-  return { state: 'IN_PROGRESS', raw, handle: toHandle({ ...handle, missing }) };
+  return { state: 'IN_PROGRESS', raw, handle: found.toHandle(missing) };
 }
 
 /** How a route reports where its videos are: the list, the artifact of one entry, and the response as it may be stored. */
@@ -98,7 +109,12 @@ export function parseOperation(
   if (reply.status !== 200) {
     const error = parseGoogleError(reply, context.now(), 'missing');
     if (error.reason === 'missing' && error.code === 'NOT_FOUND')
-      return countNotFound(handle, error, raw, context.now());
+      return countNotFound(handle.missing, {
+        error,
+        raw,
+        nowMs: context.now(),
+        toHandle: (missing) => toHandle({ ...handle, missing }),
+      });
     throw rejectedPoll(error);
   }
   const operation = asObject(reply.json);

@@ -11,6 +11,14 @@ const bySecond = (rates: Rates): VideoPrice => ({
   ]),
 });
 
+/** By resolution alone, sound included. */
+const omni = (rates: readonly number[]): VideoPrice => ({
+  lines: ['360p', '720p', '1080p', '4k'].map((resolution, index) => ({
+    when: { resolution: [resolution] },
+    per_second: usd(rates[index] ?? 0),
+  })),
+});
+
 const HD = ['720p', '1080p'];
 
 /** By the beginning of the name, longest first. */
@@ -40,6 +48,8 @@ const LISTS: readonly (readonly [prefix: string, price: VideoPrice])[] = [
   ['veo-3.0-fast', bySecond([[HD, 0.15, 0.1]])],
   ['veo-3.0', bySecond([[HD, 0.4, 0.2]])],
   ['veo-2', { per_call: 0, per_second: usd(0.5) }],
+  ['gemini-omni-1.1', omni([0.03, 0.1, 0.15, 0.3])],
+  ['gemini-omni-1.2', omni([0.0232, 0.0695, 0.1043, 0.2085])],
 ];
 
 /** @throws Error for a model without a price here */
@@ -49,10 +59,24 @@ export function veoPrice(id: string): VideoPrice {
   return found[1];
 }
 
-export const veoPriceSource = (id: string): PriceSource => ({
-  source: id.endsWith('-preview')
-    ? 'https://ai.google.dev/gemini-api/docs/pricing'
-    : 'https://cloud.google.com/vertex-ai/generative-ai/pricing',
+/** Omni is billed by the token of video, whose number follows from seconds and resolution: the list says what a second comes to. */
+const OMNI_LIST: PriceSource = {
+  source: 'https://ai.google.dev/gemini-api/docs/pricing',
+  confirmedOn: '2026-11-06',
+  note:
+    'Tokens of video by the second: 5,792 at 720p. 1.2 as quoted by inference.sh, 1.1 by wavespeed.ai and docs.comfy.org. ' +
+    'Tokens of the prompt, its pictures and of thinking are left out: less than a second together.',
+};
+
+const veoList = (source: string): PriceSource => ({
+  source,
   confirmedOn: '2026-08-22',
   note: 'Quoted by github.com/ArcReel/ArcReel and docs.comfy.org/tutorials/partner-nodes/pricing, which agree.',
 });
+
+export function veoPriceSource(id: string): PriceSource {
+  if (id.startsWith('gemini-omni-')) return OMNI_LIST;
+  return veoList(
+    id.endsWith('-preview') ? OMNI_LIST.source : 'https://cloud.google.com/vertex-ai/generative-ai/pricing',
+  );
+}

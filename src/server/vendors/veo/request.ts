@@ -38,28 +38,36 @@ const VERTEX_KEYS = {
 };
 const parseGeminiMetadata = createMetadataParser(Type.Object(COMMON_KEYS));
 const parseVertexMetadata = createMetadataParser(Type.Object({ ...COMMON_KEYS, ...VERTEX_KEYS }));
+const OMNI_KEYS = { task: Type.Optional(Type.Enum(['text_to_video', 'image_to_video', 'reference_to_video'])) };
+export const parseOmniMetadata = createMetadataParser(
+  Type.Object({ ...COMMON_KEYS, ...OMNI_KEYS, storageUri: VERTEX_KEYS.storageUri }),
+);
 /** The native route accepts only those it has in common with Vertex AI. */
-export const VEO_METADATA = parseVertexMetadata.schema;
+export const VEO_METADATA = Type.Object({ ...COMMON_KEYS, ...VERTEX_KEYS, ...OMNI_KEYS });
 
 /** A frame's longer side as the vendor's resolution: the same or the next smaller one. */
-function resolutionOfFrame(size: string): string {
+function resolutionOfFrame(size: string, known: readonly string[]): string {
   const side = Math.max(...size.split(/\D+/).map(Number));
+  if (side <= 640 && known.includes('360p')) return '360p';
   return side >= 3840 ? '4k' : side >= 1920 ? '1080p' : '720p';
 }
 
 /** `1280x720`, `1080P` or `16:9`; the vendor cannot express anything else. */
-function parseSize(size: string): { readonly resolution?: string; readonly aspectRatio?: string } {
+function parseSize(
+  size: string,
+  known: readonly string[],
+): { readonly resolution?: string; readonly aspectRatio?: string } {
   if (VEO_RATIOS.includes(size)) return { aspectRatio: size };
-  if (/^(?:720p|1080p|4k)$/i.test(size)) return { resolution: size.toLowerCase() };
+  if (/^(?:360p|720p|1080p|4k)$/i.test(size)) return { resolution: size.toLowerCase() };
   const aspectRatio = matchAspectRatio(size, VEO_RATIOS);
   if (aspectRatio === undefined) return rejectField('size', 'must be 720p, 1080p, 4k, or a frame of 16:9 or 9:16');
-  return { resolution: resolutionOfFrame(size), aspectRatio };
+  return { resolution: resolutionOfFrame(size, known), aspectRatio };
 }
 
 /** The requested length and frame, checked against the model: metadata first, then the common fields, then the default. */
-function resolveFrame(request: VideoRequest, family: ModelFamily) {
+export function resolveFrame(request: VideoRequest, family: ModelFamily) {
   const metadata = parseGeminiMetadata(request.metadata);
-  const size = request.size === undefined ? {} : parseSize(request.size);
+  const size = request.size === undefined ? {} : parseSize(request.size, family.resolutions);
   const told = metadata.durationSeconds ?? request.seconds;
   const param = metadata.durationSeconds === undefined ? 'duration' : 'metadata.durationSeconds';
   const seconds = told ?? VEO_DEFAULT_SECONDS;
@@ -74,7 +82,7 @@ function resolveFrame(request: VideoRequest, family: ModelFamily) {
 }
 
 /** Where results go in Cloud Storage: only below what the channel's administrator allows, since it is their bucket. */
-function storageUri(asked: string | undefined, allowed: unknown): string | undefined {
+export function storageUri(asked: string | undefined, allowed: unknown): string | undefined {
   const root = typeof allowed === 'string' ? `${allowed.replace(/\/+$/, '')}/` : undefined;
   if (asked === undefined) return root;
   if (root === undefined || !`${asked}/`.startsWith(root) || asked.includes('..')) {

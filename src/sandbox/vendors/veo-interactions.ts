@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import { asObject } from '../../contract/is-object.ts';
+import {
+  defineSimulator,
+  type Job,
+  jsonResponse,
+  type SimulatorContext,
+  type SimulatorRequest,
+  type SimulatorResponse,
+  toShape,
+} from '../simulator.ts';
+import { fileDownload, geminiApi, listOfModels } from './veo.ts';
+import { checkInteraction, textOf } from './veo-interactions-validation.ts';
+
+/** The Gemini API's Interactions, for videos of the Omni models (github.com/googleapis/js-genai, `Interaction`). */
+
+const MODELS = ['gemini-omni-1.2-flash', 'gemini-omni-1.1-flash'];
+/** Tokens of one second of video by resolution, as the usage counts them. */
+const TOKENS_PER_SECOND: Readonly<Record<string, number>> = {
+  '360p': 1_931,
+  '720p': 5_792,
+  '1080p': 8_688,
+  '4k': 17_376,
+};
+const LENGTH = /^(\d{1,2})s$/;
+
+const problem = geminiApi.problem;
+const formatOf = (input: unknown) => asObject(asObject(input)?.response_format) ?? {};
+
+function create(request: SimulatorRequest, context: SimulatorContext): SimulatorResponse {
+  const body = request.json();
+  const model = String(body?.model ?? '');
+  if (!MODELS.includes(model)) return problem('model', `models/${model} is not found for Interactions.`);
+  const wrong = checkInteraction(model, body);
+  if (wrong !== undefined) return problem('invalid', wrong);
+  const format = formatOf(body);
+  const job = context.createJob({
+    id: `v1_${randomUUID().replaceAll('-', '')}`,
+    prompt: textOf(body?.input),
+    model,
+    input: body,
+    shape: toShape(format.aspect_ratio),
+    audio: format.aspect_ratio !== '9:16',
+    seconds: Number(LENGTH.exec(String(format.duration ?? '10s'))?.[1] ?? 10),
+  });
+  return jsonResponse(200, resource(job, 'in_progress'));
+}
+
+const resource = (job: Job, status: string, more: object = {}) => ({
+  id: job.id,
+  object: 'interaction',
+  model: job.model,
+  status,
+  created: new Date(job.createdAtMs).toISOString(),
+  ...more,
+});
+
+const output = (content: readonly object[], more: object = {}) => ({
+  steps: [{ type: 'user_input', content: [] }, { type: 'thought' }, { type: 'model_output', content, ...more }],
+});
+
+function finished(job: Job, context: SimulatorContext): object {
+  const { resolution = '720p' } = formatOf(job.input);
+  const tokens = job.seconds * (TOKENS_PER_SECOND[String(resolution)] ?? 0);
+  return {
+    ...output([{ type: 'video', mime_type: 'video/mp4', uri: `${context.url}/v1beta/files/${job.id}` }]),
+    usage: { total_output_tokens: tokens, output_tokens_by_modality: [{ modality: 'video', tokens }] },
+  };
+}
+
+function read(job: Job | undefined, context: SimulatorContext): SimulatorResponse {
+  const snapshot = job && context.pollJob(job);
+  if (!job || !snapshot || snapshot.phase === 'expired') return problem('not_found');
+  switch (snapshot.phase) {
+    case 'queued':
+      return jsonResponse(200, resource(job, 'queued'));
+    case 'running':
+      return jsonResponse(200, resource(job, 'in_progress'));
+    case 'unknown':
+      return jsonResponse(200, resource(job, 'rethinking'));
+    case 'cancelled':
+      return jsonResponse(200, resource(job, 'cancelled'));
+    case 'failed': {
+      const error = { code: 13, message: 'Video generation failed due to an internal server issue.' };
+      return jsonResponse(200, resource(job, 'failed', output([], { error })));
+    }
+    case 'filtered': {
+      const text = 'Request blocked due to safety violations (harmful content), by the safety filters.';
+      return jsonResponse(200, resource(job, 'completed', output([{ type: 'text', text }])));
+    }
+    case 'succeeded':
+      return jsonResponse(200, resource(job, 'completed', snapshot.hasArtifact ? finished(job, context) : output([])));
+  }
+}
+
+const BY_ID = /^\/v1beta\/interactions\/(?<id>[^/]+)$/;
+
+export const veoInteractions = defineSimulator({
+  name: 'veo-omni',
+  vendor: 'veo',
+  models: /^gemini-omni-/,
+  ...geminiApi,
+  routes: [
+    { method: 'POST', path: '/v1beta/interactions', operation: 'submit', handle: create },
+    {
+      method: 'GET',
+      path: BY_ID,
+      operation: 'query',
+      handle: ({ params: { id = '' } }, context) => read(context.jobs.find(id), context),
+    },
+    {
+      // Only an interaction that still runs can be cancelled.
+      method: 'POST',
+      path: /^\/v1beta\/interactions\/(?<id>[^/]+)\/cancel$/,
+      operation: 'other',
+      handle({ params: { id = '' } }, context) {
+        const job = context.jobs.find(id);
+        if (!job) return problem('not_found');
+        const { phase } = context.jobs.snapshot(job);
+        if (phase !== 'queued' && phase !== 'running') return problem('invalid', 'The interaction has ended.');
+        job.outcome = 'cancel';
+        return jsonResponse(200, resource(job, 'cancelled'));
+      },
+    },
+    {
+      method: 'DELETE',
+      path: BY_ID,
+      operation: 'other',
+      handle: ({ params: { id = '' } }, context) =>
+        context.jobs.remove(id) ? jsonResponse(200, {}) : problem('not_found'),
+    },
+    {
+      method: 'GET',
+      path: /^\/v1beta\/files\/(?<id>[^/:]+)$/,
+      operation: 'other',
+      handle({ params: { id = '' } }, context) {
+        const job = context.jobs.find(id);
+        if (!job) return problem('forbidden', 'You do not have permission to access the file or it may not exist.');
+        return jsonResponse(200, { name: `files/${id}`, mimeType: 'video/mp4', state: 'ACTIVE' });
+      },
+    },
+    fileDownload,
+    listOfModels(MODELS),
+  ],
+});
