@@ -122,8 +122,8 @@ function redactMedia(reply: BufferedResponse): Json {
     const content = asArray(step?.content);
     return step && content ? { ...step, content: content.map(markBase64) } : entry;
   });
-  const beside = interaction.output_video === undefined ? {} : { output_video: markBase64(interaction.output_video) };
-  return { ...interaction, ...(marked && { steps: marked }), ...beside } as Json;
+  const { output_video: video } = interaction;
+  return { ...interaction, steps: marked ?? interaction.steps, output_video: markBase64(video) } as Json;
 }
 
 /** Reads the response to one poll of an interaction. @throws PollFailed */

@@ -1,3 +1,4 @@
+import { defined } from '../../../contract/defined.ts';
 import { asObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
@@ -50,12 +51,9 @@ function send(context: AdapterContext, route: VeoRoute, { method, path = '', bod
     return context.sendJson({ ...request, maxBytes: MAX_RESPONSE_BYTES });
   }
   const project = encodeURIComponent(credentialsOf(context).project);
-  return sendWithToken(context, {
-    method: method ?? (body === undefined ? 'GET' : 'POST'),
-    path: `v1beta1/projects/${project}/locations/global/interactions${path}`,
-    location: 'global',
-    ...(body !== undefined && { body }),
-  });
+  const there = `v1beta1/projects/${project}/locations/global/interactions${path}`;
+  const verb = method ?? (body === undefined ? 'GET' : 'POST');
+  return sendWithToken(context, defined({ method: verb, path: there, location: 'global', body }));
 }
 
 const handleOf = (stored: Json): InteractionHandle =>
