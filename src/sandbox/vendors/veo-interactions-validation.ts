@@ -63,14 +63,18 @@ function checkInput(input: unknown): string | undefined {
   return undefined;
 }
 
+/** Ten where an interaction names no length. */
+export const secondsOf = (duration: unknown): number =>
+  typeof duration === 'string' ? Number(/^(\d{1,2})s$/.exec(duration)?.[1] ?? Number.NaN) : 10;
+
 export function checkInteraction(model: string, body: Fields | undefined): string | undefined {
   if (!body) return 'Invalid JSON payload received.';
   const extra = Object.keys(body).find((key) => !KEYS.has(key));
   if (extra !== undefined) return `Unknown name "${extra}": Cannot find field.`;
   const format = asObject(body.response_format) ?? {};
-  const seconds = Number(String(format.duration ?? '10s').replace('s', ''));
+  const seconds = secondsOf(format.duration);
   const most = model.startsWith('gemini-omni-1.1') ? 10 : 15;
-  if (seconds < 3 || seconds > most) return `The duration must be between 3s and ${most}s.`;
+  if (!(seconds >= 3 && seconds <= most)) return `The duration must be between 3s and ${most}s.`;
   const { video_config: config, ...others } = asObject(body.generation_config ?? {}) ?? {};
   const [other] = Object.keys(others);
   if (other !== undefined) return `\`generation_config.${other}\` is not supported by this model.`;

@@ -10,7 +10,7 @@ import {
   toShape,
 } from '../simulator.ts';
 import { fileDownload, geminiApi, listOfModels } from './veo.ts';
-import { checkInteraction, textOf } from './veo-interactions-validation.ts';
+import { checkInteraction, secondsOf, textOf } from './veo-interactions-validation.ts';
 
 /** The Gemini API's Interactions, for videos of the Omni models (github.com/googleapis/js-genai, `Interaction`). */
 
@@ -22,14 +22,13 @@ const TOKENS_PER_SECOND: Readonly<Record<string, number>> = {
   '1080p': 8_688,
   '4k': 17_376,
 };
-const LENGTH = /^(\d{1,2})s$/;
 
 const problem = geminiApi.problem;
 const formatOf = (input: unknown) => asObject(asObject(input)?.response_format) ?? {};
 
 function create(request: SimulatorRequest, context: SimulatorContext): SimulatorResponse {
   const body = request.json();
-  const model = String(body?.model ?? '');
+  const model = typeof body?.model === 'string' ? body.model : '';
   if (!MODELS.includes(model)) return problem('model', `models/${model} is not found for Interactions.`);
   const wrong = checkInteraction(model, body);
   if (wrong !== undefined) return problem('invalid', wrong);
@@ -41,7 +40,7 @@ function create(request: SimulatorRequest, context: SimulatorContext): Simulator
     input: body,
     shape: toShape(format.aspect_ratio),
     audio: format.aspect_ratio !== '9:16',
-    seconds: Number(LENGTH.exec(String(format.duration ?? '10s'))?.[1] ?? 10),
+    seconds: secondsOf(format.duration),
   });
   return jsonResponse(200, resource(job, 'in_progress'));
 }

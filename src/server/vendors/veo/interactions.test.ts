@@ -119,7 +119,7 @@ test('a bucket of the customer is written to and read from with the bearer', asy
     options: { storage_uri: 'gs://demo-videos/veo' },
   };
   const record: AdapterContext['sendJson'] = (request) => {
-    body = JSON.parse(String(request.body));
+    body = JSON.parse(typeof request.body === 'string' ? request.body : 'null') as Json;
     return context.sendJson(request);
   };
   await veo.submit(videoRequest({ model: OMNI }), { ...context, sendJson: record });
