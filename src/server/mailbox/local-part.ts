@@ -1,12 +1,12 @@
-import { isReserved, skeleton } from './reserved-local-parts.ts';
+import { isReserved } from './reserved-local-parts.ts';
 
 const MIN_LENGTH = 3;
 const MAX_LENGTH = 30;
 
 /**
  * A local part as the contract allows it: 3 to 30 of a-z 0-9 . _ -, not starting or ending with a dot or a hyphen.
- * Narrower than the contract in two points: two dots in a row are not an e-mail address (RFC 5321 4.1.2, Dot-string), so no
- * mail server accepts them, and names of separators only are indistinguishable from each other.
+ * Narrower than the contract in one point: two dots in a row are not an e-mail address (RFC 5321 4.1.2, Dot-string), so no
+ * mail server accepts them.
  */
 export function isLocalPart(text: unknown): text is string {
   return (
@@ -14,8 +14,7 @@ export function isLocalPart(text: unknown): text is string {
     text.length >= MIN_LENGTH &&
     text.length <= MAX_LENGTH &&
     /^[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])$/.test(text) &&
-    !text.includes('..') &&
-    skeleton(text) !== ''
+    !text.includes('..')
   );
 }
 
@@ -49,5 +48,5 @@ function toBase(username: string): string | undefined {
     .replace(/\.{2,}/g, '.')
     .slice(0, MAX_LENGTH)
     .replace(/^[.-]+|[.-]+$/g, '');
-  return skeleton(base) === '' ? undefined : base;
+  return /[a-z0-9]/.test(base) ? base : undefined;
 }

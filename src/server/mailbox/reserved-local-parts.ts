@@ -19,9 +19,12 @@ const RESERVED = new Set(
     .map(skeleton),
 );
 
-/** Two local parts with the same skeleton are easily confused; only one of them is ever assigned. */
+/**
+ * Two local parts with the same skeleton are easily confused; only one of them is ever assigned. One that has nothing but
+ * separators is its own skeleton.
+ */
 export function skeleton(localPart: string): string {
-  return localPart.replace(/[._-]/g, '');
+  return localPart.replace(/[._-]/g, '') || localPart;
 }
 
 /** True for names of RFC 2142, administrative names, lists' `-request` and names that resemble one of them. */

@@ -31,7 +31,7 @@ const PREFLIGHT = { origin: APP, 'access-control-request-method': 'POST' };
 
 describe('pages of other origins', () => {
   it('may read the model API from a configured origin', () => {
-    for (const path of ['/v1/models', '/v1', '/v1?x=1', '/v2/videos', '/v1beta/models']) {
+    for (const path of ['/v1/models', '/v1', '/v1?x=1', '/v1beta/models']) {
       const { handled, allowed, headers } = ask([APP], 'GET', path, { origin: APP });
       assert.deepEqual([handled, allowed], [false, true], path);
       assert.equal(headers['access-control-allow-origin'], APP);
@@ -41,7 +41,15 @@ describe('pages of other origins', () => {
   });
 
   it('may read nothing else, from any origin', () => {
-    for (const path of ['/api/user/self', '/v10/models', '/v3/models', '/', '/x/v1/models', '/v1models'])
+    for (const path of [
+      '/api/user/self',
+      '/v2/chat/completions',
+      '/v10/models',
+      '/v3/models',
+      '/',
+      '/x/v1/models',
+      '/v1models',
+    ])
       assert.deepEqual(ask([APP], 'OPTIONS', path, PREFLIGHT), {
         handled: false,
         allowed: false,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** Paths that programs of other origins may call with their own key. */
-const SHARED_PATH = /^\/v[12](?:beta)?(?:\/|$|\?)/;
+const SHARED_PATH = /^\/v1(?:beta)?(?:\/|$|\?)/;
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, DELETE';
 /** What browsers hide from scripts unless it is named. */
 const EXPOSED_HEADERS = 'x-request-id, retry-after, content-disposition, content-range, deprecation, sunset';
