@@ -1,8 +1,13 @@
+import { getHeapSpaceStatistics } from 'node:v8';
+
 /** Preloaded into a server (`node --expose-gc --import`): on SIGUSR2 it collects all garbage and writes what memory is left in use, in MB. */
 const MB = 1_048_576;
 
 process.on('SIGUSR2', () => {
   globalThis.gc?.();
-  const { rss, heapUsed, external } = process.memoryUsage();
-  process.stderr.write(`memory ${JSON.stringify({ rss: rss / MB, heap: heapUsed / MB, external: external / MB })}\n`);
+  const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
+  const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.physical_space_size ?? 0;
+  const bytes = { rss, heap: heapUsed, committed: heapTotal, young, external };
+  const megabytes = Object.fromEntries(Object.entries(bytes).map(([what, size]) => [what, size / MB]));
+  process.stderr.write(`memory ${JSON.stringify(megabytes)}\n`);
 });

@@ -1,6 +1,6 @@
 /**
  * An hour at a low rate: what the memory of the service does. `node bench/soak.ts` on SQLite, `node bench/soak.ts --postgres` on
- * a PostgreSQL of its own; `--minutes 5` for a shorter look. Prints a line a minute, then the slopes after the first ten and
+ * a PostgreSQL of its own; `--minutes 6 --rate 100` for an hour's requests in a tenth of it. Prints a line a minute, then the slopes after the first ten and
  * over the second half. Memory rises and falls with the collections of garbage by more than a leak would show: what is used
  * after a full one, each minute, counts.
  */
@@ -18,10 +18,14 @@ import { freePort, SERVER, ServerProcess } from '../test/operations/server-proce
 import { startPostgres } from '../test/postgres.ts';
 
 const { values } = parseArgs({
-  options: { postgres: { type: 'boolean', default: false }, minutes: { type: 'string', default: '60' } },
+  options: {
+    postgres: { type: 'boolean', default: false },
+    minutes: { type: 'string', default: '60' },
+    /** Requests a second. */
+    rate: { type: 'string', default: '10' },
+  },
 });
 const minutes = Number(values.minutes);
-const REQUESTS_PER_SECOND = 10;
 const WARM_UP_MINUTES = 10;
 
 const folder = mkdtempSync(join(tmpdir(), 'reelgate-soak-'));
@@ -71,8 +75,12 @@ async function stream(n: number): Promise<{ status: number }> {
 /** In MB, after a full collection. */
 interface Memory {
   readonly rss: number;
-  /** JavaScript's heap. */
+  /** Objects of JavaScript's heap. */
   readonly heap: number;
+  /** What V8 keeps for the heap, of which a part is free. */
+  readonly committed: number;
+  /** The part of that in which objects begin: V8 doubles it, up to its maximum, when many of them survive. */
+  readonly young: number;
   /** Buffers and what else objects of the heap hold beside it. */
   readonly external: number;
 }
@@ -99,15 +107,16 @@ const samples: (Memory & { readonly minute: number })[] = [];
 const startedAt = performance.now();
 for (let n = 0, minute = 0; minute < minutes; n += 1) {
   void request(n);
-  await pause(1_000 / REQUESTS_PER_SECOND);
+  await pause(1_000 / Number(values.rate));
   const passed = (performance.now() - startedAt) / 60_000;
   if (passed < minute + 1) continue;
   minute += 1;
   const memory = await readMemory();
   samples.push({ minute: passed, ...memory });
-  const [heap, external, rss] = [memory.heap, memory.external, memory.rss].map((mb) => mb.toFixed(1));
+  const mb = (what: keyof Memory) => memory[what].toFixed(1);
   console.log(
-    `${minute} min: heap ${heap} MB, external ${external} MB, resident ${rss} MB, ${sent} requests, ${failed} failed`,
+    `${minute} min: heap ${mb('heap')} MB of ${mb('committed')} (young ${mb('young')}), external ${mb('external')} MB, ` +
+      `resident ${mb('rss')} MB, ${sent} requests, ${failed} failed`,
   );
 }
 for (const from of [WARM_UP_MINUTES, minutes / 2]) {

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import { TASK_STATUS } from '../../../contract/states.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../../channels/channel-directory.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -21,6 +20,7 @@ import type { NewTask } from '../task-row.ts';
 import { videoSpan } from '../video-span.ts';
 import { type AttemptLog, describeOutcome } from './attempt-log.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
+import { HandleOwners } from './handle-owners.ts';
 import { type SubmittedTask, toSubmittedTask } from './submitted-task.ts';
 import { toUpstreamFailure } from './upstream-failure.ts';
 
@@ -62,25 +62,16 @@ interface Attempt {
   readonly durationMs: number;
 }
 
-interface HandleOwner {
-  readonly id: string;
-  readonly attempt: number;
-  /** When the handle became known, Unix milliseconds. */
-  readonly at: number;
-}
-
 type Accepted = Extract<SubmitOutcome, { kind: 'accepted' }>;
 
 /** How often one submit may be sent, the first time included. */
 const MAX_ATTEMPTS = 3;
-const MAX_HANDLES_REMEMBERED = 10_000;
 const UNREACHABLE: Failure = { cause: 'unreachable', message: 'no provider could be reached', code: '' };
 
 /** Sends a stored task to its vendor, over the next channel where one refuses for its own reasons, and stores the outcome. */
 export class AttemptRunner {
   readonly #dependencies: AttemptRunnerDependencies;
-  /** Owners of the latest accepted handles, by channel and handle. */
-  readonly #handleOwners = new LRUCache<string, HandleOwner>({ max: MAX_HANDLES_REMEMBERED });
+  readonly #handleOwners = new HandleOwners();
   constructor(dependencies: AttemptRunnerDependencies) {
     this.#dependencies = dependencies;
   }
@@ -199,12 +190,9 @@ export class AttemptRunner {
    */
   async #isHandleOfAnother({ task }: SubmitJob, attempt: Attempt, handle: string): Promise<boolean> {
     const { clock, completion } = this.#dependencies;
-    const key = `${attempt.channel.id} ${handle}`;
-    const owner = this.#handleOwners.get(key);
-    if (owner === undefined) {
-      this.#handleOwners.set(key, { id: task.id, attempt: attempt.number, at: clock.now() });
-      return false;
-    }
+    const claim = { id: task.id, attempt: attempt.number, at: clock.now() };
+    const owner = this.#handleOwners.claim(attempt.channel.id, handle, claim);
+    if (owner === undefined) return false;
     if (owner.at >= attempt.sentAt)
       await completion.fail(owner, {
         cause: 'unconfirmed',
