@@ -1,7 +1,7 @@
 /**
  * `node scripts/release-fixture.ts`, part of `npm run release`: keeps the databases of this release, with data, for the tests that
- * upgrade from it: test/upgrades/releases/VERSION/sqlite.sql and postgres.sql. The ones of the release before go. Until the first release
- * it is also run after a change of the schema, as test/upgrades/fixture.test.ts says.
+ * upgrade from it: test/upgrades/releases/VERSION/sqlite.sql and postgres.sql. Those of the release before stay, for operators who leave one
+ * out; older ones go. Until the first release it is also run after a change of the schema, as test/upgrades/fixture.test.ts says.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,11 +14,20 @@ import { startFakeSmsService } from '../test/browser/fake-sms-service.ts';
 import { addChatModelOf, prepare, submitAll } from '../test/faults/submit-scenario.ts';
 import { startPostgres } from '../test/postgres.ts';
 import { startTestService } from '../test/test-service.ts';
-import { dumpDatabase, FIXTURE_MASTER_KEY, FIXTURES } from '../test/upgrades/release-fixture.ts';
+import {
+  dumpDatabase,
+  FIXTURE_MASTER_KEY,
+  FIXTURES,
+  isReleased,
+  keptReleases,
+} from '../test/upgrades/release-fixture.ts';
 
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')) as {
   version: string;
 };
+
+/** How many releases have their databases here. */
+const KEPT = 2;
 
 /** Uses a new service as people would, stops it with some videos under way. @returns an API key */
 async function fill(databaseUrl: string): Promise<string> {
@@ -55,13 +64,15 @@ try {
   const urls = { sqlite: `sqlite:${join(scratch, 'release.db')}`, postgres: postgres.url };
   const dumps: [string, string][] = [];
   for (const [name, url] of Object.entries(urls)) dumps.push([name, dumpDatabase(url, await fill(url))]);
-  rmSync(FIXTURES, { recursive: true, force: true });
   mkdirSync(join(FIXTURES, version), { recursive: true });
   for (const [name, text] of dumps) {
     const file = join(FIXTURES, version, `${name}.sql`);
     writeFileSync(file, text);
     console.log(`${file}: ${Math.round(text.length / 1_024)} KB`);
   }
+  const kept = keptReleases().filter((each) => each === version || isReleased(each));
+  for (const old of new Set(keptReleases()).difference(new Set(kept.slice(-KEPT))))
+    rmSync(join(FIXTURES, old), { recursive: true });
 } finally {
   await postgres.stop();
   rmSync(scratch, { recursive: true, force: true });

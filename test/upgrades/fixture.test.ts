@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { it } from 'node:test';
 import { sql } from 'kysely';
 import { migrations } from '../../src/server/migrations.ts';
@@ -10,12 +8,8 @@ import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../databases.ts';
-import { loadFixture } from './release-fixture.ts';
+import { isReleased, keptReleases, loadFixture } from './release-fixture.ts';
 
-const CHANGELOG = join(import.meta.dirname, '../../CHANGELOG.md');
-/** Once it is released its migrations stand still, and the schema goes on. */
-const isReleased = (version: string): boolean =>
-  existsSync(CHANGELOG) && readFileSync(CHANGELOG, 'utf8').includes(`## ${version} (`);
 const RENEW = 'the schema of this release has changed: run "node scripts/release-fixture.ts" and commit what it writes';
 
 /** Columns and indexes, as lines to compare. */
@@ -32,23 +26,24 @@ async function describeSchema({ kysely, dialect }: Database<Tables>): Promise<st
 }
 
 forEachDatabase((_name, open, _freshUrl, emptyUrl) => {
-  it('the database of the last release has all data, and the migrations bring it to the schema of now', async () => {
-    const url = await emptyUrl();
-    const { version, key } = await loadFixture(url);
-    assert.match(key, /^sk-\w{40,}$/);
-    const database = openDatabase<Tables>(url);
-    const fresh = await open();
-    try {
-      const before = await sql<{ count: number }>`select count(*) as count from tasks`.execute(database.kysely);
-      const applied = await migrate(database, migrations);
-      if (!isReleased(version)) assert.deepEqual(applied, [], RENEW);
-      assert.deepEqual(await describeSchema(database), await describeSchema(fresh), isReleased(version) ? '' : RENEW);
-      const after = await sql<{ count: number }>`select count(*) as count from tasks`.execute(database.kysely);
-      assert.ok(Number(after.rows[0]?.count) >= 10);
-      assert.deepEqual(after.rows, before.rows);
-      assert.deepEqual(await auditLedger(database), []);
-    } finally {
-      await database.close();
-    }
-  });
+  for (const version of keptReleases())
+    it(`the database of release ${version} has all data, and the migrations bring it to the schema of now`, async () => {
+      const url = await emptyUrl();
+      const { key } = await loadFixture(url, version);
+      assert.match(key, /^sk-\w{40,}$/);
+      const database = openDatabase<Tables>(url);
+      const fresh = await open();
+      try {
+        const before = await sql<{ count: number }>`select count(*) as count from tasks`.execute(database.kysely);
+        const applied = await migrate(database, migrations);
+        if (!isReleased(version)) assert.deepEqual(applied, [], RENEW);
+        assert.deepEqual(await describeSchema(database), await describeSchema(fresh), isReleased(version) ? '' : RENEW);
+        const after = await sql<{ count: number }>`select count(*) as count from tasks`.execute(database.kysely);
+        assert.ok(Number(after.rows[0]?.count) >= 10);
+        assert.deepEqual(after.rows, before.rows);
+        assert.deepEqual(await auditLedger(database), []);
+      } finally {
+        await database.close();
+      }
+    });
 });

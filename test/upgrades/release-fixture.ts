@@ -6,7 +6,7 @@ import { Client } from 'pg';
 import type { DialectName } from '../../src/server/platform/db/dialect.ts';
 import { findPostgres } from '../postgres.ts';
 
-/** Databases as the last release leaves them, with data; one folder, named by the release. */
+/** Databases as the last two releases leave them, with data; a folder each, named by the release. */
 export const FIXTURES = join(import.meta.dirname, 'releases');
 /** What the rows of a fixture are encrypted with, as in all tests. */
 export const FIXTURE_MASTER_KEY = Buffer.alloc(32, 7).toString('base64');
@@ -19,16 +19,26 @@ export interface ReleaseFixture {
   readonly key: string;
 }
 
-/** The version whose databases are kept. */
-export function lastRelease(): string {
-  const [folder] = globSync('*', { cwd: FIXTURES });
-  if (folder === undefined) throw new Error(`${FIXTURES} is empty: run "node scripts/release-fixture.ts"`);
-  return basename(folder);
+/** Versions whose databases are kept, the last release at the end. */
+export const keptReleases = (): string[] =>
+  globSync('*', { cwd: FIXTURES })
+    .map((path) => basename(path))
+    .sort((one, other) => one.localeCompare(other, 'en', { numeric: true }));
+
+const CHANGELOG = join(import.meta.dirname, '../../CHANGELOG.md');
+
+/** Once a version is released its migrations stand still, and the schema goes on. */
+export const isReleased = (version: string): boolean =>
+  existsSync(CHANGELOG) && readFileSync(CHANGELOG, 'utf8').includes(`## ${version} (`);
+
+function lastRelease(): string {
+  const version = keptReleases().at(-1);
+  if (version === undefined) throw new Error(`${FIXTURES} is empty: run "node scripts/release-fixture.ts"`);
+  return version;
 }
 
-/** Fills an empty database with the kept one. */
-export async function loadFixture(url: string): Promise<ReleaseFixture> {
-  const version = lastRelease();
+/** Fills an empty database with the kept one of a release; default: of the last. */
+export async function loadFixture(url: string, version = lastRelease()): Promise<ReleaseFixture> {
   const dialect: DialectName = url.startsWith('sqlite:') ? 'sqlite' : 'postgres';
   const text = readFileSync(join(FIXTURES, version, `${dialect}.sql`), 'utf8');
   if (dialect === 'sqlite') {
