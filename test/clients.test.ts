@@ -94,8 +94,9 @@ ${observer.render()}
     });
   }
 
-  it('docs/client-matrix.md says what they did', (context) => {
-    if (done.size < Object.keys(CLIENTS).length) return context.skip('not all of them ran');
+  it('docs/client-matrix.md says what they did', () => {
+    const absent = Object.keys(CLIENTS).filter((name) => !done.has(name));
+    assert.deepEqual(absent, [], 'all have run and succeeded; the table is of all of them');
     if (process.env.WRITE_MATRIX === '1') writeFileSync(MATRIX, renderMatrix());
     assert.equal(readFileSync(MATRIX, 'utf8'), renderMatrix());
   });

@@ -65,3 +65,30 @@ it('drops null of declared members, and keeps it of unknown ones', () => {
   dropDeclaredNulls(schema, body);
   assert.deepEqual(body, { model: 'm', other: null, inner: { x: null } });
 });
+
+const Nested = Type.Object({
+  list: Type.Optional(Type.Array(Type.Array(Type.Object({ n: Type.Integer() })))),
+  map: Type.Optional(Type.Record(Type.String(), Type.Integer())),
+  deep: Type.Optional(Type.Unknown()),
+});
+
+it('names what is wrong inside of lists and objects, and the whole field where it lies beyond the part described', () => {
+  const problem = (value: unknown): string => {
+    const result = validatorFor(Nested)(value);
+    return 'error' in result && result.error instanceof AppError
+      ? (result.error.options.params as unknown as { readonly detail: { readonly en: string } }).detail.en
+      : '';
+  };
+  for (const value of [[], [{ list: [] }], null, 'x', 5]) assert.match(problem(value), /^The body must be object/);
+  assert.match(problem({ list: [[{ n: 1 }], [{ n: 'x' }]] }), /^list\.1\.0\.n must be integer/);
+  assert.match(problem({ list: [{ n: 1 }] }), /^list\.0 must be array/);
+  assert.match(problem({ list: [[{}]] }), /^list\.0\.0\.n is required/);
+  const members = (wrong: number) =>
+    Object.fromEntries(Array.from({ length: 80 }, (_, n) => [`k${n}`, n === wrong ? 'x' : n]));
+  assert.match(problem({ map: members(63) }), /^map\.k63 must be integer/);
+  assert.equal(problem({ map: members(64) }), 'map does not have the expected form.');
+  const rows = (wrong: number) => Array.from({ length: 80 }, (_, n) => (n === wrong ? [{ n: 'x' }] : [{ n }]));
+  assert.match(problem({ list: rows(63) }), /^list\.63\.0\.n must be integer/);
+  assert.equal(problem({ list: rows(64) }), 'list does not have the expected form.');
+  assert.equal(problem({ list: rows(-1), map: members(-1), deep: [[[[[[[[1]]]]]]]] }), '');
+});
