@@ -16,6 +16,18 @@ export function parsePositiveInteger(text: string): number {
   return Number(text);
 }
 
+/** Parses a seed: a whole number that vendors take, from 0. */
+export function parseSeed(text: string): number {
+  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('Give a whole number from 0.');
+  return Number(text);
+}
+
+/** Parses an amount of credits, which may have decimals; 0 is allowed. */
+export function parseCredits(text: string): number {
+  if (!/^\d{1,9}(\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('Give an amount such as 20 or 0.5.');
+  return Number(text);
+}
+
 /** Parses an amount of quota; 0 is allowed. */
 export function parseQuota(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('Give a whole number.');

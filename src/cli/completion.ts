@@ -8,24 +8,40 @@ interface Word {
   readonly description: string;
 }
 
-/** What may follow one command: its own commands and its options. */
+interface OptionWord extends Word {
+  readonly takesValue: boolean;
+  /** The values it may have; empty: any. */
+  readonly choices: readonly string[];
+}
+
+/** What may follow one command: its own commands or the choices of its argument, and its options. */
 interface Level {
   /** The names of the command and those it belongs to, such as `video create`; empty for the program. */
   readonly path: string;
   readonly commands: readonly Word[];
-  readonly options: readonly Word[];
+  readonly options: readonly OptionWord[];
 }
 
 /** All commands of a program with what may follow them, the program itself first. */
 function listLevels(command: Command, path: readonly string[] = []): readonly Level[] {
   const commands = command.commands.map((each) => ({ word: each.name(), description: each.description() }));
+  const choices = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
+    argChoices.map((word) => ({ word, description })),
+  );
   const options = command.options
     .filter(({ hidden, long }) => !hidden && long !== undefined && long !== null)
-    .map(({ long, description }) => ({ word: long ?? '', description }));
-  const help = { word: '--help', description: 'Show what it does and takes' };
+    .map(({ long, description, argChoices, required, optional }) => ({
+      word: long ?? '',
+      description,
+      takesValue: required || optional,
+      choices: argChoices ?? [],
+    }));
+  const help = { word: '--help', description: 'Show what it does and takes', takesValue: false, choices: [] };
   return [
-    { path: path.join(' '), commands, options: [...options, help] },
-    ...command.commands.flatMap((each) => listLevels(each, [...path, each.name()])),
+    { path: path.join(' '), commands: [...commands, ...choices], options: [...options, help] },
+    ...command.commands.flatMap((each) =>
+      [each.name(), ...each.aliases()].flatMap((name) => listLevels(each, [...path, name])),
+    ),
   ];
 }
 
@@ -36,7 +52,17 @@ const firstSentence = (text: string): string => text.split(/[;:.] /, 1)[0] ?? ''
 
 /** Finds the command on the line so far: words that name a command of the one before extend the path. */
 const pathCases = (levels: readonly Level[]): string =>
-  levels.flatMap(({ path, commands }) => commands.map(({ word }) => quote(`${path} ${word}`.trim()))).join('|');
+  levels.flatMap(({ path }) => (path === '' ? [] : [quote(path)])).join('|');
+
+/** Lines of a shell's `case` over "command option": after an option that takes a value come its choices, else files. */
+const valueCases = (levels: readonly Level[], offer: (choices: readonly string[]) => string): string =>
+  levels
+    .flatMap(({ path, options }) =>
+      options
+        .filter(({ takesValue }) => takesValue)
+        .map(({ word, choices }) => `    ${quote(`${path} ${word}`.trim())}) ${offer(choices)} ;;`),
+    )
+    .join('\n');
 
 function toBash(levels: readonly Level[]): string {
   const cases = levels.map(
@@ -54,6 +80,10 @@ _reelgate() {
   done
   case "$at" in
 ${cases.join('\n')}
+  esac
+  next="\${at:+$at }\${COMP_WORDS[COMP_CWORD-1]}"
+  case "$next" in
+${valueCases(levels, (choices) => `words=${quote(choices.join(' '))}`)}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
@@ -82,6 +112,10 @@ _reelgate() {
   case "$at" in
 ${cases.join('\n')}
   esac
+  next="\${at:+$at }\${words[CURRENT-1]}"
+  case "$next" in
+${valueCases(levels, (choices) => `words_here=(${choices.map(quote).join(' ')})`)}
+  esac
   _describe 'reelgate' words_here || _files
 }
 compdef _reelgate reelgate
@@ -94,10 +128,10 @@ function toFish(levels: readonly Level[]): string {
       ({ word, description }) =>
         `complete -c reelgate -n ${quote(`test (__reelgate_at) = "${path}"`)} -f -a ${word} -d ${quote(firstSentence(description))}`,
     ),
-    ...options.map(
-      ({ word, description }) =>
-        `complete -c reelgate -n ${quote(`test (__reelgate_at) = "${path}"`)} -l ${word.slice(2)} -d ${quote(firstSentence(description))}`,
-    ),
+    ...options.map(({ word, description, takesValue, choices }) => {
+      const value = choices.length > 0 ? ` -x -a ${quote(choices.join(' '))}` : takesValue ? ' -r' : '';
+      return `complete -c reelgate -n ${quote(`test (__reelgate_at) = "${path}"`)} -l ${word.slice(2)}${value} -d ${quote(firstSentence(description))}`;
+    }),
   ]);
   return `# fish completion of reelgate: reelgate completion fish > ~/.config/fish/completions/reelgate.fish
 function __reelgate_at

@@ -37,7 +37,11 @@ export class CredentialProvider {
     }
     this.lastSource = 'sign-in';
     this.#lastStored = await this.#store.read(this.#baseUrl);
-    if (this.#lastStored === undefined) throw notSignedInError(this.#baseUrl, purpose);
+    if (this.#lastStored === undefined) {
+      // A service that cannot be reached is the first thing to know: signing in would fail too.
+      await this.#assertReachable(reelgate);
+      throw notSignedInError(this.#baseUrl, purpose);
+    }
     // For model calls too, else a user who only makes videos would be signed out after 90 days. Errors are ignored here:
     // if the token really has expired, the request itself fails.
     if (expiresSoon(this.#lastStored, Date.now()))
@@ -50,6 +54,12 @@ export class CredentialProvider {
   async refresh(reelgate: Reelgate): Promise<boolean> {
     if (this.lastSource !== 'sign-in' || this.#lastStored === undefined) return false;
     return (await this.#refresh(this.#lastStored, reelgate)) !== undefined;
+  }
+
+  /** @throws ReelgateError `network` or `not_json` */
+  async #assertReachable(reelgate: Reelgate): Promise<void> {
+    const { getStatus } = await import('../contract/service.ts');
+    await reelgate.transport.call(getStatus, {});
   }
 
   #refresh(old: StoredCredentials, reelgate: Reelgate): Promise<StoredCredentials | undefined> {

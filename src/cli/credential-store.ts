@@ -1,7 +1,7 @@
 import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import envPaths from 'env-paths';
 import { defined } from '../contract/defined.ts';
+import { configFolder } from './config-folder.ts';
 import { KeychainError } from './errors.ts';
 import { type Keychain, openKeychain } from './keychain.ts';
 import { withLock } from './process-lock.ts';
@@ -59,8 +59,7 @@ export class CredentialStore {
   #keychain: Promise<Keychain | undefined> | undefined;
 
   constructor(options: CredentialStoreOptions = {}) {
-    const folder = options.folder ?? process.env.REELGATE_CONFIG_DIR ?? envPaths('reelgate', { suffix: '' }).config;
-    this.path = join(folder, 'credentials.json');
+    this.path = join(options.folder ?? configFolder(), 'credentials.json');
     this.#openKeychain =
       options.keychain ?? (process.env.REELGATE_KEYCHAIN === '0' ? async () => undefined : openKeychain);
   }

@@ -1,6 +1,6 @@
 import { ReelgateError } from '../sdk/errors.ts';
 import type { CredentialSource } from './credential-provider.ts';
-import { KeychainError, UsageError } from './errors.ts';
+import { KeychainError, UsageError, VideoFailedError } from './errors.ts';
 import { EXIT } from './exit-codes.ts';
 import { InterruptedError } from './interrupt.ts';
 
@@ -38,7 +38,7 @@ const ERROR_PRESENTATIONS: Readonly<Record<string, ErrorPresentation>> = {
   quota_not_enough: {
     exitCode: EXIT.quota,
     advice:
-      'Redeem a code with "reelgate redeem CODE", or ask the administrator for quota. If a token\'s own limit is used up, another token has its own.',
+      'Redeem a code with "reelgate redeem CODE", or ask the administrator for credits. If the limit of an API key is used up, another key has its own.',
   },
   invalid_api_key: SIGN_IN,
   unauthorized: SIGN_IN,
@@ -57,9 +57,10 @@ const ERROR_PRESENTATIONS: Readonly<Record<string, ErrorPresentation>> = {
 
 /** What to do when the service rejects the credential, by its source. */
 const REJECTED_CREDENTIAL_ADVICE: Readonly<Record<CredentialSource, string>> = {
-  REELGATE_API_KEY: 'REELGATE_API_KEY was sent. Make a key in the console under Tokens, or unset it to sign in.',
+  REELGATE_API_KEY:
+    'REELGATE_API_KEY was sent. Create an API key in the console under API keys, or unset it to sign in.',
   REELGATE_ACCESS_TOKEN:
-    'REELGATE_ACCESS_TOKEN was sent, with REELGATE_USER_ID. Make a new one in the console, or unset it to sign in.',
+    'REELGATE_ACCESS_TOKEN was sent, with REELGATE_USER_ID. Create a new one in the console under Security, or unset it to sign in.',
   'sign-in': 'Sign in with "reelgate login", or set REELGATE_API_KEY for videos and models.',
 };
 
@@ -85,6 +86,10 @@ export function toErrorReport(error: unknown, proof: CredentialSource = 'sign-in
       message: error.message,
       advice: error.advice,
     };
+  if (error instanceof VideoFailedError) {
+    const { message, advice, taskId } = error;
+    return { exitCode: EXIT.taskFailed, code: 'task_failed', message, advice: advice || undefined, taskId };
+  }
   if (error instanceof ReelgateError) return reportServiceError(error, proof);
   const { code, path, message } = error as NodeJS.ErrnoException;
   const trouble = FILE_ERROR_TEXTS[code ?? ''];

@@ -18,3 +18,17 @@ export class KeychainError extends Error {
       'Unlock it, or sign in again with REELGATE_KEYCHAIN=0, which keeps the tokens in a file only you can read.';
   }
 }
+
+/** A video failed; the message says why in words common to all vendors. */
+export class VideoFailedError extends Error {
+  readonly taskId: string;
+  /** What to do now; lines. Empty: nothing is known. */
+  readonly advice: string;
+
+  constructor(message: string, taskId: string, advice: string) {
+    super(message);
+    this.name = 'VideoFailedError';
+    this.taskId = taskId;
+    this.advice = advice;
+  }
+}

@@ -1,3 +1,6 @@
+import { stripVTControlCharacters } from 'node:util';
+import { COARSE_PROGRESS } from '../contract/states.ts';
+
 /** Control characters and direction overrides: with them, text of other users could move the cursor or hide output. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
 const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
@@ -7,31 +10,9 @@ const WIDE =
 /** Untrusted text made safe for a terminal; tabs and line ends are kept. */
 export const replaceControlCharacters = (text: string): string => text.replace(UNSAFE, '\ufffd');
 
-/** Width of a text on a terminal, in columns. */
-const displayWidth = (text: string): number => [...text].reduce((sum, letter) => sum + (WIDE.test(letter) ? 2 : 1), 0);
-
-/** A header and rows with aligned columns; trailing empty columns are cut. */
-export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const cells = [head, ...rows].map((row) => row.map((cell) => cell.replace(/[\t\r\n]+/g, ' ')));
-  const widths = head.map((_, column) => Math.max(...cells.map((row) => displayWidth(row[column] ?? ''))));
-  return cells
-    .map((row) =>
-      row
-        .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - displayWidth(cell)))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
-}
-
-/** Lines `name   value`; those without a value are left out. */
-export function formatKeyValues(values: Readonly<Record<string, string | undefined>>): string {
-  const shown = Object.entries(values).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
-  );
-  const width = Math.max(0, ...shown.map(([name]) => name.length));
-  return shown.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
-}
+/** Width of a text on a terminal, in columns; colours take none. */
+export const displayWidth = (text: string): number =>
+  [...stripVTControlCharacters(text)].reduce((sum, letter) => sum + (WIDE.test(letter) ? 2 : 1), 0);
 
 /** `3 minutes ago`, `in 2 days`. @param seconds Unix seconds */
 export function formatRelativeTime(seconds: number, now = Date.now()): string {
@@ -63,15 +44,26 @@ export function formatDuration(seconds: number): string {
 export const formatBytes = (bytes: number): string =>
   bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 
-/** `in progress 40%`; the percentage only if it adds information to the status. */
-export const formatVideoStatus = ({
-  status,
-  progress,
-}: {
+interface VideoState {
   readonly status: string;
+  /** Percent; a fixed step of the state where the vendor reports none. */
   readonly progress: number;
-}): string => `${status.replace('_', ' ')}${status === 'in_progress' && progress > 0 ? ` ${progress}%` : ''}`;
+}
 
-/** `0.028 (14,000 quota)`. */
-export const formatQuota = (quota: number, quotaPerUnit: number): string =>
-  `${(quota / quotaPerUnit).toLocaleString('en', { maximumFractionDigits: 4 })} (${quota.toLocaleString('en')} quota)`;
+/** The percent a vendor reported; undefined where the figure is only the step of the state. */
+export const measuredPercent = ({ status, progress }: VideoState): number | undefined =>
+  status === 'in_progress' && progress > 0 && progress !== COARSE_PROGRESS.IN_PROGRESS ? progress : undefined;
+
+/** `in progress 40%`; the percentage only where the vendor measured it. */
+export function formatVideoStatus(video: VideoState): string {
+  const percent = measuredPercent(video);
+  return `${video.status.replace('_', ' ')}${percent === undefined ? '' : ` ${percent}%`}`;
+}
+
+/** `0.028 credits`. @param quota the service's smallest units of money, of which a credit has `quotaPerUnit` */
+export const formatCredits = (quota: number, quotaPerUnit: number): string =>
+  `${formatCreditNumber(quota, quotaPerUnit)} credits`;
+
+/** `0.028`: a number of credits below a heading that says so. */
+export const formatCreditNumber = (quota: number, quotaPerUnit: number): string =>
+  (quota / quotaPerUnit).toLocaleString('en', { maximumFractionDigits: 6 });

@@ -1,5 +1,7 @@
 import type { ErrorReport } from './error-report.ts';
 import { replaceControlCharacters } from './format.ts';
+import { hasColor } from './has-color.ts';
+import { type Rendering, type RenderTarget, render, styled, type Text } from './rendering.ts';
 
 export interface OutputOptions {
   /** One JSON document on standard output and nothing else. */
@@ -7,27 +9,36 @@ export interface OutputOptions {
   readonly quiet: boolean;
 }
 
+const PLAIN: RenderTarget = { isTerminal: false, hasColor: false };
+
 /** Results go to standard output, progress and errors to standard error, so that output can be piped. */
 export class Output {
   readonly #options: OutputOptions;
   #live = false;
   #pieces = false;
   #last = '';
+  readonly #out: RenderTarget = { isTerminal: process.stdout.isTTY === true, hasColor: hasColor(process.stdout) };
+  readonly #err: RenderTarget = { isTerminal: process.stderr.isTTY === true, hasColor: hasColor(process.stderr) };
   constructor(options: OutputOptions) {
     this.#options = options;
   }
 
   /** Whether standard error is a terminal. */
   get isInteractive(): boolean {
-    return process.stderr.isTTY === true;
+    return this.#err.isTerminal;
   }
 
-  /** The result: `text` for users, `value` for programs. */
-  result(value: unknown, text: string): void {
+  /** The result: `text` for users and pipes, `value` with --json. */
+  result(value: unknown, text: Text): void {
     this.#endStatusLine();
-    process.stdout.write(
-      this.#options.json ? `${JSON.stringify(value)}\n` : text === '' ? '' : `${replaceControlCharacters(text)}\n`,
-    );
+    if (this.#options.json) process.stdout.write(`${JSON.stringify(value)}\n`);
+    else if (text !== '') process.stdout.write(`${render(text, this.#out)}\n`);
+  }
+
+  /** A list as the result. An empty one prints `none` on a terminal; a pipe gets no line, as it would be taken for a row. */
+  list(value: unknown, table: Rendering, isEmpty: boolean, none: string): void {
+    if (!isEmpty || this.#options.json || this.#out.isTerminal) this.result(value, isEmpty ? none : table);
+    else this.info(none);
   }
 
   /** A part of a result that is streamed; `endChunks` follows. With --json the complete result is printed there. */
@@ -45,21 +56,21 @@ export class Output {
     this.#pieces = false;
   }
 
-  info(line: string): void {
+  info(line: Text): void {
     if (!this.#options.quiet && !this.#options.json) this.notice(line);
   }
 
   /** Like `info`, but printed with --quiet and --json too: the user must see it to continue. */
-  notice(line: string): void {
+  notice(line: Text): void {
     this.#endStatusLine();
-    process.stderr.write(`${replaceControlCharacters(line)}\n`);
+    process.stderr.write(`${render(line, this.#err)}\n`);
   }
 
   /** A status line, overwritten by the next one on a terminal; elsewhere only changes of `plain` are printed. */
-  status(line: string, plain = line): void {
+  status(line: Text, plain = typeof line === 'string' ? line : line(PLAIN)): void {
     if (this.#options.quiet || this.#options.json) return;
     if (this.isInteractive) {
-      process.stderr.write(`\r\u001b[2K${replaceControlCharacters(line)}`);
+      process.stderr.write(`\r\u001b[2K${render(line, this.#err)}`);
       this.#live = true;
     } else if (plain !== this.#last) process.stderr.write(`${replaceControlCharacters(plain)}\n`);
     this.#last = plain;
@@ -82,11 +93,10 @@ export class Output {
       return;
     }
     if (code === 'interrupted') return;
-    process.stderr.write(
-      `${replaceControlCharacters(`Error: ${message}`)}\n${advice === undefined ? '' : `${advice}\n`}`,
-    );
-    if (code.startsWith('http_5') || code === 'internal_error')
-      process.stderr.write(requestId === undefined ? '' : `Request: ${replaceControlCharacters(requestId)}\n`);
+    this.notice((target) => `${styled('bad', 'Error:')(target)} ${render(message, target)}`);
+    if (advice !== undefined) this.notice(advice);
+    if (requestId !== undefined && (code.startsWith('http_5') || code === 'internal_error'))
+      this.notice(`Request: ${requestId}`);
   }
 
   #endStatusLine(): void {

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { styleText } from 'node:util';
 import { Command, type CommanderError } from 'commander';
 import { addChatCommand } from './commands/chat.ts';
 import { addCompletionCommand } from './commands/completion.ts';
+import { addConfigCommands } from './commands/config.ts';
 import { addDeviceCommands } from './commands/devices.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addImportCommand } from './commands/import.ts';
@@ -35,11 +37,12 @@ Environment:
   REELGATE_URL           the service
   REELGATE_API_KEY       an sk- key for videos, chat and models, in place of a sign-in
   REELGATE_ACCESS_TOKEN  a user access token for account commands; with REELGATE_USER_ID
-  REELGATE_CONFIG_DIR    where the sign-in is kept
+  REELGATE_CONFIG_DIR    where the sign-in and the settings are kept
   REELGATE_KEYCHAIN=0    keep tokens in a file only you can read, not in the keychain
+  NO_COLOR, FORCE_COLOR  no colours; colours without a terminal too
 
 Exit status:
-  0 done   1 failed   2 wrong usage   3 sign in first   4 not enough quota   5 the video failed
+  0 done   1 failed   2 wrong usage   3 sign in first   4 not enough credits   5 the video failed
   6 still running at the time-out   7 the service cannot be reached   130 interrupted
 
 On a server:
@@ -62,6 +65,7 @@ export function createProgram(asJson: boolean): Command {
     .option('--url <address>', 'the service; else REELGATE_URL, the last sign-in, http://127.0.0.1:3000')
     .option('--json', 'one JSON document on standard output')
     .option('-q, --quiet', 'only the result')
+    .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })
     .showHelpAfterError('(add --help for the options)')
     .addHelpText('after', EPILOGUE)
     .exitOverride((error) => {
@@ -78,6 +82,7 @@ export function createProgram(asJson: boolean): Command {
     addVideoCommands,
     addChatCommand,
     addModelsCommand,
+    addConfigCommands,
     addDeviceCommands,
     addTokenCommands,
     addMailAccountCommands,

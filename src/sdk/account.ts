@@ -1,8 +1,11 @@
 import * as endpoints from '../contract/accounts.ts';
 import { getStorage } from '../contract/artifacts.ts';
+import { defined } from '../contract/defined.ts';
 import { endDevice, listDevices, renameDevice } from '../contract/device-auth.ts';
 import * as emailEndpoints from '../contract/email-confirmation.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
+import { listUsableModels } from '../contract/model-catalog.ts';
+import type { ModelKind } from '../contract/models.ts';
 import { requestPasswordReset } from '../contract/password-reset.ts';
 import { listVideoDurations } from '../contract/studio.ts';
 import * as tokenEndpoints from '../contract/tokens.ts';
@@ -18,6 +21,7 @@ export type CreateTokenRequest = EndpointPart<typeof tokenEndpoints.createToken,
 
 export type OwnVideo = EndpointPart<typeof listOwnVideos, 'response'>['data'][number];
 export type VideoDuration = EndpointPart<typeof listVideoDurations, 'response'>['data'][number];
+export type UsableModel = EndpointPart<typeof listUsableModels, 'response'>['data'][number];
 export type OwnVideoDetail = EndpointPart<typeof getOwnVideo, 'response'>['data'];
 
 export type Storage = EndpointPart<typeof getStorage, 'response'>['data'];
@@ -83,6 +87,11 @@ export class Account {
   /** One video of the account with its prompt, cost and parameters. @throws ReelgateError `task_not_exist` */
   async video(id: string): Promise<OwnVideoDetail> {
     return (await this.#transport.call(getOwnVideo, { params: { task_id: id } })).data;
+  }
+
+  /** Models the account can call now, with what they can do and cost. */
+  async models(kind?: ModelKind): Promise<UsableModel[]> {
+    return (await this.#transport.call(listUsableModels, { query: defined({ kind }) })).data;
   }
 
   /** How long videos take, by model, measured from finished ones; models with few of them are left out. */

@@ -23,6 +23,7 @@ export type {
   EmailInfo,
   OwnVideo,
   OwnVideoDetail,
+  UsableModel,
   VideoDuration,
 } from './account.ts';
 export type { BetaApplicationInfo } from './beta-applications.ts';

@@ -10,7 +10,7 @@ import { openOutbound } from './platform/outbound/client.ts';
 import type { OutboundClient } from './platform/outbound/outbound.ts';
 import type { Tables } from './tables.ts';
 
-/** One thing that was looked at. */
+/** One thing that was checked. */
 export interface Diagnosis {
   readonly subject: 'configuration' | 'database' | 'master key' | 'vendors' | 'mail' | 'proxy';
   readonly state: 'ok' | 'warning' | 'error';
@@ -42,7 +42,7 @@ export async function diagnose(): Promise<readonly Diagnosis[]> {
     found.push(
       ...(await examineDatabase(config, outbound)),
       await examineMail(config),
-      await examineProxy(config, outbound),
+      ...(await examineProxy(config, outbound)),
     );
   } finally {
     await outbound.close();
@@ -167,8 +167,22 @@ async function examineMail({ smtpUrl, smtpFrom }: Config): Promise<Diagnosis> {
   }
 }
 
-/** Whether the address people use leads to a service that is ready. */
-async function examineProxy({ baseUrl }: Config, outbound: OutboundClient): Promise<Diagnosis> {
+/** Whether the address people use leads to a service that is ready, and whether the proxy before it is known. */
+async function examineProxy(config: Config, outbound: OutboundClient): Promise<Diagnosis[]> {
+  const found = [await examineBaseUrl(config, outbound)];
+  // The service itself speaks plain HTTP, so something before it ends TLS.
+  if (config.baseUrl.startsWith('https:') && config.trustProxy.length === 0)
+    found.push({
+      subject: 'proxy',
+      state: 'warning',
+      message: 'BASE_URL is https, so there is a proxy, and TRUST_PROXY does not name it.',
+      advice:
+        'Set TRUST_PROXY to the IP address of the proxy: otherwise all callers count as one address, share its rate limits, and it stands in the audit log.',
+    });
+  return found;
+}
+
+async function examineBaseUrl({ baseUrl }: Config, outbound: OutboundClient): Promise<Diagnosis> {
   const url = `${baseUrl}/readyz`;
   const problem = await probe(outbound, url, (status) => (status === 200 ? undefined : `HTTP ${status}`));
   if (problem === undefined)
@@ -176,7 +190,7 @@ async function examineProxy({ baseUrl }: Config, outbound: OutboundClient): Prom
   return {
     subject: 'proxy',
     state: 'error',
-    message: `${url} does not answer as it should: ${problem}.`,
+    message: `${url} does not respond as expected: ${problem}.`,
     advice: 'Start the service; if it runs, check that the proxy of BASE_URL passes every path to it (docs/deploy.md).',
   };
 }

@@ -131,6 +131,8 @@ describe('videos from a terminal', () => {
         [1, 'task_not_exist', 'video', 'wait', 'task_none'],
         [1, 'file', 'video', 'create', 'x', ...SORA, '--image', file('none.png')],
         [2, 'usage', 'video', 'create', 'x'],
+        [2, 'usage', 'video', 'create', 'x', ...SORA, '--seed', '7'],
+        [1, 'invalid_value', 'video', 'create', 'x', ...SORA, '--seconds', '7'],
         [2, 'usage', 'video'],
         [2, 'usage', 'no-such-command'],
         [7, 'network', 'video', 'list', '--url', 'http://127.0.0.1:9'],

@@ -67,6 +67,26 @@ describe('reelgate doctor', () => {
       SMTP_FROM: 'no-reply@example.com',
     });
     assert.deepEqual([nowhere.states.mail, nowhere.states.proxy, nowhere.code], ['error', 'error', 1]);
+    const tls = await run({ BASE_URL: `https://127.0.0.1:${port}` });
+    assert.match(tls.text, /TRUST_PROXY does not name it/);
+  });
+
+  it('finds a vendor that cannot be reached, and prints each finding with what to do below it', async () => {
+    const port = await closedPort();
+    await service.root.ok('POST', '/api/admin/channels', {
+      name: 'Away',
+      vendor: 'vidu',
+      base_url: `http://127.0.0.1:${port}`,
+      credentials: { api_key: 'k' },
+      options: { private: true },
+      models: ['viduq2'],
+    });
+    const { code, states, found } = await run();
+    assert.deepEqual([code, states.vendors], [1, 'error']);
+    assert.match(found.find(({ subject }) => subject === 'vendors')?.message ?? '', /^Away: .* cannot be reached/);
+    const env = { DATABASE_URL: databaseUrl, MASTER_KEY: service.masterKey, BASE_URL: service.url };
+    const { stdout } = await new CliMachine(service.url, env).run('doctor');
+    assert.match(stdout, /^✗ vendors {7}Away: .*\n {16}→ Check the channel's base URL/m);
   });
 });
 

@@ -8,7 +8,7 @@ import { AdminClient } from '../admin-client.ts';
 import { CliMachine } from '../cli-harness.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 
-describe('reelgate packages and redeem', () => {
+describe('reelgate plans and redeem', () => {
   const folder = mkdtempSync(join(tmpdir(), 'rg-packages-'));
   let service: TestService;
   let machine: CliMachine;
@@ -28,11 +28,7 @@ describe('reelgate packages and redeem', () => {
 
   it('lists plans without a sign-in', async () => {
     const anonymous = new CliMachine(service.url);
-    assert.deepEqual(await anonymous.run('packages'), {
-      code: 0,
-      stdout: 'No packages are offered here.\n',
-      stderr: '',
-    });
+    assert.deepEqual(await anonymous.run('plans'), { code: 0, stdout: '', stderr: 'No plans are offered here.\n' });
     await card({ package_code: 'basic', level: 1, price_amount: 9.5, daily_quota: 1000 });
     await card({
       package_code: 'pro',
@@ -42,27 +38,30 @@ describe('reelgate packages and redeem', () => {
       weekly_quota_limit: 9000,
       description: 'For\u001b[31m people\nwho make much',
     });
-    const { stdout } = await anonymous.run('packages');
-    assert.match(stdout, /^CODE +NAME +LEVEL +PRICE +DAYS +ALLOWANCE/);
-    assert.match(stdout, /basic +A card +1 +9\.5 +30 +1,000 a day/);
-    assert.match(stdout, /pro .* 2,000 per 5 hours, at most 9,000 a week +For\ufffd\[31m people who make much/);
-    assert.equal((await anonymous.run('packages', 'show')).code, 3);
+    const { stdout } = await anonymous.run('plans');
+    assert.match(stdout, /^basic\tA card\t1\t9\.5\t30\t0\.002 credits a day\t\n/m);
+    assert.match(
+      stdout,
+      /^pro\t.*\t0\.004 credits per 5 hours, at most 0\.018 credits a week\tFor\ufffd\[31m people who make much$/m,
+    );
+    assert.equal((await anonymous.run('packages')).stdout, stdout, 'the name on the wire is accepted too');
+    assert.equal((await anonymous.run('plans', 'show')).code, 3);
     assert.equal((await anonymous.run('redeem', 'X')).code, 3);
   });
 
   it('redeems a code in any spacing and shows what is left of it', async () => {
-    assert.match((await machine.run('packages', 'show')).stdout, /^Package +No package \(none\)\nModels +all\nWallet/);
+    assert.match((await machine.run('plans', 'show')).stdout, /^Plan\tNo package \(none\)\nModels\tall\nWallet\t/);
     const [basic = '', other = ''] = await codes({ package_code: 'basic', count: 2 });
     const [pro = ''] = await codes({ package_code: 'pro', count: 1 });
     const [money = ''] = await codes({ quota: 1500, count: 1 });
-    assert.match((await machine.run('redeem', ...basic.toLowerCase().split('-'))).stdout, /package basic runs now/);
-    assert.match((await machine.run('redeem', other)).stdout, /Your package basic runs until/);
+    assert.match((await machine.run('redeem', ...basic.toLowerCase().split('-'))).stdout, /plan basic is active until/);
+    assert.match((await machine.run('redeem', other)).stdout, /Your plan basic was extended to/);
     assert.match((await machine.run('redeem', pro, '--json')).stdout, /"outcome":"active","package_code":"pro"/);
-    assert.equal((await machine.run('redeem', money)).stdout, '1,500 quota are in your wallet now.\n');
-    const { stdout } = await machine.run('packages', 'show');
-    assert.match(stdout, /Package +A card \(pro\)\nUntil .* in 29 days\n/);
-    assert.match(stdout, /This period +2,000 of 2,000 left, resets in [45] hours\nThis week +9,000 of 9,000 left/);
-    assert.match(stdout, /Wallet +1,500 quota/);
+    assert.equal((await machine.run('redeem', money)).stdout, '0.003 credits were added to your wallet.\n');
+    const { stdout } = await machine.run('plans', 'show');
+    assert.match(stdout, /Plan\tA card \(pro\)\nExpires\t\d{4}-\d\d-\d\dT[\d:]+Z\n/);
+    assert.match(stdout, /This period\t0\.004 credits of 0\.004 credits left, resets \d{4}-\d\d-\d\dT/);
+    assert.match(stdout, /Wallet\t0\.003 credits/);
   });
 
   it('says why a code is refused', async () => {

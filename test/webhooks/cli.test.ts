@@ -38,11 +38,11 @@ describe('reelgate webhooks and listen', () => {
     await owner.run('webhooks', 'test', String(id));
     const [webhook] = await receiver.waitFor('/cli', 1);
     new Webhook(secret).verify(webhook?.body ?? '', (webhook?.headers ?? {}) as Record<string, string>);
-    assert.match((await owner.run('webhooks')).stdout, /wallet\.low +works/);
+    assert.match((await owner.run('webhooks')).stdout, /wallet\.low\tworks/);
     const shown = parseJsonOutput<unknown>(await owner.run('webhooks', 'deliveries', String(id), '--json'));
     assert.equal((shown as { event_type: string }[])[0]?.event_type, 'webhook.test');
     assert.equal((await owner.run('webhooks', 'remove', String(id))).code, 0);
-    assert.match((await owner.run('webhooks')).stdout, /No webhooks/);
+    assert.match((await owner.run('webhooks')).stderr, /No webhooks/);
     assert.equal((await owner.run('webhooks', 'create', 'http://example.com/')).code, 1);
   });
 

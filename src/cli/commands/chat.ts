@@ -8,24 +8,27 @@ import { ReelgateError } from '../../sdk/errors.ts';
 import type { ChatMessage, ChatResult } from '../../sdk/index.ts';
 import { collectValues, parsePositiveInteger } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
+import { requireModel } from '../default-models.ts';
 import { UsageError } from '../errors.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ChatOptions {
-  readonly model: string;
+  readonly model?: string;
   readonly system?: string;
   readonly image: readonly string[];
   readonly maxTokens?: number;
   readonly stream: boolean;
   readonly count?: boolean;
 }
+/** With the model that is called. */
+type ModelOptions = ChatOptions & { readonly model: string };
 
 /** `reelgate chat` */
 export function addChatCommand(program: Command, run: RunCommand): void {
   program
     .command('chat')
     .argument('[question]', 'what to ask; "-" or none: from standard input, or a conversation on a terminal')
-    .requiredOption('-m, --model <id>', 'the model; see "reelgate models"')
+    .option('-m, --model <id>', 'the model; default: the one of "reelgate config", see "reelgate models"')
     .option('-s, --system <text>', 'instructions for the model')
     .option('-i, --image <file or URL>', 'an image for the model; repeatable', collectValues, [])
     .option('--max-tokens <n>', 'longest response', parsePositiveInteger)
@@ -40,8 +43,9 @@ Examples:
   $ reelgate chat --model gpt-5-mini < letter.txt > answer.txt
   $ reelgate chat "What is on it?" --model gpt-5-mini --image photo.jpg`,
     )
-    .action((question: string | undefined, options: ChatOptions, command: Command) =>
+    .action((question: string | undefined, given: ChatOptions, command: Command) =>
       run(command, async (context) => {
+        const options = { ...given, model: await requireModel(context, 'chat', given.model) };
         const isConversation = options.count !== true && process.stdin.isTTY === true && context.output.isInteractive;
         if (question === undefined && isConversation) return converse(context, options);
         const text = question === undefined || question === '-' ? await readAll(process.stdin) : question;
@@ -52,7 +56,7 @@ Examples:
     );
 }
 
-async function countTokens({ reelgate, output, interruptSignal }: CommandContext, options: ChatOptions, text: string) {
+async function countTokens({ reelgate, output, interruptSignal }: CommandContext, options: ModelOptions, text: string) {
   const { model, system, image } = options;
   if (image.length > 0) throw new UsageError('Tokens are counted of texts alone; leave out --image.');
   const request = { ...defined({ system }), model, messages: [{ role: 'user' as const, content: text }] };
@@ -64,7 +68,7 @@ const systemMessages = ({ system }: ChatOptions): readonly ChatMessage[] =>
   system === undefined ? [] : [{ role: 'system', content: system }];
 
 /** A conversation on the terminal, until Ctrl-D: each question is sent with all messages before it. */
-async function converse(context: CommandContext, options: ChatOptions): Promise<void> {
+async function converse(context: CommandContext, options: ModelOptions): Promise<void> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   context.output.info(`Chatting with ${options.model}. Ctrl-D ends it.`);
   const messages: ChatMessage[] = [...systemMessages(options)];
@@ -94,7 +98,7 @@ async function converse(context: CommandContext, options: ChatOptions): Promise<
 
 async function askModel(
   context: CommandContext,
-  options: ChatOptions,
+  options: ModelOptions,
   messages: readonly ChatMessage[],
 ): Promise<ChatResult> {
   const { reelgate, output, interruptSignal: signal } = context;

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { UsageError } from '../errors.ts';
 import { EXIT } from '../exit-codes.ts';
-import { formatTable } from '../format.ts';
 import { InterruptedError } from '../interrupt.ts';
 import type { Output } from '../output.ts';
+import { formatTable, styled } from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
 
 // Loaded by the commands that need them alone: they bring the server with them.
@@ -95,19 +95,13 @@ function addCheckCommand(admin: Command, run: RunCommand): void {
       run(command, async ({ output }) => {
         const { checkDatabase } = await importCheck();
         const findings = await checkDatabase();
+        const table = formatTable(
+          ['RULE', 'AT', 'EXPECTED', 'FOUND'],
+          findings.map(({ rule, at, expected, found }) => [rule, at, String(expected ?? ''), String(found ?? '')]),
+        );
         output.result(
           { ok: findings.length === 0, findings },
-          findings.length === 0
-            ? 'Everything is in order.'
-            : formatTable(
-                ['RULE', 'AT', 'EXPECTED', 'FOUND'],
-                findings.map(({ rule, at, expected, found }) => [
-                  rule,
-                  at,
-                  String(expected ?? ''),
-                  String(found ?? ''),
-                ]),
-              ),
+          findings.length === 0 ? styled('good', 'Everything is in order.') : table,
         );
         if (findings.length > 0) process.exitCode = EXIT.failed;
       }),
@@ -117,7 +111,7 @@ function addCheckCommand(admin: Command, run: RunCommand): void {
 function addCopyCommand(admin: Command, run: RunCommand): void {
   admin
     .command('copy-database')
-    .requiredOption('--from <url>', 'the SQLite database, sqlite:PATH; nobody may be using it')
+    .requiredOption('--from <url>', 'the SQLite database, sqlite:PATH; stop the service first')
     .requiredOption('--to <url>', 'an empty PostgreSQL database, postgres://…')
     .option('--verify', 'compare every row of the copy with its original too')
     .description('Move from SQLite to PostgreSQL: copy everything, compare the numbers of rows, audit both ledgers')

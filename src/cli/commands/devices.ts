@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { parseRowId } from '../arguments.ts';
-import { formatRelativeTime, formatTable } from '../format.ts';
+import { formatTable, relativeTime, styled } from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
 
 /** `reelgate devices …` */
@@ -16,23 +16,19 @@ export function addDeviceCommands(program: Command, run: RunCommand): void {
     .action((_options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
         const rows = await reelgate.account.devices();
-        output.result(
-          rows,
-          rows.length === 0
-            ? 'No device is signed in.'
-            : formatTable(
-                ['ID', 'NAME', 'APP', 'SIGNED IN', 'LAST USED', 'FROM', ''],
-                rows.map((row) => [
-                  String(row.id),
-                  row.name === '' ? '(no name)' : row.name,
-                  row.client,
-                  formatRelativeTime(row.created_time),
-                  formatRelativeTime(row.last_used_time),
-                  row.last_used_address === '' ? row.address : row.last_used_address,
-                  row.current ? 'this one' : '',
-                ]),
-              ),
+        const table = formatTable(
+          ['ID', 'NAME', 'APP', 'SIGNED IN', 'LAST USED', 'FROM', ''],
+          rows.map((row) => [
+            String(row.id),
+            row.name === '' ? '(no name)' : row.name,
+            row.client,
+            relativeTime(row.created_time),
+            relativeTime(row.last_used_time),
+            row.last_used_address === '' ? row.address : row.last_used_address,
+            row.current ? styled('good', 'this one') : '',
+          ]),
         );
+        output.list(rows, table, rows.length === 0, 'No device is signed in.');
       }),
     );
 

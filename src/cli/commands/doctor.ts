@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { EXIT } from '../exit-codes.ts';
+import { joinTexts, type Rendering, type Style, styled } from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
 
 /** Loaded when the command runs, as it imports much of the server. */
@@ -7,7 +8,11 @@ const importDoctor = () => import('../../server/admin-doctor.ts');
 type Doctor = Awaited<ReturnType<typeof importDoctor>>;
 type Diagnosis = Awaited<ReturnType<Doctor['diagnose']>>[number];
 
-const MARKS: Readonly<Record<Diagnosis['state'], string>> = { ok: '✓', warning: '!', error: '✗' };
+const MARKS: Readonly<Record<Diagnosis['state'], { readonly mark: string; readonly style: Style }>> = {
+  ok: { mark: '✓', style: 'good' },
+  warning: { mark: '!', style: 'warning' },
+  error: { mark: '✗', style: 'bad' },
+};
 
 /** `reelgate doctor` */
 export function addDoctorCommand(program: Command, run: RunCommand): void {
@@ -18,11 +23,14 @@ export function addDoctorCommand(program: Command, run: RunCommand): void {
       run(command, async ({ output }) => {
         const { diagnose } = await importDoctor();
         const found = await diagnose();
-        output.result(found, found.map(formatDiagnosis).join('\n'));
+        output.result(found, joinTexts(found.map(formatDiagnosis), '\n'));
         if (found.some(({ state }) => state === 'error')) process.exitCode = EXIT.failed;
       }),
     );
 }
 
-const formatDiagnosis = ({ subject, state, message, advice }: Diagnosis): string =>
-  `${MARKS[state]} ${subject.padEnd(13)} ${message}${advice === undefined ? '' : `\n  ${' '.repeat(13)} → ${advice}`}`;
+function formatDiagnosis({ subject, state, message, advice }: Diagnosis): Rendering {
+  const { mark, style } = MARKS[state];
+  const next = advice === undefined ? '' : `\n  ${' '.repeat(13)} → ${advice}`;
+  return joinTexts([styled(style, mark), ` ${subject.padEnd(13)} ${message}${next}`], '');
+}

@@ -3,8 +3,8 @@ import { Argument, type Command } from 'commander';
 import { parsePositiveInteger } from '../arguments.ts';
 import { UsageError } from '../errors.ts';
 import { EXIT } from '../exit-codes.ts';
-import { formatTable } from '../format.ts';
 import type { Output } from '../output.ts';
+import { formatTable, joinTexts, type Rendering } from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
 
 // Loaded by this command alone: it brings the server with it.
@@ -88,10 +88,12 @@ const MAX_LINES = 20;
 
 function describeReport(output: Output, report: Report, file: string | undefined): void {
   const { counts, sums, findings, proof, warnings } = report;
-  const table = formatTable(
+  const counted = formatTable(
     ['KIND', 'READ', report.mode === 'dry-run' ? 'WOULD COME' : 'HERE', 'SKIPPED'],
     Object.entries(counts).map(([kind, { read, imported, skipped }]) => [kind, `${read}`, `${imported}`, `${skipped}`]),
   );
+  // Aligned everywhere: it stands within sentences, which no program reads.
+  const table: Rendering = (target) => counted({ ...target, isTerminal: true });
   const money = `Balances: ${sums.balance} = ${sums.granted} in wallets less ${sums.debts} of debts; ${sums.leftBehind} stays with accounts that do not come.`;
   const remarks = findings.slice(0, MAX_LINES).map(({ kind, source, text }) => `  ${kind} ${source}: ${text}`);
   const more = findings.length - remarks.length;
@@ -114,7 +116,7 @@ function describeReport(output: Output, report: Report, file: string | undefined
       : [`${proof?.discrepancies.length} rows do not agree:`, ...proved]),
     ...describeChanges(proof?.changes ?? []),
   ];
-  output.result(report, lines.join('\n'));
+  output.result(report, joinTexts(lines, '\n'));
 }
 
 function describeChanges(changes: NonNullable<Report['proof']>['changes']): string[] {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { AppPasswordInfo } from '../../sdk/index.ts';
-import { formatKeyValues } from '../format.ts';
 import type { Output } from '../output.ts';
+import { formatKeyValues } from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
 import { withReauthentication } from '../with-reauthentication.ts';
 

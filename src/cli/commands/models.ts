@@ -1,25 +1,81 @@
-import type { Command } from 'commander';
-import { formatTable } from '../format.ts';
+import { type Command, Option } from 'commander';
+import type { UsableModel, VideoDuration } from '../../sdk/index.ts';
+import type { CommandContext } from '../command-context.ts';
+import { loadCreditFormat } from '../credit-format.ts';
+import { UsageError } from '../errors.ts';
+import { formatDuration } from '../format.ts';
+import { formatTable, styled } from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
+import { hasAccount } from '../typical-time.ts';
+
+interface ListOptions {
+  readonly kind?: Kind;
+  readonly search?: string;
+}
+
+const KINDS = ['video', 'chat', 'image'] as const;
+type Kind = (typeof KINDS)[number];
+
+const NONE = 'No models. An administrator adds them in the console.';
 
 /** `reelgate models` */
 export function addModelsCommand(program: Command, run: RunCommand): void {
   program
     .command('models')
-    .description('List the models you may use')
-    .action((_options: unknown, command: Command) =>
-      run(command, async ({ reelgate, output }) => {
-        const { listModels } = await import('../../contract/model-lists.ts');
-        const { data } = await reelgate.transport.call(listModels, { query: {} });
-        output.result(
-          data,
-          data.length === 0
-            ? 'No models. An administrator adds them in the console.'
-            : formatTable(
-                ['MODEL', 'OWNER'],
-                data.map(({ id, owned_by }) => [id, owned_by]),
-              ),
-        );
-      }),
+    .addOption(new Option('--kind <kind>', 'only these').choices(KINDS))
+    .option('--search <words>', 'only those with every word in the name, the title or the vendor')
+    .description('List the models you may use; with a sign-in also what they cost and how long they take')
+    .addHelpText('after', '\nExamples:\n  $ reelgate models --kind video\n  $ reelgate models --search "kling pro"')
+    .action((options: ListOptions, command: Command) =>
+      run(command, async (context) =>
+        (await hasAccount(context)) ? listOfAccount(context, options) : listOfKey(context, options),
+      ),
     );
 }
+
+/** A key knows the names of its models alone. */
+async function listOfKey({ reelgate, output }: CommandContext, { kind, search = '' }: ListOptions): Promise<void> {
+  if (kind !== undefined) throw new UsageError('--kind needs a sign-in: "reelgate login".');
+  const { listModels } = await import('../../contract/model-lists.ts');
+  const { data } = await reelgate.transport.call(listModels, { query: {} });
+  const found = data.filter(({ id, owned_by }) => hasWords(`${id} ${owned_by}`, search));
+  const table = formatTable(
+    ['MODEL', 'OWNER'],
+    found.map(({ id, owned_by }) => [id, owned_by]),
+  );
+  output.list(found, table, found.length === 0, search === '' ? NONE : `No model has the words "${search}".`);
+}
+
+async function listOfAccount(context: CommandContext, { kind, search = '' }: ListOptions): Promise<void> {
+  const { reelgate, output } = context;
+  const { formatPrice } = await import('../format-price.ts');
+  const [models, durations, credits] = await Promise.all([
+    reelgate.account.models(kind),
+    reelgate.account.videoDurations(),
+    loadCreditFormat(reelgate),
+  ]);
+  const found = models
+    .filter((model) => hasWords(`${model.id} ${model.capability?.title ?? ''} ${model.vendor_title}`, search))
+    .map((model) => ({ ...model, typical: findTypical(durations, model) }));
+  const table = formatTable(
+    ['MODEL', 'KIND', 'VENDOR', 'PRICE', 'USUALLY TAKES', ''],
+    found.map((model) => [
+      model.id,
+      model.kind,
+      model.vendor_title,
+      formatPrice(model, credits),
+      model.typical === null ? '' : formatDuration(model.typical.p50_seconds),
+      model.permitted ? '' : styled('warning', 'not in your plan'),
+    ]),
+  );
+  output.list(found, table, found.length === 0, search === '' ? NONE : `No model has the words "${search}".`);
+}
+
+const findTypical = (durations: readonly VideoDuration[], { id }: UsableModel): VideoDuration | null =>
+  durations.find(({ model }) => model === id) ?? null;
+
+const hasWords = (text: string, search: string): boolean =>
+  search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.toLowerCase().includes(word));

@@ -4,7 +4,8 @@ import { parseRowId } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
 import { UsageError } from '../errors.ts';
 import { EXIT } from '../exit-codes.ts';
-import { formatDateTime, formatRelativeTime, formatTable } from '../format.ts';
+import { formatDateTime } from '../format.ts';
+import { formatTable, relativeTime, styled } from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ListOptions {
@@ -60,15 +61,13 @@ async function list({ reelgate, output }: CommandContext, { unread = false, page
   const { data, total, unread_count, has_more } = found;
   const rows = data.map((row) => [
     String(row.id),
-    row.is_read ? '' : 'new',
-    formatRelativeTime(row.created_at),
+    row.is_read ? '' : styled('active', 'new'),
+    relativeTime(row.created_at),
     row.title,
     row.target_url,
   ]);
-  output.result(
-    { notifications: data, total, unread_count, has_more },
-    rows.length === 0 ? 'Nothing here.' : formatTable(['ID', '', 'WHEN', 'TITLE', 'PAGE'], rows),
-  );
+  const table = formatTable(['ID', '', 'WHEN', 'TITLE', 'PAGE'], rows);
+  output.list({ notifications: data, total, unread_count, has_more }, table, rows.length === 0, 'No notifications.');
   if (has_more) output.info(`Page ${page} of ${Math.ceil(total / 20)}; more with --page ${page + 1}.`);
 }
 

@@ -7,15 +7,10 @@ import type { OwnVideo, OwnVideoDetail, Video } from '../../sdk/index.ts';
 import { parsePositiveInteger } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
 import { usesApiKey } from '../credential-provider.ts';
+import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
 import { UsageError } from '../errors.ts';
-import {
-  formatBytes,
-  formatKeyValues,
-  formatQuota,
-  formatRelativeTime,
-  formatTable,
-  formatVideoStatus,
-} from '../format.ts';
+import { formatBytes, formatVideoStatus } from '../format.ts';
+import { formatKeyValues, formatTable, type Rendering, relativeTime, type Style, styled } from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ListOptions {
@@ -56,10 +51,8 @@ export function addOwnVideoCommands(video: Command, run: RunCommand): void {
           return output.result(found, formatDetails({ ...found, id: found.id || id }));
         }
         const own = await reelgate.account.video(id);
-        const { getStatus } = await import('../../contract/service.ts');
-        const { data: status } = await reelgate.transport.call(getStatus, {});
         const summary = { ...toSummary(own), request: own.request, refunded: own.refunded };
-        output.result(summary, formatDetails(summary, formatCost(own, status.quota_per_unit)));
+        output.result(summary, formatDetails(summary, formatCost(own, await loadCreditFormat(reelgate))));
       }),
     );
 
@@ -75,7 +68,7 @@ export function addOwnVideoCommands(video: Command, run: RunCommand): void {
             ? formatKeyValues({
                 Copies: String(storage.files),
                 Space: `${formatBytes(storage.used_bytes)} of ${formatBytes(storage.limit_bytes)}`,
-                Kept: storage.days === 0 ? 'for ever' : `${storage.days} days`,
+                Kept: storage.days === 0 ? 'indefinitely' : `${storage.days} days`,
               })
             : 'This service keeps no copies: videos are served by their vendors.',
         );
@@ -86,7 +79,7 @@ export function addOwnVideoCommands(video: Command, run: RunCommand): void {
 async function listOfKey({ reelgate, output }: CommandContext, { limit, page, after }: ListOptions): Promise<void> {
   if (page !== undefined) throw new UsageError('--page is for a sign-in. With REELGATE_API_KEY use --after.');
   const { data, has_more } = await reelgate.videos.list(defined({ limit, after }));
-  output.result(data, formatList(data));
+  output.list(data, formatList(data), data.length === 0, NONE);
   if (has_more) output.info(`There are older ones: --after ${data.at(-1)?.id}`);
 }
 
@@ -94,33 +87,44 @@ async function listOfAccount(context: CommandContext, { limit, page = 1, after }
   if (after !== undefined) throw new UsageError('--after is for REELGATE_API_KEY. When signed in use --page.');
   const pageSize = Math.min(50, limit);
   const { data, total } = await context.reelgate.account.videos({ page, pageSize });
-  context.output.result(data.map(toSummary), formatList(data.map(toSummary)));
+  const videos = data.map(toSummary);
+  context.output.list(videos, formatList(videos), videos.length === 0, NONE);
   if (total > page * pageSize)
     context.output.info(`Page ${page} of ${Math.ceil(total / pageSize)}: --page ${page + 1}`);
 }
 
-const formatList = (videos: readonly VideoSummary[]): string =>
-  videos.length === 0
-    ? 'No videos yet. Make one with "reelgate video create".'
-    : formatTable(
-        ['TASK', 'STATUS', 'MODEL', 'STARTED', 'REASON'],
-        videos.map((each) => [
-          each.id,
-          formatVideoStatus(each),
-          each.model,
-          each.created_at > 0 ? formatRelativeTime(each.created_at) : '',
-          each.cause === undefined ? (each.error?.message ?? '') : FAILURES_EN[each.cause].text,
-        ]),
-      );
+const NONE = 'No videos yet. Make one with "reelgate video create".';
 
-const formatDetails = (video: VideoSummary, cost?: string): string =>
+const STATUS_STYLES: Readonly<Record<Video['status'], Style>> = {
+  queued: 'secondary',
+  in_progress: 'active',
+  completed: 'good',
+  failed: 'bad',
+  unknown: 'secondary',
+};
+
+const styledStatus = (video: VideoSummary): Rendering => styled(STATUS_STYLES[video.status], formatVideoStatus(video));
+
+const formatList = (videos: readonly VideoSummary[]): Rendering =>
+  formatTable(
+    ['TASK', 'STATUS', 'MODEL', 'STARTED', 'REASON'],
+    videos.map((each) => [
+      each.id,
+      styledStatus(each),
+      each.model,
+      each.created_at > 0 ? relativeTime(each.created_at) : '',
+      each.cause === undefined ? (each.error?.message ?? '') : FAILURES_EN[each.cause].text,
+    ]),
+  );
+
+const formatDetails = (video: VideoSummary, cost?: string): Rendering =>
   formatKeyValues({
     Task: video.id,
-    Status: formatVideoStatus(video),
+    Status: styledStatus(video),
     Model: video.model,
     Prompt: video.prompt,
     Cost: cost,
-    Started: video.created_at > 0 ? formatRelativeTime(video.created_at) : undefined,
+    Started: video.created_at > 0 ? relativeTime(video.created_at) : undefined,
     Reason: video.cause && FAILURES_EN[video.cause].text,
     'What to do': video.cause && FAILURES_EN[video.cause].advice,
     Vendor: [video.error?.code, video.error?.message].filter(Boolean).join(' '),
@@ -128,9 +132,9 @@ const formatDetails = (video: VideoSummary, cost?: string): string =>
   });
 
 /** A failed video costs nothing; one under way has its price reserved. */
-function formatCost({ status, quota, refunded }: OwnVideoDetail, quotaPerUnit: number): string {
+function formatCost({ status, quota, refunded }: OwnVideoDetail, credits: CreditFormat): string {
   if (refunded || status === 'FAILURE') return 'not charged';
-  return `${formatQuota(quota, quotaPerUnit)}${status === 'SUCCESS' ? '' : ', reserved'}`;
+  return `${credits(quota)}${status === 'SUCCESS' ? '' : ', reserved'}`;
 }
 
 /** The account's own view in the keys of a video object. `fail_reason` of a success is the URL of the video. */

@@ -1,51 +1,59 @@
 import type { Command } from 'commander';
 import type { PlanInfo, RedemptionResult, SubscriptionInfo } from '../../sdk/index.ts';
-import { formatDateTime, formatDuration, formatKeyValues, formatRelativeTime, formatTable } from '../format.ts';
+import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
+import { formatDateTime, formatDuration } from '../format.ts';
+import {
+  dateTime,
+  formatKeyValues,
+  formatTable,
+  joinTexts,
+  type Rendering,
+  relativeTime,
+  type Text,
+} from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
 
-/** `reelgate packages …` and `reelgate redeem` */
+/** `reelgate plans …` and `reelgate redeem` */
 export function addPlanCommands(program: Command, run: RunCommand): void {
-  const packages = program
-    .command('packages')
-    .description('Packages on offer, and what is left of yours')
+  const plans = program
+    .command('plans')
+    .alias('packages')
+    .description('Plans on offer, and what is left of yours')
     .addHelpText(
       'after',
-      '\nExamples:\n  $ reelgate packages\n  $ reelgate packages show\n  $ reelgate redeem 7KM2P-9QX4D-…',
+      '\nExamples:\n  $ reelgate plans\n  $ reelgate plans show\n  $ reelgate redeem 7KM2P-9QX4D-…',
     );
 
-  packages
+  plans
     .command('list', { isDefault: true })
-    .description('List the packages on offer')
+    .description('List the plans on offer')
     .action((_options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
-        const cards = await reelgate.plans.list();
-        output.result(
-          cards,
-          cards.length === 0
-            ? 'No packages are offered here.'
-            : formatTable(
-                ['CODE', 'NAME', 'LEVEL', 'PRICE', 'DAYS', 'ALLOWANCE', 'ABOUT'],
-                cards.map((card) => [
-                  card.package_code,
-                  card.name,
-                  String(card.level),
-                  String(card.price_amount),
-                  String(card.duration_days),
-                  formatAllowance(card),
-                  card.description.length > 60 ? `${card.description.slice(0, 59)}…` : card.description,
-                ]),
-              ),
+        const offered = await reelgate.plans.list();
+        const credits = await loadCreditFormat(reelgate);
+        const table = formatTable(
+          ['CODE', 'NAME', 'LEVEL', 'PRICE', 'DAYS', 'ALLOWANCE', 'ABOUT'],
+          offered.map((plan) => [
+            plan.package_code,
+            plan.name,
+            String(plan.level),
+            String(plan.price_amount),
+            String(plan.duration_days),
+            formatAllowance(plan, credits),
+            plan.description.length > 60 ? `${plan.description.slice(0, 59)}…` : plan.description,
+          ]),
         );
+        output.list(offered, table, offered.length === 0, 'No plans are offered here.');
       }),
     );
 
-  packages
+  plans
     .command('show')
-    .description('Show your package: what is left, when it resets, how fast it is used')
+    .description('Show your plan: what is left, when it resets, how fast it is used')
     .action((_options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
         const own = await reelgate.plans.current();
-        output.result(own, formatSubscription(own));
+        output.result(own, formatSubscription(own, await loadCreditFormat(reelgate)));
       }),
     );
 
@@ -56,55 +64,57 @@ export function addPlanCommands(program: Command, run: RunCommand): void {
     .action((code: string[], _options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
         const redeemed = await reelgate.plans.redeem(code.join(' '));
-        output.result(redeemed, formatRedemption(redeemed));
+        output.result(redeemed, formatRedemption(redeemed, await loadCreditFormat(reelgate)));
       }),
     );
 }
 
-const quota = (amount: number): string => amount.toLocaleString('en');
-
-function formatAllowance(card: PlanInfo): string {
-  const { refresh_interval_seconds: seconds, weekly_quota_limit: weekly } = card;
+function formatAllowance(plan: PlanInfo, credits: CreditFormat): string {
+  const { refresh_interval_seconds: seconds, weekly_quota_limit: weekly } = plan;
   const main =
-    seconds > 0 ? `${quota(card.interval_quota)} per ${formatDuration(seconds)}` : `${quota(card.daily_quota)} a day`;
-  return weekly > 0 ? `${main}, at most ${quota(weekly)} a week` : main;
+    seconds > 0
+      ? `${credits(plan.interval_quota)} per ${formatDuration(seconds)}`
+      : `${credits(plan.daily_quota)} a day`;
+  return weekly > 0 ? `${main}, at most ${credits(weekly)} a week` : main;
 }
 
 const PERIOD = { day: 'Today', interval: 'This period', week: 'This week' } as const;
 
-function formatSubscription(own: SubscriptionInfo): string {
+function formatSubscription(own: SubscriptionInfo, credits: CreditFormat): Rendering {
   return formatKeyValues({
-    Package: own.name === own.package_code ? own.name : `${own.name} (${own.package_code})`,
-    Until:
-      own.expires_at === 0 ? undefined : `${formatDateTime(own.expires_at)}, ${formatRelativeTime(own.expires_at)}`,
+    Plan: own.name === own.package_code ? own.name : `${own.name} (${own.package_code})`,
+    Expires: own.expires_at === 0 ? undefined : describeTime(own.expires_at),
     Models: own.models.length === 0 ? 'all' : own.models.join(', '),
-    ...Object.fromEntries(own.windows.map((window) => [PERIOD[window.kind], formatAllowanceWindow(window)])),
-    Wallet: `${quota(own.wallet)} quota`,
+    ...Object.fromEntries(own.windows.map((window) => [PERIOD[window.kind], formatAllowanceWindow(window, credits)])),
+    Wallet: credits(own.wallet),
     Next: own.waiting.map(({ name, starts_at }) => `${name} from ${formatDateTime(starts_at)}`).join(', '),
   });
 }
 
-function formatAllowanceWindow(window: SubscriptionInfo['windows'][number]): string {
-  const left = `${quota(window.left)} of ${quota(window.limit)} left, resets ${formatRelativeTime(window.refreshes_at)}`;
-  return window.runs_out_at === 0 || window.left === 0
-    ? left
-    : `${left}; at this rate used up ${formatRelativeTime(window.runs_out_at)}`;
+/** Both forms for people, one for programs. */
+const describeTime =
+  (seconds: number): Rendering =>
+  (target) =>
+    target.isTerminal ? `${formatDateTime(seconds)}, ${relativeTime(seconds)(target)}` : dateTime(seconds)(target);
+
+function formatAllowanceWindow(window: SubscriptionInfo['windows'][number], credits: CreditFormat): Text {
+  const left = [`${credits(window.left)} of ${credits(window.limit)} left, resets `, relativeTime(window.refreshes_at)];
+  const isUsedUp = window.runs_out_at === 0 || window.left === 0;
+  return joinTexts(isUsedUp ? left : [...left, '; used up at this rate ', relativeTime(window.runs_out_at)], '');
 }
 
-function formatRedemption({
-  outcome,
-  package_code: code,
-  quota: amount,
-  package_expires_at: end,
-}: RedemptionResult): string {
+function formatRedemption(
+  { outcome, package_code: code, quota: amount, package_expires_at: end }: RedemptionResult,
+  credits: CreditFormat,
+): string {
   switch (outcome) {
     case 'credited':
-      return `${quota(amount)} quota are in your wallet now.`;
+      return `${credits(amount)} were added to your wallet.`;
     case 'waiting':
-      return `The package ${code} waits until the one that runs ends, ${formatDateTime(end)}.`;
+      return `The plan ${code} starts when your current plan ends, on ${formatDateTime(end)}.`;
     case 'extended':
-      return `Your package ${code} runs until ${formatDateTime(end)} now.`;
+      return `Your plan ${code} was extended to ${formatDateTime(end)}.`;
     default:
-      return `The package ${code} runs now, until ${formatDateTime(end)}.`;
+      return `The plan ${code} is active until ${formatDateTime(end)}.`;
   }
 }

@@ -2,7 +2,8 @@ import { type Command, Option } from 'commander';
 import { REQUEST_KINDS, REQUEST_STATUSES, type RequestKind, type RequestStatus } from '../../contract/request-kinds.ts';
 import type { RequestInfo } from '../../sdk/index.ts';
 import { parsePositiveInteger } from '../arguments.ts';
-import { formatDateTime, formatTable } from '../format.ts';
+import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
+import { dateTime, formatTable, joinTexts, type Rendering, styled, type Text } from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ListOptions {
@@ -27,31 +28,39 @@ export function addRequestsCommand(program: Command, run: RunCommand): void {
     .option('--follow', 'go on with calls as they end, until Ctrl-C')
     .action(({ limit, follow, ...query }: ListOptions, command: Command) =>
       run(command, async ({ reelgate, output, interruptSignal }) => {
+        const credits = await loadCreditFormat(reelgate);
         const { data } = await reelgate.requests.list(query, { limit: Math.min(limit, MAX_PAGE) });
         if (follow !== true) {
-          output.result(data, data.length === 0 ? 'No calls yet.' : formatRequests(data));
+          output.list(data, formatRequests(data, credits), data.length === 0, 'No calls yet.');
           return;
         }
         // Oldest first, as the next ones are printed below; with --json one document a line.
-        for (const row of data.toReversed()) output.result(row, formatLine(row));
-        for await (const row of reelgate.requests.follow(query, interruptSignal)) output.result(row, formatLine(row));
+        for (const row of data.toReversed()) output.result(row, formatLine(row, credits));
+        for await (const row of reelgate.requests.follow(query, interruptSignal))
+          output.result(row, formatLine(row, credits));
       }),
     );
 }
 
-/** A row without a table around it: what comes next is not known. */
-const formatLine = (row: RequestInfo): string => toCells(row).join('  ');
+/** A row without a table around it: the widths of the next ones are not known. */
+const formatLine =
+  (row: RequestInfo, credits: CreditFormat): Rendering =>
+  (target) =>
+    joinTexts(toCells(row, credits), target.isTerminal ? '  ' : '\t')(target);
 
-const formatRequests = (rows: readonly RequestInfo[]): string =>
-  formatTable(['TIME', 'REFERENCE', 'MODEL', 'STATUS', 'IN', 'OUT', 'QUOTA', 'MS'], rows.map(toCells));
+const formatRequests = (rows: readonly RequestInfo[], credits: CreditFormat): Rendering =>
+  formatTable(
+    ['TIME', 'REFERENCE', 'MODEL', 'STATUS', 'IN', 'OUT', 'COST', 'MS'],
+    rows.map((row) => toCells(row, credits)),
+  );
 
-const toCells = (row: RequestInfo): string[] => [
-  formatDateTime(row.time),
+const toCells = (row: RequestInfo, credits: CreditFormat): Text[] => [
+  dateTime(row.time),
   row.ref,
   row.model,
-  row.error_code === '' ? row.status : row.error_code,
+  row.error_code === '' ? row.status : styled('bad', row.error_code),
   String(row.input_tokens),
   row.kind === 'video' ? `${row.seconds} s` : String(row.output_tokens),
-  String(row.quota),
+  credits(row.quota),
   String(row.duration_ms),
 ];

@@ -4,7 +4,15 @@ import { defined } from '../../contract/defined.ts';
 import type { TicketWithReplies } from '../../sdk/index.ts';
 import { parseRowId } from '../arguments.ts';
 import { UsageError } from '../errors.ts';
-import { formatDateTime, formatKeyValues, formatRelativeTime, formatTable } from '../format.ts';
+import {
+  dateTime,
+  formatKeyValues,
+  formatTable,
+  joinTexts,
+  type Rendering,
+  relativeTime,
+  type Text,
+} from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
 
 const WAITING_FOR_TEXTS = { staff: 'the operators', user: 'you', nobody: '' } as const;
@@ -36,13 +44,11 @@ Examples:
           String(row.id),
           row.status.replace('_', ' '),
           WAITING_FOR_TEXTS[row.waiting_for],
-          formatRelativeTime(row.updated_time),
+          relativeTime(row.updated_time),
           row.title,
         ]);
-        output.result(
-          rows,
-          rows.length === 0 ? 'No tickets.' : formatTable(['ID', 'STATUS', 'WAITS FOR', 'CHANGED', 'TITLE'], cells),
-        );
+        const table = formatTable(['ID', 'STATUS', 'WAITS FOR', 'CHANGED', 'TITLE'], cells);
+        output.list(rows, table, rows.length === 0, 'No tickets.');
       }),
     );
 
@@ -108,17 +114,18 @@ function readText(argument: string): string {
   return text;
 }
 
-function formatTicket({ content, replies, ...ticket }: TicketWithReplies): string {
+function formatTicket({ content, replies, ...ticket }: TicketWithReplies): Rendering {
   const facts = formatKeyValues({
     Ticket: `${ticket.id}  ${ticket.title}`,
     Status: ticket.status.replace('_', ' '),
     'Waits for': WAITING_FOR_TEXTS[ticket.waiting_for],
     Video: ticket.task_id,
   });
-  const entry = (who: string, time: number, text: string): string => `${who}, ${formatDateTime(time)}\n${text}`;
-  return [
-    facts,
+  const entry = (who: string, time: number, text: string): Text =>
+    joinTexts([joinTexts([who, dateTime(time)], ', '), text], '\n');
+  const entries = [
     entry('You', ticket.created_time, content),
     ...replies.map((reply) => entry(reply.by_staff ? 'Operators' : 'You', reply.created_time, reply.content)),
-  ].join('\n\n');
+  ];
+  return joinTexts([facts, ...entries], '\n\n');
 }

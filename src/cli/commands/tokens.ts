@@ -1,14 +1,17 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { defined } from '../../contract/defined.ts';
 import { toSeconds } from '../../contract/time.ts';
 import type { ApiToken } from '../../sdk/account.ts';
-import { collectValues, parsePositiveInteger, parseQuota, parseRowId } from '../arguments.ts';
-import { formatDateTime, formatRelativeTime, formatTable } from '../format.ts';
+import { collectValues, parseCredits, parsePositiveInteger, parseQuota, parseRowId } from '../arguments.ts';
+import type { CommandContext } from '../command-context.ts';
+import { loadCreditFormat, loadQuotaPerCredit } from '../credit-format.ts';
+import { dateTime, formatTable, relativeTime } from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
 import { withReauthentication } from '../with-reauthentication.ts';
 
-interface MakeOptions {
+interface CreateOptions {
   readonly days?: number;
+  readonly credits?: number;
   readonly quota?: number;
   readonly model: readonly string[];
   readonly from: readonly string[];
@@ -18,17 +21,18 @@ interface MakeOptions {
   readonly videos?: number;
 }
 
-/** `reelgate tokens …` */
+/** `reelgate keys …` */
 export function addTokenCommands(program: Command, run: RunCommand): void {
-  const tokens = program
-    .command('tokens')
+  const keys = program
+    .command('keys')
+    .alias('tokens')
     .description('API keys (sk-…) of the account; asks for your password')
     .addHelpText(
       'after',
-      '\nExamples:\n  $ reelgate tokens\n  $ reelgate tokens make ci --days 90 --model kling-v3\n  $ reelgate tokens revoke 7',
+      '\nExamples:\n  $ reelgate keys\n  $ reelgate keys create ci --days 90 --model kling-v3\n  $ reelgate keys revoke 7',
     );
 
-  tokens
+  keys
     .command('list', { isDefault: true })
     .description('List the keys; only the first letters of each are shown')
     .action((_options: unknown, command: Command) =>
@@ -36,32 +40,34 @@ export function addTokenCommands(program: Command, run: RunCommand): void {
         const rows = await withReauthentication(session, ({ reelgate, headers }) =>
           reelgate.account.tokens({ headers }),
         );
-        session.output.result(
+        const credits = await loadCreditFormat(session.reelgate);
+        const table = formatTable(
+          ['ID', 'NAME', 'KEY', 'CREATED', 'LAST USED', 'EXPIRES', 'LIMIT', 'RATES', 'MODELS', 'FROM'],
+          rows.map((row) => [
+            String(row.id),
+            row.name,
+            `${row.key_hint}…`,
+            relativeTime(row.created_time),
+            row.last_used_time === null ? 'never' : relativeTime(row.last_used_time),
+            row.expires_at === null ? 'never' : dateTime(row.expires_at),
+            row.quota_limit === null ? 'none' : `${credits(row.quota_used)} of ${credits(row.quota_limit)}`,
+            formatRates(row),
+            row.models.length === 0 ? 'all' : row.models.join(', '),
+            row.allowed_addresses.length === 0 ? 'anywhere' : row.allowed_addresses.join(', '),
+          ]),
+        );
+        session.output.list(
           rows,
-          rows.length === 0
-            ? 'No keys. Make one with "reelgate tokens make NAME".'
-            : formatTable(
-                ['ID', 'NAME', 'KEY', 'MADE', 'LAST USED', 'UNTIL', 'LIMIT', 'RATES', 'MODELS', 'FROM'],
-                rows.map((row) => [
-                  String(row.id),
-                  row.name,
-                  `${row.key_hint}…`,
-                  formatRelativeTime(row.created_time),
-                  row.last_used_time === null ? 'never used' : formatRelativeTime(row.last_used_time),
-                  row.expires_at === null ? 'no end' : formatDateTime(row.expires_at),
-                  row.quota_limit === null ? 'none' : `${row.quota_used} of ${row.quota_limit}`,
-                  formatRates(row),
-                  row.models.length === 0 ? 'all' : row.models.join(', '),
-                  row.allowed_addresses.length === 0 ? 'anywhere' : row.allowed_addresses.join(', '),
-                ]),
-              ),
+          table,
+          rows.length === 0,
+          'No API keys. Create one with "reelgate keys create NAME".',
         );
       }),
     );
 
-  addMakeCommand(tokens, run);
+  addCreateCommand(keys, run);
 
-  tokens
+  keys
     .command('revoke')
     .argument('<id>', 'an id from the list', parseRowId)
     .description('Revoke a key at once')
@@ -73,12 +79,14 @@ export function addTokenCommands(program: Command, run: RunCommand): void {
     );
 }
 
-function addMakeCommand(tokens: Command, run: RunCommand): void {
-  tokens
-    .command('make')
+function addCreateCommand(keys: Command, run: RunCommand): void {
+  keys
+    .command('create')
+    .alias('make')
     .argument('<name>', 'what it is for')
     .option('--days <n>', 'days until it expires; default: never', parsePositiveInteger)
-    .option('--quota <n>', 'spending limit, in quota', parseQuota)
+    .option('--credits <amount>', 'spending limit, in credits', parseCredits)
+    .addOption(new Option('--quota <n>', 'spending limit in quota, the smallest unit').argParser(parseQuota).hideHelp())
     .option('--model <id>', 'only this model; repeatable', collectValues, [])
     .option('--from <address>', 'only from this IP address or CIDR range; repeatable', collectValues, [])
     .option('--rpm <n>', 'requests a minute', parsePositiveInteger)
@@ -86,12 +94,12 @@ function addMakeCommand(tokens: Command, run: RunCommand): void {
     .option('--calls <n>', 'model calls at once', parsePositiveInteger)
     .option('--videos <n>', 'unfinished videos at once', parsePositiveInteger)
     .description('Create a key; it is shown only now')
-    .action((name: string, options: MakeOptions, command: Command) =>
+    .action((name: string, options: CreateOptions, command: Command) =>
       run(command, async (session) => {
         const request = defined({
           name,
           expires_at: options.days === undefined ? undefined : toSeconds(Date.now()) + options.days * 86_400,
-          quota_limit: options.quota,
+          quota_limit: await toQuotaLimit(session, options),
           models: [...options.model],
           allowed_addresses: [...options.from],
           requests_per_minute: options.rpm,
@@ -106,6 +114,12 @@ function addMakeCommand(tokens: Command, run: RunCommand): void {
         session.output.result(made, made.key);
       }),
     );
+}
+
+async function toQuotaLimit({ reelgate }: CommandContext, options: CreateOptions): Promise<number | undefined> {
+  return options.credits === undefined
+    ? options.quota
+    : Math.round(options.credits * (await loadQuotaPerCredit(reelgate)));
 }
 
 function formatRates(row: ApiToken): string {

@@ -1,28 +1,36 @@
-import type { CreateVideoRequest, VideoQuote } from '../../sdk/index.ts';
+import type { CreateVideoRequest, VideoDuration, VideoQuote } from '../../sdk/index.ts';
 import type { CommandContext } from '../command-context.ts';
-import { formatDateTime, formatKeyValues, formatQuota } from '../format.ts';
+import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
+import { formatDateTime, formatDuration } from '../format.ts';
+import { nameFlag } from '../generation-options.ts';
+import { formatKeyValues, type Rendering } from '../rendering.ts';
+import { findTypicalTime } from '../typical-time.ts';
 
 const count = (howMany: number | null): string => (howMany === null ? 'any number' : String(howMany));
 
 /** What a video would cost, and how many can be made. Nothing is started. */
-export async function showQuote({ reelgate, output }: CommandContext, request: CreateVideoRequest): Promise<void> {
-  const quote = await reelgate.videos.quote(request);
-  const { getStatus } = await import('../../contract/service.ts');
-  const { data: status } = await reelgate.transport.call(getStatus, {});
-  output.result(quote, formatQuote(quote, status.quota_per_unit));
+export async function showQuote(context: CommandContext, request: CreateVideoRequest): Promise<void> {
+  const { reelgate, output } = context;
+  const quote = await reelgate.videos.quote(request).catch((error: unknown) => {
+    throw nameFlag(error);
+  });
+  const [credits, typical] = await Promise.all([loadCreditFormat(reelgate), findTypicalTime(context, request.model)]);
+  output.result({ ...quote, typical: typical ?? null }, formatQuote(quote, typical, credits));
 }
 
-const formatQuote = (quote: VideoQuote, quotaPerUnit: number): string =>
+const formatQuote = (quote: VideoQuote, typical: VideoDuration | undefined, credits: CreditFormat): Rendering =>
   formatKeyValues({
-    Cost: formatQuota(quote.quota, quotaPerUnit),
-    'From the allowance': quote.windows.length === 0 ? undefined : quote.from_allowance.toLocaleString('en'),
-    'From the wallet': quote.from_wallet.toLocaleString('en'),
+    Cost: credits(quote.quota),
+    'From the allowance': quote.windows.length === 0 ? undefined : credits(quote.from_allowance),
+    'From the balance': credits(quote.from_wallet),
     'You can make': `${count(quote.how_many_now)} now, ${count(quote.how_many_today)} today`,
     ...Object.fromEntries(
       quote.windows.map((window) => [
         `Allowance of the ${window.kind}`,
-        `${window.left.toLocaleString('en')} of ${window.limit.toLocaleString('en')} left, full again ${formatDateTime(window.full_again)}`,
+        `${credits(window.left)} of ${credits(window.limit)} left, full again ${formatDateTime(window.full_again)}`,
       ]),
     ),
-    'Left of the key': quote.key_left === null ? undefined : quote.key_left.toLocaleString('en'),
+    Balance: credits(quote.balance),
+    'Left of the key': quote.key_left === null ? undefined : credits(quote.key_left),
+    'Usually takes': typical === undefined ? undefined : formatDuration(typical.p50_seconds),
   });

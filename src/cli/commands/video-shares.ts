@@ -3,8 +3,8 @@ import { defined } from '../../contract/defined.ts';
 import type { ShareInfo } from '../../sdk/index.ts';
 import { parseRowId } from '../arguments.ts';
 import { UsageError } from '../errors.ts';
-import { formatDateTime, formatTable } from '../format.ts';
 import { InterruptedError } from '../interrupt.ts';
+import { dateTime, formatTable, type Rendering } from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ShareOptions {
@@ -53,9 +53,11 @@ export function addShareCommands(video: Command, run: RunCommand): void {
     .action((id: string | undefined, _options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
         const shares = await reelgate.shares.list(id);
-        output.result(
+        output.list(
           shares,
-          shares.length === 0 ? 'No links. Make one with "reelgate video share ID".' : format(shares),
+          formatShares(shares),
+          shares.length === 0,
+          'No links. Make one with "reelgate video share ID".',
         );
       }),
     );
@@ -81,14 +83,14 @@ async function readPassword(): Promise<string> {
   return answer;
 }
 
-const format = (shares: readonly ShareInfo[]): string =>
+const formatShares = (shares: readonly ShareInfo[]): Rendering =>
   formatTable(
     ['ID', 'VIDEO', 'URL', 'UNTIL', 'PASSWORD'],
     shares.map(({ id, task_id, url, expires_at, has_password }) => [
       String(id),
       task_id,
       url,
-      expires_at === null ? 'the video ends' : formatDateTime(expires_at),
+      expires_at === null ? 'the video ends' : dateTime(expires_at),
       has_password ? 'yes' : 'no',
     ]),
   );

@@ -5,7 +5,7 @@ import { toSeconds } from '../../contract/time.ts';
 import type { WebhookPreset } from '../../contract/webhooks.ts';
 import type { DeliveryInfo, WebhookInfo } from '../../sdk/index.ts';
 import { collectValues, parsePositiveInteger, parseRowId } from '../arguments.ts';
-import { formatRelativeTime, formatTable } from '../format.ts';
+import { formatTable, joinTexts, type Rendering, relativeTime, styled, type Text } from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
 import { withReauthentication } from '../with-reauthentication.ts';
 
@@ -43,7 +43,7 @@ function addEndpointCommands(webhooks: Command, run: RunCommand): void {
           reelgate.webhooks.list({ headers }),
         );
         const none = 'No webhooks. Add one with "reelgate webhooks create URL".';
-        context.output.result(rows, rows.length === 0 ? none : formatWebhooks(rows));
+        context.output.list(rows, formatWebhooks(rows), rows.length === 0, none);
       }),
     );
   webhooks
@@ -132,7 +132,7 @@ function addDeliveryCommands(webhooks: Command, run: RunCommand): void {
         const { deliveries } = await withReauthentication(context, ({ reelgate, headers }) =>
           reelgate.webhooks.deliveries(id, page, { headers }),
         );
-        context.output.result(deliveries, deliveries.length === 0 ? 'Nothing here.' : formatDeliveries(deliveries));
+        context.output.list(deliveries, formatDeliveries(deliveries), deliveries.length === 0, 'No deliveries.');
       }),
     );
   webhooks
@@ -175,28 +175,30 @@ function addDeliveryCommands(webhooks: Command, run: RunCommand): void {
     );
 }
 
-const stateOf = ({ enabled, disabled_reason: reason, failing_since: since }: WebhookInfo): string =>
-  enabled ? (since === null ? 'works' : `fails since ${formatRelativeTime(since)}`) : `disabled ${reason}`.trim();
+function describeState({ enabled, disabled_reason: reason, failing_since: since }: WebhookInfo): Text {
+  if (!enabled) return styled('warning', `disabled ${reason}`.trim());
+  return since === null ? styled('good', 'works') : styled('bad', joinTexts(['fails since', relativeTime(since)], ' '));
+}
 
-const formatWebhooks = (rows: readonly WebhookInfo[]): string =>
+const formatWebhooks = (rows: readonly WebhookInfo[]): Rendering =>
   formatTable(
     ['ID', 'URL', 'EVENTS', 'STATE', 'WAITING', 'DESCRIPTION'],
     rows.map((row) => [
       String(row.id),
       row.url,
       row.events.length === 0 ? 'all' : row.events.join(', '),
-      stateOf(row),
+      describeState(row),
       String(row.pending),
       row.description,
     ]),
   );
 
-const formatDeliveries = (rows: readonly DeliveryInfo[]): string =>
+const formatDeliveries = (rows: readonly DeliveryInfo[]): Rendering =>
   formatTable(
-    ['ID', 'WHEN', 'EVENT', 'STATE', 'TRIES', 'ANSWER'],
+    ['ID', 'WHEN', 'EVENT', 'STATE', 'ATTEMPTS', 'RESPONSE'],
     rows.map((row) => [
       String(row.id),
-      formatRelativeTime(row.created_time),
+      relativeTime(row.created_time),
       row.event_type,
       row.status,
       String(row.tries),

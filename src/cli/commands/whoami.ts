@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import { ReelgateError } from '../../sdk/errors.ts';
 import type { CommandContext } from '../command-context.ts';
-import { formatDateTime, formatKeyValues, formatQuota } from '../format.ts';
+import { loadCreditFormat } from '../credit-format.ts';
+import { formatDateTime } from '../format.ts';
+import { formatKeyValues, styled } from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
 import { formatAccountName } from './login.ts';
 
@@ -9,7 +11,7 @@ import { formatAccountName } from './login.ts';
 export function addWhoamiCommand(program: Command, run: RunCommand): void {
   program
     .command('whoami')
-    .description('Show the account, its quota and how you are signed in')
+    .description('Show the account, its balance and how you are signed in')
     .action((_options: unknown, command: Command) =>
       run(command, async (context) => {
         const { credentialStore, baseUrl } = context;
@@ -18,6 +20,7 @@ export function addWhoamiCommand(program: Command, run: RunCommand): void {
         if (REELGATE_ACCESS_TOKEN || signIn !== undefined)
           return printAccount(context, REELGATE_ACCESS_TOKEN ? 'REELGATE_ACCESS_TOKEN' : 'device sign-in');
         if (REELGATE_API_KEY) return printApiKey(context);
+        await loadCreditFormat(context.reelgate);
         throw new ReelgateError(`You are not signed in to ${baseUrl}.`, { code: 'unauthorized', status: 401 });
       }),
     );
@@ -25,8 +28,7 @@ export function addWhoamiCommand(program: Command, run: RunCommand): void {
 
 async function printAccount({ reelgate, output, baseUrl }: CommandContext, by: string): Promise<void> {
   const self = await reelgate.account.self();
-  const { getStatus } = await import('../../contract/service.ts');
-  const { data: status } = await reelgate.transport.call(getStatus, {});
+  const credits = await loadCreditFormat(reelgate);
   const expires = self.package_expires_at;
   const end = expires === 0 ? '' : `, until ${formatDateTime(expires)}`;
   output.result(
@@ -35,10 +37,10 @@ async function printAccount({ reelgate, output, baseUrl }: CommandContext, by: s
       Account: formatAccountName(self.display_name, self.username),
       'E-mail': self.email,
       Role: self.role,
-      Balance: formatQuota(self.quota, status.quota_per_unit),
-      Used: `${formatQuota(self.used_quota, status.quota_per_unit)} in ${self.request_count.toLocaleString('en')} request${self.request_count === 1 ? '' : 's'}`,
-      Package: self.current_package_code === '' ? undefined : `${self.current_package_code}${end}`,
-      'Two-step': self.has_2fa ? 'on' : 'off',
+      Balance: credits(self.quota),
+      Used: `${credits(self.used_quota)} in ${self.request_count.toLocaleString('en')} request${self.request_count === 1 ? '' : 's'}`,
+      Plan: self.current_package_code === '' ? undefined : `${self.current_package_code}${end}`,
+      'Two-step': self.has_2fa ? styled('good', 'on') : styled('warning', 'off'),
       Service: baseUrl,
       'Signed in': process.env.REELGATE_API_KEY ? `${by}; REELGATE_API_KEY for videos and models` : by,
     }),

@@ -4,8 +4,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { COARSE_PROGRESS, isTerminal, type TaskStatus } from '../../contract/states.ts';
+import { estimateTimeLeft } from '../../sdk/time-left.ts';
 import { formatElapsed, formatSeconds } from '../data/format-time.ts';
-import { estimateTimeLeft } from '../data/time-left.ts';
 import { durationsQuery, type Video } from '../data/video-queries.ts';
 import { TASK_STATUS_COLOR } from './task-status-color.ts';
 

@@ -1,4 +1,4 @@
-import type { VideoDuration } from '../../sdk/account.ts';
+import type { VideoDuration } from './account.ts';
 
 /** What measured durations say about a video that has run for a while. */
 export type TimeLeft =

@@ -1,0 +1,139 @@
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { defined } from '../contract/defined.ts';
+import { isObject } from '../contract/is-object.ts';
+import { ReelgateError } from '../sdk/errors.ts';
+import type { CreateVideoRequest } from '../sdk/index.ts';
+import { collectValues, parseJsonObject, parsePositiveInteger, parseSeed } from './arguments.ts';
+import type { CommandContext } from './command-context.ts';
+import { UsageError } from './errors.ts';
+import { hasAccount } from './typical-time.ts';
+
+/** Options of a command that describes a video. */
+export interface GenerationOptions {
+  readonly image: readonly string[];
+  readonly seconds?: number;
+  readonly size?: string;
+  readonly mode?: string;
+  readonly ratio?: string;
+  readonly resolution?: string;
+  readonly negative?: string;
+  readonly seed?: number;
+  readonly audio?: boolean;
+  readonly metadata?: { [key: string]: unknown };
+}
+
+/** Adds them. */
+export const addGenerationOptions = (command: Command): Command =>
+  command
+    .option(
+      '-i, --image <file or URL>',
+      'an image: the first frame, a second one the last frame; repeatable',
+      collectValues,
+      [],
+    )
+    .option('-s, --seconds <n>', 'length in seconds', parsePositiveInteger)
+    .option('--size <size>', 'such as 1280x720 or 720P')
+    .option('--mode <mode>', 'quality mode, where the model has one')
+    .option('--ratio <ratio>', 'aspect ratio, such as 16:9')
+    .option('--resolution <resolution>', 'such as 1080p')
+    .option('--negative <text>', 'negative prompt: what the video must not show')
+    .option('--seed <n>', 'the same seed makes a similar video', parseSeed)
+    .option('--audio', 'with sound, where the model has a choice')
+    .option('--no-audio', 'without sound, where the model has a choice')
+    .option('--metadata <json>', "the vendor's own parameters as a JSON object", parseJsonObject);
+
+/** Options whose place in a request differs by vendor, by the name the service gives that place. */
+const PLACED = {
+  ratio: 'ratio',
+  resolution: 'resolution',
+  negative: 'negative_prompt',
+  seed: 'seed',
+  audio: 'audio',
+} as const;
+type PlacedOption = keyof typeof PLACED;
+
+/** The request a command line describes. @throws UsageError where the model has no such option */
+export async function toCreateRequest(
+  context: CommandContext,
+  model: string,
+  prompt: string,
+  options: GenerationOptions,
+): Promise<CreateVideoRequest> {
+  const images = await Promise.all(options.image.map(toImage));
+  const { seconds: duration, size, mode, metadata } = options;
+  const [image] = images.length === 1 ? images : [];
+  const common = defined({
+    model,
+    prompt,
+    image,
+    images: images.length > 1 ? images : undefined,
+    duration,
+    size,
+    mode,
+    metadata,
+  });
+  return placeOptions(context, common, options);
+}
+
+async function placeOptions(
+  context: CommandContext,
+  request: CreateVideoRequest,
+  options: GenerationOptions,
+): Promise<CreateVideoRequest> {
+  const given = (Object.keys(PLACED) as PlacedOption[]).filter((name) => options[name] !== undefined);
+  if (given.length === 0) return request;
+  const flags = given.map((name) => `--${name}`).join(', ');
+  if (!(await hasAccount(context)))
+    throw new UsageError(
+      `${flags}: each vendor has another field for this, and a key does not tell which. Sign in with "reelgate login", or use --metadata.`,
+    );
+  const models = await context.reelgate.account.models('video');
+  const fields = models.find(({ id }) => id === request.model)?.fields;
+  // The service's own error names the models there are.
+  if (fields === undefined) return request;
+  const body: Record<string, unknown> = structuredClone(request);
+  for (const name of given) {
+    const path = fields[PLACED[name]];
+    if (path === undefined) throw new UsageError(`${request.model} has no --${name}.`);
+    setAtPath(body, path.split('.'), options[name]);
+  }
+  return body as CreateVideoRequest;
+}
+
+function setAtPath(body: Record<string, unknown>, [key = '', ...rest]: readonly string[], value: unknown): void {
+  if (rest.length === 0) {
+    body[key] = value;
+    return;
+  }
+  const next = body[key];
+  const inner: Record<string, unknown> = isObject(next) ? { ...next } : {};
+  body[key] = inner;
+  setAtPath(inner, rest, value);
+}
+
+/** A URL is passed on unchanged, a file is sent as Base64. */
+const toImage = async (image: string): Promise<string> =>
+  /^https?:\/\//i.test(image) ? image : (await readFile(image)).toString('base64');
+
+/** Fields of a request by the option that sets them, the longest names first. */
+const FLAGS: readonly (readonly [field: RegExp, flag: string])[] = [
+  [/\bnegative_?prompt\b/i, '--negative'],
+  [/\b(aspect_?ratio|ratio)\b/i, '--ratio'],
+  [/\bresolution\b/i, '--resolution'],
+  [/\b(duration|seconds)\b/i, '--seconds'],
+  [/\b(images?|input_reference)\b/i, '--image'],
+  [/\bseed\b/i, '--seed'],
+  [/\bsize\b/i, '--size'],
+  [/\bmode\b/i, '--mode'],
+  [/\b(sound|generate_audio|audio)\b/i, '--audio'],
+];
+
+/** An error about a field of the request names the option that sets it too. */
+export function nameFlag(error: unknown): unknown {
+  if (!(error instanceof ReelgateError) || error.status !== 400) return error;
+  const flag = FLAGS.find(([field]) => field.test(error.message))?.[1];
+  if (flag === undefined) return error;
+  const { code, status, requestId, taskId } = error;
+  return new ReelgateError(`${error.message} (${flag})`, { code, status, requestId, taskId, cause: error });
+}

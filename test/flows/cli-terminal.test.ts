@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { stripVTControlCharacters } from 'node:util';
+import { CliMachine, parseJsonOutput } from '../cli-harness.ts';
+import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
+
+const QUICK = ['--every', '1'];
+const MAIN = new URL('../../src/cli/main.ts', import.meta.url).pathname;
+
+describe('videos for a person who is signed in', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rg-terminal-'));
+  let service: SandboxService;
+  let mine: CliMachine;
+  before(async () => {
+    service = await startSandboxService(`sqlite:${join(folder, 'reelgate.db')}`);
+    await service.addChannel('vidu', ['viduq2']);
+    await service.operator.grantQuota(1_000_000_000);
+    mine = new CliMachine(service.baseUrl);
+    await mine.storeCredentials(service.operator);
+    // Five finished videos, as few as times are measured from. They end before anything asks for these.
+    const start = () => service.operator.requestData('POST', '/api/videos', { model: 'viduq2', prompt: 'a boat' });
+    await Promise.all(Array.from({ length: 5 }, start));
+    const finished = () => service.operator.requestData<unknown[]>('GET', '/api/videos?status=SUCCESS');
+    while ((await finished()).length < 5) await pause(100);
+  });
+  after(async () => {
+    await service.stop();
+    mine.remove();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** Runs a command on a terminal of its own; both outputs arrive together. */
+  const runOnTerminal = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> => {
+    const command = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ');
+    const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+      env: { ...mine.env, TERM: 'xterm-256color', ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let text = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
+    return new Promise((resolve) => child.once('close', () => resolve(text)));
+  };
+
+  it('a default model, options by name, the price before and the cost after', async () => {
+    assert.equal((await mine.run('video', 'create', 'a kite')).code, 2, 'no model yet');
+    assert.equal((await mine.run('config', 'set', 'video-model', 'viduq2')).code, 0);
+    assert.match((await mine.run('config')).stdout, /^video-model\tviduq2$/m);
+    const quote = parseJsonOutput<{ quota: number; how_many_today: number | null }>(
+      await mine.run('video', 'create', 'a kite', '--dry-run', '--seconds', '4', '--json'),
+    );
+    const made = await mine.run('video', 'create', 'a kite', '--seconds', '4', '--seed', '7', ...QUICK, '--json');
+    assert.equal(parseJsonOutput<{ quota: number }>(made).quota, quote.quota, made.stderr);
+    const { id } = parseJsonOutput<{ id: string }>(made);
+    const [sent] = parseJsonOutput<{ id: string; request?: unknown }[]>(await mine.run('video', 'list', '--json'));
+    assert.equal(sent?.id, id);
+    const shown = parseJsonOutput<{ request: { metadata?: unknown } }>(await mine.run('video', 'get', id, '--json'));
+    assert.deepEqual(shown.request.metadata, { seed: 7 });
+    const without = await mine.run('video', 'create', 'a kite', '--negative', 'rain');
+    assert.deepEqual([without.code, without.stderr], [2, 'Error: viduq2 has no --negative.\n']);
+    const wrong = await mine.run('video', 'create', 'a kite', '--seconds', '99');
+    assert.match(wrong.stderr, /--seconds/);
+  });
+
+  it('a failure in our words, what to do, and that it was not charged', async () => {
+    const failed = await mine.run('video', 'create', 'a kite [fail]', ...QUICK);
+    assert.equal(failed.code, 5);
+    assert.match(failed.stderr, /Error: .*\n.*\nIt was not charged\.\nThe vendor's message: /);
+  });
+
+  it('on a terminal: colours, an aligned table, measured times while it waits; in a pipe none of these', async () => {
+    const waited = await runOnTerminal(['video', 'create', 'a boat', ...QUICK]);
+    assert.match(waited, /usually take \d+ seconds?; nine of ten/);
+    assert.match(
+      stripVTControlCharacters(waited),
+      /░ {2}0:0\d {2}(about \d+ seconds? left|almost done|slower than usual)/,
+    );
+    assert.match(waited, /It cost [\d.]+ credits/);
+    const table = await runOnTerminal(['models', '--kind', 'video', '--search', 'VIDU q2']);
+    assert.match(
+      stripVTControlCharacters(table),
+      /^MODEL +KIND +VENDOR +PRICE +USUALLY TAKES\r\nviduq2 +video +Vidu +.*credits/,
+    );
+    assert.ok(table.includes('\u001b[1mMODEL'));
+    assert.ok(!(await runOnTerminal(['models'], { NO_COLOR: '1' })).includes('\u001b['));
+    const piped = await mine.run('models', '--kind', 'video');
+    assert.match(piped.stdout, /^viduq2\tvideo\tVidu\t[^\t]*credits[^\t]*\t\d+ seconds?\t\n/);
+    assert.equal((await mine.run('models', '--search', 'none such')).stdout, '');
+    const forced = await new CliMachine(service.baseUrl, { ...mine.env, FORCE_COLOR: '1' }).run('video', 'list');
+    assert.ok(forced.stdout.includes('\u001b[32mcompleted'));
+  });
+
+  it('a service that cannot be reached is said before that nobody is signed in', async () => {
+    const away = await new CliMachine('http://127.0.0.1:9').run('video', 'list', '--json');
+    assert.equal(parseJsonOutput<{ error: { code: string } }>(away).error.code, 'network');
+  });
+});
