@@ -110,3 +110,13 @@ export function toChannel(
     proxy,
   });
 }
+
+/** Without credentials, as their seal did not open, it serves nothing. */
+export const toCatalogChannel = (
+  row: ChannelRow,
+  { credentials, connection }: { credentials?: Channel['credentials'] | undefined; connection?: ChannelConnection },
+  sandbox: boolean,
+): CatalogChannel => ({
+  channel: toChannel(row, credentials ?? {}, connection),
+  enabled: row.enabled === 1 && credentials !== undefined && (row.sandbox === null || sandbox),
+});

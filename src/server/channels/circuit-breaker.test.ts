@@ -15,7 +15,7 @@ function ward() {
       now += ms;
     },
     learn: (outcome: CallOutcome['outcome'], also: Partial<CallOutcome> = {}) =>
-      health.record({ channelId: 1, model: 'm', outcome, ...also }, now),
+      health.record({ channelId: 1, model: 'm', outcome, ...also }, now).length > 0,
     fitness: (model = 'm') => health.availability(1, model, now),
     beginTrial: (model = 'm') => health.beginTrial(1, model, now),
     view: () => health.view(1, now),

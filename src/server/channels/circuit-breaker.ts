@@ -44,7 +44,9 @@ const FAILURE_RATE_THRESHOLD = 0.5;
 /** The same for channels with little traffic, whose counts decay before they reach the minimum. */
 const CONSECUTIVE_FAILURE_THRESHOLD = 5;
 /** How long a trial call may take before the next one is let through. */
-const TRIAL_TIMEOUT_MS = 30 * SECOND;
+export const TRIAL_TIMEOUT_MS = 30 * SECOND;
+
+const NONE: readonly string[] = [];
 
 /** `closed`: calls go through. `open`: none is sent. `halfOpen`: one trial call at a time decides. */
 export type CircuitState = 'closed' | 'open' | 'halfOpen';
@@ -64,6 +66,17 @@ export interface HealthView {
 export const worstOf = (states: readonly CircuitState[]): CircuitState =>
   states.includes('open') ? 'open' : states.includes('halfOpen') ? 'halfOpen' : 'closed';
 
+/** A circuit that is open or half open, as all processes know it. */
+export interface StoredCircuit {
+  /** Empty: the whole channel. */
+  readonly model: string;
+  readonly timesOpened: number;
+  /** Unix milliseconds, as the next. */
+  readonly openUntil: number;
+  readonly trialUntil: number;
+  readonly reason: string;
+}
+
 interface BreakerState {
   calls: number;
   failures: number;
@@ -78,7 +91,7 @@ interface BreakerState {
 }
 
 /**
- * One circuit breaker per channel and one per model on it, fed by the calls of this process: a decaying failure rate opens
+ * One circuit breaker per channel and one per model on it, fed by the calls of this process (`SharedCircuits` joins those of all): a decaying failure rate opens
  * it, each further opening lasts twice as long, and trial calls close it again.
  */
 export class CircuitBreakers {
@@ -86,30 +99,31 @@ export class CircuitBreakers {
   /** Whether the newest call to a channel that says something about the channel itself succeeded. */
   readonly #newest = new Map<number, boolean>();
 
-  /** @returns whether this call opened a circuit, or closed one that was open */
-  record(call: CallOutcome, now: number): boolean {
+  /** @returns the models whose circuits this call opened, or closed after they were open; empty text stands for the whole channel */
+  record(call: CallOutcome, now: number): readonly string[] {
     const policy = FAILURE_POLICIES[call.outcome];
     if (call.outcome === 'ok') return this.#recordSuccess(call, now);
-    if (policy === undefined) return false;
+    if (policy === undefined) return NONE;
     // Polling too often says nothing about submitting.
-    if (call.operation === 'poll' && call.outcome === 'rate') return false;
+    if (call.operation === 'poll' && call.outcome === 'rate') return NONE;
     this.#newest.set(call.channelId, false);
-    const breaker = this.#breaker(call.channelId, policy.scope === 'account' ? '' : (call.model ?? ''), now);
+    const scope = policy.scope === 'account' ? '' : (call.model ?? '');
+    const breaker = this.#breaker(call.channelId, scope, now);
     breaker.calls++;
     breaker.failures++;
     breaker.consecutiveFailures++;
-    if (breaker.openUntil > now) return false;
+    if (breaker.openUntil > now) return NONE;
     const failing =
       (breaker.calls >= MIN_CALLS && breaker.failures / breaker.calls >= FAILURE_RATE_THRESHOLD) ||
       breaker.consecutiveFailures >= CONSECUTIVE_FAILURE_THRESHOLD;
     const failedTrial = breaker.timesOpened > 0;
-    if (!policy.opensAtOnce && !failing && !failedTrial && call.retryAfterMs === undefined) return false;
+    if (!policy.opensAtOnce && !failing && !failedTrial && call.retryAfterMs === undefined) return NONE;
     const openMs = Math.min(policy.initialOpenMs * 2 ** breaker.timesOpened, policy.maxOpenMs);
     breaker.openUntil = now + Math.min(Math.max(openMs, call.retryAfterMs ?? 0), policy.maxOpenMs);
     breaker.timesOpened++;
     breaker.trialUntil = 0;
     breaker.reason = call.outcome;
-    return true;
+    return [scope];
   }
 
   availability(channelId: number, model: string, now: number): CircuitState {
@@ -119,13 +133,36 @@ export class CircuitBreakers {
     return worstOf(both);
   }
 
-  /** Marks a half-open circuit as being tried, so that no second call is sent meanwhile. */
-  beginTrial(channelId: number, model: string, now: number): void {
-    for (const scope of ['', model]) {
-      const breaker = this.#breakers.get(channelId)?.get(scope);
-      if (breaker !== undefined && availabilityOf(breaker, now) === 'halfOpen')
-        breaker.trialUntil = now + TRIAL_TIMEOUT_MS;
-    }
+  /** Marks half-open circuits as being tried, so that no second call is sent meanwhile. @returns their models */
+  beginTrial(channelId: number, model: string, now: number): readonly string[] {
+    const breakers = this.#breakers.get(channelId);
+    if (breakers === undefined) return NONE;
+    const tried = ['', model].filter((scope) => availabilityOf(breakers.get(scope), now) === 'halfOpen');
+    for (const scope of tried) this.#breaker(channelId, scope, now).trialUntil = now + TRIAL_TIMEOUT_MS;
+    return tried;
+  }
+
+  /** What other processes should know of a circuit; undefined when it is closed. */
+  stored(channelId: number, model: string): StoredCircuit | undefined {
+    const breaker = this.#breakers.get(channelId)?.get(model);
+    if (breaker === undefined || breaker.timesOpened === 0) return undefined;
+    const { timesOpened, openUntil, trialUntil, reason } = breaker;
+    return { model, timesOpened, openUntil, trialUntil, reason };
+  }
+
+  /** Takes over all circuits of one channel, or of all, that are not closed; the others are. */
+  restore(
+    circuits: readonly (StoredCircuit & { readonly channelId: number })[],
+    now: number,
+    channelId?: number,
+  ): void {
+    for (const [id, breakers] of this.#breakers)
+      if (channelId === undefined || id === channelId)
+        for (const [model, breaker] of breakers)
+          if (breaker.timesOpened > 0 && !circuits.some((each) => each.channelId === id && each.model === model))
+            Object.assign(breaker, newBreakerState(now));
+    for (const { channelId: id, model, timesOpened, openUntil, trialUntil, reason } of circuits)
+      Object.assign(this.#breaker(id, model, now), { timesOpened, openUntil, trialUntil, reason });
   }
 
   /** Forgets everything about a channel: it was changed or removed. */
@@ -154,10 +191,10 @@ export class CircuitBreakers {
   }
 
   /** Any success shows that the account is reachable and accepted; only a submit shows that a model takes work. */
-  #recordSuccess(call: CallOutcome, now: number): boolean {
+  #recordSuccess(call: CallOutcome, now: number): readonly string[] {
     this.#newest.set(call.channelId, true);
     const scopes = call.operation === 'poll' || call.model === undefined ? [''] : ['', call.model];
-    let recovered = false;
+    let recovered = NONE;
     for (const scope of scopes) {
       const breaker = this.#breakers.get(call.channelId)?.get(scope);
       if (breaker === undefined) continue;
@@ -165,7 +202,7 @@ export class CircuitBreakers {
       breaker.calls++;
       breaker.consecutiveFailures = 0;
       if (breaker.timesOpened === 0) continue;
-      recovered = true;
+      recovered = [...recovered, scope];
       Object.assign(breaker, newBreakerState(now));
     }
     return recovered;

@@ -2,11 +2,14 @@ import type { Events } from '../events/make.ts';
 import type { AdminNotifier, Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
+import type { PubSub } from '../platform/db/pub-sub.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Vault } from '../platform/secrets.ts';
 import type { Tables } from '../tables.ts';
 import { ChannelFailureNotices } from './channel-failure-notices.ts';
+import { SharedCircuits } from './circuit-sharing.ts';
+import { CircuitStore } from './circuit-store.ts';
 import type { Lifecycles } from './retirement.ts';
 import { RetirementNotices, type RetirementNoticesDependencies } from './retirement-notices.ts';
 import { ChannelService } from './service.ts';
@@ -14,6 +17,7 @@ import { ChannelStore } from './store.ts';
 
 export interface ChannelsDependencies {
   readonly database: Database<Tables>;
+  readonly pubSub: PubSub;
   readonly vault: Vault;
   readonly notifier: Notifier & AdminNotifier;
   readonly events: Pick<Events, 'eventLog' | 'store'>;
@@ -37,6 +41,7 @@ export const makeRetirementNotices = (dependencies: RetirementNoticesDependencie
 
 export function makeChannels({
   database,
+  pubSub,
   vault,
   notifier,
   events,
@@ -57,6 +62,7 @@ export function makeChannels({
   });
   const channels = new ChannelService({
     store: channelStore,
+    circuits: new SharedCircuits({ store: new CircuitStore(database), pubSub, clock, log }),
     vault,
     clock,
     log,

@@ -4,8 +4,11 @@ import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/databases.ts';
 import { DAY_MS } from '../../contract/time.ts';
 import { manualClock } from '../platform/clock.ts';
+import { openPubSub } from '../platform/db/pub-sub.ts';
 import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/secrets.ts';
+import { SharedCircuits } from './circuit-sharing.ts';
+import { CircuitStore } from './circuit-store.ts';
 import { isNotDearer, type Lifecycles } from './retirement.ts';
 import { RetirementNotices } from './retirement-notices.ts';
 import { ensureSandboxChannels, seedModels } from './seeding.ts';
@@ -47,7 +50,14 @@ describe('models that end', () => {
         ...hosts.map((host) => channel(host, host, models)),
         channel('next', 'next.example', ['new']),
       ]);
-      const service = new ChannelService({ store, vault, clock, log: openLog('silent'), sandbox: true, lifecycles });
+      const log = openLog('silent');
+      const circuits = new SharedCircuits({
+        store: new CircuitStore(database),
+        pubSub: openPubSub('sqlite:'),
+        clock,
+        log,
+      });
+      const service = new ChannelService({ store, circuits, vault, clock, log, sandbox: true, lifecycles });
       const listed = async () => (await service.listModels()).map(({ id }) => id).sort();
       const consent = () =>
         store.change(async (trx) => {

@@ -3,9 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/databases.ts';
 import { manualClock } from '../platform/clock.ts';
+import { openPubSub } from '../platform/db/pub-sub.ts';
 import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/secrets.ts';
 import type { ChannelVendor } from './channel-directory.ts';
+import { SharedCircuits } from './circuit-sharing.ts';
+import { CircuitStore } from './circuit-store.ts';
 import { ensureSandboxChannels, type SandboxChannel, seedModels } from './seeding.ts';
 import { ChannelService } from './service.ts';
 import { ChannelStore } from './store.ts';
@@ -23,6 +26,13 @@ const simulator = (name: string, also: Partial<SandboxChannel> = {}): SandboxCha
 });
 const seed = (id: string, vendor: ChannelVendor = 'vidu') => ({ id, vendor, kind: 'video', price: PRICE }) as const;
 
+async function until(isTrue: () => boolean): Promise<void> {
+  for (let tries = 0; !isTrue(); tries++) {
+    assert.ok(tries < 1_000, 'it never became true');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
 describe('channels and models', () => {
   forEachDatabase((_name, open) => {
     async function setUp() {
@@ -30,7 +40,12 @@ describe('channels and models', () => {
       const clock = manualClock();
       const store = new ChannelStore(database);
       const vault = createVault(key);
-      const replica = (sandbox = true) => new ChannelService({ store, vault, clock, log: openLog('silent'), sandbox });
+      const log = openLog('silent');
+      const pubSub = openPubSub('sqlite:');
+      const replica = (sandbox = true) => {
+        const circuits = new SharedCircuits({ store: new CircuitStore(database), pubSub, clock, log });
+        return new ChannelService({ store, circuits, vault, clock, log, sandbox });
+      };
       await seedModels(store, clock, [seed('film')]);
       const find = async (service: ChannelService, name = 'film') => {
         const model = await service.model(name);
@@ -171,6 +186,41 @@ describe('channels and models', () => {
       assert.deepEqual(await find(service), [untried.name], 'the trial of the other is still under way');
       service.report({ channelId: tried.id, model: 'film', outcome: 'ok' });
       assert.equal((await find(service)).length, 2);
+    });
+
+    it('rests on every replica once one has opened its circuit, also after a restart, and is tried by one of them', async () => {
+      const { clock, replica, find, parts, store } = await setUp();
+      await ensureSandboxChannels(parts, [simulator('a'), simulator('b')]);
+      const [one, other] = [replica(), replica()];
+      const model = await one.model('film');
+      assert.ok(model);
+      const a = (await one.candidates(model)).find(({ name }) => name.startsWith('a'));
+      assert.ok(a);
+      await find(other);
+      for (let failures = 0; failures < 5; failures++)
+        one.report({ channelId: a.id, model: 'film', outcome: 'unreachable' });
+      await one.flush();
+      await until(() => other.stateOf(a.id) === 'open');
+      const started = replica();
+      for (const each of [one, other, started]) assert.deepEqual(await find(each), ['b (sandbox)']);
+      clock.advance(5_000);
+      const held = await Promise.all(
+        [one, other, started].map(async (each) => {
+          for (let tries = 0; tries < 20; tries++) if ((await find(each))[0] === a.name) return 'tries it';
+          return 'leaves it out';
+        }),
+      );
+      assert.deepEqual(held.toSorted(), ['leaves it out', 'leaves it out', 'tries it']);
+      other.report({ channelId: a.id, model: 'film', outcome: 'ok' });
+      await other.flush();
+      await until(() => [one, started].every((each) => each.stateOf(a.id) === 'closed'));
+      for (const each of [one, other, started]) assert.equal((await find(each)).length, 2);
+      one.report({ channelId: a.id, outcome: 'auth' });
+      await one.flush();
+      await until(() => other.stateOf(a.id) === 'open');
+      await store.change((trx) => store.setChannel(trx, a.id, { updated_at: clock.now() }));
+      for (const each of [one, other, replica()])
+        assert.equal((await find(each)).length, 2, 'a changed channel is new');
     });
 
     it('keeps the newest errors of a channel, masked, and no faults of callers', async () => {

@@ -7,16 +7,10 @@ import { toWellFormedText } from '../platform/json.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
 import { UnsealError, type Vault } from '../platform/secrets.ts';
 import { SingleFlight } from '../platform/single-flight.ts';
-import {
-  buildCatalog,
-  type Catalog,
-  type CatalogChannel,
-  EMPTY_CATALOG,
-  type ListedModel,
-  toChannel,
-} from './catalog.ts';
+import { buildCatalog, type Catalog, EMPTY_CATALOG, type ListedModel, toCatalogChannel } from './catalog.ts';
 import type { CallOutcome, Channel, ChannelDirectory, ResolvedModel, Retirement } from './channel-directory.ts';
-import { CircuitBreakers, type CircuitState, type HealthView, worstOf } from './circuit-breaker.ts';
+import { type CircuitState, type HealthView, worstOf } from './circuit-breaker.ts';
+import type { SharedCircuits } from './circuit-sharing.ts';
 import { type ChannelConnection, decryptConnection, decryptCredentials } from './credential-encryption.ts';
 import {
   type EndingModel,
@@ -31,6 +25,7 @@ import { drawFor, weightedOrder } from './weighted-order.ts';
 
 export interface ChannelServiceDependencies {
   readonly store: ChannelStore;
+  readonly circuits: SharedCircuits;
   readonly vault: Vault;
   readonly clock: Clock;
   readonly log: Log;
@@ -58,7 +53,7 @@ const MAX_MESSAGE = 500;
 export class ChannelService implements ChannelDirectory {
   readonly #dependencies: ChannelServiceDependencies;
   readonly #random: () => number;
-  readonly #breakers = new CircuitBreakers();
+  readonly #circuits: SharedCircuits;
   readonly #versions: CoalescedReader<number>;
   #decrypted: ReadonlyMap<number, DecryptedCredentials> = new Map();
   #catalog: Catalog = EMPTY_CATALOG;
@@ -71,6 +66,7 @@ export class ChannelService implements ChannelDirectory {
 
   constructor(dependencies: ChannelServiceDependencies) {
     this.#dependencies = dependencies;
+    this.#circuits = dependencies.circuits;
     this.#random = dependencies.random ?? Math.random;
     this.#versions = new CoalescedReader(() => dependencies.store.version());
   }
@@ -141,6 +137,8 @@ export class ChannelService implements ChannelDirectory {
     permitted?: ReadonlySet<number>,
     affinity?: () => string | undefined,
   ): Promise<readonly Channel[]> {
+    const loading = this.#circuits.load();
+    if (loading !== undefined) await loading;
     // If the model is from the current catalog, the same request has just loaded it, so it needs no refresh.
     const isPresent = this.#catalog.models.get(model.id) === model;
     const now = this.#dependencies.clock.now();
@@ -150,14 +148,17 @@ export class ChannelService implements ChannelDirectory {
     const serving = all.filter(
       (channel) => permitted?.has(channel.id) !== false && !this.#hasEndedOn(model, channel, now),
     );
-    const available = serving.filter(({ id }) => this.#breakers.availability(id, model.target, now) !== 'open');
+    const available = serving.filter(
+      ({ id }) => this.#circuits.breakers.availability(id, model.target, now) !== 'open',
+    );
     const askable = available.length === 0 ? serving : available;
     const key = askable.length < 2 ? undefined : affinity?.();
     const ordered = weightedOrder(askable, key === undefined ? this.#random : ({ id }) => drawFor(key, id));
     // The first one is called for certain: if its circuit is half open, this is its one trial call.
     const first = ordered[0];
-    if (first !== undefined) this.#breakers.beginTrial(first.id, model.target, now);
-    return ordered;
+    const trial = first === undefined || this.#circuits.beginTrial(first.id, model.target, now);
+    // Where another process tries it at this moment, it counts as open now.
+    return trial === true || (await trial) ? ordered : this.candidates(model, permitted, affinity);
   }
 
   #hasEndedOn(model: ResolvedModel, channel: Channel, now: number): boolean {
@@ -176,7 +177,7 @@ export class ChannelService implements ChannelDirectory {
     const vendor = this.#catalog.channels.get(call.channelId)?.channel.vendor;
     if (vendor !== undefined) onCall?.(call, vendor);
     const model = call.model === undefined ? undefined : (this.#catalog.models.get(call.model)?.target ?? call.model);
-    if (this.#breakers.record(defined({ ...call, model }), now)) this.#announce(call);
+    if (this.#circuits.record(defined({ ...call, model }), now)) this.#announce(call);
     if (call.outcome === 'ok' || call.outcome === 'user' || call.outcome === 'policy') return;
     if (this.#pendingErrors.length >= MAX_PENDING_ERRORS) return;
     this.#pendingErrors.push({
@@ -192,12 +193,12 @@ export class ChannelService implements ChannelDirectory {
 
   /** The worst that is known of a channel as a whole or of any of its models. */
   stateOf(id: number): CircuitState {
-    const states = this.#breakers.view(id, this.#dependencies.clock.now()).map(({ state }) => state);
+    const states = this.#circuits.breakers.view(id, this.#dependencies.clock.now()).map(({ state }) => state);
     return worstOf(states);
   }
 
   conditionOf(id: number): ChannelCondition {
-    return this.#breakers.condition(id, this.#dependencies.clock.now());
+    return this.#circuits.breakers.condition(id, this.#dependencies.clock.now());
   }
 
   /** Everything at once, as it stands now. */
@@ -205,11 +206,11 @@ export class ChannelService implements ChannelDirectory {
     return this.#currentCatalog();
   }
 
-  /** What this process knows of a channel's health, and the newest errors of all processes, newest first. */
+  /** What is known of a channel's health (whether its circuits are open by all processes, its failure rate by this one), and the newest errors of all processes, newest first. */
   async condition(id: number): Promise<{ readonly health: HealthView[]; readonly errors: ChannelErrorRow[] }> {
     await this.flush();
     return {
-      health: this.#breakers.view(id, this.#dependencies.clock.now()),
+      health: this.#circuits.breakers.view(id, this.#dependencies.clock.now()),
       errors: await this.#dependencies.store.errors(id),
     };
   }
@@ -221,6 +222,7 @@ export class ChannelService implements ChannelDirectory {
     const errors = this.#pendingErrors;
     this.#pendingErrors = [];
     await this.#pendingNotices;
+    await this.#circuits.flush();
     try {
       await this.#dependencies.store.addErrors(errors);
     } catch (error) {
@@ -263,7 +265,7 @@ export class ChannelService implements ChannelDirectory {
   #decryptRow(row: ChannelRow): DecryptedCredentials {
     const kept = this.#decrypted.get(row.id);
     // A changed channel may be another account altogether: what was learned of the old one does not count.
-    if (kept !== undefined && kept.updatedAt !== row.updated_at) this.#breakers.forget(row.id);
+    if (kept !== undefined && kept.updatedAt !== row.updated_at) this.#circuits.breakers.forget(row.id);
     const { credentials: sealed, connection: sealedConnection, updated_at: updatedAt } = row;
     if (kept?.sealed === sealed && kept.sealedConnection === sealedConnection) return { ...kept, updatedAt };
     const { vault } = this.#dependencies;
@@ -285,12 +287,3 @@ interface DecryptedCredentials {
   readonly credentials: Channel['credentials'] | undefined;
   readonly connection: ChannelConnection;
 }
-
-const toCatalogChannel = (
-  row: ChannelRow,
-  { credentials, connection }: Partial<Pick<DecryptedCredentials, 'credentials' | 'connection'>>,
-  sandbox: boolean,
-): CatalogChannel => ({
-  channel: toChannel(row, credentials ?? {}, connection),
-  enabled: row.enabled === 1 && credentials !== undefined && (row.sandbox === null || sandbox),
-});

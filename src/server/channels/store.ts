@@ -76,13 +76,16 @@ export class ChannelStore {
     return (await trx.insertInto('channels').values(row).returning('id').executeTakeFirstOrThrow()).id;
   }
 
+  /** A changed channel may be another account altogether: what was learned of the old one does not count. */
   async setChannel(trx: Trx, id: number, change: Updateable<Tables['channels']>): Promise<void> {
     await trx.updateTable('channels').set(change).where('id', '=', id).execute();
+    await trx.deleteFrom('channel_circuits').where('channel_id', '=', id).execute();
   }
 
   async removeChannel(trx: Trx, id: number): Promise<void> {
     await trx.deleteFrom('channels').where('id', '=', id).execute();
     await trx.deleteFrom('channel_errors').where('channel_id', '=', id).execute();
+    await trx.deleteFrom('channel_circuits').where('channel_id', '=', id).execute();
   }
 
   /** False when there is one of that name. */

@@ -51,6 +51,17 @@ export interface ChannelTables {
   catalog_version: { place: number; version: number };
   /** Models that were seeded once: one an administrator has removed stays removed. */
   seeded_models: { id: string };
+  /** Circuits that are open, or half open after that; `model` is empty for the whole channel. Times are Unix milliseconds. */
+  channel_circuits: {
+    channel_id: number;
+    model: string;
+    /** In a row, without a success between. */
+    times_opened: number;
+    open_until: number;
+    /** Until then one process tries whether it works again. */
+    trial_until: number;
+    reason: string;
+  };
   /** The newest errors of each channel. */
   channel_errors: {
     id: Generated<number>;
@@ -107,6 +118,16 @@ export const channelMigrations: readonly Migration[] = [
       await trx.schema
         .createTable('seeded_models')
         .addColumn('id', text, (column) => column.primaryKey())
+        .execute();
+      await trx.schema
+        .createTable('channel_circuits')
+        .addColumn('channel_id', int64, (column) => column.notNull())
+        .addColumn('model', text, (column) => column.notNull())
+        .addColumn('times_opened', int64, (column) => column.notNull())
+        .addColumn('open_until', int64, (column) => column.notNull())
+        .addColumn('trial_until', int64, (column) => column.notNull())
+        .addColumn('reason', text, (column) => column.notNull())
+        .addPrimaryKeyConstraint('channel_circuits_key', ['channel_id', 'model'])
         .execute();
       await trx.schema
         .createTable('channel_errors')
