@@ -6,7 +6,7 @@ import { migrations } from '../src/server/migrations.ts';
 import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { Tables } from '../src/server/tables.ts';
-import { TaskStore } from '../src/server/video/store.ts';
+import { PollStore } from '../src/server/video/poll/poll-store.ts';
 import { startPostgres } from '../test/postgres.ts';
 import { startService } from './child-processes.ts';
 import { reportFigure } from './report-figure.ts';
@@ -91,7 +91,7 @@ try {
     });
   }
   const startedAt = performance.now();
-  const due = await new TaskStore(database).claimDue(Date.now() - 10_000, 1, 500);
+  const due = await new PollStore(database).claimDue(Date.now() - 10_000, 1, 500);
   console.log(`due work: ${due.length} of 500 claimed in ${(performance.now() - startedAt).toFixed(1)} ms`);
 } finally {
   await service.stop();

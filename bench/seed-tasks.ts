@@ -40,7 +40,7 @@ export async function seedTasks(seed: SeedTasks): Promise<void> {
         request: '{"model":"sora-2","prompt":"a heron lands on a jetty"}',
         data: JSON.stringify({ id, object: 'video', status: 'queued', progress: 0 }),
         handle: JSON.stringify({ id }),
-        hint: null,
+        find_task_hint: null,
         artifact: null,
         fail_cause: '' as const,
         fail_reason: '',

@@ -28,6 +28,7 @@ export const ALONE: Readonly<Record<string, string>> = {
   notifications: 'makes a million accounts',
   outbound: 'compares HTTP clients',
   'request-log': 'measures one table',
+  'polling-processes': 'takes ten minutes and eight processes',
   soak: 'takes an hour',
   traces: 'compares runs with and without traces',
   'vendor-polling': 'takes three minutes',

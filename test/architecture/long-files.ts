@@ -6,8 +6,6 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'src/server/chat/model-call.ts':
     'one model call from its reservation to its settlement: a state machine whose steps belong together',
   'src/server/platform/settings.ts': 'the table of all settings: a row each with its type, limits and documentation',
-  'src/server/video/store.ts':
-    'the conditional writes of tasks and the reads beside them, so that each transition is seen in one file',
   'src/server/accounts/login/login-service.test.ts': ONE_SERVICE,
   'src/server/device-auth/device-token-service.test.ts': ONE_SERVICE,
   'src/server/device-auth/pages.test.ts': ONE_SERVICE,

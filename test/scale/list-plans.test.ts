@@ -10,6 +10,7 @@ import { UsageStore } from '../../src/server/quota/usage-store.ts';
 import { RequestStore } from '../../src/server/requests/store.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { TaskAdminStore } from '../../src/server/video/admin-store.ts';
+import { PollStore } from '../../src/server/video/poll/poll-store.ts';
 import { MAX_SEARCHED_TASKS, TaskStore } from '../../src/server/video/store.ts';
 import { forEachDatabase } from '../databases.ts';
 import { planQueries } from './query-plans.ts';
@@ -115,7 +116,7 @@ describe('lists of tables that grow', () => {
       });
 
     it('finds due tasks by their index', async () => {
-      const plans = await planQueries(database, (recorded) => new TaskStore(recorded).claimDue(NOW + 20, 60_000, 500));
+      const plans = await planQueries(database, (recorded) => new PollStore(recorded).claimDue(NOW + 20, 60_000, 500));
       assert.ok(plans.some(({ indexes }) => indexes.includes('tasks_due')));
     });
 

@@ -10,6 +10,7 @@ import type { FindPlanTerms } from '../plans/current-plan.ts';
 import type { SpendingOutlook } from '../plans/spending-outlook.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
+import type { PubSub } from '../platform/db/pub-sub.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { KeyLimiter } from '../platform/limits/key-limiter.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
@@ -46,7 +47,8 @@ import { TaskRenderer } from './formats/task-renderer.ts';
 import { Idempotency } from './idempotency/idempotency.ts';
 import { addModelRoutes } from './model-routes.ts';
 import { addOwnerVideoRoutes } from './owner-routes.ts';
-import { PollScheduler } from './poll/poll-scheduler.ts';
+import { makePollScheduler } from './poll/make.ts';
+import type { PollScheduler } from './poll/poll-scheduler.ts';
 import { TaskPoller } from './poll/task-poller.ts';
 import { TaskReader } from './poll/task-reader.ts';
 import { QuoteService } from './quote-service.ts';
@@ -84,6 +86,7 @@ export interface VideoDependencies {
   /** Refuses a callback_url that nothing would be delivered to. */
   readonly checkCallbackUrl: UrlCheck;
   readonly outbound: OutboundClient;
+  readonly pubSub: PubSub;
   readonly clock: Clock;
   readonly log: Log;
   readonly accessWatch: AccessWatch;
@@ -133,7 +136,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
 
   const completion = new TaskCompletion(shared);
   const poller = new TaskPoller({ ...shared, completion });
-  const pollScheduler = new PollScheduler({ store, poller, clock, log, periodMs: syncPeriodMs });
+  const pollScheduler = makePollScheduler({ ...dependencies, poller, periodMs: syncPeriodMs });
   const urlRefresher = new UrlRefresher(shared);
   const reader = new TaskReader({ ...shared, poller, urlRefresher });
 

@@ -48,15 +48,6 @@ export interface TaskFilter {
 /** Prompts one search reads: they have no index, and a search must not read all of them. */
 export const MAX_SEARCHED_TASKS = 5_000;
 
-/** When claimed tasks are polled next, Unix milliseconds. */
-export interface NextPoll {
-  readonly at: number;
-  /** Until when they were claimed; identifies the claim. */
-  readonly lease: number;
-  /** They were not polled, because their channel is backing off. */
-  readonly backedOff: boolean;
-}
-
 /** SQL of video tasks. */
 export class TaskStore {
   readonly #database: Database<Tables>;
@@ -247,44 +238,6 @@ export class TaskStore {
     return row?.seq ?? 0;
   }
 
-  /**
-   * Claims due tasks for this process by moving their next poll one lease ahead; exactly one process claims a row. Tasks of a
-   * process that dies are due again when the lease ends, which is their `next_poll_at`.
-   */
-  async claimDue(now: number, leaseMs: number, limit: number): Promise<Task[]> {
-    return this.#database.transaction(async (trx) => {
-      const due = trx
-        .selectFrom('tasks')
-        .select('seq')
-        .where('next_poll_at', '<=', now)
-        .orderBy('next_poll_at')
-        .limit(limit)
-        .forUpdate()
-        .skipLocked();
-      return trx
-        .updateTable('tasks')
-        .set({ next_poll_at: now + leaseMs })
-        .where('seq', 'in', due)
-        .returningAll()
-        .execute();
-    });
-  }
-
-  /**
-   * Sets the next poll of tasks claimed until `lease`, many in one write. A task whose claim has ended meanwhile may be claimed
-   * by another process: its next poll is not changed.
-   */
-  async schedule(seqs: readonly number[], { at, lease, backedOff }: NextPoll): Promise<void> {
-    for (let start = 0; start < seqs.length; start += 500) {
-      await this.#database.kysely
-        .updateTable('tasks')
-        .set({ next_poll_at: at, poll_failures: backedOff ? sql<number>`poll_failures + 1` : undefined })
-        .where('seq', 'in', seqs.slice(start, start + 500))
-        .where('next_poll_at', '=', lease)
-        .execute();
-    }
-  }
-
   /** Defers the next poll of an unfinished task; never makes it earlier. */
   async defer(seq: number, until: number): Promise<void> {
     await this.#database.kysely
@@ -292,15 +245,6 @@ export class TaskStore {
       .set({ next_poll_at: until })
       .where('seq', '=', seq)
       .where('next_poll_at', '<', until)
-      .execute();
-  }
-
-  /** Makes tasks due whose next poll is after `latest`, later than any is scheduled: the clock was set back. */
-  async pullForward(now: number, latest: number): Promise<void> {
-    await this.#database.kysely
-      .updateTable('tasks')
-      .set({ next_poll_at: now })
-      .where('next_poll_at', '>', latest)
       .execute();
   }
 

@@ -88,6 +88,8 @@ export interface VideoTables extends ReconciliationTables {
     message: string;
     created_at: number;
   };
+  /** Processes that poll; each renews its row and deletes it when it stops. Empty on SQLite, where there is one process. */
+  pollers: { name: string; alive_until: number };
   favourite_videos: {
     user_id: number;
     task_seq: number;
@@ -137,6 +139,7 @@ export const videoMigrations: readonly Migration[] = [
       await createTasks(trx, dialect);
       await createTaskIndexes(trx);
       await createTaskAttempts(trx, dialect);
+      await createPollers(trx, dialect);
       await createFavourites(trx, dialect);
       await createShares(trx, dialect);
       await createIdempotencyKeys(trx, dialect);
@@ -221,6 +224,14 @@ async function createTaskAttempts(trx: SchemaTrx, { int64, text }: Dialect): Pro
     .addColumn('message', text, required)
     .addColumn('created_at', int64, required)
     .addPrimaryKeyConstraint('task_attempts_key', ['task_id', 'attempt'])
+    .execute();
+}
+
+async function createPollers(trx: SchemaTrx, { int64, text }: Dialect): Promise<void> {
+  await trx.schema
+    .createTable('pollers')
+    .addColumn('name', text, (column) => column.primaryKey())
+    .addColumn('alive_until', int64, required)
     .execute();
 }
 

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { manualClock } from '../../platform/clock.ts';
 import { openLog } from '../../platform/log.ts';
 import type { Task } from '../store.ts';
+import { PollBackoffs } from './poll-backoffs.ts';
 import { PollScheduler } from './poll-scheduler.ts';
 import type { PollResult } from './task-poller.ts';
 
@@ -12,6 +13,7 @@ const TTL = 60 * SECOND;
 describe('a channel that rests', () => {
   it('never postpones a deadline', async () => {
     const clock = manualClock(1_000_000);
+    const pubSub = { publish: () => {}, subscribe: () => () => {} };
     const created_at = clock.now();
     const tasks = Array.from({ length: 40 }, (_, seq) => ({ seq, created_at, channel_id: 1, next: created_at }));
     const endedAt: number[] = [];
@@ -27,10 +29,16 @@ describe('a channel that rests', () => {
           return due.map((task) => ({ ...task, next_poll_at: task.next })) as unknown as Task[];
         },
         async pullForward() {},
-        async schedule(seqs, { at }) {
+        async scheduleAt(seqs, _lease, at) {
           for (const task of tasks) if (seqs.includes(task.seq)) task.next = at;
         },
+        async scheduleOnGrid(seqs, _lease, earliest) {
+          for (const task of tasks) if (seqs.includes(task.seq)) task.next = earliest;
+        },
+        oldestDue: async () => undefined,
+        spreadDue: async () => false,
       },
+      backoffs: new PollBackoffs({ pubSub, clock, periodMs: SECOND }),
       poller: {
         deadlineOf: (task) => task.created_at + TTL,
         async poll(task): Promise<PollResult> {

@@ -1,62 +1,80 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
-import type { NextPoll, Task, TaskStore } from '../store.ts';
+import type { Task } from '../store.ts';
+import { type Claim, FinishedPolls, type NextPoll } from './finished-polls.ts';
+import { MAX_BACKOFF_MS, type PollBackoffs } from './poll-backoffs.ts';
+import { type PollGrid, pollGrid } from './poll-phase.ts';
+import type { PollStore } from './poll-store.ts';
+import type { PollingProcesses } from './polling-processes.ts';
 import type { TaskPoller } from './task-poller.ts';
 
 export interface PollSchedulerDependencies {
-  readonly store: Pick<TaskStore, 'claimDue' | 'schedule' | 'pullForward'>;
+  readonly store: Pick<
+    PollStore,
+    'claimDue' | 'scheduleOnGrid' | 'scheduleAt' | 'oldestDue' | 'spreadDue' | 'pullForward'
+  >;
   readonly poller: Pick<TaskPoller, 'poll' | 'deadlineOf'>;
+  readonly backoffs: Pick<PollBackoffs, 'until' | 'failed' | 'succeeded' | 'close'>;
+  /** The processes on this database; undefined where there is one. */
+  readonly processes?: Pick<PollingProcesses, 'start' | 'stop' | 'shareOf'> | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly periodMs: number;
-  /** Concurrent polls per channel; default {@link MAX_POLLS_PER_CHANNEL}. */
+  /** Concurrent polls per channel over all processes; default {@link MAX_POLLS_PER_CHANNEL}. */
   readonly maxPerChannel?: number;
 }
 
 interface ChannelQueue {
+  readonly channelId: number;
   readonly waiting: Task[];
   running: number;
-  /** Consecutive failed polls of this channel. */
-  failures: number;
-  /** Unix milliseconds. */
-  backoffUntil: number;
 }
 
-/** Concurrent polls per channel; further ones wait in its queue. */
+/** Concurrent polls per channel over all processes; further ones wait in a queue. */
 export const MAX_POLLS_PER_CHANNEL = 96;
 const CLAIM_BATCH = 500;
-/** Tasks claimed and not yet polled; no more are claimed beyond that, so that other processes can take them. */
+/** Tasks claimed and not yet polled, over all processes; none claims beyond its share, so that the others have something to do. */
 const MAX_WAITING = 2_000;
+/** Between claims, on average. Random, so that no process is always the first to find what has become due. */
 const TICK_MS = 250;
 /** A claim lasts two periods, and never less than this. Tasks claimed by a process that dies are due again afterwards. */
 const MIN_LEASE_MS = 5_000;
-const FAILURES_BEFORE_BACKOFF = 5;
-const MAX_BACKOFF_MS = 5 * 60_000;
 /** No poll is scheduled further ahead than this and a few periods. */
 const MAX_DELAY_MS = 2 * MAX_BACKOFF_MS;
+/** What has been due for longer than this has been left: no process was running, or none had the database. */
+const LEFT_MS = 2_000;
 
 /**
- * Polls every unfinished task about once a period. Due tasks are claimed in batches and put into one queue per channel with a
- * bound on concurrency, so that a slow or failing channel delays only its own tasks; a failing channel backs off exponentially.
+ * Polls every unfinished task once a period. Due tasks are claimed in batches and put into one queue per channel with a bound on
+ * concurrency, of which each process has a share, so that a slow or failing channel delays only its own tasks; a failing
+ * channel backs off exponentially. After a pause, what was left meanwhile is spread, so that no vendor gets it at once.
  */
 export class PollScheduler {
   readonly #dependencies: PollSchedulerDependencies;
+  readonly #grid: PollGrid;
   readonly #queues = new Map<number, ChannelQueue>();
   readonly #stopping = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #claiming = false;
   #waiting = 0;
-  /** End of the claim of each task claimed here and not finished, by `seq`. */
-  readonly #leases = new Map<number, number>();
-  /** Next polls waiting to be written together. */
-  #results = new ScheduledPolls();
+  /** Claims of the tasks claimed here and not finished, by `seq`. */
+  readonly #claims = new Map<number, Claim>();
+  readonly #finished = new FinishedPolls();
+  /** When due tasks were last claimed, by the monotonic clock; undefined before the first time. */
+  #lastClaimAt: number | undefined;
 
   constructor(dependencies: PollSchedulerDependencies) {
     this.#dependencies = dependencies;
+    this.#grid = pollGrid(dependencies.periodMs);
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.tick(), TICK_MS);
+    void this.#dependencies.processes?.start();
+    const tickLater = (): void => {
+      if (this.#stopping.signal.aborted) return;
+      this.#timer = setTimeout(() => void this.tick().finally(tickLater), TICK_MS * (0.5 + Math.random()));
+    };
+    tickLater();
   }
 
   /** Claims what is due and starts polling; safe to call at any time. */
@@ -65,12 +83,8 @@ export class PollScheduler {
     this.#claiming = true;
     try {
       await this.#writeBack();
-      const { store, clock, periodMs } = this.#dependencies;
-      while (this.#waiting < MAX_WAITING) {
-        const due = await store.claimDue(clock.now(), Math.max(2 * periodMs, MIN_LEASE_MS), CLAIM_BATCH);
-        for (const task of due) this.#enqueue(task);
-        if (due.length < CLAIM_BATCH) break;
-      }
+      await this.#spreadWhatWasLeft();
+      await this.#claimDue();
     } catch (error) {
       this.#dependencies.log.error({ err: error }, 'due tasks could not be claimed');
     } finally {
@@ -93,19 +107,44 @@ export class PollScheduler {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     this.#stopping.abort();
     // Claimed and not polled: due again at once, for the next process.
     const unpolled = [...this.#queues.values()].flatMap((queue) => queue.waiting.splice(0));
     this.#waiting = 0;
-    for (const { seq } of unpolled) this.#finish(seq, { at: this.#dependencies.clock.now(), backedOff: false });
+    const now = this.#dependencies.clock.now();
+    for (const { seq } of unpolled) this.#finish(seq, { kind: 'at', at: now, backedOff: false });
     await this.idle();
+    this.#dependencies.backoffs.close();
+    await this.#dependencies.processes?.stop();
   }
 
-  #enqueue(task: Task): void {
+  /** Over as long as it was left, a period at most: together with what is due by then, vendors get twice the usual rate. */
+  async #spreadWhatWasLeft(): Promise<void> {
+    const { store, clock, periodMs } = this.#dependencies;
+    const pausedMs = performance.now() - (this.#lastClaimAt ?? Number.NEGATIVE_INFINITY);
+    if (pausedMs <= LEFT_MS) return;
+    const now = clock.now();
+    const leftMs = now - ((await store.oldestDue()) ?? now);
+    if (leftMs <= LEFT_MS) return;
+    while (!this.#stopping.signal.aborted && (await store.spreadDue(now, Math.min(leftMs, periodMs), this.#grid)));
+  }
+
+  async #claimDue(): Promise<void> {
+    const { store, clock, periodMs } = this.#dependencies;
+    while (this.#waiting < this.#shareOf(MAX_WAITING)) {
+      const claimedAt = clock.now();
+      const due = await store.claimDue(claimedAt, Math.max(2 * periodMs, MIN_LEASE_MS), CLAIM_BATCH);
+      for (const task of due) this.#enqueue(task, { claimedAt, lease: task.next_poll_at ?? 0 });
+      if (due.length < CLAIM_BATCH) break;
+    }
+    this.#lastClaimAt = performance.now();
+  }
+
+  #enqueue(task: Task, claim: Claim): void {
     // A task that outlasts its claim becomes due while it still waits or runs; claimed again, it continues under the new claim.
-    const isQueued = this.#leases.has(task.seq);
-    this.#leases.set(task.seq, task.next_poll_at ?? 0);
+    const isQueued = this.#claims.has(task.seq);
+    this.#claims.set(task.seq, claim);
     if (isQueued) return;
     const queue = this.#queueOf(task);
     queue.waiting.push(task);
@@ -114,93 +153,66 @@ export class PollScheduler {
   }
 
   #queueOf(task: Task): ChannelQueue {
-    const key = task.channel_id ?? 0;
-    const known = this.#queues.get(key);
+    const channelId = task.channel_id ?? 0;
+    const known = this.#queues.get(channelId);
     if (known !== undefined) return known;
-    const queue: ChannelQueue = { waiting: [], running: 0, failures: 0, backoffUntil: 0 };
-    this.#queues.set(key, queue);
+    const queue: ChannelQueue = { channelId, waiting: [], running: 0 };
+    this.#queues.set(channelId, queue);
     return queue;
   }
 
   #drain(queue: ChannelQueue): void {
-    const { clock, poller, maxPerChannel = MAX_POLLS_PER_CHANNEL } = this.#dependencies;
-    while (queue.running < maxPerChannel) {
+    const { clock, poller, backoffs, maxPerChannel = MAX_POLLS_PER_CHANNEL } = this.#dependencies;
+    while (queue.running < this.#shareOf(maxPerChannel)) {
       const task = queue.waiting.shift();
       if (task === undefined) return;
       this.#waiting -= 1;
       const now = clock.now();
       // A process that was paused must not poll what another has claimed meanwhile.
-      if (now >= (this.#leases.get(task.seq) ?? 0)) {
-        this.#leases.delete(task.seq);
+      if (now >= (this.#claims.get(task.seq)?.lease ?? 0)) {
+        this.#claims.delete(task.seq);
         continue;
       }
       // A channel's backoff never delays a task's deadline: its quota would stay reserved for as long.
-      const deadline = poller.deadlineOf(task);
-      if (now < Math.min(queue.backoffUntil, deadline)) {
-        this.#finish(task.seq, { at: Math.min(queue.backoffUntil, deadline), backedOff: true });
+      const resumeAt = Math.min(backoffs.until(queue.channelId), poller.deadlineOf(task));
+      if (now < resumeAt) {
+        this.#finish(task.seq, { kind: 'at', at: resumeAt, backedOff: true });
         continue;
       }
       queue.running += 1;
-      void this.#poll(queue, task, now);
+      void this.#poll(queue, task);
     }
   }
 
-  async #poll(queue: ChannelQueue, task: Task, startedAt: number): Promise<void> {
-    const { poller, log, periodMs, clock } = this.#dependencies;
-    const next = { at: startedAt + periodMs, backedOff: false };
+  async #poll(queue: ChannelQueue, task: Task): Promise<void> {
+    const { poller, backoffs, log } = this.#dependencies;
     try {
       const result = await poller.poll(task, this.#stopping.signal);
-      if (result === 'failed') {
-        queue.failures += 1;
-        queue.backoffUntil = clock.now() + backoffMs(queue.failures, periodMs);
-      } else {
-        queue.failures = 0;
-        queue.backoffUntil = 0;
-      }
-      if (result === 'ended') this.#leases.delete(task.seq);
-      else this.#finish(task.seq, next);
+      if (result === 'failed') backoffs.failed(queue.channelId);
+      else backoffs.succeeded(queue.channelId);
+      if (result === 'ended') this.#claims.delete(task.seq);
+      else this.#finish(task.seq, { kind: 'period' });
     } catch (error) {
       log.error({ err: error, taskId: task.id }, 'a poll result could not be stored');
-      this.#finish(task.seq, next);
+      this.#finish(task.seq, { kind: 'period' });
     } finally {
       queue.running -= 1;
       this.#drain(queue);
     }
   }
 
-  #finish(seq: number, next: { readonly at: number; readonly backedOff: boolean }): void {
-    const lease = this.#leases.get(seq);
-    this.#leases.delete(seq);
-    if (lease !== undefined) this.#results.add(seq, { ...next, lease });
+  #shareOf(max: number): number {
+    return this.#dependencies.processes?.shareOf(max) ?? max;
+  }
+
+  #finish(seq: number, next: NextPoll): void {
+    const claim = this.#claims.get(seq);
+    this.#claims.delete(seq);
+    if (claim !== undefined) this.#finished.add(seq, claim, next);
   }
 
   async #writeBack(): Promise<void> {
-    const results = this.#results;
-    this.#results = new ScheduledPolls();
-    for (const [next, seqs] of results.groups()) await this.#dependencies.store.schedule(seqs, next);
-  }
-}
-
-/** Milliseconds a channel is not polled after so many consecutive failures: nothing below five, then doubling with every five. */
-function backoffMs(failures: number, periodMs: number): number {
-  if (failures < FAILURES_BEFORE_BACKOFF) return 0;
-  const doublings = Math.min(10, Math.floor(failures / FAILURES_BEFORE_BACKOFF) - 1);
-  return Math.min(MAX_BACKOFF_MS, periodMs * 2 ** doublings);
-}
-
-/** Rounds next polls to a tick and groups equal ones, so that thousands of them take few writes. */
-class ScheduledPolls {
-  readonly #byNext = new Map<string, readonly [NextPoll, number[]]>();
-
-  add(seq: number, { at, lease, backedOff }: NextPoll): void {
-    const next = { at: Math.ceil(at / TICK_MS) * TICK_MS, lease, backedOff };
-    const key = `${next.at} ${lease} ${backedOff}`;
-    const known = this.#byNext.get(key);
-    if (known === undefined) this.#byNext.set(key, [next, [seq]]);
-    else known[1].push(seq);
-  }
-
-  groups(): Iterable<readonly [NextPoll, readonly number[]]> {
-    return this.#byNext.values();
+    const { store, clock } = this.#dependencies;
+    await this.#finished.writeTo(store, { now: clock.now(), grid: this.#grid });
   }
 }

@@ -1,0 +1,27 @@
+import type { Database } from '../../platform/db/database.ts';
+import { hasConcurrentWriters } from '../../platform/db/dialect.ts';
+import type { PubSub } from '../../platform/db/pub-sub.ts';
+import type { Tables } from '../../tables.ts';
+import { PollBackoffs } from './poll-backoffs.ts';
+import { PollScheduler, type PollSchedulerDependencies } from './poll-scheduler.ts';
+import { PollStore } from './poll-store.ts';
+import { PollerStore } from './poller-store.ts';
+import { PollingProcesses } from './polling-processes.ts';
+
+export interface PollingDependencies extends Omit<PollSchedulerDependencies, 'store' | 'backoffs' | 'processes'> {
+  readonly database: Database<Tables>;
+  readonly pubSub: Pick<PubSub, 'publish' | 'subscribe'>;
+}
+
+/** The scheduler of one process, which knows of the other processes where there may be some. */
+export function makePollScheduler({ database, pubSub, ...dependencies }: PollingDependencies): PollScheduler {
+  const { clock, log, periodMs } = dependencies;
+  return new PollScheduler({
+    ...dependencies,
+    store: new PollStore(database),
+    backoffs: new PollBackoffs({ pubSub, clock, periodMs }),
+    processes: hasConcurrentWriters(database.kysely)
+      ? new PollingProcesses({ store: new PollerStore(database), pubSub, clock, log })
+      : undefined,
+  });
+}

@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../platform/clock.ts';
+import type { PubSub } from '../../platform/db/pub-sub.ts';
+
+export interface PollBackoffsDependencies {
+  readonly pubSub: Pick<PubSub, 'publish' | 'subscribe'>;
+  readonly clock: Clock;
+  readonly periodMs: number;
+}
+
+interface Backoff {
+  /** Consecutive failed polls of this channel. */
+  failures: number;
+  /** Unix milliseconds. */
+  until: number;
+}
+
+/** What one process tells the others of a channel. */
+interface BackoffNews extends Backoff {
+  readonly sender: string;
+  readonly channelId: number;
+}
+
+const SIGNAL_CHANNEL = 'poll_backoff';
+const FAILURES_BEFORE_BACKOFF = 5;
+export const MAX_BACKOFF_MS = 5 * 60_000;
+
+/**
+ * Channels that are not polled for a while, because polls of them failed one after the other. All processes hold back together: the one
+ * that meets the failures tells the others, and so does the one whose poll succeeds. News that is lost costs each process
+ * five more failed polls.
+ */
+export class PollBackoffs {
+  readonly #dependencies: PollBackoffsDependencies;
+  readonly #name = randomUUID();
+  readonly #channels = new Map<number, Backoff>();
+  readonly #unsubscribe: () => void;
+
+  constructor(dependencies: PollBackoffsDependencies) {
+    this.#dependencies = dependencies;
+    this.#unsubscribe = dependencies.pubSub.subscribe(SIGNAL_CHANNEL, (payload) => this.#learn(JSON.parse(payload)));
+  }
+
+  /** Until when a channel is not polled, Unix milliseconds; 0 for one that may be. */
+  until(channelId: number): number {
+    return this.#channels.get(channelId)?.until ?? 0;
+  }
+
+  failed(channelId: number): void {
+    const { clock, periodMs } = this.#dependencies;
+    const failures = (this.#channels.get(channelId)?.failures ?? 0) + 1;
+    const pauseMs = backoffMs(failures, periodMs);
+    const backoff = { failures, until: pauseMs === 0 ? 0 : clock.now() + pauseMs };
+    this.#channels.set(channelId, backoff);
+    // Those between say what is known already, and there may be a hundred of them at once.
+    if (pauseMs > 0 && failures % FAILURES_BEFORE_BACKOFF === 0) this.#tell(channelId, backoff);
+  }
+
+  succeeded(channelId: number): void {
+    const known = this.#channels.get(channelId);
+    if (known === undefined || known.failures === 0) return;
+    this.#channels.delete(channelId);
+    if (known.until > 0) this.#tell(channelId, { failures: 0, until: 0 });
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  #tell(channelId: number, backoff: Backoff): void {
+    const news: BackoffNews = { sender: this.#name, channelId, ...backoff };
+    this.#dependencies.pubSub.publish(SIGNAL_CHANNEL, JSON.stringify(news));
+  }
+
+  #learn({ sender, channelId, failures, until }: BackoffNews): void {
+    if (sender === this.#name) return;
+    const known = this.#channels.get(channelId);
+    if (failures === 0) this.#channels.delete(channelId);
+    else if (known === undefined || until > known.until) this.#channels.set(channelId, { failures, until });
+  }
+}
+
+/** Milliseconds a channel is not polled after so many consecutive failures: nothing below five, then doubling with every five. */
+function backoffMs(failures: number, periodMs: number): number {
+  if (failures < FAILURES_BEFORE_BACKOFF) return 0;
+  const doublings = Math.min(10, Math.floor(failures / FAILURES_BEFORE_BACKOFF) - 1);
+  return Math.min(MAX_BACKOFF_MS, periodMs * 2 ** doublings);
+}

@@ -1,0 +1,113 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../platform/db/database.ts';
+import type { Tables } from '../../tables.ts';
+import type { Task } from '../store.ts';
+import type { PollGrid } from './poll-phase.ts';
+
+/** Rows of one statement: some milliseconds on SQLite, during which nothing else is written. */
+const ROWS_PER_WRITE = 500;
+
+/** SQL of the times at which tasks are polled. */
+export class PollStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /**
+   * Claims due tasks for this process by moving their next poll one lease ahead; exactly one process claims a row. Tasks of a
+   * process that dies are due again when the lease ends, which is their `next_poll_at`.
+   */
+  async claimDue(now: number, leaseMs: number, limit: number): Promise<Task[]> {
+    return this.#database.transaction(async (trx) => {
+      const due = trx
+        .selectFrom('tasks')
+        .select('seq')
+        .where('next_poll_at', '<=', now)
+        .orderBy('next_poll_at')
+        .limit(limit)
+        .forUpdate()
+        .skipLocked();
+      return trx
+        .updateTable('tasks')
+        .set({ next_poll_at: now + leaseMs })
+        .where('seq', 'in', due)
+        .returningAll()
+        .execute();
+    });
+  }
+
+  /**
+   * Schedules tasks claimed until `lease` on the grid, at or after `earliest`. A task whose claim has ended meanwhile may be claimed by
+   * another process: its next poll is not changed.
+   */
+  async scheduleOnGrid(seqs: readonly number[], lease: number, earliest: number, grid: PollGrid): Promise<void> {
+    await this.#schedule(seqs, lease, { next_poll_at: onGrid(earliest, grid) });
+  }
+
+  /** The same at one time for all; `backedOff`: they were not polled, because their channel is backing off. */
+  async scheduleAt(seqs: readonly number[], lease: number, at: number, backedOff: boolean): Promise<void> {
+    const poll_failures = backedOff ? sql<number>`poll_failures + 1` : undefined;
+    await this.#schedule(seqs, lease, { next_poll_at: at, poll_failures });
+  }
+
+  async #schedule(
+    seqs: readonly number[],
+    lease: number,
+    change: { next_poll_at: number | RawBuilder<number>; poll_failures?: RawBuilder<number> | undefined },
+  ): Promise<void> {
+    for (let start = 0; start < seqs.length; start += ROWS_PER_WRITE)
+      await this.#database.kysely
+        .updateTable('tasks')
+        .set(change)
+        .where('seq', 'in', seqs.slice(start, start + ROWS_PER_WRITE))
+        .where('next_poll_at', '=', lease)
+        .execute();
+  }
+
+  /** When the task that has waited longest was due; undefined when none is unfinished. */
+  async oldestDue(): Promise<number | undefined> {
+    const row = await this.#database.kysely
+      .selectFrom('tasks')
+      .select('next_poll_at')
+      .where('next_poll_at', 'is not', null)
+      .orderBy('next_poll_at')
+      .limit(1)
+      .executeTakeFirst();
+    return row?.next_poll_at ?? undefined;
+  }
+
+  /** Spreads some of what is due over the time from `now` on. @returns whether there may be more of it */
+  async spreadDue(now: number, overMs: number, { periodMs, step }: PollGrid): Promise<boolean> {
+    const due = this.#database.kysely
+      .selectFrom('tasks')
+      .select('seq')
+      .where('next_poll_at', '<=', now)
+      .orderBy('next_poll_at')
+      .limit(ROWS_PER_WRITE)
+      .forUpdate()
+      .skipLocked();
+    const { numUpdatedRows } = await this.#database.kysely
+      .updateTable('tasks')
+      // At least a millisecond ahead, so that no row is met twice.
+      .set({
+        next_poll_at: sql<number>`${now + 1} + (seq * ${sql.lit(step)}) % ${sql.lit(periodMs)} * ${overMs} / ${sql.lit(periodMs)}`,
+      })
+      .where('seq', 'in', due)
+      .executeTakeFirst();
+    return Number(numUpdatedRows) === ROWS_PER_WRITE;
+  }
+
+  /** Makes tasks due whose next poll is after `latest`, later than any is scheduled: the clock was set back. */
+  async pullForward(now: number, latest: number): Promise<void> {
+    await this.#database.kysely
+      .updateTable('tasks')
+      .set({ next_poll_at: now })
+      .where('next_poll_at', '>', latest)
+      .execute();
+  }
+}
+
+/** `nextOnGrid` in SQL. */
+const onGrid = (earliest: number, { periodMs, step }: PollGrid): RawBuilder<number> => sql<number>`
+  ${earliest} + ((seq * ${sql.lit(step)}) % ${sql.lit(periodMs)} + ${sql.lit(periodMs - (earliest % periodMs))}) % ${sql.lit(periodMs)}`;
