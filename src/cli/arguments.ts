@@ -28,12 +28,6 @@ export function parseCredits(text: string): number {
   return Number(text);
 }
 
-/** Parses an amount of quota; 0 is allowed. */
-export function parseQuota(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
-  return Number(text);
-}
-
 /** Parses a JSON object, neither null nor an array. */
 export function parseJsonObject(text: string): { [key: string]: unknown } {
   try {

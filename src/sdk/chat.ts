@@ -162,4 +162,4 @@ function parseEvent(data: string): ChatEvent {
 }
 
 const streamInterruptedError = (cause?: unknown): ReelgateError =>
-  new ReelgateError('The answer broke off.', { code: 'broken_off', cause });
+  new ReelgateError('The response ended too early.', { code: 'broken_off', cause });

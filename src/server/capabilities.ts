@@ -73,6 +73,7 @@ export async function makeCapabilities(
     allowances,
     notifier,
     lowQuota: () => config.lowQuota,
+    quotaPerUnit: config.quotaPerUnit,
     ledgerRetentionDays: config.retentionLedgerDays,
     events: events.eventLog,
     log,

@@ -148,7 +148,7 @@ describe('copies of finished videos', () => {
       await fixture.enqueue('c1', 3);
       await fixture.waitFor('stored', 'c1');
       assert.equal(await fixture.row('b1'), undefined);
-      assert.deepEqual(fixture.notices, ['The space for stored videos is out']);
+      assert.deepEqual(fixture.notices, ['The space for stored videos is full']);
     });
 
     it('a file that vanished is copied again, files of no row are removed', async () => {

@@ -77,7 +77,7 @@ describe('reelgate chat', () => {
     assert.match(unknown.stderr, /nothing.*\n.*reelgate models/);
     const cut = await ask('[chunks=9] [cut=2]');
     assert.deepEqual([cut.code, cut.stdout], [1, 'the light\n']);
-    assert.match(cut.stderr, /^Error: .+broke off/);
+    assert.match(cut.stderr, /^Error: .+ended its response too early/);
     const anonymous = new CliMachine(service.baseUrl);
     assert.equal((await anonymous.run('chat', '-m', 'sandbox-chat', 'hi')).code, 3);
     anonymous.remove();

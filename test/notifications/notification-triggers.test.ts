@@ -94,7 +94,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     for (let calls = 0; calls < 3; calls += 1) await start(`over the other channel ${calls}`);
     const [row, ...more] = await heard('“broken”');
     assert.deepEqual([row?.type, row?.target_url, more], ['system', '/admin/channels', []]);
-    assert.match(row?.content ?? '', /refuses its credentials/);
+    assert.match(row?.content ?? '', /rejects its credentials/);
     assert.ok(!JSON.stringify(row).includes('wrong-secret-value'));
     const rows = await service.app.database.kysely.selectFrom('notifications').select(['user_id', 'topic']).execute();
     const owners = rows.filter(({ topic }) => topic === 'channel.resting').map(({ user_id }) => user_id);

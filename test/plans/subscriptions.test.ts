@@ -51,7 +51,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal((await person.ok('GET', '/api/user/self')).current_package_code, 'low');
     await plansApp.app.runMaintenance();
     const told = (await person.send('GET', '/api/notifications/')).body.data as { title: string; content: string }[];
-    assert.match(String(told[0]?.title), /has ended/);
+    assert.match(String(told[0]?.title), /has expired/);
     assert.match(String(told[0]?.content), /runs now/);
     await plansApp.passing(5 * DAY, [person]);
     const self = await person.ok('GET', '/api/user/self');

@@ -31,9 +31,9 @@ export function addImportCommand(program: Command, run: RunCommand): void {
     .addArgument(new Argument('<program>', 'where the accounts come from').choices(['new-api', 'one-api']))
     .requiredOption('--from <url>', 'its database: sqlite:PATH, postgres://… or mysql://…; it is only read')
     .option('--dry-run', 'say what would happen and write nothing; this is the default')
-    .option('--apply', 'import, or go on with an import that was interrupted')
+    .option('--apply', 'import, or continue an import that was interrupted')
     .option('--verify', 'compare everything that was imported with the source')
-    .option('--undo', 'take back what nobody has used since')
+    .option('--undo', 'remove what was imported and has not been used since')
     .option('--report <file>', 'write the report, as a page (.html) or for programs (.json)')
     .option(
       '--watch <seconds>',
@@ -132,7 +132,7 @@ function describeUndo({
   const gone = Object.entries(removed).map(([kind, count]) => `${count} ${kind}${count === 1 ? '' : 's'}`);
   const stays = kept.slice(0, MAX_LINES).map(({ kind, source, name }) => `  ${kind} ${source} ${name}`);
   return [
-    `Taken back: ${gone.join(', ') || 'nothing'}.`,
+    `Removed: ${gone.join(', ') || 'nothing'}.`,
     ...(kept.length === 0 ? [] : [`${kept.length} stay, because they were used or changed since:`, ...stays]),
   ].join('\n');
 }

@@ -35,7 +35,7 @@ Examples:
   $ reelgate login --url https://reelgate.example.com
   $ reelgate login --no-browser      # on a server, by ssh: confirm on your phone or laptop
 
-In CI make a key in the console and set REELGATE_URL and REELGATE_API_KEY instead.`,
+In CI create an API key in the console and set REELGATE_URL and REELGATE_API_KEY instead.`,
     )
     .action((options: LoginOptions, command: Command) =>
       run(command, async (context) => {
@@ -53,9 +53,9 @@ function requireInteractive({ output }: CommandContext, { force }: LoginOptions)
     ? 'This looks like CI (the variable CI is set)'
     : 'There is no terminal to show the code on';
   throw new UsageError(
-    `${place}, so nobody could confirm the sign-in. ` +
-      'Make a key in the console under Tokens and set REELGATE_URL and REELGATE_API_KEY; no sign-in is needed then. ' +
-      'If somebody does see this output, add --force.',
+    `${place}, so the sign-in could not be confirmed. ` +
+      'Create an API key in the console and set REELGATE_URL and REELGATE_API_KEY; no sign-in is needed then. ' +
+      'If someone does see this output, add --force.',
   );
 }
 
@@ -125,7 +125,7 @@ async function askForNewCode({ output, interruptSignal: signal }: CommandContext
 /** Replaces the service's general message by one that fits this command. */
 function explainDenial(error: unknown): unknown {
   if (!(error instanceof ReelgateError) || error.code !== 'access_denied') return error;
-  return new ReelgateError('The sign-in was denied in the browser. Nobody was signed in.', {
+  return new ReelgateError('The sign-in was denied in the browser.', {
     code: error.code,
     status: error.status,
   });

@@ -93,7 +93,7 @@ async function listOfAccount(context: CommandContext, { limit, page = 1, after }
     context.output.info(`Page ${page} of ${Math.ceil(total / pageSize)}: --page ${page + 1}`);
 }
 
-const NONE = 'No videos yet. Make one with "reelgate video create".';
+const NONE = 'No videos yet. Generate one with "reelgate video create".';
 
 const STATUS_STYLES: Readonly<Record<Video['status'], Style>> = {
   queued: 'secondary',

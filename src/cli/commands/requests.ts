@@ -25,7 +25,7 @@ export function addRequestsCommand(program: Command, run: RunCommand): void {
     .addOption(new Option('--status <status>', 'only these').choices([...REQUEST_STATUSES]))
     .addOption(new Option('--kind <kind>', 'only these').choices([...REQUEST_KINDS]))
     .option('--limit <count>', 'how many, at most 100', parsePositiveInteger, 20)
-    .option('--follow', 'go on with calls as they end, until Ctrl-C')
+    .option('--follow', 'continue with calls as they end, until Ctrl-C')
     .action(({ limit, follow, ...query }: ListOptions, command: Command) =>
       run(command, async ({ reelgate, output, interruptSignal }) => {
         const credits = await loadCreditFormat(reelgate);

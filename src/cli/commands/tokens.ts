@@ -1,8 +1,8 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { defined } from '../../contract/defined.ts';
 import { toSeconds } from '../../contract/time.ts';
 import type { ApiToken } from '../../sdk/account.ts';
-import { collectValues, parseCredits, parsePositiveInteger, parseQuota, parseRowId } from '../arguments.ts';
+import { collectValues, parseCredits, parsePositiveInteger, parseRowId } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
 import { loadCreditFormat, loadQuotaPerCredit } from '../credit-format.ts';
 import { dateTime, formatTable, relativeTime } from '../rendering.ts';
@@ -12,7 +12,6 @@ import { withReauthentication } from '../with-reauthentication.ts';
 interface CreateOptions {
   readonly days?: number;
   readonly credits?: number;
-  readonly quota?: number;
   readonly model: readonly string[];
   readonly from: readonly string[];
   readonly rpm?: number;
@@ -86,7 +85,6 @@ function addCreateCommand(keys: Command, run: RunCommand): void {
     .argument('<name>', 'what it is for')
     .option('--days <n>', 'days until it expires; default: never', parsePositiveInteger)
     .option('--credits <amount>', 'spending limit, in credits', parseCredits)
-    .addOption(new Option('--quota <n>', 'spending limit in quota, the smallest unit').argParser(parseQuota).hideHelp())
     .option('--model <id>', 'only this model; repeatable', collectValues, [])
     .option('--from <address>', 'only from this IP address or CIDR range; repeatable', collectValues, [])
     .option('--rpm <n>', 'requests a minute', parsePositiveInteger)
@@ -117,9 +115,7 @@ function addCreateCommand(keys: Command, run: RunCommand): void {
 }
 
 async function toQuotaLimit({ reelgate }: CommandContext, options: CreateOptions): Promise<number | undefined> {
-  return options.credits === undefined
-    ? options.quota
-    : Math.round(options.credits * (await loadQuotaPerCredit(reelgate)));
+  return options.credits === undefined ? undefined : Math.round(options.credits * (await loadQuotaPerCredit(reelgate)));
 }
 
 function formatRates(row: ApiToken): string {

@@ -38,7 +38,7 @@ export function addShareCommands(video: Command, run: RunCommand): void {
       'asked for before the video is shown; without a value it is read from the terminal',
     )
     .option('--title <text>', 'shown on the page; default: none')
-    .description('Make a link by which anybody who has it can watch a video; needs a sign-in')
+    .description('Create a link by which anyone who has it can watch a video; needs a sign-in')
     .action((id: string, { expires, password, title }: ShareOptions, command: Command) =>
       run(command, async ({ reelgate, output }) => {
         const given = password === true ? await readPassword() : password;
@@ -57,7 +57,7 @@ export function addShareCommands(video: Command, run: RunCommand): void {
           shares,
           formatShares(shares),
           shares.length === 0,
-          'No links. Make one with "reelgate video share ID".',
+          'No links. Create one with "reelgate video share ID".',
         );
       }),
     );
@@ -65,11 +65,11 @@ export function addShareCommands(video: Command, run: RunCommand): void {
     .command('unshare')
     .argument('<id>', 'a task id')
     .argument('<share>', 'an id from "reelgate video shares"', parseRowId)
-    .description('End a link at once')
+    .description('Revoke a link at once')
     .action((id: string, share: number, _options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
         await reelgate.shares.remove(id, share);
-        output.result({ id: share, removed: true }, `Link ${share} does not work any more.`);
+        output.result({ id: share, removed: true }, `Link ${share} was revoked.`);
       }),
     );
 }

@@ -17,7 +17,7 @@ interface CreateOptions extends WaitOptions, GenerationOptions {
 
 /** `reelgate video …` */
 export function addVideoCommands(program: Command, run: RunCommand): void {
-  const video = program.command('video').description('Make, follow and download videos');
+  const video = program.command('video').description('Generate, follow and download videos');
 
   addWaitOptions(
     addGenerationOptions(
@@ -29,7 +29,7 @@ export function addVideoCommands(program: Command, run: RunCommand): void {
     .argument('<prompt>', 'what the video shows')
     .addOption(new Option('--no-wait', 'print the task id and do not wait').conflicts('out'))
     .option('--dry-run', 'show what it would cost and how many you can make; start nothing')
-    .description('Make a video and wait for it')
+    .description('Generate a video and wait for it')
     .addHelpText(
       'after',
       `
@@ -95,7 +95,7 @@ Examples:
   addWaitOptions(video.command('remix'))
     .argument('<id>', 'a finished Sora-style task')
     .argument('<prompt>', 'what to change')
-    .description('Make a new video from a finished one')
+    .description('Generate a new video from a finished one')
     .action((id: string, prompt: string, options: WaitOptions, command: Command) =>
       run(command, async (context) => {
         await assertWritable(options);

@@ -13,21 +13,21 @@ const TEXTS = {
   'two-factor-on': {
     title: { en: 'Two-step verification is on', 'zh-CN': '两步验证已开启' },
     content: {
-      en: 'Signing in now asks for a code. Keep the backup codes where you find them without your phone.',
+      en: 'Signing in now asks for a code. Keep the backup codes where you can reach them without your phone.',
       'zh-CN': '今后登录需要输入验证码。请将备用码保存在没有手机也能找到的地方。',
     },
   },
   'two-factor-off': {
     title: { en: 'Two-step verification is off', 'zh-CN': '两步验证已关闭' },
     content: {
-      en: 'Your password alone opens the account again. If this was not you, change it now.',
+      en: 'Your password alone is enough to sign in again. If this was not you, change it now.',
       'zh-CN': '现在仅凭密码即可登录。如果不是您本人操作，请立即更改密码。',
     },
   },
   'user-token': {
-    title: { en: 'A management access token was made', 'zh-CN': '已生成新的管理访问令牌' },
+    title: { en: 'A management access token was created', 'zh-CN': '已生成新的管理访问令牌' },
     content: {
-      en: 'The one before it has stopped working.',
+      en: 'The previous one no longer works.',
       'zh-CN': '之前的令牌已失效。',
     },
   },

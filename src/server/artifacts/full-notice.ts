@@ -5,9 +5,9 @@ import type { AdminNotice } from '../notifications/notifier.ts';
 export const fullNotice = (now: number): AdminNotice => ({
   type: 'system',
   topic: 'storage.full',
-  title: { en: 'The space for stored videos is out', 'zh-CN': '视频存储空间已用完' },
+  title: { en: 'The space for stored videos is full', 'zh-CN': '视频存储空间已用完' },
   content: {
-    en: 'The oldest stored videos are removed to make room for new ones. ARTIFACTS_MAX_GB and ARTIFACTS_MIN_FREE_GB bound the space; docs/artifacts.md says what can be done.',
+    en: 'The oldest stored videos are removed to make room for new ones. ARTIFACTS_MAX_GB and ARTIFACTS_MIN_FREE_GB limit the space; see docs/artifacts.md.',
     'zh-CN':
       '正在删除最早存储的视频，以便为新视频腾出空间。空间由 ARTIFACTS_MAX_GB 和 ARTIFACTS_MIN_FREE_GB 限定；处理方法见 docs/artifacts.md。',
   },

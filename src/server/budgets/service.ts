@@ -96,7 +96,7 @@ export class BudgetService {
           'zh-CN': `${tokenId === 0 ? '' : `“${name}”的`}本月预算已使用 ${percent}%`,
         },
         content: {
-          en: `${credits(spent)} of ${credits(quota)} credits in ${month.name}. Calls go on.`,
+          en: `${credits(spent)} of ${credits(quota)} credits in ${month.name}. Calls continue.`,
           'zh-CN': `${month.name} 已使用 ${credits(spent)} / ${credits(quota)} 额度。调用不受影响。`,
         },
         targetUrl: tokenId === 0 ? '/account/overview' : `/account/tokens/${tokenId}`,

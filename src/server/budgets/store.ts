@@ -58,7 +58,7 @@ export class BudgetStore {
     return execute(withUse(db, month).where('budgets.user_id', '=', userId).orderBy('budgets.token_id'));
   }
 
-  /** Of all accounts, behind one of them; those of keys that do not work any more are left out. */
+  /** Budgets of all accounts, those after a given one in the order of the index; budgets of revoked keys are left out. */
   listAfter(after: Pick<BudgetRow, 'user_id' | 'token_id'>, month: MonthDays, limit: number): Promise<BudgetWithUse[]> {
     return execute(
       withUse(this.#database.kysely, month)

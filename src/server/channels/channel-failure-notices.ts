@@ -10,8 +10,8 @@ import type { CallOutcome } from './channel-directory.ts';
 
 /** Failures that end only when an administrator does something; overload passes by itself. */
 const NEEDS_ADMINISTRATOR: Partial<Record<CallOutcome['outcome'], Bilingual>> = {
-  auth: { en: 'The vendor refuses its credentials', 'zh-CN': '供应商拒绝其凭证' },
-  billing: { en: 'The account at the vendor has nothing left to spend', 'zh-CN': '供应商账户余额不足' },
+  auth: { en: 'The vendor rejects its credentials', 'zh-CN': '供应商拒绝其凭证' },
+  billing: { en: 'The balance of the vendor account is exhausted', 'zh-CN': '供应商账户余额不足' },
   model: { en: 'The vendor does not serve this model to it', 'zh-CN': '供应商未向其提供该模型' },
 };
 
@@ -43,7 +43,7 @@ export class ChannelFailureNotices {
         notifier.notifyAdministrators(trx, {
           type: 'system',
           topic: 'channel.resting',
-          title: { en: `Channel “${name}” rests`, 'zh-CN': `渠道“${name}”已暂停使用` },
+          title: { en: `Channel “${name}” is paused`, 'zh-CN': `渠道“${name}”已暂停使用` },
           content: { en: `${reason.en}${about}${words}`, 'zh-CN': `${reason['zh-CN']}${about}${words}` },
           targetUrl: '/admin/channels',
           relatedId: channelId,

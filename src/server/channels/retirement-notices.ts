@@ -78,7 +78,7 @@ function toNotice(
     type: 'system',
     title: { en: `${model} ends in ${days.en}`, 'zh-CN': `${model} 将在 ${days['zh-CN']}后停止服务` },
     content: {
-      en: `Its provider stops serving it, and calls are refused from then on.${next.en}`,
+      en: `Its vendor stops serving it, and calls are rejected from then on.${next.en}`,
       'zh-CN': `供应商将停止提供该模型，此后的调用会被拒绝。${next['zh-CN']}`,
     },
     targetUrl: '',

@@ -20,7 +20,7 @@ const UNMEASURED_TOKENS_PER_SECOND = 30;
 
 /**
  * How fast models generate, and which of them think without showing it, as far as this process has seen. A caller who
- * leaves before the upstream has given its figures is charged by this, or thinking would be free for whoever leaves in time.
+ * leaves before the upstream has given its figures is charged by this, or thinking would be free for callers who leave in time.
  */
 export class OutputRates {
   readonly #rates = new LRUCache<string, OutputRate>({ max: MAX_MODELS });

@@ -147,7 +147,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     const finished = await person.ok<{ id: number }>('POST', '/api/user/login/2fa', { code: otp() });
     assert.equal(finished.id, dee.id);
     const message = await ada.fails(200, 'POST', '/api/auth/device/approve', { user_code: code.user_code });
-    assert.match(message, /dealt with already/, 'the second step claimed the code');
+    assert.match(message, /already approved or denied/, 'the second step claimed the code');
     const plain = await login('ada', (await service.code()).user_code);
     assert.deepEqual(plain.data, { id: ada.id, username: 'ada' });
   });

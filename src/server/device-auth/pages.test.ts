@@ -27,7 +27,15 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.doesNotMatch(tab.html, /203\.0\.113\.9|Kitchen/, 'nothing before the login');
     await tab.logIn('ada');
     assert.equal(tab.status, 200);
-    for (const shown of [code.user_code, 'Reelgate CLI', 'Kitchen', '203.0.113.9', 'ada', 'another network', 'UTC']) {
+    for (const shown of [
+      code.user_code,
+      'Reelgate CLI',
+      'Kitchen',
+      '203.0.113.9',
+      'ada',
+      'a different network',
+      'UTC',
+    ]) {
       assert.ok(tab.html.includes(shown), shown);
     }
     assert.doesNotMatch(tab.html, /autofocus|<script/);
@@ -48,15 +56,15 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     await tab.logIn('ada');
     for (const action of ['approve', 'deny']) {
       const message = await bob.fails(200, 'POST', `/api/auth/device/${action}`, { user_code: claimed.user_code });
-      assert.match(message, /dealt with already/);
+      assert.match(message, /already approved or denied/);
     }
     const other = await open(claimed.user_code);
     await other.logIn('bob');
-    assert.match(other.html, /dealt with already/);
+    assert.match(other.html, /already approved or denied/);
     const earlier = new PageTab(service);
     earlier.cookies.set('session', bob.cookies.get('session') ?? '');
     await earlier.go('GET', `/authorize?code=${claimed.user_code}`);
-    assert.match(earlier.html, /dealt with already/, 'to an account that was logged in before');
+    assert.match(earlier.html, /already approved or denied/, 'to an account that was logged in before');
     await tab.submit('deny');
     assert.equal(await service.status(claimed.user_code), 'denied');
 

@@ -57,7 +57,7 @@ forEachDatabase((_name, open) => {
 
     it('need a bound phone or messaging account to apply', async () => {
       const person = await service.newUser('unbound');
-      assert.match(await person.fails(200, 'POST', APPLY, {}), /Bind a phone number or a messaging-app account/);
+      assert.match(await person.fails(200, 'POST', APPLY, {}), /Link a phone number or a messaging app/);
       assert.equal((await person.ok<MailboxRecord>('GET', MAILBOX)).has_mailbox, false);
     });
 

@@ -16,7 +16,7 @@ const TEXTS = {
   en: {
     many: (count: number, site: string) => `${count} notifications from ${site}`,
     more: (count: number) => `… and ${count} more: see the notifications in the console.`,
-    footer: 'Which notifications come by mail, when and in which language:',
+    footer: 'Choose which notifications are e-mailed, when and in which language:',
   },
   'zh-CN': {
     many: (count: number, site: string) => `${site} 的 ${count} 条通知`,

@@ -43,11 +43,11 @@ export class IncidentMonitor {
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.look(), PERIOD_MS).unref();
-    void this.look();
+    this.#timer = setInterval(() => void this.check(), PERIOD_MS).unref();
+    void this.check();
   }
 
-  /** Waits for a look that is under way, and takes this process off the list. */
+  /** Waits for a check that is running, and takes this process off the list. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#running;
@@ -55,10 +55,10 @@ export class IncidentMonitor {
     await store.remove(instance.name).catch((error: unknown) => log.debug({ err: error }, 'the process stays listed'));
   }
 
-  /** Reads and writes once, now; looks never overlap. Never rejects. */
-  look(): Promise<void> {
+  /** Reads and writes once, now; checks never overlap. Never rejects. */
+  check(): Promise<void> {
     const { log } = this.#dependencies;
-    this.#running ??= this.#look()
+    this.#running ??= this.#check()
       // While the database is gone, everything else reports it.
       .catch((error: unknown) => log.debug({ err: error }, 'incidents could not be written'))
       .finally(() => {
@@ -67,7 +67,7 @@ export class IncidentMonitor {
     return this.#running;
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { store, clock, instance } = this.#dependencies;
     const at = clock.now();
     const reading: Reading = { at, values: await this.#read() };

@@ -21,9 +21,9 @@ export function expiringSoonNotice(
   return {
     ...NOTICE_BASE,
     userId: user_id,
-    title: { en: `Your package “${name}” ends soon`, 'zh-CN': `您的套餐“${name}”即将到期` },
+    title: { en: `Your plan “${name}” expires soon`, 'zh-CN': `您的套餐“${name}”即将到期` },
     content: {
-      en: `It ends ${when.en}. ${next === undefined ? 'Redeem another code to go on with it.' : `“${next}” follows.`}`,
+      en: `It expires ${when.en}. ${next === undefined ? 'Redeem another code to extend it.' : `“${next}” follows.`}`,
       'zh-CN': `套餐将在${when['zh-CN']}到期。${next === undefined ? '兑换新的兑换码即可续期。' : `随后启用“${next}”。`}`,
     },
     deduplicationKey: `package.expiring:${id}:${expires_at}`,
@@ -39,11 +39,11 @@ export function expiredNotice(userId: number, id: number, name: string, next: st
   return {
     ...NOTICE_BASE,
     userId,
-    title: { en: `Your package “${name}” has ended`, 'zh-CN': `您的套餐“${name}”已到期` },
+    title: { en: `Your plan “${name}” has expired`, 'zh-CN': `您的套餐“${name}”已到期` },
     content:
       next === undefined
-        ? { en: 'Calls are paid from the wallet from now on.', 'zh-CN': '此后的调用将从钱包扣费。' }
-        : { en: `“${next}” runs now.`, 'zh-CN': `现已启用“${next}”。` },
+        ? { en: 'Calls are now paid from your balance.', 'zh-CN': '此后的调用从余额扣费。' }
+        : { en: `“${next}” is active now.`, 'zh-CN': `现已启用“${next}”。` },
     deduplicationKey: `package.ended:${id}`,
   };
 }

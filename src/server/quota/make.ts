@@ -23,6 +23,8 @@ export interface QuotaDependencies {
   readonly notifier: Notifier;
   /** Quota in a wallet below which its owner is notified; 0: never. */
   readonly lowQuota: () => number;
+  /** Quota of one credit, the unit people read. */
+  readonly quotaPerUnit: number;
   /** Age in days at which ledger entries are folded; 0: never. */
   readonly ledgerRetentionDays: number;
   readonly events: EventWriter;
@@ -42,14 +44,14 @@ export interface Quota {
 
 /** Assembles the ledger and the usage figures. */
 export function makeQuota(dependencies: QuotaDependencies): Quota {
-  const { database, clock, allowances, notifier, lowQuota, ledgerRetentionDays, events, log, metrics, onClosed } =
-    dependencies;
+  const { database, clock, allowances, notifier, lowQuota, quotaPerUnit, ledgerRetentionDays } = dependencies;
+  const { events, log, metrics, onClosed } = dependencies;
   const store = new LedgerStore(database);
   const ledger = new LedgerService({
     store,
     clock,
     allowances,
-    onSpend: notifyLowBalance(notifier, clock, lowQuota),
+    onSpend: notifyLowBalance(notifier, clock, lowQuota, quotaPerUnit),
     onSettled: metrics.recordSettlements,
     onClosed,
   });

@@ -63,6 +63,9 @@ export const newTicketNotice = (ticket: Pick<TicketRow, 'id' | 'user_id' | 'titl
 /** To administrators: the owner replied. */
 export const ownerReplyNotice = (ticket: TicketRow, content: string): AdminNotice => ({
   ...forStaff(ticket),
-  title: { en: `Ticket ${ticket.id} goes on: ${ticket.title}`, 'zh-CN': `工单 ${ticket.id} 有补充：${ticket.title}` },
+  title: {
+    en: `New reply in ticket ${ticket.id}: ${ticket.title}`,
+    'zh-CN': `工单 ${ticket.id} 有补充：${ticket.title}`,
+  },
   content: inBothLanguages(content),
 });

@@ -147,7 +147,7 @@ function failureNotice(
     title: { en: `${task.model}: the video failed`, 'zh-CN': `${task.model}：视频生成失败` },
     content: {
       en: `${en.text}${refunded ? ' It was not charged.' : ''} ${en.advice}`,
-      'zh-CN': `${zh.text}${refunded ? '未收费。' : ''}${zh.advice}`,
+      'zh-CN': `${zh.text}${refunded ? '未扣费。' : ''}${zh.advice}`,
     },
     targetUrl: `/videos/${task.public_id}`,
     deduplicationKey: `task.failed:${task.id}`,

@@ -16,11 +16,11 @@ const DEAD_AFTER_MS = 5 * 24 * 60 * 60_000;
 
 const REASONS = {
   gone: {
-    en: 'It answered 410 (Gone), by which a receiver asks for no more deliveries.',
+    en: 'It responded with 410 (Gone), which asks for no more deliveries.',
     'zh-CN': '接收方返回 410（Gone），表示不再接收推送。',
   },
   failing: {
-    en: 'Every delivery failed for 5 days. Mend the receiver, enable the webhook again and replay what it missed.',
+    en: 'Every delivery failed for 5 days. Fix the receiver, enable the webhook again and replay what it missed.',
     'zh-CN': '连续 5 天推送全部失败。请修复接收方，重新启用 Webhook，并重放错过的事件。',
   },
 } as const;

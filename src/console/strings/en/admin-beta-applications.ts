@@ -1,5 +1,5 @@
 export default {
-  lead: 'Requests for features that are not open to everybody yet.',
+  lead: 'Requests for features that are not open to everyone yet.',
   all: 'All applications',
   one: 'Application #{{id}}',
   feature: 'Feature',

@@ -38,5 +38,5 @@ export default {
   prolong: 'Change expiry',
   prolongTitle: 'Expiry of {{code}}',
   emptyTitle: 'No codes yet',
-  emptyText: 'Create a batch and share the codes. Whoever redeems one gets the plan or the credits.',
+  emptyText: 'Create a batch and share the codes. Each gives the plan or the credits to the user who redeems it.',
 };

@@ -1,5 +1,5 @@
 export default {
-  lead: 'What redemption codes can be created for: an allowance that pays for calls before the balance does.',
+  lead: 'Allowances that pay for calls before the balance does. Users get a plan by redeeming a code.',
   all: 'All plans',
   make: 'Add plan',
   made: '{{name}} was added.',
@@ -46,7 +46,7 @@ export default {
   holders: 'Changes apply at once to users who have this plan.',
   emptyTitle: 'No plans yet',
   emptyText: 'Create a plan, then codes for it. Users get the plan by redeeming a code.',
-  makeCodes: 'Make codes',
+  makeCodes: 'Create codes',
   remove: 'Delete plan',
   removeText: 'Possible while no user has it and no unused code names it. Disable it to keep it for current users.',
   removeTitle: 'Delete {{name}}?',

@@ -15,7 +15,7 @@ export default {
   stop: 'Stop waiting',
   connect: 'Connect',
   hints: {
-    curl: 'Run this in a terminal; the answer shows that the key works.',
+    curl: 'Run this in a terminal; a response shows that the key works.',
     env: 'Most programs that speak the OpenAI API read these two variables.',
     python: 'With the official OpenAI library for Python.',
     node: 'With the official OpenAI library for JavaScript.',

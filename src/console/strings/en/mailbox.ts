@@ -2,7 +2,7 @@ export default {
   title: 'Mailbox',
   lead: 'An address of your own on this service, for any mail program.',
   applyTitle: 'Get your address',
-  applyText: 'Choose the part before the @, or leave it empty and one is made from your user name.',
+  applyText: 'Choose the part before the @, or leave it empty to have one created from your user name.',
   localPart: 'Name',
   localPartHint: '3 to 30 of a–z, 0–9, dot, underscore and hyphen',
   apply: 'Apply',

@@ -5,8 +5,8 @@ export default {
   processes_other: '{{count}} processes',
   since: 'Since',
   act: 'Open',
-  blocked: 'Refused in the last 24 hours',
-  nobodyBlocked: 'No calls were refused for lack of credits, access or channels.',
+  blocked: 'Rejected in the last 24 hours',
+  nobodyBlocked: 'No calls were rejected for lack of credits, access or channels.',
   refused_one: '{{count}} call',
   refused_other: '{{count}} calls',
   reasons: {
@@ -16,10 +16,10 @@ export default {
   },
   incidents: {
     vendor_down: {
-      check: 'Vendors answer',
-      name: 'A vendor does not answer',
+      check: 'Vendors respond',
+      name: 'A vendor does not respond',
       advice:
-        'More than half of its calls failed within ten minutes. Give its models to another channel; it is used again by itself.',
+        'More than half of its calls failed within ten minutes. Add its models to another channel; it is used again automatically once it recovers.',
     },
     vendor_slow: {
       check: 'Vendors are fast',
@@ -28,7 +28,7 @@ export default {
     },
     key_revoked: {
       check: 'Vendor keys work',
-      name: 'A vendor refuses a key',
+      name: 'A vendor rejects a key',
       advice: 'The credentials of this channel are wrong, revoked or expired. Store new ones, then press Test.',
     },
     no_balance: {
@@ -39,12 +39,12 @@ export default {
     database_slow: {
       check: 'Database is fast',
       name: 'The database is slow',
-      advice: 'Statements take over 100 ms on average, or wait for a connection. Look for locks and for a busy disk.',
+      advice: 'Statements take over 100 ms on average, or wait for a connection. Check for locks and a busy disk.',
     },
     database_gone: {
-      check: 'Database answers',
-      name: 'The database does not answer',
-      advice: 'Requests that need it are answered 503. Bring it back; the service needs no restart.',
+      check: 'Database responds',
+      name: 'The database does not respond',
+      advice: 'Requests that need it fail with 503. Restore it; the service needs no restart.',
     },
     disk_nearly_full: {
       check: 'Disk has space',
@@ -52,19 +52,19 @@ export default {
       advice: 'Less than a tenth is free. Free or add space; never delete -wal, -shm or the journal.',
     },
     mail_server_gone: {
-      check: 'Mail server answers',
-      name: 'The mail server does not answer',
-      advice: 'New mailboxes and passwords wait until it is back.',
+      check: 'Mail server responds',
+      name: 'The mail server does not respond',
+      advice: 'New mailboxes and passwords take effect when it is back.',
     },
     replica_frozen: {
       check: 'Processes run',
-      name: 'A process is silent',
-      advice: 'It ended without stopping, or stands still. Restart it; it may be killed at any moment without loss.',
+      name: 'A process does not respond',
+      advice: 'It crashed or hangs. Restart it; nothing is lost even if it is killed.',
     },
     backlog_grows: {
       check: 'Videos are checked in time',
       name: 'Videos are not checked in time',
-      advice: 'Finished videos are not settled. Mend slow vendors or the database first; else add a process.',
+      advice: 'Finished videos are not settled in time. Fix a slow vendor or database first; otherwise add a process.',
     },
     ledger_mismatch: {
       check: 'Ledger adds up',
@@ -74,8 +74,7 @@ export default {
     webhook_target_dead: {
       check: 'Webhooks are delivered',
       name: 'Webhooks are not delivered',
-      advice:
-        'Deliveries have been overdue all the time. Tell the owner of the endpoint; they are tried for three days.',
+      advice: 'Deliveries are overdue. Tell the owner of the endpoint; they are retried for three days.',
     },
   },
 };

@@ -3,7 +3,7 @@ import type { Translated } from '../resources.ts';
 
 export default {
   lead: '此处保存的设置在数秒内对所有进程生效。环境变量中的设置优先，须在环境变量中修改。',
-  rootOnly: '仅 root 可以查看和修改站点设置。',
+  rootOnly: '仅超级管理员可以查看和修改站点设置。',
   source: { environment: '环境变量', database: '已保存', default: '默认值' },
   save: '保存',
   reset: '恢复默认值',
@@ -28,8 +28,8 @@ export default {
     SITE_ACCENT: '颜色',
     SIGN_IN_NOTICE: '登录表单上方的公告',
     REGISTRATION: '新账号',
-    NEW_USER_QUOTA: '新账号的初始配额',
-    LOW_QUOTA: '低于此配额时通知账号',
+    NEW_USER_QUOTA: '新账号的初始余额',
+    LOW_QUOTA: '余额低于此值时通知账号',
     QUOTA_PER_UNIT: '每个额度对应的配额',
     RETENTION_TASK_DETAIL_DAYS: '视频请求（天）',
     RETENTION_REQUESTS_DAYS: '请求日志（天）',
@@ -47,7 +47,7 @@ export default {
     SITE_ACCENT: '用于按钮、链接和标记；在浅色和深色模式下均清晰可读。',
     SIGN_IN_NOTICE: '维护通知、使用规则、联系人等。留空即删除。',
     REGISTRATION: '是否允许自行注册账号。',
-    NEW_USER_QUOTA: '新账号钱包中的配额。',
+    NEW_USER_QUOTA: '新账号的初始余额。',
     LOW_QUOTA: '钱包低于此值时通知；0 表示从不通知。',
     QUOTA_PER_UNIT: '所有价格的单位，须在环境变量中修改并重启。',
     RETENTION_TASK_DETAIL_DAYS: '0 表示永久保留。',

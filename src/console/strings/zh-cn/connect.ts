@@ -18,7 +18,7 @@ export default {
   stop: '停止等待',
   connect: '接入',
   hints: {
-    curl: '在终端中运行；收到回答即表示密钥可用。',
+    curl: '在终端中运行；收到响应即表示密钥可用。',
     env: '大多数支持 OpenAI API 的程序会读取这两个变量。',
     python: '使用 OpenAI 官方 Python 库。',
     node: '使用 OpenAI 官方 JavaScript 库。',

@@ -39,7 +39,7 @@ export default {
   topics: {
     'device.new': { name: '新设备', text: '有程序或设备获准登录您的账号。' },
     security: { name: '安全', text: '密码、两步验证或访问令牌发生变更。' },
-    system: { name: '公告', text: '来自服务运营方的消息。' },
+    system: { name: '公告', text: '来自本服务管理员的消息。' },
     'task.failed': { name: '视频失败', text: '视频未能生成及其原因。' },
     'task.finished': { name: '视频完成', text: '视频已可观看。' },
     'video.expiring': { name: '已存储的视频', text: '部分视频的存储期限即将到期。' },
@@ -49,7 +49,7 @@ export default {
     ticket: { name: '工单', text: '工单的回复与状态变化。' },
     webhook: { name: 'Webhook', text: 'Webhook 因持续无法送达而被停用。' },
     beta: { name: '内测申请', text: '内测申请的审核结果。' },
-    'channel.resting': { name: '渠道', text: '供应商拒绝了某个渠道，需要有人处理。' },
+    'channel.resting': { name: '渠道', text: '供应商拒绝了某个渠道，需要处理。' },
     'storage.full': { name: '存储', text: '视频存储空间已用完。' },
   },
 } satisfies Translated<typeof en>;

@@ -34,8 +34,8 @@ export default {
       advice: '此渠道的凭证错误、已撤销或已过期。请填入新凭证，然后点击测试。',
     },
     no_balance: {
-      check: '供应商账户有余额',
-      name: '供应商账户余额不足',
+      check: '供应商账号有余额',
+      name: '供应商账号余额不足',
       advice: '请在供应商处充值，然后在渠道上点击测试。',
     },
     database_slow: {

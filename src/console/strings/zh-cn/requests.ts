@@ -2,8 +2,8 @@ import type en from '../en/requests.ts';
 import type { Translated } from '../resources.ts';
 
 export default {
-  lead: '您已结束的模型调用和视频：用量、耗时与费用。不保存提示词和回答。',
-  adminLead: '所有账号已结束的模型调用和视频。不保存提示词和回答。',
+  lead: '您已结束的模型调用和视频：用量、耗时与费用。不保存提示词和回复。',
+  adminLead: '所有账号已结束的模型调用和视频。不保存提示词和回复。',
   live: '实时',
   liveHint_zero: '调用结束后会立即显示在这里。',
   liveHint_one: '开启后新增 {{count}} 次调用。',
@@ -36,7 +36,7 @@ export default {
   began: '开始时间',
   reserved: '预留',
   charged: '扣费',
-  returned: '退回',
+  returned: '退还',
   paidFrom: '支付来源',
   linesTitle: '费用构成',
   lineLabel: '项目',
@@ -72,8 +72,8 @@ export default {
   ledgerKinds: {
     reserve: '预留',
     settle: '结算',
-    refund: '退回',
-    grant: '充值',
+    refund: '退还',
+    grant: '发放',
     expire: '额度过期',
     closing: '更早的记录',
   },
@@ -92,7 +92,7 @@ export default {
     per_unit: '供应商计量单位',
     surcharge: '附加费',
     plan_factor: '套餐倍率',
-    not_charged: '未收取',
+    not_charged: '未扣费',
     total: '合计',
   },
 } satisfies Translated<typeof en>;

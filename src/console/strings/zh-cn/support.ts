@@ -3,7 +3,7 @@ import type { Translated } from '../resources.ts';
 
 export default {
   title: '工单',
-  lead: '向服务运营方提问，并查看回复。',
+  lead: '向本服务的管理员提问，并查看回复。',
   new: '新建工单',
   filter: '状态',
   all: '全部',

@@ -19,7 +19,7 @@ open this link and confirm that this is your address:
 ${link}
 
 It works for 24 hours. From then on you can sign in with the address and reset your password by e-mail.
-If you did not give this address at ${site}, ignore this mail: nothing happens.
+If you did not give this address at ${site}, ignore this e-mail: nothing changes.
 `,
   }),
   'zh-CN': ({ username, link, site }) => ({
@@ -41,11 +41,11 @@ export const PASSWORD_RESET: Texts = {
     subject: `Reset your password for ${site}`,
     text: `Hello ${username},
 
-somebody asked to reset the password of your account at ${site}. Open this link to choose a new one:
+a password reset was requested for your account at ${site}. Open this link to choose a new one:
 
 ${link}
 
-It works once, for 30 minutes. If it was not you, ignore this mail: your password stays as it is.
+It works once, for 30 minutes. If it was not you, ignore this e-mail: your password stays as it is.
 `,
   }),
   'zh-CN': ({ username, link, site }) => ({

@@ -149,7 +149,7 @@ forEachDatabase((_name, open) => {
     await program.fails(401, 'GET', '/api/user/self');
     assert.deepEqual(ended, [here.id]);
     assert.deepEqual(notified, [
-      `${here.id} A management access token was made`,
+      `${here.id} A management access token was created`,
       `${here.id} Your password was changed`,
     ]);
     await thief.fails(200, 'POST', '/api/user/login', { username: 'careful', password: PASSWORD });

@@ -92,11 +92,11 @@ export function parseArguments(args: string, path: string): object {
   throw invalidRequest(`${path} must be the JSON of an object.`, path);
 }
 
-/** A tool's wish for arguments that keep to its schema. */
+/** Whether a tool requires arguments that follow its schema exactly. */
 export const strictAt = ({ strict }: UntrustedObject, prefix: string): Setting<boolean> | undefined =>
   typeof strict === 'boolean' ? { value: strict, path: `${prefix}.strict` } : undefined;
 
-/** How closely a picture is looked at; `auto` is what upstreams do by themselves. */
+/** The level of detail at which a picture is processed; `auto` is the default of upstreams. */
 export const detailAt = ({ detail }: UntrustedObject, prefix: string): Setting<string> | undefined =>
   typeof detail === 'string' && detail !== 'auto' ? { value: detail, path: `${prefix}.detail` } : undefined;
 

@@ -28,7 +28,7 @@ export interface NewShare {
   readonly title?: string | undefined;
 }
 
-/** Characters of a token: 142 bits, which nobody guesses. */
+/** Characters of a token: 142 bits of randomness, too many to guess. */
 const TOKEN_LENGTH = 24;
 
 /** What owners do with the links by which others watch their videos. */

@@ -2,7 +2,8 @@ import type { Locale } from '../../../contract/messages/messages.ts';
 
 const EN = {
   language: 'Language',
-  footer: 'This video was made with AI and shared by a link. Whoever made the link can end it at any time.',
+  footer:
+    'This video was generated with AI and shared by a link. The person who created the link can revoke it at any time.',
   untitled: 'A shared video',
   description: 'Watch the video on this page.',
   download: 'Download',
@@ -11,9 +12,9 @@ const EN = {
   lockedLead: 'The person who sent you the link has the password too.',
   password: 'Password',
   show: 'Show the video',
-  wrongPassword: 'That is not the password.',
+  wrongPassword: 'The password is wrong.',
   goneTitle: 'This link does not work',
-  goneText: 'It was ended, has expired, or was not copied completely. Ask the person who sent it for a new one.',
+  goneText: 'It was revoked, has expired, or was not copied completely. Ask the person who sent it for a new one.',
 };
 export type ShareTexts = typeof EN;
 

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { EN } from '../src/contract/messages/en.ts';
+import { FAILURES_EN } from '../src/contract/messages/failures-en.ts';
+import { FAILURES_ZH_CN } from '../src/contract/messages/failures-zh-cn.ts';
+import { NOUNS, ZH_CN } from '../src/contract/messages/zh-cn.ts';
+
+/**
+ * One term for one concept in everything people read: the console, messages of errors, pages of the server, notices, e-mails
+ * and the command line. Each row: what is not written, and what is.
+ */
+const ENGLISH: readonly (readonly [not: RegExp, but: string])[] = [
+  [/\bquota\b/i, 'credits; quota is the unit on the wire'],
+  [/\bpackages?\b/i, 'plan'],
+  [/\bproviders?\b/i, 'vendor'],
+  [/\bpresent (password|one|plan|key)\b/i, 'current'],
+  [/\b(nobody|whoever)\b/i, 'name who it is: users, the administrator, callers'],
+  [/\b(any|some|every)body\b/i, 'anyone, someone, everyone'],
+  [/\bat hand\b|\bat a glance\b/i, 'say what is meant'],
+  [/\b(goes|go) on\b/i, 'continue'],
+  [/\bmend\b/i, 'fix'],
+  [/\bfor ever\b/i, 'indefinitely'],
+  [/\bnot [a-z ]{0,20}any ?more\b/i, 'no longer'],
+  [/\b(bind|bound) (a|an|to|your)\b/i, 'link, linked'],
+  [/\b(look again|next look)\b/i, 'check'],
+  [/\blog(ged|s)? (in|out)\b/i, 'sign in, sign out'],
+  [/\bin trouble\b/i, 'failing'],
+  [/\b(being made|was made|is made|been made)\b/i, 'generated (a video), created (anything else)'],
+  [
+    /\bmake (a |an |one |your |new )*(api )?(keys?|tokens?|codes?|links?|passwords?|webhooks?|secrets?|tickets?|plans?)\b/i,
+    'create',
+  ],
+  [/\bstands (by|in) (this|the)\b/i, 'shown under, recorded in'],
+  [/\bhand(ed)? (it |him )?(over|out)\b/i, 'share, deliver'],
+  [/\blet in\b/i, 'signed in, approved'],
+  [/\btak(e|es|en|ing) (it|them|a star)? ?(away|back|out)\b/i, 'remove'],
+  [/\b(by|one|a|no|this) mails?\b(?! (program|server|account|client))|(?<!e-)\bmail(s go|ed)\b/i, 'e-mail'],
+  [/\bShape\b|What to avoid|The same by program|Put a key of yours/, 'the review of the studio'],
+  [/\bvoid(s|ed)?\b|\bwithdrawn\b/i, 'revoke'],
+  [/\bbroke(n)? off\b/i, 'interrupted, ended too early'],
+  [/\bunder way\b/i, 'in progress'],
+  [/\b(calls itself|who asks)\b/i, 'reported name, requested by'],
+];
+
+const CHINESE: readonly (readonly [not: RegExp, but: string])[] = [
+  [/配额/, '额度'],
+  [/供应方|提供商/, '供应商'],
+  [/账户/, '账号'],
+  [/未收费|未收取|已收取|未产生扣费/, '未扣费、已扣费'],
+  [/运营方/, '管理员'],
+  [/应答/, '响应'],
+  [/视频制作|制作视频/, '生成视频'],
+  [/API Key\b(?!s)/, 'API 密钥'],
+  [/令牌(或套餐|自身)/, 'API 密钥'],
+  [/套餐卡/, '套餐'],
+];
+
+/** Texts that say the other word on purpose, by where they are and how they begin. */
+const EXCEPTIONS: readonly (readonly [place: string, begins: string, why: string])[] = [
+  ['messages/en.quota_not_enough', 'Not enough quota', 'programs read it beside the quota of their own requests'],
+  ['messages/en.token_limit_reached', 'Not enough quota', 'the same'],
+  ['en/admin-settings.names.QUOTA_PER_UNIT', 'Quota of one credit', 'it defines the unit'],
+  ['zh-cn/admin-settings.names.QUOTA_PER_UNIT', '每个额度', 'it defines the unit'],
+  ['en/connect.hints', '', 'clients call their own settings providers'],
+  ['en/admin-announcements.targetHint', 'A page of this console', 'an address'],
+  ['zh-cn/admin-channels.credentials', 'API Key', "the vendors' own name for it"],
+];
+
+interface Entry {
+  readonly place: string;
+  readonly text: string;
+}
+
+function entriesOf(place: string, value: unknown): Entry[] {
+  if (typeof value === 'string') return [{ place, text: value }];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, each]) => entriesOf(`${place}.${key}`, each));
+}
+
+const root = new URL('..', import.meta.url);
+const list = (folder: string): string[] =>
+  readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.tsx?$/.test(name) && !name.includes('.test.'))
+    .map((name) => `${folder}/${name}`);
+
+/** The sentences of a source file: quoted texts with a space that are no code, import or path. */
+function sentencesOf(path: string): Entry[] {
+  const source = readFileSync(new URL(path, root), 'utf8').replace(/^\s*(\/\/|\*|\/\*\*).*$/gm, '');
+  return [...source.matchAll(/'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g)]
+    .map(([, single, double, template]) => single ?? double ?? template ?? '')
+    .map((text) => text.replace(/\$\{[^}]*\}/g, '…'))
+    .filter((text) => text.includes(' '))
+    .map((text) => ({ place: path, text }));
+}
+
+async function consoleTexts(language: 'en' | 'zh-cn'): Promise<Entry[]> {
+  const folder = `src/console/strings/${language}`;
+  const files = list(folder);
+  const all = await Promise.all(
+    files.map(async (file) => {
+      const { default: texts } = (await import(new URL(file, root).href)) as { default: unknown };
+      return entriesOf(`${language}/${file.slice(folder.length + 1, -3)}`, texts);
+    }),
+  );
+  return all.flat();
+}
+
+/** Files of the server whose texts people read. */
+const SERVER_TEXTS = list('src/server').filter((path) =>
+  /(-notices?|-texts?|\/texts|\/notices|test-mail|endpoint-failures|task-completion)\.ts$/.test(path),
+);
+
+function findings(entries: readonly Entry[], table: typeof ENGLISH): string[] {
+  const isExcepted = ({ place, text }: Entry): boolean =>
+    EXCEPTIONS.some(([where, begins]) => place.startsWith(where) && text.startsWith(begins));
+  return entries
+    .filter((entry) => !isExcepted(entry))
+    .flatMap(({ place, text }) =>
+      table.flatMap(([not, but]) => (not.test(text) ? [`${place}: “${text}” → ${but}`] : [])),
+    );
+}
+
+test('English texts of the console, of errors and of failures use the agreed terms', async () => {
+  const entries = [
+    ...(await consoleTexts('en')),
+    ...entriesOf('messages/en', EN),
+    ...entriesOf('messages/failures-en', FAILURES_EN),
+  ];
+  assert.ok(entries.length > 1_000);
+  assert.deepEqual(findings(entries, ENGLISH), []);
+});
+
+test('Chinese texts use the agreed terms', async () => {
+  const entries = [
+    ...(await consoleTexts('zh-cn')),
+    ...entriesOf('messages/zh-cn', ZH_CN),
+    ...entriesOf('messages/nouns', NOUNS),
+    ...entriesOf('messages/failures-zh-cn', FAILURES_ZH_CN),
+    ...SERVER_TEXTS.flatMap(sentencesOf),
+  ];
+  assert.deepEqual(findings(entries, CHINESE), []);
+});
+
+test('pages of the server, notices, e-mails and the command line use the agreed terms', () => {
+  const entries = [...SERVER_TEXTS, ...list('src/cli')].flatMap(sentencesOf);
+  assert.ok(SERVER_TEXTS.length > 10 && entries.length > 500);
+  assert.deepEqual(findings(entries, ENGLISH), []);
+});
+
+test('an exception is still needed', async () => {
+  const entries = [...(await consoleTexts('en')), ...(await consoleTexts('zh-cn')), ...entriesOf('messages/en', EN)];
+  for (const [where, begins] of EXCEPTIONS)
+    assert.ok(
+      entries.some(
+        ({ place, text }) =>
+          place.startsWith(where) &&
+          text.startsWith(begins) &&
+          [...ENGLISH, ...CHINESE].some(([not]) => not.test(text)),
+      ),
+      where,
+    );
+});
