@@ -52,6 +52,11 @@ export function registerMetrics(
     read: async () => one((await artifacts.usage()).bytes),
   });
   metrics.register({
+    name: 'artifact_sums_wrong',
+    help: 'Sums of stored space that differed from the stored copies when this process last compared them, every six hours.',
+    read: async () => one(artifacts.countWrongSums()),
+  });
+  metrics.register({
     name: 'artifact_backlog',
     help: 'Videos that wait to be copied or are being copied, of all processes.',
     read: async () => one(await artifacts.countPending()),

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { USAGE_RULES } from './artifacts/usage-store.ts';
 import type { Database } from './platform/db/database.ts';
 import type { Tables } from './tables.ts';
 
@@ -78,4 +79,5 @@ const ROW_RULES = [
       total_user <> (select count(*) from notifications n where n.user_id = i.user_id and n.for_admin = 0)
       or total_admin <> (select count(*) from notifications n where n.user_id = i.user_id and n.for_admin = 1))`,
   },
+  ...USAGE_RULES,
 ] as const;

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { DAY_MS } from '../../src/contract/time.ts';
 import type { OpenSource } from '../../src/server/artifacts/artifact-copier.ts';
+import { countCopies } from '../../src/server/artifacts/usage-store.ts';
 import { AppError } from '../../src/server/platform/errors.ts';
 import { forEachDatabase } from '../databases.ts';
 import { type ArtifactFixture, CLIP, honest, makeArtifactFixture } from './artifact-fixture.ts';
@@ -124,7 +125,18 @@ describe('copies of finished videos', () => {
     });
 
     it('make room for newer ones: the oldest of the account first, of all when the space of all is out', async () => {
-      const sized = (bytes: number) => database.kysely.updateTable('artifacts').set({ bytes });
+      /** As if each of these videos were as large as that. */
+      const resize = (bytes: number, tasks: readonly string[]) =>
+        database.transaction(async (trx) => {
+          const stored = trx
+            .selectFrom('artifacts')
+            .selectAll()
+            .where('task_id', 'in', tasks)
+            .where('state', '=', 'stored');
+          await countCopies(trx, await stored.execute(), -1);
+          await trx.updateTable('artifacts').set({ bytes }).where('task_id', 'in', tasks).execute();
+          await countCopies(trx, await stored.execute(), 1);
+        });
       fixture.artifacts.start({ openVideo: honest });
       for (const [task, user] of [
         ['a1', 1],
@@ -135,16 +147,14 @@ describe('copies of finished videos', () => {
         await fixture.waitFor('stored', task);
         fixture.clock.advance(1_000);
       }
-      // As if each were as large as that: 5 GiB are the space of an account, 20 of all.
-      await sized(2.5 * GB).execute();
+      // 5 GiB are the space of an account, 20 of all.
+      await resize(2.5 * GB, ['a1', 'b1', 'a2']);
       await fixture.enqueue('a3', 1);
       await fixture.waitFor('stored', 'a3');
       assert.equal(await fixture.row('a1'), undefined);
       assert.ok((await fixture.row('b1')) !== undefined && (await fixture.row('a2')) !== undefined);
       assert.deepEqual(fixture.notices, []);
-      await sized(20 * GB)
-        .where('task_id', '=', 'b1')
-        .execute();
+      await resize(20 * GB, ['b1']);
       await fixture.enqueue('c1', 3);
       await fixture.waitFor('stored', 'c1');
       assert.equal(await fixture.row('b1'), undefined);

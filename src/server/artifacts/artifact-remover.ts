@@ -5,9 +5,11 @@ import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import type { ArtifactFiles } from './artifact-files.ts';
 import type { ArtifactStore } from './artifact-store.ts';
 import type { IncomingFiles } from './incoming-files.ts';
+import type { RemovalStore } from './removal-store.ts';
 
 export interface ArtifactRemoverDependencies {
   readonly store: ArtifactStore;
+  readonly removals: RemovalStore;
   readonly files: ArtifactFiles;
   readonly incoming: IncomingFiles;
   readonly clock: Clock;
@@ -28,19 +30,19 @@ export class ArtifactRemover {
 
   /** Of a copy that is marked. */
   async remove(id: string): Promise<void> {
-    const { store, files, incoming } = this.#dependencies;
+    const { removals, files, incoming } = this.#dependencies;
     // In this order: a copy under way cannot be taken over any more once its file is gone from here.
     await incoming.removeAll(id);
     await files.remove(id);
-    await store.delete(id);
+    await removals.delete(id);
   }
 
   /** Removes what has passed its time, what belongs to removed accounts, and what is marked. */
   async removeEnded(): Promise<void> {
-    const { store, clock } = this.#dependencies;
-    while ((await store.markEnded(clock.now(), BATCH)) >= BATCH);
+    const { removals, clock } = this.#dependencies;
+    while ((await removals.markEnded(clock.now(), BATCH)) >= BATCH);
     for (;;) {
-      const ids = await store.listRemoving(BATCH);
+      const ids = await removals.listRemoving(BATCH);
       for (const id of ids) await this.remove(id);
       if (ids.length < BATCH) return;
     }

@@ -3,6 +3,7 @@ import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/one-row.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
+import { countCopies } from './usage-store.ts';
 
 export type ArtifactRow = Selectable<Tables['artifacts']>;
 export type Variant = ArtifactRow['variant'];
@@ -18,16 +19,6 @@ export interface StoredCopy {
   /** Unix milliseconds; null: never. */
   readonly expiresAt: number | null;
 }
-
-export interface Usage {
-  /** Of videos and posters. */
-  readonly bytes: number;
-  /** Videos. */
-  readonly files: number;
-}
-
-/** A poster that was not put by then never will be: its process has ended. */
-const INTERRUPTED_MS = 3_600_000;
 
 const insertArtifact = prepareQuery<
   Tables,
@@ -127,125 +118,53 @@ export class ArtifactStore {
   }
 
   /** @returns false when another process has claimed it, or it is to be removed */
-  async renew({ id, tries }: Claim, until: number): Promise<boolean> {
-    const result = await this.#pending(id, tries).set({ next_try_at: until }).executeTakeFirst();
+  async renew(claim: Claim, until: number): Promise<boolean> {
+    const result = await pending(this.#database.kysely, claim).set({ next_try_at: until }).executeTakeFirst();
     return wasChanged(result);
   }
 
   /** The copy is complete. @returns false when the claim was lost */
-  async confirm({ id, tries }: Claim, copy: StoredCopy): Promise<boolean> {
-    const result = await this.#pending(id, tries)
-      .set({
-        state: 'stored',
-        bytes: copy.bytes,
-        sha256: copy.sha256,
-        mime_type: copy.mimeType,
-        next_try_at: null,
-        last_error: '',
-        stored_at: copy.storedAt,
-        expires_at: copy.expiresAt,
-        is_announced: 0,
-      })
-      .executeTakeFirst();
-    return wasChanged(result);
+  confirm(claim: Claim, copy: StoredCopy): Promise<boolean> {
+    return this.#database.transaction(async (trx) => {
+      const row = await pending(trx, claim)
+        .set({
+          state: 'stored',
+          bytes: copy.bytes,
+          sha256: copy.sha256,
+          mime_type: copy.mimeType,
+          next_try_at: null,
+          last_error: '',
+          stored_at: copy.storedAt,
+          expires_at: copy.expiresAt,
+          is_announced: 0,
+        })
+        .returning(['user_id', 'variant', 'bytes'])
+        .executeTakeFirst();
+      if (row !== undefined) await countCopies(trx, [row], 1);
+      return row !== undefined;
+    });
   }
 
   /** @param at null: it is not tried again */
-  async defer({ id, tries }: Claim, at: number | null, lastError: string): Promise<void> {
-    await this.#pending(id, tries)
+  async defer(claim: Claim, at: number | null, lastError: string): Promise<void> {
+    await pending(this.#database.kysely, claim)
       .set({ next_try_at: at, last_error: lastError, ...(at === null && { state: 'failed' as const }) })
       .execute();
   }
 
   /** Its file is gone: a video is copied again. */
-  async markLost({ id, variant }: Pick<ArtifactRow, 'id' | 'variant'>): Promise<void> {
-    await this.#database.kysely
-      .updateTable('artifacts')
-      .set({ state: 'pending', bytes: 0, next_try_at: variant === 'video' ? 0 : null, expires_at: null })
-      .where('id', '=', id)
-      .where('state', '=', 'stored')
-      .execute();
-  }
-
-  #pending(id: string, tries: number) {
-    return this.#database.kysely
-      .updateTable('artifacts')
-      .where('id', '=', id)
-      .where('state', '=', 'pending')
-      .where('tries', '=', tries);
-  }
-
-  /** From now on it is served no more. */
-  async markTaskRemoved(executor: Executor, taskId: string): Promise<void> {
-    await executor
-      .updateTable('artifacts')
-      .set({ state: 'removing', next_try_at: null })
-      .where('task_id', '=', taskId)
-      .execute();
-  }
-
-  async markRemoved(ids: readonly string[]): Promise<void> {
-    await this.#database.kysely
-      .updateTable('artifacts')
-      .set({ state: 'removing', next_try_at: null })
-      .where('id', 'in', [...ids])
-      .execute();
-  }
-
-  /** Marks what has passed its time, posters whose put was interrupted, and what belongs to removed accounts. */
-  async markEnded(now: number, limit: number): Promise<number> {
-    const { kysely } = this.#database;
-    const expired = await kysely
-      .selectFrom('artifacts')
-      .select('id')
-      .where('state', '=', 'stored')
-      .where('expires_at', '<=', now)
-      .limit(limit)
-      .execute();
-    const ofRemoved = await kysely
-      .selectFrom('artifacts')
-      .innerJoin('accounts', 'accounts.id', 'artifacts.user_id')
-      .select('artifacts.id')
-      .where('accounts.removed_at', 'is not', null)
-      .where('artifacts.state', '<>', 'removing')
-      .limit(limit)
-      .execute();
-    const interrupted = await kysely
-      .selectFrom('artifacts')
-      .select('id')
-      .where('state', '=', 'pending')
-      .where('next_try_at', 'is', null)
-      .where('created_at', '<', now - INTERRUPTED_MS)
-      .limit(limit)
-      .execute();
-    const ids = [...expired, ...ofRemoved, ...interrupted].map(({ id }) => id);
-    if (ids.length > 0) await this.markRemoved(ids);
-    return ids.length;
-  }
-
-  async listRemoving(limit: number): Promise<string[]> {
-    const rows = await this.#database.kysely
-      .selectFrom('artifacts')
-      .select('id')
-      .where('state', '=', 'removing')
-      .limit(limit)
-      .execute();
-    return rows.map(({ id }) => id);
-  }
-
-  async delete(id: string): Promise<void> {
-    await this.#database.kysely.deleteFrom('artifacts').where('id', '=', id).where('state', '=', 'removing').execute();
-  }
-
-  /** The videos stored longest ago, of one account or of all. */
-  listOldest(userId: number | undefined, limit: number): Promise<Pick<ArtifactRow, 'id' | 'bytes'>[]> {
-    let query = this.#database.kysely
-      .selectFrom('artifacts')
-      .select(['id', 'bytes'])
-      .where('state', '=', 'stored')
-      .where('variant', '=', 'video');
-    if (userId !== undefined) query = query.where('user_id', '=', userId);
-    return query.orderBy('stored_at').limit(limit).execute();
+  async markLost(row: Pick<ArtifactRow, 'id' | 'variant' | 'user_id' | 'bytes'>): Promise<void> {
+    await this.#database.transaction(async (trx) => {
+      const result = await trx
+        .updateTable('artifacts')
+        .set({ state: 'pending', bytes: 0, next_try_at: row.variant === 'video' ? 0 : null, expires_at: null })
+        .where('id', '=', row.id)
+        .where('state', '=', 'stored')
+        // What is taken off the sums.
+        .where('bytes', '=', row.bytes)
+        .executeTakeFirst();
+      if (wasChanged(result)) await countCopies(trx, [row], -1);
+    });
   }
 
   /** Stored copies in the order of their ids. */
@@ -270,20 +189,6 @@ export class ArtifactStore {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** What is stored, of one account or of all. */
-  async usage(userId?: number): Promise<Usage> {
-    let query = this.#database.kysely
-      .selectFrom('artifacts')
-      .select(({ fn }) => [
-        fn.sum<number | null>('bytes').as('bytes'),
-        sql<number>`count(case when variant = 'video' then 1 end)`.as('files'),
-      ])
-      .where('state', '=', 'stored');
-    if (userId !== undefined) query = query.where('user_id', '=', userId);
-    const { bytes, files } = await query.executeTakeFirstOrThrow();
-    return { bytes: Number(bytes ?? 0), files: Number(files) };
-  }
-
   async countPending(): Promise<number> {
     const row = await this.#database.kysely
       .selectFrom('artifacts')
@@ -293,3 +198,6 @@ export class ArtifactStore {
     return Number(row.count);
   }
 }
+
+const pending = (executor: Executor, { id, tries }: Claim) =>
+  executor.updateTable('artifacts').where('id', '=', id).where('state', '=', 'pending').where('tries', '=', tries);

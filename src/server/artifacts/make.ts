@@ -11,7 +11,7 @@ import { randomText } from '../platform/secrets.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { ArtifactCopier, type VideoSources } from './artifact-copier.ts';
 import { ArtifactRemover } from './artifact-remover.ts';
-import { ArtifactStore, type Usage } from './artifact-store.ts';
+import { ArtifactStore } from './artifact-store.ts';
 import { CopiesUnderWay } from './copies-under-way.ts';
 import { ExpiryNotices } from './expiry-notices.ts';
 import { ExpiryStore } from './expiry-store.ts';
@@ -19,9 +19,12 @@ import { fullNotice } from './full-notice.ts';
 import { IncomingFiles } from './incoming-files.ts';
 import { openFiles } from './open-files.ts';
 import { type PosterOutcome, type PosterOwner, Posters } from './posters.ts';
+import { RemovalStore } from './removal-store.ts';
 import { type PlanStorage, type StorageLimits, storageLimits } from './storage-limits.ts';
 import { StorageSpace } from './storage-space.ts';
 import { StoredFiles } from './stored-files.ts';
+import { UsageAudit } from './usage-audit.ts';
+import { type Usage, UsageStore } from './usage-store.ts';
 
 export interface ArtifactsDependencies {
   readonly config: Config;
@@ -53,6 +56,8 @@ export interface Artifacts {
   usage(userId?: number): Promise<Usage>;
   limitsOf(userId: number): Promise<StorageLimits>;
   countPending(): Promise<number>;
+  /** Sums of stored space that differ from the copies, as this process found last; undefined: it has not looked. */
+  countWrongSums(): number | undefined;
   /** Makes what is due now, without waiting for the next look. */
   wake(): void;
   /** Begins to copy. */
@@ -77,6 +82,8 @@ export function makeArtifacts({
 }: ArtifactsDependencies): Artifacts {
   const { clock, log } = shared;
   const store = new ArtifactStore(database);
+  const removals = new RemovalStore(database);
+  const usage = new UsageStore(database);
   const copies = new CopiesUnderWay();
   const opened = openFiles(config, outbound);
   const limitsOf = async (userId: number) => storageLimits(config, await findPlanStorage(userId));
@@ -87,17 +94,19 @@ export function makeArtifacts({
       return row?.state === 'stored' ? row.expires_at : undefined;
     },
     findWithPoster: (taskIds: readonly string[]) => store.findWithPoster(taskIds),
-    usage: (userId?: number) => store.usage(userId),
+    usage: (userId?: number) => (userId === undefined ? usage.ofAll() : usage.of(userId)),
     limitsOf,
     countPending: () => store.countPending(),
   };
   if (opened === undefined) return { ...common, ...SWITCHED_OFF };
 
   const { files } = opened;
+  const audit = new UsageAudit(usage, log);
   const incoming = new IncomingFiles(opened.incomingDirectory);
-  const remover = new ArtifactRemover({ ...shared, store, files, incoming });
+  const remover = new ArtifactRemover({ ...shared, store, removals, files, incoming });
   const space = new StorageSpace({
-    store,
+    usage,
+    removals,
     files,
     remover,
     maxBytes: config.artifactsMaxGb * GB,
@@ -118,13 +127,14 @@ export function makeArtifacts({
   return {
     ...common,
     isEnabled: true,
+    countWrongSums: () => audit.wrongSums,
     putPoster: (owner, bytes) => posters.put(owner, bytes),
     async enqueue(trx, { id: taskId, user_id: userId }) {
       await store.insert(trx, { id: randomText(24), taskId, userId }, clock.now());
       afterCommit(trx, () => copier?.wake());
     },
     async removeWithTask(trx, taskId) {
-      await store.markTaskRemoved(trx, taskId);
+      await removals.markTaskRemoved(trx, taskId);
       afterCommit(trx, () => {
         remover.removeEnded().catch((error: unknown) => log.warn({ err: error }, 'a stored file is removed later'));
       });
@@ -139,12 +149,15 @@ export function makeArtifacts({
       await copier?.stop();
     },
     removeEnded,
-    jobs: [remover.orphanJob],
+    jobs: [remover.orphanJob, audit.job],
   };
 }
 
 const SWITCHED_OFF = {
   isEnabled: false,
+  countWrongSums() {
+    return undefined;
+  },
   async putPoster() {
     return undefined;
   },

@@ -1,10 +1,12 @@
 import { KeyedMutex } from '../platform/keyed-mutex.ts';
 import type { ArtifactFiles } from './artifact-files.ts';
 import type { ArtifactRemover } from './artifact-remover.ts';
-import type { ArtifactStore } from './artifact-store.ts';
+import type { RemovalStore } from './removal-store.ts';
+import type { UsageStore } from './usage-store.ts';
 
 export interface StorageSpaceDependencies {
-  readonly store: ArtifactStore;
+  readonly usage: UsageStore;
+  readonly removals: RemovalStore;
   readonly files: ArtifactFiles;
   readonly remover: ArtifactRemover;
   /** Bytes of all copies together. */
@@ -38,7 +40,7 @@ const STEP_BYTES = 32 * 1024 ** 2;
 
 /**
  * Keeps the copies within the space of their account and of all: the oldest make room for the newest. Counts what is stored
- * by the rows themselves, and what this process is about to store by its reservations.
+ * by the sums over the rows, and what this process is about to store by its reservations.
  */
 export class StorageSpace {
   readonly #dependencies: StorageSpaceDependencies;
@@ -78,12 +80,12 @@ export class StorageSpace {
   }
 
   async #makeRoom(userId: number, bytes: number, limitBytes: number, fileBytes: number): Promise<void> {
-    const { store, files, maxBytes, minFreeBytes, onFull } = this.#dependencies;
+    const { usage, files, maxBytes, minFreeBytes, onFull } = this.#dependencies;
     if (fileBytes > Math.min(limitBytes, maxBytes))
       throw new NoSpaceError(`a file of ${fileBytes} bytes is larger than the space of the account`, true);
-    const used = (await store.usage(userId)).bytes + (this.#reservedByUser.get(userId) ?? 0);
+    const used = (await usage.of(userId)).bytes + (this.#reservedByUser.get(userId) ?? 0);
     await this.#evict(used + bytes - limitBytes, userId);
-    const total = (await store.usage()).bytes + this.#reserved;
+    const total = (await usage.ofAll()).bytes + this.#reserved;
     const free = (await files.freeBytes()) ?? Number.POSITIVE_INFINITY;
     const missing = Math.max(total + bytes - maxBytes, minFreeBytes + bytes + this.#reserved - free);
     if (missing <= 0) return;
@@ -93,13 +95,13 @@ export class StorageSpace {
 
   /** Removes the oldest copies until `missing` bytes more are free. @throws NoSpaceError */
   async #evict(missing: number, userId: number | undefined): Promise<void> {
-    const { store, remover } = this.#dependencies;
+    const { removals, remover } = this.#dependencies;
     for (let left = missing; left > 0; ) {
-      const oldest = await store.listOldest(userId, EVICTION_BATCH);
+      const oldest = await removals.listOldest(userId, EVICTION_BATCH);
       if (oldest.length === 0) throw new NoSpaceError('there is no space for a copy', false);
       for (const { id, bytes } of oldest) {
         if (left <= 0) break;
-        await store.markRemoved([id]);
+        await removals.markRemoved([id]);
         await remover.remove(id);
         left -= bytes;
       }

@@ -29,6 +29,16 @@ export interface ArtifactTables {
     /** 1: its owner was told that it ends. */
     is_announced: Generated<0 | 1>;
   };
+  /** Sums over the stored copies of an account, changed in the transaction that changes their rows. */
+  artifact_usage: {
+    user_id: number;
+    /** Of videos and posters. */
+    bytes: number;
+    /** Videos. */
+    files: number;
+  };
+  /** The same over all accounts, in several rows whose sum counts: each account changes one of them. */
+  artifact_totals: { shard: number; bytes: number; files: number };
 }
 
 export const artifactMigrations: readonly Migration[] = [
@@ -64,6 +74,16 @@ export const artifactMigrations: readonly Migration[] = [
         .where(sql<boolean>`state = 'stored' and variant = 'video' and is_announced = 0`)
         .execute();
       await index('artifacts_to_remove').column('id').where(sql<boolean>`state = 'removing'`).execute();
+      for (const [table, key] of [
+        ['artifact_usage', 'user_id'],
+        ['artifact_totals', 'shard'],
+      ] as const)
+        await trx.schema
+          .createTable(table)
+          .addColumn(key, int64, (column) => column.primaryKey())
+          .addColumn('bytes', int64, (column) => column.notNull())
+          .addColumn('files', int64, (column) => column.notNull())
+          .execute();
     },
   },
 ];

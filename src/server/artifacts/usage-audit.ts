@@ -1,0 +1,32 @@
+import type { Log } from '../platform/log.ts';
+import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
+import type { UsageStore } from './usage-store.ts';
+
+const INTERVAL_MS = 6 * 3_600_000;
+
+/** Compares the sums of stored space with the copies they are of, and keeps the outcome for the metrics. */
+export class UsageAudit {
+  readonly #usage: UsageStore;
+  readonly #log: Log;
+  #wrong: number | undefined;
+
+  constructor(usage: UsageStore, log: Log) {
+    this.#usage = usage;
+    this.#log = log;
+  }
+
+  /** Sums that differed when this process last looked; undefined: it has not, another process does. */
+  get wrongSums(): number | undefined {
+    return this.#wrong;
+  }
+
+  get job(): ScheduledJob {
+    return { name: 'artifact sums', intervalMs: INTERVAL_MS, run: () => this.#run() };
+  }
+
+  async #run(): Promise<void> {
+    this.#wrong = await this.#usage.countWrong();
+    if (this.#wrong > 0)
+      this.#log.error({ sums: this.#wrong }, 'sums of stored space differ from the copies; `check` names them');
+  }
+}
