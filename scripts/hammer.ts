@@ -6,6 +6,7 @@
  * - restarts: PostgreSQL is stopped under load and started again; two processes behind HAProxy and nginx are restarted in
  *   turn until so many requests were sent, of which none may fail; databases freeze, fall silent and fail over
  * - soup: every third call to an upstream fails, in different ways, and database calls fail as well
+ * - stored videos: vendors' files expire, lie about their length, break off and are pages while they are copied and read
  * - races: many at once, over one process and over two
  * - upgrades: processes of two releases take turns under load
  * - junk and cuts: bodies that callers get wrong, streams that break off anywhere
@@ -32,6 +33,8 @@ const { values } = parseArgs({
     events: { type: 'string', default: '1500' },
     /** Kills of a process that copies and deletes videos, on each database. */
     copies: { type: 'string', default: '500' },
+    /** Videos of vendors whose files expire, break off or are pages, which are copied and read meanwhile, on each database. */
+    artifacts: { type: 'string', default: '10000' },
     /** Videos of the `soup` test (random upstream and database failures), on each database. */
     soup: { type: 'string', default: '600' },
     /** Rounds of each race. */
@@ -58,6 +61,8 @@ const strength = {
   FREEZE_ALL: '1',
   EVENT_KILLS: values.events,
   ARTIFACT_KILLS: values.copies,
+  ARTIFACT_TASKS: values.artifacts,
+  ARTIFACT_SEED: values.seed,
   RESTART_ROUNDS: values.restarts,
   ROLLING_REQUESTS: values.rolling,
   OUTAGES_ALL: '1',
@@ -85,6 +90,7 @@ const WORDS = [
   'faults/',
   'fuzz/',
   'artifacts/copying-kills',
+  'artifacts/vendor-faults',
   'operations/database-outages',
   'operations/drain',
   'upgrades/',

@@ -1,8 +1,11 @@
 import { isMediaName, loadMedia } from './media.ts';
 import { defineSimulator, fileResponse, jsonResponse, type Simulator } from './simulator.ts';
 
-/** A content network as vendors use: public URLs, no credentials. Named per vendor so that faults can target it. */
-export const artifactHost = (vendor: string): Simulator =>
+/**
+ * A content network as vendors use: public URLs, no credentials. Named per vendor so that faults can target it.
+ * @param urlLifetimeMs how long a URL that says when it was issued is valid
+ */
+export const artifactHost = (vendor: string, urlLifetimeMs: number): Simulator =>
   defineSimulator({
     name: vendor,
     credentials: () => ({}),
@@ -11,10 +14,13 @@ export const artifactHost = (vendor: string): Simulator =>
     routes: [
       {
         method: 'GET',
-        path: /^\/[^/]+\/[^/]+\/(?<name>[^/]+)$/,
+        path: /^\/[^/]+\/(?<job>[^/]+)(?:\/(?<issued>\d+))?\/(?<name>[^/]+)$/,
         operation: 'content',
-        handle({ params: { name = '' } }) {
-          return isMediaName(name) ? fileResponse(loadMedia(name)) : jsonResponse(404, { error: 'not_found' });
+        handle({ params: { job = '', issued, name = '' } }, { now, fileOf }) {
+          if (!isMediaName(name)) return jsonResponse(404, { error: 'not_found' });
+          if (issued !== undefined && now() - Number(issued) > urlLifetimeMs)
+            return jsonResponse(403, { error: 'expired' });
+          return fileResponse(fileOf(loadMedia(name), job));
         },
       },
     ],

@@ -46,6 +46,9 @@ function writeHead(response: ServerResponse, answer: WireResponse, length: numbe
   response.writeHead(answer.status, length === undefined ? headers : { ...headers, 'content-length': String(length) });
 }
 
+/** At least one byte, and not all of them. */
+const randomPart = (body: Buffer): Buffer => body.subarray(0, 1 + Math.floor(Math.random() * (body.length - 1)));
+
 /** Writes one block repeatedly, as fast as the reader reads, and stops when the reader has disconnected. */
 function writeRepeatedly(response: ServerResponse, block: Buffer, times: number, last: Buffer): void {
   let left = times;
@@ -78,6 +81,23 @@ export const RESPONSE_FAULTS: Readonly<Partial<Record<FaultKind, ResponseFault>>
     const half = answer.body.subarray(0, answer.body.length >> 1);
     writeHead(response, answer, half.length);
     response.end(half);
+  },
+  cut(response, answer) {
+    writeHead(response, answer, answer.body.length);
+    response.write(randomPart(answer.body), () => response.socket?.destroy());
+  },
+  stall(response, answer) {
+    writeHead(response, answer, answer.body.length);
+    response.write(randomPart(answer.body));
+  },
+  'no-length'(response, answer) {
+    writeHead(response, answer, undefined);
+    response.end(answer.body.subarray(0, answer.body.length >> 1));
+  },
+  padded(response, answer) {
+    const body = Buffer.concat([answer.body, Buffer.from(GATEWAY_PAGE)]);
+    writeHead(response, answer, body.length);
+    response.end(body);
   },
   slow(response, answer) {
     writeHead(response, answer, answer.body.length);

@@ -12,6 +12,8 @@ import { type Operation, PROBLEM_KINDS } from './simulator.ts';
  * The request was served, then:
  * - `drop`: the connection breaks before the first byte of the response; `hang-after`: no byte either, but it stays open
  * - `truncated`: half the response, then the connection breaks; `malformed`: half the response, ended as if it were whole
+ * - `cut`: the same as `truncated` at a random byte; `stall`: a random part, then no further byte, but it stays open
+ * - `no-length`: the same as `malformed`, chunked; `padded`: the response and a page behind it, with the length of both
  * - `slow`: the response at 1 byte/s; `huge`: the response inside 1 GiB of padding; `bomb`: the same, gzipped 1000:1
  * - `deep`: 100,000 nested arrays; `wrong-types`: every value of the response replaced by an object
  * - `duplicate`: the response to the request before this one, again
@@ -37,6 +39,10 @@ export const FAULT_KINDS = [
   'hang-after',
   'truncated',
   'malformed',
+  'cut',
+  'stall',
+  'no-length',
+  'padded',
   'slow',
   'huge',
   'bomb',

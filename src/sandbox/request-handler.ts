@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { asObject } from '../contract/is-object.ts';
 import { PROBLEM_BY_STATUS, REPLACEMENT_RESPONSES, RESPONSE_FAULTS, type WireResponse } from './fault-responses.ts';
 import type { Fault, FaultQueue } from './faults.ts';
-import type { JobOutcome, JobSnapshot, JobStore } from './jobs.ts';
-import { clip, loadMedia, serveFile } from './media.ts';
+import type { Job, JobOutcome, JobSnapshot, JobStore } from './jobs.ts';
+import { clip, loadMedia, type MediaFile, serveFile } from './media.ts';
 import { findMarker } from './prompt-markers.ts';
 import type { RequestLog } from './request-log.ts';
 import {
@@ -29,6 +29,10 @@ export interface RunningSimulator {
   readonly latencyMs: number;
   now(): number;
   artifactUrl(path: string): string;
+  /** Whether the URLs of files say when they were issued, so that the artifact host lets them expire. */
+  readonly urlsExpire: boolean;
+  /** The file of a job, made from the clip or picture that all jobs of its shape share. */
+  fileOf(file: MediaFile, jobId: string): MediaFile;
   /** The last response per operation, for `duplicate`. */
   readonly lastResponses: Map<string, WireResponse>;
 }
@@ -90,6 +94,9 @@ const PREVIOUS_STATE: Readonly<Partial<Record<JobSnapshot['phase'], JobSnapshot>
   filtered: { phase: 'running', progress: 10, hasArtifact: false },
 };
 
+const sharedFile = (job: Job, kind: 'video' | 'thumbnail' = 'video'): MediaFile =>
+  kind === 'thumbnail' ? loadMedia('thumbnail.webp') : clip(job.shape, job.audio);
+
 function toContext(running: RunningSimulator, fault: Fault | undefined): SimulatorContext {
   const { simulator, jobs } = running;
   const forced = fault?.kind.startsWith('job-') ? fault.kind.slice('job-'.length) : undefined;
@@ -104,11 +111,13 @@ function toContext(running: RunningSimulator, fault: Fault | undefined): Simulat
       const snapshot = jobs.snapshot(job);
       return fault?.kind === 'reordered' ? (PREVIOUS_STATE[snapshot.phase] ?? snapshot) : snapshot;
     },
-    media: (job, kind) => (kind === 'thumbnail' ? loadMedia('thumbnail.webp') : clip(job.shape, job.audio)),
+    media: (job, kind) => running.fileOf(sharedFile(job, kind), job.id),
     artifactUrl(job, kind) {
-      const media = kind === 'thumbnail' ? loadMedia('thumbnail.webp') : clip(job.shape, job.audio);
-      return running.artifactUrl(`/${simulator.name}/${encodeURIComponent(job.id)}/${media.name}`);
+      const issued = running.urlsExpire ? `${running.now()}/` : '';
+      const { name } = sharedFile(job, kind);
+      return running.artifactUrl(`/${simulator.name}/${encodeURIComponent(job.id)}/${issued}${name}`);
     },
+    fileOf: running.fileOf,
   };
 }
 

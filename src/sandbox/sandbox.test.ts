@@ -128,7 +128,7 @@ test('a marker in the prompt injects a fault', async () => {
   assert.equal((await poll(await begin('a cat [dog]'))).phase, 'succeeded');
 });
 
-const ENDLESS: readonly FaultKind[] = ['hang', 'hang-after', 'slow', 'huge', 'bomb'];
+const ENDLESS: readonly FaultKind[] = ['hang', 'hang-after', 'stall', 'slow', 'huge', 'bomb'];
 test('every fault leaves the simulator alive', async () => {
   const { sandbox, submit } = await start();
   for (const kind of FAULT_KINDS.filter((name) => !ENDLESS.includes(name))) {

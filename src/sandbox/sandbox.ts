@@ -5,6 +5,7 @@ import { artifactHost } from './artifact-host.ts';
 import { type SandboxClock, systemClock } from './clock.ts';
 import { type Fault, type FaultChooser, type FaultHandle, FaultQueue } from './faults.ts';
 import { JOB_TIMINGS, type Job, JobStore, type JobTiming } from './jobs.ts';
+import type { MediaFile } from './media.ts';
 import { handleRequest, type RunningSimulator } from './request-handler.ts';
 import { type LoggedRequest, RequestLog } from './request-log.ts';
 import type { Operation, Simulator } from './simulator.ts';
@@ -19,6 +20,10 @@ export interface SandboxOptions {
   readonly latencyMs?: number;
   /** How many requests are recorded for assertions; default 1000, 0 for benchmarks. */
   readonly keepRequests?: number;
+  /** Files' URLs are valid for so long, and every query of a job gives a fresh one; by default they do not expire. */
+  readonly urlLifetimeMs?: number;
+  /** Makes the file of a job from the one that all jobs share; by default it is that file. */
+  readonly fileOf?: (file: MediaFile, jobId: string) => MediaFile;
   /** 0, a free one, by default. */
   readonly port?: (name: string) => number;
 }
@@ -75,6 +80,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     timing = JOB_TIMINGS.fast,
     latencyMs = 0,
     keepRequests = 1_000,
+    urlLifetimeMs,
+    fileOf = (file) => file,
     port = () => 0,
   } = options;
   const faults = new FaultQueue();
@@ -82,7 +89,15 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const now = () => clock.now();
   const artifacts = await listen(port('artifacts'));
   const servers = [artifacts.server];
-  const shared = { faults, log, latencyMs, now, artifactUrl: (path: string) => `${artifacts.url}${path}` };
+  const shared = {
+    faults,
+    log,
+    latencyMs,
+    now,
+    artifactUrl: (path: string) => `${artifacts.url}${path}`,
+    urlsExpire: urlLifetimeMs !== undefined,
+    fileOf,
+  };
   const stations = new Map<string, RunningSimulator>();
   const hosts = new Map<string, RunningSimulator>();
   for (const simulator of options.simulators) {
@@ -92,7 +107,12 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     const station: RunningSimulator = { ...shared, simulator, url, jobs, lastResponses: new Map() };
     stations.set(simulator.name, station);
     serveSimulators(server, () => station);
-    const host = { ...station, simulator: artifactHost(simulator.name), url: artifacts.url, answered: new Map() };
+    const host = {
+      ...station,
+      simulator: artifactHost(simulator.name, urlLifetimeMs ?? Number.POSITIVE_INFINITY),
+      url: artifacts.url,
+      answered: new Map(),
+    };
     hosts.set(simulator.name, host);
   }
   serveSimulators(artifacts.server, (path) => hosts.get(path.split('/')[1] ?? ''));

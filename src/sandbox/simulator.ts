@@ -84,6 +84,8 @@ export interface SimulatorContext {
   media(job: Job, kind?: 'video' | 'thumbnail'): MediaFile;
   /** A public URL of the job's file on the artifact host, which needs no credentials. */
   artifactUrl(job: Job, kind?: 'video' | 'thumbnail'): string;
+  /** What the artifact host serves for a job in place of the file that all jobs share. */
+  fileOf(file: MediaFile, jobId: string): MediaFile;
 }
 
 export interface Route {

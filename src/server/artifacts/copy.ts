@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
+import { AppError } from '../platform/errors.ts';
 import { BadVideoError, type CheckedVideo, VideoCheck } from '../platform/media/video-check.ts';
 
 /** A vendor's file that is being received. */
@@ -94,7 +95,7 @@ export class Copy {
   }
 
   /**
-   * Bytes `start` to `end`, both included, as they arrive. Fails when the copy does.
+   * Bytes `start` to `end`, both included, as they arrive. Fails with `content_unavailable` when the copy does.
    * @returns undefined when the copy has ended and its file is elsewhere
    */
   async read(start: number, end: number): Promise<Readable | undefined> {
@@ -109,7 +110,7 @@ export class Copy {
     try {
       for (let position = start; position <= end; ) {
         const { promise } = this.#progress;
-        if (this.#state === 'failed') throw new Error('the copy of this file has failed');
+        if (this.#state === 'failed') throw new AppError('content_unavailable');
         const readable = this.#state === 'complete' ? this.#written : this.#written - 1;
         const length = Math.min(readable - position, end + 1 - position, READ_BYTES);
         if (length <= 0) {

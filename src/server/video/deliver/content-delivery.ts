@@ -1,6 +1,7 @@
 import { finished, type Readable } from 'node:stream';
 import type { StoredFiles } from '../../artifacts/stored-files.ts';
 import { AppError } from '../../platform/errors.ts';
+import { checkedPart } from '../../platform/media/checked-part.ts';
 import { checkedVideoBody } from '../../platform/media/checked-video-body.ts';
 import type { OutboundResponse } from '../../platform/outbound/outbound.ts';
 import type { Task } from '../store.ts';
@@ -89,12 +90,18 @@ export class ContentDelivery {
     if (request.variant === 'thumbnail' && upstreams.adapterOf(task).hasCover !== true)
       throw new AppError('content_not_found', { message: 'This video has no poster yet.' });
     const response = await vendorFiles.open(task, request);
-    return toContent(isVideo && response.status === 200 ? await checkedVideo(response) : response);
+    return toContent(await checked(response, isVideo));
   }
 }
 
-/** @throws AppError `content_unavailable` */
-async function checkedVideo(response: OutboundResponse): Promise<OutboundResponse> {
+/** What may be passed on of a vendor's file. @throws AppError `content_unavailable` */
+async function checked(response: OutboundResponse, isVideo: boolean): Promise<OutboundResponse> {
+  if (response.status === 206) {
+    const part = checkedPart(response);
+    if (part === undefined) throw new AppError('content_unavailable', { log: { isPart: false } });
+    return part;
+  }
+  if (!isVideo || response.status !== 200) return response;
   const body = await checkedVideoBody(response.body);
   if (body === undefined) throw new AppError('content_unavailable', { log: { isVideo: false } });
   return { ...response, body };

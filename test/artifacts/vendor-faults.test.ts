@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { FaultChooser, FaultKind } from '../../src/sandbox/faults.ts';
+import { clip } from '../../src/sandbox/media.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
+import { findBrokenRows } from '../../src/server/row-invariants-store.ts';
+import type { Tables } from '../../src/server/tables.ts';
+import { forEachDatabase } from '../databases.ts';
+import { openReadOnly } from '../faults/ledger-assertions.ts';
+import { SeededRandom } from '../faults/seeded-random.ts';
+import { openWithShortTimeouts } from '../faults/short-timeouts.ts';
+import { idOf, startVideoService, VENDOR_MODELS, type VendorModel, type VideoService } from '../flows/video-service.ts';
+import { bytesBelow } from './artifact-fixture.ts';
+import { DownloadCheck, type ExpectedFile } from './download-check.ts';
+import { ownFile } from './own-file.ts';
+
+/** Videos on each database; `npm run hammer -- --artifacts N` makes more. */
+const TASKS = Number(process.env.ARTIFACT_TASKS ?? '33');
+const SEED = Number(process.env.ARTIFACT_SEED ?? '3');
+const AT_ONCE = 24;
+const READERS = 12;
+/** Of all requests for a file, besides those whose URL has expired. */
+const FAILING = 0.45;
+const FAULTS: readonly FaultKind[] = [
+  ...(['429', '500', '502', '503', 'reset', 'drop', 'html', 'empty'] as const),
+  ...(['malformed', 'no-length', 'padded', 'truncated', 'cut', 'hang-after', 'stall'] as const),
+];
+const URL_LIFETIME_MS = 2_500;
+/** A copy under way holds its claim for so long. What is due later waits for its next try, and the clock is put forward. */
+const LEASE_MS = 90_000;
+const CLOCK_STEP_MS = 30_000;
+
+interface Planned extends ExpectedFile {
+  readonly vendor: VendorModel;
+  readonly prompt: string;
+}
+
+describe(`videos of vendors whose files expire, lie about their length, break off or are pages (seed ${SEED})`, () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    const random = new SeededRandom(SEED);
+    let service: VideoService;
+    let folder: string;
+    let database: Database<Tables>;
+    let clockOffsetMs = 0;
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'rg-vendor-faults-'));
+      const url = await freshUrl();
+      service = await startVideoService(url, {
+        env: { ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0', FFMPEG: join(folder, 'none') },
+        overrides: { outbound: openWithShortTimeouts(), clock: { now: () => Date.now() + clockOffsetMs } },
+        sandbox: { keepRequests: 0, urlLifetimeMs: URL_LIFETIME_MS, fileOf: ownFile },
+      });
+      database = openReadOnly(url);
+    });
+    after(async () => {
+      await service?.stop();
+      await database?.close();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    /** The same faults in every run, as far as requests for one file come in the same order. */
+    const faultChooser = (): FaultChooser => {
+      const times = new Map<string, number>();
+      return (vendor, operation, text) => {
+        if (operation !== 'content') return undefined;
+        const file = `${vendor} ${/\/[^/]*\d{6,}[^/]*/.exec(text())?.[0] ?? ''}`;
+        const nth = (times.get(file) ?? 0) + 1;
+        times.set(file, nth);
+        return random.next(`${file} ${nth}`) < FAILING ? random.pick(`${file} ${nth}`, FAULTS) : undefined;
+      };
+    };
+
+    const unfinished = () =>
+      database.kysely
+        .selectFrom('tasks')
+        .select(['public_id', 'vendor'])
+        .where('next_poll_at', 'is not', null)
+        .execute();
+    const uncopied = () =>
+      database.kysely
+        .selectFrom('artifacts')
+        .select(['state', 'next_try_at', 'last_error'])
+        .where('variant', '=', 'video')
+        .where('state', '<>', 'stored')
+        .orderBy('next_try_at')
+        .execute();
+
+    async function untilAllAreCopied(): Promise<void> {
+      for (let left = await unfinished(); left.length > 0; left = await unfinished()) {
+        // Veo tasks are polled when a client requests them.
+        for (const { public_id } of left.filter(({ vendor }) => vendor === 'veo'))
+          await service.caller.video(public_id);
+        await pause(100);
+      }
+      for (let left = await uncopied(); left.length > 0; left = await uncopied()) {
+        const [next] = left;
+        assert.equal(next?.state, 'pending', `given up: ${next?.last_error}`);
+        const waitMs = (next.next_try_at ?? 0) - (Date.now() + clockOffsetMs);
+        clockOffsetMs += waitMs > LEASE_MS ? waitMs : CLOCK_STEP_MS;
+        await pause(1_000);
+      }
+    }
+
+    it(`${TASKS} tasks: no wrong byte is ever served, and no confirmed copy is lost`, {
+      timeout: 300_000 + 500 * TASKS,
+    }, async (t) => {
+      const { control } = service.sandbox;
+      control.chooseFaults(faultChooser());
+      const check = new DownloadCheck(service.caller, random);
+      const planned = Array.from({ length: TASKS }, (_, n) => ({
+        vendor: VENDOR_MODELS[n % VENDOR_MODELS.length] as VendorModel,
+        prompt: `a file of its own, number ${n}.`,
+      }));
+      const made: Planned[] = [];
+      const submits = eachOf(planned, AT_ONCE, async ({ vendor, prompt }) => {
+        const id = idOf(await service.caller.submit({ model: vendor.model, prompt }));
+        const job = service.job(vendor.name, prompt);
+        made.push({ id, vendor, prompt, bytes: ownFile(clip(job.shape, job.audio), job.id).bytes });
+      });
+      let isOver = false;
+      t.after(() => {
+        isOver = true;
+      });
+      const readers = Array.from({ length: READERS }, async (_, reader) => {
+        for (let nth = 0; !isOver; nth++) {
+          const file = made[Math.floor(random.next(`reader ${reader} ${nth}`) * made.length)];
+          if (file === undefined) await pause(20);
+          else await check.read(file);
+        }
+      });
+      await submits;
+      await untilAllAreCopied();
+      isOver = true;
+      await Promise.all(readers);
+      t.diagnostic(`while copying: ${JSON.stringify(check.counts)}`);
+
+      // From now on the vendors have nothing.
+      control.chooseFaults((_vendor, operation) =>
+        operation === 'content' ? '403' : operation === 'query' ? 'not_found' : undefined,
+      );
+      await eachOf(made, AT_ONCE, (file) => check.readStored(file));
+      assert.deepEqual(check.wrong, []);
+      assert.ok(check.counts.broken + check.counts.refused > 0, 'some downloads met a fault');
+      const { total } = await database.kysely
+        .selectFrom('artifacts')
+        .select(({ fn }) => fn.sum<number>('bytes').as('total'))
+        .executeTakeFirstOrThrow();
+      assert.equal(await bytesBelow(folder), Number(total));
+      assert.deepEqual(await findBrokenRows(database), []);
+    });
+  });
+});
+
+async function eachOf<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
+  const queue = items.values();
+  const worker = async () => {
+    for (const item of queue) await work(item);
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+}
