@@ -18,8 +18,11 @@ export const Email = Type.String({ maxLength: 254, pattern: `^${EMAIL}$` });
 /** An empty value removes the e-mail. */
 export const EmailOrNone = Type.String({ maxLength: 254, pattern: `^(?:${EMAIL})?$` });
 export const RoleName = Type.Enum([...ROLES]);
+/** Status of an account. */
+export const ENABLED = 1;
+export const DISABLED = 2;
 /** 1 enabled, 2 disabled. */
-export const Status = Type.Union([Type.Literal(1), Type.Literal(2)]);
+export const Status = Type.Union([Type.Literal(ENABLED), Type.Literal(DISABLED)]);
 export const Code = Type.String({ minLength: 1, maxLength: 64, description: 'a TOTP code or a backup code' });
 export const Quota = Type.Integer({ minimum: 0, maximum: 1e15 });
 export const Note = Type.String({ maxLength: 500, pattern: PLAIN_TEXT_PATTERN });

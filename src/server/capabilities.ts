@@ -139,7 +139,7 @@ export async function makeCapabilities(
     events: events.eventLog,
     findPlanStorage: (userId) => plans.subscriptions.storageOf(userId),
   });
-  const webhooks = makeWebhooks({ ...foundation, version: VERSION, events, notifier, auditLog });
+  const webhooks = makeWebhooks({ ...foundation, version: VERSION, access, events, notifier, auditLog });
   return {
     mail,
     events,

@@ -1,4 +1,6 @@
 /** A process that reports events, each with a fact in the same transaction, and delivers them until somebody kills it. */
+import { AccountAccess } from '../../src/server/accounts/account-access.ts';
+import { AccountStore } from '../../src/server/accounts/account-store.ts';
 import { AuditStore } from '../../src/server/accounts/audit/audit-store.ts';
 import { makeEvents } from '../../src/server/events/make.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
@@ -32,6 +34,7 @@ const webhooks = makeWebhooks({
   database,
   events,
   notifier: { notify: async () => {} },
+  access: new AccountAccess(new AccountStore(database)),
   auditLog: new AuditStore(database, clock),
   vault: createVault(Buffer.from(order.masterKey, 'base64')),
   outbound: openOutbound(),

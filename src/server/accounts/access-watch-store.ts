@@ -1,7 +1,7 @@
+import { ENABLED } from '../../contract/account-fields.ts';
 import type { Role } from '../../contract/roles.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
-import { ENABLED } from './account-store.ts';
 
 /** A credential that still works, with the account it belongs to and that account's role now. */
 export interface LiveCredential {

@@ -1,7 +1,8 @@
+import { ENABLED } from '../../contract/account-fields.ts';
 import { canManage } from '../../contract/roles.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Trx } from '../tables.ts';
-import { type Account, type AccountStore, ENABLED } from './account-store.ts';
+import type { Account, AccountStore } from './account-store.ts';
 
 /** Whether an account may act, and on which accounts; used by other capabilities. Disabled and deleted accounts are not found. */
 export class AccountAccess {

@@ -1,3 +1,4 @@
+import { DISABLED, ENABLED } from '../../contract/account-fields.ts';
 import type { LongListPage, LongPage } from '../../contract/long-list.ts';
 import type { Role } from '../../contract/roles.ts';
 import { containsText } from '../platform/db/contains-text.ts';
@@ -19,9 +20,6 @@ export interface Account {
   /** Unix milliseconds. */
   readonly created_at: number;
 }
-
-export const ENABLED = 1;
-export const DISABLED = 2;
 
 export interface NewAccount {
   readonly username: string;

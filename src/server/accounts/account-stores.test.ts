@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/databases.ts';
+import { DISABLED, ENABLED } from '../../contract/account-fields.ts';
 import { manualClock } from '../platform/clock.ts';
 import type { Trx } from '../tables.ts';
-import { AccountStore, DISABLED, ENABLED, type NewAccount } from './account-store.ts';
+import { AccountStore, type NewAccount } from './account-store.ts';
 import { AuditStore } from './audit/audit-store.ts';
 
 const PAGE = { page: 1, offset: 0, pageSize: 50 };

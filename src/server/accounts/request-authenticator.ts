@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { ENABLED } from '../../contract/account-fields.ts';
 import { outranks } from '../../contract/roles.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError } from '../platform/errors.ts';
@@ -9,7 +10,7 @@ import type { KeyLimits } from '../platform/limits/key-limiter.ts';
 import type { RateLimiter } from '../platform/limits/rate-limits.ts';
 import type { PeriodicWriter } from '../platform/periodic-writer.ts';
 import { hashToken } from '../platform/secrets.ts';
-import { type AccountStore, ENABLED } from './account-store.ts';
+import type { AccountStore } from './account-store.ts';
 import type { SessionService } from './login/session-service.ts';
 import { TOKEN_PREFIX } from './token-prefix.ts';
 import type { ManagementTokenStore } from './tokens/management-token-store.ts';

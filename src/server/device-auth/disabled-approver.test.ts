@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { forEachDatabase } from '../../../test/databases.ts';
 import { startDeviceRules } from '../../../test/device-auth/device-rules-fixture.ts';
-import { DISABLED } from '../accounts/account-store.ts';
+import { DISABLED } from '../../contract/account-fields.ts';
 
 const ORIGIN = { address: '127.0.0.1', requestId: 'r' };
 

@@ -1,13 +1,14 @@
 import type { FastifyReply } from 'fastify';
 import * as endpoints from '../../contract/authorize.ts';
-import { ERRORS, type ErrorCode } from '../../contract/errors.ts';
-import { formatMessage, LOCALES, type Locale } from '../../contract/messages/messages.ts';
+import type { ErrorCode } from '../../contract/errors.ts';
+import { LOCALES, type Locale } from '../../contract/messages/messages.ts';
 import type { Accounts } from '../accounts/make.ts';
 import type { Clock } from '../platform/clock.ts';
-import { AppError, isAppError } from '../platform/errors.ts';
+import { AppError } from '../platform/errors.ts';
 import { STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
 import { toRequestOrigin } from '../platform/http/actor.ts';
 import { toLoginClient } from '../platform/http/login-client.ts';
+import { respondWithPage } from '../platform/http/page-failure.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { SessionCookies } from '../platform/http/session-cookie.ts';
@@ -228,19 +229,12 @@ const redirectToPage = ({ reply, context }: PageVisit, step?: string): FastifyRe
   reply.headers(STANDALONE_PAGE_HEADERS).redirect(pagePath(context.code, context.locale, step), 303);
 
 /** Shows a failure on a page that lets the person go on: the form once more where the failure belongs to a field. */
-async function respond(
+function respond(
   visit: PageVisit,
   work: () => Promise<FastifyReply>,
   pagesByError: PagesByError = {},
 ): Promise<FastifyReply> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-    const { params, retryAfterSeconds } = error.options;
-    const message = formatMessage(error.code, visit.locale, params);
-    if (retryAfterSeconds !== undefined) visit.reply.header('retry-after', String(Math.ceil(retryAfterSeconds)));
-    const page = (await pagesByError[error.code]?.(message)) ?? failureView(visit.context, message);
-    return sendPage(visit, ERRORS[error.code].status, page);
-  }
+  return respondWithPage(visit.reply, visit.locale, work, async ({ code, status, message }) =>
+    sendPage(visit, status, (await pagesByError[code]?.(message)) ?? failureView(visit.context, message)),
+  );
 }

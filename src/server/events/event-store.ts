@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import type { Database } from '../platform/db/database.ts';
+import { deleteOldRows } from '../platform/db/delete-old-rows.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
 import type { Tables, Trx } from '../tables.ts';
 
@@ -113,23 +114,13 @@ export class EventStore {
   }
 
   /** Deletes some of the events made before `before` that every reader has read. @returns how many */
-  async deleteBefore(before: number, limit: number): Promise<number> {
-    const result = await this.#database.kysely
-      .deleteFrom('events')
-      .where('seq', 'in', (from) =>
-        from
-          .selectFrom('events')
-          .select('seq')
-          .where('created_at', '<', before)
-          .where(({ not, exists, selectFrom }) =>
-            not(
-              exists(selectFrom('event_queue').select('reader').whereRef('event_queue.event_seq', '=', 'events.seq')),
-            ),
-          )
-          .orderBy('created_at')
-          .limit(limit),
-      )
-      .executeTakeFirst();
-    return Number(result.numDeletedRows);
+  deleteBefore(before: number, limit: number): Promise<number> {
+    const only = sql<boolean>`not exists (select 1 from event_queue where event_queue.event_seq = events.seq)`;
+    return deleteOldRows(
+      this.#database.kysely,
+      { table: 'events', key: 'seq', time: 'created_at', only },
+      before,
+      limit,
+    );
   }
 }

@@ -1,6 +1,7 @@
 import type { Insertable, Selectable } from 'kysely';
 import type { Locale } from '../../contract/messages/messages.ts';
 import type { Database } from '../platform/db/database.ts';
+import { deleteOldRows } from '../platform/db/delete-old-rows.ts';
 import { wasChanged } from '../platform/db/one-row.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
@@ -83,19 +84,13 @@ export class NotificationMailStore {
   }
 
   /** Deletes some of what was to be sent before a time. @returns how many */
-  async deleteBefore(before: number, limit: number): Promise<number> {
-    const result = await this.#database.kysely
-      .deleteFrom('notification_mails')
-      .where('id', 'in', (from) =>
-        from
-          .selectFrom('notification_mails')
-          .select('id')
-          .where('send_at', '<', before)
-          .orderBy('send_at')
-          .limit(limit),
-      )
-      .executeTakeFirst();
-    return Number(result.numDeletedRows);
+  deleteBefore(before: number, limit: number): Promise<number> {
+    return deleteOldRows(
+      this.#database.kysely,
+      { table: 'notification_mails', key: 'id', time: 'send_at' },
+      before,
+      limit,
+    );
   }
 }
 

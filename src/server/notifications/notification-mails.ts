@@ -99,7 +99,7 @@ export class NotificationMails {
     // The account was disabled, or has another address now.
     if ((await findRecipient(userId))?.email !== email) return undefined;
     const items = await store.listUnread(mailId);
-    const service = { site: new URL(baseUrl).host, baseUrl: baseUrl.replace(/\/+$/, '') };
+    const service = { site: new URL(baseUrl).host, baseUrl };
     return items.length === 0 ? undefined : toMailText(items, locale, service);
   }
 }

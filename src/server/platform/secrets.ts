@@ -3,6 +3,7 @@ import {
   createDecipheriv,
   createHmac,
   hash,
+  hkdfSync,
   randomBytes,
   randomFillSync,
   timingSafeEqual,
@@ -107,6 +108,21 @@ export function hashToken(token: string): string {
 /** Compares two secrets in a time that depends on neither content nor length. */
 export function isSameSecret(one: string, other: string): boolean {
   return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'));
+}
+
+/** Signs what this service gives to others and must recognize again. */
+export interface Signer {
+  /** In base64url. */
+  sign(text: string): string;
+  /** Compares in a time that depends on nothing secret. */
+  verify(text: string, signature: string): boolean;
+}
+
+/** HMAC-SHA256 under a key derived from MASTER_KEY for one purpose (RFC 5869), so that no signature serves another. */
+export function createSigner(masterKey: Buffer, purpose: string): Signer {
+  const key = Buffer.from(hkdfSync('sha256', masterKey, '', `reelgate ${purpose}`, 32));
+  const sign = (text: string) => createHmac('sha256', key).update(text).digest('base64url');
+  return { sign, verify: (text, signature) => isSameSecret(signature, sign(text)) };
 }
 
 const LETTERS_AND_DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -1,6 +1,7 @@
 import { type Selectable, type SelectQueryBuilder, sql } from 'kysely';
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
 import type { Database } from '../platform/db/database.ts';
+import { deleteOldRows } from '../platform/db/delete-old-rows.ts';
 import { prepareInsert } from '../platform/db/prepared-query.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { NewRequestRow } from './request-row.ts';
@@ -119,18 +120,8 @@ export class RequestStore {
   }
 
   /** Deletes at most `limit` rows of calls that began before a time. @returns how many */
-  async deleteBefore(before: number, limit: number): Promise<number> {
-    const { kysely } = this.#database;
-    const old = await kysely
-      .selectFrom('requests')
-      .select('seq')
-      .where('created_at', '<', before)
-      .orderBy('created_at')
-      .limit(limit)
-      .execute();
-    const seqs = old.map(({ seq }) => seq);
-    if (seqs.length > 0) await kysely.deleteFrom('requests').where('seq', 'in', seqs).execute();
-    return seqs.length;
+  deleteBefore(before: number, limit: number): Promise<number> {
+    return deleteOldRows(this.#database.kysely, { table: 'requests', key: 'seq', time: 'created_at' }, before, limit);
   }
 
   #rows(filter: RequestFilter) {

@@ -1,4 +1,5 @@
 import type { AccessWatch } from '../accounts/access-watch.ts';
+import type { AccountAccess } from '../accounts/account-access.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { PasswordHasher } from '../accounts/login/password-hasher.ts';
 import type { VideoSources } from '../artifacts/artifact-copier.ts';
@@ -89,6 +90,7 @@ export interface VideoDependencies {
   readonly pubSub: PubSub;
   readonly clock: Clock;
   readonly log: Log;
+  readonly access: AccountAccess;
   readonly accessWatch: AccessWatch;
   readonly passwords: PasswordHasher;
   readonly rateLimits: RateLimits;

@@ -3,8 +3,9 @@ import type { EventType } from '../../contract/events.ts';
 import type { DeliveryStatus } from '../../contract/webhooks.ts';
 import type { EventRow } from '../events/event-store.ts';
 import type { Database } from '../platform/db/database.ts';
+import { deleteOldRows } from '../platform/db/delete-old-rows.ts';
 import { wasChanged } from '../platform/db/one-row.ts';
-import type { Executor, Tables, Trx } from '../tables.ts';
+import type { Tables, Trx } from '../tables.ts';
 import { CALLBACK } from './tables.ts';
 
 export type DeliveryRow = Selectable<Tables['webhook_deliveries']>;
@@ -250,20 +251,10 @@ export class DeliveryStore {
   }
 
   /** Deletes some of the ended deliveries made before `before`. @returns how many */
-  async deleteBefore(before: number, limit: number, db: Executor = this.#database.kysely): Promise<number> {
-    const result = await db
-      .deleteFrom('webhook_deliveries')
-      .where('id', 'in', (from) =>
-        from
-          .selectFrom('webhook_deliveries')
-          .select('id')
-          .where('created_at', '<', before)
-          .where('next_try_at', 'is', null)
-          .orderBy('created_at')
-          .limit(limit),
-      )
-      .executeTakeFirst();
-    return Number(result.numDeletedRows);
+  deleteBefore(before: number, limit: number): Promise<number> {
+    const only = sql<boolean>`next_try_at is null`;
+    const old = { table: 'webhook_deliveries', key: 'id', time: 'created_at', only };
+    return deleteOldRows(this.#database.kysely, old, before, limit);
   }
 }
 

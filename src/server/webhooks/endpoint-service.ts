@@ -3,6 +3,7 @@ import { EVENT_TYPES, type EventType, SUBSCRIBABLE_TYPES } from '../../contract/
 import type { Role } from '../../contract/roles.ts';
 import type { Page } from '../../contract/schemas.ts';
 import { MAX_ENDPOINTS, type WebhookPreset } from '../../contract/webhooks.ts';
+import type { AccountAccess } from '../accounts/account-access.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { EventStore } from '../events/event-store.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -29,6 +30,7 @@ export interface EndpointChange {
 
 export interface EndpointServiceDependencies {
   readonly database: Database<Tables>;
+  readonly access: Pick<AccountAccess, 'lockEnabled'>;
   readonly endpoints: EndpointStore;
   readonly deliveries: DeliveryStore;
   readonly events: EventStore;
@@ -72,14 +74,14 @@ export class EndpointService {
       preset = 'standard',
     }: EndpointChange & { readonly url: string },
   ): Promise<{ readonly id: number; readonly secret: string }> {
-    const { database, endpoints, vault, clock, checkUrl } = this.#dependencies;
+    const { database, access, endpoints, vault, clock, checkUrl } = this.#dependencies;
     checkUrl(url, 'url');
     assertAllowedTypes(events, role);
     const ref = randomText(20);
     const secret = newWebhookSecret();
     return database.transaction(async (trx) => {
-      // Locks the account: two additions at once would both find room.
-      await endpoints.lockAccount(trx, actor.actorId);
+      // Two additions at once would both find room.
+      await access.lockEnabled(trx, actor.actorId);
       if ((await endpoints.count(trx, actor.actorId)) >= MAX_ENDPOINTS)
         throw new AppError('webhooks_full', { params: { most: MAX_ENDPOINTS } });
       const id = await endpoints.insert(trx, {

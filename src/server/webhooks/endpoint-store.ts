@@ -27,11 +27,6 @@ export class EndpointStore {
     return id;
   }
 
-  /** Locks the account's row: several additions at once come one after another. */
-  async lockAccount(trx: Trx, userId: number): Promise<void> {
-    await trx.selectFrom('accounts').select('id').where('id', '=', userId).forUpdate().execute();
-  }
-
   async count(trx: Trx, userId: number): Promise<number> {
     const row = await trx
       .selectFrom('webhook_endpoints')

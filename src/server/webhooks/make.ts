@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../contract/time.ts';
+import type { AccountAccess } from '../accounts/account-access.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { EventReader } from '../events/event-reader.ts';
 import type { Events } from '../events/make.ts';
@@ -30,6 +31,7 @@ export interface WebhooksDependencies {
   readonly database: Database<Tables>;
   readonly events: Pick<Events, 'createReader' | 'store'>;
   readonly notifier: Notifier;
+  readonly access: Pick<AccountAccess, 'lockEnabled'>;
   readonly auditLog: AuditLog;
   readonly vault: Vault;
   readonly outbound: OutboundClient;

@@ -1,6 +1,7 @@
 import type { LongPage } from '../../../contract/long-list.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
+import { deleteOldRows } from '../../platform/db/delete-old-rows.ts';
 import { readLongPage } from '../../platform/db/read-long-page.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { AuditEntry, AuditLog } from './audit-log.ts';
@@ -40,18 +41,9 @@ export class AuditStore implements AuditLog {
   }
 
   /** Deletes at most `limit` of the entries made before a time. @returns how many */
-  async deleteBefore(before: number, limit: number): Promise<number> {
-    const { kysely } = this.#database;
-    // Ids ascend with time, so the oldest entries are the first.
-    const oldest = await kysely
-      .selectFrom('audit_log')
-      .select(['id', 'created_at'])
-      .orderBy('id')
-      .limit(limit)
-      .execute();
-    const ids = oldest.filter(({ created_at }) => created_at < before).map(({ id }) => id);
-    if (ids.length > 0) await kysely.deleteFrom('audit_log').where('id', 'in', ids).execute();
-    return ids.length;
+  deleteBefore(before: number, limit: number): Promise<number> {
+    const old = { table: 'audit_log', key: 'id', time: 'created_at', keysAscendWithTime: true } as const;
+    return deleteOldRows(this.#database.kysely, old, before, limit);
   }
 
   /** Newest first. */

@@ -1,3 +1,4 @@
+import { ENABLED } from '../../../contract/account-fields.ts';
 import type { Locale } from '../../../contract/messages/messages.ts';
 import type { Mailer, MailText, RenderedMail } from '../../mail/mail-queue.ts';
 import { toIpLimitKey } from '../../platform/client-ip.ts';
@@ -7,7 +8,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { RequestOrigin } from '../../platform/http/actor.ts';
 import { hashToken } from '../../platform/secrets.ts';
 import type { Tables } from '../../tables.ts';
-import { type AccountStore, ENABLED } from '../account-store.ts';
+import type { AccountStore } from '../account-store.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import { assertUncommonPassword } from '../login/breached-passwords.ts';
 import type { LoginRevocation } from '../login/login-revocation.ts';

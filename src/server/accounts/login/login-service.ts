@@ -1,3 +1,4 @@
+import { ENABLED } from '../../../contract/account-fields.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { AppError } from '../../platform/errors.ts';
@@ -5,7 +6,7 @@ import type { AccountCaller } from '../../platform/http/caller.ts';
 import type { LoginClient } from '../../platform/http/login-client.ts';
 import { hashToken, randomToken } from '../../platform/secrets.ts';
 import type { Tables, Trx } from '../../tables.ts';
-import { type Account, type AccountStore, ENABLED } from '../account-store.ts';
+import type { Account, AccountStore } from '../account-store.ts';
 import type { AccountRateLimits } from '../rate-limits.ts';
 import { TOKEN_PREFIX } from '../token-prefix.ts';
 import { GuessLimit, type GuessSource, toGuessSource } from './guess-limit.ts';

@@ -1,3 +1,4 @@
+import { DISABLED, ENABLED } from '../../../contract/account-fields.ts';
 import { defined } from '../../../contract/defined.ts';
 import { canManage, type Role } from '../../../contract/roles.ts';
 import type { Page } from '../../../contract/schemas.ts';
@@ -11,7 +12,7 @@ import { randomText } from '../../platform/secrets.ts';
 import type { Ledger } from '../../quota/ledger.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { AccountAccess } from '../account-access.ts';
-import { type Account, type AccountColumns, type AccountStore, DISABLED, ENABLED } from '../account-store.ts';
+import type { Account, AccountColumns, AccountStore } from '../account-store.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import { assertUncommonPassword } from '../login/breached-passwords.ts';
 import type { LoginRevocation } from '../login/login-revocation.ts';

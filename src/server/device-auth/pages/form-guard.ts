@@ -1,5 +1,4 @@
-import { createHmac, hkdfSync } from 'node:crypto';
-import { isSameSecret } from '../../platform/secrets.ts';
+import { createSigner, type Signer } from '../../platform/secrets.ts';
 
 const VALID_MS = 60 * 60_000;
 
@@ -14,26 +13,23 @@ export interface FormBinding {
 
 /** Anti-forgery values of the pages' forms: a site that makes a browser post to this service cannot know one. */
 export class FormGuard {
-  readonly #key: Buffer;
+  readonly #signer: Signer;
 
   constructor(masterKey: Buffer) {
-    this.#key = Buffer.from(hkdfSync('sha256', masterKey, '', 'reelgate authorization forms', 32));
+    this.#signer = createSigner(masterKey, 'authorization forms');
   }
 
   /** @param now Unix milliseconds */
   issue(action: string, binding: FormBinding, now: number): string {
     const end = String(now + VALID_MS);
-    return `${end}.${this.#sign(end, action, binding)}`;
+    return `${end}.${this.#signer.sign(textOf(end, action, binding))}`;
   }
 
   check(value: string, action: string, binding: FormBinding, now: number): boolean {
     const [end = '', signature = ''] = value.split('.');
-    return isSameSecret(signature, this.#sign(end, action, binding)) && Number(end) > now;
-  }
-
-  #sign(end: string, action: string, { browser, session = '', code }: FormBinding): string {
-    return createHmac('sha256', this.#key)
-      .update(JSON.stringify([end, action, browser, session, code]))
-      .digest('base64url');
+    return this.#signer.verify(textOf(end, action, binding), signature) && Number(end) > now;
   }
 }
+
+const textOf = (end: string, action: string, { browser, session = '', code }: FormBinding): string =>
+  JSON.stringify([end, action, browser, session, code]);

@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createSigner, type Signer } from '../../platform/secrets.ts';
 
 /** How long a link plays, milliseconds. */
 const LINK_TTL_MS = 10 * 60_000;
@@ -20,31 +20,26 @@ export interface PlayLink {
  * the credential still works is checked where the link is used.
  */
 export class PlayLinks {
-  readonly #key: Buffer;
+  readonly #signer: Signer;
   constructor(masterKey: Buffer) {
-    this.#key = Buffer.from(hkdfSync('sha256', masterKey, '', 'reelgate play link', 32));
+    this.#signer = createSigner(masterKey, 'play link');
   }
 
   /** @returns a path of this service */
   create(taskId: string, credential: string, nowMs: number): string {
     const expires = Math.ceil((nowMs + LINK_TTL_MS) / ROUNDING_MS) * ROUNDING_MS;
-    const signature = this.#sign({ taskId, expires, credential });
+    const signature = this.#signer.sign(textOf({ taskId, expires, credential }));
     return `/play/${encodeURIComponent(taskId)}?${new URLSearchParams({ expires: String(expires), credential, signature })}`;
   }
 
   /** Whether the link was made by this service and has not expired. */
   verify(link: PlayLink, signature: string, nowMs: number): boolean {
-    const expected = Buffer.from(this.#sign(link));
-    const given = Buffer.from(signature);
     return (
       link.expires > nowMs &&
       link.expires <= nowMs + LINK_TTL_MS + ROUNDING_MS &&
-      given.length === expected.length &&
-      timingSafeEqual(given, expected)
+      this.#signer.verify(textOf(link), signature)
     );
   }
-
-  #sign({ taskId, expires, credential }: PlayLink): string {
-    return createHmac('sha256', this.#key).update(`GET\n${taskId}\n${expires}\n${credential}`).digest('base64url');
-  }
 }
+
+const textOf = ({ taskId, expires, credential }: PlayLink): string => `GET\n${taskId}\n${expires}\n${credential}`;

@@ -8,7 +8,7 @@ import type { Caller } from '../../platform/http/caller.ts';
 import type { RequestContext } from '../../platform/http/request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { TaskReader } from '../poll/task-reader.ts';
-import type { TaskStore } from '../store.ts';
+import type { Task, TaskStore } from '../store.ts';
 import type { Content, ContentDelivery } from './content-delivery.ts';
 import type { PlayLinks } from './play-links.ts';
 
@@ -26,19 +26,19 @@ export function addContentRoutes(
   routes: RouteRegistry,
   { store, reader, contentDelivery, playLinks, accessWatch, clock }: ContentRouteDependencies,
 ): void {
-  const watchOf = (caller: Caller) => (onEnd: () => void) => accessWatch.watch(caller, onEnd);
+  const sendFile = async (
+    task: Task,
+    caller: Caller,
+    variant: string | undefined,
+    { request, reply }: { readonly request: RequestContext; readonly reply: FastifyReply },
+  ) => {
+    const watchAccess = (onEnd: () => void) => accessWatch.watch(caller, onEnd);
+    return sendContent(reply, await contentDelivery.open(task, { ...toFileRequest(request), variant, watchAccess }));
+  };
   routes.add(endpoints.getContent, async ({ params, query, caller, request, reply }) => {
     const found = await store.findForToken(params.task_id, caller.tokenId);
     if (found === undefined) throw new AppError('content_not_found');
-    const task = await reader.withCurrentState(found);
-    return sendContent(
-      reply,
-      await contentDelivery.open(task, {
-        ...toFileRequest(request),
-        variant: query.variant,
-        watchAccess: watchOf(caller),
-      }),
-    );
+    return sendFile(await reader.withCurrentState(found), caller, query.variant, { request, reply });
   });
 
   routes.add(endpoints.playVideo, async ({ params, query, request, reply }) => {
@@ -48,14 +48,7 @@ export function addContentRoutes(
     if (task === undefined || task.deleted === 1) throw new AppError('content_not_found');
     const caller = await accessWatch.resolve(link.credential, task.user_id);
     if (caller === undefined) throw new AppError('forbidden');
-    return sendContent(
-      reply,
-      await contentDelivery.open(task, {
-        ...toFileRequest(request),
-        variant: query.variant,
-        watchAccess: watchOf(caller),
-      }),
-    );
+    return sendFile(task, caller, query.variant, { request, reply });
   });
 }
 

@@ -1,5 +1,6 @@
 import type { Insertable, Selectable } from 'kysely';
 import type { Database } from '../../platform/db/database.ts';
+import { deleteOldRows } from '../../platform/db/delete-old-rows.ts';
 import type { Tables } from '../../tables.ts';
 
 export type ReconciliationRow = Selectable<Tables['reconciliations']>;
@@ -96,15 +97,8 @@ export class ReconciliationStore {
   }
 
   /** @returns how many were removed */
-  async deleteBefore(time: number, limit: number): Promise<number> {
-    const { kysely } = this.#database;
-    const old = kysely
-      .selectFrom('reconciliations')
-      .select('id')
-      .where('to_time', '<', time)
-      .orderBy('id')
-      .limit(limit);
-    const { numDeletedRows } = await kysely.deleteFrom('reconciliations').where('id', 'in', old).executeTakeFirst();
-    return Number(numDeletedRows);
+  deleteBefore(before: number, limit: number): Promise<number> {
+    const old = { table: 'reconciliations', key: 'id', time: 'to_time', keysAscendWithTime: true } as const;
+    return deleteOldRows(this.#database.kysely, old, before, limit);
   }
 }

@@ -1,11 +1,11 @@
 import type { FastifyReply } from 'fastify';
-import { ERRORS } from '../../../contract/errors.ts';
-import { formatMessage, LOCALES, type Locale } from '../../../contract/messages/messages.ts';
+import { LOCALES } from '../../../contract/messages/messages.ts';
 import * as endpoints from '../../../contract/shares.ts';
 import type { Artifacts } from '../../artifacts/make.ts';
 import { toIpLimitKey } from '../../platform/client-ip.ts';
-import { AppError, isAppError } from '../../platform/errors.ts';
+import { AppError } from '../../platform/errors.ts';
 import { PLAYER_PAGE_HEADERS } from '../../platform/html.ts';
+import { respondWithPage } from '../../platform/http/page-failure.ts';
 import type { RequestContext } from '../../platform/http/request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
@@ -41,7 +41,7 @@ export function addSharePageRoutes(routes: RouteRegistry, dependencies: SharePag
   const toContext = (token: string, request: RequestContext, lang: string | undefined): SharePageContext => ({
     locale: LOCALES.find((each) => each === lang) ?? request.locale,
     siteName: site.siteName,
-    url: `${baseUrl.replace(/\/+$/, '')}${pathOf(token)}`,
+    url: baseUrl + pathOf(token),
   });
   const hasPoster = async ({ id, vendor }: Task): Promise<boolean> =>
     (await dependencies.artifacts.findWithPoster([id])).has(id) || dependencies.vendors.get(vendor).hasCover === true;
@@ -61,7 +61,7 @@ export function addSharePageRoutes(routes: RouteRegistry, dependencies: SharePag
     const context = toContext(params.token, request, body.lang);
     const shared = await access.find(params.token);
     if (shared === undefined) return send(reply, 404, gonePage(context));
-    return respond(reply, context.locale, context, async () => {
+    const unlock = async () => {
       const proof = await access.unlock(shared.share, body.password, request.clientIp);
       if (proof === undefined) return send(reply, 403, lockedPage(context, SHARE_TEXTS[context.locale].wrongPassword));
       reply.setCookie(COOKIE, proof, {
@@ -73,7 +73,11 @@ export function addSharePageRoutes(routes: RouteRegistry, dependencies: SharePag
       });
       // 303, so that the browser fetches the page and never repeats the post (RFC 9110 section 15.4.4).
       return reply.headers(PLAYER_PAGE_HEADERS).redirect(`${pathOf(params.token)}?lang=${context.locale}`, 303);
-    });
+    };
+    // Too many tries, and an overloaded service, are shown on the form itself.
+    return respondWithPage(reply, context.locale, unlock, ({ status, message }) =>
+      send(reply, status, lockedPage(context, message)),
+    );
   });
 
   addFileRoutes(routes, dependencies);
@@ -102,20 +106,3 @@ function addFileRoutes(routes: RouteRegistry, { access, contentDelivery }: Share
 
 const send = (reply: FastifyReply, status: number, page: string): FastifyReply =>
   reply.status(status).headers(PLAYER_PAGE_HEADERS).send(page);
-
-/** Shows too many tries, and an overloaded service, on the form itself. */
-async function respond(
-  reply: FastifyReply,
-  locale: Locale,
-  context: SharePageContext,
-  work: () => Promise<FastifyReply>,
-): Promise<FastifyReply> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-    const { params, retryAfterSeconds } = error.options;
-    if (retryAfterSeconds !== undefined) reply.header('retry-after', String(Math.ceil(retryAfterSeconds)));
-    return send(reply, ERRORS[error.code].status, lockedPage(context, formatMessage(error.code, locale, params)));
-  }
-}

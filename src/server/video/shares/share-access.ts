@@ -1,4 +1,3 @@
-import { createHmac, hkdfSync } from 'node:crypto';
 import { HOUR_MS } from '../../../contract/time.ts';
 import type { PasswordHasher } from '../../accounts/login/password-hasher.ts';
 import { toIpLimitKey } from '../../platform/client-ip.ts';
@@ -7,7 +6,7 @@ import { EndWatch } from '../../platform/end-watch.ts';
 import { assertWithinLimit } from '../../platform/limits/assert-within-limit.ts';
 import type { RateLimiter, RateLimits } from '../../platform/limits/rate-limits.ts';
 import type { Log } from '../../platform/log.ts';
-import { hashToken, isSameSecret } from '../../platform/secrets.ts';
+import { createSigner, hashToken, type Signer } from '../../platform/secrets.ts';
 import type { Task, TaskStore } from '../store.ts';
 import type { ShareRow, ShareStore } from './share-store.ts';
 
@@ -38,7 +37,7 @@ export class ShareAccess {
   readonly #dependencies: ShareAccessDependencies;
   readonly #byNetwork: RateLimiter;
   readonly #byShare: RateLimiter;
-  readonly #key: Buffer;
+  readonly #signer: Signer;
   readonly #watch: EndWatch<number>;
 
   constructor(dependencies: ShareAccessDependencies) {
@@ -46,7 +45,7 @@ export class ShareAccess {
     const { rateLimits, masterKey, shares, clock, log } = dependencies;
     this.#byNetwork = rateLimits.define({ name: 'share-passwords-network', ...GUESSES_PER_NETWORK });
     this.#byShare = rateLimits.define({ name: 'share-passwords', ...GUESSES_PER_SHARE });
-    this.#key = Buffer.from(hkdfSync('sha256', masterKey, '', 'reelgate share access', 32));
+    this.#signer = createSigner(masterKey, 'share access');
     this.#watch = new EndWatch({
       keyOf: String,
       findLive: async (ids) => new Set([...(await shares.findLiveIds(ids, clock.now()))].map(String)),
@@ -66,7 +65,7 @@ export class ShareAccess {
   isOpen(share: ShareRow, proof: string | undefined): boolean {
     if (share.password_hash === null) return true;
     const [end = '', signature = ''] = (proof ?? '').split('.');
-    return isSameSecret(signature, this.#sign(share, end)) && Number(end) > this.#dependencies.clock.now();
+    return this.#signer.verify(proofText(share, end), signature) && Number(end) > this.#dependencies.clock.now();
   }
 
   /** @returns a proof for `isOpen`; undefined: the password is wrong @throws rate_limit_exceeded, unavailable */
@@ -79,18 +78,14 @@ export class ShareAccess {
     await this.#byNetwork.refund(key);
     await this.#byShare.refund(String(share.id));
     const end = String(clock.now() + UNLOCKED_MS);
-    return `${end}.${this.#sign(share, end)}`;
+    return `${end}.${this.#signer.sign(proofText(share, end))}`;
   }
 
   /** Calls `onEnd` once when the link ends. @returns ends the registration */
   watch({ id }: ShareRow, onEnd: () => void): () => void {
     return this.#watch.watch(id, onEnd);
   }
-
-  /** Bound to the password, so that the proof of one link opens no other. */
-  #sign({ id, password_hash }: ShareRow, end: string): string {
-    return createHmac('sha256', this.#key)
-      .update(JSON.stringify([end, id, password_hash]))
-      .digest('base64url');
-  }
 }
+
+/** Bound to the password, so that the proof of one link opens no other. */
+const proofText = ({ id, password_hash }: ShareRow, end: string): string => JSON.stringify([end, id, password_hash]);

@@ -1,5 +1,6 @@
 import type { Page } from '../../../contract/schemas.ts';
 import { MAX_SHARES, MAX_SHARES_PER_VIDEO } from '../../../contract/shares.ts';
+import type { AccountAccess } from '../../accounts/account-access.ts';
 import type { AuditLog } from '../../accounts/audit/audit-log.ts';
 import type { PasswordHasher } from '../../accounts/login/password-hasher.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -14,6 +15,7 @@ import { type ShareOfVideo, type ShareStore, shareTokenCell } from './share-stor
 export interface ShareServiceDependencies {
   readonly database: Database<Tables>;
   readonly store: TaskStore;
+  readonly access: Pick<AccountAccess, 'lockEnabled'>;
   readonly shares: ShareStore;
   readonly passwords: Pick<PasswordHasher, 'hash'>;
   readonly vault: Vault;
@@ -44,7 +46,7 @@ export class ShareService {
     taskId: string,
     { expires_in_seconds: seconds, password, title = '' }: NewShare,
   ): Promise<{ readonly id: number; readonly url: string; readonly expiresAt: number | null }> {
-    const { database, shares, passwords, vault, clock } = this.#dependencies;
+    const { database, access, shares, passwords, vault, clock } = this.#dependencies;
     const { actorId: userId } = actor;
     const task = await this.#findOwn(taskId, userId);
     if (task.status !== 'SUCCESS') throw new AppError('task_not_completed', { params: { status: task.status } });
@@ -55,7 +57,8 @@ export class ShareService {
     const now = clock.now();
     const expiresAt = seconds === undefined ? null : now + seconds * 1000;
     return database.transaction(async (trx) => {
-      await shares.lockAccount(trx, userId);
+      // Two additions at once would both find room.
+      await access.lockEnabled(trx, userId);
       const isFull =
         (await shares.count(userId, now, task.id, trx)) >= MAX_SHARES_PER_VIDEO ||
         (await shares.count(userId, now, undefined, trx)) >= MAX_SHARES;
@@ -116,7 +119,7 @@ export class ShareService {
   }
 
   #urlOf(token: string): string {
-    return `${this.#dependencies.baseUrl.replace(/\/+$/, '')}/s/${token}`;
+    return `${this.#dependencies.baseUrl}/s/${token}`;
   }
 
   #audit(

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely';
+import { ENABLED } from '../../../contract/account-fields.ts';
 import type { Page } from '../../../contract/schemas.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { wasChanged } from '../../platform/db/one-row.ts';
@@ -10,8 +11,6 @@ export type ShareRow = Selectable<Tables['video_shares']>;
 /** A link with the id its owner knows the video by. */
 export type ShareOfVideo = ShareRow & { readonly public_id: string };
 
-/** `accounts.status` of an account that is not disabled. */
-const ENABLED = 1;
 const BATCH = 500;
 
 export const shareTokenCell = (tokenHash: string): SealContext => ({
@@ -30,11 +29,6 @@ export class ShareStore {
   async insert(trx: Trx, share: Omit<ShareRow, 'id'>): Promise<number> {
     const { id } = await trx.insertInto('video_shares').values(share).returning('id').executeTakeFirstOrThrow();
     return id;
-  }
-
-  /** Locks the account, so that two additions at once do not both find room. */
-  async lockAccount(trx: Trx, userId: number): Promise<void> {
-    await trx.selectFrom('accounts').select('id').where('id', '=', userId).forUpdate().execute();
   }
 
   /** Those that work, of an account or of one of its videos. */

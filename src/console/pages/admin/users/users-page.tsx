@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminListUsers } from '../../../../contract/account-admin.ts';
+import { DISABLED } from '../../../../contract/account-fields.ts';
 import { ROLES } from '../../../../contract/roles.ts';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
@@ -17,7 +18,6 @@ import { type ListItem, listQuery } from '../../../data/admin-queries.ts';
 import { NewUserDialog } from './new-user-dialog.tsx';
 
 export type UserListItem = ListItem<typeof adminListUsers>;
-export const DISABLED = 2;
 
 export function UsersPage() {
   const { t } = useTranslation(['admin', 'app']);
