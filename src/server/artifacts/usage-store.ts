@@ -1,7 +1,6 @@
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables, Trx } from '../tables.ts';
-import type { ArtifactRow } from './artifact-store.ts';
 
 export interface Usage {
   /** Of videos and posters. */
@@ -10,7 +9,7 @@ export interface Usage {
   readonly files: number;
 }
 
-type Counted = Pick<ArtifactRow, 'user_id' | 'variant' | 'bytes'>;
+type Counted = Pick<Selectable<Tables['artifacts']>, 'user_id' | 'variant' | 'bytes'>;
 
 /** Rows that share the sums over all accounts, so that copies that end at once seldom wait for one another. */
 const SHARDS = 16;
