@@ -1,5 +1,6 @@
 /**
- * `npm run hammer`: the tests of faults at the strength a release wants. `npm run hammer -- --rounds 1000` kills more often.
+ * `npm run hammer`: the tests of faults at the strength a release wants. `npm run hammer -- --rounds 1000` kills more often,
+ * `npm run hammer -- drain faults/clock image` runs some of it: the test files whose path contains one of the words, and the image.
  *
  * - kills: the service in a process of its own is ended by SIGKILL at a named point of the money path and started again;
  *   device sign-ins likewise, while responding; at each point a process is also paused until another has taken over its work
@@ -20,8 +21,9 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { listTestFiles } from './testing/list-files.ts';
 
-const { values } = parseArgs({
+const { values, positionals: chosen } = parseArgs({
   allowNegative: true,
+  allowPositionals: true,
   options: {
     /** `--no-image` leaves the image out, which takes minutes. */
     image: { type: 'boolean', default: true },
@@ -101,16 +103,23 @@ const WORDS = [
   'receipt-lines',
   'requests/random-receipts',
 ];
-const absent = WORDS.filter((word) => listTestFiles(join(import.meta.dirname, '..'), [word]).length === 0);
+const root = join(import.meta.dirname, '..');
+const absent = WORDS.filter((word) => listTestFiles(root, [word]).length === 0);
 if (absent.length > 0) throw new Error(`no test file's path contains ${absent.join(', ')}`);
-const child = spawn(process.execPath, [join(import.meta.dirname, 'test.ts'), ...WORDS], {
-  stdio: 'inherit',
-  env: { ...process.env, ...strength },
-});
-const [code] = (await once(child, 'exit')) as [number | null];
-process.exitCode = code ?? 1;
+const isChosen = (name: string): boolean => chosen.length === 0 || chosen.some((word) => name.includes(word));
+const files = listTestFiles(root, WORDS).filter(isChosen);
+if (files.length === 0 && !isChosen('image')) throw new Error(`nothing of it is named ${chosen.join(' or ')}`);
+if (files.length > 0) {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'test.ts'), ...files], {
+    stdio: 'inherit',
+    env: { ...process.env, ...strength },
+  });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  process.exitCode = code ?? 1;
+}
 if (
   values.image &&
+  isChosen('image') &&
   spawnSync('buildah', ['--version']).error === undefined &&
   spawnSync('mmdebstrap', ['--version']).error === undefined
 ) {
