@@ -57,19 +57,21 @@ export async function measureCoverage(
     }
     const measured = await worker.run({ testFile: path, isTrial: false });
     const again = await worker.run({ testFile: path, isTrial: false });
+    if (measured === undefined || again === undefined)
+      throw new Error(`${testFile}: the process of the tests got stuck or ended, as on a machine that is too busy`);
     const failed = new Map(
-      [...(measured?.records ?? []), ...(again?.records ?? [])].flatMap(({ id, name, failure }) =>
+      [...measured.records, ...again.records].flatMap(({ id, name, failure }) =>
         failure === undefined ? [] : [[id, `${name}: ${failure}`]],
       ),
     );
     for (const why of failed.values()) console.error(`${testFile}: left out, as it fails without a change: ${why}`);
-    const problem = measured?.loadError ?? measured?.failure?.message ?? again?.failure?.message;
+    const problem = measured.loadError ?? measured.failure?.message ?? again.failure?.message;
     if (problem !== undefined && failed.size === 0) console.error(`${testFile}: ${problem}`);
-    const tests = (measured?.records ?? [])
+    const tests = measured.records
       .filter(({ id }) => !failed.has(id))
       .map(({ id, name, durationMs, hookMs, reached }) => ({ testFile, id, name, durationMs, hookMs, reached }));
-    const reachedAgain = new Set(again?.records.flatMap(({ reached }) => reached));
-    const reachedOnce = [...(measured?.reachedAtLoad ?? []), ...tests.flatMap(({ reached }) => reached)];
+    const reachedAgain = new Set(again.records.flatMap(({ reached }) => reached));
+    const reachedOnce = [...(measured.reachedAtLoad ?? []), ...tests.flatMap(({ reached }) => reached)];
     const coverage = { hash, tests, reachedOnce: [...new Set(reachedOnce).difference(reachedAgain)] };
     kept[testFile] = coverage;
     writeFileSync(keptPath, JSON.stringify(kept));

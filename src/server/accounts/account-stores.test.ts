@@ -49,6 +49,25 @@ describe('what is stored of accounts', () => {
       assert.deepEqual(await run((trx) => store.lockRoots(trx)), [root]);
     });
 
+    it('mails go to the confirmed address of an account that is enabled and there', async () => {
+      const { store, run, add } = await start();
+      const confirmed = (name: string) => ({ login_email: `${name}@example.org`, email_confirmed_at: 7 });
+      const [on, off, gone] = [
+        await add('on', { ...confirmed('on'), email: 'next@example.org' }),
+        await add('off', confirmed('off')),
+        await add('gone', confirmed('gone')),
+      ];
+      const unconfirmed = await add('unconfirmed', { login_email: 'u@example.org' });
+      const without = await add('without', { email_confirmed_at: 7 });
+      await run(async (trx) => {
+        await store.update(trx, off, { status: DISABLED });
+        await trx.updateTable('accounts').set({ removed_at: 1 }).where('id', '=', gone).execute();
+      });
+      assert.deepEqual(await store.findMailRecipient(on), { email: 'on@example.org', timeZone: 'UTC' });
+      for (const id of [off, gone, unconfirmed, without, 999])
+        assert.equal(await store.findMailRecipient(id), undefined, String(id));
+    });
+
     it('an e-mail to log in by belongs to one account, which keeps it once it was confirmed', async () => {
       const { store, run, add } = await start();
       const email = 'a@example.org';

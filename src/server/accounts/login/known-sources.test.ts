@@ -92,5 +92,23 @@ describe('where an account has logged in from', () => {
       await sources.deleteExpired();
       assert.equal(await countRows(), 2);
     });
+
+    it('is kept for the latest twenty devices and networks of an account, whatever others have used', async () => {
+      const { clock, sources, client, remember, countRows } = await start();
+      const networks = Array.from({ length: 15 }, (_, n) => `10.0.0.${n}`);
+      await remember(2, client('10.0.0.0'));
+      for (const network of networks) {
+        clock.advance(1);
+        await remember(1, client(network));
+      }
+      assert.equal(await countRows(), 20 + 2);
+      const known = async (userId: number, network: string) =>
+        (await sources.identify(userId, client(network))).knownAs !== undefined;
+      assert.deepEqual(
+        await Promise.all(networks.map((network) => known(1, network))),
+        networks.map((_, n) => n >= 5),
+      );
+      assert.equal(await known(2, '10.0.0.0'), true);
+    });
   });
 });
