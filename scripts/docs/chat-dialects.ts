@@ -37,6 +37,7 @@ interface Sent {
 function send(dialect: Dialect, body: object, { vendor, model, options }: Upstream): Sent {
   const channel = {
     id: 1,
+    credentialId: 1,
     name: vendor,
     vendor,
     baseUrl: 'https://upstream.example',

@@ -16,6 +16,9 @@ const row = {
   vendor: Type.String(),
   upstream_model: Type.String(),
   channel_id: Type.Union([Type.Integer(), Type.Null()]),
+  credential_id: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'Which credential of the channel it was submitted with.',
+  }),
   attempt: Type.Integer(),
   created_time: Time,
   removed: Type.Boolean({ description: 'Its owner removed it from his list.' }),

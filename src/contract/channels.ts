@@ -23,8 +23,32 @@ const fields = {
   }),
   credentials: Type.Record(Type.String({ maxLength: 64 }), Type.Unknown(), {
     maxProperties: 20,
-    description: "The vendor's own keys: {access_key, secret_key}, {api_key}, or {service_account, project, location}.",
+    description:
+      "The vendor's own keys: {access_key, secret_key}, {api_key}, or {service_account, project, location}. Replaces all credentials of the channel.",
   }),
+  credential_list: Type.Array(
+    Type.Object({
+      id: Type.Optional(Type.Integer({ minimum: 1, description: 'One the channel has; left out: a new one.' })),
+      name: Type.Optional(
+        Type.String({ maxLength: 100, pattern: PLAIN_TEXT_PATTERN, description: 'Your own word for it.' }),
+      ),
+      credentials: Type.Optional(
+        Type.Record(Type.String({ maxLength: 64 }), Type.Unknown(), {
+          maxProperties: 20,
+          description: 'Required for a new one; left out, the stored keys stay.',
+        }),
+      ),
+      enabled: Type.Optional(
+        Type.Boolean({ description: 'A disabled one gets no new work, and polls the tasks it has.' }),
+      ),
+    }),
+    {
+      minItems: 1,
+      maxItems: 500,
+      description:
+        'All credentials of the channel, in place of `credentials`: calls are shared among them, and one that fails rests alone. What the list leaves out is removed, which is refused while unfinished tasks use it.',
+    },
+  ),
   models: Type.Array(ModelId, { maxItems: 500, description: 'Public names; rows of them may be made later.' }),
   priority: Type.Integer({ minimum: -1_000_000, maximum: 1_000_000, description: 'A larger one is asked first.' }),
   weight: Type.Integer({
@@ -80,8 +104,23 @@ const row = {
   extra_header_names: Type.Array(Type.String(), { description: 'Their values are never shown.' }),
   proxy: Type.String({ description: 'Without its credentials; empty: none.' }),
   credential_keys: Type.Array(Type.String(), {
-    description: 'Names of the keys on file; their values are never shown.',
+    description: 'Names of the keys on file, of the first credential; their values are never shown.',
   }),
+  credential_list: Type.Array(
+    Type.Object({
+      id: Type.Integer(),
+      name: Type.String(),
+      hint: Type.String({ description: 'The end of a long key, or the e-mail address of a service account.' }),
+      keys: Type.Array(Type.String()),
+      enabled: Type.Boolean(),
+      state: HealthState,
+      condition: Type.Enum([...CHANNEL_CONDITIONS]),
+      reason: Type.String({ description: 'Why it rests; empty where it does not.' }),
+      rests_until: Type.Integer(),
+      unfinished_tasks: Type.Integer(),
+    }),
+    { description: 'Health as the process that answers has learned it.' },
+  ),
   models: Type.Array(Type.String()),
   unserved_models: Type.Array(Type.String(), { description: 'Names without an enabled row of this vendor.' }),
   priority: Type.Integer(),
@@ -105,10 +144,11 @@ export const ChannelDetail = Type.Object({
       failure_rate: Type.Number(),
       rests_until: Type.Integer(),
     }),
-    { description: 'As the process that answers has learned it.' },
+    { description: 'Of its best credential, as the process that answers has learned it.' },
   ),
   last_errors: Type.Array(
     Type.Object({
+      credential_id: Type.Integer(),
       model: Type.String(),
       reason: Type.String(),
       code: Type.String(),
@@ -165,7 +205,8 @@ export const makeChannel = endpoint({
   body: Type.Object({
     name: fields.name,
     vendor: Vendor,
-    credentials: fields.credentials,
+    credentials: Type.Optional(fields.credentials),
+    credential_list: Type.Optional(fields.credential_list),
     models: fields.models,
     base_url: Type.Optional(fields.base_url),
     priority: Type.Optional(fields.priority),
@@ -206,6 +247,11 @@ export const testChannel = endpoint({
   method: 'POST',
   path: '/api/admin/channels/:id/test',
   params: IdParam,
-  summary: 'Ask the upstream whether its credentials work',
+  summary: 'Ask the upstream whether a credential works',
+  query: Type.Object({
+    credential_id: Type.Optional(
+      Type.String({ pattern: '^[1-9][0-9]{0,8}$', description: 'Left out: the first that is enabled.' }),
+    ),
+  }),
   response: Ok(ProbeResult),
 });

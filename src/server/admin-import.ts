@@ -8,6 +8,7 @@ import { parseBaseUrl } from './channels/base-url.ts';
 import type { ChannelVendor } from './channels/channel-directory.ts';
 import { changeConnection } from './channels/connection-rules.ts';
 import { encryptConnection, encryptCredentials } from './channels/credential-encryption.ts';
+import { toCredentialList } from './channels/credential-list.ts';
 import { ChannelStore } from './channels/store.ts';
 import { ImportedAccountStore } from './importer/imported-account-store.ts';
 import { Importer, type ImporterDependencies, type ImportRequest } from './importer/importer.ts';
@@ -111,7 +112,7 @@ function importTarget(database: Database<Tables>, vault: Vault, quotaPerUnit: nu
         updated_at: now,
       });
       await channels.setChannel(trx, id, {
-        credentials: encryptCredentials(vault, id, channel.credentials),
+        credentials: encryptCredentials(vault, id, toCredentialList(channel.credentials)),
         connection: encryptConnection(vault, id, connectionOf(channel, isPrivate)),
       });
       return { id, updatedAt: now };

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { PasswordHasher } from '../../src/server/accounts/login/password-hasher.ts';
 import { twoFactorSecretCell } from '../../src/server/accounts/login/two-factor-encryption-store.ts';
+import { decryptCredentials } from '../../src/server/channels/credential-encryption.ts';
 import type { ImportReport } from '../../src/server/importer/report.ts';
 import { normalizeCode } from '../../src/server/plans/redemption-code-format.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
@@ -154,8 +155,21 @@ forEachDatabase((name, open, freshUrl) => {
           assert.equal(named('Channel 2')[0]?.model_mapping, '{"gpt-4o":"b","a":"b"}');
           assert.deepEqual([named('Channel 3'), named('Channel 4'), named('Channel 7')], [[], [], []]);
           assert.equal(named('Channel 5')[0]?.options, '{"private":true}');
-          const keys = named('Channel 6').map(({ enabled }) => enabled);
-          assert.deepEqual(keys, GENERATIONS.indexOf(generation) >= 3 ? [1, 0] : [1]);
+          const hasKeyLists = GENERATIONS.indexOf(generation) >= 3;
+          const credentialsOf = (part: string) =>
+            named(part).map((row) =>
+              decryptCredentials(VAULT, row).items.map(({ enabled, values }) => [enabled, values]),
+            );
+          assert.deepEqual(credentialsOf('Channel 6'), [
+            hasKeyLists
+              ? [
+                  [true, { api_key: 'multi-one' }],
+                  [false, { api_key: 'multi-two' }],
+                ]
+              : [[true, { api_key: '[" multi-one ","multi-two","multi-one"]' }]],
+          ]);
+          const pair = (number: number) => [true, { access_key: `access-${number}`, secret_key: `secret-${number}` }];
+          assert.deepEqual(credentialsOf('Channel 13'), hasKeyLists ? [[pair(1), pair(2)]] : []);
           assert.equal(named('Channel 9').length, GENERATIONS.indexOf(generation) >= 2 ? 0 : 1);
           const prices = new Map(
             (await kysely.selectFrom('models').select(['id', 'price']).execute()).map(({ id, price }) => [

@@ -135,7 +135,7 @@ const channelRows = (isOneApi: boolean): Row[] => [
   channel(4, { type: 999 }),
   channel(5, { type: isOneApi ? 36 : 43, models: 'deepseek-chat', base_url: 'http://10.1.2.3:8000' }),
   channel(6, {
-    key: '["multi-one","multi-two"]',
+    key: '[" multi-one ","multi-two","multi-one"]',
     channel_info: '{"is_multi_key":true,"multi_key_status_list":{"1":2}}',
   }),
   channel(7, { base_url: 'https://example.com/with/a/path' }),
@@ -147,6 +147,12 @@ const channelRows = (isOneApi: boolean): Row[] => [
     : [
         channel(11, { type: 50, models: 'kling-v2-1-master', key: 'access|secret' }),
         channel(12, { type: 50, models: 'kling-v2-1-master', key: 'only-one-part' }),
+        channel(13, {
+          type: 50,
+          models: 'kling-v2-1-master',
+          key: ' access-1|secret-1 \r\n\naccess-2 | secret-2\nonly-one-part\n',
+          channel_info: '{"is_multi_key":true}',
+        }),
       ]),
 ];
 

@@ -88,6 +88,8 @@ export const EN = {
     "Not enough quota under this API key's own limit of {limit}: this needs {needed}, {available} is left of it.",
 
   channel_in_use: 'This channel still has {count} unfinished tasks. Disable it now and remove it when they have ended.',
+  credential_in_use:
+    'A credential that is left out still has {count} unfinished tasks. Disable it now and remove it when they have ended.',
   model_in_use: 'The model {model} cannot be removed: {user} names it.',
   model_not_found: 'There is no model {model} here.',
   model_retired: 'The vendor has retired the model {model}.',

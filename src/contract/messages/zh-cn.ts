@@ -87,6 +87,7 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   token_limit_reached: '超出该 API 密钥自身的额度上限 {limit}：需要 {needed}，剩余 {available}。',
 
   channel_in_use: '该渠道还有 {count} 个未完成的任务。请先停用，待任务结束后再删除。',
+  credential_in_use: '被移除的凭证还有 {count} 个未完成的任务。请先停用它，待任务结束后再移除。',
   model_in_use: '模型 {model} 无法删除：{user} 正在引用它。',
   model_not_found: '此处没有模型 {model}。',
   model_retired: '供应商已停止提供模型 {model}。',

@@ -5,27 +5,31 @@ import { toSeconds } from '../../contract/time.ts';
 import { toActor } from '../platform/http/actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Catalog } from './catalog.ts';
-import type { ChannelAdminService, ChannelView, UnfinishedTasks } from './channel-admin-service.ts';
+import type { ChannelAdminService, UnfinishedCount, UnfinishedTasks } from './channel-admin-service.ts';
+import type { CredentialHealth } from './channel-health.ts';
 import { type ProbeDependencies, probeChannel } from './channel-probe.ts';
+import type { ChannelView, CredentialView } from './channel-view.ts';
 import type { ChannelService } from './service.ts';
 
 export interface ChannelAdminRouteDependencies extends Omit<ProbeDependencies, 'channels'> {
   readonly channels: ChannelService;
   readonly admin: ChannelAdminService;
-  readonly tasks: Pick<UnfinishedTasks, 'unfinishedByChannel'>;
+  readonly tasks: Pick<UnfinishedTasks, 'unfinished'>;
 }
 
 /** Upstream accounts, for administrators. */
 export function addChannelAdminRoutes(routes: RouteRegistry, dependencies: ChannelAdminRouteDependencies): void {
   const { channels, admin, tasks } = dependencies;
   const toRows = async (views: readonly ChannelView[]) => {
-    const [catalog, unfinished] = await Promise.all([channels.catalog(), tasks.unfinishedByChannel()]);
-    return views.map((view) =>
-      toRow(view, catalog, unfinished.get(view.id) ?? 0, {
+    const [catalog, unfinished] = await Promise.all([channels.catalog(), tasks.unfinished()]);
+    return views.map((view) => {
+      const open = unfinished.filter(({ channelId }) => channelId === view.id);
+      return toRow(view, catalog, open, {
         state: HEALTH[channels.stateOf(view.id)],
         condition: channels.conditionOf(view.id),
-      }),
-    );
+        credentials: channels.credentialHealth(view.id),
+      });
+    });
   };
 
   routes.add(endpoints.listChannels, async ({ query }) => {
@@ -54,7 +58,8 @@ export function addChannelAdminRoutes(routes: RouteRegistry, dependencies: Chann
         failure_rate: Math.round(failureRate * 1000) / 1000,
         rests_until: toSeconds(openUntil),
       })),
-      last_errors: errors.map(({ model, reason, code, message, created_at }) => ({
+      last_errors: errors.map(({ credential_id, model, reason, code, message, created_at }) => ({
+        credential_id,
         model,
         reason,
         code,
@@ -74,8 +79,13 @@ export function addChannelAdminRoutes(routes: RouteRegistry, dependencies: Chann
     return done();
   });
 
-  routes.add(endpoints.testChannel, async ({ params }) => {
-    const report = await probeChannel(dependencies, Number(params.id));
+  addChannelTest(routes, dependencies);
+}
+
+function addChannelTest(routes: RouteRegistry, dependencies: ChannelAdminRouteDependencies): void {
+  routes.add(endpoints.testChannel, async ({ params, query }) => {
+    const credentialId = query.credential_id === undefined ? undefined : Number(query.credential_id);
+    const report = await probeChannel(dependencies, Number(params.id), credentialId);
     const { ok: works, durationMs, reason, code, message, models, missing, ending } = report;
     return ok({
       ok: works,
@@ -98,12 +108,39 @@ export function addChannelAdminRoutes(routes: RouteRegistry, dependencies: Chann
 /** Words of the contract for the states of a circuit. */
 const HEALTH = { closed: 'healthy', open: 'resting', halfOpen: 'trying' } as const;
 
+type CredentialRow = Static<typeof endpoints.ChannelRow>['credential_list'][number];
+
+/** @param health undefined: nothing is known of it yet */
+function toCredentialRow(
+  { id, name, hint, keys, enabled }: CredentialView,
+  health: CredentialHealth | undefined,
+): Omit<CredentialRow, 'unfinished_tasks'> {
+  const worst = health?.views.find(({ state }) => state === health.state && state !== 'closed');
+  return {
+    id,
+    name,
+    hint,
+    keys: [...keys],
+    enabled,
+    state: HEALTH[health?.state ?? 'closed'],
+    condition: health?.condition ?? 'untested',
+    reason: worst?.reason ?? '',
+    rests_until: toSeconds(worst?.openUntil ?? 0),
+  };
+}
+
 function toRow(
   view: ChannelView,
   catalog: Catalog,
-  unfinished: number,
-  health: Pick<Static<typeof endpoints.ChannelRow>, 'state' | 'condition'>,
+  unfinished: readonly UnfinishedCount[],
+  {
+    credentials: health,
+    ...best
+  }: Pick<Static<typeof endpoints.ChannelRow>, 'state' | 'condition'> & {
+    readonly credentials: readonly CredentialHealth[];
+  },
 ): Static<typeof endpoints.ChannelRow> {
+  const total = (counts: readonly UnfinishedCount[]): number => counts.reduce((sum, { count }) => sum + count, 0);
   return {
     id: view.id,
     name: view.name,
@@ -112,15 +149,22 @@ function toRow(
     model_mapping: view.modelMapping ?? {},
     extra_header_names: [...view.extraHeaderNames],
     proxy: view.proxy ?? '',
-    credential_keys: [...view.credentialKeys],
+    credential_keys: [...(view.credentials[0]?.keys ?? [])],
+    credential_list: view.credentials.map((credential) => ({
+      ...toCredentialRow(
+        credential,
+        health.find(({ credentialId }) => credentialId === credential.id),
+      ),
+      unfinished_tasks: total(unfinished.filter(({ credentialId }) => credentialId === credential.id)),
+    })),
     models: [...view.models],
     unserved_models: view.models.filter((model) => catalog.models.get(model)?.vendor !== view.vendor),
     priority: view.priority,
     weight: view.weight,
     enabled: view.enabled,
     options: view.options,
-    ...health,
-    unfinished_tasks: unfinished,
+    ...best,
+    unfinished_tasks: total(unfinished),
     created_time: toSeconds(view.createdAt),
     updated_time: toSeconds(view.updatedAt),
   };

@@ -2,12 +2,24 @@ import type { TSchema } from 'typebox';
 import { defined } from '../../contract/defined.ts';
 import type { Channel, ResolvedModel } from './channel-directory.ts';
 import type { ChannelConnection } from './credential-encryption.ts';
+import { type CredentialList, labelOf } from './credential-list.ts';
 import type { ChannelRow, ModelRow } from './store.ts';
 
 /** A channel in memory; a disabled one still serves the tasks pinned to it. */
 export interface CatalogChannel {
+  /** With its first enabled credential. */
   readonly channel: Channel;
   readonly enabled: boolean;
+  /** With each of its credentials, by their ids. */
+  readonly credentials: ReadonlyMap<number, CatalogCredential>;
+}
+
+/** A channel with one of its credentials. */
+export interface CatalogCredential {
+  readonly channel: Channel;
+  readonly enabled: boolean;
+  /** How administrators call it. */
+  readonly label: string;
 }
 
 export interface ListedModel {
@@ -27,7 +39,7 @@ export interface Catalog {
   readonly listed: readonly ListedModel[];
   /** Whether any plan has a price factor or channels of its own. */
   readonly hasPlanTerms: boolean;
-  /** Enabled channels by the models they name. */
+  /** Enabled channels by the models they name, once with each enabled credential. */
   serving(model: Pick<ResolvedModel, 'id' | 'target' | 'vendor'>): readonly Channel[];
 }
 
@@ -36,12 +48,13 @@ export const EMPTY_CATALOG = buildCatalog(0, [], []);
 /** Pure: follows aliases and sorts channels under the models they serve. */
 export function buildCatalog(version: number, channels: readonly CatalogChannel[], rows: readonly ModelRow[]): Catalog {
   const byModel = new Map<string, Channel[]>();
-  for (const { channel, enabled } of channels) {
+  for (const { channel, enabled, credentials } of channels) {
     if (!enabled) continue;
+    const usable = [...credentials.values()].filter((each) => each.enabled).map((each) => each.channel);
     for (const model of new Set(channel.models)) {
       const serving = byModel.get(model);
-      if (serving === undefined) byModel.set(model, [channel]);
-      else serving.push(channel);
+      if (serving === undefined) byModel.set(model, [...usable]);
+      else serving.push(...usable);
     }
   }
   const servingCache = new Map<string, readonly Channel[]>();
@@ -86,12 +99,31 @@ function resolveModel(row: ModelRow, byId: ReadonlyMap<string, ModelRow>): Resol
   });
 }
 
-/** A row as a channel, what is sealed of it opened already. */
-export function toChannel(
+/** A row with each of its credentials, what is sealed of it opened already. */
+export function toCatalogChannel(
   row: ChannelRow,
-  credentials: Channel['credentials'],
-  { extraHeaders, proxy }: ChannelConnection = {},
-): Channel {
+  { items }: CredentialList,
+  connection: ChannelConnection,
+  enabled: boolean,
+): CatalogChannel {
+  const settings = toSettings(row, connection);
+  const weight = row.weight / Math.max(1, items.filter((item) => item.enabled).length);
+  const credentials = new Map(
+    items.map((item) => {
+      const channel = { ...settings, credentialId: item.id, credentials: item.values, weight };
+      return [item.id, { channel, enabled: item.enabled, label: labelOf(item) }];
+    }),
+  );
+  const all = [...credentials.values()];
+  const first = all.find((each) => each.enabled) ?? all[0];
+  return { channel: first?.channel ?? { ...settings, credentialId: 0, credentials: {} }, enabled, credentials };
+}
+
+/** A row without its credentials. */
+export function toSettings(
+  row: ChannelRow,
+  { extraHeaders, proxy }: ChannelConnection,
+): Omit<Channel, 'credentials' | 'credentialId'> {
   const options = JSON.parse(row.options) as Channel['options'];
   const modelMapping = JSON.parse(row.model_mapping) as NonNullable<Channel['modelMapping']>;
   return defined({
@@ -99,7 +131,6 @@ export function toChannel(
     name: row.name,
     vendor: row.vendor,
     baseUrl: row.base_url,
-    credentials,
     options,
     private: options.private === true,
     models: JSON.parse(row.models) as string[],
@@ -110,13 +141,3 @@ export function toChannel(
     proxy,
   });
 }
-
-/** Without credentials, as their seal did not open, it serves nothing. */
-export const toCatalogChannel = (
-  row: ChannelRow,
-  { credentials, connection }: { credentials?: Channel['credentials'] | undefined; connection?: ChannelConnection },
-  sandbox: boolean,
-): CatalogChannel => ({
-  channel: toChannel(row, credentials ?? {}, connection),
-  enabled: row.enabled === 1 && credentials !== undefined && (row.sandbox === null || sandbox),
-});

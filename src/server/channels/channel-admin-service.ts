@@ -1,5 +1,4 @@
 import type { Static } from 'typebox';
-import { Compile } from 'typebox/compile';
 import type { changeChannel, makeChannel } from '../../contract/channels.ts';
 import { defined } from '../../contract/defined.ts';
 import type { Role } from '../../contract/roles.ts';
@@ -12,9 +11,9 @@ import type { Vault } from '../platform/secrets.ts';
 import type { Trx } from '../tables.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { isMetadataUrl, parseBaseUrl } from './base-url.ts';
-import { toChannel } from './catalog.ts';
 import type { Channel, ChannelVendor } from './channel-directory.ts';
-import { changeConnection, shownProxy } from './connection-rules.ts';
+import { type ChannelView, toChannelView } from './channel-view.ts';
+import { changeConnection } from './connection-rules.ts';
 import {
   type ChannelConnection,
   decryptConnection,
@@ -23,6 +22,14 @@ import {
   encryptCredentials,
   ifUnsealed,
 } from './credential-encryption.ts';
+import {
+  type CredentialList,
+  changeCredentials,
+  keepsStoredValues,
+  NO_CREDENTIALS,
+  removedIds,
+} from './credential-list.ts';
+import { credentialCheck, replacesValues, toAuditList } from './credential-rules.ts';
 import type { ChannelRow, ChannelStore } from './store.ts';
 
 type NewChannel = Static<(typeof makeChannel)['body']>;
@@ -30,9 +37,17 @@ type ChannelChange = Static<(typeof changeChannel)['body']>;
 
 /** How many unfinished tasks are pinned to channels. Implemented by video. */
 export interface UnfinishedTasks {
-  /** Unfinished tasks by channel; channels without any are left out. */
-  unfinishedByChannel(): Promise<ReadonlyMap<number, number>>;
-  countUnfinished(trx: Trx, channelId: number): Promise<number>;
+  /** Unfinished tasks by channel and credential; those without any are left out. */
+  unfinished(): Promise<readonly UnfinishedCount[]>;
+  /** @param credentialIds those that submitted the tasks; default: all */
+  countUnfinished(trx: Trx, channelId: number, credentialIds?: readonly number[]): Promise<number>;
+}
+
+export interface UnfinishedCount {
+  readonly channelId: number;
+  /** Null: a task that names none. */
+  readonly credentialId: number | null;
+  readonly count: number;
 }
 
 export interface ChannelAdminDependencies {
@@ -48,15 +63,6 @@ export interface ChannelFilter {
   readonly vendor?: ChannelVendor | undefined;
   readonly model?: string | undefined;
   readonly enabled?: boolean | undefined;
-}
-
-/** A channel as administrators see it: the names of its keys, never their values. */
-export interface ChannelView extends Omit<Channel, 'credentials' | 'private' | 'extraHeaders'> {
-  readonly enabled: boolean;
-  readonly credentialKeys: readonly string[];
-  readonly extraHeaderNames: readonly string[];
-  readonly createdAt: number;
-  readonly updatedAt: number;
 }
 
 /** Administration of channels. Every change and its entry in the audit log are one transaction. */
@@ -84,9 +90,11 @@ export class ChannelAdminService {
 
   async create(actor: Actor, role: Role, input: NewChannel): Promise<number> {
     const { store, vault, clock, audit } = this.#dependencies;
-    const { name, vendor, credentials, options = {} } = input;
+    const { name, vendor, options = {} } = input;
     assertMayReach(role, options);
-    this.#assertCredentials(vendor, credentials);
+    if (input.credentials === undefined && input.credential_list === undefined)
+      throw invalidRequest('Give credentials or credential_list.', 'credentials');
+    const credentials = this.#changeCredentials(vendor, NO_CREDENTIALS, input);
     const baseUrl = this.#baseUrl(vendor, input.base_url ?? '', options);
     const connection = changeConnection({}, input, options.private === true);
     return store.change(async (trx) => {
@@ -116,7 +124,7 @@ export class ChannelAdminService {
         ...actor,
         action: 'channel.create',
         target: `channel:${id}`,
-        after: { ...toAuditRecord(after), credentials: '[masked]' },
+        after: { ...toAuditRecord(after), credentials: '[masked]', credential_list: toAuditList(credentials) },
       });
       return id;
     });
@@ -124,12 +132,16 @@ export class ChannelAdminService {
 
   /** @throws AppError `forbidden` for a private channel, unless the caller is root; `invalid_request` for invalid values */
   async update(actor: Actor, role: Role, id: number, change: ChannelChange): Promise<void> {
-    const { store, vault, clock, audit } = this.#dependencies;
+    const { store, vault, clock, audit, tasks } = this.#dependencies;
     await store.change(async (trx) => {
       const before = requireChannel(await store.channel(id, trx));
       if (change.vendor !== undefined && change.vendor !== before.vendor)
         throw invalidRequest('The vendor of a channel cannot change; add another channel.', 'vendor');
-      if (change.credentials !== undefined) this.#assertCredentials(before.vendor, change.credentials);
+      const stored = this.#credentials(before);
+      const credentials = this.#changeCredentials(before.vendor, stored, change);
+      const removed = removedIds(stored, credentials);
+      const count = removed.length === 0 ? 0 : await tasks.countUnfinished(trx, id, removed);
+      if (count > 0) throw new AppError('channel_in_use', { messageKey: 'credential_in_use', params: { count } });
       if (change.models !== undefined) await this.#assertModels(trx, before.vendor, change.models);
       const optionsBefore = JSON.parse(before.options) as Channel['options'];
       const options = change.options ?? optionsBefore;
@@ -139,7 +151,7 @@ export class ChannelAdminService {
       const isMoved =
         credentialDestination(base_url, options) !== credentialDestination(before.base_url, optionsBefore);
       // Stored credentials are never shown. Sending them to a new host would reveal them there.
-      if (isMoved && change.credentials === undefined && role !== 'root')
+      if (isMoved && keepsStoredValues(stored, credentials) && role !== 'root')
         throw invalidRequest('Give the credentials again: they would go to another address.', 'credentials');
       const connection = changeConnection(this.#connection(before), change, options.private === true);
       await store.setChannel(trx, id, {
@@ -149,7 +161,7 @@ export class ChannelAdminService {
         updated_at: Math.max(clock.now(), before.updated_at + 1),
         ...defined({
           name: change.name,
-          credentials: change.credentials && encryptCredentials(vault, id, change.credentials),
+          credentials: credentials === stored ? undefined : encryptCredentials(vault, id, credentials),
           models: change.models && JSON.stringify([...new Set(change.models)]),
           model_mapping: change.model_mapping && JSON.stringify(change.model_mapping),
           priority: change.priority,
@@ -162,8 +174,12 @@ export class ChannelAdminService {
         ...actor,
         action: 'channel.update',
         target: `channel:${id}`,
-        before: toAuditRecord(before),
-        after: { ...toAuditRecord(after), ...(change.credentials && { credentials: '[masked]' }) },
+        before: { ...toAuditRecord(before), credential_list: toAuditList(stored) },
+        after: {
+          ...toAuditRecord(after),
+          credential_list: toAuditList(credentials),
+          ...(replacesValues(stored, credentials) && { credentials: '[masked]' }),
+        },
       });
     });
   }
@@ -185,30 +201,15 @@ export class ChannelAdminService {
   }
 
   #toView(row: ChannelRow): ChannelView {
-    const connection = this.#connection(row);
-    const {
-      credentials,
-      private: _private,
-      extraHeaders = {},
-      ...shown
-    } = toChannel(row, this.#credentials(row), connection);
-    return {
-      ...shown,
-      proxy: shownProxy(connection),
-      extraHeaderNames: Object.keys(extraHeaders),
-      enabled: row.enabled === 1,
-      credentialKeys: Object.keys(credentials),
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-    };
+    return toChannelView(row, this.#credentials(row), this.#connection(row));
   }
 
-  #credentials(row: ChannelRow): Channel['credentials'] {
-    return ifUnsealed(() => decryptCredentials(this.#dependencies.vault, row));
+  #credentials(row: ChannelRow): CredentialList {
+    return ifUnsealed(() => decryptCredentials(this.#dependencies.vault, row), NO_CREDENTIALS);
   }
 
   #connection(row: ChannelRow): ChannelConnection {
-    return ifUnsealed(() => decryptConnection(this.#dependencies.vault, row));
+    return ifUnsealed(() => decryptConnection(this.#dependencies.vault, row), {});
   }
 
   #baseUrl(vendor: ChannelVendor, text: string, options: Channel['options']): string {
@@ -221,16 +222,9 @@ export class ChannelAdminService {
     return parseBaseUrl(text.trim() === '' ? defaultBaseUrl : text, options.private === true);
   }
 
-  #assertCredentials(vendor: ChannelVendor, credentials: Channel['credentials']): void {
-    const { title, credentials: schema } = this.#dependencies.vendors.profile(vendor);
-    const validator = Compile(schema);
-    if (JSON.stringify(credentials).length > 16_384) throw invalidRequest('credentials are too long.', 'credentials');
-    if (validator.Check(credentials)) return;
-    // Never the library's own words here: they may quote what was sent.
-    throw invalidRequest(
-      `credentials do not have the keys ${title} needs: ${describeCredentialKeys(schema)}.`,
-      'credentials',
-    );
+  #changeCredentials(vendor: ChannelVendor, before: CredentialList, change: ChannelChange): CredentialList {
+    const check = credentialCheck(this.#dependencies.vendors.profile(vendor));
+    return changeCredentials(before, change, check);
   }
 
   /** A model whose row does not exist yet is let through: scripts may make channel and model in either order. */
@@ -283,10 +277,4 @@ function toAuditRecord(row: ChannelRow) {
     model_mapping: JSON.parse(row.model_mapping),
     enabled: row.enabled === 1,
   };
-}
-
-/** The ways to fill in credentials, such as `{access_key, secret_key} or {api_key}`. */
-function describeCredentialKeys(schema: unknown): string {
-  const { anyOf, properties } = schema as { readonly anyOf?: readonly unknown[]; readonly properties?: object };
-  return anyOf?.map(describeCredentialKeys).join(' or ') ?? `{${Object.keys(properties ?? {}).join(', ')}}`;
 }

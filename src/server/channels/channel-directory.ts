@@ -9,9 +9,14 @@ import type { ErrorReason } from '../upstreams/error.ts';
 /** Kinds of upstreams a channel can have: the video vendors, and any upstream that implements one of the chat protocols. */
 export type ChannelVendor = VendorName | ChatVendor;
 
-/** One configured upstream account, with decrypted credentials: kept in memory only, never in a response or a log. */
+/**
+ * One configured upstream account, with decrypted credentials: kept in memory only, never in a response or a log. A channel with several
+ * credentials is one of these for each.
+ */
 export interface Channel {
   readonly id: number;
+  /** Which of the channel's credentials these are; unique in the channel. */
+  readonly credentialId: number;
   readonly name: string;
   readonly vendor: ChannelVendor;
   /** Without a path and trailing slash. */
@@ -23,6 +28,7 @@ export interface Channel {
   /** Public model ids it serves. */
   readonly models: readonly string[];
   readonly priority: number;
+  /** Credentials of one channel share its weight. */
   readonly weight: number;
   /** Names this upstream has for models, by our names. Absent: the same. */
   readonly modelMapping?: Readonly<Record<string, string>> | undefined;
@@ -63,6 +69,7 @@ export interface Retirement {
 /** What came of one call, for the circuit breakers: `ok` is a success, a caller's own mistakes (`user`, `policy`) count as nothing. */
 export interface CallOutcome {
   readonly channelId: number;
+  readonly credentialId: number;
   readonly model?: string;
   readonly outcome: 'ok' | ErrorReason | 'unreachable';
   readonly message?: string;
@@ -99,7 +106,8 @@ export interface ChannelDirectory {
   >;
   /**
    * Channels that serve a model just returned by `model()`: highest priority first, by weight at random within one; those with an open circuit
-   * are left out, unless all are open.
+   * are left out, unless all are open. Each credential of a channel has its own circuit and its own place; of the first three, one belongs
+   * to another channel where there is one, so that an upstream that is down does not use up all attempts.
    *
    * @param permitted ids of those to choose from; default: all
    * @param affinity calls with the same text meet the same channel first, as long as it lives
@@ -111,8 +119,12 @@ export interface ChannelDirectory {
   ): Promise<readonly Channel[]>;
   /** Whether any plan has a price factor or channels of its own. Where none has, no call asks which plan its account is on. */
   hasPlanTerms(): Promise<boolean>;
-  /** The channel a task is pinned to, enabled or not; undefined once deleted. */
-  byId(id: number): Promise<Channel | undefined>;
+  /**
+   * The channel a task is pinned to, enabled or not; undefined once deleted.
+   *
+   * @param credentialId the one that submitted the task; null, or one that was removed since: the first that is enabled
+   */
+  byId(id: number, credentialId?: number | null): Promise<Channel | undefined>;
   /** Feeds the circuit breakers. Never throws. */
   report(call: CallOutcome): void;
 }

@@ -25,20 +25,20 @@ forEachDatabase((_name, open) => {
         log,
       });
     const [one, other] = [process(), process()];
-    const call = { channelId: 7, vendor: 'kling', operation: 'submit', outcome: 'auth' } as const;
+    const call = { channelId: 7, credentialId: 1, vendor: 'kling', operation: 'submit', outcome: 'auth' } as const;
     const types = async () =>
       (await store.list({ userIds: [0], since: 0, afterSeq: 0, limit: 100 })).map(({ type }) => type);
     const recover = () =>
-      Promise.all([one, other].map((each) => each.circuitClosed({ ...call, outcome: 'ok' }, 'main')));
+      Promise.all([one, other].map((each) => each.circuitClosed({ ...call, outcome: 'ok' }, { name: 'main' })));
     await recover();
     assert.deepEqual(await types(), []);
-    await one.circuitOpened(call, 'main');
-    await other.circuitOpened(call, 'main');
+    await one.circuitOpened(call, { name: 'main' });
+    await other.circuitOpened(call, { name: 'main' });
     await recover();
     await recover();
     assert.deepEqual(await types(), ['channel.failing', 'channel.recovered']);
     clock.advance(86_400_000);
-    await one.circuitOpened(call, 'main');
+    await one.circuitOpened(call, { name: 'main' });
     await recover();
     assert.deepEqual(await types(), ['channel.failing', 'channel.recovered', 'channel.failing', 'channel.recovered']);
   });

@@ -7,6 +7,7 @@ import type { Database } from '../platform/db/database.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
 import type { CallOutcome } from './channel-directory.ts';
+import type { CircuitOwner } from './service.ts';
 
 /** Failures that end only when an administrator does something; overload passes by itself. */
 const NEEDS_ADMINISTRATOR: Partial<Record<CallOutcome['outcome'], Bilingual>> = {
@@ -31,8 +32,9 @@ export class ChannelFailureNotices {
     this.#dependencies = dependencies;
   }
 
-  /** Never throws. @param name of the channel */
-  async circuitOpened({ channelId, outcome, model = '', message = '' }: CallOutcome, name: string): Promise<void> {
+  /** Never throws. */
+  async circuitOpened(call: CallOutcome, { name, credential }: CircuitOwner): Promise<void> {
+    const { channelId, outcome, model = '', message = '' } = call;
     const reason = NEEDS_ADMINISTRATOR[outcome];
     if (reason === undefined) return;
     const { database, notifier, clock, log } = this.#dependencies;
@@ -43,26 +45,44 @@ export class ChannelFailureNotices {
         notifier.notifyAdministrators(trx, {
           type: 'system',
           topic: 'channel.resting',
-          title: { en: `Channel “${name}” is paused`, 'zh-CN': `渠道“${name}”已暂停使用` },
-          content: { en: `${reason.en}${about}${words}`, 'zh-CN': `${reason['zh-CN']}${about}${words}` },
+          title:
+            credential === undefined
+              ? { en: `Channel “${name}” is paused`, 'zh-CN': `渠道“${name}”已暂停使用` }
+              : {
+                  en: `A credential of channel “${name}” is paused`,
+                  'zh-CN': `渠道“${name}”的一个凭证已暂停使用`,
+                },
+          content: {
+            en: `${reason.en}${about}${words}${credential === undefined ? '' : `. Credential ${credential.label}; others in use: ${credential.usableOthers}`}`,
+            'zh-CN': `${reason['zh-CN']}${about}${words}${credential === undefined ? '' : `。凭证 ${credential.label}；仍可用的其他凭证：${credential.usableOthers}`}`,
+          },
           targetUrl: '/admin/channels',
           relatedId: channelId,
           event: {
             type: 'channel.failing',
-            subject: `channel:${channelId}`,
-            data: { id: channelId, name, reason: outcome, model, message: maskSecrets(message) },
+            subject: subjectOf(call, credential),
+            data: {
+              id: channelId,
+              name,
+              reason: outcome,
+              model,
+              message: maskSecrets(message),
+              ...credentialData(call, credential),
+            },
           },
-          deduplicationKey: `channel.resting:${channelId}:${outcome}:${about}:${Math.floor(clock.now() / DAY_MS)}`,
+          deduplicationKey: `channel.resting:${subjectOf(call, credential)}:${outcome}:${about}:${Math.floor(clock.now() / DAY_MS)}`,
         }),
       )
       .catch((error: unknown) =>
         log.warn({ err: error, channelId }, 'administrators could not be notified of a channel'),
       );
   }
+
   /** Never throws. The channel works again after a failure that was reported; other closings say nothing new. */
-  async circuitClosed({ channelId }: CallOutcome, name: string): Promise<void> {
+  async circuitClosed(call: CallOutcome, { name, credential }: CircuitOwner): Promise<void> {
     const { database, events, eventHistory, log } = this.#dependencies;
-    const subject = `channel:${channelId}`;
+    const { channelId } = call;
+    const subject = subjectOf(call, credential);
     await database
       .transaction(async (trx) => {
         const newest = await eventHistory.findNewest(trx, subject);
@@ -70,7 +90,7 @@ export class ChannelFailureNotices {
         await events.write(trx, {
           type: 'channel.recovered',
           subject,
-          data: { id: channelId, name },
+          data: { id: channelId, name, ...credentialData(call, credential) },
           // Several processes may notice; one of them reports it.
           deduplicationKey: newest.id,
         });
@@ -78,3 +98,12 @@ export class ChannelFailureNotices {
       .catch((error: unknown) => log.warn({ err: error, channelId }, 'the recovery of a channel was not reported'));
   }
 }
+
+type Credential = CircuitOwner['credential'];
+
+/** Credentials of one channel fail and recover each for itself. */
+const subjectOf = ({ channelId, credentialId }: CallOutcome, credential: Credential): string =>
+  credential === undefined ? `channel:${channelId}` : `channel:${channelId}/credential:${credentialId}`;
+
+const credentialData = ({ credentialId }: CallOutcome, credential: Credential) =>
+  credential === undefined ? {} : { credential_id: credentialId, credential: credential.label };

@@ -31,26 +31,29 @@ export interface ProbeReport {
 const PROBE_TIMEOUT_MS = 20_000;
 const MAX_MESSAGE = 500;
 
-/** Checks a channel's credentials at its upstream; returns a summary, never the response itself, as its content is untrusted. */
+/** Checks one of a channel's credentials at its upstream, by default the first that is enabled; returns a summary, never the response itself, as its content is untrusted. */
 export async function probeChannel(
   { channels, vendors, adapterContexts }: ProbeDependencies,
   id: number,
+  credentialId?: number,
 ): Promise<ProbeReport> {
-  const channel = await channels.byId(id);
+  const channel = await channels.byId(id, credentialId);
   if (channel === undefined) throw notExistError('channel');
+  if (credentialId !== undefined && channel.credentialId !== credentialId) throw notExistError('credential');
+  const account = { channelId: id, credentialId: channel.credentialId } as const;
   const call = adapterContexts.contextFor(channel, AbortSignal.timeout(PROBE_TIMEOUT_MS));
   const startedAt = performance.now();
   const outcome = await runProbe(() => vendors.profile(channel.vendor).checkCredentials(call));
   const durationMs = Math.round(performance.now() - startedAt);
   if (outcome.ok) {
-    channels.report({ channelId: id, outcome: 'ok', operation: 'probe', durationMs });
+    channels.report({ ...account, outcome: 'ok', operation: 'probe', durationMs });
     const models = outcome.models ?? [];
     const compared = { models, missing: missingModels(channel, models), ending: channels.endingModels(channel) };
     return { ok: true, durationMs, reason: '', code: '', message: '', ...compared };
   }
   const { reason, code } = outcome.error;
   const message = maskSecrets(outcome.error.message).slice(0, MAX_MESSAGE);
-  channels.report({ channelId: id, outcome: reason, operation: 'probe', durationMs, code, message });
+  channels.report({ ...account, outcome: reason, operation: 'probe', durationMs, code, message });
   return {
     ok: false,
     durationMs,

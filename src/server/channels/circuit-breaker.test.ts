@@ -5,6 +5,7 @@ import { CircuitBreakers } from './circuit-breaker.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
+const ACCOUNT = { id: 1, credentialId: 1 };
 
 function ward() {
   const health = new CircuitBreakers();
@@ -15,11 +16,11 @@ function ward() {
       now += ms;
     },
     learn: (outcome: CallOutcome['outcome'], also: Partial<CallOutcome> = {}) =>
-      health.record({ channelId: 1, model: 'm', outcome, ...also }, now).length > 0,
-    fitness: (model = 'm') => health.availability(1, model, now),
-    beginTrial: (model = 'm') => health.beginTrial(1, model, now),
-    view: () => health.view(1, now),
-    condition: () => health.condition(1, now),
+      health.record({ channelId: 1, credentialId: 1, model: 'm', outcome, ...also }, now).length > 0,
+    fitness: (model = 'm') => health.availability(ACCOUNT, model, now),
+    beginTrial: (model = 'm') => health.beginTrial(ACCOUNT, model, now),
+    view: () => health.view(ACCOUNT, now),
+    condition: () => health.condition(ACCOUNT, now),
   };
 }
 

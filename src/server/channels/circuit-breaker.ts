@@ -52,7 +52,7 @@ const NONE: readonly string[] = [];
 export type CircuitState = 'closed' | 'open' | 'halfOpen';
 
 export interface HealthView {
-  /** Empty: the whole channel. */
+  /** Empty: the whole account. */
   readonly model: string;
   readonly state: CircuitState;
   readonly reason: string;
@@ -68,7 +68,7 @@ export const worstOf = (states: readonly CircuitState[]): CircuitState =>
 
 /** A circuit that is open or half open, as all processes know it. */
 export interface StoredCircuit {
-  /** Empty: the whole channel. */
+  /** Empty: the whole account. */
   readonly model: string;
   readonly timesOpened: number;
   /** Unix milliseconds, as the next. */
@@ -90,14 +90,24 @@ interface BreakerState {
   reason: string;
 }
 
+/** A channel with one of its credentials. */
+export interface ChannelAccount {
+  readonly id: number;
+  readonly credentialId: number;
+}
+
+const keyOf = (id: number, credentialId: number): string => `${id}/${credentialId}`;
+const belongsTo = (key: string, id: number): boolean => key.startsWith(`${id}/`);
+
 /**
- * One circuit breaker per channel and one per model on it, fed by the calls of this process (`SharedCircuits` joins those of all): a decaying failure rate opens
- * it, each further opening lasts twice as long, and trial calls close it again.
+ * One circuit breaker per account (a channel with one of its credentials) and one per model on it, fed by the calls of this process
+ * (`SharedCircuits` joins those of all): a decaying failure rate opens it, each further opening lasts twice as long, and trial calls close it
+ * again.
  */
 export class CircuitBreakers {
-  readonly #breakers = new Map<number, Map<string, BreakerState>>();
-  /** Whether the newest call to a channel that says something about the channel itself succeeded. */
-  readonly #newest = new Map<number, boolean>();
+  readonly #breakers = new Map<string, Map<string, BreakerState>>();
+  /** Whether the newest call to an account that says something about the account itself succeeded. */
+  readonly #newest = new Map<string, boolean>();
 
   /** @returns the models whose circuits this call opened, or closed after they were open; empty text stands for the whole channel */
   record(call: CallOutcome, now: number): readonly string[] {
@@ -106,9 +116,10 @@ export class CircuitBreakers {
     if (policy === undefined) return NONE;
     // Polling too often says nothing about submitting.
     if (call.operation === 'poll' && call.outcome === 'rate') return NONE;
-    this.#newest.set(call.channelId, false);
+    const key = keyOf(call.channelId, call.credentialId);
+    this.#newest.set(key, false);
     const scope = policy.scope === 'account' ? '' : (call.model ?? '');
-    const breaker = this.#breaker(call.channelId, scope, now);
+    const breaker = this.#breaker(key, scope, now);
     breaker.calls++;
     breaker.failures++;
     breaker.consecutiveFailures++;
@@ -126,25 +137,26 @@ export class CircuitBreakers {
     return [scope];
   }
 
-  availability(channelId: number, model: string, now: number): CircuitState {
-    const breakers = this.#breakers.get(channelId);
+  availability({ id, credentialId }: ChannelAccount, model: string, now: number): CircuitState {
+    const breakers = this.#breakers.get(keyOf(id, credentialId));
     if (breakers === undefined) return 'closed';
     const both = [availabilityOf(breakers.get(''), now), availabilityOf(breakers.get(model), now)];
     return worstOf(both);
   }
 
   /** Marks half-open circuits as being tried, so that no second call is sent meanwhile. @returns their models */
-  beginTrial(channelId: number, model: string, now: number): readonly string[] {
-    const breakers = this.#breakers.get(channelId);
+  beginTrial({ id, credentialId }: ChannelAccount, model: string, now: number): readonly string[] {
+    const key = keyOf(id, credentialId);
+    const breakers = this.#breakers.get(key);
     if (breakers === undefined) return NONE;
     const tried = ['', model].filter((scope) => availabilityOf(breakers.get(scope), now) === 'halfOpen');
-    for (const scope of tried) this.#breaker(channelId, scope, now).trialUntil = now + TRIAL_TIMEOUT_MS;
+    for (const scope of tried) this.#breaker(key, scope, now).trialUntil = now + TRIAL_TIMEOUT_MS;
     return tried;
   }
 
   /** What other processes should know of a circuit; undefined when it is closed. */
-  stored(channelId: number, model: string): StoredCircuit | undefined {
-    const breaker = this.#breakers.get(channelId)?.get(model);
+  stored({ id, credentialId }: ChannelAccount, model: string): StoredCircuit | undefined {
+    const breaker = this.#breakers.get(keyOf(id, credentialId))?.get(model);
     if (breaker === undefined || breaker.timesOpened === 0) return undefined;
     const { timesOpened, openUntil, trialUntil, reason } = breaker;
     return { model, timesOpened, openUntil, trialUntil, reason };
@@ -152,39 +164,44 @@ export class CircuitBreakers {
 
   /** Takes over all circuits of one channel, or of all, that are not closed; the others are. */
   restore(
-    circuits: readonly (StoredCircuit & { readonly channelId: number })[],
+    circuits: readonly (StoredCircuit & { readonly account: ChannelAccount })[],
     now: number,
     channelId?: number,
   ): void {
-    for (const [id, breakers] of this.#breakers)
-      if (channelId === undefined || id === channelId)
+    const found = circuits.map(({ account, ...circuit }) => ({
+      key: keyOf(account.id, account.credentialId),
+      ...circuit,
+    }));
+    for (const [key, breakers] of this.#breakers)
+      if (channelId === undefined || belongsTo(key, channelId))
         for (const [model, breaker] of breakers)
-          if (breaker.timesOpened > 0 && !circuits.some((each) => each.channelId === id && each.model === model))
+          if (breaker.timesOpened > 0 && !found.some((each) => each.key === key && each.model === model))
             Object.assign(breaker, newBreakerState(now));
-    for (const { channelId: id, model, timesOpened, openUntil, trialUntil, reason } of circuits)
-      Object.assign(this.#breaker(id, model, now), { timesOpened, openUntil, trialUntil, reason });
+    for (const { key, model, timesOpened, openUntil, trialUntil, reason } of found)
+      Object.assign(this.#breaker(key, model, now), { timesOpened, openUntil, trialUntil, reason });
   }
 
   /** Forgets everything about a channel: it was changed or removed. */
   forget(channelId: number): void {
-    this.#breakers.delete(channelId);
-    this.#newest.delete(channelId);
+    for (const known of [this.#breakers, this.#newest])
+      for (const key of known.keys()) if (belongsTo(key, channelId)) known.delete(key);
   }
 
-  /** The worst that is known of a channel as a whole or of any of its models. */
-  condition(channelId: number, now: number): ChannelCondition {
-    const states = this.view(channelId, now).map(({ state }) => state);
+  /** The worst that is known of an account as a whole or of any of its models. */
+  condition(account: ChannelAccount, now: number): ChannelCondition {
+    const key = keyOf(account.id, account.credentialId);
+    const states = this.view(account, now).map(({ state }) => state);
     if (states.includes('open')) return 'resting';
     if (states.includes('halfOpen')) return 'trying';
-    const newest = this.#newest.get(channelId);
+    const newest = this.#newest.get(key);
     if (newest === undefined) return 'untested';
-    const breakers = [...(this.#breakers.get(channelId)?.values() ?? [])];
+    const breakers = [...(this.#breakers.get(key)?.values() ?? [])];
     return newest && breakers.every(({ consecutiveFailures }) => consecutiveFailures === 0) ? 'working' : 'failing';
   }
 
-  /** The channel as a whole first, then those of its models that have recorded outcomes. */
-  view(channelId: number, now: number): HealthView[] {
-    const breakers = this.#breakers.get(channelId);
+  /** The account as a whole first, then those of its models that have recorded outcomes. */
+  view({ id, credentialId }: ChannelAccount, now: number): HealthView[] {
+    const breakers = this.#breakers.get(keyOf(id, credentialId));
     const whole = breakers?.get('') ?? newBreakerState(now);
     const models = [...(breakers ?? [])].filter(([model]) => model !== '');
     return [toView('', whole, now), ...models.map(([model, gauge]) => toView(model, gauge, now))];
@@ -192,11 +209,12 @@ export class CircuitBreakers {
 
   /** Any success shows that the account is reachable and accepted; only a submit shows that a model takes work. */
   #recordSuccess(call: CallOutcome, now: number): readonly string[] {
-    this.#newest.set(call.channelId, true);
+    const key = keyOf(call.channelId, call.credentialId);
+    this.#newest.set(key, true);
     const scopes = call.operation === 'poll' || call.model === undefined ? [''] : ['', call.model];
     let recovered = NONE;
     for (const scope of scopes) {
-      const breaker = this.#breakers.get(call.channelId)?.get(scope);
+      const breaker = this.#breakers.get(key)?.get(scope);
       if (breaker === undefined) continue;
       decay(breaker, now);
       breaker.calls++;
@@ -208,11 +226,11 @@ export class CircuitBreakers {
     return recovered;
   }
 
-  #breaker(channelId: number, scope: string, now: number): BreakerState {
-    let breakers = this.#breakers.get(channelId);
+  #breaker(key: string, scope: string, now: number): BreakerState {
+    let breakers = this.#breakers.get(key);
     if (breakers === undefined) {
       breakers = new Map();
-      this.#breakers.set(channelId, breakers);
+      this.#breakers.set(key, breakers);
     }
     let breaker = breakers.get(scope);
     if (breaker === undefined) {

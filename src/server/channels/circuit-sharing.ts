@@ -2,7 +2,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
 import type { Log } from '../platform/log.ts';
 import type { CallOutcome } from './channel-directory.ts';
-import { CircuitBreakers, TRIAL_TIMEOUT_MS } from './circuit-breaker.ts';
+import { type ChannelAccount, CircuitBreakers, TRIAL_TIMEOUT_MS } from './circuit-breaker.ts';
 import type { CircuitStore } from './circuit-store.ts';
 
 export interface SharedCircuitsDependencies {
@@ -46,7 +46,7 @@ export class SharedCircuits {
     if (changed.length === 0) return false;
     this.#unwritten += 1;
     this.#writes = this.#writes
-      .then(() => this.#write(call.channelId, changed))
+      .then(() => this.#write({ id: call.channelId, credentialId: call.credentialId }, changed))
       .catch((error: unknown) => this.#warn(error))
       .finally(() => {
         this.#unwritten -= 1;
@@ -60,9 +60,9 @@ export class SharedCircuits {
    *
    * @returns false when another process tries it at this moment; what is known of it has been brought up to date then
    */
-  beginTrial(channelId: number, model: string, now: number): true | Promise<boolean> {
-    const models = this.breakers.beginTrial(channelId, model, now);
-    return models.length === 0 || this.#claimTrial(channelId, models, now);
+  beginTrial(account: ChannelAccount, model: string, now: number): true | Promise<boolean> {
+    const models = this.breakers.beginTrial(account, model, now);
+    return models.length === 0 || this.#claimTrial(account, models, now);
   }
 
   /** Resolves when what was found so far is written. Never rejects. */
@@ -70,11 +70,11 @@ export class SharedCircuits {
     return this.#writes;
   }
 
-  async #claimTrial(channelId: number, models: readonly string[], now: number): Promise<boolean> {
+  async #claimTrial(account: ChannelAccount, models: readonly string[], now: number): Promise<boolean> {
     try {
       await this.#writes;
-      if (await this.#dependencies.store.beginTrial(channelId, models, now, now + TRIAL_TIMEOUT_MS)) return true;
-      await this.#readAgain(channelId);
+      if (await this.#dependencies.store.beginTrial(account, models, now, now + TRIAL_TIMEOUT_MS)) return true;
+      await this.#readAgain(account.id);
       return false;
     } catch (error) {
       this.#warn(error);
@@ -82,12 +82,12 @@ export class SharedCircuits {
     }
   }
 
-  async #write(channelId: number, models: readonly string[]): Promise<void> {
+  async #write(account: ChannelAccount, models: readonly string[]): Promise<void> {
     const { store } = this.#dependencies;
     for (const model of models) {
-      const circuit = this.breakers.stored(channelId, model);
-      if (circuit === undefined) await store.close(channelId, model);
-      else await store.open(channelId, circuit);
+      const circuit = this.breakers.stored(account, model);
+      if (circuit === undefined) await store.close(account, model);
+      else await store.open(account, circuit);
     }
   }
 

@@ -1,5 +1,6 @@
 import { UnsealError, type Vault } from '../platform/secrets.ts';
 import type { Channel } from './channel-directory.ts';
+import type { CredentialList } from './credential-list.ts';
 
 /** How a channel's upstream is reached, beside its base URL. Sealed, since headers and the proxy may hold credentials. */
 export type ChannelConnection = Pick<Channel, 'extraHeaders' | 'proxy'>;
@@ -8,14 +9,14 @@ export type ChannelConnection = Pick<Channel, 'extraHeaders' | 'proxy'>;
 export const credentialCell = (id: number) => ({ table: 'channels', row: id, column: 'credentials' });
 export const connectionCell = (id: number) => ({ table: 'channels', row: id, column: 'connection' });
 
-export const encryptCredentials = (vault: Vault, id: number, credentials: Channel['credentials']): string =>
+export const encryptCredentials = (vault: Vault, id: number, credentials: CredentialList): string =>
   vault.seal(JSON.stringify(credentials), credentialCell(id));
 
 /** @throws UnsealError */
 export const decryptCredentials = (
   vault: Vault,
   row: { readonly id: number; readonly credentials: string },
-): Channel['credentials'] => JSON.parse(vault.open(row.credentials, credentialCell(row.id)));
+): CredentialList => JSON.parse(vault.open(row.credentials, credentialCell(row.id)));
 
 /** Null where nothing is set. */
 export const encryptConnection = (vault: Vault, id: number, connection: ChannelConnection): string | null =>
@@ -29,12 +30,12 @@ export const decryptConnection = (
   row: { readonly id: number; readonly connection: string | null },
 ): ChannelConnection => (row.connection === null ? {} : JSON.parse(vault.open(row.connection, connectionCell(row.id))));
 
-/** What is sealed, or nothing where the master key does not open it. */
-export function ifUnsealed<T extends object>(open: () => T): T | Record<never, never> {
+/** What is sealed, or the other value where the master key does not open it. */
+export function ifUnsealed<T extends object>(open: () => T, otherwise: T): T {
   try {
     return open();
   } catch (error) {
-    if (error instanceof UnsealError) return {};
+    if (error instanceof UnsealError) return otherwise;
     throw error;
   }
 }

@@ -67,7 +67,7 @@ export function makeChannels({
     clock,
     log,
     lifecycles,
-    onCircuitOpen: (call, name) => failureNotices.circuitOpened(call, name),
+    onCircuitOpen: (call, owner) => failureNotices.circuitOpened(call, owner),
     onCall: ({ channelId, operation = 'submit', outcome, durationMs }, vendor) =>
       metrics.recordUpstreamCall({
         vendor,
@@ -76,7 +76,7 @@ export function makeChannels({
         outcome,
         seconds: durationMs === undefined ? undefined : durationMs / 1_000,
       }),
-    onCircuitClose: (call, name) => failureNotices.circuitClosed(call, name),
+    onCircuitClose: (call, owner) => failureNotices.circuitClosed(call, owner),
     sandbox,
   });
   return { channels, channelStore };

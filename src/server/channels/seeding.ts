@@ -4,6 +4,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Vault } from '../platform/secrets.ts';
 import type { Channel, ChannelVendor } from './channel-directory.ts';
 import { encryptCredentials } from './credential-encryption.ts';
+import { toCredentialList } from './credential-list.ts';
 import type { ChannelStore } from './store.ts';
 
 export interface SeedModel {
@@ -79,7 +80,8 @@ export async function ensureSandboxChannels(
           sandbox: name,
           created_at: now,
         }));
-      await store.setChannel(trx, id, { ...present, credentials: encryptCredentials(vault, id, credentials) });
+      const sealed = encryptCredentials(vault, id, toCredentialList([{ values: credentials }]));
+      await store.setChannel(trx, id, { ...present, credentials: sealed });
     }
   });
 }

@@ -5,13 +5,14 @@ import { CoalescedReader } from '../platform/coalesced-reader.ts';
 import { AppError } from '../platform/errors.ts';
 import { toWellFormedText } from '../platform/json.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
-import { UnsealError, type Vault } from '../platform/secrets.ts';
+import type { Vault } from '../platform/secrets.ts';
 import { SingleFlight } from '../platform/single-flight.ts';
-import { buildCatalog, type Catalog, EMPTY_CATALOG, type ListedModel, toCatalogChannel } from './catalog.ts';
+import { buildCatalog, type Catalog, EMPTY_CATALOG, type ListedModel } from './catalog.ts';
 import type { CallOutcome, Channel, ChannelDirectory, ResolvedModel, Retirement } from './channel-directory.ts';
-import { type CircuitState, type HealthView, worstOf } from './circuit-breaker.ts';
+import { bestHealth, type CredentialHealth, credentialHealth } from './channel-health.ts';
+import type { CircuitState, HealthView } from './circuit-breaker.ts';
 import type { SharedCircuits } from './circuit-sharing.ts';
-import { type ChannelConnection, decryptConnection, decryptCredentials } from './credential-encryption.ts';
+import { DecryptedRows } from './decrypted-rows.ts';
 import {
   type EndingModel,
   endingModels,
@@ -20,8 +21,8 @@ import {
   retirementOf,
   retirementOn,
 } from './retirement.ts';
-import type { ChannelErrorRow, ChannelRow, ChannelStore } from './store.ts';
-import { drawFor, weightedOrder } from './weighted-order.ts';
+import type { ChannelErrorRow, ChannelStore } from './store.ts';
+import { drawFor, spreadAttempts, weightedOrder } from './weighted-order.ts';
 
 export interface ChannelServiceDependencies {
   readonly store: ChannelStore;
@@ -29,18 +30,25 @@ export interface ChannelServiceDependencies {
   readonly vault: Vault;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called when a circuit opens, with the channel's name. Must not throw. */
-  readonly onCircuitOpen?: ((call: CallOutcome, name: string) => Promise<void>) | undefined;
+  /** Called when a circuit opens. Must not throw. */
+  readonly onCircuitOpen?: ((call: CallOutcome, channel: CircuitOwner) => Promise<void>) | undefined;
   /** Called with every finished call, for the metrics. */
   readonly onCall?: ((call: CallOutcome, vendor: Channel['vendor']) => void) | undefined;
   /** The same when a circuit that was open closes. */
-  readonly onCircuitClose?: ((call: CallOutcome, name: string) => Promise<void>) | undefined;
+  readonly onCircuitClose?: ((call: CallOutcome, channel: CircuitOwner) => Promise<void>) | undefined;
   /** Whether the simulators run; without them, sandbox channels left in the database are not used. */
   readonly sandbox?: boolean | undefined;
   /** What is known of the vendors' models; default: nothing. */
   readonly lifecycles?: Lifecycles | undefined;
   /** In [0, 1); default `Math.random`. */
   readonly random?: (() => number) | undefined;
+}
+
+/** Whose circuit opened or closed. */
+export interface CircuitOwner {
+  readonly name: string;
+  /** Where the channel has several credentials: which one it is, and how many others can be used. */
+  readonly credential?: { readonly label: string; readonly usableOthers: number };
 }
 
 /** Errors are written at most this often, off the path of any request. */
@@ -55,7 +63,7 @@ export class ChannelService implements ChannelDirectory {
   readonly #random: () => number;
   readonly #circuits: SharedCircuits;
   readonly #versions: CoalescedReader<number>;
-  #decrypted: ReadonlyMap<number, DecryptedCredentials> = new Map();
+  readonly #rows: DecryptedRows;
   #catalog: Catalog = EMPTY_CATALOG;
   /** The state of the database in which the catalogue was last found to be new enough. */
   #checkedIn: object | undefined;
@@ -69,6 +77,8 @@ export class ChannelService implements ChannelDirectory {
     this.#circuits = dependencies.circuits;
     this.#random = dependencies.random ?? Math.random;
     this.#versions = new CoalescedReader(() => dependencies.store.version());
+    const { vault, log, sandbox = false, circuits } = dependencies;
+    this.#rows = new DecryptedRows({ vault, log, sandbox, onChange: (id) => circuits.breakers.forget(id) });
   }
 
   async model(id: string): Promise<ResolvedModel | undefined> {
@@ -149,14 +159,16 @@ export class ChannelService implements ChannelDirectory {
       (channel) => permitted?.has(channel.id) !== false && !this.#hasEndedOn(model, channel, now),
     );
     const available = serving.filter(
-      ({ id }) => this.#circuits.breakers.availability(id, model.target, now) !== 'open',
+      (each) => this.#circuits.breakers.availability(each, model.target, now) !== 'open',
     );
     const askable = available.length === 0 ? serving : available;
     const key = askable.length < 2 ? undefined : affinity?.();
-    const ordered = weightedOrder(askable, key === undefined ? this.#random : ({ id }) => drawFor(key, id));
+    const draw =
+      key === undefined ? this.#random : ({ id, credentialId }: Channel) => drawFor(key, `${id}/${credentialId}`);
+    const ordered = spreadAttempts(weightedOrder(askable, draw));
     // The first one is called for certain: if its circuit is half open, this is its one trial call.
     const first = ordered[0];
-    const trial = first === undefined || this.#circuits.beginTrial(first.id, model.target, now);
+    const trial = first === undefined || this.#circuits.beginTrial(first, model.target, now);
     // Where another process tries it at this moment, it counts as open now.
     return trial === true || (await trial) ? ordered : this.candidates(model, permitted, affinity);
   }
@@ -167,8 +179,9 @@ export class ChannelService implements ChannelDirectory {
     return end !== undefined && end.at <= now;
   }
 
-  async byId(id: number): Promise<Channel | undefined> {
-    return (await this.#currentCatalog()).channels.get(id)?.channel;
+  async byId(id: number, credentialId?: number | null): Promise<Channel | undefined> {
+    const found = (await this.#currentCatalog()).channels.get(id);
+    return found?.credentials.get(credentialId ?? 0)?.channel ?? found?.channel;
   }
 
   report(call: CallOutcome): void {
@@ -182,6 +195,7 @@ export class ChannelService implements ChannelDirectory {
     if (this.#pendingErrors.length >= MAX_PENDING_ERRORS) return;
     this.#pendingErrors.push({
       channel_id: call.channelId,
+      credential_id: call.credentialId,
       model: call.model ?? '',
       reason: call.outcome,
       code: toWellFormedText(call.code ?? '').slice(0, 100),
@@ -191,14 +205,25 @@ export class ChannelService implements ChannelDirectory {
     this.#errorTimer ??= setTimeout(() => void this.flush(), ERROR_FLUSH_DELAY_MS).unref();
   }
 
-  /** The worst that is known of a channel as a whole or of any of its models. */
+  /** Of the best of its credentials: the worst that is known of it as a whole or of any model on it. */
   stateOf(id: number): CircuitState {
-    const states = this.#circuits.breakers.view(id, this.#dependencies.clock.now()).map(({ state }) => state);
-    return worstOf(states);
+    return this.#bestOf(id)?.state ?? 'closed';
   }
 
   conditionOf(id: number): ChannelCondition {
-    return this.#circuits.breakers.condition(id, this.#dependencies.clock.now());
+    return this.#bestOf(id)?.condition ?? 'untested';
+  }
+
+  /** What is known of each credential of a channel. */
+  credentialHealth(id: number): readonly CredentialHealth[] {
+    const found = this.#catalog.channels.get(id);
+    const { breakers } = this.#circuits;
+    return found === undefined ? [] : credentialHealth(found, breakers, this.#dependencies.clock.now());
+  }
+
+  #bestOf(id: number): CredentialHealth | undefined {
+    const found = this.#catalog.channels.get(id);
+    return found && bestHealth(found, this.credentialHealth(id));
   }
 
   /** Everything at once, as it stands now. */
@@ -206,13 +231,13 @@ export class ChannelService implements ChannelDirectory {
     return this.#currentCatalog();
   }
 
-  /** What is known of a channel's health (whether its circuits are open by all processes, its failure rate by this one), and the newest errors of all processes, newest first. */
-  async condition(id: number): Promise<{ readonly health: HealthView[]; readonly errors: ChannelErrorRow[] }> {
+  /**
+   * What is known of the best credential of a channel (whether its circuits are open by all processes, its failure rate by this one), and the
+   * newest errors of all processes, newest first.
+   */
+  async condition(id: number): Promise<{ readonly health: readonly HealthView[]; readonly errors: ChannelErrorRow[] }> {
     await this.flush();
-    return {
-      health: this.#circuits.breakers.view(id, this.#dependencies.clock.now()),
-      errors: await this.#dependencies.store.errors(id),
-    };
+    return { health: this.#bestOf(id)?.views ?? [], errors: await this.#dependencies.store.errors(id) };
   }
 
   /** Writes the errors and finishes the notices that wait; never throws. Call it once more before the database is closed. */
@@ -232,13 +257,28 @@ export class ChannelService implements ChannelDirectory {
 
   #announce(call: CallOutcome): void {
     const { log, onCircuitOpen, onCircuitClose } = this.#dependencies;
-    const { channelId, outcome, model, message } = call;
-    if (outcome === 'ok') log.info({ channelId, model }, 'circuit of a channel closed');
-    else log.warn({ channelId, model, reason: outcome, upstream: message }, 'circuit of a channel opened');
-    const name = this.#catalog.channels.get(channelId)?.channel.name ?? String(channelId);
+    const { channelId, credentialId, outcome, model, message } = call;
+    const about = { channelId, credentialId, model };
+    if (outcome === 'ok') log.info(about, 'circuit of a channel closed');
+    else log.warn({ ...about, reason: outcome, upstream: message }, 'circuit of a channel opened');
+    const owner = this.#ownerOf(channelId, credentialId);
     const report = outcome === 'ok' ? onCircuitClose : onCircuitOpen;
     // One after another: a channel that recovers at once must not be reported before its failure.
-    if (report !== undefined) this.#pendingNotices = this.#pendingNotices.then(() => report(call, name));
+    if (report !== undefined) this.#pendingNotices = this.#pendingNotices.then(() => report(call, owner));
+  }
+
+  #ownerOf(id: number, credentialId: number): CircuitOwner {
+    const found = this.#catalog.channels.get(id);
+    const name = found?.channel.name ?? String(id);
+    const own = found?.credentials.get(credentialId);
+    if (found === undefined || own === undefined || found.credentials.size === 1) return { name };
+    const usableOthers = this.credentialHealth(id).filter(
+      (each) =>
+        each.credentialId !== credentialId &&
+        each.state !== 'open' &&
+        found.credentials.get(each.credentialId)?.enabled === true,
+    ).length;
+    return { name, credential: { label: own.label, usableOthers } };
   }
 
   async #currentCatalog(): Promise<Catalog> {
@@ -253,37 +293,7 @@ export class ChannelService implements ChannelDirectory {
 
   async #load(): Promise<Catalog> {
     const { version, channels, models, hasPlanTerms } = await this.#dependencies.store.all();
-    const opened = new Map(channels.map((row) => [row.id, this.#decryptRow(row)]));
-    this.#decrypted = opened;
-    const { sandbox = false } = this.#dependencies;
-    const known = channels.map((row) => toCatalogChannel(row, opened.get(row.id) ?? {}, sandbox));
-    this.#catalog = { ...buildCatalog(version, known, models), hasPlanTerms };
+    this.#catalog = { ...buildCatalog(version, this.#rows.toChannels(channels), models), hasPlanTerms };
     return this.#catalog;
   }
-
-  /** A seal that does not open stops this channel, not the others; tasks pinned to it wait for the right key. */
-  #decryptRow(row: ChannelRow): DecryptedCredentials {
-    const kept = this.#decrypted.get(row.id);
-    // A changed channel may be another account altogether: what was learned of the old one does not count.
-    if (kept !== undefined && kept.updatedAt !== row.updated_at) this.#circuits.breakers.forget(row.id);
-    const { credentials: sealed, connection: sealedConnection, updated_at: updatedAt } = row;
-    if (kept?.sealed === sealed && kept.sealedConnection === sealedConnection) return { ...kept, updatedAt };
-    const { vault } = this.#dependencies;
-    try {
-      const credentials = decryptCredentials(vault, row);
-      return { sealed, sealedConnection, updatedAt, credentials, connection: decryptConnection(vault, row) };
-    } catch (error) {
-      if (!(error instanceof UnsealError)) throw error;
-      this.#dependencies.log.error({ err: error, channelId: row.id }, "a channel's credentials do not open");
-      return { sealed, sealedConnection, updatedAt, credentials: undefined, connection: {} };
-    }
-  }
-}
-
-interface DecryptedCredentials {
-  readonly sealed: string;
-  readonly sealedConnection: string | null;
-  readonly updatedAt: number;
-  readonly credentials: Channel['credentials'] | undefined;
-  readonly connection: ChannelConnection;
 }

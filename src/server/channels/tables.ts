@@ -12,7 +12,7 @@ export interface ChannelTables {
     vendor: ChannelVendor;
     /** Without path and trailing slash. */
     base_url: string;
-    /** JSON object, sealed by the vault under `channels|<id>|credentials`. */
+    /** JSON of `CredentialList`, sealed by the vault under `channels|<id>|credentials`. */
     credentials: string;
     /** JSON object. */
     options: string;
@@ -51,9 +51,11 @@ export interface ChannelTables {
   catalog_version: { place: number; version: number };
   /** Models that were seeded once: one an administrator has removed stays removed. */
   seeded_models: { id: string };
-  /** Circuits that are open, or half open after that; `model` is empty for the whole channel. Times are Unix milliseconds. */
+  /** Circuits that are open, or half open after that; `model` is empty for the whole account. Times are Unix milliseconds. */
   channel_circuits: {
     channel_id: number;
+    /** Each credential of a channel has circuits of its own. */
+    credential_id: number;
     model: string;
     /** In a row, without a success between. */
     times_opened: number;
@@ -66,6 +68,7 @@ export interface ChannelTables {
   channel_errors: {
     id: Generated<number>;
     channel_id: number;
+    credential_id: number;
     model: string;
     reason: string;
     code: string;
@@ -122,17 +125,19 @@ export const channelMigrations: readonly Migration[] = [
       await trx.schema
         .createTable('channel_circuits')
         .addColumn('channel_id', int64, (column) => column.notNull())
+        .addColumn('credential_id', int64, (column) => column.notNull())
         .addColumn('model', text, (column) => column.notNull())
         .addColumn('times_opened', int64, (column) => column.notNull())
         .addColumn('open_until', int64, (column) => column.notNull())
         .addColumn('trial_until', int64, (column) => column.notNull())
         .addColumn('reason', text, (column) => column.notNull())
-        .addPrimaryKeyConstraint('channel_circuits_key', ['channel_id', 'model'])
+        .addPrimaryKeyConstraint('channel_circuits_key', ['channel_id', 'credential_id', 'model'])
         .execute();
       await trx.schema
         .createTable('channel_errors')
         .addColumn('id', int64, autoIncrement)
         .addColumn('channel_id', int64, (column) => column.notNull())
+        .addColumn('credential_id', int64, (column) => column.notNull())
         .addColumn('model', text, (column) => column.notNull())
         .addColumn('reason', text, (column) => column.notNull())
         .addColumn('code', text, (column) => column.notNull())

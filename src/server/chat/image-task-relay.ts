@@ -7,6 +7,7 @@ import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
 import type { Log } from '../platform/log.ts';
 import { OutboundError } from '../platform/outbound/outbound.ts';
+import { accountOf } from '../upstreams/account-of.ts';
 import type { AdapterContext } from '../upstreams/call.ts';
 import type { VendorError } from '../upstreams/error.ts';
 import type { ImageGeneration, ImageRequest } from '../vendors/adapter.ts';
@@ -106,7 +107,7 @@ export class ImageTaskRelay {
     const startedAt = performance.now();
     const report = (news: Pick<CallOutcome, 'outcome' | 'code' | 'message'>): void =>
       channels.report({
-        channelId: channel.id,
+        ...accountOf(channel),
         model,
         operation: 'image',
         durationMs: performance.now() - startedAt,

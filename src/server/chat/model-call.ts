@@ -6,6 +6,7 @@ import { isAppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { ExchangeControl, ExchangeHandler, OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
 import type { Span, Tracing } from '../platform/tracing/tracing.ts';
+import { accountOf } from '../upstreams/account-of.ts';
 import type { ActiveSetMember } from './active-set.ts';
 import type { CallCharge } from './call-charge.ts';
 import type { CallEnd } from './call-detail.ts';
@@ -410,7 +411,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
     const { model } = this.#context;
     const { channels, rates } = this.#dependencies;
     channels.report({
-      channelId: this.#channel.id,
+      ...accountOf(this.#channel),
       model: model.id,
       outcome: 'ok',
       operation: 'chat',
@@ -424,7 +425,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
   #reportFailure({ outcome, message, code, retryAfterMs }: UpstreamFailure): void {
     this.#span?.end(outcome);
     this.#dependencies.channels.report({
-      channelId: this.#channel.id,
+      ...accountOf(this.#channel),
       model: this.#context.model.id,
       outcome,
       operation: 'chat',

@@ -13,6 +13,8 @@ import { UnsupportedRequestError } from './error.ts';
 /** An account at an upstream, as far as calling it needs to know; a channel is one. */
 export interface UpstreamAccount {
   readonly id: number;
+  /** Which of the credentials on file these are. */
+  readonly credentialId: number;
   /** Without a path and without a trailing slash. */
   readonly baseUrl: string;
   /** In clear. */
@@ -42,7 +44,7 @@ export interface AdapterContext extends Pick<UpstreamAccount, 'baseUrl' | 'crede
    */
   fetchImage(url: string, maxBytes: number): Promise<{ data: string; mimeType: string }>;
   /**
-   * A secret cached until it expires (an OAuth access token), shared by all calls of the channel; concurrent callers wait for
+   * A secret cached until it expires (an OAuth access token), shared by all calls with the same credential; concurrent callers wait for
    * one `make`. `rejected` is a value the vendor has just refused: it is replaced only while it is still the cached one, so
    * that a hundred calls refused together request one new token.
    */
@@ -92,7 +94,8 @@ export class UpstreamCalls {
         return maskCredentials(response, [...secrets, ...collectBearerToken(request.headers)]);
       },
       fetchImage: (url, maxBytes) => this.#fetchImage(url, maxBytes, signal),
-      cachedSecret: (key, make, rejected) => this.#cachedSecret(`${account.id}:${key}`, make, rejected),
+      cachedSecret: (key, make, rejected) =>
+        this.#cachedSecret(`${account.id}/${account.credentialId}:${key}`, make, rejected),
       signal,
     };
   }

@@ -5,12 +5,14 @@ export interface UpstreamTask<Vendor extends string> {
   readonly vendor: Vendor;
   /** The account that holds it. */
   readonly channel_id: number | null;
+  /** Which credential of the account submitted it. */
+  readonly credential_id: number | null;
   /** JSON the adapter gave when the task was accepted; null before. */
   readonly handle: string | null;
 }
 
 export interface TaskUpstreamsDependencies<Vendor extends string, Adapter, Account extends UpstreamAccount> {
-  readonly accounts: { byId(id: number): Promise<Account | undefined> };
+  readonly accounts: { byId(id: number, credentialId: number | null): Promise<Account | undefined> };
   readonly adapters: { get(vendor: Vendor): Adapter };
   readonly calls: UpstreamCalls;
 }
@@ -29,7 +31,8 @@ export class TaskUpstreams<Vendor extends string, Adapter, Account extends Upstr
 
   /** Undefined once the account has been removed. */
   async find(task: UpstreamTask<Vendor>): Promise<TaskUpstream<Adapter, Account> | undefined> {
-    const account = task.channel_id === null ? undefined : await this.#accounts.byId(task.channel_id);
+    const { channel_id: id, credential_id: credentialId } = task;
+    const account = id === null ? undefined : await this.#accounts.byId(id, credentialId);
     return account && new TaskUpstream(this.adapterOf(task), account, task.handle, this.#calls);
   }
 

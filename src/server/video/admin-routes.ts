@@ -92,6 +92,7 @@ function toAdminRow(task: Task): Static<typeof endpoints.AdminTaskRow> {
     vendor: task.vendor,
     upstream_model: task.upstream_model,
     channel_id: task.channel_id,
+    credential_id: task.credential_id,
     attempt: task.attempt,
     created_time: toSeconds(task.created_at),
     removed: task.deleted === 1,

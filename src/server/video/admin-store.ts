@@ -39,25 +39,33 @@ export class TaskAdminStore {
     this.#database = database;
   }
 
-  /** Unfinished tasks by channel; channels without any are left out. */
-  async unfinishedByChannel(): Promise<ReadonlyMap<number, number>> {
+  /** Unfinished tasks by channel and credential; those without any are left out. */
+  async unfinished(): Promise<{ channelId: number; credentialId: number | null; count: number }[]> {
     const rows = await this.#database.kysely
       .selectFrom('tasks')
-      .select(({ fn }) => ['channel_id', fn.countAll<number>().as('count')])
+      .select(({ fn }) => ['channel_id', 'credential_id', fn.countAll<number>().as('count')])
       .where('next_poll_at', 'is not', null)
       .where('channel_id', 'is not', null)
-      .groupBy('channel_id')
+      .groupBy(['channel_id', 'credential_id'])
       .execute();
-    return new Map(rows.map((row) => [row.channel_id ?? 0, Number(row.count)]));
+    return rows.map((row) => ({
+      channelId: row.channel_id ?? 0,
+      credentialId: row.credential_id,
+      count: Number(row.count),
+    }));
   }
 
-  async countUnfinished(trx: Kysely<Tables>, channelId: number): Promise<number> {
-    const { count } = await trx
+  /** @param credentialIds those that submitted the tasks; default: all */
+  async countUnfinished(trx: Kysely<Tables>, channelId: number, credentialIds?: readonly number[]): Promise<number> {
+    const open = trx
       .selectFrom('tasks')
       .select(({ fn }) => fn.countAll<number>().as('count'))
       .where('next_poll_at', 'is not', null)
-      .where('channel_id', '=', channelId)
-      .executeTakeFirstOrThrow();
+      .where('channel_id', '=', channelId);
+    const { count } = await (credentialIds === undefined
+      ? open
+      : open.where('credential_id', 'in', credentialIds)
+    ).executeTakeFirstOrThrow();
     return Number(count);
   }
 

@@ -78,13 +78,19 @@ export class TaskStore {
   async startNextAttempt(
     id: string,
     attempt: number,
-    channelId: number,
+    { id: channelId, credentialId }: { readonly id: number; readonly credentialId: number },
     findTaskHint: string | null,
     now: number,
   ): Promise<boolean> {
     const result = await this.#database.kysely
       .updateTable('tasks')
-      .set({ attempt: attempt + 1, channel_id: channelId, find_task_hint: findTaskHint, updated_at: now })
+      .set({
+        attempt: attempt + 1,
+        channel_id: channelId,
+        credential_id: credentialId,
+        find_task_hint: findTaskHint,
+        updated_at: now,
+      })
       .where('id', '=', id)
       .where('attempt', '=', attempt)
       .where('status', '=', 'NOT_START')

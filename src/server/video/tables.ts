@@ -22,6 +22,8 @@ export interface VideoTables extends ReconciliationTables {
     token_id: number;
     /** The channel it was sent over; null once that was removed. */
     channel_id: number | null;
+    /** Which credential of the channel; what is asked about the task later is asked with the same. Null: the first. */
+    credential_id: number | null;
     vendor: VendorName;
     /** As the caller named it. */
     model: string;
@@ -157,6 +159,7 @@ async function createTasks(trx: SchemaTrx, { int64, text, bool, autoIncrement }:
     .addColumn('user_id', int64, required)
     .addColumn('token_id', int64, required)
     .addColumn('channel_id', int64)
+    .addColumn('credential_id', int64)
     .addColumn('vendor', text, required)
     .addColumn('model', text, required)
     .addColumn('upstream_model', text, required)

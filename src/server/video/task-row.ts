@@ -24,6 +24,7 @@ export type NewTaskFields = Pick<
 /** The row of a new task. Its public id is its own until a vendor's replaces it, its times are those of its creation. */
 export const newTaskRow = (fields: NewTaskFields): NewTask => ({
   public_id: fields.id,
+  credential_id: null,
   status: 'NOT_START',
   progress: 0,
   attempt: 1,

@@ -7,14 +7,15 @@ import { mapped, type Outcome, skipped } from './outcome.ts';
 import { resolveModelMapping } from './upstream-names.ts';
 import { objectOf, parseObject, smallIntegerOf, splitList, textOf, toPlainText } from './values.ts';
 
-/** A channel as it is to be made: a row of the source becomes one for each of its vendors and keys. */
+/** A channel as it is to be made: a row of the source becomes one for each of its vendors. */
 export interface ImportedChannel {
   readonly sourceId: number;
   readonly name: string;
   readonly vendor: ChannelVendor;
   /** Empty: the vendor's own. */
   readonly baseUrl: string;
-  readonly credentials: Readonly<Record<string, unknown>>;
+  /** At least one, none of them twice. */
+  readonly credentials: readonly ImportedCredential[];
   readonly models: readonly string[];
   readonly priority: number;
   readonly weight: number;
@@ -24,11 +25,17 @@ export interface ImportedChannel {
   readonly proxy: string | undefined;
 }
 
+export interface ImportedCredential {
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly enabled: boolean;
+}
+
 /** Whether the service has a vendor of this name. */
 export type HasVendor = (name: string) => name is ChannelVendor;
 
 const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}$/;
 const MAX_MODELS = 500;
+const MAX_CREDENTIALS = 500;
 const bounded = (value: number, least: number, most: number): number => Math.min(Math.max(value, least), most);
 
 /** One row of `channels`. The same number of a type means different things in the two programs. */
@@ -51,19 +58,17 @@ export function mapChannel(
   if (keys.length === 0) return skipped('the channel has no key');
   const upstream = upstreamOf(row, remarks);
   if (typeof upstream === 'string') return skipped(upstream);
-  const channels = served.flatMap(([vendor, own]) =>
-    keys.flatMap((key, index) => {
-      const credentials = toCredentials(key.text, type, row);
-      if (credentials === undefined) {
-        remarks.push(`key ${index + 1} does not have the form that ${type.title} needs`);
-        return [];
-      }
-      const name = nameOf(row, type, served.length > 1 ? vendor : '', keys.length > 1 ? index + 1 : 0);
-      return [{ ...upstream, ...settingsOf(row, type, key), name, vendor, credentials, models: own }];
-    }),
-  );
-  if (channels.length === 0) return skipped(remarks.at(-1) ?? 'no key of it can be used');
-  if (keys.length > 1) remarks.push(`its ${keys.length} keys are channels of their own, each with its own health`);
+  const credentials = credentialsOf(keys, type, row, remarks);
+  if (credentials.length === 0) return skipped(remarks.at(-1) ?? 'no key of it can be used');
+  const channels = served.map(([vendor, own]) => ({
+    ...upstream,
+    ...settingsOf(row, type),
+    name: nameOf(row, type, served.length > 1 ? vendor : ''),
+    vendor,
+    credentials,
+    models: own,
+  }));
+  if (keys.length > 1) remarks.push(`its ${keys.length} keys are credentials of one channel, each with its own health`);
   noteDifferences(row, remarks);
   return mapped(channels, [...new Set(remarks)]);
 }
@@ -88,19 +93,37 @@ function modelsByVendor(
   return served;
 }
 
-const nameOf = (row: SourceRow, type: ChannelType, vendor: string, key: number): string => {
+/** Those of its keys that have the form its type needs, each once. */
+function credentialsOf(
+  keys: readonly ChannelKey[],
+  type: ChannelType,
+  row: SourceRow,
+  remarks: string[],
+): ImportedCredential[] {
+  const found = new Map<string, ImportedCredential>();
+  for (const [index, key] of keys.entries()) {
+    const values = toCredentials(key.text, type, row);
+    if (values === undefined) remarks.push(`key ${index + 1} does not have the form that ${type.title} needs`);
+    else if (found.size === MAX_CREDENTIALS) remarks.push(`only ${MAX_CREDENTIALS} keys of it fit into one channel`);
+    else if (found.has(JSON.stringify(values))) remarks.push(`key ${index + 1} is there twice`);
+    else found.set(JSON.stringify(values), { values, enabled: key.isEnabled });
+  }
+  return [...found.values()];
+}
+
+const nameOf = (row: SourceRow, type: ChannelType, vendor: string): string => {
   const name = toPlainText(textOf(row, 'name'), 80) || type.title;
-  return [name, vendor, key === 0 ? '' : `#${key}`].filter((part) => part !== '').join(' ');
+  return [name, vendor].filter((part) => part !== '').join(' ');
 };
 
-function settingsOf(row: SourceRow, type: ChannelType, key: ChannelKey) {
+function settingsOf(row: SourceRow, type: ChannelType) {
   return {
     sourceId: smallIntegerOf(row, 'id'),
     baseUrl: textOf(row, 'base_url').replace(/\/+$/, '') || (type.baseUrl ?? ''),
     priority: bounded(smallIntegerOf(row, 'priority'), -1_000_000, 1_000_000),
     // A weight of 0 still has a share there; here it comes last.
     weight: bounded(smallIntegerOf(row, 'weight'), 1, 1_000_000),
-    isEnabled: smallIntegerOf(row, 'status', 1) === 1 && key.isEnabled,
+    isEnabled: smallIntegerOf(row, 'status', 1) === 1,
   };
 }
 

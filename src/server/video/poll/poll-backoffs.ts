@@ -9,16 +9,16 @@ export interface PollBackoffsDependencies {
 }
 
 interface Backoff {
-  /** Consecutive failed polls of this channel. */
+  /** Consecutive failed polls of this account. */
   failures: number;
   /** Unix milliseconds. */
   until: number;
 }
 
-/** What one process tells the others of a channel. */
+/** What one process tells the others of an account: a channel with one of its credentials. */
 interface BackoffNews extends Backoff {
   readonly sender: string;
-  readonly channelId: number;
+  readonly account: string;
 }
 
 const SIGNAL_CHANNEL = 'poll_backoff';
@@ -26,14 +26,14 @@ const FAILURES_BEFORE_BACKOFF = 5;
 export const MAX_BACKOFF_MS = 5 * 60_000;
 
 /**
- * Channels that are not polled for a while, because polls of them failed one after the other. All processes hold back together: the one
+ * Accounts that are not polled for a while, because polls of them failed one after the other. All processes hold back together: the one
  * that meets the failures tells the others, and so does the one whose poll succeeds. News that is lost costs each process
  * five more failed polls.
  */
 export class PollBackoffs {
   readonly #dependencies: PollBackoffsDependencies;
   readonly #name = randomUUID();
-  readonly #channels = new Map<number, Backoff>();
+  readonly #accounts = new Map<string, Backoff>();
   readonly #unsubscribe: () => void;
 
   constructor(dependencies: PollBackoffsDependencies) {
@@ -41,46 +41,46 @@ export class PollBackoffs {
     this.#unsubscribe = dependencies.pubSub.subscribe(SIGNAL_CHANNEL, (payload) => this.#learn(JSON.parse(payload)));
   }
 
-  /** Until when a channel is not polled, Unix milliseconds; 0 for one that may be. */
-  until(channelId: number): number {
-    return this.#channels.get(channelId)?.until ?? 0;
+  /** Until when an account is not polled, Unix milliseconds; 0 for one that may be. */
+  until(account: string): number {
+    return this.#accounts.get(account)?.until ?? 0;
   }
 
-  failed(channelId: number): void {
+  failed(account: string): void {
     const { clock, periodMs } = this.#dependencies;
-    const failures = (this.#channels.get(channelId)?.failures ?? 0) + 1;
+    const failures = (this.#accounts.get(account)?.failures ?? 0) + 1;
     const pauseMs = backoffMs(failures, periodMs);
     const backoff = { failures, until: pauseMs === 0 ? 0 : clock.now() + pauseMs };
-    this.#channels.set(channelId, backoff);
+    this.#accounts.set(account, backoff);
     // Those between say what is known already, and there may be a hundred of them at once.
-    if (pauseMs > 0 && failures % FAILURES_BEFORE_BACKOFF === 0) this.#tell(channelId, backoff);
+    if (pauseMs > 0 && failures % FAILURES_BEFORE_BACKOFF === 0) this.#tell(account, backoff);
   }
 
-  succeeded(channelId: number): void {
-    const known = this.#channels.get(channelId);
+  succeeded(account: string): void {
+    const known = this.#accounts.get(account);
     if (known === undefined || known.failures === 0) return;
-    this.#channels.delete(channelId);
-    if (known.until > 0) this.#tell(channelId, { failures: 0, until: 0 });
+    this.#accounts.delete(account);
+    if (known.until > 0) this.#tell(account, { failures: 0, until: 0 });
   }
 
   close(): void {
     this.#unsubscribe();
   }
 
-  #tell(channelId: number, backoff: Backoff): void {
-    const news: BackoffNews = { sender: this.#name, channelId, ...backoff };
+  #tell(account: string, backoff: Backoff): void {
+    const news: BackoffNews = { sender: this.#name, account, ...backoff };
     this.#dependencies.pubSub.publish(SIGNAL_CHANNEL, JSON.stringify(news));
   }
 
-  #learn({ sender, channelId, failures, until }: BackoffNews): void {
+  #learn({ sender, account, failures, until }: BackoffNews): void {
     if (sender === this.#name) return;
-    const known = this.#channels.get(channelId);
-    if (failures === 0) this.#channels.delete(channelId);
-    else if (known === undefined || until > known.until) this.#channels.set(channelId, { failures, until });
+    const known = this.#accounts.get(account);
+    if (failures === 0) this.#accounts.delete(account);
+    else if (known === undefined || until > known.until) this.#accounts.set(account, { failures, until });
   }
 }
 
-/** Milliseconds a channel is not polled after so many consecutive failures: nothing below five, then doubling with every five. */
+/** Milliseconds an account is not polled after so many consecutive failures: nothing below five, then doubling with every five. */
 function backoffMs(failures: number, periodMs: number): number {
   if (failures < FAILURES_BEFORE_BACKOFF) return 0;
   const doublings = Math.min(10, Math.floor(failures / FAILURES_BEFORE_BACKOFF) - 1);

@@ -20,17 +20,18 @@ export interface PollSchedulerDependencies {
   readonly clock: Clock;
   readonly log: Log;
   readonly periodMs: number;
-  /** Concurrent polls per channel over all processes; default {@link MAX_POLLS_PER_CHANNEL}. */
+  /** Concurrent polls per credential of a channel over all processes; default {@link MAX_POLLS_PER_CHANNEL}. */
   readonly maxPerChannel?: number;
 }
 
-interface ChannelQueue {
-  readonly channelId: number;
+interface AccountQueue {
+  /** A channel with one of its credentials. */
+  readonly account: string;
   readonly waiting: Task[];
   running: number;
 }
 
-/** Concurrent polls per channel over all processes; further ones wait in a queue. */
+/** Concurrent polls per credential of a channel over all processes; further ones wait in a queue. */
 export const MAX_POLLS_PER_CHANNEL = 96;
 const CLAIM_BATCH = 500;
 /** Tasks claimed and not yet polled, over all processes; none claims beyond its share, so that the others have something to do. */
@@ -45,14 +46,14 @@ const MAX_DELAY_MS = 2 * MAX_BACKOFF_MS;
 const LEFT_MS = 2_000;
 
 /**
- * Polls every unfinished task once a period. Due tasks are claimed in batches and put into one queue per channel with a bound on
+ * Polls every unfinished task once a period. Due tasks are claimed in batches and put into one queue per credential of a channel with a bound on
  * concurrency, of which each process has a share, so that a slow or failing channel delays only its own tasks; a failing
  * channel backs off exponentially. After a pause, what was left meanwhile is spread, so that no vendor gets it at once.
  */
 export class PollScheduler {
   readonly #dependencies: PollSchedulerDependencies;
   readonly #grid: PollGrid;
-  readonly #queues = new Map<number, ChannelQueue>();
+  readonly #queues = new Map<string, AccountQueue>();
   readonly #stopping = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #claiming = false;
@@ -152,16 +153,16 @@ export class PollScheduler {
     this.#drain(queue);
   }
 
-  #queueOf(task: Task): ChannelQueue {
-    const channelId = task.channel_id ?? 0;
-    const known = this.#queues.get(channelId);
+  #queueOf(task: Task): AccountQueue {
+    const account = `${task.channel_id ?? 0}/${task.credential_id ?? 0}`;
+    const known = this.#queues.get(account);
     if (known !== undefined) return known;
-    const queue: ChannelQueue = { channelId, waiting: [], running: 0 };
-    this.#queues.set(channelId, queue);
+    const queue: AccountQueue = { account, waiting: [], running: 0 };
+    this.#queues.set(account, queue);
     return queue;
   }
 
-  #drain(queue: ChannelQueue): void {
+  #drain(queue: AccountQueue): void {
     const { clock, poller, backoffs, maxPerChannel = MAX_POLLS_PER_CHANNEL } = this.#dependencies;
     while (queue.running < this.#shareOf(maxPerChannel)) {
       const task = queue.waiting.shift();
@@ -174,7 +175,7 @@ export class PollScheduler {
         continue;
       }
       // A channel's backoff never delays a task's deadline: its quota would stay reserved for as long.
-      const resumeAt = Math.min(backoffs.until(queue.channelId), poller.deadlineOf(task));
+      const resumeAt = Math.min(backoffs.until(queue.account), poller.deadlineOf(task));
       if (now < resumeAt) {
         this.#finish(task.seq, { kind: 'at', at: resumeAt, backedOff: true });
         continue;
@@ -184,12 +185,12 @@ export class PollScheduler {
     }
   }
 
-  async #poll(queue: ChannelQueue, task: Task): Promise<void> {
+  async #poll(queue: AccountQueue, task: Task): Promise<void> {
     const { poller, backoffs, log } = this.#dependencies;
     try {
       const result = await poller.poll(task, this.#stopping.signal);
-      if (result === 'failed') backoffs.failed(queue.channelId);
-      else backoffs.succeeded(queue.channelId);
+      if (result === 'failed') backoffs.failed(queue.account);
+      else backoffs.succeeded(queue.account);
       if (result === 'ended') this.#claims.delete(task.seq);
       else this.#finish(task.seq, { kind: 'period' });
     } catch (error) {

@@ -7,6 +7,7 @@ import type { Log } from '../../platform/log.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { Tables } from '../../tables.ts';
+import { accountOf } from '../../upstreams/account-of.ts';
 import { PollFailed } from '../../upstreams/error.ts';
 import type { QueryOutcome } from '../../vendors/adapter.ts';
 import { toFailure } from '../failure.ts';
@@ -92,13 +93,14 @@ export class TaskPoller {
         log.error({ err: error, taskId: task.id }, 'a poll failed by a fault of the adapter');
       else if (!signal.aborted)
         channels.report({
-          ...toCallOutcome(upstream.account.id, task.model, error),
+          ...accountOf(upstream.account),
+          ...toOutcome(task.model, error),
           durationMs: durationMs(),
         });
       return 'failed';
     }
     channels.report({
-      channelId: upstream.account.id,
+      ...accountOf(upstream.account),
       model: task.model,
       outcome: 'ok',
       operation: 'poll',
@@ -167,9 +169,9 @@ export class TaskPoller {
   }
 }
 
-function toCallOutcome(channelId: number, model: string, error: PollFailed | OutboundError): CallOutcome {
+function toOutcome(model: string, error: PollFailed | OutboundError): Omit<CallOutcome, 'channelId' | 'credentialId'> {
   if (error instanceof OutboundError || error.error === undefined)
-    return { channelId, model, outcome: 'unreachable', message: error.message, operation: 'poll' };
+    return { model, outcome: 'unreachable', message: error.message, operation: 'poll' };
   const { reason, message, code, retryAfterMs } = error.error;
-  return { channelId, model, outcome: reason, message, code, operation: 'poll', retryAfterMs };
+  return { model, outcome: reason, message, code, operation: 'poll', retryAfterMs };
 }

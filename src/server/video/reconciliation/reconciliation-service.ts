@@ -20,7 +20,10 @@ export interface ReconciliationDependencies {
 }
 
 interface Catalog {
-  readonly channels: ReadonlyMap<number, { readonly channel: Channel; readonly enabled: boolean }>;
+  readonly channels: ReadonlyMap<
+    number,
+    { readonly channel: Channel; readonly enabled: boolean; readonly credentials: { readonly size: number } }
+  >;
 }
 
 const READ_TIMEOUT_MS = 20_000;
@@ -53,13 +56,15 @@ export class Reconciliation {
   }
 
   /**
-   * @returns undefined where the vendor has no endpoint for it
+   * @returns undefined where the vendor has no endpoint for it, and for a channel with several credentials: only the vendor knows whether they
+   * belong to one account
    * @throws OutboundError, PollFailed where the account could not be read
    */
   async reconcile(channel: Channel): Promise<ReconciliationRow | undefined> {
-    const { store, vendors, contexts, clock } = this.#dependencies;
+    const { channels, store, vendors, contexts, clock } = this.#dependencies;
     const adapter = vendors.find(channel.vendor);
     if (adapter?.readAccount === undefined) return undefined;
+    if (((await channels.catalog()).channels.get(channel.id)?.credentials.size ?? 0) > 1) return undefined;
     const account = await adapter.readAccount(contexts.contextFor(channel, AbortSignal.timeout(READ_TIMEOUT_MS)));
     const before = await store.newest(channel.id);
     // Two readings in one millisecond are one.

@@ -7,6 +7,7 @@ import type { Log } from '../../platform/log.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { Tables } from '../../tables.ts';
+import { accountOf } from '../../upstreams/account-of.ts';
 import type { UpstreamCalls } from '../../upstreams/call.ts';
 import { UnsupportedRequestError, type VendorError } from '../../upstreams/error.ts';
 import { upstreamModelOf } from '../../upstreams/model-name.ts';
@@ -83,7 +84,7 @@ export class AttemptRunner {
     let lastError: VendorError | undefined;
     for (const [index, channel] of candidates.slice(0, MAX_ATTEMPTS).entries()) {
       const number = index + 1;
-      if (index > 0 && !(await store.startNextAttempt(task.id, index, channel.id, task.find_task_hint, clock.now())))
+      if (index > 0 && !(await store.startNextAttempt(task.id, index, channel, task.find_task_hint, clock.now())))
         break;
       const sentAt = clock.now();
       const startedAt = performance.now();
@@ -108,7 +109,7 @@ export class AttemptRunner {
         const { reason, message, code, retryAfterMs } = outcome.error;
         lastError = outcome.error;
         const news = { outcome: reason, message, code, retryAfterMs, durationMs };
-        channels.report({ channelId: channel.id, model: job.model.id, ...news });
+        channels.report({ ...accountOf(channel), model: job.model.id, ...news });
         if (!outcome.error.retryable) break;
       }
     }
@@ -140,7 +141,7 @@ export class AttemptRunner {
       if (!(error instanceof OutboundError)) throw error;
       if (error.phase !== 'aborted')
         channels.report({
-          channelId: channel.id,
+          ...accountOf(channel),
           model: model.id,
           outcome: 'unreachable',
           message: error.message,
@@ -164,7 +165,7 @@ export class AttemptRunner {
       return toSubmittedTask(task, null);
     }
     const { channel, durationMs } = attempt;
-    channels.report({ channelId: channel.id, model: model.id, outcome: 'ok', durationMs });
+    channels.report({ ...accountOf(channel), model: model.id, outcome: 'ok', durationMs });
     const now = clock.now();
     const passesThrough = adapter.passthrough === true && isPublicId(outcome.upstreamId);
     const publicId = await store.markAccepted(database.kysely, {

@@ -180,11 +180,12 @@ export class Submitter {
     return model;
   }
 
-  /** A remix can only be served by the channel that holds the original. */
+  /** A remix can only be served by the account that holds the original. */
   async #candidates({ model, permitted }: PreparedSubmit, remixOf: Task | undefined): Promise<readonly Channel[]> {
     const { channels } = this.#dependencies;
     if (remixOf === undefined) return channels.candidates(model, permitted);
-    const holder = remixOf.channel_id === null ? undefined : await channels.byId(remixOf.channel_id);
+    const holder =
+      remixOf.channel_id === null ? undefined : await channels.byId(remixOf.channel_id, remixOf.credential_id);
     return holder === undefined ? [] : [holder];
   }
 
@@ -203,6 +204,7 @@ export class Submitter {
       user_id: caller.userId,
       token_id: caller.tokenId ?? NO_TOKEN,
       channel_id: channel.id,
+      credential_id: channel.credentialId,
       vendor: adapter.name,
       model: model.id,
       upstream_model: model.target,

@@ -3,6 +3,8 @@ import type { EndpointPart } from '../../../../contract/endpoint.ts';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import type { CredentialScheme, Vendor } from '../../../data/vendor-queries.ts';
 import { type ConnectionDraft, newConnectionDraft, toConnectionBody, toConnectionDraft } from './connection-draft.ts';
+import { toCredentials } from './credential-entries.ts';
+import { parseCredentialLines } from './credential-lines.ts';
 
 type ChannelBody = EndpointPart<typeof makeChannel, 'body'>;
 
@@ -12,6 +14,8 @@ export interface ChannelDraft extends ConnectionDraft {
   /** Which of the vendor's credential schemes is filled in; an index. */
   readonly scheme: number;
   readonly credentials: Readonly<Record<string, string>>;
+  /** Further ones of a new channel, one per line. */
+  readonly moreCredentials: string;
   readonly baseUrl: string;
   readonly models: readonly string[];
   readonly priority: number | string;
@@ -24,6 +28,7 @@ export const newChannelDraft = (vendor: Vendor): ChannelDraft => ({
   name: vendor.title,
   scheme: 0,
   credentials: {},
+  moreCredentials: '',
   baseUrl: '',
   models: [],
   priority: 0,
@@ -41,6 +46,7 @@ export function toChannelDraft(channel: ChannelDetail, vendor: Vendor): ChannelD
     name: channel.name,
     scheme: Math.max(0, scheme),
     credentials: {},
+    moreCredentials: '',
     baseUrl: channel.base_url === vendor.base_url ? '' : channel.base_url,
     models: channel.models,
     priority: channel.priority,
@@ -58,15 +64,20 @@ export const credentialSchemeOf = (draft: ChannelDraft, vendor: Vendor): Credent
 export const keepsStoredCredentials = (draft: ChannelDraft, vendor: Vendor): boolean =>
   credentialSchemeOf(draft, vendor).fields.every(({ name }) => (draft.credentials[name] ?? '').trim() === '');
 
-/** @throws SyntaxError where a pasted object is not valid JSON */
+/** @throws SyntaxError where a pasted object is not valid JSON; CredentialLineError where a line has too few fields */
 export function toChannelBody(draft: ChannelDraft, vendor: Vendor): ChannelBody {
-  const credentials = Object.fromEntries(
-    credentialSchemeOf(draft, vendor).fields.map(({ name, kind }) => {
-      const text = (draft.credentials[name] ?? '').trim();
-      return [name, kind === 'json' ? (JSON.parse(text) as unknown) : text];
-    }),
+  const scheme = credentialSchemeOf(draft, vendor);
+  const credentials = toCredentials(scheme, draft.credentials);
+  const more = parseCredentialLines(draft.moreCredentials, scheme).filter(
+    (each) => JSON.stringify(each) !== JSON.stringify(credentials),
   );
-  return { ...toSettingsBody(draft), vendor: vendor.name as ChannelBody['vendor'], credentials };
+  return {
+    ...toSettingsBody(draft),
+    vendor: vendor.name as ChannelBody['vendor'],
+    ...(more.length === 0
+      ? { credentials }
+      : { credential_list: [credentials, ...more].map((each) => ({ credentials: each })) }),
+  };
 }
 
 export const toSettingsBody = (draft: ChannelDraft) => ({

@@ -8,6 +8,7 @@ import type { Vendor } from '../../../data/vendor-queries.ts';
 import type { ChannelDraft } from './channel-draft.ts';
 import { ConnectionFields } from './connection-fields.tsx';
 import { CredentialFields } from './credential-fields.tsx';
+import { CredentialLineError } from './credential-lines.ts';
 import { ModelsField } from './models-field.tsx';
 import { isPrivateAddress } from './private-address.ts';
 
@@ -15,12 +16,21 @@ interface ChannelFormProps {
   readonly vendor: Vendor;
   readonly initial: ChannelDraft;
   readonly isNew: boolean;
+  /** Several credentials are changed in a panel of their own. */
+  readonly hasSeveralCredentials?: boolean;
   readonly submitLabel: string;
   readonly save: (draft: ChannelDraft) => Promise<void>;
 }
 
 /** All settings of an upstream account; rarely changed settings are collapsed. */
-export function ChannelForm({ vendor, initial, isNew, submitLabel, save }: ChannelFormProps) {
+export function ChannelForm({
+  vendor,
+  initial,
+  isNew,
+  hasSeveralCredentials = false,
+  submitLabel,
+  save,
+}: ChannelFormProps) {
   const { t } = useTranslation('admin-channels');
   const { draft, set, text, value, checked } = useFormDraft(initial);
   const [more, { toggle }] = useDisclosure(!isNew);
@@ -29,7 +39,10 @@ export function ChannelForm({ vendor, initial, isNew, submitLabel, save }: Chann
     <SaveForm
       submitLabel={submitLabel}
       save={() => save(draft)}
-      explain={(error) => (error instanceof SyntaxError ? new Error(t('channels.noJson')) : error)}
+      explain={(error) => {
+        if (error instanceof CredentialLineError) return new Error(t('credentials.badLine', { line: error.line }));
+        return error instanceof SyntaxError ? new Error(t('channels.noJson')) : error;
+      }}
     >
       <TextInput
         label={t('channels.name')}
@@ -38,7 +51,7 @@ export function ChannelForm({ vendor, initial, isNew, submitLabel, save }: Chann
         required
         {...text('name')}
       />
-      <CredentialFields vendor={vendor} draft={draft} isNew={isNew} onChange={set} />
+      {hasSeveralCredentials ? null : <CredentialFields vendor={vendor} draft={draft} isNew={isNew} onChange={set} />}
       <ModelsField vendor={vendor.name} {...value('models')} isNew={isNew} />
       <div>
         <Button

@@ -25,6 +25,7 @@ import {
 import { ChannelForm } from './channel-form.tsx';
 import { ChannelStatusBadge } from './channel-status-badge.tsx';
 import { ConnectionTest } from './connection-test.tsx';
+import { CredentialsPanel } from './credentials-panel.tsx';
 import { DeleteChannel } from './delete-channel.tsx';
 import { toErrorReason } from './error-reasons.ts';
 import { HealthTable } from './health-table.tsx';
@@ -89,11 +90,13 @@ function ChannelDetails({ channel }: { readonly channel: ChannelDetail }) {
                 vendor={vendor}
                 initial={toChannelDraft(channel, vendor)}
                 isNew={false}
+                hasSeveralCredentials={channel.credential_list.length > 1}
                 submitLabel={t('app:save')}
                 save={save}
               />
             )}
           </Panel>
+          {vendor === undefined ? null : <CredentialsPanel channel={channel} vendor={vendor} />}
           <DeleteChannel channel={channel} />
         </Stack>
       </SimpleGrid>
@@ -130,7 +133,13 @@ function SummaryPanel({ channel, vendor }: SummaryPanelProps) {
               </RouteLink>
             ),
           ],
-          [t('channels.keysOnFile'), <Code key="keys">{channel.credential_keys.join(', ') || '–'}</Code>],
+          [
+            t('channels.keysOnFile'),
+            <Code key="keys">
+              {channel.credential_keys.join(', ') || '–'}
+              {channel.credential_list.length > 1 ? ` × ${channel.credential_list.length}` : ''}
+            </Code>,
+          ],
           [t('channels.changed'), <RelativeTime key="changed" at={channel.updated_time} />],
         ]}
       />

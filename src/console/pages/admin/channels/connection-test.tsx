@@ -22,7 +22,7 @@ export function ConnectionTest({ id, isVideo, runOnMount }: ConnectionTestProps)
   const { t } = useTranslation('admin-channels');
   const invalidate = useInvalidateQueries();
   const test = useMutation({
-    mutationFn: async () => (await callApi(testChannel, { params: { id: String(id) } })).data,
+    mutationFn: async () => (await callApi(testChannel, { params: { id: String(id) }, query: {} })).data,
     onSuccess: invalidate,
   });
   const { mutate } = test;

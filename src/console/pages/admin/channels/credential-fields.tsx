@@ -1,17 +1,9 @@
-import {
-  Anchor,
-  Fieldset,
-  FileButton,
-  PasswordInput,
-  SegmentedControl,
-  Stack,
-  Text,
-  Textarea,
-  TextInput,
-} from '@mantine/core';
+import { Fieldset, SegmentedControl, Stack, Text, Textarea } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import type { CredentialField, CredentialScheme, Vendor } from '../../../data/vendor-queries.ts';
+import type { CredentialScheme, Vendor } from '../../../data/vendor-queries.ts';
 import { type ChannelDraft, credentialSchemeOf, keepsStoredCredentials } from './channel-draft.ts';
+import { CredentialInput } from './credential-input.tsx';
+import { fitsOnLines } from './credential-lines.ts';
 
 interface CredentialFieldsProps {
   readonly vendor: Vendor;
@@ -25,6 +17,7 @@ export function CredentialFields({ vendor, draft, isNew, onChange }: CredentialF
   const { t } = useTranslation('admin-channels');
   const schemeLabel = useSchemeLabel();
   const required = isNew || !keepsStoredCredentials(draft, vendor);
+  const scheme = credentialSchemeOf(draft, vendor);
   return (
     <Fieldset legend={t('credentials.title')} radius="md">
       <Stack gap="sm">
@@ -35,12 +28,12 @@ export function CredentialFields({ vendor, draft, isNew, onChange }: CredentialF
           <SegmentedControl
             aria-label={t('credentials.way')}
             value={String(draft.scheme)}
-            onChange={(scheme) => onChange({ scheme: Number(scheme), credentials: {} })}
+            onChange={(scheme) => onChange({ scheme: Number(scheme), credentials: {}, moreCredentials: '' })}
             data={vendor.credentials.map((scheme, index) => ({ value: String(index), label: schemeLabel(scheme) }))}
           />
         ) : null}
-        {credentialSchemeOf(draft, vendor).fields.map(({ name, kind }) => (
-          <Field
+        {scheme.fields.map(({ name, kind }) => (
+          <CredentialInput
             key={name}
             name={name}
             kind={kind}
@@ -49,6 +42,18 @@ export function CredentialFields({ vendor, draft, isNew, onChange }: CredentialF
             onChange={(value) => onChange({ credentials: { ...draft.credentials, [name]: value } })}
           />
         ))}
+        {isNew && fitsOnLines(scheme) ? (
+          <Textarea
+            label={t('credentials.more')}
+            description={t('credentials.moreHint', { fields: scheme.fields.map(({ name }) => name).join('|') })}
+            autosize
+            maxRows={8}
+            autoComplete="off"
+            spellCheck={false}
+            value={draft.moreCredentials}
+            onChange={(event) => onChange({ moreCredentials: event.currentTarget.value })}
+          />
+        ) : null}
       </Stack>
     </Fieldset>
   );
@@ -63,51 +68,4 @@ function useSchemeLabel(): (scheme: CredentialScheme) => string {
     if (names.includes('access_key')) return t('credentials.keyPair');
     return names.length === 1 && names[0] === 'api_key' ? t('credentials.apiKey') : names.join(', ');
   };
-}
-
-interface FieldProps {
-  readonly name: string;
-  readonly kind: CredentialField['kind'];
-  readonly required: boolean;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-}
-
-function Field({ name, kind, required, value, onChange }: FieldProps) {
-  const { t } = useTranslation('admin-channels');
-  // The vendors' own names, as administrators find them in the vendors' consoles; an unknown name is shown unchanged.
-  const label = t(`credentials.fields.${name}` as 'credentials.fields.api_key', { defaultValue: name });
-  const shared = { label, required, value } as const;
-  if (kind === 'json') {
-    return (
-      <Textarea
-        {...shared}
-        description={
-          <FileButton accept="application/json" onChange={(file) => void file?.text().then(onChange)}>
-            {(props) => (
-              <Anchor component="button" type="button" size="xs" {...props}>
-                {t('credentials.fromFile')}
-              </Anchor>
-            )}
-          </FileButton>
-        }
-        placeholder='{"type": "service_account", …}'
-        autosize
-        minRows={3}
-        maxRows={8}
-        spellCheck={false}
-        styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 13 } }}
-        onChange={(event) => onChange(event.currentTarget.value)}
-      />
-    );
-  }
-  const Input = kind === 'secret' ? PasswordInput : TextInput;
-  return (
-    <Input
-      {...shared}
-      autoComplete="off"
-      spellCheck={false}
-      onChange={(event) => onChange(event.currentTarget.value)}
-    />
-  );
 }

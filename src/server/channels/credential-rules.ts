@@ -1,0 +1,36 @@
+import { Compile } from 'typebox/compile';
+import { invalidRequest } from '../platform/errors.ts';
+import type { VendorRegistry } from '../vendors/registry.ts';
+import type { CredentialList, CredentialValues } from './credential-list.ts';
+
+const MAX_LENGTH = 16_384;
+
+/** Throws `invalid_request` for keys that are not those of the vendor. */
+export function credentialCheck({
+  title,
+  credentials: schema,
+}: ReturnType<VendorRegistry['profile']>): (values: CredentialValues) => void {
+  const validator = Compile(schema);
+  return (values) => {
+    if (JSON.stringify(values).length > MAX_LENGTH) throw invalidRequest('credentials are too long.', 'credentials');
+    if (validator.Check(values)) return;
+    // Never the library's own words here: they may quote what was sent.
+    throw invalidRequest(
+      `credentials do not have the keys ${title} needs: ${describeCredentialKeys(schema)}.`,
+      'credentials',
+    );
+  };
+}
+
+/** What the audit log keeps of credentials. */
+export const toAuditList = ({ items }: CredentialList) => items.map(({ id, name, enabled }) => ({ id, name, enabled }));
+
+/** Whether any keys are new. */
+export const replacesValues = (before: CredentialList, { items }: CredentialList): boolean =>
+  items.some(({ values }) => !before.items.some((item) => item.values === values));
+
+/** The ways to fill in credentials, such as `{access_key, secret_key} or {api_key}`. */
+function describeCredentialKeys(schema: unknown): string {
+  const { anyOf, properties } = schema as { readonly anyOf?: readonly unknown[]; readonly properties?: object };
+  return anyOf?.map(describeCredentialKeys).join(' or ') ?? `{${Object.keys(properties ?? {}).join(', ')}}`;
+}
