@@ -154,6 +154,7 @@ export const NOUNS: Readonly<Record<string, string>> = {
   application: '申请',
   batch: '批次',
   channel: '渠道',
+  credential: '凭证',
   client: '客户端',
   delivery: '推送记录',
   device: '设备',
