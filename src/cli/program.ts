@@ -16,6 +16,7 @@ import { addModelsCommand } from './commands/models.ts';
 import { addNotificationCommands } from './commands/notifications.ts';
 import { addPlanCommands } from './commands/plans.ts';
 import { addReceiptCommand } from './commands/receipt.ts';
+import { addReconciliationCommands } from './commands/reconciliation.ts';
 import { addRequestsCommand } from './commands/requests.ts';
 import { addTicketCommands } from './commands/tickets.ts';
 import { addTokenCommands } from './commands/tokens.ts';
@@ -95,6 +96,7 @@ export function createProgram(asJson: boolean): Command {
     addListenCommand,
     addCompletionCommand,
     addDoctorCommand,
+    addReconciliationCommands,
     addMaintenanceCommands,
     addImportCommand,
   ])

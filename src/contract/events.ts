@@ -16,6 +16,7 @@ export const EVENT_TYPES = {
   'channel.recovered': 'administrators',
   'model.retiring': 'administrators',
   'ledger.mismatch': 'administrators',
+  'billing.difference': 'administrators',
   'webhook.test': 'endpoint',
 } as const satisfies Readonly<Record<string, 'account' | 'administrators' | 'endpoint'>>;
 

@@ -36,6 +36,7 @@ export const TOPICS = {
   beta: { locked: false, mail: true },
   webhook: { locked: true, mail: true },
   'channel.resting': { locked: false, mail: true, administratorsOnly: true },
+  'billing.difference': { locked: false, mail: true, administratorsOnly: true },
   'storage.full': { locked: false, mail: true, administratorsOnly: true },
 } as const satisfies Record<string, TopicRule>;
 export type Topic = keyof typeof TOPICS;

@@ -15,6 +15,7 @@ export const INCIDENTS = {
   replica_frozen: 'critical',
   backlog_grows: 'critical',
   ledger_mismatch: 'critical',
+  billing_difference: 'warning',
   webhook_target_dead: 'warning',
 } as const satisfies Readonly<Record<string, 'critical' | 'warning'>>;
 export type IncidentId = keyof typeof INCIDENTS;

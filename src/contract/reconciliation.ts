@@ -20,6 +20,46 @@ export const Reconciliation = Type.Object({
   difference: Type.Union([Type.Number(), Type.Null()], { description: 'billed_units − settled_units.' }),
 });
 
+/** Rounding, and videos that end while an account is read. */
+const TOLERANCE = 0.01;
+
+/** Whether units a vendor took differ from those expected by more than a unit and more than a hundredth. */
+export const differs = (billed: number, expected: number): boolean =>
+  Math.abs(billed - expected) > Math.max(1, TOLERANCE * Math.max(billed, expected));
+
+const Units = Type.Number();
+
+/** The account behind a channel whose vendor tells what it took. */
+export const ReconciledAccount = Type.Object({
+  channel_id: Type.Integer(),
+  channel_name: Type.String(),
+  vendor: Type.String(),
+  unit: Type.String(),
+  skew_seconds: Type.Integer({
+    description:
+      "How far the vendor's books may be ahead of ours (units taken when a job begins) or behind (counted late).",
+  }),
+  read_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix seconds of the last reading that worked.' }),
+  failed_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Of a failed reading after it.' }),
+  error: Type.String({ description: 'Why it failed; empty: it did not.' }),
+  judged: Type.Union(
+    [
+      Type.Object({
+        from: Type.Integer(),
+        to: Type.Integer(),
+        settled_units: Units,
+        billed_units: Units,
+        unexplained_units: Type.Number({
+          description:
+            'What the vendor took beyond (below 0: less than) what videos of that time and the skew around it explain; 0: all of it.',
+        }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'About a day, ending the skew ago; null before there are readings of that time.' },
+  ),
+});
+
 const admin = { tag: 'channels', policy: 'admin', envelope: 'api' } as const;
 
 export const listReconciliations = endpoint({
@@ -30,8 +70,17 @@ export const listReconciliations = endpoint({
   query: Type.Object({
     ...PageQuery,
     channel_id: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,14}$' })),
+    by: Type.Optional(Type.Enum(['reading', 'day'], { description: 'Default: reading. Days are those of UTC.' })),
   }),
   response: ListOf(Reconciliation),
+});
+
+export const listReconciledAccounts = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/reconciliations/accounts',
+  summary: "Channels whose vendor tells what it took: when read, why not, and whether a day's figures agree",
+  response: Ok(Type.Array(ReconciledAccount)),
 });
 
 export const reconcileChannel = endpoint({

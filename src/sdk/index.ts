@@ -6,6 +6,7 @@ import { DeviceAuth, type DeviceClient } from './device-auth.ts';
 import { Mailbox } from './mailbox.ts';
 import { Notifications } from './notifications.ts';
 import { Plans } from './plans.ts';
+import { Reconciliations } from './reconciliations.ts';
 import { Requests } from './requests.ts';
 import { Shares } from './shares.ts';
 import { SiteSettings } from './site-settings.ts';
@@ -52,6 +53,7 @@ export type {
   Preference,
 } from './notifications.ts';
 export type { PlanInfo, RedemptionResult, SubscriptionInfo } from './plans.ts';
+export type { ReconciledAccountInfo, ReconciliationInfo } from './reconciliations.ts';
 export type { ReceiptInfo, RequestInfo, RequestQuery, RequestStatistics } from './requests.ts';
 export type { CreatedShare, NewShare, ShareInfo } from './shares.ts';
 export type { SiteSettingInfo } from './site-settings.ts';
@@ -74,6 +76,7 @@ export class Reelgate {
   readonly tickets: Tickets;
   readonly siteSettings: SiteSettings;
   readonly webhooks: Webhooks;
+  readonly reconciliations: Reconciliations;
   readonly requests: Requests;
   readonly budgets: Budgets;
   readonly betaApplications: BetaApplications;
@@ -98,6 +101,7 @@ export class Reelgate {
     this.notifications = new Notifications(this.transport);
     this.tickets = new Tickets(this.transport);
     this.siteSettings = new SiteSettings(this.transport);
+    this.reconciliations = new Reconciliations(this.transport);
     this.requests = new Requests(this.transport);
     this.budgets = new Budgets(this.transport);
     this.webhooks = new Webhooks(this.transport);

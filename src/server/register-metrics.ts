@@ -74,7 +74,20 @@ export function registerMetrics(
 }
 
 /** Of the newest reading of each account that has one before it. */
-function registerReconciliationMetrics({ metrics }: Foundation, { reconciliations }: Video): void {
+function registerReconciliationMetrics({ metrics }: Foundation, { reconciliations, reconciliation }: Video): void {
+  metrics.register({
+    name: 'reconciliation_unexplained_units',
+    help: "What a vendor took from a channel's account in about a day and its videos do not explain, in its own units; 0 where they do.",
+    labelNames: ['channel', 'vendor'],
+    async read() {
+      const states = await reconciliation.states();
+      return states.flatMap(({ channel: { id, vendor }, judgement }) =>
+        judgement === undefined
+          ? []
+          : [{ labels: { channel: String(id), vendor }, value: judgement.unexplained / MICRO }],
+      );
+    },
+  });
   metrics.register({
     name: 'reconciliation_units',
     help: "Units of the last hour by channel: what was settled, and what the vendor took from its account; the vendor's own units.",

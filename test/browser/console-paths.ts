@@ -37,6 +37,7 @@ export const CONSOLE_PATHS: Readonly<Record<string, string>> = {
   'admin-costs': '/admin/costs?by=channel',
   'admin-requests': '/admin/requests',
   'admin-ledger': '/admin/ledger',
+  'admin-reconciliation': '/admin/reconciliation',
   'admin-tickets': '/admin/tickets',
   'admin-ticket': '/admin/tickets/1',
   'admin-beta-applications': '/admin/beta-applications',

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Static } from 'typebox';
-import type { Reconciliation } from '../../src/contract/reconciliation.ts';
+import type { ReconciledAccount, Reconciliation } from '../../src/contract/reconciliation.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
+import { openDatabase } from '../../src/server/platform/db/open-database.ts';
+import type { Tables } from '../../src/server/tables.ts';
 import { callModelApi } from '../admin-client.ts';
 import { forEachDatabase } from '../databases.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
@@ -11,20 +14,29 @@ const TOKEN = 'metrics-token-0123456789';
 const AS_PROMETHEUS = { headers: { authorization: `Bearer ${TOKEN}` } };
 
 type Row = Static<typeof Reconciliation>;
+type Account = Static<typeof ReconciledAccount>;
+const HOUR_MS = 3_600_000;
+const MICRO = 1_000_000;
 
 forEachDatabase((_name, _open, freshUrl) => {
   let service: SandboxService;
+  let database: Database<Tables>;
   let key: string;
   const channels: Record<string, number> = {};
   before(async () => {
-    service = await startSandboxService(await freshUrl(), { env: { METRICS_TOKEN: TOKEN } });
+    const url = await freshUrl();
+    service = await startSandboxService(url, { env: { METRICS_TOKEN: TOKEN } });
+    database = openDatabase<Tables>(url);
     channels.kling = await service.addChannel('kling', ['kling-v2-6']);
     channels.vidu = await service.addChannel('vidu', ['viduq2']);
     channels.sora = await service.addChannel('sora', ['sora-2']);
     await service.operator.grantQuota(1_000_000_000);
     key = await service.operator.makeToken();
   });
-  after(() => service.stop());
+  after(async () => {
+    await database.close();
+    await service.stop();
+  });
 
   const reconcile = (vendor: string): Promise<Row | null> =>
     service.operator.requestData('POST', `/api/admin/channels/${channels[vendor]}/reconcile`);
@@ -92,6 +104,106 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.match(
       page,
       new RegExp(`reelgate_reconciliation_units\\{channel="${channels.kling}",vendor="kling",kind="billed"\\} 0`),
+    );
+  });
+
+  it('counts the videos of all channels that use one account', async () => {
+    const second = await service.operator.addChannel({
+      vendor: 'vidu',
+      base_url: service.sandbox.url('vidu'),
+      credentials: service.sandbox.credentials('vidu'),
+      models: ['viduq3-turbo'],
+      options: { private: true },
+    });
+    await reconcile('vidu');
+    await finish('viduq3-turbo');
+    const row = await reconcile('vidu');
+    assert.ok(row !== null && row.settled_units > 0);
+    assert.deepEqual([row.videos, row.difference], [1, 0]);
+    await service.operator.request('DELETE', `/api/admin/channels/${second}`);
+  });
+
+  const accountOf = async (id: number | undefined) => {
+    const accounts = await service.operator.requestData<readonly Account[]>(
+      'GET',
+      '/api/admin/reconciliations/accounts',
+    );
+    return accounts.find(({ channel_id }) => channel_id === id);
+  };
+
+  it('notes when an account was read, and why it was not', async () => {
+    const { read_at: before } = (await accountOf(channels.kling)) ?? {};
+    assert.ok(typeof before === 'number');
+    service.sandbox.control.fault({ vendor: 'kling', operation: 'other', kind: '503', times: 1 });
+    const refused = await service.operator.request('POST', `/api/admin/channels/${channels.kling}/reconcile`);
+    assert.equal(refused.success, false);
+    const failed = await accountOf(channels.kling);
+    assert.match(failed?.error ?? '', /\S/);
+    assert.deepEqual([failed?.read_at, typeof failed?.failed_at], [before, 'number']);
+    await reconcile('kling');
+    assert.deepEqual(
+      [(await accountOf(channels.kling))?.error, (await accountOf(channels.kling))?.failed_at],
+      ['', null],
+    );
+  });
+
+  it('judges about a day, tells administrators once of a difference, and shows it as an incident', async () => {
+    const channel = await service.operator.addChannel({
+      vendor: 'vidu',
+      base_url: service.sandbox.url('vidu'),
+      credentials: { api_key: 'another account' },
+      models: ['viduq1'],
+    });
+    const now = Date.now();
+    const row = (age: number, settled: number, billed: number) => ({
+      channel_id: channel,
+      vendor: 'vidu' as const,
+      unit: 'credits',
+      from_time: now - (age + 1) * HOUR_MS,
+      to_time: now - age * HOUR_MS,
+      counter: 0,
+      videos: 1,
+      settled_units: settled * MICRO,
+      settled_quota: 1,
+      billed_units: billed * MICRO,
+    });
+    const values = Array.from({ length: 20 }, (_, index) => row(22 - index, 10, index === 9 ? 90 : 10));
+    await database.kysely.insertInto('reconciliations').values(values).execute();
+    // A reading, though a failed one, ends what was kept of the states.
+    await service.operator.request('POST', `/api/admin/channels/${channel}/reconcile`);
+    const { judged } = (await accountOf(channel)) ?? {};
+    assert.deepEqual([judged?.settled_units, judged?.billed_units, judged?.unexplained_units], [200, 280, 80]);
+    const days = await service.operator.request<readonly Row[]>(
+      'GET',
+      `/api/admin/reconciliations?by=day&channel_id=${channel}`,
+    );
+    assert.equal(days.total, days.data.length);
+    const summed = (pick: (day: Row) => number | null) => days.data.reduce((sum, day) => sum + (pick(day) ?? 0), 0);
+    assert.deepEqual([summed(({ difference }) => difference), summed(({ videos }) => videos)], [80, 20]);
+
+    const notices = async () => {
+      const list = await service.operator.request<readonly { title: string }[]>('GET', '/api/notifications');
+      return list.data.filter(({ title }) => title.includes('billed something else')).length;
+    };
+    // The job is not due again within the hour.
+    for (const times of [1, 2]) {
+      await database.kysely
+        .updateTable('scheduled_jobs')
+        .set({ due_at: 0 })
+        .where('name', '=', 'reconciliation')
+        .execute();
+      await service.app.runDueJobs();
+      assert.equal(await notices(), 1, `after ${times} runs`);
+    }
+    const { events } = await service.operator.requestData<{ readonly events: readonly { type: string }[] }>(
+      'GET',
+      '/api/events?limit=100',
+    );
+    assert.equal(events.filter(({ type }) => type === 'billing.difference').length, 1);
+    const page = await (await fetch(`${service.baseUrl}/metrics`, AS_PROMETHEUS)).text();
+    assert.match(
+      page,
+      new RegExp(`reelgate_reconciliation_unexplained_units\\{channel="${channel}",vendor="vidu"\\} 80`),
     );
   });
 

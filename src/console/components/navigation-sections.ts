@@ -16,6 +16,7 @@ import {
   IconMovie,
   IconPlugConnected,
   IconReceipt2,
+  IconScale,
   IconSettings,
   IconShieldLock,
   IconSparkles,
@@ -104,6 +105,7 @@ export const ADMIN_SECTIONS: readonly NavigationSection[] = [
       { to: '/admin/packages', label: 'adminPackages', icon: IconCreditCard },
       { to: '/admin/codes', label: 'codes', icon: IconTicket },
       { to: '/admin/ledger', label: 'ledger', icon: IconReceipt2 },
+      { to: '/admin/reconciliation', label: 'reconciliation', icon: IconScale },
     ],
   },
   {

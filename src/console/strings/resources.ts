@@ -20,6 +20,7 @@ import type operations from './en/operations.ts';
 import type palette from './en/palette.ts';
 import type plan from './en/plan.ts';
 import type playground from './en/playground.ts';
+import type reconciliation from './en/reconciliation.ts';
 import type requests from './en/requests.ts';
 import type signIn from './en/sign-in.ts';
 import type studio from './en/studio.ts';
@@ -36,6 +37,7 @@ interface Resources {
   palette: typeof palette;
   plan: typeof plan;
   playground: typeof playground;
+  reconciliation: typeof reconciliation;
   requests: typeof requests;
   connect: typeof connect;
   costs: typeof costs;

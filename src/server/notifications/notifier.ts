@@ -30,7 +30,7 @@ export interface Notice extends NoticeContent {
 /** A notification to all administrators: a to-do, or (`system`) an event that the service itself detected. */
 export interface AdminNotice extends NoticeContent {
   readonly type: AdminNotificationType | 'system';
-  readonly topic: 'ticket' | 'beta' | 'channel.resting' | 'storage.full';
+  readonly topic: 'ticket' | 'beta' | 'channel.resting' | 'billing.difference' | 'storage.full';
   /** The account that caused the event and needs no notification of it. */
   readonly exceptUserId?: number;
 }

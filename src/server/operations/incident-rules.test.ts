@@ -87,6 +87,16 @@ describe('the incidents one process sees', () => {
     ['videos nobody polls', { task_oldest_due_seconds: plain(121) }, ['backlog_grows videos']],
     ['a ledger that does not add up', { ledger_audit_ok: plain(0) }, ['ledger_mismatch ledger']],
     ['a ledger that was not audited yet', {}, []],
+    [
+      'an account that lost units no video explains',
+      {
+        reconciliation_unexplained_units: [
+          { labels: { channel: '4', vendor: 'vidu' }, value: 80 },
+          { labels: { channel: '5', vendor: 'kling' }, value: 0 },
+        ],
+      },
+      ['billing_difference 4'],
+    ],
   ];
   for (const [name, values, expected] of CASES) it(name, () => assert.deepEqual(found(values), expected));
 
@@ -116,8 +126,8 @@ describe('the incidents of all processes', () => {
       .filter(({ is_open }) => is_open)
       .map(({ id, since, subjects }) => [id, since, subjects.join()]);
 
-  it('are twelve, of which each is open where one process sees it, since the first saw it', () => {
-    assert.equal(mergeIncidents([], 0).length, 12);
+  it('are thirteen, of which each is open where one process sees it, since the first saw it', () => {
+    assert.equal(mergeIncidents([], 0).length, 13);
     const down = (since: number, ...subjects: string[]) => ({ id: 'vendor_down', subjects, since });
     assert.deepEqual(open([row('a', 990_000, [down(9, 'vidu')]), row('b', 999_000, [down(4, 'kling', 'vidu')])]), [
       ['vendor_down', 4, 'kling,vidu'],

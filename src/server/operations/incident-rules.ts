@@ -13,6 +13,7 @@ export const WATCHED_METRICS = [
   'mail_server_calls_total',
   'task_oldest_due_seconds',
   'ledger_audit_ok',
+  'reconciliation_unexplained_units',
   'webhook_backlog',
 ] as const;
 export type WatchedMetric = (typeof WATCHED_METRICS)[number];
@@ -64,6 +65,7 @@ export function findIncidents(readings: readonly Reading[]): OpenIncident[] {
     ['mail_server_gone', isMailGone(grown('mail_server_calls_total')) ? ['mail'] : []],
     ['backlog_grows', (now.task_oldest_due_seconds[0]?.value ?? 0) > LATE_SECONDS ? ['videos'] : []],
     ['ledger_mismatch', now.ledger_audit_ok[0]?.value === 0 ? ['ledger'] : []],
+    ['billing_difference', unexplainedChannels(now)],
     ['webhook_target_dead', isBacklogged(readings) ? ['webhooks'] : []],
   ];
   return found.filter(([, subjects]) => subjects.length > 0).map(([id, subjects]) => ({ id, subjects }));
@@ -122,6 +124,9 @@ const fullVolumes = (now: Reading['values']): string[] =>
     const size = now.disk_size_bytes.find((sample) => sample.labels?.volume === labels?.volume)?.value ?? 0;
     return size > 0 && value / size < LEAST_FREE ? [labels?.volume ?? ''] : [];
   });
+
+const unexplainedChannels = (now: Reading['values']): string[] =>
+  now.reconciliation_unexplained_units.flatMap(({ labels, value }) => (value === 0 ? [] : (labels?.channel ?? [])));
 
 const isMailGone = (calls: readonly Sample[]): boolean =>
   sumOf(calls, ({ outcome }) => outcome === 'unavailable' || outcome === 'uncertain') > 0 &&

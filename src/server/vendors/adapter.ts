@@ -153,12 +153,18 @@ export type ImageOutcome =
   | { readonly kind: 'working' }
   | { readonly kind: 'failed'; readonly error: VendorError };
 
-/** The state of an account at its vendor. */
-export interface AccountReading {
+/** The vendor's own books of an account, for reconciliation. */
+export interface AccountBooks {
   /** What the vendor counts: units, credits. */
   readonly unit: string;
-  /** Ascends by what the vendor takes from the account, and falls where it is topped up. */
-  readonly counter: number;
+  /** By how much its books may be ahead of the end of a job (units taken when it begins) or behind it. */
+  readonly skewMs: number;
+  /**
+   * Where the books stand: ascends by what the vendor takes from the account, and falls where it is topped up.
+   *
+   * @throws PollFailed where the answer says nothing about the account
+   */
+  read(context: AdapterContext): Promise<number>;
 }
 
 /** Images made in seconds, requested through chat. The same rules as for videos: submit once, poll once. */
@@ -264,12 +270,8 @@ export interface VendorAdapter extends VendorProfile {
    * `seconds`. Undefined where that answer has none. For prices with `settle_by: "vendor"`.
    */
   billedFacts?(raw: Json): BilledFacts | undefined;
-  /**
-   * What the vendor's books say of the account, for reconciliation. Absent where it has no endpoint for that.
-   *
-   * @throws PollFailed where the answer says nothing about the account
-   */
-  readAccount?(context: AdapterContext): Promise<AccountReading>;
+  /** Absent where the vendor has no endpoint that tells what it took from an account. */
+  readonly accountBooks?: AccountBooks;
   submit(request: VideoRequest, context: AdapterContext): Promise<SubmitOutcome>;
   query(handle: Json, context: AdapterContext): Promise<QueryOutcome>;
   /**

@@ -6,7 +6,7 @@ import type { VideoSources } from '../artifacts/artifact-copier.ts';
 import type { Artifacts } from '../artifacts/make.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
 import type { EventWriter } from '../events/event-log.ts';
-import type { Notifier } from '../notifications/notifier.ts';
+import type { AdminNotifier, Notifier } from '../notifications/notifier.ts';
 import type { FindPlanTerms } from '../plans/current-plan.ts';
 import type { SpendingOutlook } from '../plans/spending-outlook.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -54,6 +54,7 @@ import { TaskPoller } from './poll/task-poller.ts';
 import { TaskReader } from './poll/task-reader.ts';
 import { QuoteService } from './quote-service.ts';
 import { addReconciliationRoutes } from './reconciliation/admin-routes.ts';
+import { DifferenceNotices } from './reconciliation/difference-notices.ts';
 import { Reconciliation, type ReconciliationDependencies } from './reconciliation/reconciliation-service.ts';
 import { ReconciliationStore } from './reconciliation/reconciliation-store.ts';
 import { addVideoRoutes } from './routes.ts';
@@ -81,7 +82,7 @@ export interface VideoDependencies {
   readonly channels: ChannelDirectory & ReconciliationDependencies['channels'];
   readonly vendors: VendorRegistry;
   readonly ledgerHistory: LedgerHistory;
-  readonly notifier: Notifier;
+  readonly notifier: Notifier & AdminNotifier;
   readonly events: EventWriter;
   readonly artifacts: Artifacts;
   /** Refuses a callback_url that nothing would be delivered to. */
@@ -113,6 +114,7 @@ export interface VideoDependencies {
 
 export interface Video {
   readonly reconciliations: ReconciliationStore;
+  readonly reconciliation: Pick<Reconciliation, 'states'>;
   readonly jobs: readonly ScheduledJob[];
   readonly store: TaskStore;
   readonly adminStore: TaskAdminStore;
@@ -176,6 +178,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
     vendors,
     contexts: upstreamCalls,
     channels,
+    notices: new DifferenceNotices(dependencies),
     clock,
     log,
   });
@@ -188,6 +191,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
     upstreamCalls,
     pollScheduler,
     reconciliations,
+    reconciliation,
     jobs: [reconciliation.job],
     figures: new TaskFigures(database, clock),
     sources: createVideoSources({ store, vendors, vendorFiles }),

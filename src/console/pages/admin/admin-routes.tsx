@@ -39,6 +39,7 @@ export const adminRoutes = adminRoute.addChildren([
   page('requests', async () => (await import('../requests/admin-requests-page.tsx')).AdminRequestsPage),
   page('costs', async () => (await import('../costs/costs-page.tsx')).CostsPage),
   page('ledger', async () => (await import('./ledger/ledger-page.tsx')).LedgerPage),
+  page('reconciliation', async () => (await import('./reconciliation/reconciliation-page.tsx')).ReconciliationPage),
   page('packages', async () => (await import('./plans/plans-page.tsx')).PlansPage),
   page('packages/new', async () => (await import('./plans/plan-page.tsx')).NewPlanPage),
   page('packages/$id', async () => (await import('./plans/plan-page.tsx')).PlanPage),

@@ -74,6 +74,7 @@ export default {
     users: 'Users',
     tasks: 'All videos',
     ledger: 'Ledger',
+    reconciliation: 'Reconciliation',
     audit: 'Audit log',
     settings: 'Settings',
     deviceClients: 'Device clients',

@@ -47,6 +47,7 @@ export default {
     webhook: { name: 'Webhooks', text: 'A webhook was disabled because its deliveries kept failing.' },
     beta: { name: 'Beta access', text: 'Decisions on your applications.' },
     'channel.resting': { name: 'Channels', text: 'A vendor rejects a channel, which needs attention.' },
+    'billing.difference': { name: 'Reconciliation', text: 'A vendor billed something else than was settled.' },
     'storage.full': { name: 'Storage', text: 'The space for stored videos is full.' },
   },
 };

@@ -71,6 +71,11 @@ export default {
       name: 'The ledger does not add up',
       advice: 'The last audit found a difference. Back up first, then open the check of the ledger.',
     },
+    billing_difference: {
+      check: 'Vendors bill what was settled',
+      name: 'A vendor billed something else than was settled',
+      advice: 'Its account lost units that no video explains, or too few. Look at the readings under Reconciliation.',
+    },
     webhook_target_dead: {
       check: 'Webhooks are delivered',
       name: 'Webhooks are not delivered',

@@ -77,6 +77,7 @@ export default {
     users: '用户',
     tasks: '全部视频',
     ledger: '账本',
+    reconciliation: '对账',
     audit: '审计日志',
     settings: '站点设置',
     deviceClients: '设备客户端',

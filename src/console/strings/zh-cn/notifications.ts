@@ -49,6 +49,7 @@ export default {
     ticket: { name: '工单', text: '工单的回复与状态变化。' },
     webhook: { name: 'Webhook', text: 'Webhook 因持续无法送达而被停用。' },
     beta: { name: '内测申请', text: '内测申请的审核结果。' },
+    'billing.difference': { name: '对账', text: '供应商账单与结算不符。' },
     'channel.resting': { name: '渠道', text: '供应商拒绝了某个渠道，需要处理。' },
     'storage.full': { name: '存储', text: '视频存储空间已用完。' },
   },

@@ -69,6 +69,11 @@ export default {
       name: '账本不平衡',
       advice: '上次审计发现差异。请先备份，然后打开账本检查。',
     },
+    billing_difference: {
+      check: '供应商账单与结算一致',
+      name: '供应商账单与结算不符',
+      advice: '该账户扣除的单位无法由视频解释，或扣除过少。请在“对账”中查看各次读数。',
+    },
     webhook_target_dead: {
       check: 'Webhook 正常送达',
       name: 'Webhook 无法送达',

@@ -154,6 +154,26 @@ async function sendAuthorized(context: AdapterContext, path: string, body?: Requ
   return renewed === token ? response : send(renewed);
 }
 
+/** The vendor says that the remaining quantity of a pack is counted with a delay of twelve hours. */
+const BOOKS_SKEW_MS = 12 * 3_600_000;
+
+/** Units taken from all packs (kling.ai/document-api, "Account Usage", which asks for one call a second at most). */
+async function readPacks(context: AdapterContext): Promise<number> {
+  const now = context.now();
+  const path = `/account/costs?start_time=${now - PACKS_SINCE_MS}&end_time=${now}`;
+  const response = await sendAuthorized(context, path);
+  const packs = asArray(asObject(asObject(asObject(response.json)?.data))?.resource_pack_subscribe_infos);
+  if (errorCode(response) !== undefined || response.status >= 300 || packs === undefined)
+    throw rejectedPoll(parseError(response, now));
+  let counter = 0;
+  for (const pack of packs.map(asObject)) {
+    const [total, remaining] = [pack?.total_quantity, pack?.remaining_quantity];
+    if (typeof total !== 'number' || typeof remaining !== 'number') throw unreadablePoll(response);
+    counter += total - remaining;
+  }
+  return counter;
+}
+
 export const kling: VendorAdapter = {
   name: 'kling',
   title: 'Kling',
@@ -200,21 +220,7 @@ export const kling: VendorAdapter = {
   billedFacts: (raw) => billedUnits(asObject(asObject(raw)?.data)?.final_unit_deduction),
 
   /** All resource packs of the last years, those used up too ("Account information inquiry"). */
-  async readAccount(context) {
-    const now = context.now();
-    const path = `/account/costs?start_time=${now - PACKS_SINCE_MS}&end_time=${now}`;
-    const response = await sendAuthorized(context, path);
-    const packs = asArray(asObject(asObject(asObject(response.json)?.data))?.resource_pack_subscribe_infos);
-    if (errorCode(response) !== undefined || response.status >= 300 || packs === undefined)
-      throw rejectedPoll(parseError(response, now));
-    let counter = 0;
-    for (const pack of packs.map(asObject)) {
-      const [total, remaining] = [pack?.total_quantity, pack?.remaining_quantity];
-      if (typeof total !== 'number' || typeof remaining !== 'number') throw unreadablePoll(response);
-      counter += total - remaining;
-    }
-    return { unit: 'units', counter };
-  },
+  accountBooks: { unit: 'units', skewMs: BOOKS_SKEW_MS, read: readPacks },
 
   async submit(request, context) {
     const body = toBody(request);

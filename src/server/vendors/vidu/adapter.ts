@@ -207,6 +207,23 @@ const tokenHeaders = (context: AdapterContext) => ({ authorization: `Token ${Str
 const get = (path: string, context: AdapterContext): Promise<BufferedResponse> =>
   getJson(context, `${context.baseUrl}/ent/v2/${path}`, tokenHeaders(context));
 
+/** Credits are taken when a job begins. */
+const BOOKS_SKEW_MS = 3_600_000;
+
+/** Credits taken, as the negative of what remains in all packages (platform.vidu.com, "Get Credits": `remains`). */
+async function readCredits(context: AdapterContext): Promise<number> {
+  const response = await get('credits', context);
+  if (!isSuccess(response)) throw rejectedPoll(parseViduError(response, context.now()));
+  const remains = asArray(asObject(response.json)?.remains);
+  if (remains === undefined) throw unreadablePoll(response);
+  let left = 0;
+  for (const entry of remains.map(asObject)) {
+    if (typeof entry?.credit_remain !== 'number') throw unreadablePoll(response);
+    left += entry.credit_remain;
+  }
+  return -left;
+}
+
 export const vidu: VendorAdapter = {
   name: 'vidu',
   hasCover: true,
@@ -232,18 +249,7 @@ export const vidu: VendorAdapter = {
   billedFacts: (raw) => billedUnits(asObject(raw)?.credits),
 
   /** What is left of all packages (platform.vidu.com/docs, "Query credits"); the counter ascends as that goes down. */
-  async readAccount(context) {
-    const response = await get('credits', context);
-    if (!isSuccess(response)) throw rejectedPoll(parseViduError(response, context.now()));
-    const remains = asArray(asObject(response.json)?.remains);
-    if (remains === undefined) throw unreadablePoll(response);
-    let left = 0;
-    for (const entry of remains.map(asObject)) {
-      if (typeof entry?.credit_remain !== 'number') throw unreadablePoll(response);
-      left += entry.credit_remain;
-    }
-    return { unit: 'credits', counter: -left };
-  },
+  accountBooks: { unit: 'credits', skewMs: BOOKS_SKEW_MS, read: readCredits },
 
   async submit(request, context) {
     const { path, body } = toViduRequest(request);

@@ -7,7 +7,7 @@ import { AppError, notExistError } from '../../platform/errors.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed } from '../../upstreams/error.ts';
-import type { Reconciliation } from './reconciliation-service.ts';
+import type { AccountState, Reconciliation } from './reconciliation-service.ts';
 import type { ReconciliationRow, ReconciliationStore } from './reconciliation-store.ts';
 
 export interface ReconciliationRouteDependencies {
@@ -23,16 +23,18 @@ export function addReconciliationRoutes(
 ): void {
   routes.add(endpoints.listReconciliations, async ({ query }) => {
     const { offset, pageSize } = toPage(query);
-    const { rows, total } = await store.list(
-      query.channel_id === undefined ? undefined : Number(query.channel_id),
-      offset,
-      pageSize,
-    );
+    const channelId = query.channel_id === undefined ? undefined : Number(query.channel_id);
+    const { rows, total } =
+      query.by === 'day'
+        ? await store.listDays(channelId, offset, pageSize)
+        : await store.list(channelId, offset, pageSize);
     return list(
       rows.map((row) => toReconciliation(row, row.channel_name ?? '')),
       total,
     );
   });
+
+  routes.add(endpoints.listReconciledAccounts, async () => ok((await reconciliation.states()).map(toAccount)));
 
   routes.add(endpoints.reconcileChannel, async ({ params }) => {
     const channel = await channels.byId(Number(params.id));
@@ -48,6 +50,29 @@ function rethrowUnreadable(error: unknown): never {
 }
 
 const MICRO = 1_000_000;
+
+const toSecondsOrNull = (unixMs: number | null): number | null => (unixMs === null ? null : toSeconds(unixMs));
+
+const toAccount = (state: AccountState): Static<typeof endpoints.ReconciledAccount> => ({
+  channel_id: state.channel.id,
+  channel_name: state.channel.name,
+  vendor: state.channel.vendor,
+  unit: state.unit,
+  skew_seconds: toSeconds(state.skewMs),
+  read_at: toSecondsOrNull(state.readAt),
+  failed_at: toSecondsOrNull(state.failedAt),
+  error: state.error,
+  judged:
+    state.judgement === undefined
+      ? null
+      : {
+          from: toSeconds(state.judgement.from),
+          to: toSeconds(state.judgement.to),
+          settled_units: state.judgement.settled / MICRO,
+          billed_units: state.judgement.billed / MICRO,
+          unexplained_units: state.judgement.unexplained / MICRO,
+        },
+});
 
 function toReconciliation(row: ReconciliationRow, channelName: string): Static<typeof endpoints.Reconciliation> {
   const { billed_units: billed, settled_units: settled } = row;

@@ -1,13 +1,16 @@
-import { HOUR_MS } from '../../../contract/time.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { DAY_MS, HOUR_MS } from '../../../contract/time.ts';
 import type { Channel } from '../../channels/channel-directory.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Log } from '../../platform/log.ts';
+import { type Log, maskSecrets } from '../../platform/log.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import type { ScheduledJob } from '../../platform/scheduled-jobs.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import { PollFailed } from '../../upstreams/error.ts';
 import type { Json } from '../../vendors/adapter.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
+import type { DifferenceNotices } from './difference-notices.ts';
+import { type Judgement, judgeReadings } from './judgement.ts';
 import type { ReconciliationRow, ReconciliationStore, SettledVideo } from './reconciliation-store.ts';
 
 export interface ReconciliationDependencies {
@@ -15,8 +18,23 @@ export interface ReconciliationDependencies {
   readonly vendors: Pick<VendorRegistry, 'find'>;
   readonly contexts: { contextFor(channel: Channel, signal: AbortSignal): AdapterContext };
   readonly channels: { catalog(): Promise<Catalog> };
+  readonly notices: Pick<DifferenceNotices, 'report'>;
   readonly clock: Clock;
   readonly log: Log;
+}
+
+/** What is known of the account behind a channel whose vendor tells what it took. */
+export interface AccountState {
+  readonly channel: Channel;
+  /** Unix milliseconds. */
+  readonly readAt: number | null;
+  readonly failedAt: number | null;
+  readonly error: string;
+  readonly unit: string;
+  /** How far the vendor's books may be ahead of or behind ours. */
+  readonly skewMs: number;
+  /** Undefined before there are two readings, the newer of them older than `skewMs`. */
+  readonly judgement: Judgement | undefined;
 }
 
 interface Catalog {
@@ -26,26 +44,36 @@ interface Catalog {
   >;
 }
 
+/** A channel with several keys spreads its videos over several accounts. */
+const isShared = (entry: { readonly credentials: { readonly size: number } } | undefined): boolean =>
+  (entry?.credentials.size ?? 0) > 1;
+
 const READ_TIMEOUT_MS = 20_000;
+const MAX_ERROR_LENGTH = 500;
 const MICRO = 1_000_000;
+/** Long enough for the time that is judged with the largest skew of a vendor, twelve hours. */
+const JUDGED_MS = 4 * DAY_MS;
+/** Metrics and pages ask far more often than accounts are read. */
+const STATES_KEPT_MS = 60_000;
 
 /**
  * Compares what was settled over each channel with what its vendor took from the account, every hour, where the vendor tells: units
  * of all videos that ended between two readings against the change of the account. A video that ends while the account is read falls
- * into the one hour here and into the next there, so that small differences even out over the day.
+ * into the one hour here and into the next there, so about a day is judged together (`judgeReadings`).
  */
 export class Reconciliation {
   readonly #dependencies: ReconciliationDependencies;
   readonly job: ScheduledJob;
+  #states: { readonly at: number; readonly value: Promise<readonly AccountState[]> } | undefined;
 
   constructor(dependencies: ReconciliationDependencies) {
     this.#dependencies = dependencies;
     this.job = { name: 'reconciliation', intervalMs: HOUR_MS, run: (signal) => this.reconcileAll(signal) };
   }
 
-  /** Reads the accounts of all enabled channels, one after another; one that cannot be read is logged. */
+  /** Reads the accounts of all enabled channels, one after another, and reports differences. One that cannot be read is noted. */
   async reconcileAll(signal: AbortSignal): Promise<void> {
-    const { channels, log } = this.#dependencies;
+    const { channels, log, notices } = this.#dependencies;
     for (const { channel, enabled } of (await channels.catalog()).channels.values()) {
       if (!enabled || signal.aborted) continue;
       await this.reconcile(channel).catch((error: unknown) => {
@@ -53,6 +81,48 @@ export class Reconciliation {
         log.warn({ err: error, channelId: channel.id }, "a vendor's account could not be read");
       });
     }
+    for (const state of await this.states()) await notices.report(state);
+  }
+
+  /** Of every channel whose vendor tells; at most a minute old. */
+  states(): Promise<readonly AccountState[]> {
+    const now = this.#dependencies.clock.now();
+    const kept = this.#states;
+    if (kept !== undefined && Math.abs(now - kept.at) < STATES_KEPT_MS) return kept.value;
+    const value = this.#readStates(now);
+    this.#states = { at: now, value };
+    value.catch(() => {
+      this.#states = undefined;
+    });
+    return value;
+  }
+
+  async #readStates(now: number): Promise<readonly AccountState[]> {
+    const { store, channels, vendors } = this.#dependencies;
+    const [{ channels: known }, rows, reads] = await Promise.all([
+      channels.catalog(),
+      store.since(now - JUDGED_MS),
+      store.accountReads(),
+    ]);
+    return [...known.values()].flatMap((entry) => {
+      const { channel } = entry;
+      const books = vendors.find(channel.vendor)?.accountBooks;
+      if (books === undefined || isShared(entry)) return [];
+      const own = rows.filter((row) => row.channel_id === channel.id);
+      const read = reads.find((row) => row.channel_id === channel.id);
+      const { unit, skewMs } = books;
+      return [
+        {
+          channel,
+          readAt: read?.read_at ?? null,
+          failedAt: read?.failed_at ?? null,
+          error: read?.error ?? '',
+          unit,
+          skewMs,
+          judgement: judgeReadings(own, now, skewMs),
+        },
+      ];
+    });
   }
 
   /**
@@ -63,19 +133,30 @@ export class Reconciliation {
   async reconcile(channel: Channel): Promise<ReconciliationRow | undefined> {
     const { channels, store, vendors, contexts, clock } = this.#dependencies;
     const adapter = vendors.find(channel.vendor);
-    if (adapter?.readAccount === undefined) return undefined;
-    if (((await channels.catalog()).channels.get(channel.id)?.credentials.size ?? 0) > 1) return undefined;
-    const account = await adapter.readAccount(contexts.contextFor(channel, AbortSignal.timeout(READ_TIMEOUT_MS)));
+    const books = adapter?.accountBooks;
+    if (adapter === undefined || books === undefined) return undefined;
+    // A vendor does not say which of several keys it took units for.
+    if (isShared((await channels.catalog()).channels.get(channel.id))) return undefined;
+    this.#states = undefined;
+    const counted = await books
+      .read(contexts.contextFor(channel, AbortSignal.timeout(READ_TIMEOUT_MS)))
+      .catch(async (error: unknown) => {
+        const message = error instanceof Error ? error.message : String(error);
+        await store.noteRead(channel.id, clock.now(), maskSecrets(message).slice(0, MAX_ERROR_LENGTH));
+        throw error;
+      });
+    await store.noteRead(channel.id, clock.now(), null);
     const before = await store.newest(channel.id);
     // Two readings in one millisecond are one.
     const to = Math.max(clock.now(), (before?.to_time ?? 0) + 1);
-    const videos = before === undefined ? [] : await store.settledVideos(channel.id, before.to_time, to);
-    const counter = Math.round(account.counter * MICRO);
+    const videos =
+      before === undefined ? [] : await store.settledVideos(await this.#sharing(channel), before.to_time, to);
+    const counter = Math.round(counted * MICRO);
     const billed = before === undefined ? null : counter - before.counter;
     return store.add({
       channel_id: channel.id,
       vendor: adapter.name,
-      unit: account.unit,
+      unit: books.unit,
       from_time: before?.to_time ?? null,
       to_time: to,
       counter,
@@ -84,6 +165,15 @@ export class Reconciliation {
       settled_quota: videos.reduce((sum, { quota }) => sum + quota, 0),
       billed_units: billed === null || billed < 0 ? null : billed,
     });
+  }
+
+  /** All channels that use this channel's account, by the same credentials: the vendor counts their videos together. */
+  async #sharing({ id, vendor, credentials }: Channel): Promise<readonly number[]> {
+    const { channels } = await this.#dependencies.channels.catalog();
+    const others = [...channels.values()].filter(
+      ({ channel }) => channel.vendor === vendor && isDeepStrictEqual(channel.credentials, credentials),
+    );
+    return [...new Set([id, ...others.map(({ channel }) => channel.id)])];
   }
 
   /** In millionths; 0 where the answer has no figures or was emptied. */

@@ -1,4 +1,5 @@
-import type { Insertable, Selectable } from 'kysely';
+import { type Insertable, type Selectable, sql } from 'kysely';
+import { DAY_MS } from '../../../contract/time.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { deleteOldRows } from '../../platform/db/delete-old-rows.ts';
 import type { Tables } from '../../tables.ts';
@@ -33,6 +34,30 @@ export class ReconciliationStore {
       .executeTakeFirst();
   }
 
+  /** Readings after a time, oldest first. */
+  since(time: number): Promise<ReconciliationRow[]> {
+    return this.#database.kysely
+      .selectFrom('reconciliations')
+      .selectAll()
+      .where('to_time', '>', time)
+      .orderBy('to_time')
+      .execute();
+  }
+
+  accountReads() {
+    return this.#database.kysely.selectFrom('account_reads').selectAll().execute();
+  }
+
+  /** @param error null: it was read */
+  async noteRead(channelId: number, time: number, error: string | null): Promise<void> {
+    const row = error === null ? { read_at: time, failed_at: null, error: '' } : { failed_at: time, error };
+    await this.#database.kysely
+      .insertInto('account_reads')
+      .values({ channel_id: channelId, read_at: null, ...row })
+      .onConflict((conflict) => conflict.column('channel_id').doUpdateSet(row))
+      .execute();
+  }
+
   /** The newest of every channel. */
   newestOfAll(): Promise<ReconciliationRow[]> {
     const { kysely } = this.#database;
@@ -51,13 +76,13 @@ export class ReconciliationStore {
       .execute();
   }
 
-  /** Videos of a channel that ended well after `from` and until `to`, with what was charged for them. */
-  settledVideos(channelId: number, from: number, to: number): Promise<SettledVideo[]> {
+  /** Videos of channels that ended well after `from` and until `to`, with what was charged for them. */
+  settledVideos(channelIds: readonly number[], from: number, to: number): Promise<SettledVideo[]> {
     return this.#database.kysely
       .selectFrom('tasks')
       .innerJoin('requests', 'requests.ref', 'tasks.id')
       .select(['tasks.vendor', 'tasks.data', 'requests.quota'])
-      .where('tasks.channel_id', '=', channelId)
+      .where('tasks.channel_id', 'in', channelIds)
       .where('tasks.status', '=', 'SUCCESS')
       .where('tasks.finish_time', '>', from)
       .where('tasks.finish_time', '<=', to)
@@ -94,6 +119,60 @@ export class ReconciliationStore {
       filtered.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow(),
     ]);
     return { rows, total: Number(counted.count) };
+  }
+
+  /** Days of UTC instead of single readings, newest first; settled units of readings without a figure count too. */
+  async listDays(
+    channelId: number | undefined,
+    offset: number,
+    limit: number,
+  ): Promise<{
+    readonly rows: (ReconciliationRow & { readonly channel_name: string | null })[];
+    readonly total: number;
+  }> {
+    const { kysely } = this.#database;
+    const day = sql<number>`reconciliations.to_time / ${sql.lit(DAY_MS)}`;
+    const days = kysely
+      .selectFrom('reconciliations')
+      .$if(channelId !== undefined, (query) => query.where('channel_id', '=', channelId ?? 0))
+      .select(({ fn }) => [
+        'channel_id',
+        'vendor',
+        'unit',
+        fn.max('id').as('id'),
+        fn.min('from_time').as('from_time'),
+        fn.max('to_time').as('to_time'),
+        fn.max('counter').as('counter'),
+        fn.sum<number>('videos').as('videos'),
+        fn.sum<number>('settled_units').as('settled_units'),
+        fn.sum<number>('settled_quota').as('settled_quota'),
+        fn.sum<number | null>('billed_units').as('billed_units'),
+      ])
+      .groupBy(['channel_id', 'vendor', 'unit', day]);
+    const [rows, counted] = await Promise.all([
+      kysely
+        .selectFrom(days.as('days'))
+        .leftJoin('channels', 'channels.id', 'days.channel_id')
+        .selectAll('days')
+        .select('channels.name as channel_name')
+        .orderBy('days.id', 'desc')
+        .offset(offset)
+        .limit(limit)
+        .execute(),
+      kysely
+        .selectFrom(days.as('days'))
+        .select((eb) => eb.fn.countAll<number>().as('count'))
+        .executeTakeFirstOrThrow(),
+    ]);
+    // PostgreSQL sums bigints to a numeric, which arrives as text.
+    const whole = rows.map((row) => ({
+      ...row,
+      videos: Number(row.videos),
+      settled_units: Number(row.settled_units),
+      settled_quota: Number(row.settled_quota),
+      billed_units: row.billed_units === null ? null : Number(row.billed_units),
+    }));
+    return { rows: whole, total: Number(counted.count) };
   }
 
   /** @returns how many were removed */

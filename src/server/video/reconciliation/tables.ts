@@ -21,6 +21,15 @@ export interface ReconciliationTables {
     /** Null where the counter went back: the account was topped up, or is another one. */
     billed_units: number | null;
   };
+  /** How reading each channel's account went; overwritten. */
+  account_reads: {
+    channel_id: number;
+    /** Unix milliseconds of the last reading that worked, and of a failure after it. */
+    read_at: number | null;
+    failed_at: number | null;
+    /** Why it failed; empty after a reading that worked. */
+    error: string;
+  };
 }
 
 export async function createReconciliations(
@@ -40,6 +49,13 @@ export async function createReconciliations(
     .addColumn('settled_units', int64, (column) => column.notNull())
     .addColumn('settled_quota', int64, (column) => column.notNull())
     .addColumn('billed_units', int64)
+    .execute();
+  await trx.schema
+    .createTable('account_reads')
+    .addColumn('channel_id', int64, (column) => column.primaryKey())
+    .addColumn('read_at', int64)
+    .addColumn('failed_at', int64)
+    .addColumn('error', text, (column) => column.notNull())
     .execute();
   await trx.schema
     .createIndex('reconciliations_by_channel')

@@ -16,7 +16,7 @@ type Incident = OperationState['incidents'][number];
 type IncidentId = keyof typeof operationStrings.incidents;
 
 /** Incidents whose subjects are channels. */
-const OF_CHANNELS: ReadonlySet<string> = new Set(['key_revoked', 'no_balance']);
+const OF_CHANNELS: ReadonlySet<string> = new Set(['key_revoked', 'no_balance', 'billing_difference']);
 /** Where to act. */
 const PAGES: Readonly<Partial<Record<IncidentId, string>>> = {
   vendor_down: '/admin/channels',
@@ -24,6 +24,7 @@ const PAGES: Readonly<Partial<Record<IncidentId, string>>> = {
   key_revoked: '/admin/channels',
   no_balance: '/admin/channels',
   ledger_mismatch: '/admin/ledger',
+  billing_difference: '/admin/reconciliation',
   backlog_grows: '/admin/tasks',
 };
 

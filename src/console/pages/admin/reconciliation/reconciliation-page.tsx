@@ -1,0 +1,53 @@
+import { Stack } from '@mantine/core';
+import { IconScale } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { listReconciledAccounts } from '../../../../contract/reconciliation.ts';
+import { Panel } from '../../../components/description-list.tsx';
+import { EmptyState } from '../../../components/empty-state.tsx';
+import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { ChannelFilter } from '../../../components/list/entity-filters.tsx';
+import { ChoiceFilter, FilterBar } from '../../../components/list/filter-bar.tsx';
+import { useListFilters } from '../../../components/list/use-list-filters.ts';
+import { Page } from '../../../components/page.tsx';
+import { dataQuery } from '../../../data/admin-queries.ts';
+import { AccountTable } from './account-table.tsx';
+import { ReadingTable } from './reading-table.tsx';
+
+/** What was settled against what vendors billed, by channel. */
+export function ReconciliationPage() {
+  const { t } = useTranslation(['reconciliation', 'app']);
+  const filters = useListFilters(['channel_id', 'by']);
+  const accounts = useQuery({ ...dataQuery(listReconciledAccounts, {}), refetchInterval: 60_000 });
+  return (
+    <Page title={t('app:pages.reconciliation')} subtitle={t('lead')} size="xl">
+      <Stack gap="lg">
+        <Panel title={t('accounts')}>
+          <ErrorAlert error={accounts.error} retry={() => void accounts.refetch()} />
+          {accounts.data?.length === 0 ? (
+            <EmptyState icon={<IconScale size={28} />} title={t('noAccountsTitle')}>
+              {t('noAccountsText')}
+            </EmptyState>
+          ) : (
+            <AccountTable accounts={accounts.data} />
+          )}
+        </Panel>
+        <Panel title={t('readings')}>
+          <FilterBar filters={filters}>
+            <ChannelFilter filters={filters} />
+            <ChoiceFilter
+              filters={filters}
+              name="by"
+              label={t('by')}
+              choices={[
+                { value: 'reading', label: t('byReading') },
+                { value: 'day', label: t('byDay') },
+              ]}
+            />
+          </FilterBar>
+          <ReadingTable filters={filters} />
+        </Panel>
+      </Stack>
+    </Page>
+  );
+}
