@@ -214,14 +214,9 @@ const BOOKS_SKEW_MS = 3_600_000;
 async function readCredits(context: AdapterContext): Promise<number> {
   const response = await get('credits', context);
   if (!isSuccess(response)) throw rejectedPoll(parseViduError(response, context.now()));
-  const remains = asArray(asObject(response.json)?.remains);
-  if (remains === undefined) throw unreadablePoll(response);
-  let left = 0;
-  for (const entry of remains.map(asObject)) {
-    if (typeof entry?.credit_remain !== 'number') throw unreadablePoll(response);
-    left += entry.credit_remain;
-  }
-  return -left;
+  const left = asArray(asObject(response.json)?.remains)?.map((entry) => asObject(entry)?.credit_remain);
+  if (!left?.every((credits) => typeof credits === 'number')) throw unreadablePoll(response);
+  return -left.reduce((sum, credits) => sum + credits, 0);
 }
 
 export const vidu: VendorAdapter = {

@@ -7,7 +7,8 @@ import { AppError, notExistError } from '../../platform/errors.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed } from '../../upstreams/error.ts';
-import type { AccountState, Reconciliation } from './reconciliation-service.ts';
+import type { AccountState } from './account-state.ts';
+import type { Reconciliation } from './reconciliation-service.ts';
 import type { ReconciliationRow, ReconciliationStore } from './reconciliation-store.ts';
 
 export interface ReconciliationRouteDependencies {

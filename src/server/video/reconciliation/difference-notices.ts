@@ -3,7 +3,7 @@ import type { AdminNotifier } from '../../notifications/notifier.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Tables } from '../../tables.ts';
-import type { AccountState } from './reconciliation-service.ts';
+import type { AccountState } from './account-state.ts';
 
 export interface DifferenceNoticeDependencies {
   readonly database: Database<Tables>;

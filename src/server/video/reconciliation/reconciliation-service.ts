@@ -9,8 +9,9 @@ import type { AdapterContext } from '../../upstreams/call.ts';
 import { PollFailed } from '../../upstreams/error.ts';
 import type { Json } from '../../vendors/adapter.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
+import type { AccountState } from './account-state.ts';
 import type { DifferenceNotices } from './difference-notices.ts';
-import { type Judgement, judgeReadings } from './judgement.ts';
+import { judgeReadings } from './judgement.ts';
 import type { ReconciliationRow, ReconciliationStore, SettledVideo } from './reconciliation-store.ts';
 
 export interface ReconciliationDependencies {
@@ -21,20 +22,6 @@ export interface ReconciliationDependencies {
   readonly notices: Pick<DifferenceNotices, 'report'>;
   readonly clock: Clock;
   readonly log: Log;
-}
-
-/** What is known of the account behind a channel whose vendor tells what it took. */
-export interface AccountState {
-  readonly channel: Channel;
-  /** Unix milliseconds. */
-  readonly readAt: number | null;
-  readonly failedAt: number | null;
-  readonly error: string;
-  readonly unit: string;
-  /** How far the vendor's books may be ahead of or behind ours. */
-  readonly skewMs: number;
-  /** Undefined before there are two readings, the newer of them older than `skewMs`. */
-  readonly judgement: Judgement | undefined;
 }
 
 interface Catalog {
