@@ -7,6 +7,12 @@ import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from 
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
 
+/** Clients that register a scheme by which they take a provider. */
+const DEEP_LINKS: Readonly<Record<string, string>> = {
+  cherryStudio: 'cherrystudio://providers/api-keys?',
+  chatbox: 'chatbox://provider/import?',
+};
+
 describe('from an API key to the first call, in Chromium', {
   skip: chromiumPath === undefined && !process.env.CI,
 }, () => {
@@ -43,6 +49,14 @@ describe('from an API key to the first call, in Chromium', {
         await panel.getByText(connect.hints[id]).waitFor();
         assert.ok((await panel.textContent())?.includes(key), title);
       }
+      if (width >= 768)
+        for (const { id, title } of CLIENTS) {
+          await dialog.getByRole('tab', { name: title, exact: true }).click();
+          const open = dialog.getByRole('link', { name: connect.openIn.replace('{{client}}', title) });
+          const scheme = DEEP_LINKS[id];
+          assert.equal(await open.count(), scheme === undefined ? 0 : 1, title);
+          if (scheme !== undefined) assert.ok((await open.getAttribute('href'))?.startsWith(scheme), title);
+        }
       await assertAccessible(page, 'connect');
       assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, 'no overflow');
 

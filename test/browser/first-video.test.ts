@@ -41,7 +41,7 @@ describe('from nothing to a file', { skip: chromiumPath === undefined && !proces
         await page.getByText(app.credits.replace('{{amount}}', '10.00')).first().waitFor();
 
         await step(admin.gettingStarted.videoAction);
-        await page.getByRole('button', { name: studio.model }).click();
+        await page.getByRole('button', { name: new RegExp(`^${studio.model}`) }).click();
         await page.getByRole('textbox', { name: studio.modelSearch }).fill(MODEL);
         await page.getByRole('dialog').getByRole('option').first().click();
         await page.getByRole('textbox', { name: studio.prompt, exact: true }).fill(PROMPT);

@@ -7,6 +7,7 @@ import { callApi } from './api-client.ts';
 
 export type Video = EndpointPart<typeof listOwnVideos, 'response'>['data'][number];
 export type VideoDetail = EndpointPart<typeof getOwnVideo, 'response'>['data'];
+export type VideoQuote = EndpointPart<typeof quoteVideo, 'response'>['data'];
 export type VideoBody = EndpointPart<typeof submitOwnVideo, 'body'>;
 
 export interface VideoFilter {
@@ -59,9 +60,9 @@ export async function submitVideo(body: VideoBody, key: string): Promise<string>
   return data.task_id;
 }
 
-/** What it would cost, in quota; the pictures themselves stay here. */
-export async function fetchVideoPrice(body: VideoBody, signal: AbortSignal): Promise<number> {
-  return (await callApi(quoteVideo, { body: withoutPictures(body) }, { signal })).data.quota;
+/** What it would cost, and how many the account can pay for; the pictures themselves stay here. */
+export async function fetchVideoQuote(body: VideoBody, signal: AbortSignal): Promise<VideoQuote> {
+  return (await callApi(quoteVideo, { body: withoutPictures(body) }, { signal })).data;
 }
 
 export const deleteVideo = (id: string) => callApi(deleteOwnVideo, { params: { task_id: id } });

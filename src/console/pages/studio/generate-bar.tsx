@@ -6,6 +6,7 @@ import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { useSelf } from '../../data/query-client.ts';
 import type { VideoBody } from '../../data/video-queries.ts';
+import { QuoteHint } from './quote-hint.tsx';
 import { useTotalPrice } from './use-prices.ts';
 
 interface GenerateBarProps {
@@ -25,20 +26,21 @@ export function GenerateBar({ bodies, missing, busy, error, onRun }: GenerateBar
   const { data: self } = useSelf();
   const price = useTotalPrice(bodies);
   const cost = price.quota;
-  const left = self === undefined || cost === null ? undefined : self.quota - cost;
+  // What a plan pays of a single video is known; of several the service says what each is paid from.
+  const fromBalance = price.quote === null ? cost : price.quote.from_wallet;
+  const left = self === undefined || fromBalance === null ? undefined : self.quota - fromBalance;
   const isShort = left !== undefined && left < 0;
   const count = bodies?.length ?? 1;
   const label = cost === null ? t('run') : t('runPrice', { price: formatCredits(cost) });
   const labelOfMany =
     cost === null ? t('runMany', { count }) : t('runManyPrice', { count, price: formatCredits(cost) });
   // Where a plan pays, a small wallet is no reason to stop: the service decides then.
-  const hint =
-    missing ??
-    (left === undefined
-      ? ''
-      : left < 0
-        ? t('missing', { amount: formatCredits(-left) })
-        : t('balanceAfter', { balance: formatCredits(left) }));
+  const hint = missing ?? describeBalance();
+  function describeBalance(): string {
+    if (left === undefined) return '';
+    if (left < 0) return t('missing', { amount: formatCredits(-left) });
+    return t(fromBalance === 0 && cost !== 0 ? 'paidByPlan' : 'balanceAfter', { balance: formatCredits(left) });
+  }
   return (
     <Stack gap="xs">
       {isShort && error !== null && cost !== null && self !== undefined ? (
@@ -73,6 +75,7 @@ export function GenerateBar({ bodies, missing, busy, error, onRun }: GenerateBar
           {t('shortcut')}
         </Kbd>
       </Group>
+      {price.quote === null || missing !== undefined ? null : <QuoteHint quote={price.quote} />}
     </Stack>
   );
 }

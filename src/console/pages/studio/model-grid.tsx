@@ -4,6 +4,7 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { UsableModel } from '../../data/model-queries.ts';
 import { modelLabel } from './model-label.ts';
+import { type ModelMarks, readModelMarks } from './model-marks.ts';
 import { ModelOption } from './model-option.tsx';
 import type { Draft } from './studio-draft.ts';
 
@@ -16,14 +17,15 @@ interface ModelGridProps {
   readonly onClose: () => void;
 }
 
-/** All models by vendor, each with its price for the present settings and how long it takes; searched by words. */
+/** All models, the favourites and those used last before the others by vendor, each with its price for the present settings and how long it takes; searched by words. */
 export default function ModelGrid({ title, models, draft, selected, onSelect, onClose }: ModelGridProps) {
   const { t } = useTranslation(['studio', 'app']);
   const [search, setSearch] = useState('');
+  const [marks] = useState(readModelMarks);
   // Always open; Escape, which would close it, closes the dialog.
   const combobox = useCombobox({ opened: true, onOpenedChange: (opened) => (opened ? undefined : onClose()) });
   const found = models.filter((model) => matchesSearch(model, search));
-  const vendors = [...new Set(found.map(({ vendor_title }) => vendor_title))];
+  const groups = groupModels(found, marks, { favourites: t('favourites'), recent: t('recent') });
   // biome-ignore lint/correctness/useExhaustiveDependencies: the first of what was found can be taken with Enter
   useEffect(() => {
     if (search === '') combobox.resetSelectedOption();
@@ -47,14 +49,12 @@ export default function ModelGrid({ title, models, draft, selected, onSelect, on
               onChange={(event) => setSearch(event.currentTarget.value)}
             />
           </Combobox.EventsTarget>
-          <Combobox.Options className="model-grid" aria-label={title}>
-            {vendors.map((vendor) => (
-              <Combobox.Group key={vendor} label={vendor}>
-                {found
-                  .filter(({ vendor_title }) => vendor_title === vendor)
-                  .map((model) => (
-                    <ModelOption key={model.id} model={model} draft={draft} active={selected.includes(model.id)} />
-                  ))}
+          <Combobox.Options className="model-grid" aria-label={title} tabIndex={0}>
+            {groups.map(({ label, members }) => (
+              <Combobox.Group key={label} label={label}>
+                {members.map((model) => (
+                  <ModelOption key={model.id} model={model} draft={draft} active={selected.includes(model.id)} />
+                ))}
               </Combobox.Group>
             ))}
             {found.length === 0 ? <Combobox.Empty>{t('noModelFound', { search })}</Combobox.Empty> : null}
@@ -68,6 +68,32 @@ export default function ModelGrid({ title, models, draft, selected, onSelect, on
       </Combobox>
     </Modal>
   );
+}
+
+interface ModelGroup {
+  readonly label: string;
+  readonly members: readonly UsableModel[];
+}
+
+/** Favourites and the models used last before those of each vendor; each model is in one group. */
+function groupModels(
+  models: readonly UsableModel[],
+  marks: ModelMarks,
+  labels: { readonly favourites: string; readonly recent: string },
+): readonly ModelGroup[] {
+  const pick = (ids: readonly string[]) => ids.flatMap((id) => models.find((model) => model.id === id) ?? []);
+  const favourites = pick(marks.favourites);
+  const recent = pick(marks.recent.filter((id) => !marks.favourites.includes(id)));
+  const others = models.filter((model) => !favourites.includes(model) && !recent.includes(model));
+  const vendors = [...new Set(others.map(({ vendor_title }) => vendor_title))];
+  return [
+    { label: labels.favourites, members: favourites },
+    { label: labels.recent, members: recent },
+    ...vendors.map((vendor) => ({
+      label: vendor,
+      members: others.filter(({ vendor_title }) => vendor_title === vendor),
+    })),
+  ].filter(({ members }) => members.length > 0);
 }
 
 /** Whether every word of the search is in the vendor's name, the model's title or its id. */

@@ -1,9 +1,10 @@
-import { InputBase } from '@mantine/core';
-import { IconArrowsExchange } from '@tabler/icons-react';
-import { lazy, Suspense } from 'react';
+import { ActionIcon, Group, InputBase } from '@mantine/core';
+import { IconArrowsExchange, IconStar, IconStarFilled } from '@tabler/icons-react';
+import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { UsableModel } from '../../data/model-queries.ts';
 import { modelLabel } from './model-label.ts';
+import { readModelMarks, toggleFavouriteModel } from './model-marks.ts';
 import type { Draft } from './studio-draft.ts';
 
 const ModelGrid = lazy(() => import('./model-grid.tsx'));
@@ -16,16 +17,20 @@ interface ModelPickerProps {
   readonly onChange: (model: UsableModel) => void;
 }
 
-/** The button that names the model, and the grid of all models it opens. */
+/** The button that names the model, the grid of all models it opens, and whether the model is a favourite there. */
 export function ModelPicker({ models, draft, opened, setOpened, onChange }: ModelPickerProps) {
   const { t } = useTranslation('studio');
+  const [{ favourites }, setMarks] = useState(readModelMarks);
   const selected = models.find(({ id }) => id === draft.model);
+  const starred = favourites.includes(draft.model);
   return (
-    <>
+    <Group gap={6} align="flex-end" wrap="nowrap">
       <InputBase
         component="button"
         type="button"
         pointer
+        flex={1}
+        miw={0}
         label={t('model')}
         aria-label={selected === undefined ? t('model') : `${t('model')}: ${modelLabel(selected)}`}
         aria-haspopup="dialog"
@@ -36,6 +41,17 @@ export function ModelPicker({ models, draft, opened, setOpened, onChange }: Mode
       >
         {selected === undefined ? t('modelPlaceholder') : modelLabel(selected)}
       </InputBase>
+      <ActionIcon
+        size="input-sm"
+        data-hint={t(starred ? 'unfavourite' : 'favourite')}
+        aria-label={t('favouriteModel')}
+        aria-pressed={starred}
+        disabled={selected === undefined}
+        color={starred ? 'accent' : 'gray'}
+        onClick={() => setMarks(toggleFavouriteModel(draft.model))}
+      >
+        {starred ? <IconStarFilled size={16} /> : <IconStar size={17} />}
+      </ActionIcon>
       {opened ? (
         <Suspense>
           <ModelGrid
@@ -51,6 +67,6 @@ export function ModelPicker({ models, draft, opened, setOpened, onChange }: Mode
           />
         </Suspense>
       ) : null}
-    </>
+    </Group>
   );
 }

@@ -2,14 +2,14 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, queryOptions, useQueries, useQuery } from '@tanstack/react-query';
 import { isChatPrice, priceMedia } from '../../../contract/pricing.ts';
 import type { UsableModel } from '../../data/model-queries.ts';
-import { fetchVideoPrice, type VideoBody } from '../../data/video-queries.ts';
+import { fetchVideoQuote, type VideoBody } from '../../data/video-queries.ts';
 import { toModelBody } from './compare.ts';
 import { controlsFor, type Draft, fitToModel } from './studio-draft.ts';
 
 const quoteQuery = (body: VideoBody | undefined) =>
   queryOptions({
     queryKey: ['quote', body],
-    queryFn: ({ signal }) => (body === undefined ? null : fetchVideoPrice(body, signal)),
+    queryFn: ({ signal }) => (body === undefined ? null : fetchVideoQuote(body, signal)),
     enabled: body !== undefined,
     placeholderData: keepPreviousData,
     staleTime: 60_000,
@@ -17,7 +17,7 @@ const quoteQuery = (body: VideoBody | undefined) =>
     retry: false,
   });
 
-/** What these requests cost together, in quota; null while it is not known. */
+/** What these requests cost together, in quota; null while it is not known. `quote`: of a single request. */
 export function useTotalPrice(bodies: readonly VideoBody[] | undefined) {
   const [debounced] = useDebouncedValue(bodies, 250);
   return useQueries({
@@ -26,7 +26,8 @@ export function useTotalPrice(bodies: readonly VideoBody[] | undefined) {
       quota:
         bodies === undefined || prices.length !== bodies.length || prices.some(({ data }) => data == null)
           ? null
-          : prices.reduce((sum, { data }) => sum + (data ?? 0), 0),
+          : prices.reduce((sum, { data }) => sum + (data?.quota ?? 0), 0),
+      quote: prices.length === 1 ? (prices[0]?.data ?? null) : null,
       error: bodies === undefined ? null : (prices.find(({ error }) => error !== null)?.error ?? null),
     }),
   });
@@ -41,7 +42,7 @@ export function useModelPrice(model: UsableModel, draft: Draft, isWanted: boolea
   const known = plainPrice(model, draft);
   const body = known === undefined && isWanted ? quotedBody(model, draft) : undefined;
   const quote = useQuery(quoteQuery(body));
-  return known ?? quote.data ?? null;
+  return known ?? quote.data?.quota ?? null;
 }
 
 /** The price where it consists of a sum for each video and each second. */

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useToasts } from '../../components/toasts.tsx';
 import { selfQuery } from '../../data/query-client.ts';
 import { submitVideo, type VideoBody, videosQuery } from '../../data/video-queries.ts';
+import { addRecentModels } from './model-marks.ts';
 import { RECENT } from './recent.ts';
 
 /**
@@ -30,6 +31,7 @@ export function useSubmitVideos(onShow: (taskIds: readonly string[]) => void) {
         ({ task_id, status, model }) =>
           status === 'FAILURE' && !known.has(task_id) && bodies.some((body) => body.model === model),
       );
+      if (started.length > 0) addRecentModels(bodies.map(({ model }) => model));
       const shown = [...started, ...refused.map(({ task_id }) => task_id)];
       if (shown.length > 0) onShow([...new Set(shown)]);
       if (error !== undefined && refused.length === 0) throw error;

@@ -17,6 +17,12 @@ test('clients: each has a hint, and the address and the key are in its samples',
   }
 });
 
+test('Claude Code gets a model for its small calls and for each alias too', () => {
+  const [sample] = CLIENTS.find(({ id }) => id === 'claudeCode')?.samples(CONNECTION) ?? [];
+  for (const name of ['ANTHROPIC_MODEL', 'HAIKU_MODEL', 'SONNET_MODEL', 'OPUS_MODEL'])
+    assert.match(sample?.text ?? '', new RegExp(`${name}=gpt-x`));
+});
+
 test('links carry the address and the key as their clients read them', () => {
   const linkOf = (id: string): URL => {
     const client: Client | undefined = CLIENTS.find((each) => each.id === id);

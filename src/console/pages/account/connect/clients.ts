@@ -120,6 +120,19 @@ const geminiCli: Client['samples'] = ({ origin, apiKey, model }) => [
   { text: `${env({ GOOGLE_GEMINI_BASE_URL: origin, GEMINI_API_KEY: apiKey }, 'export ')}\ngemini -m ${model}` },
 ];
 
+/**
+ * The variables Claude Code 2.1 reads (code.claude.com/docs, "Model configuration"). It calls a small model for titles and summaries,
+ * and its aliases opus and sonnet are used by subagents: each of them is a model of Anthropic's unless it is named too.
+ */
+const claudeCodeEnv = ({ origin, apiKey, model }: Pick<Connection, 'origin' | 'apiKey' | 'model'>) => ({
+  ANTHROPIC_BASE_URL: origin,
+  ANTHROPIC_AUTH_TOKEN: apiKey,
+  ANTHROPIC_MODEL: model,
+  ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+  ANTHROPIC_DEFAULT_SONNET_MODEL: model,
+  ANTHROPIC_DEFAULT_OPUS_MODEL: model,
+});
+
 const codexConfig: Client['samples'] = ({ origin, apiKey, model }) => [
   {
     file: '~/.codex/config.toml',
@@ -171,7 +184,7 @@ export const CLIENTS = [
     title: 'Claude Code',
     samples: ({ origin, apiKey, model }) => [
       {
-        text: `${env({ ANTHROPIC_BASE_URL: origin, ANTHROPIC_AUTH_TOKEN: apiKey, ANTHROPIC_MODEL: model }, 'export ')}\nclaude`,
+        text: `${env(claudeCodeEnv({ origin, apiKey, model }), 'export ')}\nclaude`,
       },
     ],
   },
