@@ -23,7 +23,7 @@ const CHANNELS = 8;
 
 /**
  * A year of history, written by set-based statements: ended videos (one of twelve failed) with their ledger entries and request
- * rows, accounts, wallets and daily figures that add up, and an audit log. Nobody can log in to the accounts.
+ * rows, accounts, wallets and daily figures that add up, an audit log and logins. Nobody can log in to the accounts.
  */
 export async function seedAtScale(database: Database<Tables>, seed: ScaleSeed): Promise<void> {
   const { kysely, dialect } = database;
@@ -76,6 +76,9 @@ export async function seedAtScale(database: Database<Tables>, seed: ScaleSeed): 
   await sql`insert into audit_log (actor_id, action, target, before, after, address, request_id, created_at)
     select 1, case when i % 50 = 0 then 'user.update' else 'channel.update' end, 'user:' || (i % 1000), null, '{}', '127.0.0.1', '', ${at}
     from ${numbers(0, Math.ceil(tasks / 10))}`.execute(kysely);
+  await sql`insert into login_history (user_id, outcome, two_step, known_source, address, user_agent, created_at)
+    select ${user}, case when i % 20 = 3 then 'wrong_password' else 'success' end, 0, 1, '127.0.0.1', 'bench', ${at}
+    from ${numbers(0, tasks)}`.execute(kysely);
   // PostgreSQL's autovacuum would do it within minutes; on SQLite nothing ever does.
   if (dialect === 'postgres') await sql`analyze`.execute(kysely);
 }

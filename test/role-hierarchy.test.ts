@@ -62,6 +62,11 @@ const ACTIONS_ON_ACCOUNTS: readonly AdminAction[] = [
     what: 'ends a session',
     call: (whose) => ['DELETE', `/api/admin/users/${whose.id}/sessions/${whose.session}`],
   },
+  {
+    endpoint: `POST ${user}/password-reset`,
+    what: 'makes a link for a new password',
+    call: ({ id }) => ['POST', `/api/admin/users/${id}/password-reset`],
+  },
   decide('approve'),
   decide('reject'),
   {

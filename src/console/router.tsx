@@ -9,9 +9,11 @@ import { adminRoutes } from './pages/admin/admin-routes.tsx';
 import { parseVideosSearchParams } from './pages/videos/videos-search-params.ts';
 import { appRoute, lazyPage, rootRoute } from './root-routes.tsx';
 
-/** `back`: the page to return to; whatever is no path of this console is dropped. */
-const parseSignInSearch = (search: Record<string, unknown>): { back?: string } =>
-  typeof search.back === 'string' ? { back: toSafePath(search.back) } : {};
+/** `back`: the page to return to; whatever is no path of this console is dropped. `ended`: the session was ended. */
+const parseSignInSearch = (search: Record<string, unknown>): { back?: string; ended?: true } => ({
+  ...(typeof search.back === 'string' ? { back: toSafePath(search.back) } : {}),
+  ...(search.ended === true ? { ended: true } : {}),
+});
 
 /** Parse the page number of a list and a text that prefills a form from the URL; invalid values are dropped. */
 const parsePage = (page: unknown): { page?: number } =>
@@ -260,7 +262,7 @@ export const router = createRouter({
 setSignedOutListener(() => {
   clearUserId();
   queryClient.clear();
-  void router.navigate({ to: '/sign-in', search: { back: router.state.location.href } });
+  void router.navigate({ to: '/sign-in', search: { back: router.state.location.href, ended: true } });
 });
 
 declare module '@tanstack/react-router' {

@@ -6,3 +6,6 @@ export const DAY_MS = 86_400_000;
 
 /** An hour, in milliseconds. */
 export const HOUR_MS = 3_600_000;
+
+/** The same in seconds. */
+export const DAY_SECONDS = DAY_MS / 1000;

@@ -4,6 +4,7 @@ import { defined } from '../contract/defined.ts';
 import { endDevice, listDevices, renameDevice } from '../contract/device-auth.ts';
 import * as emailEndpoints from '../contract/email-confirmation.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
+import { listLogins } from '../contract/login-history.ts';
 import { listUsableModels } from '../contract/model-catalog.ts';
 import type { ModelKind } from '../contract/models.ts';
 import { requestPasswordReset } from '../contract/password-reset.ts';
@@ -16,6 +17,7 @@ import type { CallOptions, Transport } from './transport.ts';
 export type AccountInfo = EndpointPart<typeof endpoints.getSelf, 'response'>['data'];
 export type Device = EndpointPart<typeof listDevices, 'response'>['data'][number];
 export type EmailInfo = EndpointPart<typeof emailEndpoints.getEmail, 'response'>['data'];
+export type LoginAttempt = EndpointPart<typeof listLogins, 'response'>['data'][number];
 export type ApiToken = EndpointPart<typeof tokenEndpoints.listTokens, 'response'>['data'][number];
 export type CreateTokenRequest = EndpointPart<typeof tokenEndpoints.createToken, 'body'>;
 
@@ -54,6 +56,14 @@ export class Account {
   /** Sends a link for a new password to a confirmed e-mail. Needs no credentials, and succeeds for unknown addresses too. */
   async requestPasswordReset(email: string): Promise<void> {
     await this.#transport.call(requestPasswordReset, { body: { email } });
+  }
+
+  /** One page of the logins to the account and of attempts that failed, newest first; needs a session or a user access token. */
+  async logins(
+    query: { readonly failed?: true; readonly after?: string } = {},
+  ): Promise<{ readonly data: LoginAttempt[]; readonly next: string | null }> {
+    const { failed, after } = query;
+    return this.#transport.call(listLogins, { query: defined({ failed: failed && ('true' as const), after }) });
   }
 
   /** Space of the stored copies of the account's videos. */

@@ -1,4 +1,5 @@
 import { AuditStore } from './accounts/audit/audit-store.ts';
+import { LoginHistoryStore } from './accounts/login-history/login-history-store.ts';
 import { TokenStore } from './accounts/tokens/token-store.ts';
 import type { Foundation } from './foundation.ts';
 import { NotificationMailStore } from './notifications/mail-store.ts';
@@ -20,6 +21,7 @@ export function makeRetentionRules({ config, database, clock }: Foundation): Ret
   const notificationMails = new NotificationMailStore(database);
   const requests = new RequestStore(database);
   const reconciliations = new ReconciliationStore(database);
+  const logins = new LoginHistoryStore(database);
   const [auditLog, tokens] = [new AuditStore(database, clock), new TokenStore(database)];
   return [
     { name: 'task detail', days: () => config.retentionTaskDetailDays, remove: (...old) => tasks.clear(...old) },
@@ -40,6 +42,7 @@ export function makeRetentionRules({ config, database, clock }: Foundation): Ret
       remove: (...old) => notificationMails.deleteBefore(...old),
     },
     { name: 'audit log', days: () => config.retentionAuditDays, remove: (...old) => auditLog.deleteBefore(...old) },
+    { name: 'login history', days: () => config.retentionLoginsDays, remove: (...old) => logins.deleteBefore(...old) },
     { name: 'revoked tokens', days: () => REVOKED_TOKEN_DAYS, remove: (...old) => tokens.deleteRevokedBefore(...old) },
   ];
 }

@@ -222,7 +222,7 @@ forEachDatabase((_name, open) => {
     const database = await open();
     const store = new EmailTokenStore(database);
     const hash = hashToken('t');
-    const token = { hash, user_id: 1, purpose: 'reset', email: OLD, expires_at: 10 } as const;
+    const token = { hash, user_id: 1, purpose: 'reset', email: OLD, issued_by: null, expires_at: 10 } as const;
     await store.insert(token);
     const find = async (...key: Parameters<typeof store.find>) => (await store.find(...key)) !== undefined;
     assert.deepEqual(

@@ -215,7 +215,19 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
     }
     await there.goto('/account/profile');
     await there.waitForURL(/sign-in\?back=/);
+    await see(there, STRINGS.en.signIn.ended.reasons.signed_out_elsewhere);
+    await there.locator('input[autocomplete=username]').fill('twice');
+    await there.locator('input[autocomplete=current-password]').fill('not the password');
+    await there.keyboard.press('Enter');
+    await there.getByRole('alert').waitFor();
     await there.context().close();
+    await here.goto('/account/security');
+    const history = here.getByRole('region', { name: STRINGS.en.logins.title, exact: true });
+    await history.getByText(STRINGS.en.logins.outcomes.wrong_password).waitFor();
+    await history.getByText(STRINGS.en.logins.outcomes.success).first().waitFor();
+    await history.getByText(STRINGS.en.logins.onlyFailed).click();
+    await history.getByText(STRINGS.en.logins.outcomes.success).first().waitFor({ state: 'detached' });
+    assert.equal(await history.getByText(STRINGS.en.logins.outcomes.wrong_password).count(), 1);
     await here.context().close();
   });
 

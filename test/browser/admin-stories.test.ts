@@ -33,6 +33,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       adminTickets,
       app,
       plan,
+      signIn: signInWords,
       support,
     } = STRINGS[language];
     const suffix = language === 'en' ? 'en' : 'zh';
@@ -130,12 +131,24 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       await user.getByRole('region', { name: `Gift ${suffix}` }).waitFor();
 
       await page.goto(`/admin/users/${id}`);
+      await button(page, admin.users.resetLink).click();
+      await inDialog(page, admin.users.resetLinkAction).click();
+      const link = (await page.getByRole('dialog').locator('code').textContent()) ?? '';
+      await inDialog(page, app.close).first().click();
+      await user.goto(link);
+      await user.locator('input[autocomplete=new-password]').fill('by the link of root');
+      await button(user, signInWords.reset.action).click();
+      await see(user, signInWords.reset.done);
+      await signIn(user, name, 'by the link of root');
+
+      await page.goto(`/admin/users/${id}`);
       await button(page, app.edit).click();
       await page.getByRole('switch', { name: admin.users.maySignIn }).uncheck({ force: true });
       await inDialog(page, app.save).click();
       await see(page, admin.users.disabled);
       await user.goto('/packages');
       await user.waitForURL(/sign-in/);
+      await see(user, signInWords.ended.reasons.account_disabled);
       await user.context().close();
 
       // The log names who did it, and the page of the user.

@@ -44,6 +44,7 @@ export const CONSOLE_PATHS: Readonly<Record<string, string>> = {
   'admin-beta-application': '/admin/beta-applications/2',
   'admin-announcements': '/admin/announcements',
   'admin-audit': '/admin/audit',
+  'admin-logins': '/admin/logins',
   'admin-settings': '/admin/settings',
   'admin-device-clients': '/admin/device-clients',
 };

@@ -13,6 +13,7 @@ import enConnect from '../../src/console/strings/en/connect.ts';
 import enCosts from '../../src/console/strings/en/costs.ts';
 import enFailures from '../../src/console/strings/en/failures.ts';
 import enList from '../../src/console/strings/en/list.ts';
+import enLogins from '../../src/console/strings/en/logins.ts';
 import enMailbox from '../../src/console/strings/en/mailbox.ts';
 import enNotifications from '../../src/console/strings/en/notifications.ts';
 import enOperations from '../../src/console/strings/en/operations.ts';
@@ -38,6 +39,7 @@ import zhConnect from '../../src/console/strings/zh-cn/connect.ts';
 import zhCosts from '../../src/console/strings/zh-cn/costs.ts';
 import zhFailures from '../../src/console/strings/zh-cn/failures.ts';
 import zhList from '../../src/console/strings/zh-cn/list.ts';
+import zhLogins from '../../src/console/strings/zh-cn/logins.ts';
 import zhMailbox from '../../src/console/strings/zh-cn/mailbox.ts';
 import zhNotifications from '../../src/console/strings/zh-cn/notifications.ts';
 import zhOperations from '../../src/console/strings/zh-cn/operations.ts';
@@ -67,6 +69,7 @@ export const STRINGS = {
     costs: enCosts,
     failures: enFailures,
     list: enList,
+    logins: enLogins,
     mailbox: enMailbox,
     notifications: enNotifications,
     operations: enOperations,
@@ -94,6 +97,7 @@ export const STRINGS = {
     costs: zhCosts,
     failures: zhFailures,
     list: zhList,
+    logins: zhLogins,
     mailbox: zhMailbox,
     notifications: zhNotifications,
     operations: zhOperations,

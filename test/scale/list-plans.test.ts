@@ -5,6 +5,7 @@ import type { LongPage } from '../../src/contract/long-list.ts';
 import { DAY_MS } from '../../src/contract/time.ts';
 import { AccountStore } from '../../src/server/accounts/account-store.ts';
 import { AuditStore } from '../../src/server/accounts/audit/audit-store.ts';
+import { LoginHistoryStore } from '../../src/server/accounts/login-history/login-history-store.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { UsageStore } from '../../src/server/quota/usage-store.ts';
 import { RequestStore } from '../../src/server/requests/store.ts';
@@ -43,6 +44,10 @@ const audit =
   (filter: Parameters<AuditStore['list']>[0]): Run =>
   (database, page) =>
     new AuditStore(database, CLOCK).list(filter, page);
+const logins =
+  (filter: Parameters<LoginHistoryStore['list']>[0]): Run =>
+  (database, page) =>
+    new LoginHistoryStore(database).list(filter, page);
 const accounts =
   (filter: Parameters<AccountStore['list']>[0]): Run =>
   (database, page) =>
@@ -78,6 +83,11 @@ const LISTS: readonly (readonly [string, Run, RegExp | undefined, 'short'?])[] =
   ['the audit log of an actor', audit({ actorId: 1 }), /audit_log_by_actor|PRIMARY|pkey/],
   ['the audit log of a target', audit({ target: 'user:7' }), /audit_log_by_target/],
   ['the audit log of an action', audit({ action: 'user.update' }), /audit_log_by_action/],
+  ['logins', logins({}), undefined],
+  ['logins to accounts of users', logins({ roles: ['user'] }), undefined],
+  ['logins to an account', logins({ userId: HEAVY }), /login_history_by_user/],
+  ['failed logins', logins({ failed: true }), /login_history_failed/],
+  ['failed logins to an account', logins({ userId: HEAVY, failed: true }), /login_history_by_user/],
   ['accounts', accounts({}), undefined],
   ['administrators', accounts({ role: 'admin' }), /accounts_by_role/],
   ['disabled accounts', accounts({ status: 2 }), /accounts_by_status/],

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Static } from 'typebox';
 import type { Session } from '../../contract/accounts.ts';
+import { describeBrowser } from './describe-browser.ts';
 import { RelativeTime } from './relative-time.tsx';
 
 interface SessionRowProps {
@@ -30,27 +31,4 @@ export function SessionRow({ session, children }: SessionRowProps) {
       {children}
     </Group>
   );
-}
-
-const BROWSERS = [
-  [/Edg\//, 'Edge'],
-  [/OPR\//, 'Opera'],
-  [/Firefox\//, 'Firefox'],
-  [/Chrome\//, 'Chrome'],
-  [/Safari\//, 'Safari'],
-] as const;
-const SYSTEMS = [
-  [/iPhone|iPad/, 'iOS'],
-  [/Android/, 'Android'],
-  [/Windows/, 'Windows'],
-  [/Mac OS X/, 'macOS'],
-  [/Linux/, 'Linux'],
-] as const;
-
-/** "Firefox, Linux": the short name users recognize; the full user agent is shown on hover. */
-function describeBrowser(userAgent: string): string {
-  const find = (names: readonly (readonly [RegExp, string])[]) =>
-    names.find(([pattern]) => pattern.test(userAgent))?.[1];
-  const known = [find(BROWSERS), find(SYSTEMS)].filter((each) => each !== undefined);
-  return known.length === 0 ? userAgent.slice(0, 40) || '–' : known.join(', ');
 }

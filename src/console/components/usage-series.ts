@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../contract/time.ts';
 /** Figures of one day and model, as the usage endpoints return them. */
 export interface UsagePoint {
   readonly day?: string;
@@ -13,7 +14,6 @@ export interface ChartSeries {
   readonly days: readonly Readonly<Record<string, string | number>>[];
 }
 
-const DAY_MS = 86_400_000;
 const toIsoDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** Rows by day and model → one record a day with a number for each model. */

@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { Endpoint, EndpointPart } from '../../contract/endpoint.ts';
 import { getAllRequestStatistics, getRequestStatistics } from '../../contract/requests.ts';
+import { DAY_SECONDS } from '../../contract/time.ts';
 import { getAllUsage, getUsage } from '../../contract/usage.ts';
 import { callAnyApi } from './api-client.ts';
 import type { RequestScope } from './request-queries.ts';
@@ -21,7 +22,6 @@ type Usage = EndpointPart<typeof getAllUsage, 'response'>['data'];
 export type CostRow = Usage['rows'][number];
 type Statistics = EndpointPart<typeof getAllRequestStatistics, 'response'>['data'];
 
-const DAY_SECONDS = 86_400;
 const USAGE = { own: getUsage, all: getAllUsage } as const satisfies Record<RequestScope, Endpoint>;
 const STATISTICS = { own: getRequestStatistics, all: getAllRequestStatistics } as const satisfies Record<
   RequestScope,

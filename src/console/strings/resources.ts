@@ -14,6 +14,7 @@ import type connect from './en/connect.ts';
 import type costs from './en/costs.ts';
 import type failures from './en/failures.ts';
 import type list from './en/list.ts';
+import type logins from './en/logins.ts';
 import type mailbox from './en/mailbox.ts';
 import type notifications from './en/notifications.ts';
 import type operations from './en/operations.ts';
@@ -43,6 +44,7 @@ interface Resources {
   costs: typeof costs;
   failures: typeof failures;
   list: typeof list;
+  logins: typeof logins;
   mailbox: typeof mailbox;
   notifications: typeof notifications;
   admin: typeof admin;

@@ -55,6 +55,7 @@ const PERSONAL_TABLES = [
   'bindings',
   'phone_codes',
   'known_login_sources',
+  'login_history',
   'email_tokens',
   'webhook_endpoints',
   'webhook_account_secrets',

@@ -34,6 +34,8 @@ import { SessionService } from './login/session-service.ts';
 import { SessionStore } from './login/session-store.ts';
 import { TwoFactorService } from './login/two-factor-service.ts';
 import { TwoFactorStore } from './login/two-factor-store.ts';
+import { LoginHistory } from './login-history/login-history.ts';
+import { LoginHistoryStore } from './login-history/login-history-store.ts';
 import { AccountRateLimits, defineKeyLimit } from './rate-limits.ts';
 import { type DeviceAccessTokens, RequestAuthenticator } from './request-authenticator.ts';
 import { SecurityNotices } from './security-notices.ts';
@@ -91,6 +93,7 @@ export interface Accounts {
   readonly credentials: LoginCredentials;
   readonly emailConfirmations: EmailConfirmationService;
   readonly passwordResets: PasswordResetService;
+  readonly loginHistory: LoginHistory;
   readonly logins: LoginService;
   readonly managementTokens: ManagementTokenService;
   readonly passwords: PasswordHasher;
@@ -135,7 +138,9 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     pendingLogins,
     managementTokens: managementTokenStore,
     linkedLogins,
+    clock,
   });
+  const loginHistory = new LoginHistory({ store: new LoginHistoryStore(database), clock, log });
   const knownSources = new KnownSources({ store: new KnownSourceStore(database), sessions: sessionStore, clock });
   const shared = {
     database,
@@ -153,7 +158,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
   const emails = { ...shared, tokens, links: new EmailLinks(tokens, config.baseUrl), mailer: dependencies.mailer };
   const emailConfirmations = new EmailConfirmationService(emails);
   const twoFactors = new TwoFactorService({ ...shared, store: twoFactorStore, logins: loginRevocation });
-  const logins = new LoginService({ ...shared, pendingLogins, knownSources, sessions, twoFactors });
+  const logins = new LoginService({ ...shared, pendingLogins, knownSources, loginHistory, sessions, twoFactors });
   const users = new UserService({
     ...shared,
     config,
@@ -197,7 +202,8 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     }),
     credentials,
     emailConfirmations,
-    passwordResets: new PasswordResetService(emails),
+    passwordResets: new PasswordResetService({ ...emails, access }),
+    loginHistory,
     logins,
     managementTokens: new ManagementTokenService({ ...shared, store: managementTokenStore, credentials }),
     passwords,
@@ -237,6 +243,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     async close() {
       accessWatch.close();
       await tokenUse.close();
+      await loginHistory.close();
     },
   };
 }

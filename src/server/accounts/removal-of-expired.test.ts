@@ -24,7 +24,7 @@ forEachDatabase((_name, open) => {
       const { created_at: _, ...link } = own;
       await kysely
         .insertInto('email_tokens')
-        .values({ ...link, purpose: 'reset', email: 'ada@example.org' })
+        .values({ ...link, purpose: 'reset', email: 'ada@example.org', issued_by: null })
         .execute();
     }
     const tables = ['sessions', 'pending_logins', 'email_tokens'] as const;

@@ -4,6 +4,7 @@ import { addAccountAdminRoutes } from './admin-routes.ts';
 import { addBindingRoutes } from './bindings/binding-routes.ts';
 import { addEmailRoutes } from './email/email-routes.ts';
 import { addLoginRoutes } from './login/login-routes.ts';
+import { addLoginHistoryRoutes } from './login-history/login-history-routes.ts';
 import type { Accounts } from './make.ts';
 import { addTokenRoutes } from './tokens/token-routes.ts';
 import { addUserRoutes } from './users/user-routes.ts';
@@ -16,6 +17,7 @@ export interface AccountRouteDependencies {
 /** Registers all endpoints of this capability. */
 export function addAccountRoutes(routes: RouteRegistry, { accounts, cookies }: AccountRouteDependencies): void {
   addLoginRoutes(routes, accounts, cookies);
+  addLoginHistoryRoutes(routes, accounts);
   addUserRoutes(routes, accounts);
   addTokenRoutes(routes, accounts);
   addBindingRoutes(routes, accounts);

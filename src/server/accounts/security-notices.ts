@@ -24,6 +24,13 @@ const TEXTS = {
       'zh-CN': '现在仅凭密码即可登录。如果不是您本人操作，请立即更改密码。',
     },
   },
+  'reset-link': {
+    title: { en: 'An administrator made a link to reset your password', 'zh-CN': '管理员为您生成了密码重置链接' },
+    content: {
+      en: 'It works once, for a day. If you did not ask for it, tell the administrator.',
+      'zh-CN': '该链接一天内有效，且只能使用一次。如果不是您要求的，请告知管理员。',
+    },
+  },
   'user-token': {
     title: { en: 'A management access token was created', 'zh-CN': '已生成新的管理访问令牌' },
     content: {

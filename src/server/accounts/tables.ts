@@ -1,4 +1,5 @@
-import type { Generated } from 'kysely';
+import { type Generated, sql } from 'kysely';
+import type { LoginOutcomeName, SessionEndReason } from '../../contract/login-history.ts';
 import type { Dialect } from '../platform/db/dialect.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
@@ -38,6 +39,19 @@ export interface AccountTables {
     created_at: number;
     last_used_at: number;
     expires_at: number;
+  };
+  /** Why sessions ended before their time, by the SHA-256 of the cookie, which the browser still has. */
+  ended_sessions: { hash: string; reason: SessionEndReason; ended_at: number };
+  /** Attempts to log in to accounts. */
+  login_history: {
+    id: Generated<number>;
+    user_id: number;
+    outcome: LoginOutcomeName;
+    two_step: 0 | 1;
+    known_source: 0 | 1;
+    address: string;
+    user_agent: string;
+    created_at: number;
   };
   /** The password was right and the second step is outstanding. Authenticates nothing but that step. */
   pending_logins: {
@@ -90,7 +104,15 @@ export interface AccountTables {
   /** The code is sealed, because a hash of six digits is easily brute-forced. */
   phone_codes: { user_id: number; phone: string; code: string; wrong: number; expires_at: number };
   /** Links in e-mails, by the SHA-256 of the token; used once. `email`: the address the mail went to. */
-  email_tokens: { hash: string; user_id: number; purpose: 'confirm' | 'reset'; email: string; expires_at: number };
+  email_tokens: {
+    hash: string;
+    user_id: number;
+    purpose: 'confirm' | 'reset';
+    email: string;
+    /** The administrator who made the link and passed it on; null: it was mailed. */
+    issued_by: number | null;
+    expires_at: number;
+  };
   audit_log: {
     id: Generated<number>;
     actor_id: number | null;
@@ -110,6 +132,7 @@ export const accountMigrations: readonly Migration[] = [
     up: async (trx, dialect) => {
       await createAccounts(trx.schema, dialect);
       await createLogins(trx.schema, dialect);
+      await createLoginHistory(trx.schema, dialect);
       await createTokens(trx.schema, dialect);
       await createSecondSteps(trx.schema, dialect);
       await createBindings(trx.schema, dialect);
@@ -187,6 +210,34 @@ async function createLogins(schema: Schema, { int64, text, autoIncrement }: Dial
   await index('sessions_by_end', 'sessions', 'expires_at').execute();
   await index('pending_logins_by_user', 'pending_logins', 'user_id').execute();
   await index('known_login_sources_by_use', 'known_login_sources', 'last_used_at').execute();
+}
+
+async function createLoginHistory(schema: Schema, { int64, bool, text, autoIncrement }: Dialect): Promise<void> {
+  await schema
+    .createTable('ended_sessions')
+    .addColumn('hash', text, (column) => column.primaryKey())
+    .addColumn('reason', text, required)
+    .addColumn('ended_at', int64, required)
+    .execute();
+  await schema.createIndex('ended_sessions_by_end').on('ended_sessions').column('ended_at').execute();
+  await schema
+    .createTable('login_history')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('user_id', int64, required)
+    .addColumn('outcome', text, required)
+    .addColumn('two_step', bool, required)
+    .addColumn('known_source', bool, required)
+    .addColumn('address', text, required)
+    .addColumn('user_agent', text, required)
+    .addColumn('created_at', int64, required)
+    .execute();
+  await schema.createIndex('login_history_by_user').on('login_history').columns(['user_id', 'id']).execute();
+  await schema
+    .createIndex('login_history_failed')
+    .on('login_history')
+    .column('id')
+    .where(sql.ref('outcome'), '!=', 'success')
+    .execute();
 }
 
 async function createTokens(schema: Schema, { int64, text, autoIncrement }: Dialect): Promise<void> {
@@ -267,6 +318,7 @@ async function createEmailTokens(schema: Schema, { int64, text }: Dialect): Prom
     .addColumn('user_id', int64, required)
     .addColumn('purpose', text, required)
     .addColumn('email', text, required)
+    .addColumn('issued_by', int64)
     .addColumn('expires_at', int64, required)
     .execute();
   const index = (name: string, columns: string[]) => schema.createIndex(name).on('email_tokens').columns(columns);

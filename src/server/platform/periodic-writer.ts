@@ -23,7 +23,7 @@ export class PeriodicWriter<V> {
   constructor(options: PeriodicWriterOptions<V>) {
     this.#options = options;
     this.#timer = setInterval(() => {
-      this.#flush().catch((error: unknown) =>
+      this.flush().catch((error: unknown) =>
         options.log.warn({ err: error }, `${options.subject} could not be written`),
       );
     }, WRITE_EVERY_MS).unref();
@@ -36,10 +36,11 @@ export class PeriodicWriter<V> {
   /** Writes what is pending and stops. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#flush();
+    await this.flush();
   }
 
-  async #flush(): Promise<void> {
+  /** Writes what is pending now. */
+  async flush(): Promise<void> {
     if (this.#pending.size === 0) return;
     const batch = this.#pending;
     this.#pending = new Map();

@@ -274,6 +274,10 @@ export const SETTINGS = {
     default: '365',
     description: 'Days after which an entry of the audit log is deleted; 0: never.',
   }),
+  RETENTION_LOGINS_DAYS: integer(0, 36_500, {
+    default: '90',
+    description: 'Days after which a login, or an attempt at one, leaves the sign-in history; 0: never.',
+  }),
   RETENTION_LEDGER_DAYS: integer(0, 36_500, {
     default: '0',
     description:

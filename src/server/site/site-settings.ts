@@ -24,6 +24,7 @@ export const SITE_SETTINGS = {
   RETENTION_REQUESTS_DAYS: stored('retention', 'number'),
   RETENTION_NOTIFICATIONS_DAYS: stored('retention', 'number'),
   RETENTION_AUDIT_DAYS: stored('retention', 'number'),
+  RETENTION_LOGINS_DAYS: stored('retention', 'number'),
   PHONE_DRIVER: stored('phone', 'choice'),
   PHONE_HTTP_URL: stored('phone'),
   MESSAGING_VERIFY_URL: stored('messaging'),

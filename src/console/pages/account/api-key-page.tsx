@@ -2,6 +2,7 @@ import { Code, Paper, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { DAY_MS } from '../../../contract/time.ts';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { DescriptionList, Panel } from '../../components/description-list.tsx';
@@ -19,7 +20,6 @@ import { BudgetSection } from '../costs/budget-section.tsx';
 import { lengthOf, toRange } from '../costs/day-range.ts';
 import { useOwnRequestColumns } from '../requests/request-columns.tsx';
 
-const DAY_MS = 86_400_000;
 const RECENT = 10;
 
 /** One API key: how its calls went, what they cost, its budget and its newest calls. */

@@ -1,6 +1,8 @@
 import { Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { Page } from '../../components/page.tsx';
+import { RecentLogins } from '../../components/recent-logins.tsx';
+import { SettingsSection } from '../../components/settings-section.tsx';
 import { ManagementTokenSection } from './management-token-section.tsx';
 import { PasswordSection } from './password-section.tsx';
 import { SessionsSection } from './sessions-section.tsx';
@@ -8,13 +10,16 @@ import { TwoStepSection } from './two-step-section.tsx';
 
 /** Everything that decides who gets into the account. */
 export function SecurityPage() {
-  const { t } = useTranslation('account');
+  const { t } = useTranslation(['account', 'logins']);
   return (
     <Page title={t('security.title')} size="md">
       <Stack gap="lg">
         <TwoStepSection />
         <PasswordSection />
         <SessionsSection />
+        <SettingsSection title={t('logins:title')} subtitle={t('logins:text')}>
+          <RecentLogins />
+        </SettingsSection>
         <ManagementTokenSection />
       </Stack>
     </Page>

@@ -54,5 +54,6 @@ export const adminRoutes = adminRoute.addChildren([
   page('announcements', async () => (await import('./announcements/announcements-page.tsx')).AnnouncementsPage),
   page('settings', async () => (await import('./settings/settings-page.tsx')).SettingsPage),
   page('audit', async () => (await import('./audit/audit-page.tsx')).AuditPage),
+  page('logins', async () => (await import('./logins/logins-page.tsx')).LoginsPage),
   page('device-clients', async () => (await import('./device-clients/device-clients-page.tsx')).DeviceClientsPage),
 ]);

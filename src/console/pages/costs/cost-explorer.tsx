@@ -2,6 +2,7 @@ import { Button, Group, Paper, Select, SimpleGrid, Skeleton, Stack, Text } from 
 import { IconChartBar, IconDownload } from '@tabler/icons-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { DAY_MS } from '../../../contract/time.ts';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
@@ -21,7 +22,6 @@ import { type ShownGroup, useCosts } from './use-costs.ts';
 
 /** What the address of a view of the costs may have. */
 export const COST_FILTERS = ['by', 'days', 'from', 'to', 'model', 'token_id', 'user_id', 'channel_id'] as const;
-const DAY_MS = 86_400_000;
 const CSV_COLUMNS = ['name', 'id', 'calls', 'tokens', 'quota', 'quota_before', 'share'] as const;
 
 /** What was spent on what, over any days, beside the period of the same length before. */

@@ -1,5 +1,6 @@
 import { Progress, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { DAY_SECONDS } from '../../../contract/time.ts';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import type { ListFilters } from '../../components/list/use-list-filters.ts';
@@ -20,7 +21,6 @@ interface CostTableProps {
   readonly stale: boolean;
 }
 
-const DAY_SECONDS = 86_400;
 const FILTER_NAME = { model: 'model', token: 'token_id', user: 'user_id', channel: 'channel_id' } as const;
 
 /** A row for each group; its name opens the calls behind it. */

@@ -1,6 +1,6 @@
+import { DAY_MS } from '../../../contract/time.ts';
 import type { DayRange } from '../../data/cost-queries.ts';
 
-const DAY_MS = 86_400_000;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 export const PRESET_DAYS = ['7', '30', '90'] as const;
 const DEFAULT_DAYS = 30;

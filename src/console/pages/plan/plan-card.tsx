@@ -1,12 +1,11 @@
 import { Badge, Card, Group, List, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { DAY_SECONDS } from '../../../contract/time.ts';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
 import type { CurrentPlan, PurchasablePlan } from '../../data/plan-queries.ts';
 import { currentLanguage } from '../../strings/language.ts';
 
 const HOUR_SECONDS = 3600;
-const DAY_SECONDS = 86_400;
-
 /** One plan as it is offered. */
 export function PlanCard({
   card: plan,

@@ -2,12 +2,12 @@ import { ActionIcon, Button, Grid, Group, Paper, Stack, Text, Title, UnstyledBut
 import { IconCode, IconMessages, IconPlus, IconTrash } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { CodeSamplesDialog } from '../../components/code-samples-dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { parseTools, toChatRequest } from './chat-body.ts';
 import { chatSamples } from './chat-samples.ts';
 import { ChatSettings } from './chat-settings.tsx';
-import { CodeDialog } from './code-dialog.tsx';
 import { Composer } from './composer.tsx';
 import {
   type Conversation,
@@ -91,7 +91,9 @@ export function ChatPlayground() {
         </Stack>
       </Grid.Col>
       {code ? (
-        <CodeDialog
+        <CodeSamplesDialog
+          title={t('code')}
+          hint={t('codeHint')}
           samples={chatSamples(toStreamed(toChatRequest(settings, upToLastQuestion(turns))), location.origin)}
           onClose={() => setCode(false)}
         />

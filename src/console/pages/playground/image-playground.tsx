@@ -20,12 +20,12 @@ import { useTranslation } from 'react-i18next';
 import { ownImageGenerations } from '../../../contract/chat.ts';
 import { defined } from '../../../contract/defined.ts';
 import { parseErrorResponse, ReelgateError } from '../../../sdk/errors.ts';
+import { CodeSamplesDialog } from '../../components/code-samples-dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { useFormDraft } from '../../components/use-form-draft.ts';
 import { sendRequest } from '../../data/api-client.ts';
 import { modelsQuery } from '../../data/model-queries.ts';
-import { CodeDialog } from './code-dialog.tsx';
 import { type ImageRequest, imageSamples } from './image-samples.ts';
 
 interface GeneratedImage {
@@ -98,7 +98,14 @@ export function ImagePlayground() {
         ) : null}
         {generate.data === undefined || generate.isPending ? null : <Results {...generate.data} prompt={body.prompt} />}
       </Grid.Col>
-      {code ? <CodeDialog samples={imageSamples(body, location.origin)} onClose={() => setCode(false)} /> : null}
+      {code ? (
+        <CodeSamplesDialog
+          title={t('code')}
+          hint={t('codeHint')}
+          samples={imageSamples(body, location.origin)}
+          onClose={() => setCode(false)}
+        />
+      ) : null}
     </Grid>
   );
 }

@@ -1,4 +1,4 @@
-import { quoteForShell, toPython } from '../../components/code-quoting.ts';
+import { API_KEY_PLACEHOLDER, toCurl, toPython } from '../../components/code-quoting.ts';
 
 export interface ImageRequest {
   readonly model: string;
@@ -7,20 +7,13 @@ export interface ImageRequest {
   readonly size?: string;
 }
 
-const KEY = 'YOUR_API_KEY';
-
 /** Exactly this call as a program, by an API key. */
 export const imageSamples = (body: ImageRequest, origin: string) => ({
-  curl: [
-    `curl ${origin}/v1/images/generations \\`,
-    `  -H "Authorization: Bearer ${KEY}" \\`,
-    '  -H "Content-Type: application/json" \\',
-    `  -d ${quoteForShell(JSON.stringify(body, null, 2))}`,
-  ].join('\n'),
+  curl: toCurl(origin, '/v1/images/generations', body),
   Python: [
     'from openai import OpenAI  # pip install openai',
     '',
-    `client = OpenAI(base_url="${origin}/v1", api_key="${KEY}")`,
+    `client = OpenAI(base_url="${origin}/v1", api_key="${API_KEY_PLACEHOLDER}")`,
     'result = client.images.generate(',
     ...Object.entries(body).map(([name, value]) => `    ${name}=${toPython(value)},`),
     ')',
@@ -29,7 +22,7 @@ export const imageSamples = (body: ImageRequest, origin: string) => ({
   TypeScript: [
     "import OpenAI from 'openai'; // npm install openai",
     '',
-    `const client = new OpenAI({ baseURL: '${origin}/v1', apiKey: '${KEY}' });`,
+    `const client = new OpenAI({ baseURL: '${origin}/v1', apiKey: '${API_KEY_PLACEHOLDER}' });`,
     `const result = await client.images.generate(${JSON.stringify(body, null, 2)});`,
     'console.log(result.data);',
   ].join('\n'),

@@ -9,6 +9,7 @@ import { ErrorAlert } from '../../components/error-alert.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { queryClient, useStatus } from '../../data/query-client.ts';
 import { storeUserId, toSafePath } from '../../data/stored-user.ts';
+import { SessionEndNotice } from './session-end-notice.tsx';
 import { SignInFrame } from './sign-in-frame.tsx';
 
 /** Asks for the password, then for the code if the account requires one; then returns to the requested page. */
@@ -35,7 +36,7 @@ export function SignInPage() {
 
 function PasswordForm({ onDone, onSecondStep }: { onDone: (id: number) => Promise<void>; onSecondStep: () => void }) {
   const { t } = useTranslation('sign-in');
-  const { back } = useSearch({ from: '/sign-in' });
+  const { back, ended } = useSearch({ from: '/sign-in' });
   const { data: status } = useStatus();
   const [username, setUsername] = useState('');
   const [password, setPassword] = useState('');
@@ -50,6 +51,7 @@ function PasswordForm({ onDone, onSecondStep }: { onDone: (id: number) => Promis
   return (
     <form onSubmit={submit}>
       <Stack>
+        {ended === true ? <SessionEndNotice /> : null}
         {status?.sign_in_notice ? (
           <Alert
             variant="light"
@@ -92,7 +94,11 @@ function PasswordForm({ onDone, onSecondStep }: { onDone: (id: number) => Promis
           <Anchor size="sm" renderRoot={(props) => <Link to="/forgot-password" {...props} />}>
             {t('signIn.forgot')}
           </Anchor>
-        ) : null}
+        ) : status === undefined ? null : (
+          <Text size="sm" c="dimmed">
+            {t('signIn.askAdministrator')}
+          </Text>
+        )}
         {status?.registration === 'open' ? (
           <Text size="sm" c="dimmed">
             {t('signIn.noAccount')}{' '}

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { toNodeSample, toPythonSample } from './code-samples.ts';
+import { videoSamples } from './code-samples.ts';
 
 const BODY = { model: 'm', prompt: 'true "story"', metadata: { sound: true, seed: null } };
 
 test('the Python sample writes the words of JSON as Python does, and leaves texts alone', () => {
-  const text = toPythonSample(BODY, 'https://gate.example');
+  const text = videoSamples(BODY, 'https://gate.example').Python;
   assert.match(text, /"sound": True,\n\s+"seed": None/);
   assert.match(text, /"prompt": "true \\"story\\""/);
 });
@@ -18,7 +18,7 @@ test('the Node sample makes the request, waits for the end and saves the file', 
     return Promise.resolve({ json: () => answers[0], arrayBuffer: () => new ArrayBuffer(0) });
   });
   // Its last line writes a file; everything before it is run as it is shown.
-  const lines = toNodeSample(BODY, 'https://gate.example').split('\n').slice(1, -1);
+  const lines = videoSamples(BODY, 'https://gate.example')['Node.js'].split('\n').slice(1, -1);
   const run = new Function(`return (async () => {${lines.join('\n')}})()`) as () => Promise<void>;
   await run();
   assert.deepEqual(calls, ['POST https://gate.example/v1/videos', 'GET https://gate.example/v1/videos/v1/content']);

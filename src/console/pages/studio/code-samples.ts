@@ -1,6 +1,5 @@
-import { quoteForShell, toPython } from '../../components/code-quoting.ts';
+import { API_KEY_PLACEHOLDER, quoteForShell, toCurl, toPython } from '../../components/code-quoting.ts';
 
-const API_KEY_PLACEHOLDER = 'YOUR_API_KEY';
 /** Pictures are too long to read; a program takes its own. */
 const IMAGE_PLACEHOLDER = 'https://example.com/picture.png';
 
@@ -15,16 +14,15 @@ function withoutUploads(body: Body): Body {
   );
 }
 
-export function toCurl(body: Body, baseUrl: string): string {
-  return [
-    `curl ${baseUrl}/v1/video/generations \\`,
-    `  -H "Authorization: Bearer ${API_KEY_PLACEHOLDER}" \\`,
-    '  -H "Content-Type: application/json" \\',
-    `  -d ${quoteForShell(JSON.stringify(withoutUploads(body), null, 2))}`,
-  ].join('\n');
-}
+/** The request of a video by an API key, in several languages. */
+export const videoSamples = (body: Body, baseUrl: string) => ({
+  curl: toCurl(baseUrl, '/v1/video/generations', withoutUploads(body)),
+  Python: toPythonSample(body, baseUrl),
+  'Node.js': toNodeSample(body, baseUrl),
+  CLI: toCliCommand(body, baseUrl),
+});
 
-export function toPythonSample(body: Body, baseUrl: string): string {
+function toPythonSample(body: Body, baseUrl: string): string {
   return [
     'import time',
     'import requests  # pip install requests',
@@ -42,7 +40,7 @@ export function toPythonSample(body: Body, baseUrl: string): string {
   ].join('\n');
 }
 
-export function toNodeSample(body: Body, baseUrl: string): string {
+function toNodeSample(body: Body, baseUrl: string): string {
   return [
     "import { writeFile } from 'node:fs/promises';",
     '',
@@ -72,7 +70,7 @@ const CLI_OPTIONS: Readonly<Record<string, string>> = {
   metadata: '--metadata',
 };
 
-export function toCliCommand(body: Body, baseUrl: string): string {
+function toCliCommand(body: Body, baseUrl: string): string {
   const { prompt = '', images, ...rest } = withoutUploads(body);
   const options = Object.entries(rest).flatMap(([key, value]) =>
     CLI_OPTIONS[key] === undefined

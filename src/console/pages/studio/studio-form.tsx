@@ -14,7 +14,7 @@ import { controlsFor, type Draft, type DraftField, EMPTY_DRAFT, fitToModel } fro
 import { useStudioKeys } from './use-studio-keys.ts';
 import { useSubmitVideos } from './use-submit-videos.ts';
 
-const CodeSamplesDialog = lazy(() => import('./code-samples-dialog.tsx'));
+const VideoCodeDialog = lazy(() => import('./video-code-dialog.tsx'));
 const SavedMenu = lazy(() => import('./saved-menu.tsx'));
 
 interface StudioFormProps {
@@ -90,7 +90,7 @@ export function StudioForm({ models, draft, change, replace, onShow }: StudioFor
       </Stack>
       {code && model !== undefined ? (
         <Suspense>
-          <CodeSamplesDialog
+          <VideoCodeDialog
             body={bodiesFor(draft, [model])?.[0] ?? { model: model.id }}
             onClose={() => setCode(false)}
           />

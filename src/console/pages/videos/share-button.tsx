@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { defined } from '../../../contract/defined.ts';
 import { SHARE_PASSWORD_MAX } from '../../../contract/shares.ts';
+import { DAY_SECONDS } from '../../../contract/time.ts';
 import { CopyField } from '../../components/copy-button.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { useFormDraft } from '../../components/use-form-draft.ts';
@@ -12,8 +13,6 @@ import { createShare } from '../../data/share-queries.ts';
 
 /** How long a link works, days; 0: as long as the video. */
 const PERIODS = [1, 7, 30, 0] as const;
-const DAY_SECONDS = 86_400;
-
 /** Makes links by which others watch a video. */
 export function ShareButton({ taskId }: { readonly taskId: string }) {
   const { t } = useTranslation('studio');

@@ -78,6 +78,13 @@ export default {
     newPasswordHint: 'Leave empty to keep it. A new one signs out all sessions and devices.',
     maySignIn: 'Can sign in',
     maySignInHint: 'Off: sessions, API keys and devices stop working at once. No data is lost.',
+    resetLink: 'Password link',
+    resetLinkTitle: 'Password link for {{name}}',
+    resetLinkText:
+      'By this link {{name}} sets a new password. It works once, for a day; links made before stop working. Setting the password signs out all sessions and devices; two-step verification stays on.',
+    resetLinkAction: 'Create link',
+    resetLinkMade:
+      'Send this to {{name}} by a way you trust: it opens the account. It works until {{time}} and is not shown again.',
     changeBalance: 'Change balance',
     balanceTitle: 'Balance of {{name}}',
     balanceChanged: 'The balance of {{name}} was changed.',

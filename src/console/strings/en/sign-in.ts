@@ -11,8 +11,26 @@ export default {
     code: 'Code',
     verify: 'Verify',
     forgot: 'Forgot your password?',
+    askAdministrator: 'Forgot your password? Ask the administrator for a link to set a new one.',
     startOver: 'Sign in as someone else',
     sandbox: 'Sandbox: vendors are simulated and videos cost nothing real.',
+  },
+  ended: {
+    title: 'You were signed out',
+    reasons: {
+      password_changed: 'Your password was changed in another browser. Sign in with the new one.',
+      password_reset: 'Your password was reset by a link. Sign in with the new one.',
+      password_set_by_administrator: 'An administrator set a new password for you. Ask for it if you do not have it.',
+      two_factor_on: 'Two-step verification was turned on. Signing in now asks for a code, too.',
+      two_factor_off: 'Two-step verification was turned off. If it was not you, change your password.',
+      role_changed: 'Your role was changed. Sign in to continue with it.',
+      account_disabled: 'Your account was disabled. Ask the administrator why.',
+      account_removed: 'Your account was removed.',
+      signed_out_elsewhere:
+        'This browser was signed out from another one of yours. If it was not you, change your password.',
+      signed_out_by_administrator: 'An administrator signed this browser out.',
+      expired: 'You had not used it for a week, or the cookie was deleted. What you were writing is kept.',
+    },
   },
   register: {
     title: 'Create an account',

@@ -81,6 +81,12 @@ export default {
     newPasswordHint: '留空则不变。设置新密码会结束其所有会话和设备登录。',
     maySignIn: '允许登录',
     maySignInHint: '关闭后会话、API 密钥和设备立即失效，数据不会丢失。',
+    resetLink: '密码链接',
+    resetLinkTitle: '{{name}} 的密码链接',
+    resetLinkText:
+      '{{name}} 可通过此链接设置新密码。链接一天内有效，且只能使用一次；之前的链接随即失效。设置新密码后，所有会话和设备都会退出登录；两步验证保持开启。',
+    resetLinkAction: '生成链接',
+    resetLinkMade: '请通过可信的方式将链接发给 {{name}}：持有者可进入该账号。链接有效期至 {{time}}，之后不再显示。',
     changeBalance: '调整余额',
     balanceTitle: '{{name}} 的余额',
     balanceChanged: '已调整 {{name}} 的余额。',

@@ -1,4 +1,5 @@
 import { hashToken, randomToken } from '../../platform/secrets.ts';
+import type { Executor } from '../../tables.ts';
 import { TOKEN_PREFIX } from '../token-prefix.ts';
 import type { EmailToken, EmailTokenStore } from './email-token-store.ts';
 
@@ -8,7 +9,7 @@ const PAGES: Readonly<Record<EmailToken['purpose'], string>> = {
   reset: '/reset-password',
 };
 
-/** Makes the links of e-mails. A token is made when the mail is sent, so that none is ever stored in clear. */
+/** Makes the links of e-mails, when the mail is sent, and those that administrators pass on. No token is ever stored in clear. */
 export class EmailLinks {
   readonly #tokens: EmailTokenStore;
   readonly #baseUrl: string;
@@ -27,9 +28,9 @@ export class EmailLinks {
   }
 
   /** The token stands behind `#`: browsers send no fragment, so no proxy's log keeps it. */
-  async create(token: Omit<EmailToken, 'hash'>): Promise<string> {
+  async create(token: Omit<EmailToken, 'hash' | 'issued_by'> & Partial<EmailToken>, db?: Executor): Promise<string> {
     const secret = randomToken(TOKEN_PREFIX.emailLink, 43);
-    await this.#tokens.insert({ ...token, hash: hashToken(secret) });
+    await this.#tokens.insert({ issued_by: null, ...token, hash: hashToken(secret) }, db);
     return `${this.#baseUrl}${PAGES[token.purpose]}#${secret}`;
   }
 }

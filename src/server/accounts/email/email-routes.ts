@@ -1,7 +1,8 @@
 import * as endpoints from '../../../contract/email-confirmation.ts';
 import * as passwordReset from '../../../contract/password-reset.ts';
 import { done, ok } from '../../../contract/schemas.ts';
-import { toRequestOrigin } from '../../platform/http/actor.ts';
+import { toSeconds } from '../../../contract/time.ts';
+import { toActor, toRequestOrigin } from '../../platform/http/actor.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { Accounts } from '../make.ts';
 
@@ -33,5 +34,10 @@ export function addEmailRoutes(
   routes.add(passwordReset.resetPassword, async ({ body, request }) => {
     await passwordResets.reset(body.token, body.password, toRequestOrigin(request));
     return done();
+  });
+
+  routes.add(passwordReset.adminCreateResetLink, async ({ caller, params, request }) => {
+    const { url, expiresAt } = await passwordResets.issueLink(Number(params.id), toActor(caller, request));
+    return ok({ url, expires_at: toSeconds(expiresAt) });
   });
 }

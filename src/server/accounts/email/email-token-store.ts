@@ -5,15 +5,15 @@ import type { Executor, Tables, Trx } from '../../tables.ts';
 export type EmailToken = Selectable<Tables['email_tokens']>;
 export type EmailTokenPurpose = EmailToken['purpose'];
 
-/** SQL of `email_tokens`: links in e-mails that were sent, by the SHA-256 of their token. */
+/** SQL of `email_tokens`: links that were mailed or passed on, by the SHA-256 of their token. */
 export class EmailTokenStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
   }
 
-  async insert(token: EmailToken): Promise<void> {
-    await this.#database.kysely.insertInto('email_tokens').values(token).execute();
+  async insert(token: EmailToken, db: Executor = this.#database.kysely): Promise<void> {
+    await db.insertInto('email_tokens').values(token).execute();
   }
 
   find(hash: string, purpose: EmailTokenPurpose, now: number): Promise<EmailToken | undefined> {

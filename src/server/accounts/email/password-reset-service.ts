@@ -1,14 +1,17 @@
 import { ENABLED } from '../../../contract/account-fields.ts';
 import type { Locale } from '../../../contract/messages/messages.ts';
+import { canManage } from '../../../contract/roles.ts';
+import { DAY_MS } from '../../../contract/time.ts';
 import type { Mailer, MailText, RenderedMail } from '../../mail/mail-queue.ts';
 import { toIpLimitKey } from '../../platform/client-ip.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { AppError } from '../../platform/errors.ts';
-import type { RequestOrigin } from '../../platform/http/actor.ts';
+import { AppError, notExistError } from '../../platform/errors.ts';
+import type { Actor, RequestOrigin } from '../../platform/http/actor.ts';
 import { hashToken } from '../../platform/secrets.ts';
-import type { Tables } from '../../tables.ts';
-import type { AccountStore } from '../account-store.ts';
+import type { Tables, Trx } from '../../tables.ts';
+import type { AccountAccess } from '../account-access.ts';
+import type { Account, AccountStore } from '../account-store.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import { assertUncommonPassword } from '../login/breached-passwords.ts';
 import type { LoginRevocation } from '../login/login-revocation.ts';
@@ -17,14 +20,17 @@ import type { AccountRateLimits } from '../rate-limits.ts';
 import type { SecurityNotices } from '../security-notices.ts';
 import type { EmailLinks } from './email-links.ts';
 import { PASSWORD_RESET } from './email-texts.ts';
-import type { EmailTokenStore } from './email-token-store.ts';
+import type { EmailToken, EmailTokenStore } from './email-token-store.ts';
 
 const RESET_MS = 30 * 60_000;
+/** An administrator passes the link on by whatever means there is. */
+const ISSUED_RESET_MS = DAY_MS;
 const RESET_MAIL = 'password-reset';
 
 export interface PasswordResetDependencies {
   readonly database: Database<Tables>;
   readonly accounts: AccountStore;
+  readonly access: AccountAccess;
   readonly tokens: EmailTokenStore;
   readonly links: EmailLinks;
   readonly mailer: Mailer;
@@ -36,7 +42,7 @@ export interface PasswordResetDependencies {
   readonly notices: SecurityNotices;
 }
 
-/** A new password by a link that is sent to the confirmed e-mail. Two-step verification stays on. */
+/** A new password by a link: sent to the confirmed e-mail, or passed on by an administrator. Two-step verification stays on. */
 export class PasswordResetService {
   readonly #dependencies: PasswordResetDependencies;
   constructor(dependencies: PasswordResetDependencies) {
@@ -64,6 +70,30 @@ export class PasswordResetService {
   }
 
   /**
+   * Makes a link that the administrator passes on; links made before stop working.
+   *
+   * @returns `expiresAt` in Unix milliseconds
+   * @throws not_exist, rank_too_low, account_disabled
+   */
+  async issueLink(userId: number, actor: Actor): Promise<{ readonly url: string; readonly expiresAt: number }> {
+    const { database, accounts, access, tokens, links, auditLog, notices, clock } = this.#dependencies;
+    const expiresAt = clock.now() + ISSUED_RESET_MS;
+    const url = await database.transaction(async (trx) => {
+      await access.assertCanManage(trx, actor.actorId, userId);
+      const account = await accounts.lock(trx, userId);
+      if (account === undefined) throw notExistError('account');
+      if (account.status !== ENABLED) throw new AppError('account_disabled');
+      await tokens.deleteOfUser(trx, userId, 'reset');
+      const token = { user_id: userId, email: '', issued_by: actor.actorId, expires_at: expiresAt };
+      const made = await links.create({ ...token, purpose: 'reset' }, trx);
+      await auditLog.record(trx, { ...actor, action: 'user.password-reset-link', target: `user:${userId}` });
+      await notices.notify(trx, userId, 'reset-link');
+      return made;
+    });
+    return { url, expiresAt };
+  }
+
+  /**
    * Sets the password and ends everything the account is signed in with.
    *
    * @throws link_invalid, account_disabled, password_too_common, rate_limit_exceeded, unavailable
@@ -82,21 +112,29 @@ export class PasswordResetService {
     await database.transaction(async (trx) => {
       const used = await tokens.consume(trx, hash, 'reset', clock.now());
       const account = used === undefined ? undefined : await accounts.lock(trx, used.user_id);
-      const emails = account === undefined ? undefined : await accounts.findEmail(account.id, trx);
-      if (used === undefined || account === undefined || emails?.login_email !== used.email)
+      if (used === undefined || account === undefined || !(await this.#isStillGood(trx, used, account)))
         throw new AppError('link_invalid');
       if (account.status !== ENABLED) throw new AppError('account_disabled');
       await tokens.deleteOfUser(trx, account.id, 'reset');
       await accounts.putPassword(trx, account.id, passwordHash, clock.now());
-      await loginRevocation.revokeAll(trx, account.id);
+      await loginRevocation.revokeAll(trx, account.id, 'password_reset');
       await auditLog.record(trx, {
         actorId: account.id,
         action: 'self.password-reset',
         target: `user:${account.id}`,
+        after: used.issued_by === null ? undefined : { issued_by: used.issued_by },
         ...origin,
       });
       await notices.notify(trx, account.id, 'password');
     });
+  }
+
+  /** The address still counts for login; or the administrator still ranks above the account, which may have risen since. */
+  async #isStillGood(trx: Trx, { email, issued_by }: EmailToken, account: Account): Promise<boolean> {
+    const { accounts } = this.#dependencies;
+    if (issued_by === null) return (await accounts.findEmail(account.id, trx))?.login_email === email;
+    const issuer = await accounts.find(issued_by, trx);
+    return issuer?.status === ENABLED && canManage(issuer.role, account.role);
   }
 
   async #render({ recipient: email, locale, expiresAt }: RenderedMail): Promise<MailText | undefined> {

@@ -1,3 +1,5 @@
+import type { SessionEndReason } from '../../../contract/login-history.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Trx } from '../../tables.ts';
 import type { ManagementTokenStore } from '../tokens/management-token-store.ts';
 import type { PendingLoginStore } from './pending-login-store.ts';
@@ -14,6 +16,7 @@ export interface LoginRevocationDependencies {
   readonly pendingLogins: PendingLoginStore;
   readonly managementTokens: ManagementTokenStore;
   readonly linkedLogins: readonly LinkedLogins[];
+  readonly clock: Clock;
 }
 
 /**
@@ -27,10 +30,13 @@ export class LoginRevocation {
     this.#dependencies = dependencies;
   }
 
-  /** @param keepSessionId a session that is kept */
-  async revokeAll(trx: Trx, userId: number, keepSessionId?: number): Promise<void> {
-    const { sessions, pendingLogins, managementTokens, linkedLogins } = this.#dependencies;
-    await sessions.deleteOfUser(trx, userId, keepSessionId);
+  /**
+   * @param reason shown where a session ended
+   * @param keepSessionId a session that is kept
+   */
+  async revokeAll(trx: Trx, userId: number, reason: SessionEndReason, keepSessionId?: number): Promise<void> {
+    const { sessions, pendingLogins, managementTokens, linkedLogins, clock } = this.#dependencies;
+    await sessions.endOfUser(trx, userId, { reason, ended_at: clock.now() }, keepSessionId);
     await pendingLogins.deleteOfUser(trx, userId);
     await managementTokens.deleteOfUser(trx, userId);
     for (const linked of linkedLogins) await linked.revokeAll(trx, userId);

@@ -52,7 +52,10 @@ export function addLoginRoutes(
   });
 
   routes.add(endpoints.endSession, async ({ caller, params }) => {
-    if (!(await sessions.end(caller.userId, Number(params.id)))) throw notExistError('session');
+    const id = Number(params.id);
+    const isOwn = caller.kind === 'session' && caller.sessionId === id;
+    const isEnded = await (isOwn ? sessions.end(caller.userId, id) : sessions.endFromElsewhere(caller.userId, id));
+    if (!isEnded) throw notExistError('session');
     return done();
   });
 

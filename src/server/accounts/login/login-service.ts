@@ -7,6 +7,7 @@ import type { LoginClient } from '../../platform/http/login-client.ts';
 import { hashToken, randomToken } from '../../platform/secrets.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { Account, AccountStore } from '../account-store.ts';
+import type { LoginAttempt, LoginHistory } from '../login-history/login-history.ts';
 import type { AccountRateLimits } from '../rate-limits.ts';
 import { TOKEN_PREFIX } from '../token-prefix.ts';
 import { GuessLimit, type GuessSource, toGuessSource } from './guess-limit.ts';
@@ -67,6 +68,7 @@ export interface LoginServiceDependencies {
   readonly passwords: PasswordHasher;
   readonly rateLimits: AccountRateLimits;
   readonly knownSources: KnownSources;
+  readonly loginHistory: LoginHistory;
   readonly sessions: SessionService;
   readonly twoFactors: TwoFactorService;
 }
@@ -75,6 +77,7 @@ interface VerifiedPassword {
   readonly account: Account;
   /** The stored hash that was matched. */
   readonly stored: string;
+  readonly isKnownSource: boolean;
 }
 
 /** Every way to log in goes through here and counts against the same limits. */
@@ -102,7 +105,7 @@ export class LoginService {
   /** @throws wrong_login, account_disabled, rate_limit_exceeded, unavailable */
   async logIn(login: PasswordLogin): Promise<LoginOutcome> {
     const { database, accounts, twoFactors } = this.#dependencies;
-    const { account: found, stored } = await this.#verifyLogin(login);
+    const { account: found, stored, isKnownSource } = await this.#verifyLogin(login);
     return database.transaction<LoginOutcome>(async (trx) => {
       // Under this lock none of it changes before the session exists, and a later change ends the session.
       const account = await accounts.lock(trx, found.id);
@@ -111,29 +114,32 @@ export class LoginService {
       if (account.status !== ENABLED) throw new AppError('account_disabled');
       const purpose = login.purpose ?? PLAIN_LOGIN;
       if (!(await twoFactors.isEnabled(account.id, trx)))
-        return this.#startSession(trx, account, login.client, purpose);
+        return this.#startSession(trx, account, { client: login.client, twoStep: false, isKnownSource }, purpose);
       return { step: 'second', pending: await this.#addPendingLogin(trx, account.id, purpose) };
     });
   }
 
   /** Completes the pending login of the cookie. @throws login_expired, wrong_code, account_disabled, rate_limit_exceeded */
   async completeSecondStep({ pending, code, client }: SecondStep): Promise<CompletedLogin> {
-    const { database, accounts, pendingLogins, clock, twoFactors, knownSources } = this.#dependencies;
+    const { database, accounts, pendingLogins, clock, twoFactors, knownSources, loginHistory } = this.#dependencies;
     if (pending === undefined) throw new AppError('login_expired');
     const hash = hashToken(pending);
     const attempt = await pendingLogins.countAttempt(hash, MAX_WRONG_CODES, clock.now());
     if (attempt === undefined) throw new AppError('login_expired');
     const source = await knownSources.identify(attempt.user_id, client);
-    return twoFactors.withGuess(attempt.user_id, source, () =>
-      database.transaction(async (trx) => {
+    const facts = { client, twoStep: true, isKnownSource: source.knownAs !== undefined };
+    return twoFactors.withGuess(attempt.user_id, source, async () => {
+      const completed = await database.transaction(async (trx) => {
         const account = await accounts.lock(trx, attempt.user_id);
         if (account === undefined) throw new AppError('login_expired');
         if (account.status !== ENABLED) throw new AppError('account_disabled');
         if (!(await twoFactors.consumeCode(trx, account.id, code))) return undefined;
         if (!(await pendingLogins.consume(trx, hash))) throw new AppError('login_expired');
-        return this.#startSession(trx, account, client, { name: attempt.purpose, subject: attempt.subject });
-      }),
-    );
+        return this.#startSession(trx, account, facts, { name: attempt.purpose, subject: attempt.subject });
+      });
+      if (completed === undefined) loginHistory.recordFailure({ userId: attempt.user_id, ...facts }, 'wrong_code');
+      return completed;
+    });
   }
 
   /**
@@ -164,11 +170,16 @@ export class LoginService {
   }
 
   async #verifyLogin({ username, password, client }: PasswordLogin): Promise<VerifiedPassword> {
-    const { accounts, knownSources, passwords } = this.#dependencies;
+    const { accounts, knownSources, passwords, loginHistory } = this.#dependencies;
     const account = await accounts.findByLogin(username);
     // By id where there is one, so that name and e-mail share a limit.
     const key = account === undefined ? `?${username.toLowerCase()}` : String(account.id);
     const source = await knownSources.identify(account?.id, client);
+    const isKnownSource = source.knownAs !== undefined;
+    const recordFailure = (outcome: 'wrong_password' | 'disabled'): void => {
+      if (account !== undefined)
+        loginHistory.recordFailure({ userId: account.id, client, twoStep: false, isKnownSource }, outcome);
+    };
     // A password that the service drew at random cannot be guessed. Without a limit by account, root can still log in during an attack.
     const isUnguessable = (await accounts.findPassword(account?.id ?? 0))?.generated === 1;
     // Checked before the queue, so that guesses beyond the limit do not delay other logins that wait for a hash.
@@ -176,14 +187,18 @@ export class LoginService {
     const verified = await passwords.withPermit(async (hasher) => {
       const stored = (await accounts.findPassword(account?.id ?? 0))?.hash;
       const isRight = await this.#guess(key, source, isUnguessable, () => hasher.verify(password, stored));
-      if (!isRight || account === undefined || stored === undefined) throw new AppError('wrong_login');
-      if (!passwords.needsRehash(stored)) return { account, stored };
+      if (!isRight || account === undefined || stored === undefined) {
+        recordFailure('wrong_password');
+        throw new AppError('wrong_login');
+      }
+      if (!passwords.needsRehash(stored)) return { account, stored, isKnownSource };
       const fresh = await hasher.hash(password);
       await accounts.replacePasswordHash(account.id, stored, fresh);
-      return { account, stored: fresh };
+      return { account, stored: fresh, isKnownSource };
     });
-    if (verified.account.status !== ENABLED) throw new AppError('account_disabled');
-    return verified;
+    if (verified.account.status === ENABLED) return verified;
+    recordFailure('disabled');
+    throw new AppError('account_disabled');
   }
 
   /** Counts a guess, checks it, and refunds it where it was correct. */
@@ -209,11 +224,18 @@ export class LoginService {
     return pending;
   }
 
-  async #startSession(trx: Trx, account: Account, client: LoginClient, purpose: LoginSubject): Promise<CompletedLogin> {
-    const { sessions, knownSources } = this.#dependencies;
+  async #startSession(
+    trx: Trx,
+    account: Account,
+    facts: Omit<LoginAttempt, 'userId'>,
+    purpose: LoginSubject,
+  ): Promise<CompletedLogin> {
+    const { sessions, knownSources, loginHistory } = this.#dependencies;
+    const { client } = facts;
     await this.#purposes.get(purpose.name)?.onLoggedIn(trx, purpose.subject, account);
     if (client.session !== undefined) await sessions.endByToken(trx, client.session);
     const knownDevice = await knownSources.remember(trx, account.id, client);
+    await loginHistory.recordSuccess(trx, { userId: account.id, ...facts });
     return { step: 'done', account, session: await sessions.start(trx, account.id, client), knownDevice };
   }
 }

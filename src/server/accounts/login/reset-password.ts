@@ -54,12 +54,13 @@ export async function resetPassword(
     pendingLogins: new PendingLoginStore(database),
     managementTokens: new ManagementTokenStore(database),
     linkedLogins,
+    clock,
   });
   await database.transaction(async (trx) => {
     if ((await accounts.lock(trx, account.id)) === undefined) throw notExistError('account');
     await accounts.putPassword(trx, account.id, hash, clock.now(), isGenerated);
     if (withoutTwoFactor) await new TwoFactorStore(database).disable(trx, account.id);
-    await logins.revokeAll(trx, account.id);
+    await logins.revokeAll(trx, account.id, 'password_set_by_administrator');
     await new AuditStore(database, clock).record(trx, {
       action: 'user.reset-password',
       target: `user:${account.id}`,

@@ -22,7 +22,9 @@ describe('login sessions', () => {
         logIn: (userId: number, client = { address: '192.0.2.1', userAgent: 'Browser' }) =>
           database.transaction((trx) => sessions.start(trx, userId, client)),
         endAll: (userId: number, keepId?: number) =>
-          database.transaction((trx) => sessions.endAll(trx, userId, keepId)),
+          database.transaction((trx) =>
+            store.endOfUser(trx, userId, { reason: 'password_changed', ended_at: clock.now() }, keepId),
+          ),
         endByToken: (token: string) => database.transaction((trx) => sessions.endByToken(trx, token)),
         idsOf: async (userId: number, page = { page: 1, offset: 0, pageSize: 9 }) =>
           (await sessions.list(userId, page)).rows.map(({ id }) => id),

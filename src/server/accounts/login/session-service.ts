@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { hashToken, randomToken } from '../../platform/secrets.ts';
 import type { Trx } from '../../tables.ts';
 import { TOKEN_PREFIX } from '../token-prefix.ts';
-import type { SessionRow, SessionStore } from './session-store.ts';
+import type { SessionEnd, SessionRow, SessionStore } from './session-store.ts';
 
 export const SESSION_MS = 7 * 24 * 60 * 60_000;
 /** A session's expiry is extended at most this often, so that a page with many requests does not write for each. */
@@ -55,14 +55,21 @@ export class SessionService {
     await this.#store.deleteByHash(trx, hashToken(token));
   }
 
-  /** Ends all sessions of an account but the one to keep, if any. */
-  async endAll(trx: Trx, userId: number, keepId?: number): Promise<void> {
-    await this.#store.deleteOfUser(trx, userId, keepId);
+  /** Logs out: nothing is kept of it. Returns false where the account has no such session. */
+  end(userId: number, id: number): Promise<boolean> {
+    return this.#store.delete(userId, id);
   }
 
-  /** Returns false where the account has no such session. */
-  async end(userId: number, id: number): Promise<boolean> {
-    return (await this.#store.delete(userId, id)) !== undefined;
+  /** Ends a session from elsewhere, whose browser can then ask why. Returns false where the account has no such session. */
+  async endFromElsewhere(userId: number, id: number): Promise<boolean> {
+    const end = { reason: 'signed_out_elsewhere' as const, ended_at: this.#clock.now() };
+    const ended = await this.#store.transaction((trx) => this.#store.end(trx, userId, id, end));
+    return ended !== undefined;
+  }
+
+  /** Why the session of a cookie value ended before its time, for as long as the browser keeps the cookie. */
+  findEnd(token: string): Promise<SessionEnd | undefined> {
+    return this.#store.findEnd(hashToken(token), this.#clock.now());
   }
 
   list(userId: number, page: Page): ReturnType<SessionStore['list']> {
@@ -70,6 +77,7 @@ export class SessionService {
   }
 
   async deleteExpired(): Promise<void> {
-    await this.#store.deleteExpired(this.#clock.now());
+    const now = this.#clock.now();
+    await this.#store.deleteExpired(now, now - SESSION_MS);
   }
 }

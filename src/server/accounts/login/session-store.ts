@@ -1,6 +1,9 @@
+import { sql } from 'kysely';
+import type { SessionEndReason } from '../../../contract/login-history.ts';
 import type { Role } from '../../../contract/roles.ts';
 import type { Page } from '../../../contract/schemas.ts';
 import type { Database } from '../../platform/db/database.ts';
+import { wasChanged } from '../../platform/db/one-row.ts';
 import { prepareQuery } from '../../platform/db/prepared-query.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
 
@@ -21,6 +24,12 @@ export interface NewSession {
   readonly user_agent: string;
   readonly created_at: number;
   readonly expires_at: number;
+}
+
+/** Unix milliseconds. */
+export interface SessionEnd {
+  readonly reason: SessionEndReason;
+  readonly ended_at: number;
 }
 
 const sessionByHash = prepareQuery<Tables, { hash: string; now: number }>()((db, p) =>
@@ -76,27 +85,83 @@ export class SessionStore {
     await trx.deleteFrom('sessions').where('hash', '=', hash).execute();
   }
 
-  /** Deletes a session of that account; returns where it was used, or undefined where there was none. */
-  delete(
-    userId: number,
-    id: number,
-    db: Executor = this.#database.kysely,
-  ): Promise<{ readonly address: string; readonly user_agent: string } | undefined> {
-    return db
+  transaction<R>(work: (trx: Trx) => Promise<R>): Promise<R> {
+    return this.#database.transaction(work);
+  }
+
+  /** Deletes a session of that account; returns false where there was none. */
+  async delete(userId: number, id: number): Promise<boolean> {
+    return wasChanged(
+      await this.#database.kysely
+        .deleteFrom('sessions')
+        .where('id', '=', id)
+        .where('user_id', '=', userId)
+        .executeTakeFirst(),
+    );
+  }
+
+  /** Ends a session of that account from elsewhere; returns where it was used, or undefined where there was none. */
+  async end(trx: Trx, userId: number, id: number, end: SessionEnd) {
+    const ended = await trx
       .deleteFrom('sessions')
       .where('id', '=', id)
       .where('user_id', '=', userId)
-      .returning(['address', 'user_agent'])
+      .returning(['hash', 'address', 'user_agent'])
       .executeTakeFirst();
+    if (ended === undefined) return undefined;
+    const { hash, ...client } = ended;
+    await trx
+      .insertInto('ended_sessions')
+      .values({ hash, ...end })
+      .execute();
+    return client;
   }
 
-  /** Deletes all sessions of an account but the one to keep, if any. */
-  async deleteOfUser(trx: Trx, userId: number, keepId = 0): Promise<void> {
+  /** Ends all sessions of an account but the one to keep, if any. */
+  async endOfUser(trx: Trx, userId: number, { reason, ended_at }: SessionEnd, keepId = 0): Promise<void> {
+    await trx
+      .insertInto('ended_sessions')
+      .columns(['hash', 'reason', 'ended_at'])
+      // One statement: an account may have more sessions than a statement has parameters.
+      .expression((row) =>
+        row
+          .selectFrom('sessions')
+          .select([
+            'hash',
+            sql<SessionEndReason>`cast(${reason} as text)`.as('reason'),
+            sql<number>`cast(${ended_at} as bigint)`.as('ended_at'),
+          ])
+          .where('user_id', '=', userId)
+          .where('id', '!=', keepId),
+      )
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
     await trx.deleteFrom('sessions').where('user_id', '=', userId).where('id', '!=', keepId).execute();
   }
 
-  async deleteExpired(now: number): Promise<void> {
-    await this.#database.kysely.deleteFrom('sessions').where('expires_at', '<=', now).execute();
+  /** Why and when a session ended: it was ended, or expired by `now` (Unix milliseconds). */
+  async findEnd(hash: string, now: number): Promise<SessionEnd | undefined> {
+    const { kysely } = this.#database;
+    const ended = await kysely
+      .selectFrom('ended_sessions')
+      .select(['reason', 'ended_at'])
+      .where('hash', '=', hash)
+      .executeTakeFirst();
+    if (ended !== undefined) return ended;
+    const expired = await kysely
+      .selectFrom('sessions')
+      .select('expires_at as ended_at')
+      .where('hash', '=', hash)
+      .where('expires_at', '<=', now)
+      .executeTakeFirst();
+    return expired && { reason: 'expired', ...expired };
+  }
+
+  /** @param endedBefore ends that happened before this time are forgotten; Unix milliseconds */
+  async deleteExpired(now: number, endedBefore: number): Promise<void> {
+    const { kysely } = this.#database;
+    await kysely.deleteFrom('sessions').where('expires_at', '<=', now).execute();
+    await kysely.deleteFrom('ended_sessions').where('ended_at', '<=', endedBefore).execute();
   }
 
   /** Running sessions of an account, newest first. */

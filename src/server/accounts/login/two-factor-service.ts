@@ -156,7 +156,8 @@ export class TwoFactorService {
     const result = await database.transaction(async (trx) => {
       if ((await accounts.lock(trx, userId)) === undefined) throw new AppError('unauthorized');
       const done = await work(trx, assertApplicable(await store.find(userId, trx)));
-      await logins.revokeAll(trx, userId, caller.kind === 'session' ? caller.sessionId : undefined);
+      const reason = event === 'two-factor-on' ? 'two_factor_on' : 'two_factor_off';
+      await logins.revokeAll(trx, userId, reason, caller.kind === 'session' ? caller.sessionId : undefined);
       await auditLog.record(trx, { actorId: userId, action: `self.${event}`, target: `user:${userId}`, ...origin });
       await notices.notify(trx, userId, event);
       return done;

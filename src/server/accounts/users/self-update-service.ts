@@ -112,7 +112,8 @@ export class SelfUpdateService {
         await run(async (trx) => {
           await changeOwnFields(trx);
           await accounts.putPassword(trx, userId, hash, clock.now());
-          await loginRevocation.revokeAll(trx, userId, caller.kind === 'session' ? caller.sessionId : undefined);
+          const keptSession = caller.kind === 'session' ? caller.sessionId : undefined;
+          await loginRevocation.revokeAll(trx, userId, 'password_changed', keptSession);
           await auditLog.record(trx, { actorId: userId, action: 'self.password', target: `user:${userId}`, ...origin });
           await notices.notify(trx, userId, 'password');
         });

@@ -1,5 +1,6 @@
 import { DISABLED, ENABLED } from '../../../contract/account-fields.ts';
 import { defined } from '../../../contract/defined.ts';
+import type { SessionEndReason } from '../../../contract/login-history.ts';
 import { canManage, type Role } from '../../../contract/roles.ts';
 import type { Page } from '../../../contract/schemas.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -106,7 +107,7 @@ export class UserAdministration {
     await database.transaction(async (trx) => {
       const { account, isLastRoot } = await this.#lockManaged(trx, caller, id);
       if (isLastRoot) throw new AppError('last_root');
-      await loginRevocation.revokeAll(trx, id);
+      await loginRevocation.revokeAll(trx, id, 'account_removed');
       await tokens.revokeAll(trx, id, clock.now());
       await accounts.remove(trx, id, clock.now());
       await auditLog.record(trx, {
@@ -129,10 +130,11 @@ export class UserAdministration {
 
   /** @throws not_exist (also for a session of another account), rank_too_low */
   async endSession(caller: AccountCaller, id: number, sessionId: number, origin: RequestOrigin): Promise<void> {
-    const { database, access, sessionStore, auditLog } = this.#dependencies;
+    const { database, access, sessionStore, auditLog, clock } = this.#dependencies;
     await database.transaction(async (trx) => {
       await access.assertCanManage(trx, caller.userId, id);
-      const ended = await sessionStore.delete(id, sessionId, trx);
+      const end = { reason: 'signed_out_by_administrator' as const, ended_at: clock.now() };
+      const ended = await sessionStore.end(trx, id, sessionId, end);
       if (ended === undefined) throw notExistError('session');
       await auditLog.record(trx, {
         actorId: caller.userId,
@@ -165,9 +167,10 @@ export class UserAdministration {
       await notices.notify(trx, id, 'password');
     }
     const delta = await this.#adjustWallet(trx, id, update);
-    if (hash !== undefined || isChanged(account, columns, 'role') || isChanged(account, columns, 'status')) {
+    const reason = toEndReason(account, columns, hash !== undefined);
+    if (reason !== undefined) {
       const isOwn = caller.kind === 'session' && caller.userId === id;
-      await loginRevocation.revokeAll(trx, id, isOwn ? caller.sessionId : undefined);
+      await loginRevocation.revokeAll(trx, id, reason, isOwn ? caller.sessionId : undefined);
     }
     await auditLog.record(trx, {
       actorId: caller.userId,
@@ -229,6 +232,13 @@ const toColumns = ({ username, email, display_name, role, status }: UserUpdate):
     role,
     status: status === undefined ? undefined : status === DISABLED ? DISABLED : ENABLED,
   });
+
+/** Why the change ends the sessions of the account; undefined where it does not. */
+function toEndReason(account: Account, columns: Columns, hasNewPassword: boolean): SessionEndReason | undefined {
+  if (isChanged(account, columns, 'status')) return 'account_disabled';
+  if (hasNewPassword) return 'password_set_by_administrator';
+  return isChanged(account, columns, 'role') ? 'role_changed' : undefined;
+}
 
 const isChanged = (account: Account, columns: Columns, key: 'role' | 'status'): boolean =>
   columns[key] !== undefined && columns[key] !== account[key];

@@ -3,13 +3,13 @@ import { IconExternalLink } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { API_KEY_PLACEHOLDER } from '../../../components/code-quoting.ts';
 import { CopyField, CopyIconButton } from '../../../components/copy-button.tsx';
 import { modelsQuery } from '../../../data/model-queries.ts';
 import { CLIENTS, type Client, type ClientId } from './clients.ts';
 import type { Connection } from './connection.ts';
 import { FirstCall } from './first-call.tsx';
 
-const KEY_PLACEHOLDER = 'YOUR_API_KEY';
 const MODEL_PLACEHOLDER = 'gpt-4o-mini';
 
 interface ConnectPanelProps {
@@ -33,7 +33,7 @@ export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPa
   );
   const connection: Connection = {
     origin: location.origin,
-    apiKey: apiKey ?? KEY_PLACEHOLDER,
+    apiKey: apiKey ?? API_KEY_PLACEHOLDER,
     model: chatModel?.id ?? MODEL_PLACEHOLDER,
     siteName: 'Reelgate',
   };

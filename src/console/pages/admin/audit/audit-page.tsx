@@ -15,6 +15,7 @@ import { listQuery } from '../../../data/admin-queries.ts';
 import type { AuditEntry } from '../../../data/admin-types.ts';
 import { formatDateTime } from '../../../data/format-time.ts';
 import { useUserNames } from '../../../data/name-lookup.ts';
+import { RecordsTabs } from '../logins/records-tabs.tsx';
 import { targetPath } from './audit-entry.ts';
 import { ChangeDialog } from './change-dialog.tsx';
 import { ChangedFields } from './changed-fields.tsx';
@@ -27,7 +28,12 @@ export function AuditPage() {
   const entries = useQuery(listQuery(adminListAudit, filters.query));
   const users = useUserNames(entries.data?.data.flatMap(({ actor_id: id }) => (id === null ? [] : [id])));
   return (
-    <Page title={t('app:pages.audit')} subtitle={t('audit.lead')} size="xl">
+    <Page
+      title={t('app:pages.audit')}
+      subtitle={t('audit.lead')}
+      size="xl"
+      actions={<RecordsTabs current="/admin/audit" />}
+    >
       <FilterBar filters={filters}>
         <TextFilter filters={filters} name="actor_id" label={t('audit.actorId')} width={160} pattern={ID_PATTERN} />
         <TextFilter filters={filters} name="action" label={t('audit.actionExample')} />

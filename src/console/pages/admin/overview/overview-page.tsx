@@ -6,6 +6,7 @@ import { listTasks } from '../../../../contract/admin-tasks.ts';
 import { listChannels } from '../../../../contract/channels.ts';
 import { getOperations } from '../../../../contract/operations.ts';
 import { adminListTickets } from '../../../../contract/tickets.ts';
+import { DAY_SECONDS } from '../../../../contract/time.ts';
 import { getAllUsage } from '../../../../contract/usage.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
@@ -21,7 +22,6 @@ import { StatCard } from './stat-card.tsx';
 import { UsagePanel } from './usage-panel.tsx';
 
 const PERIODS = ['7', '30', '90'] as const;
-const DAY_SECONDS = 86_400;
 const REFRESH_MS = 30_000;
 
 /** How the service does: what is used, what waits, what fails. */

@@ -10,6 +10,7 @@ import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
 import { PageLoader } from '../../../components/page-loader.tsx';
 import { PermissionHint } from '../../../components/permission-hint.tsx';
+import { RecentLogins } from '../../../components/recent-logins.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
@@ -22,6 +23,7 @@ import { AssignPlanDialog } from '../plans/assign-plan-dialog.tsx';
 import { BalanceDialog } from './balance-dialog.tsx';
 import { DeleteUser } from './delete-user.tsx';
 import { EditUserDialog } from './edit-user-dialog.tsx';
+import { ResetLinkDialog } from './reset-link-dialog.tsx';
 import { UserSessions } from './user-sessions.tsx';
 
 const DAYS = 30;
@@ -50,8 +52,8 @@ export function UserPage() {
 }
 
 function UserDetails({ user }: { readonly user: User }) {
-  const { t } = useTranslation(['admin', 'admin-plans', 'app']);
-  const [dialog, setDialog] = useState<'edit' | 'quota' | 'plan'>();
+  const { t } = useTranslation(['admin', 'admin-plans', 'app', 'logins']);
+  const [dialog, setDialog] = useState<'edit' | 'quota' | 'plan' | 'reset'>();
   const nowMs = useMemo(() => Math.floor(Date.now() / 60_000) * 60_000, []);
   const usage = useQuery(dataQuery(getAllUsage, { query: { user_id: String(user.id), by: 'day,model' } }));
   const managed = useCanManageRole()(user.role);
@@ -70,6 +72,9 @@ function UserDetails({ user }: { readonly user: User }) {
             <Button variant="default" onClick={() => setDialog('edit')}>
               {t('app:edit')}
             </Button>
+            <Button variant="default" disabled={user.status !== 1} onClick={() => setDialog('reset')}>
+              {t('users.resetLink')}
+            </Button>
             <Button variant="default" onClick={() => setDialog('plan')}>
               {t('admin-plans:assign.action')}
             </Button>
@@ -85,11 +90,15 @@ function UserDetails({ user }: { readonly user: User }) {
         {managed ? (
           <>
             <UserSessions user={user} />
+            <Panel title={t('logins:title')}>
+              <RecentLogins userId={user.id} />
+            </Panel>
             <DeleteUser user={user} />
           </>
         ) : null}
       </Stack>
       {dialog === 'edit' ? <EditUserDialog user={user} onClose={() => setDialog(undefined)} /> : null}
+      {dialog === 'reset' ? <ResetLinkDialog user={user} onClose={() => setDialog(undefined)} /> : null}
       {dialog === 'plan' ? <AssignPlanDialog user={user} onClose={() => setDialog(undefined)} /> : null}
       {dialog === 'quota' ? <BalanceDialog user={user} onClose={() => setDialog(undefined)} /> : null}
     </Page>

@@ -1,0 +1,21 @@
+import { useTranslation } from 'react-i18next';
+import { CodeSamplesDialog } from '../../components/code-samples-dialog.tsx';
+import { videoSamples } from './code-samples.ts';
+
+interface VideoCodeDialogProps {
+  readonly body: Record<string, unknown>;
+  readonly onClose: () => void;
+}
+
+/** The request of the form as a program in several languages. */
+export default function VideoCodeDialog({ body, onClose }: VideoCodeDialogProps) {
+  const { t } = useTranslation('studio');
+  return (
+    <CodeSamplesDialog
+      title={t('codeTitle')}
+      hint={t('codeHint')}
+      samples={videoSamples(body, location.origin)}
+      onClose={onClose}
+    />
+  );
+}

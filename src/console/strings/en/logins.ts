@@ -1,0 +1,23 @@
+export default {
+  title: 'Sign-in history',
+  text: 'Who signed in to your account, and who tried to. If you do not recognize an attempt that succeeded, change your password.',
+  lead: 'Sign-ins to accounts you manage, and attempts that failed.',
+  tab: 'Sign-ins',
+  changes: 'Changes',
+  views: 'Records',
+  time: 'Time',
+  outcome: 'Result',
+  outcomes: {
+    success: 'Signed in',
+    wrong_password: 'Wrong password',
+    wrong_code: 'Wrong code',
+    disabled: 'Account disabled',
+  },
+  twoStep: 'Two-step',
+  newSource: 'New device',
+  browser: 'Browser',
+  address: 'IP address',
+  user: 'User',
+  onlyFailed: 'Only failed attempts',
+  none: 'No sign-ins are recorded.',
+};

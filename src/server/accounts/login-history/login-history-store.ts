@@ -1,0 +1,64 @@
+import { type Insertable, type Selectable, sql } from 'kysely';
+import type { LongListPage, LongPage } from '../../../contract/long-list.ts';
+import type { Role } from '../../../contract/roles.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { readLongPage } from '../../platform/db/read-long-page.ts';
+import type { Executor, Tables } from '../../tables.ts';
+
+export type LoginAttemptRow = Selectable<Tables['login_history']>;
+export type NewLoginAttempt = Insertable<Tables['login_history']>;
+
+export interface LoginFilter {
+  readonly userId?: number | undefined;
+  /** Only of accounts with one of these roles. */
+  readonly roles?: readonly Role[] | undefined;
+  readonly failed?: boolean | undefined;
+}
+
+/** SQL of `login_history`. */
+export class LoginHistoryStore {
+  readonly #database: Database<Tables>;
+
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  async insert(attempts: readonly NewLoginAttempt[], db: Executor = this.#database.kysely): Promise<void> {
+    await db.insertInto('login_history').values(attempts).execute();
+  }
+
+  /** Newest first. */
+  list({ userId, roles, failed }: LoginFilter, page: LongPage): Promise<LongListPage<LoginAttemptRow>> {
+    const { kysely } = this.#database;
+    let filtered = kysely.selectFrom('login_history');
+    if (userId !== undefined) filtered = filtered.where('user_id', '=', userId);
+    // A literal, as the index of failed attempts has it: SQLite does not use the index for a parameter.
+    if (failed === true) filtered = filtered.where('outcome', '!=', sql.lit('success'));
+    if (roles !== undefined)
+      filtered = filtered.where((row) =>
+        row.exists(
+          row
+            .selectFrom('accounts')
+            .select('accounts.id')
+            .whereRef('accounts.id', '=', 'login_history.user_id')
+            .where('accounts.role', 'in', [...roles]),
+        ),
+      );
+    return readLongPage(kysely, filtered, 'id', page, (each) => each.selectAll());
+  }
+
+  /** Deletes at most `limit` of the attempts made before a time. @returns how many */
+  async deleteBefore(before: number, limit: number): Promise<number> {
+    const { kysely } = this.#database;
+    // Ids ascend with time, so the oldest attempts are the first.
+    const oldest = await kysely
+      .selectFrom('login_history')
+      .select(['id', 'created_at'])
+      .orderBy('id')
+      .limit(limit)
+      .execute();
+    const ids = oldest.filter(({ created_at }) => created_at < before).map(({ id }) => id);
+    if (ids.length > 0) await kysely.deleteFrom('login_history').where('id', 'in', ids).execute();
+    return ids.length;
+  }
+}

@@ -1,0 +1,86 @@
+import type { LoginOutcomeName } from '../../../contract/login-history.ts';
+import type { LongListPage, LongPage } from '../../../contract/long-list.ts';
+import { canManage, ROLES, type Role } from '../../../contract/roles.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { LoginClient } from '../../platform/http/login-client.ts';
+import type { Log } from '../../platform/log.ts';
+import { PeriodicWriter } from '../../platform/periodic-writer.ts';
+import type { Trx } from '../../tables.ts';
+import type { LoginAttemptRow, LoginFilter, LoginHistoryStore, NewLoginAttempt } from './login-history-store.ts';
+
+const MAX_ADDRESS_LENGTH = 64;
+const MAX_USER_AGENT_LENGTH = 300;
+
+export interface LoginAttempt {
+  readonly userId: number;
+  /** Whether the second step was asked for. */
+  readonly twoStep: boolean;
+  /** Whether the account has logged in from there before. */
+  readonly isKnownSource: boolean;
+  readonly client: LoginClient;
+}
+
+export interface LoginHistoryDependencies {
+  readonly store: LoginHistoryStore;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Who logged in to which account from where, and who tried to. */
+export class LoginHistory {
+  readonly #store: LoginHistoryStore;
+  readonly #clock: Clock;
+  readonly #failures: PeriodicWriter<NewLoginAttempt>;
+  #failureCount = 0;
+
+  constructor({ store, clock, log }: LoginHistoryDependencies) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#failures = new PeriodicWriter<NewLoginAttempt>({
+      log,
+      subject: 'failed logins',
+      write: (batch) => store.insert([...batch.values()]),
+    });
+  }
+
+  /** In the transaction that makes the session. */
+  async recordSuccess(trx: Trx, attempt: LoginAttempt): Promise<void> {
+    await this.#store.insert([this.#toRow(attempt, 'success')], trx);
+  }
+
+  /** Written later: a write that only existing accounts cause would tell by its time which accounts exist. */
+  recordFailure(attempt: LoginAttempt, outcome: Exclude<LoginOutcomeName, 'success'>): void {
+    this.#failureCount += 1;
+    this.#failures.record(this.#failureCount, this.#toRow(attempt, outcome));
+  }
+
+  /** Attempts at one account, newest first. */
+  async listOwn(userId: number, failed: boolean, page: LongPage): Promise<LongListPage<LoginAttemptRow>> {
+    await this.#failures.flush();
+    return this.#store.list({ userId, failed }, page);
+  }
+
+  /** Attempts at accounts that this role manages: the addresses of equals and superiors are not shown. */
+  async listManaged(role: Role, filter: LoginFilter, page: LongPage): Promise<LongListPage<LoginAttemptRow>> {
+    await this.#failures.flush();
+    const managed = ROLES.filter((each) => canManage(role, each));
+    return this.#store.list({ ...filter, roles: managed.length === ROLES.length ? undefined : managed }, page);
+  }
+
+  /** Writes what is pending, and stops. */
+  close(): Promise<void> {
+    return this.#failures.close();
+  }
+
+  #toRow({ userId, twoStep, isKnownSource, client }: LoginAttempt, outcome: LoginOutcomeName): NewLoginAttempt {
+    return {
+      user_id: userId,
+      outcome,
+      two_step: twoStep ? 1 : 0,
+      known_source: isKnownSource ? 1 : 0,
+      address: client.address.slice(0, MAX_ADDRESS_LENGTH),
+      user_agent: client.userAgent.slice(0, MAX_USER_AGENT_LENGTH),
+      created_at: this.#clock.now(),
+    };
+  }
+}
