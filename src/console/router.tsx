@@ -1,4 +1,5 @@
 import { createRoute, createRouter, redirect } from '@tanstack/react-router';
+import { defined } from '../contract/defined.ts';
 import { TICKET_STATUS, type TicketStatus } from '../contract/tickets.ts';
 import type { ListSearch } from './components/list/use-list-filters.ts';
 import { PageError } from './components/page-error.tsx';
@@ -10,10 +11,11 @@ import { parseVideosSearchParams } from './pages/videos/videos-search-params.ts'
 import { appRoute, lazyPage, rootRoute } from './root-routes.tsx';
 
 /** `back`: the page to return to; whatever is no path of this console is dropped. `ended`: the session was ended. */
-const parseSignInSearch = (search: Record<string, unknown>): { back?: string; ended?: true } => ({
-  ...(typeof search.back === 'string' ? { back: toSafePath(search.back) } : {}),
-  ...(search.ended === true ? { ended: true } : {}),
-});
+const parseSignInSearch = (search: Record<string, unknown>): { back?: string; ended?: true } =>
+  defined({
+    back: typeof search.back === 'string' ? toSafePath(search.back) : undefined,
+    ended: search.ended === true ? (true as const) : undefined,
+  });
 
 /** Parse the page number of a list and a text that prefills a form from the URL; invalid values are dropped. */
 const parsePage = (page: unknown): { page?: number } =>
