@@ -177,8 +177,12 @@ export class CircuitBreakers {
         for (const [model, breaker] of breakers)
           if (breaker.timesOpened > 0 && !found.some((each) => each.key === key && each.model === model))
             Object.assign(breaker, newBreakerState(now));
-    for (const { key, model, timesOpened, openUntil, trialUntil, reason } of found)
-      Object.assign(this.#breaker(key, model, now), { timesOpened, openUntil, trialUntil, reason });
+    for (const { key, model, timesOpened, openUntil, trialUntil, reason } of found) {
+      const breaker = this.#breaker(key, model, now);
+      // What was read may be older than a trial that this process has begun since.
+      const ownTrial = breaker.openUntil === openUntil ? breaker.trialUntil : 0;
+      Object.assign(breaker, { timesOpened, openUntil, trialUntil: Math.max(trialUntil, ownTrial), reason });
+    }
   }
 
   /** Forgets everything about a channel: it was changed or removed. */
