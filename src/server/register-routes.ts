@@ -108,6 +108,7 @@ export async function registerRoutes(
   addSupportAdminRoutes(routes, support);
   addMoneyRoutes(routes, foundation, capabilities, video);
   addChannelRoutes(routes, {
+    findPlanTerms,
     channels,
     store: channelStore,
     vault,

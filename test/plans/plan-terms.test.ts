@@ -57,6 +57,31 @@ forEachDatabase((_name, _open, freshUrl) => {
         assert.equal(receipt.facts.plan_factor, factor === 1 ? undefined : factor);
       });
 
+    test('a key and the console list the models that channels of the plan serve, and no others', async () => {
+      const listed = async () => {
+        const { body } = await callModelApi(service.baseUrl, service.key, 'GET', '/v1/models');
+        return (body.data as unknown as { id: string }[]).map(({ id }) => id);
+      };
+      const inConsole = async () =>
+        (await service.operator.requestData<{ id: string; permitted: boolean }[]>('GET', '/api/models'))
+          .filter(({ permitted }) => permitted)
+          .map(({ id }) => id);
+      const [video, chat] = [channels[0], channels.at(-1)];
+      await change({ channels: [chat] });
+      assert.deepEqual(
+        [(await listed()).includes('kling-v1-6'), (await listed()).includes('sandbox-chat')],
+        [false, true],
+      );
+      assert.deepEqual((await inConsole()).sort(), (await listed()).sort());
+      const one = await callModelApi(service.baseUrl, service.key, 'GET', '/v1/models/kling-v1-6');
+      assert.equal(one.status, 404);
+      await change({ channels: [video] });
+      assert.deepEqual(await listed(), ['kling-v1-6']);
+      assert.deepEqual(await inConsole(), ['kling-v1-6']);
+      await change({ channels: [] });
+      assert.ok((await listed()).length > 1);
+    });
+
     test('a video, its quote and a refund follow the factor', async () => {
       const model = 'kling-v1-6';
       const quote = async () => {

@@ -95,8 +95,12 @@ export interface ChannelDirectory {
   model(id: string): Promise<ResolvedModel | undefined>;
   /** When a model ends on all its channels, if its vendors have said so. */
   retirement(id: string): Promise<Retirement | undefined>;
-  /** Enabled public model ids that an enabled channel serves, for GET /v1/models. */
-  listModels(): Promise<
+  /**
+   * Enabled public model ids that an enabled channel serves, for GET /v1/models.
+   *
+   * @param permitted ids of the channels that count; default: all
+   */
+  listModels(permitted?: ReadonlySet<number>): Promise<
     readonly {
       readonly id: string;
       readonly vendor: ChannelVendor;

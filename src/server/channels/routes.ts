@@ -1,6 +1,7 @@
 import * as lines from '../../contract/model-catalog.ts';
 import { ok } from '../../contract/schemas.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { FindPlanTerms } from '../plans/current-plan.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Vault } from '../platform/secrets.ts';
@@ -23,6 +24,7 @@ export interface ChannelRouteDependencies {
   readonly audit: AuditLog;
   readonly vendors: VendorRegistry;
   readonly allowances: Pick<Allowances, 'permittedModels'>;
+  readonly findPlanTerms: FindPlanTerms;
   readonly video: {
     readonly adminStore: UnfinishedTasks;
     readonly upstreamCalls: ProbeDependencies['adapterContexts'];
@@ -31,9 +33,9 @@ export interface ChannelRouteDependencies {
 
 /** Registers the endpoints of channels and models. */
 export function addChannelRoutes(routes: RouteRegistry, dependencies: ChannelRouteDependencies): void {
-  const { channels, allowances, video, vendors } = dependencies;
+  const { channels, video, vendors } = dependencies;
   const admin = new ChannelAdminService({ ...dependencies, tasks: video.adminStore });
-  addModelRoutes(routes, { channels, vendors, allowances });
+  addModelRoutes(routes, dependencies);
   addVendorRoutes(routes, vendors);
   addChannelAdminRoutes(routes, {
     channels,
@@ -45,12 +47,20 @@ export function addChannelRoutes(routes: RouteRegistry, dependencies: ChannelRou
   addModelAdminRoutes(routes, { channels, models: new ModelAdminService(dependencies) });
 }
 
-type ModelRouteDependencies = Pick<ChannelRouteDependencies, 'channels' | 'vendors' | 'allowances'>;
+type ModelRouteDependencies = Pick<ChannelRouteDependencies, 'channels' | 'vendors' | 'allowances' | 'findPlanTerms'>;
 
 /** Models for those who use them: what the console draws its forms from. */
-function addModelRoutes(routes: RouteRegistry, { channels, vendors, allowances }: ModelRouteDependencies): void {
+function addModelRoutes(
+  routes: RouteRegistry,
+  { channels, vendors, allowances, findPlanTerms }: ModelRouteDependencies,
+): void {
   routes.add(lines.listUsableModels, async ({ query, caller }) => {
-    const [catalog, permitted] = await Promise.all([channels.catalog(), allowances.permittedModels(caller.userId)]);
+    const [catalog, permitted, terms] = await Promise.all([
+      channels.catalog(),
+      allowances.permittedModels(caller.userId),
+      findPlanTerms(caller.userId),
+    ]);
+    const served = terms && new Set((await channels.listModels(terms.channels)).map(({ id }) => id));
     const wanted = catalog.listed.filter(({ kind }) => query.kind === undefined || kind === query.kind);
     return ok(
       wanted.flatMap(({ id }) => {
@@ -65,7 +75,7 @@ function addModelRoutes(routes: RouteRegistry, { channels, vendors, allowances }
           input_schema: model.inputSchema ?? null,
           capability: toCapability(vendors.capability(model.vendor, model.target)),
           fields: vendors.find(model.vendor)?.formFields ?? {},
-          permitted: permitted === undefined || permitted.has(id),
+          permitted: permitted?.has(id) !== false && served?.has(id) !== false,
         };
       }),
     );

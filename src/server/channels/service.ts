@@ -109,13 +109,14 @@ export class ChannelService implements ChannelDirectory {
     return lifecycles === undefined ? [] : endingModels(channel, lifecycles);
   }
 
-  async listModels(): Promise<readonly ListedModel[]> {
+  async listModels(permitted?: ReadonlySet<number>): Promise<readonly ListedModel[]> {
     const catalog = await this.#currentCatalog();
     return catalog.listed.filter(({ id }) => {
       const model = catalog.models.get(id);
-      return (
-        model === undefined || !this.#hasRetired(catalog, model) || this.#substituteFor(catalog, model) !== undefined
-      );
+      if (model === undefined) return true;
+      const served = this.#hasRetired(catalog, model) ? this.#substituteFor(catalog, model) : model;
+      if (served === undefined || permitted === undefined) return served !== undefined;
+      return servingOf(catalog, served).some((channel) => permitted.has(channel.id));
     });
   }
 
@@ -152,9 +153,7 @@ export class ChannelService implements ChannelDirectory {
     // If the model is from the current catalog, the same request has just loaded it, so it needs no refresh.
     const isPresent = this.#catalog.models.get(model.id) === model;
     const now = this.#dependencies.clock.now();
-    const all = (isPresent ? this.#catalog : await this.#currentCatalog()).serving(
-      model.isSubstitute === true ? { ...model, id: model.target } : model,
-    );
+    const all = servingOf(isPresent ? this.#catalog : await this.#currentCatalog(), model);
     const serving = all.filter(
       (channel) => permitted?.has(channel.id) !== false && !this.#hasEndedOn(model, channel, now),
     );
@@ -297,3 +296,7 @@ export class ChannelService implements ChannelDirectory {
     return this.#catalog;
   }
 }
+
+/** A substitute is served by the channels of the model that stands in. */
+const servingOf = (catalog: Catalog, model: ResolvedModel): readonly Channel[] =>
+  catalog.serving(model.isSubstitute === true ? { ...model, id: model.target } : model);

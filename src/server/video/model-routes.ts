@@ -3,6 +3,7 @@ import { defined } from '../../contract/defined.ts';
 import * as endpoints from '../../contract/model-lists.ts';
 import type { ModelKind } from '../../contract/models.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
+import type { FindPlanTerms } from '../plans/current-plan.ts';
 import { AppError } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -20,15 +21,22 @@ import {
 export interface ModelRouteDependencies {
   readonly channels: Pick<ChannelDirectory, 'listModels' | 'retirement'>;
   readonly allowances: Pick<Allowances, 'permittedModels'>;
+  readonly findPlanTerms: FindPlanTerms;
 }
 
 /** The models a token may call, as the clients of OpenAI, Anthropic and Google list them. */
-export function addModelRoutes(routes: RouteRegistry, { channels, allowances }: ModelRouteDependencies): void {
+export function addModelRoutes(
+  routes: RouteRegistry,
+  { channels, allowances, findPlanTerms }: ModelRouteDependencies,
+): void {
   const listCallable = async (caller: ModelCaller, kind?: ModelKind): Promise<readonly CallableModel[]> => {
-    const permitted = await allowances.permittedModels(caller.userId);
+    const [permitted, terms] = await Promise.all([
+      allowances.permittedModels(caller.userId),
+      findPlanTerms(caller.userId),
+    ]);
     const isCallable = (id: string): boolean =>
       (caller.models.length === 0 || caller.models.includes(id)) && permitted?.has(id) !== false;
-    const models = await channels.listModels();
+    const models = await channels.listModels(terms?.channels);
     return models.filter((model) => isCallable(model.id) && (kind === undefined || model.kind === kind));
   };
   const findCallable = async (caller: ModelCaller, id: string, kind?: ModelKind): Promise<CallableModel> => {
