@@ -7,7 +7,7 @@ import type { Database } from '../platform/db/database.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
 import type { CallOutcome } from './channel-directory.ts';
-import type { CircuitOwner } from './service.ts';
+import type { CircuitOwner } from './channel-health.ts';
 
 /** Failures that end only when an administrator does something; overload passes by itself. */
 const NEEDS_ADMINISTRATOR: Partial<Record<CallOutcome['outcome'], Bilingual>> = {

@@ -35,3 +35,22 @@ export function bestHealth(
   const rank = ({ condition }: CredentialHealth): number => CONDITIONS.indexOf(condition);
   return (used.length === 0 ? all : used).toSorted((one, other) => rank(one) - rank(other))[0];
 }
+
+/** Whose circuit opened or closed. */
+export interface CircuitOwner {
+  readonly name: string;
+  /** Where the channel has several credentials: which one it is, and how many others can be used. */
+  readonly credential?: { readonly label: string; readonly usableOthers: number };
+}
+
+export function circuitOwner(
+  { channel: { name }, credentials }: CatalogChannel,
+  credentialId: number,
+  health: readonly CredentialHealth[],
+): CircuitOwner {
+  const own = credentials.get(credentialId);
+  if (own === undefined || credentials.size === 1) return { name };
+  const usable = health.filter((each) => each.state !== 'open' && credentials.get(each.credentialId)?.enabled);
+  const usableOthers = usable.filter((each) => each.credentialId !== credentialId).length;
+  return { name, credential: { label: own.label, usableOthers } };
+}

@@ -9,7 +9,13 @@ import type { Vault } from '../platform/secrets.ts';
 import { SingleFlight } from '../platform/single-flight.ts';
 import { buildCatalog, type Catalog, EMPTY_CATALOG, type ListedModel } from './catalog.ts';
 import type { CallOutcome, Channel, ChannelDirectory, ResolvedModel, Retirement } from './channel-directory.ts';
-import { bestHealth, type CredentialHealth, credentialHealth } from './channel-health.ts';
+import {
+  bestHealth,
+  type CircuitOwner,
+  type CredentialHealth,
+  circuitOwner,
+  credentialHealth,
+} from './channel-health.ts';
 import type { CircuitState, HealthView } from './circuit-breaker.ts';
 import type { SharedCircuits } from './circuit-sharing.ts';
 import { DecryptedRows } from './decrypted-rows.ts';
@@ -42,13 +48,6 @@ export interface ChannelServiceDependencies {
   readonly lifecycles?: Lifecycles | undefined;
   /** In [0, 1); default `Math.random`. */
   readonly random?: (() => number) | undefined;
-}
-
-/** Whose circuit opened or closed. */
-export interface CircuitOwner {
-  readonly name: string;
-  /** Where the channel has several credentials: which one it is, and how many others can be used. */
-  readonly credential?: { readonly label: string; readonly usableOthers: number };
 }
 
 /** Errors are written at most this often, off the path of any request. */
@@ -260,24 +259,14 @@ export class ChannelService implements ChannelDirectory {
     const about = { channelId, credentialId, model };
     if (outcome === 'ok') log.info(about, 'circuit of a channel closed');
     else log.warn({ ...about, reason: outcome, upstream: message }, 'circuit of a channel opened');
-    const owner = this.#ownerOf(channelId, credentialId);
+    const found = this.#catalog.channels.get(channelId);
+    const owner =
+      found === undefined
+        ? { name: String(channelId) }
+        : circuitOwner(found, credentialId, this.credentialHealth(channelId));
     const report = outcome === 'ok' ? onCircuitClose : onCircuitOpen;
     // One after another: a channel that recovers at once must not be reported before its failure.
     if (report !== undefined) this.#pendingNotices = this.#pendingNotices.then(() => report(call, owner));
-  }
-
-  #ownerOf(id: number, credentialId: number): CircuitOwner {
-    const found = this.#catalog.channels.get(id);
-    const name = found?.channel.name ?? String(id);
-    const own = found?.credentials.get(credentialId);
-    if (found === undefined || own === undefined || found.credentials.size === 1) return { name };
-    const usableOthers = this.credentialHealth(id).filter(
-      (each) =>
-        each.credentialId !== credentialId &&
-        each.state !== 'open' &&
-        found.credentials.get(each.credentialId)?.enabled === true,
-    ).length;
-    return { name, credential: { label: own.label, usableOthers } };
   }
 
   async #currentCatalog(): Promise<Catalog> {
