@@ -24,6 +24,8 @@ const CLIENTS: Readonly<Record<string, readonly string[]>> = {
   'Google Gen AI': ['google-genai.ts'],
   'ai 7, Anthropic and Google': ['ai-sdk-dialects.ts'],
   'LangChain, Anthropic and Google': ['langchain-dialects.ts'],
+  'ai 7, Responses over other upstreams': ['ai-sdk-responses.ts'],
+  'LangChain, Responses over other upstreams': ['langchain-responses.ts'],
   'Claude Code': ['claude-code.ts'],
   LangChain: ['langchain.ts'],
   'OpenAI Agents': ['agents.ts'],

@@ -325,6 +325,17 @@ describe('Responses, converted', { concurrency: false }, () => {
     assert.deepEqual(sentTo(anthropic).messages[1].content, content);
   });
 
+  test('a reference to a thought, which nobody has stored, is left out and named', async () => {
+    respond({ role: 'assistant', content: 'Hi' });
+    const input = [
+      { role: 'user', content: 'x' },
+      { type: 'item_reference', id: 'rs_1' },
+    ];
+    const answer = await send('/v1/responses', { model: 'plain', input });
+    assert.deepEqual([answer.status, droppedOf(answer)], [200, ['input.1']]);
+    assert.deepEqual(sentTo(chat).messages, [{ role: 'user', content: 'x' }]);
+  });
+
   test('what would change the answer is refused by name, and nothing is sent', async () => {
     const cases: readonly (readonly [object, string])[] = [
       [{ previous_response_id: 'resp_1' }, 'previous_response_id'],
@@ -334,7 +345,7 @@ describe('Responses, converted', { concurrency: false }, () => {
       [{ conversation: 'c' }, 'conversation'],
       [{ prompt: { id: 'p' } }, 'prompt'],
       [{ unheard_of: 1 }, 'unheard_of'],
-      [{ input: [{ type: 'item_reference', id: 'x' }] }, 'input.0.type'],
+      [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input.0.type'],
       [{ tools: [{ type: 'local_shell' }] }, 'tools.0.type'],
       [{ tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } }, 'tools.0'],
       [{ input: 5 }, 'input'],

@@ -17,14 +17,14 @@ export function generateContent(request: SimulatorRequest): SimulatorResponse | 
   const directives = parseDirectives(request);
   const { parts, finishReason } = planParts(body, directives, wantedFunction(request));
   const base = { modelVersion: request.params.model, responseId: newId('gen') };
-  const usageMetadata = usageOf(body, parts, directives('usage'));
+  const usageOfParts = (sent: readonly Fields[]) => usageOf(body, sent, directives('usage'));
   const waitMs = directives('wait') ?? 0;
   if (isStream) {
-    const pieces = streamParts(parts, directives, { base, finishReason, usageMetadata, waitMs });
+    const pieces = streamParts(parts, directives, { base, finishReason, usageOfParts, waitMs });
     return { kind: 'stream', status: 200, headers: { 'content-type': 'text/event-stream' }, pieces };
   }
   const candidate = { content: { role: 'model', parts }, finishReason, index: 0 };
-  const whole = jsonResponse(200, { candidates: [candidate], usageMetadata, ...base });
+  const whole = jsonResponse(200, { candidates: [candidate], usageMetadata: usageOfParts(parts), ...base });
   return waitMs === 0 ? whole : sleep(waitMs).then(() => whole);
 }
 
@@ -108,16 +108,25 @@ function usageOf(body: Fields, parts: readonly Fields[], directive: number | und
 async function* streamParts(
   parts: readonly Fields[],
   directives: Directives,
-  end: { base: Fields; finishReason: string; usageMetadata: Fields | undefined; waitMs: number },
+  end: {
+    base: Fields;
+    finishReason: string;
+    /** Of what was sent so far. */
+    usageOfParts: (sent: readonly Fields[]) => Fields | undefined;
+    waitMs: number;
+  },
 ): AsyncGenerator<string> {
-  const { base, finishReason, usageMetadata, waitMs } = end;
+  const { base, finishReason, usageOfParts, waitMs } = end;
   if (waitMs > 0) await sleep(waitMs);
-  const chunk = (content: readonly Fields[], reason?: string): string =>
-    `data: ${JSON.stringify({
+  const sent: Fields[] = [];
+  const chunk = (content: readonly Fields[], reason?: string): string => {
+    sent.push(...content);
+    return `data: ${JSON.stringify({
       candidates: [{ content: { role: 'model', parts: content }, finishReason: reason, index: 0 }],
-      usageMetadata,
+      usageMetadata: usageOfParts(sent),
       ...base,
     })}\r\n\r\n`;
+  };
   const toError = (message: string): string =>
     `data: ${JSON.stringify({ error: { code: 503, message: `${message}, key ${API_KEY}`, status: 'UNAVAILABLE' } })}\r\n\r\n`;
   for (const part of parts) {

@@ -19,8 +19,15 @@ const PART_MEMBERS: Readonly<Record<string, ReadonlySet<string>>> = {
   input_image: memberSet('type image_url detail'),
   input_file: memberSet('type file_data file_url filename'),
 };
-/** Searches made by the upstream: what they found is not in them. */
-const SEARCH_ITEM = 'web_search_call';
+/** Begins the ids of thoughts, OpenAI's and ours. */
+const THOUGHT_PREFIX = 'rs_';
+
+/**
+ * Items without content for a model: searches made by the upstream, and references to thoughts, which clients send that expect thoughts to be
+ * stored (`store` is true by default). A thought may be left out; references to anything else are refused.
+ */
+const isEmptyItem = ({ type, id }: UntrustedObject): boolean =>
+  type === 'web_search_call' || (type === 'item_reference' && typeof id === 'string' && id.startsWith(THOUGHT_PREFIX));
 
 type Role = Message['role'];
 
@@ -35,7 +42,7 @@ export function readInput(input: unknown, notes: ConversionNotes): Message[] {
   for (const [index, value] of listAt(input, 'input').entries()) {
     const path = `input.${index}`;
     const item = objectAt(value, path);
-    if (item.type === SEARCH_ITEM) {
+    if (isEmptyItem(item)) {
       notes.drop(path);
       continue;
     }
