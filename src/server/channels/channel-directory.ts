@@ -5,6 +5,7 @@ import type { ModelKind } from '../../contract/models.ts';
 import type { Price } from '../../contract/pricing.ts';
 import type { VendorName } from '../../contract/states.ts';
 import type { ErrorReason } from '../upstreams/error.ts';
+import type { ChannelLoad } from './channel-load.ts';
 
 /** Kinds of upstreams a channel can have: the video vendors, and any upstream that implements one of the chat protocols. */
 export type ChannelVendor = VendorName | ChatVendor;
@@ -114,7 +115,8 @@ export interface ChannelDirectory {
    * to another channel where there is one, so that an upstream that is down does not use up all attempts.
    *
    * @param permitted ids of those to choose from; default: all
-   * @param affinity calls with the same text meet the same channel first, as long as it lives
+   * @param affinity calls with the same text meet the same channel first, as long as it lives and has not more than 1.25 times its share
+   * of the calls in flight
    */
   candidates(
     model: ResolvedModel,
@@ -131,4 +133,6 @@ export interface ChannelDirectory {
   byId(id: number, credentialId?: number | null): Promise<Channel | undefined>;
   /** Feeds the circuit breakers. Never throws. */
   report(call: CallOutcome): void;
+  /** To be told which calls are in flight. */
+  readonly load: Pick<ChannelLoad, 'began' | 'ended'>;
 }

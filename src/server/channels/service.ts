@@ -16,6 +16,7 @@ import {
   circuitOwner,
   credentialHealth,
 } from './channel-health.ts';
+import { ChannelLoad } from './channel-load.ts';
 import type { CircuitState, HealthView } from './circuit-breaker.ts';
 import type { SharedCircuits } from './circuit-sharing.ts';
 import { DecryptedRows } from './decrypted-rows.ts';
@@ -28,7 +29,7 @@ import {
   retirementOn,
 } from './retirement.ts';
 import type { ChannelErrorRow, ChannelStore } from './store.ts';
-import { drawFor, spreadAttempts, weightedOrder } from './weighted-order.ts';
+import { spreadAttempts, weightedOrder } from './weighted-order.ts';
 
 export interface ChannelServiceDependencies {
   readonly store: ChannelStore;
@@ -58,6 +59,7 @@ const MAX_MESSAGE = 500;
 
 /** Channels and models in memory, checked against the version in the database at every use. */
 export class ChannelService implements ChannelDirectory {
+  readonly load: ChannelLoad = new ChannelLoad();
   readonly #dependencies: ChannelServiceDependencies;
   readonly #random: () => number;
   readonly #circuits: SharedCircuits;
@@ -161,9 +163,9 @@ export class ChannelService implements ChannelDirectory {
     );
     const askable = available.length === 0 ? serving : available;
     const key = askable.length < 2 ? undefined : affinity?.();
-    const draw =
-      key === undefined ? this.#random : ({ id, credentialId }: Channel) => drawFor(key, `${id}/${credentialId}`);
-    const ordered = spreadAttempts(weightedOrder(askable, draw));
+    const ordered = spreadAttempts(
+      key === undefined ? weightedOrder(askable, this.#random) : this.load.orderFor(key, askable),
+    );
     // The first one is called for certain: if its circuit is half open, this is its one trial call.
     const first = ordered[0];
     const trial = first === undefined || this.#circuits.beginTrial(first, model.target, now);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { drawFor, weightedOrder } from '../channels/weighted-order.ts';
+import { ChannelLoad, MIN_BOUND } from '../channels/channel-load.ts';
 import { MESSAGES } from './anthropic-dialect.ts';
 import { cacheAffinity } from './cache-affinity.ts';
 import { parseChatRequest } from './chat-request.ts';
@@ -10,9 +10,9 @@ import { GENERATE } from './gemini-dialect.ts';
 
 const parse = (dialect: Dialect, body: object) => parseChatRequest(dialect, Buffer.from(JSON.stringify(body)), body);
 const affinityOf = (dialect: Dialect, body: object) => cacheAffinity(parse(dialect, { model: 'm', ...body }));
-const FLEET = [1, 2, 3].map((id) => ({ id, priority: 0, weight: 1 }));
-const channelFor = (key: string | undefined, fleet = FLEET): number =>
-  weightedOrder(fleet, ({ id }) => drawFor(key ?? '', id))[0]?.id ?? 0;
+const FLEET = [1, 2, 3].map((id) => ({ id, credentialId: 0, priority: 0, weight: 1 }));
+const channelFor = (key: string | undefined, fleet = FLEET, load = new ChannelLoad()): number =>
+  load.orderFor(key ?? '', fleet)[0]?.id ?? 0;
 const long = (text: string): string => `${text} `.repeat(250);
 const user = (content: unknown) => ({ role: 'user', content });
 
@@ -21,6 +21,47 @@ interface Turn {
   /** What may be cached, from the shortest to the longest, and their tokens. */
   readonly prefixes: readonly string[];
   readonly key: string | undefined;
+}
+
+/** Picks channels for calls that each last `seconds`, and notes how many were in flight on the busiest channel, as a multiple of its share. */
+function loadedFleet(seconds: number) {
+  const load = new ChannelLoad();
+  let inFlight: { readonly id: number; readonly until: number }[] = [];
+  let worst = 0;
+  return {
+    worst: () => worst,
+    pick: ({ at, key }: Turn): number => {
+      for (const { id, until } of inFlight) if (until <= at) load.ended({ id, credentialId: 0 });
+      inFlight = inFlight.filter(({ until }) => until > at);
+      const id = channelFor(key, FLEET, load);
+      load.began({ id, credentialId: 0 });
+      inFlight.push({ id, until: at + seconds });
+      const calls = inFlight.filter((call) => call.id === id).length;
+      if (calls > MIN_BOUND) worst = Math.max(worst, calls / Math.ceil(inFlight.length / FLEET.length));
+      return id;
+    },
+  };
+}
+
+/** Conversations of six turns a minute apart, begun `everySeconds`; `systems` prompts are shared among them. */
+function conversations(
+  count: number,
+  everySeconds: number,
+  systems: number,
+  keyOf: (system: string, said: readonly string[]) => string | undefined,
+): Turn[] {
+  const turns: Turn[] = [];
+  for (let conversation = 0; conversation < count; conversation++) {
+    const system = long(`You are assistant ${conversation % systems}.`);
+    const said: string[] = [];
+    for (let turn = 0; turn < 6; turn++) {
+      said.push(long(`question ${conversation} ${turn}`));
+      const prefixes = said.map((_, index) => system + said.slice(0, index + 1).join(''));
+      const at = conversation * everySeconds + turn * 60;
+      turns.push({ at, prefixes: [system, ...prefixes], key: keyOf(system, said) });
+    }
+  }
+  return turns.sort((a, b) => a.at - b.at);
 }
 
 /** Tokens read from the caches of a fleet, each kept for five minutes after its last use, as a share of all that could be. */
@@ -55,17 +96,7 @@ describe('affinity to prompt caches', () => {
         }),
     };
     for (const [name, keyOf] of Object.entries(dialects)) {
-      const turns: Turn[] = [];
-      for (let conversation = 0; conversation < 120; conversation++) {
-        const system = long(`You are assistant ${conversation % 20}.`);
-        const said: string[] = [];
-        for (let turn = 0; turn < 6; turn++) {
-          said.push(long(`question ${conversation} ${turn}`));
-          const prefixes = said.map((_, index) => system + said.slice(0, index + 1).join(''));
-          turns.push({ at: conversation * 20 + turn * 60, prefixes: [system, ...prefixes], key: keyOf(system, said) });
-        }
-      }
-      turns.sort((a, b) => a.at - b.at);
+      const turns = conversations(120, 20, 20, keyOf);
       const one = hitRate(turns, () => 1);
       const fleet = hitRate(turns, ({ key }) => channelFor(key));
       let count = 0;
@@ -74,6 +105,31 @@ describe('affinity to prompt caches', () => {
       assert.ok(turnByTurn < 0.9 * one, `${name}: the measure tells a fleet without affinity: ${turnByTurn} of ${one}`);
       assert.equal(new Set(turns.map(({ key }) => channelFor(key))).size, 3, 'all channels have their share');
     }
+  });
+
+  test('under load no channel has much more than its share, and the caches are still hit', () => {
+    const keyOf = (system: string, said: readonly string[]) =>
+      affinityOf(MESSAGES, { system, messages: said.map(user) });
+    const turns = conversations(400, 2, 20, keyOf);
+    const one = hitRate(turns, () => 1);
+    const fleet = loadedFleet(15);
+    const hits = hitRate(turns, fleet.pick);
+    assert.ok(hits >= 0.9 * one, `${hits} of ${one}`);
+    assert.ok(fleet.worst() > 1 && fleet.worst() <= 1.5, `${fleet.worst()} times its share`);
+  });
+
+  test('one prefix that everybody uses goes to as many channels as its calls need', () => {
+    const load = new ChannelLoad();
+    const counts = [0, 0, 0, 0];
+    for (let call = 0; call < 300; call++) {
+      const id = channelFor('shared', FLEET, load);
+      load.began({ id, credentialId: 0 });
+      counts[id] = (counts[id] ?? 0) + 1;
+    }
+    assert.ok(Math.max(...counts) <= Math.ceil(1.25 * 100), `${counts}`);
+    for (const [id, count] of counts.entries())
+      for (let call = 0; call < count; call++) load.ended({ id, credentialId: 0 });
+    assert.equal(channelFor('shared', FLEET, load), channelFor('shared'), 'when they have ended it goes home again');
   });
 
   test('a channel that dies moves only its own calls, and those that come back meet it again', () => {

@@ -83,6 +83,8 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
   #attempt = -1;
   #exchange: UpstreamExchange | undefined;
   #control: ExchangeControl | undefined;
+  /** The channel on which this call counts as in flight. */
+  #countedOn: Channel | undefined;
   #status = 0;
   #headers: Readonly<Record<string, string>> = {};
   #chunks: Buffer[] = [];
@@ -212,6 +214,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
     this.#stream = undefined;
     const channel = this.#channel;
     const { outbound, tracing } = this.#dependencies;
+    this.#countOn(channel);
     const exchange = attempt === 0 ? this.#context.firstExchange : this.#prepareAgain(channel);
     if (exchange === undefined) return;
     for (const path of exchange.dropped) clientResponse.addDropped(path);
@@ -436,7 +439,16 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
     });
   }
 
+  /** Counts the call as in flight on a channel instead of the one before; undefined: on none. */
+  #countOn(channel: Channel | undefined): void {
+    const { load } = this.#dependencies.channels;
+    if (this.#countedOn !== undefined) load.ended(this.#countedOn);
+    this.#countedOn = channel;
+    if (channel !== undefined) load.began(channel);
+  }
+
   #markFinished(): void {
+    this.#countOn(undefined);
     this.#phase = 'finished';
     this.#dependencies.onFinished(this);
   }
