@@ -3,7 +3,8 @@
  * `npm run hammer -- drain faults/clock image` runs some of it: the test files whose path contains one of the words, and the image.
  *
  * - kills: the service in a process of its own is ended by SIGKILL at a named point of the money path and started again;
- *   device sign-ins likewise, while responding; at each point a process is also paused until another has taken over its work
+ *   model calls while they stream, converted ones too, and device sign-ins while responding; at each point a process is also
+ *   paused until another has taken over its work
  * - restarts: PostgreSQL is stopped under load and started again; two processes behind HAProxy and nginx are restarted in
  *   turn until so many requests were sent, of which none may fail; databases freeze, fall silent and fail over
  * - soup: every third call to an upstream fails, in different ways, and database calls fail as well
@@ -59,6 +60,7 @@ const { values, positionals: chosen } = parseArgs({
 });
 const strength = {
   KILL_ROUNDS: values.rounds,
+  CHAT_KILL_ROUNDS: String(Math.ceil(Number(values.rounds) / 20)),
   DEVICE_KILL_ROUNDS: String(Math.ceil(Number(values.rounds) / 10)),
   FREEZE_ALL: '1',
   EVENT_KILLS: values.events,
@@ -99,6 +101,7 @@ const WORDS = [
   'import/kills',
   'races',
   'client-disconnects',
+  'crash-and-stop',
   'out-of-order-updates',
   'receipt-lines',
   'requests/random-receipts',

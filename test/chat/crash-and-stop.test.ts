@@ -16,11 +16,43 @@ import { AdminClient } from '../admin-client.ts';
 import { forEachDatabase } from '../databases.ts';
 import { startCrashing } from '../faults/crashing-service.ts';
 import { assertLedgerConsistent, openReadOnly } from '../faults/ledger-assertions.ts';
-import { addChatModelOf } from '../faults/submit-scenario.ts';
 import { chatBody, contentOf, PRICE } from './chat-service.ts';
 
 const CALLS = 12;
-const FIRST_TAG = 700_000;
+/** Kills of each kind of calls; `npm run hammer` makes more. */
+const ROUNDS = Number(process.env.CHAT_KILL_ROUNDS ?? '1');
+let lastTag = 700_000;
+
+/** Streams of a dialect by a model, whose upstream speaks the vendor's dialect. */
+interface Kind {
+  readonly name: string;
+  readonly path: string;
+  readonly model: string;
+  readonly vendor: 'openai' | 'anthropic' | 'gemini';
+  readonly body: (text: string) => object;
+  /** An event that brings a caller one word. */
+  readonly word: RegExp;
+}
+
+const CHAT: Kind = {
+  name: 'chat completions',
+  path: '/v1/chat/completions',
+  model: 'sandbox-chat',
+  vendor: 'openai',
+  body: (text) => chatBody(text),
+  word: /"content":" ?\w/,
+};
+const RESPONSES = {
+  path: '/v1/responses',
+  body: (text: string) => ({ input: text }),
+  word: /"type":"response\.output_text\.delta"/,
+};
+const KINDS: readonly Kind[] = [
+  CHAT,
+  { ...RESPONSES, name: 'Responses over Anthropic', model: 'sandbox-claude', vendor: 'anthropic' },
+  { ...RESPONSES, name: 'Responses over Google', model: 'sandbox-gemini', vendor: 'gemini' },
+];
+
 const textOf = (tag: number): string => `[chunks=400] [delay=10] [tag=${tag}]`;
 
 function temporaryDirectory(t: TestContext): string {
@@ -37,31 +69,38 @@ forEachDatabase((name, _open, freshUrl) => {
   after(() => sandbox.stop());
 
   /** A service in a process of its own, with streams under way. */
-  async function underWay(journal: string) {
+  async function underWay(journal: string, { path, model, vendor, body }: Kind = CHAT) {
     const url = await freshUrl();
     const service = await startCrashing(url, { JOURNAL_DIR: journal });
     const operator = await new AdminClient(service.baseUrl).signIn();
-    await addChatModelOf(sandbox, operator);
+    await operator.requestData('POST', '/api/admin/models', { id: model, vendor, kind: 'chat', price: PRICE });
+    await operator.addChannel({
+      vendor,
+      base_url: sandbox.url(vendor),
+      credentials: sandbox.credentials(vendor),
+      models: [model],
+    });
     await operator.grantQuota(10_000_000);
     const key = await operator.makeToken();
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const tags = Array.from({ length: CALLS }, () => ++lastTag);
     const answers = await Promise.all(
-      Array.from({ length: CALLS }, (_, index) =>
-        fetch(`${service.baseUrl}/v1/chat/completions`, {
+      tags.map((tag) =>
+        fetch(`${service.baseUrl}${path}`, {
           method: 'POST',
           headers,
-          body: JSON.stringify(chatBody(textOf(FIRST_TAG + index), { stream: true })),
+          body: JSON.stringify({ ...body(textOf(tag)), model, stream: true }),
         }),
       ),
     );
     const texts = answers.map((answer) => textUntilBroken(answer));
-    await pause(300);
-    return { url, service, texts, refs: answers.map(({ headers }) => `req_${headers.get('x-request-id')}`) };
+    await pause(200 + Math.random() * 300);
+    return { url, service, texts, tags, refs: answers.map(({ headers }) => `req_${headers.get('x-request-id')}`) };
   }
 
-  test(`${name}: T81: kill -9 charges what was delivered once the service is back: at least what was received, at most what was sent`, async (t) => {
+  async function killAndRecover(t: TestContext, kind: Kind): Promise<void> {
     const journal = temporaryDirectory(t);
-    const { url, service, texts, refs } = await underWay(journal);
+    const { url, service, texts, tags, refs } = await underWay(journal, kind);
     process.kill(service.pid, 'SIGKILL');
     await service.ended;
     const heard = (await Promise.all(texts)).map(
@@ -69,7 +108,7 @@ forEachDatabase((name, _open, freshUrl) => {
         text
           .split('\n\n')
           .slice(0, -1)
-          .filter((event) => /"content":" ?\w/.test(event)).length,
+          .filter((event) => kind.word.test(event)).length,
     );
     const again = await startCrashing(url, { JOURNAL_DIR: journal });
     const database = openReadOnly(url);
@@ -79,21 +118,23 @@ forEachDatabase((name, _open, freshUrl) => {
       await assertLedgerConsistent(database);
       const ends = await database.kysely
         .selectFrom('ledger')
-        .select(['ref', 'charged'])
-        .where('kind', '=', 'settle')
+        .innerJoin('requests', 'requests.ref', 'ledger.ref')
+        .select(['ledger.ref', 'charged', 'input_tokens', 'output_tokens'])
+        .where('ledger.kind', '=', 'settle')
         .execute();
       assert.equal(ends.length, CALLS, 'each is settled once');
-      for (const { ref, charged } of ends) {
+      for (const { ref, charged, input_tokens: prompt, output_tokens: words } of ends) {
         const index = refs.indexOf(ref);
-        const tag = FIRST_TAG + index;
-        const prompt = (await countTokens(textOf(tag))) * (PRICE.input_per_million / 1e6);
-        const words = (charged - prompt) / (PRICE.output_per_million / 1e6);
+        const tag = tags[index] ?? 0;
         const said = wordsSentFor(tag);
         assert.ok(
           (heard[index] ?? 0) <= words && words <= said,
           `heard ${heard[index]}, charged ${words}, said ${said}`,
         );
         assert.ok(words > 0);
+        assert.equal(charged, (prompt * PRICE.input_per_million + words * PRICE.output_per_million) / 1e6);
+        if (kind === CHAT) assert.equal(prompt, await countTokens(textOf(tag)));
+        else assert.ok(prompt > 0);
       }
       const left = readdirSync(journal, { recursive: true }).filter((path) =>
         String(path).includes(`~${service.pid}~`),
@@ -103,7 +144,12 @@ forEachDatabase((name, _open, freshUrl) => {
       await database.close();
       await again.stop();
     }
-  });
+  }
+
+  for (const kind of KINDS)
+    test(`${name}: T81: kill -9 charges what was delivered of ${kind.name} once the service is back: at least what was received, at most what was sent`, async (t) => {
+      for (let round = 0; round < ROUNDS; round++) await killAndRecover(t, kind);
+    });
 
   test(`${name}: kill -9 with its journal lost loses no money: open reservations are refunded, once, when their calls can no longer end`, async (t) => {
     const journal = temporaryDirectory(t);
