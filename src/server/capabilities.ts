@@ -20,6 +20,7 @@ import { makeOperations } from './operations/make.ts';
 import { makePlanAllowances, makePlans } from './plans/make.ts';
 import { makeQuota } from './quota/make.ts';
 import { makeRequests } from './requests/make.ts';
+import { toRequestRow } from './requests/request-row.ts';
 import { importSandbox } from './sandbox-loader.ts';
 import type { Trx } from './tables.ts';
 import { VendorRegistry } from './vendors/registry.ts';
@@ -79,6 +80,7 @@ export async function makeCapabilities(
     log,
     metrics,
     onClosed: requests.log.addClosed,
+    toLogRow: toRequestRow,
   });
   const { ledger } = quota;
   const plans = makePlans({

@@ -13,6 +13,7 @@ import { planMigrations } from './plans/tables.ts';
 import type { Migration } from './platform/db/migrate.ts';
 import { metaMigrations } from './platform/db/tables.ts';
 import { rateLimitMigrations } from './platform/limits/tables.ts';
+import { chargeMigrations } from './quota/charge-function.ts';
 import { quotaMigrations } from './quota/tables.ts';
 import { requestMigrations } from './requests/tables.ts';
 import { siteMigrations } from './site/tables.ts';
@@ -45,4 +46,5 @@ export const migrations: readonly Migration[] = [
   ...supportMigrations,
   ...importerMigrations,
   ...siteMigrations,
+  ...chargeMigrations,
 ];

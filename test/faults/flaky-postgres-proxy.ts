@@ -2,10 +2,12 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /** When a message to PostgreSQL breaks the connection: before the message is forwarded, or once the response to it has begun. */
 export type ConnectionCut = 'before' | 'after' | undefined;
-/** `commit`: the message contains a COMMIT; `other`: any other message. */
+/** `commit`: the message contains a COMMIT, or the money of model calls; `other`: any other message. */
 export type CutChooser = (message: 'commit' | 'other') => ConnectionCut;
 
 const COMMIT = 'commit\0';
+/** Begins what the statement is given that does the money of model calls; it commits itself. */
+const CHARGE = '[{"n":';
 
 /**
  * A network between the service and PostgreSQL that breaks connections. One that is cut after a commit leaves the service
@@ -76,7 +78,7 @@ export class FlakyPostgresProxy {
     let isLost = false;
     client.on('data', (chunk) => {
       if (isSilent()) return;
-      const cut = this.chooseCut?.(chunk.includes(COMMIT) ? 'commit' : 'other');
+      const cut = this.chooseCut?.(chunk.includes(COMMIT) || chunk.includes(CHARGE) ? 'commit' : 'other');
       if (cut !== undefined) this.cuts[cut] += 1;
       if (cut === 'before') return end();
       isLost ||= cut === 'after';

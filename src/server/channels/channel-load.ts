@@ -1,4 +1,3 @@
-import type { Channel } from './channel-directory.ts';
 import { drawFor, type Weighted, weightedOrder } from './weighted-order.ts';
 
 /** How much of its fair share of the calls in flight a channel takes before others take the next ones. */
@@ -7,12 +6,15 @@ const BOUND = 1.25;
 export const MIN_BOUND = 4;
 
 /** A credential of a channel: an account of the vendor. */
-type Account = Pick<Channel, 'id' | 'credentialId'>;
+interface Account {
+  readonly id: number;
+  readonly credentialId: number;
+}
 type Loaded = Account & Weighted;
 
 /**
- * Calls in flight on each channel, or credential of one that has several, of this process. They bound how many calls with one prefix pile up (Mirrokni, Thorup
- * and Zadimoghaddam, "Consistent Hashing with Bounded Loads", 2016). As each process keeps to its bound, all together do.
+ * Calls in flight on each channel, or on each credential of one, of this process. They bound how many calls with one prefix pile up on one
+ * (Mirrokni, Thorup and Zadimoghaddam, "Consistent Hashing with Bounded Loads", 2016). As each process keeps to its bound, all do.
  */
 export class ChannelLoad {
   readonly #calls = new Map<string, number>();

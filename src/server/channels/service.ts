@@ -163,9 +163,8 @@ export class ChannelService implements ChannelDirectory {
     );
     const askable = available.length === 0 ? serving : available;
     const key = askable.length < 2 ? undefined : affinity?.();
-    const ordered = spreadAttempts(
-      key === undefined ? weightedOrder(askable, this.#random) : this.load.orderFor(key, askable),
-    );
+    const order = key === undefined ? weightedOrder(askable, this.#random) : this.load.orderFor(key, askable);
+    const ordered = spreadAttempts(order);
     // The first one is called for certain: if its circuit is half open, this is its one trial call.
     const first = ordered[0];
     const trial = first === undefined || this.#circuits.beginTrial(first, model.target, now);

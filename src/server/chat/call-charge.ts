@@ -2,6 +2,7 @@ import { scaleQuota } from '../../contract/call-facts.ts';
 import { type ChatPrice, hasAudioRate, maxTokenQuota, type TokenFacts } from '../../contract/token-pricing.ts';
 import { type AppError, isAppError } from '../platform/errors.ts';
 import type { Admission } from '../platform/limits/key-limiter.ts';
+import type { Payer } from '../quota/ledger.ts';
 import { extractPrompt } from './body-inspection.ts';
 import {
   type CallEnd,
@@ -13,7 +14,7 @@ import {
   toCallDetail,
   toStoredTerms,
 } from './call-detail.ts';
-import type { ChargeBatcher, Payer } from './charge-batcher.ts';
+import type { ChargeBatcher } from './charge-batcher.ts';
 import { type ChatRequest, estimateImageTokens, mayUseAudio } from './chat-request.ts';
 import type { CallMeta } from './settlement-journal.ts';
 import { countTokens, TOKENS_PER_MESSAGE } from './tokenizer.ts';

@@ -11,6 +11,9 @@ import { migrate } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
 import { isAppError } from '../platform/errors.ts';
 import { openLog } from '../platform/log.ts';
+import { CallChargeStore } from '../quota/call-charge-store.ts';
+import { CallCharges } from '../quota/call-charges.ts';
+import type { Ledger } from '../quota/ledger.ts';
 import { LedgerService } from '../quota/service.ts';
 import { LedgerStore } from '../quota/store.ts';
 import type { Tables } from '../tables.ts';
@@ -19,10 +22,25 @@ import { SettlementJournal } from './settlement-journal.ts';
 
 const NO_JOURNAL = new SettlementJournal(undefined, Buffer.alloc(32), openLog('silent'));
 
+const clock = { now: () => Date.now() };
+const noticeBelow = () => 0;
+
+/** With the common statement, on the database where there is one. */
+function ledgerOf(database: Database<Tables>): LedgerService {
+  const charges = {
+    store: new CallChargeStore(database),
+    clock,
+    noticeBelow,
+    onSettled: () => {},
+    toLogRow: undefined,
+  };
+  return new LedgerService({ store: new LedgerStore(database), clock, callCharges: new CallCharges(charges) });
+}
+
 forEachDatabase((name, open, freshUrl) => {
   it('gives every charge its own outcome within a shared transaction', async () => {
     const database = await open();
-    const quota = new LedgerService({ store: new LedgerStore(database), clock: { now: () => Date.now() } });
+    const quota = ledgerOf(database);
     const batcher = new ChargeBatcher({ database, quota, log: openLog('silent'), journal: NO_JOURNAL });
     const RICH = [1, 2, 3];
     const POOR = 4;
@@ -58,7 +76,7 @@ forEachDatabase((name, open, freshUrl) => {
 
   it('ends a reservation once, whichever end comes first', async () => {
     const database = await open();
-    const quota = new LedgerService({ store: new LedgerStore(database), clock: { now: () => Date.now() } });
+    const quota = ledgerOf(database);
     const batcher = new ChargeBatcher({ database, quota, log: openLog('silent'), journal: NO_JOURNAL });
     await database.transaction((trx) => quota.openWallet(trx, 1, 100));
     const payer = { userId: 1, tokenId: 1 };
@@ -74,7 +92,7 @@ forEachDatabase((name, open, freshUrl) => {
 
   it('refunds a reservation whose commit may have succeeded', async () => {
     const database = await open();
-    const quota = new LedgerService({ store: new LedgerStore(database), clock: { now: () => Date.now() } });
+    const quota = ledgerOf(database);
     await database.transaction((trx) => quota.openWallet(trx, 1, 100));
     let losses = 1;
     const losing: Database<Tables> = {
@@ -85,7 +103,21 @@ forEachDatabase((name, open, freshUrl) => {
         return result;
       },
     };
-    const batcher = new ChargeBatcher({ database: losing, quota, log: openLog('silent'), journal: NO_JOURNAL });
+    const losingQuota: Pick<Ledger, 'reserveAll' | 'settleAll' | 'chargeCalls'> = {
+      reserveAll: (trx, all) => quota.reserveAll(trx, all),
+      settleAll: (trx, all) => quota.settleAll(trx, all),
+      async chargeCalls(work, waits) {
+        const outcomes = await quota.chargeCalls(work, waits);
+        if (name === 'postgres' && losses-- > 0) throw new DatabaseUnavailableError('the answer was lost');
+        return outcomes;
+      },
+    };
+    const batcher = new ChargeBatcher({
+      database: losing,
+      quota: losingQuota,
+      log: openLog('silent'),
+      journal: NO_JOURNAL,
+    });
     const reserve = (ref: string) => batcher.reserve({ ref, userId: 1, tokenId: 1, model: 'm', amount: 10 });
     const outcomes = await Promise.allSettled([reserve('req_a'), reserve('req_b')]);
     for (const outcome of outcomes)
@@ -105,7 +137,7 @@ forEachDatabase((name, open, freshUrl) => {
       try {
         const [database] = processes;
         await migrate(database, migrations);
-        const quota = new LedgerService({ store: new LedgerStore(database), clock: { now: () => Date.now() } });
+        const quota = ledgerOf(database);
         await database.transaction(async (trx) => {
           await quota.openWallet(trx, 1, 1_000_000);
           for (const token of [1, 2, 3]) await quota.setTokenLimit(trx, token, 1_000_000);

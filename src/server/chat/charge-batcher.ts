@@ -4,47 +4,26 @@ import { DatabaseUnavailableError } from '../platform/db/database-errors.ts';
 import { hasConcurrentWriters } from '../platform/db/dialect.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
-import type { CallDetail, Ledger, Reservation, Settlement, TokenUsage } from '../quota/ledger.ts';
+import type { CallDetail, CallWork, Ledger, Payer, Reservation, Settlement, TokenUsage } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import type { SettlementJournal } from './settlement-journal.ts';
+import { type Job, WorkQueue } from './work-queue.ts';
 
-/** Whose money it is, and by which token it is spent. */
-export type Payer = Pick<Reservation, 'userId' | 'tokenId'>;
-
-interface LedgerWork {
-  readonly reservation?: Reservation;
-  readonly settlement?: Settlement;
-}
-
-interface QueuedWork extends LedgerWork {
-  resolve(): void;
-  reject(error: unknown): void;
-}
-
-/** A larger batch would delay each of its calls too long. */
-const MAX_BATCH_SIZE = 128;
 /** No caller waits for a settlement, so it is delayed to share a transaction: alone it would cost a disk write of its own. */
 const SETTLEMENT_DELAY_MS = 5;
-/** A reservation waits one millisecond per this many calls in progress, so that others can join its transaction. */
+/** A reservation waits one millisecond per this many calls in progress, so that others can join its batch. */
 const CALLS_PER_DELAY_MS = 200;
-const MAX_DELAY_MS = 5;
 const RETRIES_MS = [50, 500, 5_000, 30_000];
 const LOGGED_ATTEMPT = 3;
 /** A recently refused account gets its own transactions for this long, as its refusals would roll back the work of others. */
 const ISOLATION_MS = 60_000;
-const MAX_ISOLATED_ACCOUNTS = 10_000;
-/** SQLite has one writer anyway, so everybody shares its queue. */
-const SHARED_QUEUE_KEY = '';
-
-interface Queue {
-  readonly jobs: QueuedWork[];
-  busy: boolean;
-  timer: NodeJS.Timeout | undefined;
-}
+/** How long calls of an account and token that needed a transaction go to one without being tried in the common statement. */
+const APART_MS = 5_000;
+const MAX_ACCOUNTS = 10_000;
 
 export interface ChargeBatcherDependencies {
   readonly database: Database<Tables>;
-  readonly quota: Ledger;
+  readonly quota: Pick<Ledger, 'reserveAll' | 'settleAll' | 'chargeCalls'>;
   readonly log: Log;
   readonly journal: SettlementJournal;
 }
@@ -52,18 +31,23 @@ export interface ChargeBatcherDependencies {
 /**
  * The money of model calls: one reservation before anything is sent, one end afterwards, whatever happens between.
  *
- * Pieces of work that wait at the same time share a transaction, which saves most of the cost of each: on SQLite all of
- * them, on PostgreSQL those of one account and token, which would wait for each other at its wallet. One that fails undoes
- * them all, so all are then done again one by one. A single reservation is written without delay.
- *
- * On PostgreSQL a shared transaction must take its rows in the order a lone one does (plan, token, wallet), or two processes
- * would each hold what the other waits for. So it knows one token only, and reservations, which take the plan, go first.
+ * Pieces of work that wait at the same time are done together, which saves most of the cost of each. On SQLite all of them share a
+ * transaction; one that fails undoes them all, so all are then done again one by one. On PostgreSQL they share one statement
+ * (`Ledger.chargeCalls`), which leaves undone what is not simple or is locked by others. Of that, the work of one account and token
+ * shares a statement that waits for the locks, and then a transaction. Such a transaction must take its rows in the order a lone one
+ * does (plan, token, wallet), or two processes would each hold what the other waits for: so it knows one token only, and
+ * reservations, which take the plan, go first.
  */
 export class ChargeBatcher {
   readonly #dependencies: ChargeBatcherDependencies;
-  readonly #hasSharedQueue: boolean;
-  readonly #queues = new Map<string, Queue>();
-  readonly #isolatedAccounts = new LRUCache<number, true>({ max: MAX_ISOLATED_ACCOUNTS, ttl: ISOLATION_MS });
+  readonly #isPostgres: boolean;
+  readonly #shared: WorkQueue<CallWork>;
+  /** PostgreSQL: what the shared queue could not do, by account and token. */
+  readonly #own = new Map<string, WorkQueue<CallWork>>();
+  readonly #apart = new LRUCache<string, true>({ max: MAX_ACCOUNTS, ttl: APART_MS });
+  readonly #isolatedAccounts = new LRUCache<number, true>({ max: MAX_ACCOUNTS, ttl: ISOLATION_MS });
+  /** What no common statement can do. */
+  readonly #needsTransaction = new WeakSet<Job<CallWork>>();
   /** Calls in progress. */
   #openCalls = 0;
   /** Settlements in progress, and callbacks waiting until there are none. */
@@ -72,7 +56,8 @@ export class ChargeBatcher {
 
   constructor(parts: ChargeBatcherDependencies) {
     this.#dependencies = parts;
-    this.#hasSharedQueue = !hasConcurrentWriters(parts.database.kysely);
+    this.#isPostgres = hasConcurrentWriters(parts.database.kysely);
+    this.#shared = this.#openQueue((jobs) => (this.#isPostgres ? this.#chargeTogether(jobs) : this.#transact(jobs)));
   }
 
   /** Durable when it resolves. @throws AppError `quota_not_enough` */
@@ -80,7 +65,7 @@ export class ChargeBatcher {
     const { userId, ref } = reservation;
     this.#openCalls++;
     try {
-      if (!this.#isolatedAccounts.has(userId)) await this.#enqueue(reservation, { reservation }, 0);
+      if (!this.#isolatedAccounts.has(userId)) await this.#enqueue({ reservation }, 0);
       else await this.#write([{ reservation }]).then(() => this.#isolatedAccounts.delete(userId));
     } catch (error) {
       if (error instanceof AppError) {
@@ -130,7 +115,7 @@ export class ChargeBatcher {
     const { journal, log } = this.#dependencies;
     for (let attempt = 0; ; attempt++) {
       try {
-        await this.#enqueue(payer, { settlement: end }, delayMs);
+        await this.#enqueue({ settlement: end, payer }, delayMs);
         journal.settled(end.ref);
         return;
       } catch (error) {
@@ -146,61 +131,103 @@ export class ChargeBatcher {
     }
   }
 
-  #enqueue({ userId, tokenId }: Payer, work: LedgerWork, waitMs: number): Promise<void> {
-    const key = this.#hasSharedQueue ? SHARED_QUEUE_KEY : `${userId} ${tokenId}`;
-    const queue = this.#queues.get(key) ?? { jobs: [], busy: false, timer: undefined };
-    this.#queues.set(key, queue);
-    return new Promise((resolve, reject) => {
-      queue.jobs.push({ ...work, resolve, reject });
-      if (queue.busy) return;
-      if (waitMs === 0) void this.#drain(key, queue);
-      else queue.timer ??= setTimeout(() => void this.#drain(key, queue), waitMs);
-    });
+  #openQueue(write: (jobs: readonly Job<CallWork>[]) => Promise<void>): WorkQueue<CallWork> {
+    return new WorkQueue(write, () => Math.floor(this.#openCalls / CALLS_PER_DELAY_MS));
   }
 
-  async #write(batch: readonly LedgerWork[]): Promise<void> {
-    const { quota, database } = this.#dependencies;
-    const reservations = batch.flatMap(({ reservation }) => reservation ?? []);
-    const settlements = batch.flatMap(({ settlement }) => settlement ?? []);
-    await database.transaction(async (trx) => {
-      // With one shared queue no row lock is waited for, so settlements go first: returned quota can be reserved again at once.
-      if (this.#hasSharedQueue) await quota.settleAll(trx, settlements);
-      await quota.reserveAll(trx, reservations);
-      if (!this.#hasSharedQueue) await quota.settleAll(trx, settlements);
+  #enqueue(work: CallWork, waitMs: number): Promise<void> {
+    const key = keyOf(work);
+    const own = this.#apart.has(key) ? this.#ownQueue(key) : this.#own.get(key);
+    return (own ?? this.#shared).add(work, waitMs);
+  }
+
+  #ownQueue(key: string): WorkQueue<CallWork> {
+    const known = this.#own.get(key);
+    if (known !== undefined) return known;
+    const queue = this.#openQueue(async (jobs) => {
+      await this.#transact(this.#apart.has(key) ? jobs : await this.#chargeOwn(jobs));
+      if (queue.hasNone) this.#own.delete(key);
     });
+    this.#own.set(key, queue);
+    return queue;
+  }
+
+  /** All jobs in one statement; what it leaves undone waits for a statement or a transaction of its account. */
+  async #chargeTogether(jobs: readonly Job<CallWork>[]): Promise<void> {
+    try {
+      const outcomes = await this.#dependencies.quota.chargeCalls(worksOf(jobs), false);
+      for (const [index, job] of jobs.entries()) {
+        if (outcomes[index] === 'done') {
+          job.resolve();
+          continue;
+        }
+        const key = keyOf(job.work);
+        if (outcomes[index] === 'apart') this.#needsTransaction.add(job);
+        if (outcomes[index] === 'apart' && 'reservation' in job.work) this.#apart.set(key, true);
+        this.#ownQueue(key).push(job, 0);
+      }
+    } catch (error) {
+      for (const job of this.#rejectIfUnavailable(jobs, error)) this.#ownQueue(keyOf(job.work)).push(job, 0);
+    }
+  }
+
+  /** What can be done of one account's work in one statement that waits for its rows. @returns what is left to do */
+  async #chargeOwn(jobs: readonly Job<CallWork>[]): Promise<readonly Job<CallWork>[]> {
+    const [apart, simple] = [[], []] as [Job<CallWork>[], Job<CallWork>[]];
+    for (const job of jobs) (this.#needsTransaction.has(job) ? apart : simple).push(job);
+    if (simple.length === 0) return apart;
+    try {
+      const outcomes = await this.#dependencies.quota.chargeCalls(worksOf(simple), true);
+      for (const [index, job] of simple.entries()) {
+        if (outcomes[index] === 'done') job.resolve();
+        else apart.push(job);
+      }
+      return apart;
+    } catch (error) {
+      return [...apart, ...this.#rejectIfUnavailable(simple, error)];
+    }
   }
 
   /**
-   * Waits for more jobs: as long as every turn of the event loop adds some, and longer the more calls are in progress, since
-   * more jobs will then arrive soon, and the delay is small compared with what the calls wait for anyway.
+   * Without a database jobs are not retried one by one: those that must be retried are batched again. After any other error each needs a
+   * transaction.
    */
-  async #collectBatch(jobs: readonly QueuedWork[]): Promise<void> {
-    const begunAt = performance.now();
-    const minDelayMs = Math.min(MAX_DELAY_MS, Math.floor(this.#openCalls / CALLS_PER_DELAY_MS));
-    if (minDelayMs > 0) await new Promise((resolve) => setTimeout(resolve, minDelayMs));
-    for (let before = 0; jobs.length > before && performance.now() - begunAt < MAX_DELAY_MS; ) {
-      before = jobs.length;
-      await new Promise((resolve) => setImmediate(resolve));
+  #rejectIfUnavailable(jobs: readonly Job<CallWork>[], error: unknown): readonly Job<CallWork>[] {
+    for (const job of jobs) {
+      if (error instanceof DatabaseUnavailableError) job.reject(error);
+      else this.#needsTransaction.add(job);
+    }
+    return error instanceof DatabaseUnavailableError ? [] : jobs;
+  }
+
+  /** All jobs in one transaction, or each in its own where one of them cannot be done. */
+  async #transact(jobs: readonly Job<CallWork>[]): Promise<void> {
+    if (jobs.length === 0) return;
+    try {
+      await this.#write(worksOf(jobs));
+      for (const job of jobs) job.resolve();
+    } catch (error) {
+      if (jobs.length === 1 || error instanceof DatabaseUnavailableError) for (const job of jobs) job.reject(error);
+      else await Promise.all(jobs.map((job) => this.#write([job.work]).then(job.resolve, job.reject)));
     }
   }
 
-  async #drain(key: string, queue: Queue): Promise<void> {
-    clearTimeout(queue.timer);
-    queue.timer = undefined;
-    queue.busy = true;
-    while (queue.jobs.length > 0) {
-      await this.#collectBatch(queue.jobs);
-      const jobs = queue.jobs.splice(0, MAX_BATCH_SIZE);
-      try {
-        await this.#write(jobs);
-        for (const job of jobs) job.resolve();
-      } catch (error) {
-        // If the database is unavailable, the jobs are not retried one by one: those that must be retried are batched again.
-        if (jobs.length === 1 || error instanceof DatabaseUnavailableError) for (const job of jobs) job.reject(error);
-        else await Promise.all(jobs.map((job) => this.#write([job]).then(job.resolve, job.reject)));
-      }
-    }
-    queue.busy = false;
-    if (!this.#hasSharedQueue) this.#queues.delete(key);
+  async #write(batch: readonly CallWork[]): Promise<void> {
+    const { quota, database } = this.#dependencies;
+    const reservations = batch.flatMap((work) => ('reservation' in work ? work.reservation : []));
+    const settlements = batch.flatMap((work) => ('settlement' in work ? work.settlement : []));
+    await database.transaction(async (trx) => {
+      // With one shared queue no row lock is waited for, so settlements go first: returned quota can be reserved again at once.
+      if (!this.#isPostgres) await quota.settleAll(trx, settlements);
+      await quota.reserveAll(trx, reservations);
+      if (this.#isPostgres) await quota.settleAll(trx, settlements);
+    });
   }
+}
+
+const worksOf = (jobs: readonly Job<CallWork>[]): CallWork[] => jobs.map(({ work }) => work);
+
+function keyOf(work: CallWork): string {
+  const { userId, tokenId } = 'reservation' in work ? work.reservation : work.payer;
+  return `${userId} ${tokenId}`;
 }

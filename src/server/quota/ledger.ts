@@ -72,6 +72,17 @@ export interface ClosedCall {
   readonly detail: CallDetail | undefined;
 }
 
+/** Whose money it is, and by which token it is spent. */
+export type Payer = Pick<Reservation, 'userId' | 'tokenId'>;
+
+/** One step of a model call. */
+export type CallWork =
+  | { readonly reservation: Reservation }
+  | { readonly settlement: Settlement; readonly payer: Payer };
+
+/** `busy`: its rows are locked by others. `apart`: it needs a transaction of its own, be it to be refused. Nothing was changed then. */
+export type CallWorkOutcome = 'done' | 'busy' | 'apart';
+
 /** Called in the transaction that closes reservations, with all of them. */
 export type CloseListener = (trx: Trx, closed: readonly ClosedCall[]) => Promise<void>;
 
@@ -106,6 +117,13 @@ export interface Ledger {
    * @returns the amounts charged in the order of `settlements`, undefined for a reservation that was closed already
    */
   settleAll(trx: Trx, settlements: readonly Settlement[]): Promise<(number | undefined)[]>;
+  /**
+   * PostgreSQL: does what `reserveAll` and `settleAll` do for model calls of any accounts, in one statement, outside of transactions.
+   * What is not simple, such as calls that a plan pays or that must be refused, is left undone.
+   *
+   * @param waits for rows that others have locked; for work of one account and token
+   */
+  chargeCalls(work: readonly CallWork[], waits: boolean): Promise<readonly CallWorkOutcome[]>;
   /** `reserveAll` of one. */
   reserve(trx: Trx, reservation: Reservation): Promise<void>;
   /** `settleAll` of one, by its cost. */

@@ -6,7 +6,9 @@ import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Tables } from '../tables.ts';
 import { refundAbandoned } from './abandoned-reservations.ts';
-import type { Allowances, CloseListener, Ledger } from './ledger.ts';
+import { CallChargeStore } from './call-charge-store.ts';
+import { CallCharges } from './call-charges.ts';
+import type { Allowances, ClosedCall, CloseListener, Ledger } from './ledger.ts';
 import { LedgerAuditService } from './ledger-audit-service.ts';
 import { LedgerCheckpointStore } from './ledger-checkpoint-store.ts';
 import { LedgerFoldStore } from './ledger-fold-store.ts';
@@ -32,6 +34,8 @@ export interface QuotaDependencies {
   readonly metrics: Pick<Metrics, 'recordSettlements'>;
   /** Writes the request log in the transaction of each settlement. */
   readonly onClosed: CloseListener;
+  /** The row it writes of a call. */
+  readonly toLogRow: (closed: ClosedCall, now: number) => object;
 }
 
 export interface Quota {
@@ -45,15 +49,23 @@ export interface Quota {
 /** Assembles the ledger and the usage figures. */
 export function makeQuota(dependencies: QuotaDependencies): Quota {
   const { database, clock, allowances, notifier, lowQuota, quotaPerUnit, ledgerRetentionDays } = dependencies;
-  const { events, log, metrics, onClosed } = dependencies;
+  const { events, log, metrics, onClosed, toLogRow } = dependencies;
+  const onSettled = metrics.recordSettlements;
   const store = new LedgerStore(database);
   const ledger = new LedgerService({
     store,
     clock,
     allowances,
     onSpend: notifyLowBalance(notifier, clock, lowQuota, quotaPerUnit),
-    onSettled: metrics.recordSettlements,
+    onSettled,
     onClosed,
+    callCharges: new CallCharges({
+      store: new CallChargeStore(database),
+      clock,
+      noticeBelow: lowQuota,
+      onSettled,
+      toLogRow,
+    }),
   });
   return {
     ledger,

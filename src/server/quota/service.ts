@@ -2,9 +2,12 @@ import type { Clock } from '../platform/clock.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { Trx } from '../tables.ts';
 import { assertAmount } from './amount-rules.ts';
+import type { CallCharges } from './call-charges.ts';
 import type {
   Allowances,
   CallDetail,
+  CallWork,
+  CallWorkOutcome,
   CloseListener,
   Grant,
   Ledger,
@@ -36,6 +39,8 @@ export interface LedgerServiceDependencies {
   readonly onSettled?: SettlementListener | undefined;
   /** Writes the request log. Default: not called. */
   readonly onClosed?: CloseListener | undefined;
+  /** PostgreSQL: does many model calls in one statement. Default: none. */
+  readonly callCharges?: CallCharges | undefined;
 }
 
 /** Most a wallet may be granted; with what refunds add on top it is still a safe integer. */
@@ -47,6 +52,7 @@ export class LedgerService implements Ledger {
   readonly #clock: Clock;
   readonly #reserver: Reserver;
   readonly #settler: Settler;
+  readonly #callCharges: CallCharges | undefined;
 
   constructor({
     store,
@@ -55,12 +61,14 @@ export class LedgerService implements Ledger {
     onSpend = async () => {},
     onSettled = () => {},
     onClosed = async () => {},
+    callCharges,
   }: LedgerServiceDependencies) {
     this.#store = store;
     this.#clock = clock;
     const writer = { store, clock, allowances, onSpend };
     this.#reserver = new Reserver(writer);
     this.#settler = new Settler({ ...writer, onSettled, onClosed });
+    this.#callCharges = callCharges;
   }
 
   reserveAll(trx: Trx, reservations: readonly Reservation[]): Promise<void> {
@@ -69,6 +77,10 @@ export class LedgerService implements Ledger {
 
   settleAll(trx: Trx, settlements: readonly Settlement[]): Promise<(number | undefined)[]> {
     return this.#settler.settleAll(trx, settlements);
+  }
+
+  chargeCalls(work: readonly CallWork[], waits: boolean): Promise<readonly CallWorkOutcome[]> {
+    return this.#callCharges?.charge(work, waits) ?? Promise.resolve(work.map(() => 'apart' as const));
   }
 
   reserve(trx: Trx, reservation: Reservation): Promise<void> {
