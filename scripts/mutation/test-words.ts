@@ -4,7 +4,12 @@
  */
 const MORE_TESTS: Readonly<Record<string, readonly string[]>> = {
   'src/server/quota': ['test/plans/allowances', 'test/channels/administration'],
-  'src/server/accounts': ['test/role-hierarchy', 'test/flows/access-ends', 'src/server/device-auth/oauth.test'],
+  'src/server/accounts': [
+    'test/role-hierarchy',
+    'test/flows/access-ends',
+    'src/server/device-auth/oauth.test',
+    'src/server/device-auth/page-logins.test',
+  ],
   'src/server/device-auth': ['test/mailbox/device-access'],
   'src/server/platform/http': ['test/request-guards', 'test/route-authentication', 'test/operations/traces'],
   'src/server/platform/outbound': [

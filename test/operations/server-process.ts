@@ -7,6 +7,9 @@ import { testEnvironment } from '../service-with-sandbox.ts';
 
 export const SERVER = join(import.meta.dirname, '../../bin/server.js');
 
+/** Of 50 ms: a start takes three seconds of CPU time, and a busy machine gives little. */
+const MAX_TRIES = 2_400;
+
 /** A port nobody listens on now. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
@@ -52,7 +55,7 @@ export class ServerProcess {
 
   /** Waits until `/readyz` says so. */
   async untilReady(): Promise<this> {
-    for (let tries = 0; tries < 600; tries += 1) {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       if (this.#child.exitCode !== null) break;
       const ready = await fetch(`${this.baseUrl}/readyz`).catch(() => undefined);
       if (ready?.ok) return this;

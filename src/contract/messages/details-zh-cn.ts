@@ -16,7 +16,6 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['The body has too many files', '请求体文件过多'],
   ['The body has too many parts', '请求体分段过多'],
   ['The multipart body is malformed or ends too early', 'multipart 请求体格式错误或不完整'],
-  ['The multipart form is malformed', 'multipart 表单格式错误'],
   ['The part name is not accepted', '分段名称不被接受'],
   ['The request could not be read', '无法读取请求'],
   ['The request does not have the expected form', '请求格式不符合要求'],

@@ -38,20 +38,20 @@ export async function readMultipart(request: FastifyRequest): Promise<MultipartB
   try {
     return await readParts(request);
   } catch (error) {
-    throw isParserError(error) ? invalidRequest('The multipart form is malformed.') : error;
+    throw isParserError(error) ? invalidRequest('The multipart body is malformed or ends too early.') : error;
   }
 }
 
-/** The parser's own errors are bare; ours and the plugin's say by a code or a status what they are. */
+/** The parser's own errors are bare; ours say by their class and the plugin's by a status what they are. */
 const isParserError = (error: unknown): boolean =>
   error instanceof Error && !(error instanceof AppError) && !('statusCode' in error);
 
 async function readParts(request: FastifyRequest): Promise<MultipartBody> {
   const fields: Record<string, unknown> = Object.create(null);
   const files: UploadedFile[] = [];
-  for await (const part of partsOf(request)) {
+  for await (const part of request.parts()) {
     if (part.type === 'file') {
-      const bytes = await part.toBuffer().catch(toRequestError);
+      const bytes = await part.toBuffer();
       files.push({ field: part.fieldname, filename: part.filename ?? '', mimeType: part.mimetype, bytes });
       continue;
     }
@@ -62,20 +62,6 @@ async function readParts(request: FastifyRequest): Promise<MultipartBody> {
     setField(fields, part.fieldname, part.value);
   }
   return { fields: { ...fields }, files };
-}
-
-async function* partsOf(request: FastifyRequest) {
-  try {
-    yield* request.parts();
-  } catch (error) {
-    toRequestError(error);
-  }
-}
-
-/** What the parser finds wrong with a body comes as bare errors; those of its limits bring a status along. */
-function toRequestError(error: unknown): never {
-  const isNamed = error instanceof AppError || (error as { statusCode?: unknown }).statusCode !== undefined;
-  throw isNamed ? error : invalidRequest('The multipart body is malformed or ends too early.');
 }
 
 const NAME = /^([A-Za-z0-9_.-]{1,64})(?:\[([A-Za-z0-9_.-]{1,64})\])?$/;
