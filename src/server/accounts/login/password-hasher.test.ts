@@ -23,6 +23,17 @@ it('computes no stored hash that costs more than this service ever asks for', as
   }
 });
 
+it('takes hashes of the largest cost it accepts, and none beyond it in any respect', async () => {
+  const verifies = async (cost: object): Promise<boolean> => {
+    const stored = await new PasswordHasher({ ...CHEAP_PASSWORDS, ...cost }).hash('correct horse battery');
+    return hasher.verify('correct horse battery', stored);
+  };
+  for (const cost of [{ memory: 65_536 }, { passes: 6 }, { parallelism: 4 }])
+    assert.equal(await verifies(cost), true, JSON.stringify(cost));
+  for (const cost of [{ memory: 65_544 }, { passes: 7 }, { parallelism: 5 }])
+    assert.equal(await verifies(cost), false, JSON.stringify(cost));
+});
+
 it('verifies nothing against what is no hash', async () => {
   for (const stored of [
     undefined,
