@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startPostgres } from '../test/postgres.ts';
-import { startChatService } from './chat-service.ts';
+import { makeAccountKeys, startChatService } from './chat-service.ts';
 import { startService } from './child-processes.ts';
 import { startNginx } from './nginx.ts';
 import { postBytes, rawLoad } from './raw-socket-load.ts';
@@ -29,7 +29,7 @@ const folder = mkdtempSync(join(tmpdir(), 'reelgate-bench-'));
 const env = { DATABASE_URL: postgres.url };
 const { service: first } = await startChatService(4_383, upstream.origin, env);
 const second = await startService(4_384, env, folder);
-const keys = await Promise.all(Array.from({ length: ACCOUNTS }, (_, index) => keyOf(`bench-${index}`)));
+const keys = await makeAccountKeys(first, ACCOUNTS);
 const requests = keys.map((key) =>
   postBytes(
     '/v1/chat/completions',
@@ -61,21 +61,4 @@ async function measure(ports: readonly number[], seconds: number): Promise<numbe
   const failed = results.find(({ failures }) => failures > 0);
   if (failed !== undefined) throw new Error(failed.firstFailure);
   return results.reduce((sum, { perSecond }) => sum + perSecond, 0);
-}
-
-/** Creates an account with a balance and returns an API key of it. */
-async function keyOf(username: string): Promise<string> {
-  const password = 'bench-password-1';
-  await first.operator.requestData('POST', '/api/admin/users', { username, password, quota: 1_000_000_000_000 });
-  const post = (path: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
-    fetch(`${first.origin}${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-    });
-  const login = await post('/api/user/login', { username, password });
-  const { data } = (await login.json()) as { data: { id: number } };
-  const cookie = login.headers.get('set-cookie')?.split(';', 1)[0] ?? '';
-  const made = await post('/api/tokens', { name: 'bench' }, { cookie, 'service-api-user': String(data.id) });
-  return ((await made.json()) as { data: { key: string } }).data.key;
 }

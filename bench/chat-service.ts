@@ -30,3 +30,23 @@ export async function startChatService(
   await operator.grantQuota(1_000_000_000_000_000);
   return { service, key: await operator.makeToken() };
 }
+
+/** Creates accounts with a balance. @returns an API key of each */
+export const makeAccountKeys = (service: Service, count: number): Promise<string[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => makeAccountKey(service, `bench-${index}`)));
+
+async function makeAccountKey({ operator, origin }: Service, username: string): Promise<string> {
+  const password = 'bench-password-1';
+  await operator.requestData('POST', '/api/admin/users', { username, password, quota: 1_000_000_000_000 });
+  const post = (path: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
+    fetch(`${origin}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+  const login = await post('/api/user/login', { username, password });
+  const { data } = (await login.json()) as { data: { id: number } };
+  const cookie = login.headers.get('set-cookie')?.split(';', 1)[0] ?? '';
+  const made = await post('/api/tokens', { name: 'bench' }, { cookie, 'service-api-user': String(data.id) });
+  return ((await made.json()) as { data: { key: string } }).data.key;
+}

@@ -7,6 +7,7 @@ export const BENCHES = [
   'lists',
   'image-upload-memory',
   'chat',
+  'chat-databases',
   'postgres-costs',
   'scale-model',
 ] as const;

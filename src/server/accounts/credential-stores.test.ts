@@ -192,6 +192,11 @@ describe('what is stored of credentials', () => {
         concurrent_tasks: null,
         status: 1,
       });
+      const atOnce = await Promise.all(['a', 'none', 'd', 'a'].map((hash) => store.findByHash(hash)));
+      assert.deepEqual(
+        atOnce.map((row) => row?.user_id),
+        [1, undefined, 2, 1],
+      );
       const rename = (userId: number, id: number, columns: { name?: string } = { name: 'x' }) =>
         run((trx) => store.update(trx, userId, id, columns));
       assert.deepEqual(

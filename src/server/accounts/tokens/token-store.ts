@@ -1,5 +1,7 @@
 import type { Page } from '../../../contract/schemas.ts';
+import { BatchedLookup } from '../../platform/batched-lookup.ts';
 import type { Database } from '../../platform/db/database.ts';
+import { hasConcurrentWriters, jsonTexts } from '../../platform/db/dialect.ts';
 import { wasChanged } from '../../platform/db/one-row.ts';
 import { prepareQuery } from '../../platform/db/prepared-query.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
@@ -52,7 +54,7 @@ const RATE_LIMIT_COLUMNS = [
 
 const IDS_PER_UPDATE = 500;
 
-const tokenByHash = prepareQuery<Tables, { hash: string }>()((db, p) =>
+const activeWithAccounts = (db: Executor) =>
   db
     .selectFrom('tokens')
     .innerJoin('accounts', 'accounts.id', 'tokens.user_id')
@@ -68,8 +70,16 @@ const tokenByHash = prepareQuery<Tables, { hash: string }>()((db, p) =>
       'tokens.concurrent_tasks',
       'accounts.status',
     ])
-    .where('tokens.hash', '=', p('hash'))
-    .where('tokens.revoked_at', 'is', null),
+    .where('tokens.revoked_at', 'is', null);
+
+const tokenByHash = prepareQuery<Tables, { hash: string }>()((db, p) =>
+  activeWithAccounts(db).where('tokens.hash', '=', p('hash')),
+);
+/** A list of any length in one parameter. */
+const tokensByHashes = prepareQuery<Tables, { hashes: string }>()((db, p) =>
+  activeWithAccounts(db)
+    .select('tokens.hash')
+    .where('tokens.hash', 'in', jsonTexts(db, p('hashes'))),
 );
 
 const activeTokens = (db: Executor, userId: number) =>
@@ -78,14 +88,29 @@ const activeTokens = (db: Executor, userId: number) =>
 /** SQL of `tokens`: the keys of the model paths. */
 export class TokenStore {
   readonly #database: Database<Tables>;
+  readonly #lookup: BatchedLookup<TokenRow>;
+  readonly #hasRoundTrips: boolean;
 
   constructor(database: Database<Tables>) {
     this.#database = database;
+    this.#hasRoundTrips = hasConcurrentWriters(database.kysely);
+    this.#lookup = new BatchedLookup((hashes) => this.#findByHashes(hashes));
   }
 
   /** The only read of a model call's authentication. Revoked tokens are not found. */
   findByHash(hash: string): Promise<TokenRow | undefined> {
-    return tokenByHash.first(this.#database.kysely, { hash });
+    return this.#hasRoundTrips ? this.#lookup.find(hash) : tokenByHash.first(this.#database.kysely, { hash });
+  }
+
+  async #findByHashes(hashes: readonly string[]): Promise<ReadonlyMap<string, TokenRow>> {
+    const { kysely } = this.#database;
+    const [hash, second] = hashes;
+    if (hash !== undefined && second === undefined) {
+      const row = await tokenByHash.first(kysely, { hash });
+      return new Map(row && [[hash, row]]);
+    }
+    const rows = await tokensByHashes.all(kysely, { hashes: JSON.stringify(hashes) });
+    return new Map(rows.map(({ hash: of, ...row }) => [of, row]));
   }
 
   async insert(trx: Trx, token: NewToken): Promise<number> {

@@ -1,0 +1,107 @@
+import { Client } from 'pg';
+import { startPostgres } from '../test/postgres.ts';
+import { makeAccountKeys, startChatService } from './chat-service.ts';
+import { cpuSeconds } from './http-load.ts';
+import { startNginx } from './nginx.ts';
+import { CpuOfPostgres } from './postgres-cpu.ts';
+import { postBytes, rawLoad } from './raw-socket-load.ts';
+import { reportFigure } from './report-figure.ts';
+import { warmUp } from './warm-up.ts';
+
+/**
+ * Model calls of one process on SQLite (synchronous=FULL) and of one on PostgreSQL (without fsync: this is about processors), by sixteen
+ * accounts and by one, in turns. CPU time of the process, and of the process and PostgreSQL together.
+ *
+ * Repeat with `node bench/chat-databases.ts`; needs nginx and PostgreSQL. `SECONDS` and `ROUNDS` change the length.
+ */
+const SECONDS = Number(process.env.SECONDS ?? '3');
+const ROUNDS = Number(process.env.ROUNDS ?? '5');
+const ACCOUNTS = 16;
+const CONNECTIONS = 64;
+const ANSWER = JSON.stringify({
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'word '.repeat(72) }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 32, completion_tokens: 72, total_tokens: 104 },
+});
+const BODY = JSON.stringify({ model: 'bench-chat', messages: [{ role: 'user', content: 'Say a few words.' }] });
+
+const postgres = await startPostgres();
+const client = new Client({ connectionString: postgres.url });
+await client.connect();
+const databaseCpu = await CpuOfPostgres.find(client);
+const upstream = await startNginx(`location / { return 200 '${ANSWER}'; }`);
+const [onSqlite, onPostgres] = [
+  await startChatService(4_387, upstream.origin),
+  await startChatService(4_388, upstream.origin, { DATABASE_URL: postgres.url }),
+];
+const requestsOf = async ({ service }: typeof onSqlite) =>
+  (await makeAccountKeys(service, ACCOUNTS)).map((key) =>
+    postBytes('/v1/chat/completions', { authorization: `Bearer ${key}` }, BODY),
+  );
+const [sqliteRequests, postgresRequests] = [await requestsOf(onSqlite), await requestsOf(onPostgres)];
+const subjects = {
+  'SQLite, 16 accounts': { ...onSqlite, port: 4_387, requests: sqliteRequests },
+  'PostgreSQL, 16 accounts': { ...onPostgres, port: 4_388, requests: postgresRequests },
+  'PostgreSQL, 1 account': { ...onPostgres, port: 4_388, requests: postgresRequests.slice(0, 1) },
+};
+type Subject = (typeof subjects)[keyof typeof subjects];
+type Figures = Record<'perSecond' | 'process' | 'both', number>;
+
+async function measure({ service, port, requests }: Subject): Promise<Figures> {
+  const before = [cpuSeconds(service.pid), databaseCpu.seconds()] as const;
+  const connections = CONNECTIONS / requests.length;
+  const results = await Promise.all(
+    requests.map((request) => rawLoad({ port, connections, seconds: SECONDS, request })),
+  );
+  const failed = results.find(({ failures }) => failures > 0);
+  if (failed !== undefined) throw new Error(failed.firstFailure);
+  const calls = results.reduce((sum, each) => sum + each.requests, 0);
+  const process = ((cpuSeconds(service.pid) - before[0]) / calls) * 1e6;
+  return { perSecond: calls / SECONDS, process, both: process + ((databaseCpu.seconds() - before[1]) / calls) * 1e6 };
+}
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+
+try {
+  for (const [name, subject] of Object.entries(subjects)) {
+    const windows = await warmUp(async () => (await measure(subject)).process);
+    process.stderr.write(`${name}: warm after ${windows} windows of ${SECONDS} s\n`);
+  }
+  const rounds = Object.values(subjects).map((): Figures[] => []);
+  for (let round = 0; round < ROUNDS; round++)
+    for (const [index, subject] of Object.values(subjects).entries()) rounds[index]?.push(await measure(subject));
+  const figure = (name: keyof typeof subjects, key: keyof Figures) =>
+    median((rounds[Object.keys(subjects).indexOf(name)] ?? []).map((figures) => figures[key]));
+  for (const name of Object.keys(subjects) as (keyof typeof subjects)[])
+    process.stdout.write(
+      `${name.padEnd(24)} ${figure(name, 'perSecond').toFixed(0)}/s, process ${figure(name, 'process').toFixed(0)} µs, ` +
+        `with the database ${figure(name, 'both').toFixed(0)} µs a call\n`,
+    );
+  const ratio = (a: keyof typeof subjects, b: keyof typeof subjects, key: keyof Figures) =>
+    figure(a, key) / figure(b, key);
+  reportFigure({
+    subject: 'model calls on PostgreSQL, rate of that on SQLite',
+    unit: '×',
+    measured: ratio('PostgreSQL, 16 accounts', 'SQLite, 16 accounts', 'perSecond'),
+    asked: 0.45,
+  });
+  reportFigure({
+    subject: 'model calls on PostgreSQL, CPU of process and server, of that on SQLite',
+    unit: '×',
+    measured: ratio('PostgreSQL, 16 accounts', 'SQLite, 16 accounts', 'both'),
+    asked: 2.5,
+  });
+  reportFigure({
+    subject: 'model calls of one account on PostgreSQL, rate of that of sixteen',
+    unit: '×',
+    measured: ratio('PostgreSQL, 1 account', 'PostgreSQL, 16 accounts', 'perSecond'),
+    asked: 0.8,
+  });
+} finally {
+  await client.end();
+  await onSqlite.service.stop();
+  await onPostgres.service.stop();
+  await upstream.stop();
+  await postgres.stop();
+}
