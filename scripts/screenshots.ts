@@ -11,13 +11,22 @@ import {
 import { CONSOLE_PATHS } from '../test/browser/console-paths.ts';
 import { fillWithDemoData, ROOT } from '../test/browser/demo-data.ts';
 
-/** Pictures of every page of the console, wide and narrow, in both languages: `npm run screenshots [word…]` for some of them. */
+/**
+ * Pictures of every page of the console, wide and narrow, in both languages: `npm run screenshots [word…]` for some of them, with
+ * SIZES=all also as large as a desktop's screen and as narrow as a tablet, to look at (give SCREENSHOTS another folder then).
+ */
 const OUTPUT_FOLDER = process.env.SCREENSHOTS ?? join(import.meta.dirname, '../docs/screenshots');
 const QUALITY = 0.8;
 
 const VARIANTS: readonly (readonly [suffix: string, options: ContextOptions])[] = [
-  ['', {}],
+  ['', { width: 1440, height: 900 }],
   ['-dark-zh-phone', { scheme: 'dark', language: 'zh-cn', width: 390, height: 844 }],
+  ...(process.env.SIZES === 'all'
+    ? ([
+        ['-dark-desktop', { scheme: 'dark', width: 1920, height: 1080 }],
+        ['-zh-tablet', { language: 'zh-cn', width: 768, height: 1024 }],
+      ] as const)
+    : []),
 ];
 const SIGNED_OUT: Readonly<Record<string, string>> = {
   'sign-in': '/sign-in',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { ServerResponse } from 'node:http';
 import { after } from 'node:test';
+import { gunzipSync } from 'node:zlib';
 import Schema from 'typebox/schema';
 import type { Endpoint } from '../src/contract/endpoint.ts';
 import { toOpenApi } from '../src/server/reference/openapi.ts';
@@ -119,7 +120,7 @@ function recordResponses(onResponse: (response: RecordedResponse) => void): void
     chunks.set(response, kept);
   };
   const { write, end, writeHead } = ServerResponse.prototype;
-  const types = new WeakMap<ServerResponse, { type: string; marked: boolean }>();
+  const types = new WeakMap<ServerResponse, { type: string; marked: boolean; isGzip: boolean }>();
   ServerResponse.prototype.writeHead = function (this: ServerResponse, ...args: unknown[]) {
     const headers = args.find((each) => typeof each === 'object' && each !== null) as
       | Record<string, unknown>
@@ -129,7 +130,11 @@ function recordResponses(onResponse: (response: RecordedResponse) => void): void
       const value = given ?? this.getHeader(name);
       return typeof value === 'string' ? value : '';
     };
-    types.set(this, { type: (read('content-type').split(';', 1)[0] ?? '').trim(), marked: read(MARK) !== '' });
+    types.set(this, {
+      type: (read('content-type').split(';', 1)[0] ?? '').trim(),
+      marked: read(MARK) !== '',
+      isGzip: read('content-encoding') === 'gzip',
+    });
     return Reflect.apply(writeHead, this, args);
   } as typeof writeHead;
   ServerResponse.prototype.write = function (this: ServerResponse, ...args: unknown[]) {
@@ -139,8 +144,9 @@ function recordResponses(onResponse: (response: RecordedResponse) => void): void
   ServerResponse.prototype.end = function (this: ServerResponse, ...args: unknown[]) {
     if (isJson(this, types) && this.req.method !== 'HEAD') keep(this, args[0], args[1]);
     const result: unknown = Reflect.apply(end, this, args);
-    const { type, marked } = types.get(this) ?? { type: '', marked: false };
-    const bytes = Buffer.concat(chunks.get(this) ?? []);
+    const { type, marked, isGzip } = types.get(this) ?? { type: '', marked: false, isGzip: false };
+    const sent = Buffer.concat(chunks.get(this) ?? []);
+    const bytes = isGzip && sent.length > 0 ? gunzipSync(sent) : sent;
     if (marked && !this.destroyed)
       onResponse({
         method: (this.req.method ?? 'GET').toLowerCase(),

@@ -1,6 +1,7 @@
 /** What `npm run bench` runs, in this order. All of it takes about twenty minutes on two quiet cores. */
 export const BENCHES = [
   'cli-start',
+  'console-page-load',
   'video-submit',
   'task-polling',
   'table-growth',
@@ -19,7 +20,6 @@ export const ALONE: Readonly<Record<string, string>> = {
   'chat-replicas': 'says something with more cores than processes only',
   'chat-conversion': 'prints a line for each pair',
   'chat-streams': 'prints a table with its peers',
-  'console-page-load': 'needs the built console and a browser',
   'content-download': 'prints a table with nginx',
   'copy-database': 'makes databases of a gigabyte',
   database: 'compares settings of the drivers',

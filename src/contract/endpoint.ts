@@ -78,6 +78,8 @@ export interface Endpoint {
   readonly isOtherSpelling?: boolean;
   /** The response holds tokens, passwords or keys: sent with `Cache-Control: no-store`. */
   readonly secret?: boolean;
+  /** The response is large, and holds nothing secret beside what others wrote: sent as gzip where the caller accepts it. */
+  readonly compressed?: boolean;
 }
 
 /** Declares an endpoint with its types kept. */

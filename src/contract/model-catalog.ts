@@ -135,6 +135,7 @@ export const listUsableModels = endpoint({
   tag: 'models',
   policy: 'account',
   envelope: 'api',
+  compressed: true,
   query: Type.Object({ kind: Type.Optional(Kind) }),
   response: Ok(
     Type.Array(

@@ -3,6 +3,7 @@ import { defined } from '../../../contract/defined.ts';
 import type { Endpoint, EndpointPart } from '../../../contract/endpoint.ts';
 import { AppError } from '../errors.ts';
 import type { Authenticator, CallerOf } from './caller.ts';
+import { compressResponse } from './compress-response.ts';
 import type { RequestContext } from './request-context.ts';
 import { dropDeclaredNulls, pickDeclaredKeys, validatorFor } from './schema-validation.ts';
 
@@ -75,6 +76,7 @@ export class RouteRegistry {
         request.caller = await resolveCaller(request, contextOf(request));
       },
       preValidation: async (request) => prepareForValidation(endpoint, request),
+      onSend: endpoint.compressed === true ? compressResponse : [],
       handler: async (request, reply) => {
         if (endpoint.secret === true) reply.header('cache-control', 'no-store');
         const input = {
