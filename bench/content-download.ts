@@ -1,18 +1,27 @@
-import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+/**
+ * `node bench/content-download.ts [--stored] [--rounds 3]`: 50 downloads of 8 MiB at once through the content endpoint, beside nginx with one
+ * process: `proxy_pass` to the same file host, or with `--stored` the same file from the disk, by `sendfile` (the kernel alone moves the
+ * bytes) and without, as with TLS. Prints a line for each round.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { Client } from 'undici';
+import { openDatabase } from '../src/server/platform/db/open-database.ts';
+import type { Tables } from '../src/server/tables.ts';
 import { startScript, startService } from './child-processes.ts';
 import { cpuSeconds, memoryMb } from './http-load.ts';
+import { startNginx, startNginxProxy } from './nginx.ts';
 import { seedTasks } from './seed-tasks.ts';
 
-/** 50 downloads of 8 MiB at once through the content endpoint, beside nginx proxy_pass with one worker. */
+const { values } = parseArgs({
+  options: { stored: { type: 'boolean', default: false }, rounds: { type: 'string', default: '3' } },
+});
 const PARALLEL = 50;
 const BYTES = 8 * 1024 * 1024;
-const ROUNDS = 3;
+const TASK = 'video_file_0';
+const ARTIFACT = 'A'.repeat(24);
 
 const upstream = await startScript('bench/instant-upstream.ts', { FILE_BYTES: String(BYTES), DONE: '1' });
 const setup = await startService(4330, { KEEP: '1' });
@@ -24,28 +33,58 @@ await setup.operator.addChannel({
 });
 const key = await setup.operator.makeToken();
 await setup.stop();
-await seedTasks({
-  url: `sqlite:${setup.folder}/bench.db`,
-  count: 1,
-  channels: [1],
-  userId: 1,
-  tokenId: 1,
-  unfinished: false,
-  prefix: 'video_file_',
-});
+const url = `sqlite:${setup.folder}/bench.db`;
+await seedTasks({ url, count: 1, channels: [1], userId: 1, tokenId: 1, unfinished: false, prefix: 'video_file_' });
+const file = values.stored ? await storeFile() : undefined;
 const service = await startService(4330, {}, setup.folder);
-const nginx = await startNginx(upstream.origin);
+const serveFile = (sendfile: 'on' | 'off') => startNginx(`location = /file { alias ${file}; sendfile ${sendfile}; }`);
+const rivals =
+  file === undefined
+    ? { nginx: await startNginxProxy(Number(new URL(upstream.origin).port)) }
+    : { 'nginx sendfile': await serveFile('on'), nginx: await serveFile('off') };
+const cpu: Record<string, number> = {};
 try {
-  for (let round = 0; round < ROUNDS; round += 1) {
-    await measure('reelgate', service.pid, service.origin, '/v1/videos/video_file_0/content', {
-      authorization: `Bearer ${key}`,
-    });
-    await measure('nginx', nginx.worker(), nginx.origin, '/v1/videos/video_file_0/content', {});
+  for (let round = 0; round < Number(values.rounds); round += 1) {
+    const headers = { authorization: `Bearer ${key}` };
+    await measure('reelgate', service.pid, service.origin, `/v1/videos/${TASK}/content`, headers);
+    for (const [name, { pid, origin }] of Object.entries(rivals)) await measure(name, pid, origin, '/file', {});
   }
+  for (const name of Object.keys(rivals))
+    process.stdout.write(`${((cpu.reelgate ?? 0) / (cpu[name] ?? 0)).toFixed(2)} × the CPU of ${name}\n`);
 } finally {
-  nginx.stop();
+  for (const nginx of Object.values(rivals)) await nginx.stop();
   await service.stop();
   await upstream.stop();
+}
+
+/** A stored copy of the task's file. @returns its path */
+async function storeFile(): Promise<string> {
+  const folder = join(setup.folder, 'artifacts', 'files', ARTIFACT.slice(0, 2));
+  mkdirSync(folder, { recursive: true });
+  const bytes = randomBytes(BYTES);
+  writeFileSync(join(folder, ARTIFACT), bytes);
+  const database = openDatabase<Tables>(url);
+  await database.kysely
+    .insertInto('artifacts')
+    .values({
+      id: ARTIFACT,
+      task_id: TASK,
+      user_id: 1,
+      variant: 'video',
+      state: 'stored',
+      bytes: BYTES,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+      mime_type: 'video/mp4',
+      tries: 1,
+      next_try_at: null,
+      last_error: '',
+      created_at: Date.now(),
+      stored_at: Date.now(),
+      expires_at: null,
+    })
+    .execute();
+  await database.close();
+  return join(folder, ARTIFACT);
 }
 
 async function measure(
@@ -76,35 +115,9 @@ async function measure(
   if (sizes.some((size) => size !== BYTES)) throw new Error(`${name}: a download is not whole`);
   const mib = (PARALLEL * BYTES) / 1024 / 1024;
   const seconds = (performance.now() - startedAt) / 1000;
+  const used = cpuSeconds(pid) - before;
+  cpu[name] = (cpu[name] ?? 0) + used;
   process.stdout.write(
-    `${name.padEnd(9)} ${(mib / seconds).toFixed(0)} MiB/s, ${(((cpuSeconds(pid) - before) * 1000) / mib).toFixed(2)} CPU ms a MiB, memory +${Math.max(0, memory - memoryBefore)} MB\n`,
+    `${name.padEnd(15)} ${(mib / seconds).toFixed(0)} MiB/s, ${((used * 1000) / mib).toFixed(2)} CPU ms a MiB, memory +${Math.max(0, memory - memoryBefore)} MB\n`,
   );
-}
-
-async function startNginx(target: string): Promise<{ origin: string; worker(): number; stop(): void }> {
-  const folder = mkdtempSync(join(tmpdir(), 'reelgate-nginx-'));
-  const port = await new Promise<number>((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
-  writeFileSync(
-    join(folder, 'nginx.conf'),
-    `worker_processes 1; daemon off; pid ${folder}/pid; error_log ${folder}/error.log;
-events { worker_connections 1024; }
-http { access_log off; client_body_temp_path ${folder}/a; proxy_temp_path ${folder}/b; fastcgi_temp_path ${folder}/c; uwsgi_temp_path ${folder}/d; scgi_temp_path ${folder}/e;
-upstream u { server ${target.replace('http://', '')}; keepalive 64; }
-server { listen 127.0.0.1:${port}; location / { proxy_pass http://u; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; } } }`,
-  );
-  const child = spawn('nginx', ['-c', join(folder, 'nginx.conf'), '-p', folder], { stdio: 'ignore' });
-  await pause(700);
-  return {
-    origin: `http://127.0.0.1:${port}`,
-    worker: () => Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ')[0]),
-    stop: () => {
-      child.kill('SIGTERM');
-      setTimeout(() => rmSync(folder, { recursive: true, force: true }), 500);
-    },
-  };
 }

@@ -35,7 +35,13 @@ let opened = 0;
 fixture.artifacts.start({
   async openVideo(_taskId, signal) {
     const url = `http://${hosts[opened++ % hosts.length]}/video.mp4`;
-    const response = await outbound.requestUntrusted({ method: 'GET', url, signal, allowedPrivateHosts: hosts });
+    const response = await outbound.requestUntrusted({
+      method: 'GET',
+      url,
+      signal,
+      readAheadBytes: 0,
+      allowedPrivateHosts: hosts,
+    });
     return { body: response.body, bytes: Number(response.headers['content-length']) };
   },
 });

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -8,6 +11,7 @@ import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { loadMedia } from '../../sandbox/media.ts';
 import { BadVideoError } from '../platform/media/video-check.ts';
+import { openOutbound } from '../platform/outbound/client.ts';
 import { Copy } from './copy.ts';
 
 const CLIP = loadMedia('wide.mp4').bytes;
@@ -83,4 +87,28 @@ describe('a copy under way', () => {
     body.destroy(new Error('reset'));
     await assert.rejects(received, /reset/);
   });
+});
+
+it('has every byte of a file that comes from a host in many pieces', async () => {
+  const box = Buffer.alloc(8);
+  box.writeUInt32BE(box.length + 3_000_001);
+  box.write('mdat', 4, 'latin1');
+  const file = Buffer.concat([Buffer.from('\0\0\0\x08ftyp\0\0\0\x08moov', 'latin1'), box, randomBytes(3_000_001)]);
+  const server = createServer((_request, response) => response.end(file)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const outbound = openOutbound();
+  const folder = await mkdtemp(join(tmpdir(), 'rg-copy-'));
+  try {
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const request = { method: 'GET', url: `http://${host}/`, readAheadBytes: 0, allowedPrivateHosts: [host] } as const;
+    const { body } = await outbound.requestUntrusted(request);
+    const path = join(folder, 'file');
+    const { sha256 } = await new Copy(path, file.length).receive(body, async () => {});
+    assert.ok(file.equals(await readFile(path)));
+    assert.equal(sha256, createHash('sha256').update(file).digest('hex'));
+  } finally {
+    await outbound.close();
+    server.close();
+    await rm(folder, { recursive: true, force: true });
+  }
 });

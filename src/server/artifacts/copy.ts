@@ -3,6 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { AppError } from '../platform/errors.ts';
 import { BadVideoError, type CheckedVideo, VideoCheck } from '../platform/media/video-check.ts';
+import { freeChunk } from '../platform/outbound/streamed-response.ts';
 
 /** A vendor's file that is being received. */
 export interface CopySource {
@@ -81,6 +82,7 @@ export class Copy {
         this.mimeType = check.mimeType;
         this.#written += chunk.length;
         this.#notify();
+        freeChunk(body, chunk);
       }
       const { mimeType, isLengthProven } = check.end();
       const { announcedBytes } = this;

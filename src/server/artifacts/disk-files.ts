@@ -2,9 +2,8 @@ import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { ArtifactFiles } from './artifact-files.ts';
+import { FileBody } from './file-body.ts';
 
-/** Large, since each read is a trip to another thread. */
-const READ_BYTES = 512 * 1024;
 /** Characters of an id that name its folder: 64² folders keep each of them small. */
 const FOLDER_LENGTH = 2;
 
@@ -30,7 +29,7 @@ export class DiskFiles implements ArtifactFiles {
 
   async open(id: string, start: number, end: number): Promise<Readable | undefined> {
     const file = await open(this.pathOf(id), 'r').catch(ignoreMissing);
-    return file?.createReadStream({ start, end, highWaterMark: READ_BYTES });
+    return file && new FileBody(file, start, end);
   }
 
   async size(id: string): Promise<number | undefined> {

@@ -100,7 +100,7 @@ class OutboundHttpClient implements OutboundClient {
 
   request(request: ConfiguredRequest): Promise<OutboundResponse> {
     return new Promise((resolve, reject) => {
-      this.stream(request, streamingHandler(resolve, reject));
+      this.stream(request, streamingHandler(resolve, reject, undefined, request.readAheadBytes));
     });
   }
 
@@ -177,7 +177,7 @@ class OutboundHttpClient implements OutboundClient {
       totalTimeoutMs: Math.max(1, endsAt - performance.now()),
     };
     return new Promise((resolve, reject) => {
-      new Exchange(bounded, streamingHandler(resolve, reject, leave)).begin(
+      new Exchange(bounded, streamingHandler(resolve, reject, leave, request.readAheadBytes)).begin(
         target.isAllowedPrivateHost ? this.#privateAgent : this.#untrustedAgent,
         target,
         toUntrustedHeaders(request.headers),

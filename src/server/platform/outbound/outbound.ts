@@ -18,6 +18,8 @@ export interface OutboundRequest {
   readonly minBytesPerSecond?: number;
   /** A body that outgrows this ends with phase `body`; default none for `request` and `stream`, 1 GiB for `requestUntrusted`. */
   readonly maxBytes?: number;
+  /** Bytes of a streamed body that are received before they are read; default 64 KiB. */
+  readonly readAheadBytes?: number;
   readonly signal?: AbortSignal | undefined;
 }
 

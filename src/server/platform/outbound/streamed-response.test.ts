@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { type ExchangeControl, OutboundError, type OutboundResponse } from './outbound.ts';
-import { streamingHandler } from './streamed-response.ts';
+import { freeChunk, streamingHandler } from './streamed-response.ts';
 
 function open() {
   const log: string[] = [];
@@ -47,6 +48,21 @@ describe('a response as a stream', () => {
     assert.equal(Buffer.concat(await body.toArray()).toString(), 'one two');
     assert.equal(log.filter((line) => line === 'over').length, 1);
     assert.ok(!log.includes('pause'));
+  });
+
+  it('frees a chunk that shares its memory with nothing, and no other', async () => {
+    const { handler, control, begin } = open();
+    const { body } = begin();
+    const [whole, part] = [Buffer.alloc(100, 1), Buffer.alloc(100, 2).subarray(1)];
+    assert.equal(whole.buffer.byteLength, 100);
+    handler.chunk(whole, control);
+    handler.chunk(part, control);
+    handler.end();
+    for await (const chunk of body as AsyncIterable<Buffer>) freeChunk(body, chunk);
+    assert.deepEqual([whole.length, part.length], [0, 99]);
+    const foreign = Buffer.alloc(100, 3);
+    freeChunk(Readable.from([foreign]), foreign);
+    assert.equal(foreign.length, 100);
   });
 
   it('pauses the socket while its reader is paused, and resumes with it', async () => {

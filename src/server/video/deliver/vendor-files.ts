@@ -25,6 +25,8 @@ export interface VendorFileRequest {
   readonly variant?: string | undefined;
   /** A longer file fails. */
   readonly maxBytes?: number | undefined;
+  /** Bytes that are received before they are read. */
+  readonly readAheadBytes?: number | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -90,7 +92,7 @@ export class VendorFiles {
           'accept-encoding': 'identity',
         },
         signal: request.signal,
-        ...defined({ maxBytes: request.maxBytes }),
+        ...defined({ maxBytes: request.maxBytes, readAheadBytes: request.readAheadBytes }),
         ...DOWNLOAD_TIMEOUTS,
       } as const;
       if (source.trusted) return await this.#followTrusted(fileRequest, upstream);

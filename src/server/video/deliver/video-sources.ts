@@ -29,7 +29,8 @@ export function createVideoSources({ store, vendors, vendorFiles }: VideoSourceD
     async openVideo(taskId, signal) {
       const task = await findFinished(taskId);
       if (task === undefined) return undefined;
-      const { status, headers, body } = await vendorFiles.open(task, { signal });
+      // Hundreds of files are copied at once: none holds more in memory than what is being written.
+      const { status, headers, body } = await vendorFiles.open(task, { signal, readAheadBytes: 0 });
       if (status !== 200) {
         body.destroy();
         throw new AppError('content_unavailable', { log: { upstreamStatus: status } });
