@@ -14,40 +14,44 @@ import { toRequestRow } from '../src/server/requests/request-row.ts';
 import { RequestStore } from '../src/server/requests/store.ts';
 import type { Tables } from '../src/server/tables.ts';
 
-const CALLS = 64_000;
+const CALLS = 128_000;
 const BATCH = 64;
+const WARM_UP = 16_000;
 const PRICE = { input_per_million: 1_000_000, output_per_million: 4_000_000, cached_input_per_million: 100_000 };
 const ORIGIN = { model: { target: 'gpt-x', kind: 'chat' as const }, client: 'OpenAI/JS 7.57.0', startedAt: Date.now() };
 const USAGE = { promptTokens: 1_000, completionTokens: 200, reasoningTokens: 0, parts: { cached_input: 800 } };
 
-/** @returns microseconds of CPU a settled call */
-async function measure(url: string, onClosed: CloseListener | undefined, withDetail: boolean): Promise<number> {
+/** One database whose settlements are measured, with a wallet to reserve from. */
+async function open(url: string, onClosed: CloseListener | undefined) {
   const database = openDatabase<Tables>(url);
   await migrate(database, migrations);
   const quota = new LedgerService({ store: new LedgerStore(database), clock: { now: () => Date.now() }, onClosed });
   const owner = Math.floor(Math.random() * 1e9);
   await database.transaction((trx) => quota.openWallet(trx, owner, 1_000_000_000));
-  let microseconds = 0;
-  for (let done = 0; done < CALLS; done += BATCH) {
-    const refs = Array.from({ length: BATCH }, (_, index) => `req_${owner}_${(done + index).toString(36)}`);
-    await database.transaction((trx) =>
-      quota.reserveAll(
-        trx,
-        refs.map((ref) => ({ ref, userId: owner, tokenId: 1, model: 'gpt-x', amount: 100 })),
-      ),
-    );
-    const before = process.cpuUsage();
-    await database.transaction((trx) =>
-      quota.settleAll(
-        trx,
-        refs.map((ref) => ({ ref, cost: 50, usage: USAGE, detail: withDetail ? detailOf() : undefined })),
-      ),
-    );
-    const { user, system } = process.cpuUsage(before);
-    microseconds += user + system;
-  }
-  await database.close();
-  return microseconds / CALLS;
+  let done = 0;
+  return {
+    close: () => database.close(),
+    /** @returns microseconds of CPU for each call of one batch */
+    async settle(detail: (() => ReturnType<typeof detailOf>) | undefined): Promise<number> {
+      const refs = Array.from({ length: BATCH }, (_, index) => `req_${owner}_${(done + index).toString(36)}`);
+      done += BATCH;
+      await database.transaction((trx) =>
+        quota.reserveAll(
+          trx,
+          refs.map((ref) => ({ ref, userId: owner, tokenId: 1, model: 'gpt-x', amount: 100 })),
+        ),
+      );
+      const before = process.cpuUsage();
+      await database.transaction((trx) =>
+        quota.settleAll(
+          trx,
+          refs.map((ref) => ({ ref, cost: 50, usage: USAGE, detail: detail?.() })),
+        ),
+      );
+      const { user, system } = process.cpuUsage(before);
+      return (user + system) / BATCH;
+    },
+  };
 }
 
 const detailOf = () => ({
@@ -58,22 +62,31 @@ const detailOf = () => ({
 const END = { status: 'ok', channelId: 3, firstTokenMs: 120 } as const;
 
 const directory = mkdtempSync(join(tmpdir(), 'rg-bench-'));
-const rounds: { without: number; with: number }[] = [];
-for (let round = 0; round < 3; round++) {
-  const fresh = (name: string) => `sqlite:${join(directory, `${name}${round}.db`)}`;
-  const without = await measure(fresh('without'), undefined, false);
-  let store: RequestStore | undefined;
-  const onClosed: CloseListener = (trx, closed) => {
-    store ??= new RequestStore({ kysely: trx } as never);
-    return store.insert(
-      trx,
-      closed.map((each) => toRequestRow(each, Date.now())),
-    );
-  };
-  rounds.push({ without, with: await measure(fresh('with'), onClosed, true) });
-}
-rmSync(directory, { recursive: true });
-for (const round of rounds)
-  console.log(
-    `settlement ${round.without.toFixed(1)} µs, with the request log ${round.with.toFixed(1)} µs: ${(round.with - round.without).toFixed(1)} µs a call`,
+const rowsOf = new RequestStore(undefined as never);
+const addClosed: CloseListener = (trx, closed) =>
+  rowsOf.insert(
+    trx,
+    closed.map((each) => toRequestRow(each, Date.now())),
   );
+const plain = await open(`sqlite:${join(directory, 'without.db')}`, undefined);
+const logged = await open(`sqlite:${join(directory, 'with.db')}`, addClosed);
+const [without, withLog]: [number[], number[]] = [[], []];
+// One batch of each in turn, so that what else runs on the machine burdens both alike.
+for (let done = 0; done < CALLS; done += BATCH) {
+  const isWarm = done >= WARM_UP;
+  const one = await plain.settle(undefined);
+  const other = await logged.settle(detailOf);
+  if (isWarm) {
+    without.push(one);
+    withLog.push(other);
+  }
+}
+await plain.close();
+await logged.close();
+rmSync(directory, { recursive: true });
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+const differences = withLog.map((value, index) => value - (without[index] ?? 0));
+console.log(
+  `settlement ${median(without).toFixed(1)} µs, with the request log ${median(withLog).toFixed(1)} µs: ` +
+    `${median(differences).toFixed(1)} µs of CPU a call (medians of ${differences.length} pairs of batches of ${BATCH})`,
+);

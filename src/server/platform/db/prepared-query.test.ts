@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { sql } from 'kysely';
 import { forEachDatabase } from '../../../../test/databases.ts';
 import type { Tables } from '../../tables.ts';
-import { prepareQuery } from './prepared-query.ts';
+import { prepareInsert, prepareQuery } from './prepared-query.ts';
 
 const put = prepareQuery<Tables, { name: string; value: string }>()((db, p) =>
   db.insertInto('meta').values({ name: p('name'), value: p('value') }),
@@ -36,7 +36,37 @@ const claim = prepareQuery<Tables, { prefix: string; most: number }>()((db, p) =
     .returning('name'),
 );
 
-forEachDatabase((_name, open) => {
+const addJobs = prepareInsert<Tables, { name: string; holder: string; locked_until: number; due_at: number }>(
+  'scheduled_jobs',
+  ['name', 'holder', 'locked_until', 'due_at'],
+);
+
+forEachDatabase((name, open) => {
+  it('stores whole numbers as integers, though SQLite is given them as they are', async () => {
+    const { kysely } = await open();
+    const due = Number.MAX_SAFE_INTEGER;
+    await addJobs(
+      kysely,
+      [7, -7].map((until) => ({ name: `job ${until}`, holder: '5', locked_until: until, due_at: due })),
+    );
+    const rows = await kysely.selectFrom('scheduled_jobs').select(['locked_until', 'due_at']).orderBy('name').execute();
+    assert.deepEqual(
+      rows.map((row) => [row.locked_until, row.due_at]),
+      [
+        [-7, due],
+        [7, due],
+      ],
+    );
+    if (name !== 'sqlite') return;
+    const types = await sql<{
+      kind: string;
+    }>`select distinct typeof(locked_until) || typeof(due_at) || typeof(holder) as kind
+      from scheduled_jobs`.execute(kysely);
+    assert.deepEqual(types.rows, [{ kind: 'integerintegertext' }]);
+    const halves = await sql<{ half: number }>`select locked_until / 2 as half from scheduled_jobs`.execute(kysely);
+    assert.deepEqual(halves.rows.map(({ half }) => half).toSorted(), [-3, 3]);
+  });
+
   it('runs one query many times with other values, inside and outside a transaction', async () => {
     const { kysely, transaction } = await open();
     assert.equal(await put.changes(kysely, { name: 'a', value: '1' }), 1);

@@ -9,6 +9,8 @@ export type ParameterValue = string | number | null | Uint8Array;
 /** A query whose SQL is always the same, so that a server may keep its plan under a name. */
 export interface NamedQuery<O = unknown> extends CompiledQuery<O> {
   readonly statement?: string;
+  /** Its parameters are stored as they are and meet no arithmetic: the types of their columns make whole numbers integers. */
+  readonly storesOnly?: true;
 }
 
 const named = <O>(query: CompiledQuery<O>): NamedQuery<O> => ({
@@ -82,12 +84,12 @@ export function prepareInsert<T, R extends { readonly [K in keyof R]: ParameterV
       templates.set(key, compiled);
       const parameters: unknown[] = [];
       for (const row of piece) for (const column of columns) parameters.push(row[column]);
-      await run(executor, { ...compiled, parameters });
+      await run(executor, { ...compiled, parameters, storesOnly: true });
     }
   };
 }
 
-const run = <T, O>(executor: Kysely<T>, query: CompiledQuery<O>): Promise<QueryResult<O>> =>
+const run = <T, O>(executor: Kysely<T>, query: NamedQuery<O>): Promise<QueryResult<O>> =>
   directExecutorOf(executor)?.(query) ?? executor.executeQuery(query);
 
 class ParameterMarker {
