@@ -96,6 +96,20 @@ it('the lines of a receipt add up to what was charged, as floating point too, wh
   );
 });
 
+it('a cost below a millionth of a quota is a millionth, and charged as one', () => {
+  const price = {
+    lines: [{ per_unit: 0.001, max_units: 1 }],
+    multipliers: { mode: { pro: 0.001 } },
+    settle_by: 'vendor',
+  } as const;
+  const lines = toReceiptLines(price as never, { seconds: 0, mode: 'pro', units: 0.01 }, 1);
+  assert.deepEqual(
+    lines.map(({ quota }) => quota),
+    [0.000001],
+  );
+  assert.equal(sumOfReceipt(lines), 1);
+});
+
 it('a charge whose price is not known any more is one line', () => {
   assert.deepEqual(toReceiptLines(undefined, {}, 7), [
     { label: 'total', quantity: 1, unit_quota: 7, multiplier: 1, quota: 7 },

@@ -95,8 +95,10 @@ function fitToWhole(amounts: readonly bigint[], total: number): number[] {
       const values = micro.map((each) => each / MICRO);
       const off = total - sumOfReceipt(values.map((quota) => ({ quota })));
       if (off === 0) return values;
-      // A millionth more where rounding down lost it, or less where the sum of floating point has gained it.
-      const at = micro.findIndex((each) => each > 0);
+      // A millionth more where rounding down lost it, all of it if the call cost less than a millionth, or less where the sum of
+      // floating point has gained it.
+      const found = micro.findIndex((each) => each > 0);
+      const at = found === -1 && off > 0 && micro.length > 0 ? 0 : found;
       if (at === -1) break;
       micro[at] = (micro[at] ?? 0) + Math.sign(off);
     }
