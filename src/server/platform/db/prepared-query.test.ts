@@ -64,7 +64,7 @@ forEachDatabase((name, open) => {
       from scheduled_jobs`.execute(kysely);
     assert.deepEqual(types.rows, [{ kind: 'integerintegertext' }]);
     const halves = await sql<{ half: number }>`select locked_until / 2 as half from scheduled_jobs`.execute(kysely);
-    assert.deepEqual(halves.rows.map(({ half }) => half).toSorted(), [-3, 3]);
+    assert.deepEqual(new Set(halves.rows.map(({ half }) => half)), new Set([-3, 3]));
   });
 
   it('runs one query many times with other values, inside and outside a transaction', async () => {
