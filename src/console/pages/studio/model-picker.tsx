@@ -1,4 +1,4 @@
-import { ActionIcon, Group, InputBase } from '@mantine/core';
+import { ActionIcon, Group, InputBase, Text } from '@mantine/core';
 import { IconArrowsExchange, IconStar, IconStarFilled } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -39,7 +39,9 @@ export function ModelPicker({ models, draft, opened, setOpened, onChange }: Mode
         rightSectionPointerEvents="none"
         onClick={() => setOpened(true)}
       >
-        {selected === undefined ? t('modelPlaceholder') : modelLabel(selected)}
+        <Text truncate inherit>
+          {selected === undefined ? t('modelPlaceholder') : modelLabel(selected)}
+        </Text>
       </InputBase>
       <ActionIcon
         size="input-sm"
