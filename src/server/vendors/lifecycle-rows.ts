@@ -68,10 +68,11 @@ const RUNWAY = {
 };
 
 export const ACTIVE: readonly ActiveRow[] = [
-  // Listed with prices by docs.comfy.org on that day, whose list follows the vendor's.
+  // On the vendor's page of prices, as copied by github.com/aself101/kling-api on that day; older models are not on it.
   {
     ...KLING,
-    confirmedOn: '2026-08-21',
+    source: 'https://kling.ai/document-api/pricing/base/video',
+    confirmedOn: '2026-09-20',
     ids: ['kling-v2-5-turbo', 'kling-v2-6', 'kling-v3', 'kling-v3-omni', 'kling-video-o1'],
   },
   {

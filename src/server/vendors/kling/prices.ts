@@ -61,22 +61,24 @@ export const KLING_PRICES: Readonly<Record<string, VideoPrice>> = {
   'kling-video-o1': byMode({ std: { silent: 0.6 }, pro: { silent: 0.8 } }, VIDEO_INPUT),
 };
 
-const PAGE = 'https://app.klingai.com/global/dev/document-api/productBilling/prePaidResourcePackage';
-/** What a reseller that charges the list's own prices publishes (docs.comfy.org, prices of partner nodes). */
-const QUOTED: ReadonlySet<string> = new Set(['kling-v2-6', 'kling-v3', 'kling-v3-omni', 'kling-video-o1']);
+/** The models of the vendor's page "Video" of its price list; older ones are not on it any more. */
+const LISTED: ReadonlySet<string> = new Set([
+  'kling-v2-5-turbo',
+  'kling-v2-6',
+  'kling-v3',
+  'kling-v3-omni',
+  'kling-video-o1',
+]);
 
-export const klingPriceSource = (id: string): PriceSource => {
-  if (QUOTED.has(id))
-    return {
-      source: PAGE,
-      confirmedOn: '2026-08-21',
-      note: `Quoted by docs.comfy.org/tutorials/partner-nodes/pricing.${id === 'kling-v2-6' ? ' Mode std is older.' : ''}`,
-    };
-  if (id === 'kling-v2-5-turbo')
-    return {
-      source: PAGE,
-      confirmedOn: '2026-08-21',
-      note: 'Mode pro quoted by docs.comfy.org/tutorials/partner-nodes/pricing; mode std is older and unconfirmed.',
-    };
-  return { source: PAGE, confirmedOn: null, note: 'From the list of 2025; no later copy was found.' };
-};
+export const klingPriceSource = (id: string): PriceSource =>
+  LISTED.has(id)
+    ? {
+        source: 'https://kling.ai/document-api/pricing/base/video',
+        confirmedOn: '2026-09-20',
+        note: 'Copied by github.com/aself101/kling-api; docs.comfy.org/tutorials/partner-nodes/pricing agrees.',
+      }
+    : {
+        source: 'https://app.klingai.com/global/dev/document-api/productBilling/prePaidResourcePackage',
+        confirmedOn: null,
+        note: 'From the list of 2025. The list of September 2026 does not have this model any more.',
+      };
