@@ -10,6 +10,7 @@ import { changeConnection } from './channels/connection-rules.ts';
 import { encryptConnection, encryptCredentials } from './channels/credential-encryption.ts';
 import { toCredentialList } from './channels/credential-list.ts';
 import { ChannelStore } from './channels/store.ts';
+import { addImportedTask } from './import-task.ts';
 import { ImportedAccountStore } from './importer/imported-account-store.ts';
 import { Importer, type ImporterDependencies, type ImportRequest } from './importer/importer.ts';
 import type { ImportedChannel } from './importer/mapping/channels.ts';
@@ -117,6 +118,8 @@ function importTarget(database: Database<Tables>, vault: Vault, quotaPerUnit: nu
       });
       return { id, updatedAt: now };
     },
+    taskHandle: (vendor, job) => vendors.find(vendor)?.handleOf?.(job),
+    addTask: (trx, task) => addImportedTask(trx, task),
     sealTotpSecret: (userId, secret) => vault.seal(secret, twoFactorSecretCell(userId)),
     sealCode(code) {
       const normalized = normalizeCode(code);

@@ -38,7 +38,7 @@ export async function newPostgresUrl(serverUrl: string): Promise<string> {
 
 /** Every row of the tables an import writes, without what differs from one run to the next. */
 export async function stateOf({ kysely }: Database<Tables>): Promise<string> {
-  const [accounts, wallets, ledger, tokens, limits, channels, models, codes, usage, plans, secondSteps, rows] =
+  const [accounts, wallets, ledger, tokens, limits, channels, models, codes, usage, plans, secondSteps, rows, tasks] =
     await Promise.all([
       kysely
         .selectFrom('accounts')
@@ -111,9 +111,10 @@ export async function stateOf({ kysely }: Database<Tables>): Promise<string> {
         .orderBy('source_id')
         .orderBy('name')
         .execute(),
+      kysely.selectFrom('tasks').select(['id', 'public_id', 'price', 'status', 'handle']).orderBy('id').execute(),
     ]);
   return JSON.stringify(
-    { accounts, wallets, ledger, tokens, limits, channels, models, codes, usage, plans, secondSteps, rows },
+    { accounts, wallets, ledger, tokens, limits, channels, models, codes, usage, plans, secondSteps, rows, tasks },
     null,
     1,
   );

@@ -237,6 +237,7 @@ const OTHERS: Readonly<Record<string, readonly Row[]>> = {
       status: 'IN_PROGRESS',
       progress: '30%',
     },
+    ...unfinishedTasks(),
   ],
   midjourneys: [{ id: 1, user_id: 2, mj_id: 'mj' }],
   top_ups: [{ id: 1, user_id: 2, amount: 10, money: 1.5, trade_no: 't1', status: 'success' }],
@@ -245,3 +246,31 @@ const OTHERS: Readonly<Record<string, readonly Row[]>> = {
   a_fork_of_ours: [{ id: 1, note: 'x' }],
   login_encryption_keys: [{ id: 1, private_key: 'a-secret-that-must-not-show' }],
 };
+
+/** In ids of the newest generations; the older ones have no column for the vendor's. */
+function unfinishedTasks(): Row[] {
+  const own = (letter: string): string => `task_${letter.repeat(32)}`;
+  const task = (id: number, more: Row): Row => ({
+    id,
+    task_id: own(String(id)),
+    platform: '50',
+    user_id: 2,
+    channel_id: 11,
+    quota: 5,
+    status: 'QUEUED',
+    progress: '20%',
+    action: 'textGenerate',
+    ...more,
+  });
+  return [
+    task(3, {
+      private_data: '{"upstream_task_id":"vendor-3","token_id":1}',
+      properties: '{"input":"a cat","origin_model_name":"kling-v2-1-master"}',
+    }),
+    task(4, { private_data: '{}' }),
+    task(5, { private_data: '{"upstream_task_id":"vendor-5"}', channel_id: 13 }),
+    task(6, { private_data: '{"upstream_task_id":"vendor-6"}', progress: '100%' }),
+    task(7, { private_data: '{"upstream_task_id":"vendor-7"}', channel_id: 4 }),
+    task(8, { private_data: '{"upstream_task_id":"vendor-8"}', user_id: 7 }),
+  ];
+}

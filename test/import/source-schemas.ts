@@ -153,6 +153,7 @@ export function schemaOf(generation: Generation): Readonly<Record<string, TableS
       status: 'text',
       progress: 'text',
       fail_reason: 'text',
+      action: 'text',
     },
     midjourneys: { id: 'id', user_id: 'int', mj_id: 'text' },
     top_ups: { id: 'id', user_id: 'int', amount: 'int', money: 'float', trade_no: 'text', status: 'text' },

@@ -38,6 +38,7 @@ export function dryRunVisitor(
         isOneOf(row, ({ code }) => known.has(sealed.get(code) ?? '')) ? { ...row, outcome: KNOWN_CODE } : row,
       );
     },
+    tasks: async (rows) => [...rows],
   };
 }
 

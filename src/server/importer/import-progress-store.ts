@@ -90,12 +90,17 @@ export class ImportProgressStore {
   async channels(importId: number, db: Executor = this.kysely) {
     const rows = await db
       .selectFrom('import_rows')
-      .select(['source_id', 'target_id', 'detail'])
+      .select(['source_id', 'name', 'target_id', 'detail'])
       .where('import_id', '=', importId)
       .where('kind', '=', 'channel')
       .where('target_id', 'is not', null)
       .execute();
-    return rows.map((row) => ({ sourceId: row.source_id, id: row.target_id as number, updatedAt: Number(row.detail) }));
+    return rows.map((row) => ({
+      sourceId: row.source_id,
+      index: Number(row.name),
+      id: row.target_id as number,
+      updatedAt: Number(row.detail),
+    }));
   }
 
   /** Accounts of an earlier import of the same source that an undo left because they were used. */

@@ -17,6 +17,7 @@ import type { Survey } from './survey.ts';
 import { surveyRest } from './survey-rest.ts';
 import type { ImportKind } from './tables.ts';
 import type { ImportTarget } from './target.ts';
+import { TaskImportStore } from './task-import-store.ts';
 import { type UndoReport, undoImport } from './undo.ts';
 import type { UndoStore } from './undo-store.ts';
 import { type Discrepancy, Verifier } from './verify.ts';
@@ -101,6 +102,7 @@ export class Importer {
       store: undo,
       catalog: new CatalogImportStore(),
       groups: new GroupImportStore(),
+      tasks: new TaskImportStore(),
       importId: known.id,
       now: clock.now(),
     });
@@ -113,8 +115,8 @@ export class Importer {
     const { schema, identity, fingerprint } = opened;
     const importId =
       knownId ?? (await store.addImport({ program: schema.program, identity, fingerprint, started_at: clock.now() }));
-    const [catalog, groups] = [new CatalogImportStore(), new GroupImportStore()];
-    const parts = { store, catalog, groups, target, importId, identity };
+    const [catalog, groups, tasks] = [new CatalogImportStore(), new GroupImportStore(), new TaskImportStore()];
+    const parts = { store, catalog, groups, tasks, target, importId, identity };
     await this.#walk(opened, new Applier({ ...parts, now: clock.now(), onPage }));
     // Read anew: what this connection sees is the state of its beginning.
     const after = await this.#withSource(request, async (again) => again.fingerprint);
@@ -131,6 +133,7 @@ export class Importer {
       proof,
       catalog: new CatalogImportStore(),
       groups: new GroupImportStore(),
+      tasks: new TaskImportStore(),
       importId: known.id,
     });
     const survey = await this.#walk(opened, verifier);

@@ -17,7 +17,7 @@ const WITHOUT_COUNTERPART: Readonly<Record<string, string>> = {
   prefill_groups: 'groups of prefilled values',
 };
 
-/** Looks at what a walk does not: tables without a counterpart, plans that still run, videos that are not finished. */
+/** Looks at what a walk does not: tables without a counterpart, plans that still run. */
 export async function surveyRest(source: SourceDatabase, schema: SourceSchema, survey: Survey): Promise<void> {
   for (const [table, what] of Object.entries(WITHOUT_COUNTERPART)) {
     if (!source.tables.has(table)) continue;
@@ -34,7 +34,6 @@ export async function surveyRest(source: SourceDatabase, schema: SourceSchema, s
       text: 'a table this import does not know',
     });
   await surveySubscriptions(source, survey);
-  await surveyTasks(source, survey);
 }
 
 async function surveySubscriptions(source: SourceDatabase, survey: Survey): Promise<void> {
@@ -50,23 +49,6 @@ async function surveySubscriptions(source: SourceDatabase, survey: Survey): Prom
       source: `user_subscriptions ${textOf(row, 'id')}`,
       result: 'skipped',
       text: `account ${textOf(row, 'user_id')} has a plan that still covers ${left > 0n ? left : 'an open amount'}; assign one here`,
-    });
-  }
-}
-
-async function surveyTasks(source: SourceDatabase, survey: Survey): Promise<void> {
-  if (!source.tables.has('tasks')) return;
-  const rows = await source.query(
-    "select [id], [user_id], [task_id], [quota] from [tasks] where [status] not in ('SUCCESS', 'FAILURE') and [progress] <> '100%' order by [id]",
-  );
-  for (const row of rows) {
-    const paid = integerOf(row, 'quota');
-    survey.sums.unfinishedTasks += paid;
-    survey.findings.push({
-      kind: 'table',
-      source: `tasks ${textOf(row, 'id')}`,
-      result: 'skipped',
-      text: `account ${textOf(row, 'user_id')} paid ${paid} for ${textOf(row, 'task_id')}, which is not finished; let it finish there first`,
     });
   }
 }

@@ -34,6 +34,8 @@ export interface ImportSums {
   subscriptions: bigint;
   /** Paid for videos that were not finished. */
   unfinishedTasks: bigint;
+  /** Of that, what is held here for those that come over. */
+  heldTasks: bigint;
 }
 
 /** What a walk through a source found: figures for the report and for the proof. */
@@ -50,6 +52,7 @@ export class Survey {
     codes: 0n,
     subscriptions: 0n,
     unfinishedTasks: 0n,
+    heldTasks: 0n,
   };
 
   /** Counts a row and keeps what is to be said about it. */

@@ -2,7 +2,7 @@ import type { Generated } from 'kysely';
 import type { Migration } from '../platform/db/migrate.ts';
 
 /** What a row of an import is about. */
-export type ImportKind = 'channel' | 'model' | 'group' | 'user' | 'key' | 'code';
+export type ImportKind = 'channel' | 'model' | 'group' | 'user' | 'key' | 'code' | 'task';
 
 export interface ImporterTables {
   /** Imports from databases of other programs. */

@@ -2,6 +2,18 @@ import type { ChannelVendor } from '../channels/channel-directory.ts';
 import type { Trx } from '../tables.ts';
 import type { ImportedChannel } from './mapping/channels.ts';
 import type { Outcome } from './mapping/outcome.ts';
+import type { ImportedTask, TaskMapping } from './mapping/tasks.ts';
+
+/** A task with the ids it has here. */
+export interface NewImportedTask {
+  readonly id: string;
+  readonly userId: number;
+  /** Undefined: none of its owner's keys can see it. */
+  readonly tokenId: number | undefined;
+  readonly channelId: number;
+  readonly task: ImportedTask;
+  readonly now: number;
+}
 
 /** What the importer needs of the service: its rules for channels and codes, and its units. */
 export interface ImportTarget {
@@ -17,6 +29,9 @@ export interface ImportTarget {
     channel: ImportedChannel,
     now: number,
   ): Promise<{ readonly id: number; readonly updatedAt: number }>;
+  taskHandle: TaskMapping['taskHandle'];
+  /** Makes a task that is polled at once. @returns its number */
+  addTask(trx: Trx, task: NewImportedTask): Promise<number>;
   /** The secret of a second step as it is stored for an account here. */
   sealTotpSecret(userId: number, secret: string): string;
   /** How a code is stored and shown. */

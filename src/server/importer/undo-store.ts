@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { IMPORTED_USAGE_TOKEN } from '../../contract/usage.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/one-row.ts';
@@ -62,6 +63,8 @@ export class UndoStore {
         .select('user_id')
         .where('user_id', 'in', ids)
         .where('ref', 'not like', `import:${importId}:%`)
+        .where('ref', 'not like', `import-task%:${importId}:%`)
+        .where(sql<boolean>`ref not like ${`task|_i${importId}r%`} escape '|'`)
         .execute(),
       db.selectFrom('sessions').select('user_id').where('user_id', 'in', ids).execute(),
       db.selectFrom('tasks').select('user_id').where('user_id', 'in', ids).execute(),

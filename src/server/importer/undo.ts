@@ -1,12 +1,14 @@
 import type { CatalogImportStore, StoredModel } from './catalog-store.ts';
 import type { GroupImportStore, StoredGroupPlan } from './group-store.ts';
 import type { ImportKind } from './tables.ts';
+import type { TaskImportStore } from './task-import-store.ts';
 import type { UndoRow, UndoStore } from './undo-store.ts';
 
 export interface UndoDependencies {
   readonly store: UndoStore;
   readonly catalog: CatalogImportStore;
   readonly groups: GroupImportStore;
+  readonly tasks: TaskImportStore;
   readonly importId: number;
   readonly now: number;
 }
@@ -23,7 +25,7 @@ const PAGE = 500;
 export async function undoImport(dependencies: UndoDependencies): Promise<UndoReport> {
   const removed: Record<string, number> = {};
   const kept: { kind: ImportKind; source: string; name: string }[] = [];
-  for (const kind of ['code', 'user', 'group', 'model', 'channel'] as const) {
+  for (const kind of ['task', 'code', 'user', 'group', 'model', 'channel'] as const) {
     let after: UndoRow | undefined;
     for (;;) {
       const rows = await dependencies.store.page(dependencies.importId, kind, after, PAGE);
@@ -73,11 +75,12 @@ async function removeUsers(
 }
 
 async function removeOne(
-  { store, catalog, groups, now }: UndoDependencies,
+  { store, catalog, groups, tasks, importId, now }: UndoDependencies,
   trx: UndoTrx,
   kind: ImportKind,
-  { name, target_id: id, detail }: UndoRow,
+  { source_id: sourceId, name, target_id: id, detail }: UndoRow,
 ): Promise<boolean> {
+  if (kind === 'task') return tasks.release(trx, importId, sourceId, now);
   if (kind === 'code') return store.removeCode(trx, id);
   if (kind === 'channel') return catalog.removeChannel(trx, id, Number(detail));
   if (kind === 'group') return groups.removePlan(trx, id, JSON.parse(detail ?? '{}') as StoredGroupPlan);

@@ -3,6 +3,7 @@ import { valuesOf, withNameRemarks } from './dry-run.ts';
 import type { GroupImportStore, StoredGroupPlan } from './group-store.ts';
 import { grantRef, type ImportedAccountStore, NO_LOGIN_EMAIL } from './imported-account-store.ts';
 import type { ImportKind } from './tables.ts';
+import { type TaskImportStore, taskGrantRef, taskIdOf } from './task-import-store.ts';
 import { isSameModel } from './undo.ts';
 import type { VerifyStore } from './verify-store.ts';
 import type { ImportVisitor, WalkedRow } from './walk.ts';
@@ -19,6 +20,7 @@ export interface VerifierDependencies {
   readonly proof: VerifyStore;
   readonly catalog: CatalogImportStore;
   readonly groups: GroupImportStore;
+  readonly tasks: TaskImportStore;
   readonly importId: number;
 }
 
@@ -140,6 +142,27 @@ export class Verifier implements ImportVisitor {
     for (const { sourceId, quota } of codes)
       if (found.get(decided.targets.get(sourceId)?.target ?? -1) !== quota)
         this.#report('code', String(sourceId), `it is not here with its ${quota}`);
+    return decided.rows;
+  };
+
+  readonly tasks: ImportVisitor['tasks'] = async (rows) => {
+    const { store, tasks, importId } = this.#dependencies;
+    const decided = await this.#decided('task', rows);
+    const open = valuesOf(decided.rows);
+    const grants = await tasks.grants(
+      store.kysely,
+      open.map(({ sourceId }) => taskGrantRef(importId, sourceId)),
+    );
+    const found = await tasks.found(
+      store.kysely,
+      open.map(({ sourceId }) => taskIdOf(importId, sourceId)),
+    );
+    for (const { sourceId, paid } of open) {
+      const came = grants.get(taskGrantRef(importId, sourceId));
+      if (came !== paid)
+        this.#report('task', String(sourceId), `${paid} was paid for it and ${came ?? 'nothing'} came over`);
+      if (!found.has(taskIdOf(importId, sourceId))) this.#report('task', String(sourceId), 'it is not here');
+    }
     return decided.rows;
   };
 

@@ -6,6 +6,7 @@ import { type ImportedCode, mapCode } from './mapping/codes.ts';
 import { type GroupedChannel, type ImportedGroup, planGroups } from './mapping/groups.ts';
 import { type ImportedKey, mapKey } from './mapping/keys.ts';
 import { type Outcome, skipped } from './mapping/outcome.ts';
+import type { ImportedTask } from './mapping/tasks.ts';
 import { type ImportedUser, mapUser } from './mapping/users.ts';
 import { flagOf, integerOf, isDeleted, smallIntegerOf, splitList, textOf } from './mapping/values.ts';
 import { type ImportedModel, planModels } from './model-plan.ts';
@@ -14,6 +15,7 @@ import type { SourceSchema } from './source/probe.ts';
 import type { SourceDatabase, SourceRow } from './source/source-database.ts';
 import { Survey } from './survey.ts';
 import type { ImportTarget } from './target.ts';
+import { walkTasks } from './walk-tasks.ts';
 
 /** A row of the source with what becomes of it. */
 export interface WalkedRow<T> {
@@ -30,6 +32,7 @@ export interface ImportVisitor {
   users(rows: readonly WalkedRow<ImportedUser>[], usage: readonly ImportedUsage[]): Promise<WalkedRow<ImportedUser>[]>;
   keys(rows: readonly WalkedRow<ImportedKey>[]): Promise<WalkedRow<ImportedKey>[]>;
   codes(rows: readonly WalkedRow<ImportedCode>[]): Promise<WalkedRow<ImportedCode>[]>;
+  tasks(rows: readonly WalkedRow<ImportedTask>[]): Promise<WalkedRow<ImportedTask>[]>;
 }
 
 export interface WalkContext {
@@ -49,11 +52,12 @@ const FIRST_PASSWORD = '123456';
 /** Reads a source from end to end: maps its rows, has the visitor deal with them, and returns what is to be reported. */
 export async function walkSource(context: WalkContext, visitor: ImportVisitor): Promise<Survey> {
   const survey = new Survey();
-  const channels = await walkChannels(context, visitor, survey);
-  await walkGroups(context, visitor, survey, channels);
+  const { grouped, byId } = await walkChannels(context, visitor, survey);
+  await walkGroups(context, visitor, survey, grouped);
   const imported = await walkUsers(context, visitor, survey);
   await walkKeys(context, visitor, survey, imported);
   await walkCodes(context, visitor, survey);
+  await walkTasks(context, visitor, survey, { channels: byId, users: imported, ...context.target });
   return survey;
 }
 
@@ -70,11 +74,18 @@ async function* pagesOf({ source, onProgress }: WalkContext, table: string): Asy
   }
 }
 
-/** @returns the channels that come over, with the groups they are for */
-async function walkChannels(context: WalkContext, visitor: ImportVisitor, survey: Survey): Promise<GroupedChannel[]> {
+interface WalkedChannels {
+  /** Those that come over, with the groups they are for. */
+  readonly grouped: readonly GroupedChannel[];
+  /** What each row becomes. */
+  readonly byId: ReadonlyMap<number, readonly ImportedChannel[]>;
+}
+
+async function walkChannels(context: WalkContext, visitor: ImportVisitor, survey: Survey): Promise<WalkedChannels> {
   const { schema, target } = context;
   const channels: ImportedChannel[] = [];
   const grouped: GroupedChannel[] = [];
+  const byId = new Map<number, readonly ImportedChannel[]>();
   for await (const page of pagesOf(context, 'channels')) {
     const rows = page.map(
       (row): WalkedRow<readonly ImportedChannel[]> => ({
@@ -86,6 +97,7 @@ async function walkChannels(context: WalkContext, visitor: ImportVisitor, survey
       survey.add('channel', String(sourceId), outcome);
       if (outcome.kind === 'skipped') continue;
       channels.push(...outcome.value);
+      byId.set(sourceId, outcome.value);
       grouped.push({ sourceId, groups: splitList(textOf(page[index] as SourceRow, 'group') || DEFAULT_GROUP) });
     }
     await visitor.channels(rows);
@@ -94,7 +106,7 @@ async function walkChannels(context: WalkContext, visitor: ImportVisitor, survey
   const models = await planModels(context.source, options, channels, target);
   for (const [name, outcome] of models) survey.add('model', name, outcome);
   await visitor.models(models);
-  return grouped;
+  return { grouped, byId };
 }
 
 async function walkGroups(

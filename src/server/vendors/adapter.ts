@@ -284,6 +284,11 @@ export interface VendorAdapter extends VendorProfile {
   ): Promise<Json | undefined>;
   /** `hint` for `findTask`, fixed before sending: what the search needs beyond the task id, such as a path. */
   findTaskHint?(request: VideoRequest): Json;
+  /**
+   * The handle of a job that another program submitted with the same account, by the vendor's id of it; undefined where more than that
+   * would have to be known. Absent: never.
+   */
+  handleOf?(job: { readonly id: string; readonly model: string; readonly isFromText: boolean }): Json | undefined;
   content(handle: Json, raw: Json, variant: string | undefined, context: AdapterContext): Promise<ContentSource>;
   remix?(handle: Json, request: VideoRequest, context: AdapterContext): Promise<SubmitOutcome>;
   /** Deletes the job at the vendor, where it has that; failures are ignored. */

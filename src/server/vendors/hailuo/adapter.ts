@@ -166,6 +166,8 @@ export const hailuo: VendorAdapter = {
     return { seconds: parseSeconds(body.duration, 'duration'), factors };
   },
 
+  handleOf: ({ id, model }) => (/-H3/.test(model) ? { taskId: id, version: 2 } : { taskId: id }),
+
   async submit(request, context) {
     const connection = { origin: baseUrlOf(context), headers: bearerHeaders(context) };
     if (request.model === H3_MODEL) return submitH3(request, parseMetadata(request.metadata), connection, context);

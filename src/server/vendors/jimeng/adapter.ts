@@ -160,6 +160,8 @@ export const jimeng: VendorAdapter = {
     return { seconds, factors: resolution === undefined ? {} : { resolution } };
   },
 
+  handleOf: ({ id, model }) => (/^jimeng_/.test(model) ? { reqKey: model, id } : undefined),
+
   async submit(request, context) {
     const body: RequestBody = { ...toFields(request), ...(await toImageFields(request, context)) };
     const response = await sendAction(context, 'submit', body);

@@ -189,6 +189,8 @@ export const seedance: VendorAdapter = {
   /** Tokens of the output; input costs nothing (volcengine.com/docs/82379/1521309). */
   billedFacts: (raw) => billedUnits(asObject(asObject(raw)?.usage)?.completion_tokens),
 
+  handleOf: ({ id }) => ({ id }),
+
   async submit(request, context) {
     const response = await postJson(context, tasksUrl(context), bearerHeaders(context), toBody(request));
     return parseIdSubmit(response, () => toError(response, context.now()));

@@ -231,6 +231,8 @@ export const sora: VendorAdapter = {
     return { seconds, factors: { size: typeof body.size === 'string' ? body.size : DEFAULT_SIZE } };
   },
 
+  handleOf: ({ id }) => ({ id }),
+
   async submit(request, context) {
     const [image] = request.images;
     const body = toBody(request);

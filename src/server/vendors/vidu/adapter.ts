@@ -246,6 +246,8 @@ export const vidu: VendorAdapter = {
   /** What is left of all packages (platform.vidu.com/docs, "Query credits"); the counter ascends as that goes down. */
   accountBooks: { unit: 'credits', skewMs: BOOKS_SKEW_MS, read: readCredits },
 
+  handleOf: ({ id }) => ({ id }),
+
   async submit(request, context) {
     const { path, body } = toViduRequest(request);
     const response = await postJson(context, `${context.baseUrl}/ent/v2/${path}`, tokenHeaders(context), body);

@@ -170,6 +170,8 @@ export const wan: VendorAdapter = {
     return billedSeconds(usage?.duration ?? usage?.video_duration);
   },
 
+  handleOf: ({ id }) => ({ id }),
+
   async submit(request, context) {
     const body = toBody(request);
     // Files uploaded to the vendor's own store are resolved only with this header.
