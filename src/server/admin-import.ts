@@ -10,7 +10,7 @@ import { changeConnection } from './channels/connection-rules.ts';
 import { encryptConnection, encryptCredentials } from './channels/credential-encryption.ts';
 import { toCredentialList } from './channels/credential-list.ts';
 import { ChannelStore } from './channels/store.ts';
-import { addImportedTask } from './import-task.ts';
+import { addImportedTask } from './imported-task-store.ts';
 import { ImportedAccountStore } from './importer/imported-account-store.ts';
 import { Importer, type ImporterDependencies, type ImportRequest } from './importer/importer.ts';
 import type { ImportedChannel } from './importer/mapping/channels.ts';

@@ -1,6 +1,7 @@
 import type { CatalogImportStore } from './catalog-store.ts';
 import { KNOWN_CODE, KNOWN_KEY, valuesOf, withNameRemarks, withoutKept } from './dry-run.ts';
 import type { GroupImportStore } from './group-store.ts';
+import type { ImportVisitor, WalkedRow } from './import-visitor.ts';
 import type { ImportedAccountStore } from './imported-account-store.ts';
 import type { ImportedTask } from './mapping/tasks.ts';
 import type { ImportedUser } from './mapping/users.ts';
@@ -8,7 +9,6 @@ import { candidatesOf, nameUsers } from './names.ts';
 import type { ImportKind } from './tables.ts';
 import type { ImportTarget } from './target.ts';
 import { type TaskImportStore, taskIdOf } from './task-import-store.ts';
-import type { ImportVisitor, WalkedRow } from './walk.ts';
 
 export interface ApplyDependencies {
   readonly store: ImportedAccountStore;

@@ -1,8 +1,8 @@
+import type { ImportVisitor, WalkedRow } from './import-visitor.ts';
 import type { ImportedAccountStore } from './imported-account-store.ts';
 import { skipped } from './mapping/outcome.ts';
 import { candidatesOf, nameUsers } from './names.ts';
 import type { ImportTarget } from './target.ts';
-import type { ImportVisitor, WalkedRow } from './walk.ts';
 
 /** Goes through everything and writes nothing: what an import would do with each row. */
 export function dryRunVisitor(

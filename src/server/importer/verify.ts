@@ -1,12 +1,12 @@
 import type { CatalogImportStore, StoredModel } from './catalog-store.ts';
 import { valuesOf, withNameRemarks } from './dry-run.ts';
 import type { GroupImportStore, StoredGroupPlan } from './group-store.ts';
+import type { ImportVisitor, WalkedRow } from './import-visitor.ts';
 import { grantRef, type ImportedAccountStore, NO_LOGIN_EMAIL } from './imported-account-store.ts';
 import type { ImportKind } from './tables.ts';
 import { type TaskImportStore, taskGrantRef, taskIdOf } from './task-import-store.ts';
 import { isSameModel } from './undo.ts';
 import type { VerifyStore } from './verify-store.ts';
-import type { ImportVisitor, WalkedRow } from './walk.ts';
 
 export interface Discrepancy {
   readonly kind: ImportKind | 'total' | 'ledger';

@@ -1,8 +1,8 @@
+import type { ImportVisitor, WalkContext, WalkedRow } from './import-visitor.ts';
 import { type ImportedTask, mapTask, type TaskMapping } from './mapping/tasks.ts';
 import { integerOf, smallIntegerOf } from './mapping/values.ts';
 import type { SourceRow } from './source/source-database.ts';
 import type { Survey } from './survey.ts';
-import type { ImportVisitor, WalkContext, WalkedRow } from './walk.ts';
 
 const PAGE = 500;
 

@@ -1,47 +1,19 @@
 import { compareSync } from 'bcryptjs';
 import { DAY_MS } from '../../contract/time.ts';
+import type { ImportVisitor, WalkContext, WalkedRow } from './import-visitor.ts';
 import type { ImportedUsage } from './imported-account-store.ts';
 import { type ImportedChannel, mapChannel } from './mapping/channels.ts';
-import { type ImportedCode, mapCode } from './mapping/codes.ts';
-import { type GroupedChannel, type ImportedGroup, planGroups } from './mapping/groups.ts';
+import { mapCode } from './mapping/codes.ts';
+import { type GroupedChannel, planGroups } from './mapping/groups.ts';
 import { type ImportedKey, mapKey } from './mapping/keys.ts';
-import { type Outcome, skipped } from './mapping/outcome.ts';
-import type { ImportedTask } from './mapping/tasks.ts';
+import { skipped } from './mapping/outcome.ts';
 import { type ImportedUser, mapUser } from './mapping/users.ts';
 import { flagOf, integerOf, isDeleted, smallIntegerOf, splitList, textOf } from './mapping/values.ts';
-import { type ImportedModel, planModels } from './model-plan.ts';
+import { planModels } from './model-plan.ts';
 import { readOptions } from './source/options.ts';
-import type { SourceSchema } from './source/probe.ts';
 import type { SourceDatabase, SourceRow } from './source/source-database.ts';
 import { Survey } from './survey.ts';
-import type { ImportTarget } from './target.ts';
 import { walkTasks } from './walk-tasks.ts';
-
-/** A row of the source with what becomes of it. */
-export interface WalkedRow<T> {
-  readonly sourceId: number;
-  readonly outcome: Outcome<T>;
-}
-
-/** What is done with the rows of a source; each method gets one page at a time. It may turn rows down, which the survey shows. */
-export interface ImportVisitor {
-  channels(rows: readonly WalkedRow<readonly ImportedChannel[]>[]): Promise<void>;
-  models(rows: readonly (readonly [string, Outcome<ImportedModel>])[]): Promise<void>;
-  groups(rows: readonly (readonly [string, Outcome<ImportedGroup>])[]): Promise<void>;
-  /** @returns the rows as they are dealt with: some may be there already */
-  users(rows: readonly WalkedRow<ImportedUser>[], usage: readonly ImportedUsage[]): Promise<WalkedRow<ImportedUser>[]>;
-  keys(rows: readonly WalkedRow<ImportedKey>[]): Promise<WalkedRow<ImportedKey>[]>;
-  codes(rows: readonly WalkedRow<ImportedCode>[]): Promise<WalkedRow<ImportedCode>[]>;
-  tasks(rows: readonly WalkedRow<ImportedTask>[]): Promise<WalkedRow<ImportedTask>[]>;
-}
-
-export interface WalkContext {
-  readonly source: SourceDatabase;
-  readonly schema: SourceSchema;
-  readonly target: ImportTarget;
-  readonly now: number;
-  onProgress(table: string, rows: number): void;
-}
 
 const PAGE = 1_000;
 /** Of accounts and channels that name none. */

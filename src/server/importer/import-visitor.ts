@@ -1,0 +1,38 @@
+import type { ImportedUsage } from './imported-account-store.ts';
+import type { ImportedChannel } from './mapping/channels.ts';
+import type { ImportedCode } from './mapping/codes.ts';
+import type { ImportedGroup } from './mapping/groups.ts';
+import type { ImportedKey } from './mapping/keys.ts';
+import type { Outcome } from './mapping/outcome.ts';
+import type { ImportedTask } from './mapping/tasks.ts';
+import type { ImportedUser } from './mapping/users.ts';
+import type { ImportedModel } from './model-plan.ts';
+import type { SourceSchema } from './source/probe.ts';
+import type { SourceDatabase } from './source/source-database.ts';
+import type { ImportTarget } from './target.ts';
+
+/** A row of the source with what becomes of it. */
+export interface WalkedRow<T> {
+  readonly sourceId: number;
+  readonly outcome: Outcome<T>;
+}
+
+/** What is done with the rows of a source; each method gets one page at a time. It may turn rows down, which the survey shows. */
+export interface ImportVisitor {
+  channels(rows: readonly WalkedRow<readonly ImportedChannel[]>[]): Promise<void>;
+  models(rows: readonly (readonly [string, Outcome<ImportedModel>])[]): Promise<void>;
+  groups(rows: readonly (readonly [string, Outcome<ImportedGroup>])[]): Promise<void>;
+  /** @returns the rows as they are dealt with: some may be there already */
+  users(rows: readonly WalkedRow<ImportedUser>[], usage: readonly ImportedUsage[]): Promise<WalkedRow<ImportedUser>[]>;
+  keys(rows: readonly WalkedRow<ImportedKey>[]): Promise<WalkedRow<ImportedKey>[]>;
+  codes(rows: readonly WalkedRow<ImportedCode>[]): Promise<WalkedRow<ImportedCode>[]>;
+  tasks(rows: readonly WalkedRow<ImportedTask>[]): Promise<WalkedRow<ImportedTask>[]>;
+}
+
+export interface WalkContext {
+  readonly source: SourceDatabase;
+  readonly schema: SourceSchema;
+  readonly target: ImportTarget;
+  readonly now: number;
+  onProgress(table: string, rows: number): void;
+}
