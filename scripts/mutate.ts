@@ -8,7 +8,7 @@
  *   --sample N --seed S some mutants only, chosen by the seed; the result says that it is a sample
  *   --minutes N         stops early; the next run continues, as verdicts are kept in out/mutation
  *   --budget N          seconds for one mutant (20)
- *   --fresh             tries also what earlier runs killed, and survivors of unchanged sources and tests
+ *   --fresh             tries also what earlier runs killed, known survivors, and survivors of unchanged sources and tests
  *
  * `MUTATE_VERBOSE=1` shows what the test processes write. Known survivors: scripts/mutation/survivors.json.
  */
@@ -126,7 +126,10 @@ mkdirSync(join(keptPath, '..'), { recursive: true });
 for (const mutant of chosen) {
   const known = kept[mutant.name];
   const verdict = !values.fresh && known?.source === sourceHashes.get(mutant.path) ? known?.verdict : undefined;
-  const isFinal = verdict?.outcome === 'killed' || (verdict?.outcome !== 'cut short' && known?.tests === testsHash);
+  const isFinal =
+    verdict?.outcome === 'killed' ||
+    (verdict !== undefined && reasons.has(mutant.name)) ||
+    (verdict?.outcome !== 'cut short' && known?.tests === testsHash);
   if (verdict !== undefined && isFinal) tried.push({ mutant, verdict });
   else if (performance.now() > deadline) notTried += 1;
   else await trials.try(mutant, ({ id }, verdict) => report(byId(id), verdict));
