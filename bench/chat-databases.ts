@@ -32,8 +32,8 @@ await client.connect();
 const databaseCpu = await CpuOfPostgres.find(client);
 const upstream = await startNginx(`location / { return 200 '${ANSWER}'; }`);
 const [onSqlite, onPostgres] = [
-  await startChatService(4_387, upstream.origin),
-  await startChatService(4_388, upstream.origin, { DATABASE_URL: postgres.url }),
+  await startChatService(4_397, upstream.origin),
+  await startChatService(4_398, upstream.origin, { DATABASE_URL: postgres.url }),
 ];
 const requestsOf = async ({ service }: typeof onSqlite) =>
   (await makeAccountKeys(service, ACCOUNTS)).map((key) =>
@@ -41,9 +41,9 @@ const requestsOf = async ({ service }: typeof onSqlite) =>
   );
 const [sqliteRequests, postgresRequests] = [await requestsOf(onSqlite), await requestsOf(onPostgres)];
 const subjects = {
-  'SQLite, 16 accounts': { ...onSqlite, port: 4_387, requests: sqliteRequests },
-  'PostgreSQL, 16 accounts': { ...onPostgres, port: 4_388, requests: postgresRequests },
-  'PostgreSQL, 1 account': { ...onPostgres, port: 4_388, requests: postgresRequests.slice(0, 1) },
+  'SQLite, 16 accounts': { ...onSqlite, port: 4_397, requests: sqliteRequests },
+  'PostgreSQL, 16 accounts': { ...onPostgres, port: 4_398, requests: postgresRequests },
+  'PostgreSQL, 1 account': { ...onPostgres, port: 4_398, requests: postgresRequests.slice(0, 1) },
 };
 type Subject = (typeof subjects)[keyof typeof subjects];
 type Figures = Record<'perSecond' | 'process' | 'both', number>;
