@@ -282,6 +282,22 @@ forEachDatabase((name, open, freshUrl) => {
           assert.deepEqual(await findBrokenRows(database), []);
         });
 
+        it('the report lists the paths clients called, where the source notes them, with what serves them here', () => {
+          const paths = applied.findings.filter(({ kind }) => kind === 'path');
+          const isNoted = GENERATIONS.indexOf(generation) >= 4;
+          assert.deepEqual(
+            paths.map(({ source, result }) => [source, result]),
+            isNoted
+              ? [
+                  ['/suno/submit/{id}', 'skipped'],
+                  ['/v1/video/generations', 'different'],
+                ]
+              : [],
+          );
+          if (isNoted)
+            assert.match(paths[1]?.text ?? '', /1 of the newest 8 videos .* served here under the same path/);
+        });
+
         it('groups become plans with their price factor and channels, and their accounts are on them', async () => {
           const { kysely } = database;
           const plans = await kysely

@@ -264,10 +264,11 @@ function unfinishedTasks(): Row[] {
   });
   return [
     task(3, {
-      private_data: '{"upstream_task_id":"vendor-3","token_id":1}',
+      private_data:
+        '{"upstream_task_id":"vendor-3","token_id":1,"execution":{"request_path":"/v1/video/generations?key=must-not-show"}}',
       properties: '{"input":"a cat","origin_model_name":"kling-v2-1-master"}',
     }),
-    task(4, { private_data: '{}' }),
+    task(4, { private_data: '{"execution":{"request_path":"/suno/submit/0123456789012345678901"}}' }),
     task(5, { private_data: '{"upstream_task_id":"vendor-5"}', channel_id: 13 }),
     task(6, { private_data: '{"upstream_task_id":"vendor-6"}', progress: '100%' }),
     task(7, { private_data: '{"upstream_task_id":"vendor-7"}', channel_id: 4 }),

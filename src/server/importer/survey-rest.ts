@@ -2,6 +2,7 @@ import { integerOf, textOf } from './mapping/values.ts';
 import type { SourceSchema } from './source/probe.ts';
 import type { SourceDatabase } from './source/source-database.ts';
 import type { Survey } from './survey.ts';
+import { surveyPaths } from './survey-paths.ts';
 
 /** Tables whose rows have no place here, and what they are. */
 const WITHOUT_COUNTERPART: Readonly<Record<string, string>> = {
@@ -34,6 +35,7 @@ export async function surveyRest(source: SourceDatabase, schema: SourceSchema, s
       text: 'a table this import does not know',
     });
   await surveySubscriptions(source, survey);
+  await surveyPaths(source, survey);
 }
 
 async function surveySubscriptions(source: SourceDatabase, survey: Survey): Promise<void> {

@@ -3,7 +3,7 @@ import type { ImportKind } from './tables.ts';
 
 /** A row that does not come over, or not as it was. */
 export interface Finding {
-  readonly kind: ImportKind | 'option' | 'table';
+  readonly kind: ImportKind | 'option' | 'table' | 'path';
   /** Id in the source, or a name. */
   readonly source: string;
   readonly result: 'skipped' | 'different';
