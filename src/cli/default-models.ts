@@ -4,14 +4,10 @@ import { isObject } from '../contract/is-object.ts';
 import type { CommandContext } from './command-context.ts';
 import { configFolder } from './config-folder.ts';
 import { UsageError } from './errors.ts';
+import type { SettingName } from './setting-names.ts';
 
 /** What a default model is for. */
-export const DEFAULT_MODEL_KINDS = ['video', 'chat'] as const;
-export type DefaultModelKind = (typeof DEFAULT_MODEL_KINDS)[number];
-
-/** Names of the settings, as `reelgate config` takes them. */
-export const SETTING_NAMES = ['video-model', 'chat-model'] as const;
-export type SettingName = (typeof SETTING_NAMES)[number];
+export type DefaultModelKind = 'video' | 'chat';
 
 export type Settings = Readonly<Partial<Record<SettingName, string>>>;
 

@@ -1,14 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { createInterface } from 'node:readline/promises';
-import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { defined } from '../../contract/defined.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
 import type { ChatMessage, ChatResult } from '../../sdk/index.ts';
 import { collectValues, parsePositiveInteger } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
-import { requireModel } from '../default-models.ts';
 import { UsageError } from '../errors.ts';
 import type { RunCommand } from '../run-command.ts';
 
@@ -45,16 +42,20 @@ Examples:
     )
     .action((question: string | undefined, given: ChatOptions, command: Command) =>
       run(command, async (context) => {
+        const { requireModel } = await import('../default-models.ts');
         const options = { ...given, model: await requireModel(context, 'chat', given.model) };
         const isConversation = options.count !== true && process.stdin.isTTY === true && context.output.isInteractive;
         if (question === undefined && isConversation) return converse(context, options);
-        const text = question === undefined || question === '-' ? await readAll(process.stdin) : question;
+        const text = question === undefined || question === '-' ? await readInput() : question;
         if (text.trim() === '') throw new UsageError('There is no question. Give one, or pipe it in.');
         if (options.count === true) return countTokens(context, options, text);
         await askModel(context, options, [...systemMessages(options), await toMessage(text, options.image)]);
       }),
     );
 }
+
+/** All of standard input. */
+const readInput = async (): Promise<string> => (await import('node:stream/consumers')).text(process.stdin);
 
 async function countTokens({ reelgate, output, interruptSignal }: CommandContext, options: ModelOptions, text: string) {
   const { model, system, image } = options;
@@ -69,6 +70,7 @@ const systemMessages = ({ system }: ChatOptions): readonly ChatMessage[] =>
 
 /** A conversation on the terminal, until Ctrl-D: each question is sent with all messages before it. */
 async function converse(context: CommandContext, options: ModelOptions): Promise<void> {
+  const { createInterface } = await import('node:readline/promises');
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   context.output.info(`Chatting with ${options.model}. Ctrl-D ends it.`);
   const messages: ChatMessage[] = [...systemMessages(options)];

@@ -1,7 +1,10 @@
 import { Argument, type Command } from 'commander';
-import { readSettings, SETTING_NAMES, type SettingName, writeSetting } from '../default-models.ts';
 import { formatKeyValues } from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
+import { SETTING_NAMES, type SettingName } from '../setting-names.ts';
+
+/** Loaded when a command runs: printing help does not need it. */
+const importSettings = () => import('../default-models.ts');
 
 /** `reelgate config …` */
 export function addConfigCommands(program: Command, run: RunCommand): void {
@@ -19,6 +22,7 @@ export function addConfigCommands(program: Command, run: RunCommand): void {
     .description('Show the settings')
     .action((_options: unknown, command: Command) =>
       run(command, async ({ output, baseUrl }) => {
+        const { readSettings } = await importSettings();
         const settings = await readSettings(baseUrl);
         const shown = SETTING_NAMES.map((each) => [each, settings[each] ?? 'not set'] as const);
         output.result({ url: baseUrl, ...settings }, formatKeyValues({ url: baseUrl, ...Object.fromEntries(shown) }));
@@ -31,6 +35,7 @@ export function addConfigCommands(program: Command, run: RunCommand): void {
     .description('Set a default')
     .action((setting: SettingName, model: string, _options: unknown, command: Command) =>
       run(command, async ({ output, baseUrl }) => {
+        const { writeSetting } = await importSettings();
         await writeSetting(baseUrl, setting, model);
         output.result({ url: baseUrl, [setting]: model }, `${setting} of ${baseUrl} is ${model}.`);
       }),
@@ -41,6 +46,7 @@ export function addConfigCommands(program: Command, run: RunCommand): void {
     .description('Remove a default')
     .action((setting: SettingName, _options: unknown, command: Command) =>
       run(command, async ({ output, baseUrl }) => {
+        const { writeSetting } = await importSettings();
         await writeSetting(baseUrl, setting, undefined);
         output.result({ url: baseUrl, [setting]: null }, `${setting} of ${baseUrl} is not set.`);
       }),

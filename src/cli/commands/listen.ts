@@ -1,9 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { type Command, InvalidArgumentError } from 'commander';
 import { toSeconds } from '../../contract/time.ts';
-import { formatWebhookSecret, signWebhook } from '../../contract/webhook-signature.ts';
 import type { EventInfo, Reelgate } from '../../sdk/index.ts';
-import { sleep } from '../../sdk/transport.ts';
 import type { CommandContext } from '../command-context.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { RunCommand } from '../run-command.ts';
@@ -12,6 +9,9 @@ interface ListenOptions {
   readonly forward: string;
   readonly secret?: string;
 }
+
+/** Loaded when the command runs: printing help does not need it. */
+const importSignature = () => import('../../contract/webhook-signature.ts');
 
 const POLL_MS = 2_000;
 /** Events are read with an overlap: of two that were written at once the earlier may appear later. */
@@ -30,7 +30,9 @@ export function addListenCommand(program: Command, run: RunCommand): void {
 }
 
 async function listen({ reelgate, output, interruptSignal }: CommandContext, options: ListenOptions): Promise<void> {
-  const secret = options.secret ?? formatWebhookSecret(randomBytes(32));
+  const { formatWebhookSecret } = await importSignature();
+  const { sleep } = await import('../../sdk/transport.ts');
+  const secret = options.secret ?? formatWebhookSecret(crypto.getRandomValues(new Uint8Array(32)));
   const seen = new Set<string>();
   const startedAt = toSeconds(Date.now());
   for (const { id } of await readEvents(reelgate, startedAt - OVERLAP_SECONDS)) seen.add(id);
@@ -63,6 +65,7 @@ async function readEvents(reelgate: Reelgate, since: number): Promise<EventInfo[
 /** Sends an event as the service delivers it. @returns the status, or why there is none */
 async function forward({ id, ...payload }: EventInfo, url: string, secret: string): Promise<string> {
   const body = JSON.stringify(payload);
+  const { signWebhook } = await importSignature();
   const signature = await signWebhook([secret], { id, timestamp: toSeconds(Date.now()), body });
   try {
     const response = await fetch(url, {

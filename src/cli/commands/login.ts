@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { ReelgateError } from '../../sdk/errors.ts';
 import type { DeviceCode, DeviceTokens } from '../../sdk/index.ts';
@@ -111,6 +110,7 @@ async function showCode({ output }: CommandContext, code: DeviceCode, { browser,
 async function askForNewCode({ output, interruptSignal: signal }: CommandContext): Promise<boolean> {
   if (process.stdin.isTTY !== true || !output.isInteractive) return false;
   // `terminal: false`, so that Ctrl-C still raises SIGINT.
+  const { createInterface } = await import('node:readline/promises');
   const prompt = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
   try {
     await prompt.question('The code has expired. Press Enter for a new one, Ctrl-C to stop. ', { signal });

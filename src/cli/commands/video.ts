@@ -1,10 +1,8 @@
 import { type Command, Option } from 'commander';
 import { addWaitOptions, type WaitOptions } from '../arguments.ts';
-import { requireModel } from '../default-models.ts';
 import { formatBytes } from '../format.ts';
 import { addGenerationOptions, type GenerationOptions, nameFlag, toCreateRequest } from '../generation-options.ts';
 import type { RunCommand } from '../run-command.ts';
-import { assertWritable, downloadTo, waitForVideo } from '../wait-for-video.ts';
 import { addOwnVideoCommands } from './own-videos.ts';
 import { showQuote } from './video-quote.ts';
 import { addShareCommands } from './video-shares.ts';
@@ -14,6 +12,9 @@ interface CreateOptions extends WaitOptions, GenerationOptions {
   readonly wait: boolean;
   readonly dryRun?: boolean;
 }
+
+/** Loaded when a command runs: printing help does not need it. */
+const importWait = () => import('../wait-for-video.ts');
 
 /** `reelgate video …` */
 export function addVideoCommands(program: Command, run: RunCommand): void {
@@ -41,6 +42,8 @@ Examples:
     .action((prompt: string, options: CreateOptions, command: Command) =>
       run(command, async (context) => {
         const { reelgate, output, interruptSignal: signal } = context;
+        const { requireModel } = await import('../default-models.ts');
+        const { assertWritable, waitForVideo } = await importWait();
         const model = await requireModel(context, 'video', options.model);
         const request = await toCreateRequest(context, model, prompt, options);
         if (options.dryRun === true) return showQuote(context, request);
@@ -59,6 +62,7 @@ Examples:
     .description('Wait for a task that was started before')
     .action((id: string, options: WaitOptions, command: Command) =>
       run(command, async (context) => {
+        const { assertWritable, waitForVideo } = await importWait();
         await assertWritable(options);
         await waitForVideo(context, id, '', options);
       }),
@@ -75,6 +79,7 @@ Examples:
     .description('Download a finished video; an interrupted download is resumed')
     .action((id: string, options: { out: string; force?: boolean }, command: Command) =>
       run(command, async (context) => {
+        const { assertWritable, downloadTo } = await importWait();
         await assertWritable(options);
         const bytes = await downloadTo(context, id, options.out);
         context.output.result({ id, file: options.out, bytes }, `Saved ${options.out} (${formatBytes(bytes)}).`);
@@ -98,6 +103,7 @@ Examples:
     .description('Generate a new video from a finished one')
     .action((id: string, prompt: string, options: WaitOptions, command: Command) =>
       run(command, async (context) => {
+        const { assertWritable, waitForVideo } = await importWait();
         await assertWritable(options);
         const started = await context.reelgate.videos.remix(id, prompt);
         context.output.info(`Task ${started.id}`);

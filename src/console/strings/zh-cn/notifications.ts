@@ -3,7 +3,7 @@ import type { Translated } from '../resources.ts';
 
 export default {
   title: '通知',
-  lead: '您离开期间发生的事，以及正在发生的事。',
+  lead: '账号的事件，最新在前。',
   readAll: '全部标为已读',
   settings: '通知设置',
   all: '查看全部通知',

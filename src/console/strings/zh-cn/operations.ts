@@ -72,7 +72,7 @@ export default {
     billing_difference: {
       check: '供应商账单与结算一致',
       name: '供应商账单与结算不符',
-      advice: '该账户扣除的单位无法由视频解释，或扣除过少。请在“对账”中查看各次读数。',
+      advice: '该账号扣除的单位无法由视频解释，或扣除过少。请在“对账”中查看各次读数。',
     },
     webhook_target_dead: {
       check: 'Webhook 正常送达',

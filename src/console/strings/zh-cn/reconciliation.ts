@@ -2,8 +2,8 @@ import type en from '../en/reconciliation.ts';
 import type { Translated } from '../resources.ts';
 
 export default {
-  lead: '每小时将视频的结算与供应商从账户中扣除的单位进行比对。可灵和 Vidu 提供此数据。',
-  accounts: '账户',
+  lead: '每小时将视频的结算与供应商从账号中扣除的单位进行比对。可灵和 Vidu 提供此数据。',
+  accounts: '账号',
   readings: '读数',
   channel: '渠道',
   lastRead: '上次读取',
@@ -22,16 +22,16 @@ export default {
   skew_one: '供应商的数据可能提前或延后 {{count}} 小时，结果已考虑在内。',
   skew_other: '供应商的数据可能提前或延后 {{count}} 小时，结果已考虑在内。',
   readNow: '立即读取',
-  readNowOf: '立即读取 {{name}} 的账户',
-  wasRead: '已读取 {{name}} 的账户。',
+  readNowOf: '立即读取 {{name}} 的账号',
+  wasRead: '已读取 {{name}} 的账号。',
   time: '时间',
   first: '首次读数',
   toppedUp: '已充值',
   by: '分组',
   byReading: '每次读数',
   byDay: '按天（UTC）',
-  noAccountsTitle: '没有可比对的账户',
+  noAccountsTitle: '没有可比对的账号',
   noAccountsText: '可灵和 Vidu 的渠道会显示在这里；其他供应商无法凭渠道凭证得知扣费。',
   emptyTitle: '暂无读数',
-  emptyText: '账户每小时读取一次，首次读数作为之后比对的基准。',
+  emptyText: '账号每小时读取一次，首次读数作为之后比对的基准。',
 } satisfies Translated<typeof en>;
