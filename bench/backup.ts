@@ -34,7 +34,7 @@ async function auditFully(url: string): Promise<void> {
   const database = openDatabase<Tables>(url);
   const clock = { now: Date.now };
   const store = new LedgerCheckpointStore(database);
-  const folder = new LedgerFolder({ store: new LedgerFoldStore(database), clock, retentionDays: 0 });
+  const folder = new LedgerFolder({ store: new LedgerFoldStore(database), clock, retentionDays: () => 0 });
   const events = { write: async () => {} };
   const audit = new LedgerAuditService({ store, folder, events, clock, log: openLog('silent') });
   const result = await audit.run('full');

@@ -53,13 +53,25 @@ const isCommon = (id: string): boolean =>
     id,
   );
 
+/** Mantine's scroll area, part of every table, imports one function of a library that only menus need. */
+function keepMenusOutOfTables(): Plugin {
+  return {
+    name: 'keep-menus-out-of-tables',
+    enforce: 'pre',
+    resolveId: (source, importer) =>
+      source === '@floating-ui/react' && importer?.endsWith('/ScrollArea.mjs') === true
+        ? join(import.meta.dirname, 'data/merge-refs.ts')
+        : undefined,
+  };
+}
+
 /** Everything that runs comes as a file named by its content; nothing is written into the page. */
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',
   publicDir: false,
   cacheDir: join(import.meta.dirname, '../../out/vite'),
-  plugins: [react(), emitFont(), precompress()],
+  plugins: [keepMenusOutOfTables(), react(), emitFont(), precompress()],
   // The console needs only the paths of endpoints; their schemas are for the server and the type checker.
   resolve: { alias: { typebox: join(import.meta.dirname, 'data/schema-stub.ts') } },
   html: { cspNonce: '__NONCE__' },

@@ -3,6 +3,7 @@ import { PLAIN_TEXT_PATTERN } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { ModelId } from './models.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
+import { SortBy } from './sort.ts';
 import { VENDORS } from './states.ts';
 
 /** Protocols of chat upstreams: OpenAI's, which most others have too, Anthropic's and Google's. */
@@ -183,6 +184,8 @@ export const ProbeResult = Type.Object({
 const admin = { tag: 'channels', policy: 'admin', envelope: 'api' } as const;
 const one = { ...admin, path: '/api/admin/channels/:id', params: IdParam } as const;
 
+export const CHANNEL_SORTS = ['name', 'vendor', 'priority', 'enabled'] as const;
+
 export const listChannels = endpoint({
   ...admin,
   method: 'GET',
@@ -190,6 +193,7 @@ export const listChannels = endpoint({
   summary: 'All upstream accounts',
   query: Type.Object({
     ...PageQuery,
+    sort: SortBy(CHANNEL_SORTS, 'Default: the newest first.'),
     vendor: Type.Optional(Vendor),
     model: Type.Optional(Type.String({ maxLength: 200 })),
     enabled: Flag,

@@ -1,6 +1,7 @@
 import Type, { type TSchema } from 'typebox';
 import { defined } from './defined.ts';
 import { type Page, PageQuery, toPage } from './schemas.ts';
+import { parseSort, SortBy } from './sort.ts';
 
 /** Rows beyond this are listed, but not counted: counting millions would take seconds. */
 export const MAX_COUNTED = 10_000;
@@ -8,6 +9,7 @@ export const MAX_COUNTED = 10_000;
 /** Query of a list that grows without a bound. */
 export const LongPageQuery = {
   ...PageQuery,
+  sort: SortBy(['time'], 'Default -time: the newest first.'),
   after: Type.Optional(
     Type.String({
       pattern: '^[1-9][0-9]{0,15}$',
@@ -27,6 +29,8 @@ export const LongListOf = <S extends TSchema>(item: S) =>
   });
 
 export interface LongPage extends Page {
+  /** The oldest first. */
+  readonly oldestFirst?: boolean;
   /** Key of the last row before the page. */
   readonly after?: number | undefined;
 }
@@ -40,8 +44,11 @@ export interface LongListPage<Row> {
   readonly next: number | undefined;
 }
 
-export const toLongPage = (query: Parameters<typeof toPage>[0] & { readonly after?: string }): LongPage => ({
+export const toLongPage = (
+  query: Parameters<typeof toPage>[0] & { readonly after?: string; readonly sort?: 'time' | '-time' },
+): LongPage => ({
   ...toPage(query),
+  oldestFirst: parseSort(query.sort)?.descending === false,
   after: query.after === undefined ? undefined : Number(query.after),
 });
 

@@ -4,6 +4,7 @@ import { endpoint } from './endpoint.ts';
 import { Kind, ModelId } from './models.ts';
 import { Price } from './pricing.ts';
 import { Done, ListOf, Ok, PageQuery } from './schemas.ts';
+import { SortBy } from './sort.ts';
 
 const Text = Type.String();
 const TextOrNull = Type.Union([Type.String(), Type.Null()]);
@@ -54,6 +55,8 @@ const one = {
 } as const;
 const BODY_LIMIT = 128 * 1024;
 
+export const MODEL_SORTS = ['name', 'kind', 'vendor', 'enabled'] as const;
+
 export const listModelRows = endpoint({
   ...admin,
   method: 'GET',
@@ -61,6 +64,7 @@ export const listModelRows = endpoint({
   summary: 'All models with their prices',
   query: Type.Object({
     ...PageQuery,
+    sort: SortBy(MODEL_SORTS, 'Default: by name.'),
     vendor: Type.Optional(Vendor),
     kind: Type.Optional(Kind),
     q: Type.Optional(Type.String({ maxLength: 200, description: 'part of the name' })),

@@ -19,6 +19,7 @@ export const getStatus = endpoint({
       sign_in_notice: Type.String({ description: 'Shown above the form for signing in; empty: none.' }),
       registration: Type.String(),
       quota_per_unit: Type.Integer(),
+      currency: Type.String({ description: 'Of one credit, by ISO 4217; empty: pages say credits.' }),
       api_user_header: Type.String(),
       server_address: Type.String(),
       phone_codes: Type.Enum(['sms', 'log'], { description: '`log`: development, codes are only written to the log.' }),

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { PLAIN_TEXT_PATTERN, Quota, Time, TimeOrNull } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
+import { SortBy } from './sort.ts';
 
 const TokenName = Type.String({ minLength: 1, maxLength: 100, pattern: PLAIN_TEXT_PATTERN });
 const PositiveOrNull = (maximum: number, description: string) =>
@@ -33,6 +34,8 @@ const TokenLimits = {
   ),
 };
 
+export const TOKEN_SORTS = ['created', 'name', 'expires', 'used'] as const;
+
 export const listTokens = endpoint({
   method: 'GET',
   path: '/api/tokens',
@@ -40,7 +43,7 @@ export const listTokens = endpoint({
   tag: 'tokens',
   policy: 'owner',
   envelope: 'api',
-  query: Type.Object(PageQuery),
+  query: Type.Object({ ...PageQuery, sort: SortBy(TOKEN_SORTS, 'Default -created: the newest first.') }),
   response: ListOf(
     Type.Object({
       id: Type.Integer(),

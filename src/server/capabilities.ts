@@ -54,8 +54,7 @@ export async function makeCapabilities(
   const findTimeZone = (userId: number) => accountStore.findTimeZone(userId);
   const findTimeZoneIn = (trx: Trx, userId: number) => accountStore.findTimeZone(userId, trx);
 
-  const retentionMs = config.retentionEventsDays * DAY_MS;
-  const events = makeEvents({ ...foundation, retentionMs });
+  const events = makeEvents({ ...foundation, retentionMs: () => config.retentionEventsDays * DAY_MS });
   const mail = makeMail({ ...foundation, sender: mailSender });
   const notifications = makeNotifications({
     ...foundation,
@@ -75,7 +74,7 @@ export async function makeCapabilities(
     notifier,
     lowQuota: () => config.lowQuota,
     quotaPerUnit: config.quotaPerUnit,
-    ledgerRetentionDays: config.retentionLedgerDays,
+    ledgerRetentionDays: () => config.retentionLedgerDays,
     events: events.eventLog,
     log,
     metrics,
@@ -111,6 +110,7 @@ export async function makeCapabilities(
     mailer: mail.queue,
     passwordCost,
     findPlan: (userId) => plans.subscriptions.currentPlan(userId),
+    givePlan: (trx, userId, code) => plans.subscriptions.giveByCode(trx, userId, code, 'registration'),
     deviceTokens: deviceAccess,
     linkedLogins: [deviceAccess],
   });

@@ -27,7 +27,7 @@ const { userId, clockOffsetMs } = order;
 const database = openDatabase<Tables>(order.databaseUrl);
 const clock = { now: () => Date.now() + clockOffsetMs };
 const log = openLog('silent');
-const events = makeEvents({ database, clock, log, retentionMs: 0 });
+const events = makeEvents({ database, clock, log, retentionMs: () => 0 });
 const webhooks = makeWebhooks({
   config: { allowHttp: false, webhookPrivateHosts: [order.receiver], retentionEventsDays: 0 },
   version: 'test',

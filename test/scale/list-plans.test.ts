@@ -106,8 +106,9 @@ describe('lists of tables that grow', () => {
     });
 
     for (const [what, run, index, length] of LISTS)
-      it(`${what}: first page, third page, and after a row`, async () => {
-        for (const page of [FIRST, THIRD, { ...FIRST, after: 5_000 }]) {
+      it(`${what}: first page, third page, and after a row, both newest and oldest first`, async () => {
+        const oldestFirst = [FIRST, THIRD, { ...FIRST, after: 5_000 }].map((page) => ({ ...page, oldestFirst: true }));
+        for (const page of [FIRST, THIRD, { ...FIRST, after: 5_000 }, ...oldestFirst]) {
           const plans = (await planQueries(database, (recorded) => run(recorded, page))).filter(({ sql }) =>
             sql.includes('order by'),
           );

@@ -24,15 +24,15 @@ export function CreditAmount({ value, wraps = false, ...text }: CreditAmountProp
   );
 }
 
-export function useFormatCredits(): (quota: number) => string {
-  const { t } = useTranslation();
-  const perUnit = useStatus().data?.quota_per_unit;
-  return (quota) => t('credits', { amount: formatQuota(quota, perUnit) });
-}
+export const useFormatCredits = (): ((quota: number) => string) => useFormat(formatQuota);
 
 /** The same for a price per unit, with all its decimals. */
-export function useFormatPrice(): (quota: number) => string {
+export const useFormatPrice = (): ((quota: number) => string) => useFormat(formatPrice);
+
+/** In the currency of the site, or in credits where it has none. */
+function useFormat(format: typeof formatQuota): (quota: number) => string {
   const { t } = useTranslation();
-  const perUnit = useStatus().data?.quota_per_unit;
-  return (quota) => t('credits', { amount: formatPrice(quota, perUnit) });
+  const { quota_per_unit: perUnit, currency = '' } = useStatus().data ?? {};
+  return (quota) =>
+    currency === '' ? t('credits', { amount: format(quota, perUnit) }) : format(quota, perUnit, currency);
 }

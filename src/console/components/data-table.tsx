@@ -2,7 +2,10 @@ import { Box, Group, Paper, Skeleton, Stack, Table, Text, UnstyledButton, Visual
 import { useMediaQuery } from '@mantine/hooks';
 import { IconChevronDown, IconChevronUp, IconSelector } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { type Sort, sortRows } from './list/sort-rows.ts';
+import type { Sort } from '../../contract/sort.ts';
+import { SelectAll, SelectRow } from './list/selection-column.tsx';
+import { sortRows } from './list/sort-rows.ts';
+import type { RowSelection } from './list/use-row-selection.ts';
 
 export interface Column<Row> {
   readonly label: string;
@@ -27,6 +30,8 @@ interface DataTableProps<Row> {
   readonly sort?: Sort | undefined;
   /** A click on a column that can be sorted by; without it none can. */
   readonly onSort?: (key: string) => void;
+  /** Lets rows be chosen. */
+  readonly selection?: RowSelection<Row> | undefined;
 }
 
 const SKELETON_ROWS = 8;
@@ -43,7 +48,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   );
 }
 
-function RowsTable<Row>({ label, columns, rows, rowKey, sort, onSort }: DataTableProps<Row>) {
+function RowsTable<Row>({ label, columns, rows, rowKey, sort, onSort, selection }: DataTableProps<Row>) {
   return (
     <Table.ScrollContainer
       minWidth={Math.min(960, columns.length * 120)}
@@ -52,6 +57,11 @@ function RowsTable<Row>({ label, columns, rows, rowKey, sort, onSort }: DataTabl
       <Table highlightOnHover aria-label={label}>
         <Table.Thead>
           <Table.Tr>
+            {selection === undefined ? null : (
+              <Table.Th w={36}>
+                <SelectAll rows={rows ?? []} keyOf={rowKey} selection={selection} />
+              </Table.Th>
+            )}
             {columns.map((column) => (
               <Table.Th
                 key={column.label}
@@ -79,6 +89,7 @@ function RowsTable<Row>({ label, columns, rows, rowKey, sort, onSort }: DataTabl
             ? Array.from({ length: SKELETON_ROWS }, (_, row) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: rows that are only a shape have no other name
                 <Table.Tr key={row}>
+                  {selection === undefined ? null : <Table.Td />}
                   {columns.map((column) => (
                     <Table.Td key={column.label}>
                       <Skeleton h={20} w="70%" />
@@ -88,6 +99,11 @@ function RowsTable<Row>({ label, columns, rows, rowKey, sort, onSort }: DataTabl
               ))
             : rows.map((row) => (
                 <Table.Tr key={rowKey(row)}>
+                  {selection === undefined ? null : (
+                    <Table.Td>
+                      <SelectRow row={row} rowKey={rowKey(row)} selection={selection} />
+                    </Table.Td>
+                  )}
                   {columns.map((column) => (
                     <Table.Td key={column.label} ta={column.align ?? 'left'}>
                       {column.cell(row)}
@@ -124,7 +140,7 @@ const ColumnLabel = ({
   readonly column: Pick<Column<never>, 'label' | 'hideLabel'>;
 }) => (hideLabel === true ? <VisuallyHidden>{label}</VisuallyHidden> : label);
 
-function RowCards<Row>({ label, columns, rows, rowKey }: DataTableProps<Row>) {
+function RowCards<Row>({ label, columns, rows, rowKey, selection }: DataTableProps<Row>) {
   const [head, ...rest] = columns;
   if (rows === undefined || head === undefined) {
     return (
@@ -140,7 +156,12 @@ function RowCards<Row>({ label, columns, rows, rowKey }: DataTableProps<Row>) {
     <Stack gap="xs" component="ul" aria-label={label} m={0} p={0} style={{ listStyle: 'none' }}>
       {rows.map((row) => (
         <Paper key={rowKey(row)} withBorder p="sm" component="li">
-          <Box mb={6}>{head.cell(row)}</Box>
+          <Group mb={6} wrap="nowrap" align="flex-start" gap="sm">
+            {selection === undefined ? null : <SelectRow row={row} rowKey={rowKey(row)} selection={selection} />}
+            <Box flex={1} miw={0}>
+              {head.cell(row)}
+            </Box>
+          </Group>
           {rest
             .filter(({ hideOnPhone }) => hideOnPhone !== true)
             .map((column) => (

@@ -19,6 +19,7 @@ export const loginColumns = (t: TFunction<'logins'>): readonly Column<LoginAttem
   { label: t('address'), cell: ({ address }) => address || '–' },
   {
     label: t('time'),
+    sortKey: 'time',
     cell: ({ created_time: at }) => (
       <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
         {formatDateTime(at)}

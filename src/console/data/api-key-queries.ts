@@ -5,13 +5,17 @@ import * as lines from '../../contract/tokens.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
 import { callApi } from './api-client.ts';
 
+type TokenSort = EndpointPart<typeof lines.listTokens, 'query'>['sort'];
+
 export const PAGE_SIZE = 20;
 const MAX_PAGE_SIZE = 50;
 
-export const apiKeysQuery = (page: number) =>
+/** @param sort a sort of the endpoint, as the URL has it */
+export const apiKeysQuery = (page: number, sort?: string) =>
   queryOptions({
-    queryKey: ['tokens', page],
-    queryFn: ({ signal }) => callApi(lines.listTokens, { query: { page: String(page) } }, { signal }),
+    queryKey: ['tokens', page, sort],
+    queryFn: ({ signal }) =>
+      callApi(lines.listTokens, { query: { page: String(page), sort: sort as TokenSort } }, { signal }),
   });
 
 /** One key of the account, which may be on any page of the list. */

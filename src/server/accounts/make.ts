@@ -46,7 +46,7 @@ import { TokenStore } from './tokens/token-store.ts';
 import { createFirstAdministrator } from './users/first-administrator.ts';
 import { SelfUpdateService } from './users/self-update-service.ts';
 import { UserAdministration } from './users/user-administration.ts';
-import { type FindPlan, UserService } from './users/user-service.ts';
+import { type FindPlan, type GivePlan, UserService } from './users/user-service.ts';
 import { UserSettings } from './users/user-settings.ts';
 
 export interface AccountsConfig {
@@ -55,6 +55,7 @@ export interface AccountsConfig {
   readonly keyRequestsPerMinute: number;
   readonly registration: 'open' | 'closed';
   readonly newUserQuota: number;
+  readonly newUserPlan: string | undefined;
   readonly adminUsername: string;
   readonly adminPassword: string | undefined;
   readonly phoneDriver: 'log' | 'http';
@@ -74,6 +75,7 @@ export interface AccountsDependencies {
   readonly notifier: Notifier;
   readonly mailer: Mailer;
   readonly findPlan: FindPlan;
+  readonly givePlan: GivePlan;
   /** The access_tokens of device sign-ins. */
   readonly deviceTokens: DeviceAccessTokens;
   /** Cost of new password hashes; default `PASSWORD_COST`. */
@@ -166,6 +168,8 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     twoFactors: twoFactorStore,
     emailConfirmations,
     findPlan: dependencies.findPlan,
+    givePlan: dependencies.givePlan,
+    log,
   });
   const phoneSender = (): PhoneCodeSender =>
     config.phoneDriver === 'http' && config.phoneHttpUrl !== undefined

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import * as endpoints from '../../contract/channels.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
+import { parseSort } from '../../contract/sort.ts';
 import { toSeconds } from '../../contract/time.ts';
 import { toActor } from '../platform/http/actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -37,6 +38,7 @@ export function addChannelAdminRoutes(routes: RouteRegistry, dependencies: Chann
     const { rows, total } = await admin.list(
       { vendor, model, enabled: enabled === undefined ? undefined : enabled === 'true' },
       toPage(query),
+      parseSort(query.sort),
     );
     return list(await toRows(rows), total);
   });

@@ -1,8 +1,9 @@
 import type { Static } from 'typebox';
-import type { changeChannel, makeChannel } from '../../contract/channels.ts';
+import type { CHANNEL_SORTS, changeChannel, makeChannel } from '../../contract/channels.ts';
 import { defined } from '../../contract/defined.ts';
 import type { Role } from '../../contract/roles.ts';
 import type { Page } from '../../contract/schemas.ts';
+import { type Sort, sortRowsBy } from '../../contract/sort.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/errors.ts';
@@ -65,6 +66,8 @@ export interface ChannelFilter {
   readonly enabled?: boolean | undefined;
 }
 
+type ChannelSort = Sort<(typeof CHANNEL_SORTS)[number]>;
+
 /** Administration of channels. Every change and its entry in the audit log are one transaction. */
 export class ChannelAdminService {
   readonly #dependencies: ChannelAdminDependencies;
@@ -72,8 +75,12 @@ export class ChannelAdminService {
     this.#dependencies = dependencies;
   }
 
-  async list(filter: ChannelFilter, { offset, pageSize }: Page): Promise<{ rows: ChannelView[]; total: number }> {
-    const rows = (await this.#dependencies.store.channels())
+  async list(
+    filter: ChannelFilter,
+    { offset, pageSize }: Page,
+    sort?: ChannelSort,
+  ): Promise<{ rows: ChannelView[]; total: number }> {
+    const newestFirst = (await this.#dependencies.store.channels())
       .filter(
         (row) =>
           (filter.vendor === undefined || row.vendor === filter.vendor) &&
@@ -81,6 +88,7 @@ export class ChannelAdminService {
           (filter.model === undefined || (JSON.parse(row.models) as string[]).includes(filter.model)),
       )
       .reverse();
+    const rows = sort === undefined ? newestFirst : sortRowsBy(newestFirst, sort.descending, (row) => row[sort.key]);
     return { rows: rows.slice(offset, offset + pageSize).map((row) => this.#toView(row)), total: rows.length };
   }
 

@@ -11,7 +11,7 @@ forEachDatabase((_name, open) => {
     const database = await open();
     const clock = manualClock();
     const log = openLog('silent');
-    const { eventLog, store } = makeEvents({ database, clock, log, retentionMs: 0 });
+    const { eventLog, store } = makeEvents({ database, clock, log, retentionMs: () => 0 });
     const process = () =>
       new ChannelFailureNotices({
         database,

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import * as endpoints from '../../contract/model-catalog.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
+import { parseSort } from '../../contract/sort.ts';
 import { toSeconds } from '../../contract/time.ts';
 import { toActor } from '../platform/http/actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -16,7 +17,7 @@ export function addModelAdminRoutes(
 ): void {
   routes.add(endpoints.listModelRows, async ({ query }) => {
     const { vendor, kind, q } = query;
-    const { rows, total } = await models.list({ vendor, kind, nameContains: q }, toPage(query));
+    const { rows, total } = await models.list({ vendor, kind, nameContains: q }, toPage(query), parseSort(query.sort));
     const catalog = await channels.catalog();
     return list(
       rows.map((row) => toRow(row, catalog)),

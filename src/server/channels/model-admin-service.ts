@@ -1,7 +1,8 @@
 import type { Static } from 'typebox';
-import type { changeModel, makeModel } from '../../contract/model-catalog.ts';
+import type { changeModel, MODEL_SORTS, makeModel } from '../../contract/model-catalog.ts';
 import type { ModelKind } from '../../contract/models.ts';
 import type { Page } from '../../contract/schemas.ts';
+import { type Sort, sortRowsBy } from '../../contract/sort.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/errors.ts';
@@ -27,6 +28,8 @@ export interface ModelFilter {
   readonly nameContains?: string | undefined;
 }
 
+type ModelSort = Sort<(typeof MODEL_SORTS)[number]>;
+
 /** What administrators do with models and prices. */
 export class ModelAdminService {
   readonly #dependencies: ModelAdminDependencies;
@@ -34,14 +37,22 @@ export class ModelAdminService {
     this.#dependencies = parts;
   }
 
-  async list(filter: ModelFilter, { offset, pageSize }: Page): Promise<{ rows: ModelRow[]; total: number }> {
+  async list(
+    filter: ModelFilter,
+    { offset, pageSize }: Page,
+    sort?: ModelSort,
+  ): Promise<{ rows: ModelRow[]; total: number }> {
     const part = filter.nameContains?.toLowerCase() ?? '';
-    const rows = (await this.#dependencies.store.models()).filter(
+    const byName = (await this.#dependencies.store.models()).filter(
       (row) =>
         (filter.vendor === undefined || row.vendor === filter.vendor) &&
         (filter.kind === undefined || row.kind === filter.kind) &&
         row.id.toLowerCase().includes(part),
     );
+    const rows =
+      sort === undefined
+        ? byName
+        : sortRowsBy(byName, sort.descending, (row) => row[sort.key === 'name' ? 'id' : sort.key]);
     return { rows: rows.slice(offset, offset + pageSize), total: rows.length };
   }
 

@@ -10,7 +10,8 @@ export interface EventsDependencies {
   readonly database: Database<Tables>;
   readonly clock: Clock;
   readonly log: Log;
-  readonly retentionMs: number;
+  /** As it is set now; 0: for ever. */
+  readonly retentionMs: () => number;
 }
 
 /** What events offer their own routes, other capabilities and app.ts. */
@@ -46,8 +47,9 @@ export function makeEvents({ database, clock, log, retentionMs }: EventsDependen
       return reader;
     },
     async removeExpired() {
-      if (retentionMs === 0) return;
-      while ((await store.deleteBefore(clock.now() - retentionMs, DELETE_BATCH)) === DELETE_BATCH);
+      const ageMs = retentionMs();
+      if (ageMs === 0) return;
+      while ((await store.deleteBefore(clock.now() - ageMs, DELETE_BATCH)) === DELETE_BATCH);
     },
   };
 }

@@ -96,6 +96,17 @@ export class Subscriptions {
   }
 
   /**
+   * Gives a plan by its code, in the transaction of what it is given for.
+   * @returns false where no plan of that code can be given
+   */
+  async giveByCode(trx: Trx, userId: number, code: string, source: string): Promise<boolean> {
+    const plan = await this.#dependencies.plans.findByCode(code, trx);
+    if (plan === undefined || plan.status !== PLAN_ENABLED) return false;
+    await this.grant(trx, userId, plan.id, source);
+    return true;
+  }
+
+  /**
    * An administrator gives an account a plan, or ends what it has.
    * @throws AppError `not_exist`, `rank_too_low`, `package_unavailable`
    */

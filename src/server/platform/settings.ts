@@ -129,6 +129,13 @@ export const SETTINGS = {
     description: 'open or closed: whether people may make their own accounts.',
   }),
   NEW_USER_QUOTA: integer(0, 1e15, { default: '0', description: 'Quota a new account starts with.' }),
+  NEW_USER_PLAN: optionalPattern(/^[a-z0-9_-]{1,40}$/, 'must be the code of a plan', {
+    description:
+      'Code of the plan that people get who make their own account; without it, or where it is not enabled: none.',
+  }),
+  CURRENCY: optionalPattern(/^[A-Z]{3}$/, 'must be a code of ISO 4217, such as CNY', {
+    description: 'Currency of one credit on the pages, by its code of ISO 4217; without it they say credits.',
+  }),
   QUOTA_PER_UNIT: integer(1, 1e12, { default: '500000', description: 'Quota that equals 1 unit of display currency.' }),
   LOW_QUOTA: integer(0, 1e15, {
     default: '500000',

@@ -21,7 +21,7 @@ function openAudit(database: Database<Tables>) {
   const ledger = openLedger(database, undefined, clock);
   const reported: string[] = [];
   const checkpoints = new LedgerCheckpointStore(database);
-  const folder = new LedgerFolder({ store: new LedgerFoldStore(database), clock, retentionDays: RETENTION_DAYS });
+  const folder = new LedgerFolder({ store: new LedgerFoldStore(database), clock, retentionDays: () => RETENTION_DAYS });
   const audit = new LedgerAuditService({
     store: checkpoints,
     folder,

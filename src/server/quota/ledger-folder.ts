@@ -7,7 +7,8 @@ export interface LedgerFolderDependencies {
   readonly store: LedgerFoldStore;
   readonly clock: Clock;
   /** Age at which entries are folded, by whole months; 0: never. */
-  readonly retentionDays: number;
+  /** As it is set now; 0: for ever. */
+  readonly retentionDays: () => number;
 }
 
 type Entry = Parameters<Parameters<LedgerFoldStore['replace']>[2]>[0][number];
@@ -24,7 +25,7 @@ const PAUSE_MS = 5;
 export class LedgerFolder {
   readonly #store: LedgerFoldStore;
   readonly #clock: Clock;
-  readonly #retentionDays: number;
+  readonly #retentionDays: () => number;
 
   constructor({ store, clock, retentionDays }: LedgerFolderDependencies) {
     this.#store = store;
@@ -34,8 +35,9 @@ export class LedgerFolder {
 
   /** Must not run beside an audit of the same database. @returns how many entries were folded */
   async fold(signal?: AbortSignal): Promise<number> {
-    if (this.#retentionDays === 0) return 0;
-    const before = startOfMonth(this.#clock.now() - this.#retentionDays * DAY_MS);
+    const days = this.#retentionDays();
+    if (days === 0) return 0;
+    const before = startOfMonth(this.#clock.now() - days * DAY_MS);
     let folded = 0;
     for (const kind of CLOSING_KINDS) {
       while (signal?.aborted !== true) {

@@ -28,7 +28,8 @@ export interface QuotaDependencies {
   /** Quota of one credit, the unit people read. */
   readonly quotaPerUnit: number;
   /** Age in days at which ledger entries are folded; 0: never. */
-  readonly ledgerRetentionDays: number;
+  /** As it is set now; 0: for ever. */
+  readonly ledgerRetentionDays: () => number;
   readonly events: EventWriter;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'recordSettlements'>;

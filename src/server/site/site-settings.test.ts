@@ -26,9 +26,9 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal(response.body.success, false, setting);
       return String(response.body.message);
     };
-    const status = async (base = service.url): Promise<{ site_name: string; registration: string }> =>
-      ((await (await fetch(`${base}/api/status`)).json()) as { data: { site_name: string; registration: string } })
-        .data;
+    type Status = { readonly site_name: string; readonly registration: string; readonly currency: string };
+    const status = async (base = service.url): Promise<Status> =>
+      ((await (await fetch(`${base}/api/status`)).json()) as { data: Status }).data;
 
     it('are in effect at once, say where they come from, and go back to their default', async () => {
       assert.equal((await find('SITE_NAME'))?.source, 'default');
@@ -52,6 +52,29 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.doesNotMatch(await (await fetch(`${service.url}/tokens.css`)).text(), /c23f1b/);
       await set('SITE_LOGO', PNG);
       assert.equal((await fetch(`${service.url}/logo`)).headers.get('content-type'), 'image/png');
+    });
+
+    it('give who registers the plan they name, and no plan where it cannot be given', async () => {
+      const card = { package_code: 'starter', name: 'Starter', level: 1, duration_days: 30, status: 1 };
+      await service.root.ok('POST', '/api/admin/package-cards', card);
+      const planOf = async (username: string): Promise<unknown> =>
+        (await (await service.signUp(username)).ok('GET', '/api/user/self')).current_package_code;
+      await set('NEW_USER_PLAN', 'starter');
+      assert.equal(await planOf('with-plan'), 'starter');
+      await set('NEW_USER_PLAN', 'no-such-plan');
+      assert.equal(await planOf('without-plan'), 'none');
+      await set('NEW_USER_PLAN', null);
+      assert.equal(await planOf('as-before'), 'none');
+    });
+
+    it('name the currency of a credit, and how long events and ledger entries are kept', async () => {
+      assert.equal((await status()).currency, '');
+      await set('CURRENCY', 'CNY');
+      assert.equal((await status()).currency, 'CNY');
+      await refusal('CURRENCY', 'yuan');
+      await set('CURRENCY', null);
+      for (const setting of ['RETENTION_EVENTS_DAYS', 'RETENTION_LEDGER_DAYS', 'RETENTION_LOGINS_DAYS'])
+        assert.deepEqual([(await set(setting, '400')).value, (await set(setting, null)).source], ['400', 'default']);
     });
 
     it('are given by the environment first, and then not changed here', async () => {

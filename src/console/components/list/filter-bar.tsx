@@ -3,6 +3,7 @@ import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
 import { IconFilter, IconSearch } from '@tabler/icons-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { SavedViewsButton } from './saved-views-button.tsx';
 import type { ListFilters } from './use-list-filters.ts';
 
 /** What narrows a list; on a phone folded away, as it would fill the first screen. */
@@ -24,6 +25,7 @@ export function FilterBar({ filters, children }: { readonly filters: ListFilters
       </Button>
       <Group gap="xs" mt={{ base: open ? 'xs' : 0, xs: 0 }} visibleFrom={open ? undefined : 'xs'}>
         {children}
+        <SavedViewsButton filters={filters} />
       </Group>
     </Box>
   );

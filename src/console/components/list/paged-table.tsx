@@ -9,6 +9,7 @@ import { EmptyState } from '../empty-state.tsx';
 import { ErrorAlert } from '../error-alert.tsx';
 import { Pager } from '../pager.tsx';
 import type { ListFilters } from './use-list-filters.ts';
+import type { RowSelection } from './use-row-selection.ts';
 
 interface PagedTableProps<Row> {
   readonly label: string;
@@ -18,10 +19,13 @@ interface PagedTableProps<Row> {
   readonly rowKey: (row: Row) => string | number;
   /** Shown where there is nothing at all yet. */
   readonly emptyState: ReactNode;
+  /** Lets rows be chosen. */
+  readonly selection?: RowSelection<Row>;
 }
 
 /** One page of a list: being fetched, failed, empty, empty because of its filters, or there. */
-export function PagedTable<Row>({ label, query, filters, columns, rowKey, emptyState }: PagedTableProps<Row>) {
+export function PagedTable<Row>(props: PagedTableProps<Row>) {
+  const { label, query, filters, columns, rowKey, emptyState, selection } = props;
   const { t } = useTranslation('list');
   const { data, error, isPlaceholderData } = query;
   if (error !== null) {
@@ -42,7 +46,16 @@ export function PagedTable<Row>({ label, query, filters, columns, rowKey, emptyS
   }
   return (
     <>
-      <DataTable label={label} columns={columns} rows={data?.data} rowKey={rowKey} stale={isPlaceholderData} />
+      <DataTable
+        label={label}
+        columns={columns}
+        rows={data?.data}
+        rowKey={rowKey}
+        stale={isPlaceholderData}
+        sort={filters.sort}
+        onSort={filters.toggleSort}
+        selection={selection}
+      />
       {data === undefined ? null : (
         <Text size="xs" c="dimmed" mt="xs" role="status">
           {data.total_is_minimum === true

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatSort, nextSort, parseSort, sortRows } from './sort-rows.ts';
+import { formatSort, parseSort } from '../../../contract/sort.ts';
+import { nextSort, sortRows } from './sort-rows.ts';
 
 const columns = [
   { sortKey: 'cost', sortValue: ({ cost }: { cost: number | null }) => cost },

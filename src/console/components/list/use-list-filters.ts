@@ -1,7 +1,8 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
+import { formatSort, parseSort, type Sort } from '../../../contract/sort.ts';
 import { ADMIN_PAGE_SIZE } from '../../data/admin-queries.ts';
-import { formatSort, nextSort, parseSort, type Sort } from './sort-rows.ts';
+import { nextSort } from './sort-rows.ts';
 
 /** The filters of a list and its page as they stand in the URL; each list reads those it has. */
 export type ListSearch = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -30,11 +31,19 @@ export interface ListFilters {
   /** Another click on a column. */
   toggleSort(key: string): void;
   setAfter(after: string | undefined): void;
+  /** What narrows and sorts the list, without the page: what a saved view keeps. */
+  readonly view: ListSearch;
+  /** Narrows and sorts the list as in a saved view. */
+  show(view: ListSearch): void;
   clear(): void;
 }
 
-/** Filters and page of a list. They are kept in the URL, so that a list can be linked to, reloaded and gone back to. */
-export function useListFilters(names: readonly string[]): ListFilters {
+/**
+ * Filters and page of a list. They are kept in the URL, so that a list can be linked to, reloaded and gone back to.
+ *
+ * @param sortKeys what the service sorts the list by
+ */
+export function useListFilters(names: readonly string[], sortKeys: readonly string[] = []): ListFilters {
   const search = useSearch({ strict: false }) as ListSearch;
   const navigate = useNavigate();
   const key = names.join();
@@ -61,7 +70,17 @@ export function useListFilters(names: readonly string[]): ListFilters {
     active: count > 0,
     count,
     after: toFilterText(search.after),
-    query: { ...value, page: String(page), after: toFilterText(search.after), page_size: String(ADMIN_PAGE_SIZE) },
+    query: {
+      ...value,
+      page: String(page),
+      after: toFilterText(search.after),
+      page_size: String(ADMIN_PAGE_SIZE),
+      sort: sort !== undefined && sortKeys.includes(sort.key) ? formatSort(sort) : undefined,
+    },
+    view: Object.fromEntries(
+      Object.entries(search).filter(([name, each]) => each !== undefined && name !== 'page' && name !== 'after'),
+    ),
+    show: (view) => updateSearch(view, false),
     flag: (name) => search[name] === true,
     set: (name, next) =>
       updateSearch({ ...search, page: undefined, after: undefined, [name]: toSearchValue(next) }, true),
@@ -79,7 +98,7 @@ export function useListFilters(names: readonly string[]): ListFilters {
     sort,
     toggleSort: (key) => {
       const next = nextSort(sort, key);
-      updateSearch({ ...search, page: undefined, sort: next && formatSort(next) }, true);
+      updateSearch({ ...search, page: undefined, after: undefined, sort: next && formatSort(next) }, true);
     },
     setAfter: (after) => updateSearch({ ...search, after }, false),
     clear: () => updateSearch({}, false),

@@ -3,12 +3,15 @@ import { IconKey, IconPlus } from '@tabler/icons-react';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { revokeToken } from '../../../contract/tokens.ts';
+import { revokeToken, TOKEN_SORTS } from '../../../contract/tokens.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
+import { BulkBar } from '../../components/list/bulk-bar.tsx';
+import { useListFilters } from '../../components/list/use-list-filters.ts';
+import { useRowSelection } from '../../components/list/use-row-selection.ts';
 import { Page } from '../../components/page.tsx';
 import { PageLoader } from '../../components/page-loader.tsx';
 import { Pager } from '../../components/pager.tsx';
@@ -23,10 +26,13 @@ import { ConnectDialog } from './connect/connect-dialog.tsx';
 
 export function TokensPage() {
   const { t } = useTranslation(['account', 'app']);
-  const [page, setPage] = useState(1);
+  const filters = useListFilters([], TOKEN_SORTS);
+  const { page } = filters;
+  const queries = useQueryClient();
+  const selection = useRowSelection<ApiKey>(({ id }) => id);
   const [dialog, setDialog] = useState<ApiKey | 'new'>();
   const [connected, setConnected] = useState<ApiKey>();
-  const tokens = useQuery({ ...apiKeysQuery(page), placeholderData: keepPreviousData });
+  const tokens = useQuery({ ...apiKeysQuery(page, filters.query.sort), placeholderData: keepPreviousData });
   const make = (
     <Button leftSection={<IconPlus size={16} />} onClick={() => setDialog('new')}>
       {t('apiKeys.make')}
@@ -46,9 +52,14 @@ export function TokensPage() {
           label={t('apiKeys.title')}
           rows={tokens.data.data}
           rowKey={({ id }) => id}
+          stale={tokens.isPlaceholderData}
+          sort={filters.sort}
+          onSort={filters.toggleSort}
+          selection={selection}
           columns={[
             {
               label: t('apiKeys.name'),
+              sortKey: 'name',
               cell: ({ id, name }) => (
                 <RouteLink
                   to="/account/tokens/$id"
@@ -66,7 +77,7 @@ export function TokensPage() {
             },
             { label: t('apiKeys.key'), cell: ({ key_hint: hint }) => <Code>{hint}…</Code> },
             { label: t('apiKeys.limit'), cell: (token) => <SpendingLimit token={token} /> },
-            { label: t('apiKeys.expires'), cell: (token) => <Expiry token={token} /> },
+            { label: t('apiKeys.expires'), sortKey: 'expires', cell: (token) => <Expiry token={token} /> },
             {
               label: t('apiKeys.models'),
               cell: ({ models }) => (
@@ -77,6 +88,7 @@ export function TokensPage() {
             },
             {
               label: t('apiKeys.used'),
+              sortKey: 'used',
               cell: ({ last_used_time: at }) => <RelativeTime at={at} never={t('apiKeys.notUsed')} size="sm" />,
             },
             {
@@ -90,7 +102,21 @@ export function TokensPage() {
           ]}
         />
       ) : null}
-      <Pager page={page} total={tokens.data?.total ?? 0} pageSize={PAGE_SIZE} onChange={setPage} />
+      <Pager page={page} total={tokens.data?.total ?? 0} pageSize={PAGE_SIZE} onChange={filters.setPage} />
+      <BulkBar
+        selection={selection}
+        nameOf={({ name }) => name}
+        onDone={() => queries.invalidateQueries({ queryKey: ['tokens'] })}
+        actions={[
+          {
+            id: 'revoke',
+            label: t('apiKeys.revoke'),
+            text: t('apiKeys.revokeText'),
+            run: ({ id }) => callApi(revokeToken, { params: { id: String(id) } }),
+            isDangerous: true,
+          },
+        ]}
+      />
       {connected === undefined ? null : (
         <ConnectDialog apiKey={connected} page={page} onClose={() => setConnected(undefined)} />
       )}

@@ -18,7 +18,7 @@ interface BudgetDialogProps {
 }
 
 /** Sets, changes or removes a monthly budget. */
-export function BudgetDialog({ budget, tokenId, onClose }: BudgetDialogProps) {
+export default function BudgetDialog({ budget, tokenId, onClose }: BudgetDialogProps) {
   const { t } = useTranslation('costs');
   const queries = useQueryClient();
   const keys = useQuery(apiKeysQuery(1));

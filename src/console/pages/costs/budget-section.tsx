@@ -1,13 +1,14 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Panel } from '../../components/description-list.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { type BudgetEntry, budgetsQuery } from '../../data/budget-queries.ts';
 import { BudgetBar } from './budget-bar.tsx';
-import { BudgetDialog } from './budget-dialog.tsx';
+
+const BudgetDialog = lazy(() => import('./budget-dialog.tsx'));
 
 /** The monthly budgets of the account and of its keys. @param tokenId of one key alone */
 export function BudgetSection({ tokenId }: { readonly tokenId?: number }) {
@@ -48,7 +49,9 @@ export function BudgetSection({ tokenId }: { readonly tokenId?: number }) {
         ))}
       </Stack>
       {edited === undefined ? null : (
-        <BudgetDialog budget={edited} tokenId={tokenId} onClose={() => setEdited(undefined)} />
+        <Suspense>
+          <BudgetDialog budget={edited} tokenId={tokenId} onClose={() => setEdited(undefined)} />
+        </Suspense>
       )}
     </Panel>
   );

@@ -1,13 +1,12 @@
-import { Button, Group, Paper, Select, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
-import { IconChartBar, IconDownload } from '@tabler/icons-react';
-import { useMemo } from 'react';
+import { Button, Group, Input, Paper, SegmentedControl, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
+import { IconChartBar, IconDownload, IconFilter } from '@tabler/icons-react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DAY_MS } from '../../../contract/time.ts';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { LazyUsageChart } from '../../components/lazy-usage-chart.tsx';
-import { ApiKeyFilter, ChannelFilter, ModelFilter, UserFilter } from '../../components/list/entity-filters.tsx';
 import type { ListFilters } from '../../components/list/use-list-filters.ts';
 import { COST_GROUPS, type CostGroup } from '../../data/cost-queries.ts';
 import { downloadCsv } from '../../data/download-csv.ts';
@@ -19,6 +18,9 @@ import { CostTable } from './cost-table.tsx';
 import { formatDay, lengthOf, toRange } from './day-range.ts';
 import { RangePicker } from './range-picker.tsx';
 import { type ShownGroup, useCosts } from './use-costs.ts';
+
+/** Loaded when they are asked for, or the address has one. */
+const CostFilters = lazy(() => import('./cost-filters.tsx'));
 
 /** What the address of a view of the costs may have. */
 export const COST_FILTERS = ['by', 'days', 'from', 'to', 'model', 'token_id', 'user_id', 'channel_id'] as const;
@@ -35,6 +37,13 @@ export function CostExplorer({ scope, filters }: { readonly scope: RequestScope;
   const { model, token_id, user_id, channel_id } = filters.value;
   const filter = scope === 'all' ? { model, token_id, user_id, channel_id } : { model, token_id };
   const costs = useCosts({ scope, by, range, filter });
+  const [asked, setAsked] = useState(false);
+  const isFiltered = asked || Object.values(filter).some((value) => value !== undefined);
+  const filterButton = (
+    <Button variant="default" leftSection={<IconFilter size={16} />} onClick={() => setAsked(true)}>
+      {t('filter')}
+    </Button>
+  );
   const save = (): void =>
     void downloadCsv(
       `costs-${formatDay(range.fromDay)}-${formatDay(range.toDay)}.csv`,
@@ -44,23 +53,22 @@ export function CostExplorer({ scope, filters }: { readonly scope: RequestScope;
   return (
     <Stack gap="md">
       <Group gap="xs" align="flex-end" role="search">
-        <Select
-          label={t('by')}
-          w={150}
-          data={choices.map((value) => ({ value, label: t(`groups.${value}`) }))}
-          value={by}
-          allowDeselect={false}
-          onChange={(value) => filters.set('by', value === 'model' ? undefined : (value ?? undefined))}
-        />
+        <Input.Wrapper label={t('by')} labelElement="div">
+          <SegmentedControl
+            display="flex"
+            aria-label={t('by')}
+            data={choices.map((value) => ({ value, label: t(`groups.${value}`) }))}
+            value={by}
+            onChange={(value) => filters.set('by', value === 'model' ? undefined : value)}
+          />
+        </Input.Wrapper>
         <RangePicker filters={filters} range={range} />
-        <ModelFilter filters={filters} />
-        {scope === 'all' ? (
-          <>
-            <UserFilter filters={filters} />
-            <ChannelFilter filters={filters} />
-          </>
+        {isFiltered ? (
+          <Suspense fallback={filterButton}>
+            <CostFilters scope={scope} filters={filters} />
+          </Suspense>
         ) : (
-          <ApiKeyFilter filters={filters} />
+          filterButton
         )}
         <Button
           variant="default"

@@ -30,6 +30,8 @@ export default {
   send: 'Send reply',
   keepNote: 'Save note',
   setStatus: 'Status',
+  setMany: { resolved: 'Resolve', closed: 'Close' },
+  setManyText: 'Each user is notified.',
   statusSet: 'The status was changed and the user notified.',
   remove: 'Delete ticket',
   removeText: 'Deletes the ticket with all replies and notes, for the user too. Close it to keep it.',

@@ -6,6 +6,7 @@ export default {
   days_other: '{{count}} days',
   from: 'From',
   to: 'To',
+  filter: 'Filter',
   export: 'Export CSV',
   spent: 'Spent',
   calls: 'Calls',

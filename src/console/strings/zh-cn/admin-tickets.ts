@@ -33,6 +33,8 @@ export default {
   send: '发送回复',
   keepNote: '保存备注',
   setStatus: '设置状态',
+  setMany: { resolved: '标记为已解决', closed: '关闭' },
+  setManyText: '系统会通知每位用户。',
   statusSet: '状态已设置，并已通知用户。',
   remove: '移除工单',
   removeText: '工单及所有回复和备注将一并移除，用户也无法再看到。关闭则会保留。',

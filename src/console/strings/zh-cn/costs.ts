@@ -9,6 +9,7 @@ export default {
   days_other: '{{count}} 天',
   from: '从',
   to: '到',
+  filter: '筛选',
   export: '导出 CSV',
   spent: '消费',
   calls: '调用次数',

@@ -1,5 +1,6 @@
 import { createManagementToken } from '../../../contract/accounts.ts';
 import { done, list, ok, toPage } from '../../../contract/schemas.ts';
+import { parseSort } from '../../../contract/sort.ts';
 import { toSeconds } from '../../../contract/time.ts';
 import * as endpoints from '../../../contract/tokens.ts';
 import { toRequestOrigin } from '../../platform/http/actor.ts';
@@ -18,7 +19,7 @@ export function addTokenRoutes(
   );
 
   routes.add(endpoints.listTokens, async ({ caller, query }) => {
-    const { rows, total } = await tokens.list(caller.userId, toPage(query));
+    const { rows, total } = await tokens.list(caller.userId, toPage(query), parseSort(query.sort));
     return list(rows.map(toTokenRow), total);
   });
 

@@ -8,7 +8,7 @@ import { hashToken, randomToken } from '../../platform/secrets.ts';
 import type { Ledger } from '../../quota/ledger.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import { TOKEN_PREFIX } from '../token-prefix.ts';
-import type { ChangeableColumns, TokenKind, TokenStore } from './token-store.ts';
+import type { ChangeableColumns, TokenKind, TokenSort, TokenStore } from './token-store.ts';
 
 /** What a token's owner may set. Undefined leaves it, null removes the limit. Times are Unix seconds. */
 export interface TokenSettings {
@@ -75,9 +75,9 @@ export class TokenService {
     });
   }
 
-  async list(userId: number, page: Page): Promise<{ rows: TokenListItem[]; total: number }> {
+  async list(userId: number, page: Page, sort?: TokenSort): Promise<{ rows: TokenListItem[]; total: number }> {
     const { store, ledger } = this.#dependencies;
-    const { rows, total } = await store.list(userId, page);
+    const { rows, total } = await store.list(userId, page, sort);
     const limits = await ledger.tokenLimits(rows.map((row) => row.id));
     const items = rows.map((row) => ({
       id: row.id,

@@ -1,4 +1,7 @@
+import { sql } from 'kysely';
 import type { Page } from '../../../contract/schemas.ts';
+import type { Sort } from '../../../contract/sort.ts';
+import type { TOKEN_SORTS } from '../../../contract/tokens.ts';
 import { BatchedLookup } from '../../platform/batched-lookup.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { hasConcurrentWriters, jsonTexts } from '../../platform/db/dialect.ts';
@@ -85,6 +88,10 @@ const tokensByHashes = prepareQuery<Tables, { hashes: string }>()((db, p) =>
 const activeTokens = (db: Executor, userId: number) =>
   db.selectFrom('tokens').where('user_id', '=', userId).where('kind', '=', 'sk').where('revoked_at', 'is', null);
 
+export type TokenSort = Sort<(typeof TOKEN_SORTS)[number]>;
+const NEWEST_FIRST: TokenSort = { key: 'created', descending: true };
+const SORT_COLUMNS = { created: 'id', name: 'name', expires: 'expires_at', used: 'last_used_at' } as const;
+
 /** SQL of `tokens`: the keys of the model paths. */
 export class TokenStore {
   readonly #database: Database<Tables>;
@@ -131,14 +138,18 @@ export class TokenStore {
       .executeTakeFirst();
   }
 
-  /** The account's own `sk-` tokens that were not revoked, newest first. */
-  async list(userId: number, page: Page) {
+  /** The account's own `sk-` tokens that were not revoked, newest first unless sorted; those without the value are last. */
+  async list(userId: number, page: Page, { key, descending }: TokenSort = NEWEST_FIRST) {
     const { kysely } = this.#database;
+    const direction = descending ? 'desc' : 'asc';
     const [rows, count] = await Promise.all([
       activeTokens(kysely, userId)
         .select(['id', 'name', 'hint', 'models', 'allowed_addresses', 'expires_at', 'created_at', 'last_used_at'])
         .select(RATE_LIMIT_COLUMNS)
-        .orderBy('id', 'desc')
+        .$if(key !== 'created', (query) =>
+          query.orderBy(sql`${sql.ref(SORT_COLUMNS[key])} is null`).orderBy(SORT_COLUMNS[key], direction),
+        )
+        .orderBy('id', key === 'created' ? direction : 'desc')
         .limit(page.pageSize)
         .offset(page.offset)
         .execute(),

@@ -5,6 +5,7 @@ import { toIpLimitKey } from '../../platform/client-ip.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { AppError, notExistError } from '../../platform/errors.ts';
+import type { Log } from '../../platform/log.ts';
 import type { Ledger } from '../../quota/ledger.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { Account, AccountFilter, AccountStore } from '../account-store.ts';
@@ -13,10 +14,14 @@ import type { EmailConfirmationService } from '../email/email-confirmation-servi
 import { assertUncommonPassword } from '../login/breached-passwords.ts';
 import type { PasswordHasher } from '../login/password-hasher.ts';
 import type { TwoFactorStore } from '../login/two-factor-store.ts';
+import type { AccountsConfig } from '../make.ts';
 import type { AccountRateLimits } from '../rate-limits.ts';
 
 /** Finds the plan an account is on. `expiresAt`: Unix seconds, 0 = no end. */
 export type FindPlan = (userId: number) => Promise<{ readonly code: string; readonly expiresAt: number }>;
+
+/** Gives an account the plan of that code. @returns false where there is none to be given */
+export type GivePlan = (trx: Trx, userId: number, code: string) => Promise<boolean>;
 
 /** An account as its owner and the administrators see it; there is no field for a secret. */
 export interface Profile {
@@ -52,8 +57,10 @@ export interface UserServiceDependencies {
   readonly ledger: Ledger;
   readonly emailConfirmations: EmailConfirmationService;
   readonly findPlan: FindPlan;
+  readonly givePlan: GivePlan;
+  readonly log: Log;
   /** Read at each registration: an administrator may change it. */
-  readonly config: { readonly registration: 'open' | 'closed'; readonly newUserQuota: number };
+  readonly config: Pick<AccountsConfig, 'registration' | 'newUserQuota' | 'newUserPlan'>;
 }
 
 /** Accounts: registration and profile. */
@@ -87,6 +94,7 @@ export class UserService {
       user,
       async (trx, newId) => {
         if (isConfirmed) await emailConfirmations.queue(trx, newId, email, locale);
+        await this.#giveFirstPlan(trx, newId);
       },
       isConfirmed ? 'confirm' : 'keep',
     );
@@ -151,6 +159,14 @@ export class UserService {
       await inTransaction(trx, id);
       return id;
     });
+  }
+
+  /** A plan that is gone must not close the registration: the account begins without one. */
+  async #giveFirstPlan(trx: Trx, userId: number): Promise<void> {
+    const { config, givePlan, log } = this.#dependencies;
+    const { newUserPlan } = config;
+    if (newUserPlan !== undefined && !(await givePlan(trx, userId, newUserPlan)))
+      log.warn({ plan: newUserPlan }, 'NEW_USER_PLAN names no plan that can be given');
   }
 
   async #toProfiles(accounts: readonly Account[]): Promise<Profile[]> {

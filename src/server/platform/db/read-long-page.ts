@@ -2,7 +2,7 @@ import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import { type LongListPage, type LongPage, MAX_COUNTED } from '../../../contract/long-list.ts';
 
 /**
- * One page of the matching rows, those with the highest key first. With `after` it costs the same at any depth. A page by
+ * One page of the matching rows, those with the highest key first unless the page asks for the oldest. With `after` it costs the same at any depth. A page by
  * number skips keys alone, which an index has, and reads only the rows of the page.
  *
  * @param matching filtered, without columns
@@ -18,22 +18,23 @@ export async function readLongPage<
   db: Kysely<DB>,
   matching: SelectQueryBuilder<DB, TB, object>,
   key: Key,
-  { pageSize, offset, after }: LongPage,
+  { pageSize, offset, after, oldestFirst = false }: LongPage,
   select: (query: SelectQueryBuilder<DB, TB, object>) => SelectQueryBuilder<DB, TB, Row>,
 ): Promise<LongListPage<Row>> {
   const column = sql.ref<number>(key);
-  const newestFirst = <O>(query: SelectQueryBuilder<DB, TB, O>) => query.orderBy(column, 'desc');
+  const ordered = <O>(query: SelectQueryBuilder<DB, TB, O>) => query.orderBy(column, oldestFirst ? 'asc' : 'desc');
+  const beyond = sql.raw(oldestFirst ? '>' : '<');
   let page = matching;
-  if (after !== undefined) page = page.where(sql<boolean>`${column} < ${after}`);
+  if (after !== undefined) page = page.where(sql<boolean>`${column} ${beyond} ${after}`);
   else if (offset > 0) {
-    const first = newestFirst(matching.select(column.as('key')))
+    const first = ordered(matching.select(column.as('key')))
       .limit(1)
       .offset(offset);
-    page = page.where(sql<boolean>`${column} <= (${first})`);
+    page = page.where(sql<boolean>`${column} ${beyond}= (${first})`);
   }
   const counted = matching.select(sql<number>`1`.as('one')).limit(MAX_COUNTED + 1);
   const [rows, total] = await Promise.all([
-    newestFirst(select(page))
+    ordered(select(page))
       .limit(pageSize + 1)
       .execute() as Promise<Row[]>,
     sql<{ count: number }>`select count(*) as count from (${counted}) counted`.execute(db),

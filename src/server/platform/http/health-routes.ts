@@ -31,6 +31,7 @@ export function addHealthRoutes(
       sign_in_notice: config.signInNotice ?? '',
       registration: config.registration,
       quota_per_unit: config.quotaPerUnit,
+      currency: config.currency ?? '',
       api_user_header: config.apiUserHeader,
       server_address: config.baseUrl,
       phone_codes: config.phoneDriver === 'http' ? 'sms' : 'log',

@@ -23,7 +23,7 @@ import { ChangedFields } from './changed-fields.tsx';
 /** Who changed what. */
 export function AuditPage() {
   const { t } = useTranslation(['admin', 'app']);
-  const filters = useListFilters(['actor_id', 'action', 'target']);
+  const filters = useListFilters(['actor_id', 'action', 'target'], ['time']);
   const [shown, setShown] = useState<AuditEntry>();
   const entries = useQuery(listQuery(adminListAudit, filters.query));
   const users = useUserNames(entries.data?.data.flatMap(({ actor_id: id }) => (id === null ? [] : [id])));
@@ -61,6 +61,7 @@ export function AuditPage() {
           { label: t('audit.address'), cell: ({ address }) => address || '–', hideOnPhone: true },
           {
             label: t('ledger.time'),
+            sortKey: 'time',
             cell: ({ created_time: at }) => (
               <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
                 {formatDateTime(at)}

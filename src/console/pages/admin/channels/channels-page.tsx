@@ -2,12 +2,15 @@ import { Badge, Group, Switch, Text } from '@mantine/core';
 import { IconPlugConnected, IconPlus } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { changeChannel, listChannels } from '../../../../contract/channels.ts';
+import { CHANNEL_SORTS, changeChannel, listChannels, testChannel } from '../../../../contract/channels.ts';
+import { ReelgateError } from '../../../../sdk/errors.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
+import { BulkBar } from '../../../components/list/bulk-bar.tsx';
 import { ChoiceFilter, FilterBar, TextFilter } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
+import { useRowSelection } from '../../../components/list/use-row-selection.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
@@ -21,7 +24,11 @@ type ChannelListItem = ListItem<typeof listChannels>;
 export function ChannelsPage() {
   const { t } = useTranslation(['admin-channels', 'app']);
   const vendors = useVendors();
-  const filters = useListFilters(['vendor', 'model', 'enabled']);
+  const filters = useListFilters(['vendor', 'model', 'enabled'], CHANNEL_SORTS);
+  const selection = useRowSelection<ChannelListItem>(({ id }) => id);
+  const invalidate = useInvalidateQueries();
+  const setEnabled = (enabled: boolean) => (channel: ChannelListItem) =>
+    callApi(changeChannel, { params: { id: String(channel.id) }, body: { enabled } });
   const channels = useQuery({ ...listQuery(listChannels, filters.query), refetchInterval: 15_000 });
   const make = (
     <RouteButton to="/admin/channels/new" leftSection={<IconPlus size={16} />}>
@@ -56,26 +63,62 @@ export function ChannelsPage() {
         query={channels}
         filters={filters}
         rowKey={({ id }) => id}
+        selection={selection}
         emptyState={
           <EmptyState icon={<IconPlugConnected size={28} />} title={t('channels.emptyTitle')} action={make}>
             {t('channels.emptyText')}
           </EmptyState>
         }
         columns={[
-          { label: t('channels.name'), cell: (channel) => <ChannelName channel={channel} /> },
+          { label: t('channels.name'), sortKey: 'name', cell: (channel) => <ChannelName channel={channel} /> },
           { label: t('channels.state'), cell: (channel) => <ChannelStatusBadge {...channel} /> },
           { label: t('channels.models'), cell: (channel) => <ChannelModels channel={channel} /> },
           {
             label: t('channels.order'),
+            sortKey: 'priority',
             cell: ({ priority, weight }) => t('channels.orderValue', { priority, weight }),
             hideOnPhone: true,
           },
           { label: t('channels.unfinished'), align: 'right', cell: ({ unfinished_tasks: count }) => count },
-          { label: t('channels.enabled'), align: 'right', cell: (channel) => <EnabledSwitch channel={channel} /> },
+          {
+            label: t('channels.enabled'),
+            sortKey: 'enabled',
+            align: 'right',
+            cell: (channel) => <EnabledSwitch channel={channel} />,
+          },
+        ]}
+      />
+      <BulkBar
+        selection={selection}
+        nameOf={({ name }) => name}
+        onDone={invalidate}
+        actions={[
+          { id: 'test', label: t('channels.testMany'), text: t('channels.testManyText'), run: test },
+          {
+            id: 'enable',
+            label: t('channels.enableMany'),
+            text: t('channels.enableManyText'),
+            appliesTo: ({ enabled }) => !enabled,
+            run: setEnabled(true),
+          },
+          {
+            id: 'disable',
+            label: t('channels.disableMany'),
+            text: t('channels.disableManyText'),
+            appliesTo: ({ enabled }) => enabled,
+            run: setEnabled(false),
+            isDangerous: true,
+          },
         ]}
       />
     </Page>
   );
+}
+
+/** @throws ReelgateError what the vendor says, where the channel does not work */
+async function test({ id }: ChannelListItem): Promise<void> {
+  const { data } = await callApi(testChannel, { params: { id: String(id) }, query: {} });
+  if (!data.ok) throw new ReelgateError(data.message || data.reason, { code: data.code || data.reason });
 }
 
 function ChannelName({ channel }: { readonly channel: ChannelListItem }) {

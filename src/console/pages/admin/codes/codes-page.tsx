@@ -3,17 +3,20 @@ import { IconPlus, IconTicket } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { adminListRedemptionCodes, type CodeStatus } from '../../../../contract/packages.ts';
+import { adminListRedemptionCodes, adminVoidRedemptionCode, type CodeStatus } from '../../../../contract/packages.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { EntityLink } from '../../../components/entity-link.tsx';
+import { BulkBar } from '../../../components/list/bulk-bar.tsx';
 import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
+import { useRowSelection } from '../../../components/list/use-row-selection.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
-import { listQuery } from '../../../data/admin-queries.ts';
+import { listQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
 import type { CodeListItem } from '../../../data/admin-types.ts';
+import { callApi } from '../../../data/api-client.ts';
 import { formatDate } from '../../../data/format-time.ts';
 import { useUserNames } from '../../../data/name-lookup.ts';
 import { CodeActions } from './code-actions.tsx';
@@ -34,6 +37,11 @@ export function CodesPage() {
   const filters = useListFilters(['status', 'batch_id', 'package_code']);
   const [making, setMaking] = useState(false);
   const codes = useQuery(listQuery(adminListRedemptionCodes, filters.query));
+  const selection = useRowSelection<CodeListItem>(
+    ({ id }) => id,
+    ({ status }) => status === 'unused',
+  );
+  const invalidate = useInvalidateQueries();
   const users = useUserNames(codes.data?.data.map(({ used_by: id }) => id).filter((id) => id !== 0));
   const make = (
     <Button leftSection={<IconPlus size={16} />} onClick={() => setMaking(true)}>
@@ -72,6 +80,7 @@ export function CodesPage() {
         query={codes}
         filters={filters}
         rowKey={({ id }) => id}
+        selection={selection}
         emptyState={
           <EmptyState icon={<IconTicket size={28} />} title={t('emptyTitle')} action={make}>
             {t('emptyText')}
@@ -102,6 +111,20 @@ export function CodesPage() {
             cell: ({ used_by: id }) => <EntityLink to="users" id={id === 0 ? null : id} names={users} />,
           },
           { label: t('app:edit'), hideLabel: true, align: 'right', cell: (code) => <CodeActions code={code} /> },
+        ]}
+      />
+      <BulkBar
+        selection={selection}
+        nameOf={({ code }) => code}
+        onDone={invalidate}
+        actions={[
+          {
+            id: 'void',
+            label: t('void'),
+            text: t('voidText'),
+            run: ({ id }) => callApi(adminVoidRedemptionCode, { params: { id: String(id) } }),
+            isDangerous: true,
+          },
         ]}
       />
       {making ? <NewCodesDialog onClose={() => setMaking(false)} /> : null}

@@ -21,7 +21,7 @@ import { ExportLedger } from './export-ledger.tsx';
 /** Every change of every wallet. */
 export function LedgerPage() {
   const { t } = useTranslation(['admin', 'app']);
-  const filters = useListFilters(['user_id', 'task_id', 'kind']);
+  const filters = useListFilters(['user_id', 'task_id', 'kind'], ['time']);
   const entries = useQuery(listQuery(listLedger, filters.query));
   const users = useUserNames(entries.data?.data.map(({ user_id: id }) => id));
   const { data: self } = useSelf();
@@ -60,6 +60,7 @@ export function LedgerPage() {
         columns={[
           {
             label: t('ledger.time'),
+            sortKey: 'time',
             cell: ({ created_time: at }) => (
               <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
                 {formatDateTime(at)}

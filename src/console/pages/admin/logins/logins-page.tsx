@@ -17,7 +17,7 @@ import { RecordsTabs } from './records-tabs.tsx';
 /** Who signed in to which account, and who tried to. */
 export function LoginsPage() {
   const { t } = useTranslation('logins');
-  const filters = useListFilters(['user_id', 'failed']);
+  const filters = useListFilters(['user_id', 'failed'], ['time']);
   const logins = useQuery(listQuery(adminListLogins, filters.query));
   const users = useUserNames(logins.data?.data.map(({ user_id: id }) => id));
   return (

@@ -2,15 +2,17 @@ import { Badge, Group, Switch, Text } from '@mantine/core';
 import { IconPlus, IconTags } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { changeModel, listModelRows } from '../../../../contract/model-catalog.ts';
+import { changeModel, listModelRows, MODEL_SORTS } from '../../../../contract/model-catalog.ts';
 import { MODEL_KINDS } from '../../../../contract/models.ts';
 import { leastQuota } from '../../../../contract/price-range.ts';
 import { useFormatPrice } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
+import { BulkBar } from '../../../components/list/bulk-bar.tsx';
 import { ChoiceFilter, FilterBar, TextFilter } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
+import { useRowSelection } from '../../../components/list/use-row-selection.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
@@ -25,7 +27,11 @@ type ModelListItem = ListItem<typeof listModelRows>;
 export function ModelsPage() {
   const { t } = useTranslation(['admin-models', 'admin-channels', 'app']);
   const vendors = useVendors();
-  const filters = useListFilters(['q', 'vendor', 'kind']);
+  const filters = useListFilters(['q', 'vendor', 'kind'], MODEL_SORTS);
+  const selection = useRowSelection<ModelListItem>(({ id }) => id);
+  const invalidate = useInvalidateQueries();
+  const setEnabled = (enabled: boolean) => (model: ModelListItem) =>
+    callApi(changeModel, { params: { id: toModelUrlPart(model.id) }, body: { enabled } });
   const models = useQuery(listQuery(listModelRows, filters.query));
   const make = (
     <RouteButton to="/admin/models/new" leftSection={<IconPlus size={16} />}>
@@ -54,22 +60,51 @@ export function ModelsPage() {
         query={models}
         filters={filters}
         rowKey={({ id }) => id}
+        selection={selection}
         emptyState={
           <EmptyState icon={<IconTags size={28} />} title={t('models.emptyTitle')} action={make}>
             {t('models.emptyText')}
           </EmptyState>
         }
         columns={[
-          { label: t('models.name'), cell: (model) => <ModelName model={model} /> },
-          { label: t('models.kind'), cell: ({ kind }) => t(`kinds.${kind}` as 'kinds.video') },
+          { label: t('models.name'), sortKey: 'name', cell: (model) => <ModelName model={model} /> },
+          { label: t('models.kind'), sortKey: 'kind', cell: ({ kind }) => t(`kinds.${kind}` as 'kinds.video') },
           {
             label: t('admin-channels:channels.vendor'),
+            sortKey: 'vendor',
             cell: ({ vendor }) => vendorTitle(vendors, vendor),
             hideOnPhone: true,
           },
           { label: t('price.title'), cell: (model) => <ModelPrice model={model} /> },
           { label: t('models.channels'), cell: (model) => <ChannelCount model={model} /> },
-          { label: t('models.enabled'), align: 'right', cell: (model) => <EnabledSwitch model={model} /> },
+          {
+            label: t('models.enabled'),
+            sortKey: 'enabled',
+            align: 'right',
+            cell: (model) => <EnabledSwitch model={model} />,
+          },
+        ]}
+      />
+      <BulkBar
+        selection={selection}
+        nameOf={({ id }) => id}
+        onDone={invalidate}
+        actions={[
+          {
+            id: 'enable',
+            label: t('models.enableMany'),
+            text: t('models.enableManyText'),
+            appliesTo: ({ enabled }) => !enabled,
+            run: setEnabled(true),
+          },
+          {
+            id: 'disable',
+            label: t('models.disableMany'),
+            text: t('models.disableManyText'),
+            appliesTo: ({ enabled }) => enabled,
+            run: setEnabled(false),
+            isDangerous: true,
+          },
         ]}
       />
     </Page>

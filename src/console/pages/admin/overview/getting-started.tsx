@@ -15,10 +15,20 @@ interface GettingStartedProps {
   readonly channels: readonly ListItem<typeof listChannels>[] | undefined;
 }
 
+const firstTaskQuery = listQuery(listTasks, { page_size: '1' });
+
+/** Whether it is known by now if the steps to the first video are to be shown. */
+export function useIsStartKnown(): boolean {
+  const tasks = useQuery(firstTaskQuery);
+  const models = useQuery(modelsQuery);
+  const self = useSelf();
+  return !tasks.isPending && !models.isPending && !self.isPending;
+}
+
 /** The steps to the first video; disappears with it. */
 export function GettingStarted({ channels }: GettingStartedProps) {
   const { t } = useTranslation('admin');
-  const tasks = useQuery(listQuery(listTasks, { page_size: '1' }));
+  const tasks = useQuery(firstTaskQuery);
   const models = useQuery(modelsQuery);
   const { data: self } = useSelf();
   if (

@@ -1,4 +1,4 @@
-import { SegmentedControl, SimpleGrid, Stack } from '@mantine/core';
+import { SegmentedControl, SimpleGrid, Skeleton, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -15,7 +15,7 @@ import { Page } from '../../../components/page.tsx';
 import { dataQuery, type ListItem, listQuery } from '../../../data/admin-queries.ts';
 import { isInTrouble } from '../channels/channel-status-badge.tsx';
 import { BlockedUsers } from './blocked-users.tsx';
-import { GettingStarted } from './getting-started.tsx';
+import { GettingStarted, useIsStartKnown } from './getting-started.tsx';
 import { Ranking } from './ranking.tsx';
 import { ServiceStatus } from './service-status.tsx';
 import { StatCard } from './stat-card.tsx';
@@ -37,6 +37,8 @@ export function OverviewPage() {
   const channels = useQuery({ ...listQuery(listChannels, { page_size: '50' }), refetchInterval: REFRESH_MS });
   const operations = useQuery({ ...dataQuery(getOperations, {}), refetchInterval: REFRESH_MS });
   const error = usage.error ?? channels.error;
+  // What may stand above everything else is waited for, so that nothing moves when it comes.
+  const isReady = useIsStartKnown() && !channels.isPending && !operations.isPending;
   return (
     <Page
       title={t('app:pages.adminOverview')}
@@ -52,7 +54,8 @@ export function OverviewPage() {
         />
       }
     >
-      <Stack>
+      {isReady ? null : <Skeleton h={640} radius="lg" />}
+      <Stack display={isReady ? undefined : 'none'}>
         <ErrorAlert error={error} retry={() => void usage.refetch()} />
         <GettingStarted channels={channels.data?.data} />
         <ServiceStatus state={operations} />

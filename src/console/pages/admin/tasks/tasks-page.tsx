@@ -24,7 +24,10 @@ const REFRESH_MS = 10_000;
 /** Everybody's videos. */
 export function TasksPage() {
   const { t } = useTranslation(['admin', 'app']);
-  const filters = useListFilters(['task_id', 'status', 'unfinished', 'model', 'user_id', 'channel_id', 'from', 'to']);
+  const filters = useListFilters(
+    ['task_id', 'status', 'unfinished', 'model', 'user_id', 'channel_id', 'from', 'to'],
+    ['time'],
+  );
   const tasks = useQuery({ ...listQuery(listTasks, filters.query), refetchInterval: REFRESH_MS });
   const users = useUserNames(tasks.data?.data.map(({ user_id: id }) => id));
   const channels = useChannelNames();
@@ -81,7 +84,11 @@ export function TasksPage() {
             align: 'right',
             cell: ({ status, quota }) => <TaskCost status={status} quota={quota} />,
           },
-          { label: t('tasks.submitted'), cell: (task) => <RelativeTime at={task.submit_time} size="sm" /> },
+          {
+            label: t('tasks.submitted'),
+            sortKey: 'time',
+            cell: (task) => <RelativeTime at={task.submit_time} size="sm" />,
+          },
         ]}
       />
     </Page>

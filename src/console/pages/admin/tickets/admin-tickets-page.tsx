@@ -2,17 +2,20 @@ import { Text } from '@mantine/core';
 import { IconLifebuoy } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminListTickets, TICKET_STATUS } from '../../../../contract/tickets.ts';
+import { adminListTickets, adminUpdateTicket, TICKET_STATUS, type TicketStatus } from '../../../../contract/tickets.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { EntityLink } from '../../../components/entity-link.tsx';
+import { BulkBar } from '../../../components/list/bulk-bar.tsx';
 import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
+import { useRowSelection } from '../../../components/list/use-row-selection.ts';
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { TicketStatusBadge } from '../../../components/ticket-status-badge.tsx';
-import { type ListItem, listQuery } from '../../../data/admin-queries.ts';
+import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { callApi } from '../../../data/api-client.ts';
 import { useUserNames } from '../../../data/name-lookup.ts';
 
 type TicketListItem = ListItem<typeof adminListTickets>;
@@ -23,6 +26,10 @@ export function AdminTicketsPage() {
   const { t } = useTranslation(['admin-tickets', 'support', 'app']);
   const filters = useListFilters(['unprocessed', 'status', 'category', 'user_id']);
   const tickets = useQuery({ ...listQuery(adminListTickets, filters.query), refetchInterval: REFRESH_MS });
+  const selection = useRowSelection<TicketListItem>(({ id }) => id);
+  const invalidate = useInvalidateQueries();
+  const setStatus = (status: TicketStatus) => (ticket: TicketListItem) =>
+    callApi(adminUpdateTicket, { params: { id: String(ticket.id) }, body: { status } });
   const users = useUserNames(tickets.data?.data.map(({ user_id: id }) => id));
   return (
     <Page title={t('app:pages.adminTickets')} subtitle={t('lead')} size="xl">
@@ -47,6 +54,7 @@ export function AdminTicketsPage() {
         query={tickets}
         filters={filters}
         rowKey={({ id }) => id}
+        selection={selection}
         emptyState={
           <EmptyState icon={<IconLifebuoy size={28} />} title={t('emptyTitle')}>
             {t('emptyText')}
@@ -63,6 +71,18 @@ export function AdminTicketsPage() {
           { label: t('replies'), align: 'right', cell: ({ reply_count: count }) => count, hideOnPhone: true },
           { label: t('updated'), cell: ({ updated_time: at }) => <RelativeTime at={at} size="sm" /> },
         ]}
+      />
+      <BulkBar
+        selection={selection}
+        nameOf={({ id, title }) => `#${id} ${title}`}
+        onDone={invalidate}
+        actions={(['resolved', 'closed'] as const).map((status) => ({
+          id: status,
+          label: t(`setMany.${status}`),
+          text: t('setManyText'),
+          appliesTo: (ticket: TicketListItem) => ticket.status !== status && ticket.status !== 'closed',
+          run: setStatus(status),
+        }))}
       />
     </Page>
   );

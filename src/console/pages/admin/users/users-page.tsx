@@ -3,25 +3,37 @@ import { IconPlus, IconUsers } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { adminListUsers } from '../../../../contract/account-admin.ts';
+import { adminListUsers, adminUpdateUser } from '../../../../contract/account-admin.ts';
 import { DISABLED } from '../../../../contract/account-fields.ts';
 import { ROLES } from '../../../../contract/roles.ts';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
+import { BulkBar } from '../../../components/list/bulk-bar.tsx';
 import { ChoiceFilter, FilterBar, TextFilter } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
+import { useRowSelection } from '../../../components/list/use-row-selection.ts';
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
-import { type ListItem, listQuery } from '../../../data/admin-queries.ts';
+import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { callApi } from '../../../data/api-client.ts';
+import { useCanManageRole } from '../../../data/name-lookup.ts';
 import { NewUserDialog } from './new-user-dialog.tsx';
 
 export type UserListItem = ListItem<typeof adminListUsers>;
 
 export function UsersPage() {
   const { t } = useTranslation(['admin', 'app']);
-  const filters = useListFilters(['q', 'role', 'status']);
+  const filters = useListFilters(['q', 'role', 'status'], ['time']);
+  const canManage = useCanManageRole();
+  const selection = useRowSelection<UserListItem>(
+    ({ id }) => id,
+    ({ role }) => canManage(role),
+  );
+  const invalidate = useInvalidateQueries();
+  const setStatus = (status: 1 | 2) => (user: UserListItem) =>
+    callApi(adminUpdateUser, { params: { id: String(user.id) }, body: { status } });
   const [making, setMaking] = useState(false);
   const users = useQuery(listQuery(adminListUsers, filters.query));
   return (
@@ -58,6 +70,7 @@ export function UsersPage() {
         query={users}
         filters={filters}
         rowKey={({ id }) => id}
+        selection={selection}
         emptyState={<EmptyState icon={<IconUsers size={28} />} title={t('users.emptyTitle')} />}
         columns={[
           { label: t('users.name'), cell: (user) => <UserName user={user} /> },
@@ -67,8 +80,31 @@ export function UsersPage() {
           { label: t('users.plan'), cell: (user) => user.current_package_code || '–' },
           {
             label: t('users.created'),
+            sortKey: 'time',
             cell: (user) => <RelativeTime at={user.created_time} size="sm" />,
             hideOnPhone: true,
+          },
+        ]}
+      />
+      <BulkBar
+        selection={selection}
+        nameOf={({ username }) => username}
+        onDone={invalidate}
+        actions={[
+          {
+            id: 'disable',
+            label: t('users.disable'),
+            text: t('users.maySignInHint'),
+            appliesTo: ({ status }) => status !== DISABLED,
+            run: setStatus(2),
+            isDangerous: true,
+          },
+          {
+            id: 'enable',
+            label: t('users.enable'),
+            text: t('users.enableHint'),
+            appliesTo: ({ status }) => status === DISABLED,
+            run: setStatus(1),
           },
         ]}
       />

@@ -1,0 +1,73 @@
+import { Button, Group, Text } from '@mantine/core';
+import { lazy, Suspense, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { RowSelection } from './use-row-selection.ts';
+
+const BulkDialog = lazy(() => import('./bulk-dialog.tsx'));
+
+/** Something that is done with each of the chosen rows, one request for each. */
+export interface BulkAction<Row> {
+  readonly id: string;
+  readonly label: string;
+  /** What it does, shown before it is done. */
+  readonly text: string;
+  /** Rows it makes no sense for are left out; default: none. */
+  readonly appliesTo?: (row: Row) => boolean;
+  readonly run: (row: Row) => Promise<unknown>;
+  readonly isDangerous?: boolean;
+}
+
+interface BulkBarProps<Row> {
+  readonly selection: RowSelection<Row>;
+  readonly actions: readonly BulkAction<Row>[];
+  readonly nameOf: (row: Row) => string;
+  /** After some rows were changed. */
+  readonly onDone: () => unknown;
+}
+
+/** What can be done with the chosen rows; stays in sight while any are chosen. */
+export function BulkBar<Row>({ selection, actions, nameOf, onDone }: BulkBarProps<Row>) {
+  const { t } = useTranslation('list');
+  const [open, setOpen] = useState<string>();
+  if (selection.rows.length === 0) return null;
+  const action = actions.find(({ id }) => id === open);
+  const rowsOf = ({ appliesTo = () => true }: BulkAction<Row>) => selection.rows.filter(appliesTo);
+  return (
+    <Group className="selection-bar" role="region" aria-label={t('selection')} justify="space-between" gap="xs">
+      <Text size="sm" fw={600} role="status">
+        {t('selected', { count: selection.rows.length })}
+      </Text>
+      <Group gap="xs">
+        {actions.map((each) => (
+          <Button
+            key={each.id}
+            size="xs"
+            variant="default"
+            disabled={rowsOf(each).length === 0}
+            onClick={() => setOpen(each.id)}
+          >
+            {each.label}
+          </Button>
+        ))}
+        <Button size="xs" variant="subtle" onClick={selection.clear}>
+          {t('clearSelection')}
+        </Button>
+      </Group>
+      {action === undefined ? null : (
+        <Suspense>
+          <BulkDialog
+            action={action as BulkAction<unknown>}
+            rows={rowsOf(action)}
+            leftOut={selection.rows.length - rowsOf(action).length}
+            nameOf={nameOf as (row: unknown) => string}
+            onClose={(succeeded) => {
+              setOpen(undefined);
+              selection.set(succeeded as readonly Row[], false);
+              if (succeeded.length > 0) onDone();
+            }}
+          />
+        </Suspense>
+      )}
+    </Group>
+  );
+}

@@ -1,0 +1,89 @@
+import { ActionIcon, Button, Group, Popover, Stack, Text, TextInput } from '@mantine/core';
+import { IconTrash } from '@tabler/icons-react';
+import { useLocation } from '@tanstack/react-router';
+import { cloneElement, type ReactElement, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useSavedViews } from '../../data/saved-views.ts';
+import { useOpenedOnMount } from '../on-demand.tsx';
+import type { ListFilters } from './use-list-filters.ts';
+
+const MAX_NAME_LENGTH = 60;
+
+interface SavedViewsMenuProps {
+  readonly filters: ListFilters;
+  readonly button: ReactElement<Record<string, unknown>>;
+}
+
+/** The button with what it opens: filters and order of a list under a name, to be found again. */
+export default function SavedViewsMenu({ filters, button }: SavedViewsMenuProps) {
+  const { t } = useTranslation(['list', 'app']);
+  const path = useLocation({ select: ({ pathname }) => pathname });
+  const { views, save, remove } = useSavedViews(path);
+  const [opened, setOpened] = useOpenedOnMount();
+  const [name, setName] = useState('');
+  const canSave = Object.keys(filters.view).length > 0;
+  return (
+    <Popover opened={opened} onChange={setOpened} position="bottom-end" width={280} trapFocus>
+      <Popover.Target>
+        {cloneElement(button, { 'aria-expanded': opened, onClick: () => setOpened(!opened) })}
+      </Popover.Target>
+      <Popover.Dropdown aria-label={t('views.title')}>
+        <Stack gap="xs">
+          {views.length === 0 ? (
+            <Text size="sm" c="dimmed">
+              {t('views.none')}
+            </Text>
+          ) : null}
+          {views.map((view) => (
+            <Group key={view.name} gap={4} wrap="nowrap" justify="space-between">
+              <Button
+                variant="subtle"
+                size="compact-sm"
+                justify="flex-start"
+                flex={1}
+                miw={0}
+                onClick={() => {
+                  filters.show(view.search);
+                  setOpened(false);
+                }}
+              >
+                {view.name}
+              </Button>
+              <ActionIcon
+                variant="subtle"
+                color="gray"
+                aria-label={t('views.remove', { name: view.name })}
+                onClick={() => remove(view.name)}
+              >
+                <IconTrash size={15} />
+              </ActionIcon>
+            </Group>
+          ))}
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
+              save({ name: name.trim(), search: filters.view });
+              setName('');
+            }}
+          >
+            <Group gap="xs" align="flex-end" wrap="nowrap">
+              <TextInput
+                flex={1}
+                size="xs"
+                label={t('views.name')}
+                description={canSave ? undefined : t('views.nothingToSave')}
+                disabled={!canSave}
+                maxLength={MAX_NAME_LENGTH}
+                value={name}
+                onChange={(event) => setName(event.currentTarget.value)}
+              />
+              <Button type="submit" size="xs" disabled={!canSave || name.trim() === ''}>
+                {t('app:save')}
+              </Button>
+            </Group>
+          </form>
+        </Stack>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}

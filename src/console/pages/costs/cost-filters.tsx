@@ -1,0 +1,25 @@
+import { ApiKeyFilter, ChannelFilter, ModelFilter, UserFilter } from '../../components/list/entity-filters.tsx';
+import type { ListFilters } from '../../components/list/use-list-filters.ts';
+import type { RequestScope } from '../../data/request-queries.ts';
+
+interface CostFiltersProps {
+  readonly scope: RequestScope;
+  readonly filters: ListFilters;
+}
+
+/** Costs of one model, key, user or channel. */
+export default function CostFilters({ scope, filters }: CostFiltersProps) {
+  return (
+    <>
+      <ModelFilter filters={filters} />
+      {scope === 'all' ? (
+        <>
+          <UserFilter filters={filters} />
+          <ChannelFilter filters={filters} />
+        </>
+      ) : (
+        <ApiKeyFilter filters={filters} />
+      )}
+    </>
+  );
+}

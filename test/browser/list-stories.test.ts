@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import {
+  type BrowserFixture,
+  openBrowserFixture,
+  signIn,
+  waitForContent,
+  waitForExpression,
+} from './browser-fixture.ts';
+import { chromiumPath } from './chromium.ts';
+import { STRINGS } from './console-strings.ts';
+import { ROOT } from './demo-data.ts';
+
+const { admin, account, adminSettings, app, list } = STRINGS.en;
+
+describe('lists and settings in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+  let fixture: BrowserFixture;
+  let page: Page;
+  before(async () => {
+    fixture = await openBrowserFixture({ RETENTION_AUDIT_DAYS: '90' });
+    for (const name of ['ann', 'bob', 'cid']) await fixture.running.signUp(name);
+    page = await fixture.open();
+    await signIn(page, ROOT.username, ROOT.password);
+  });
+  after(() => fixture.stop());
+
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
+  const inDialog = (name: string) => page.getByRole('dialog').getByRole('button', { name, exact: true });
+  const firstUser = () => page.getByRole('row').nth(1).getByRole('link').first();
+
+  it('sorts a list on the server, both ways, and keeps the order in the address', async () => {
+    await page.goto('/admin/users');
+    await waitForContent(page);
+    assert.equal(await firstUser().textContent(), 'cid');
+    await button(admin.users.created).click();
+    await page.waitForURL(/sort=-time/);
+    await button(admin.users.created).click();
+    await page.waitForURL(/sort=time/);
+    await page
+      .getByRole('columnheader', { name: admin.users.created })
+      .and(page.locator('[aria-sort=ascending]'))
+      .waitFor();
+    await page.reload();
+    await waitForContent(page);
+    assert.equal(await firstUser().textContent(), ROOT.username);
+  });
+
+  it('does something with several rows: counts them, asks, and says what came of each', async () => {
+    await page.goto('/admin/users');
+    await waitForContent(page);
+    await page.getByRole('checkbox', { name: list.selectPage }).check();
+    await page.getByRole('region', { name: list.selection }).getByText('4 selected').waitFor();
+    await page.getByRole('checkbox', { name: list.selectRow.replace('{{name}}', '2') }).uncheck();
+    await button(admin.users.disable).click();
+    await page.getByRole('dialog').getByText(admin.users.maySignInHint).waitFor();
+    await inDialog(`${admin.users.disable} (3)`).click();
+    // Root is the last one who can sign in and stays.
+    await page
+      .getByRole('dialog')
+      .getByText(list.bulkDone.replace('{{done}}', '2').replace('{{failed}}', '1'))
+      .waitFor();
+    assert.equal(await page.getByRole('dialog').getByText(list.rowDone, { exact: true }).count(), 2);
+    await inDialog(app.close).last().click();
+    const disabled = page.getByRole('table').getByText(admin.users.disabled, { exact: true });
+    await disabled.nth(1).waitFor();
+    assert.equal(await disabled.count(), 2);
+    // What failed stays chosen.
+    await page.getByRole('region', { name: list.selection }).getByText('1 selected').waitFor();
+    await button(list.clearSelection).click();
+    await page.getByRole('region', { name: list.selection }).waitFor({ state: 'detached' });
+  });
+
+  it('keeps filters and order as a view under a name', async () => {
+    await page.goto('/admin/users?status=2&sort=time');
+    await waitForContent(page);
+    await button(list.views.title).click();
+    await page.getByRole('textbox', { name: list.views.name }).fill('Banned');
+    await page.keyboard.press('Enter');
+    await button('Banned').waitFor();
+    await page.goto('/admin/users');
+    await waitForContent(page);
+    await button(list.views.title).click();
+    await button('Banned').click();
+    await page.waitForURL(/status=2/);
+    assert.match(page.url(), /sort=time/);
+    await page
+      .getByRole('link', { name: 'ann' })
+      .or(page.getByRole('link', { name: 'cid' }))
+      .first()
+      .waitFor();
+    assert.equal(await page.getByRole('link', { name: ROOT.username, exact: true }).count(), 0);
+    await button(list.views.title).click();
+    await button(list.views.remove.replace('{{name}}', 'Banned')).click();
+    await button('Banned').waitFor({ state: 'detached' });
+  });
+
+  it('revokes several API keys, sorted by name', async () => {
+    for (const name of ['b-key', 'a-key', 'c-key']) await fixture.running.root.ok('POST', '/api/tokens', { name });
+    await page.goto('/account/tokens?sort=name');
+    await waitForContent(page);
+    const names = page.getByRole('table').getByRole('link');
+    assert.deepEqual(await names.allTextContents(), ['a-key', 'b-key', 'c-key']);
+    await page.getByRole('checkbox', { name: list.selectPage }).check();
+    await page
+      .getByRole('region', { name: list.selection })
+      .getByRole('button', { name: account.apiKeys.revoke })
+      .click();
+    await inDialog(`${account.apiKeys.revoke} (3)`).click();
+    await inDialog(app.close).last().click();
+    await page.getByText(account.apiKeys.emptyTitle).waitFor();
+  });
+
+  it('changes the settings of the site, shows where each comes from, and locks what the environment gives', async () => {
+    await page.goto('/admin/settings');
+    await waitForContent(page);
+    const setting = (name: string) => page.locator(`[data-setting=${name}]`);
+    const field = setting('SITE_NAME').getByRole('textbox');
+    await setting('SITE_NAME').getByText(adminSettings.source.default).waitFor();
+    await field.fill('Film studio');
+    await setting('SITE_NAME').getByRole('button', { name: adminSettings.save, exact: true }).click();
+    await setting('SITE_NAME').getByText(adminSettings.source.database).waitFor();
+    await waitForExpression(page, `document.title.endsWith('Film studio')`);
+    await setting('CURRENCY').getByRole('textbox').fill('CNY');
+    await setting('CURRENCY').getByRole('button', { name: adminSettings.save, exact: true }).click();
+    await setting('CURRENCY').getByText(adminSettings.source.database).waitFor();
+    await setting('RETENTION_AUDIT_DAYS').getByText(adminSettings.source.environment).waitFor();
+    assert.equal(await setting('RETENTION_AUDIT_DAYS').getByRole('textbox').isDisabled(), true);
+    for (const name of ['NEW_USER_PLAN', 'RETENTION_EVENTS_DAYS', 'RETENTION_LEDGER_DAYS', 'SIGN_IN_NOTICE'])
+      assert.equal(await setting(name).getByRole('textbox').isEnabled(), true, name);
+    await page.goto('/account/overview');
+    await page
+      .getByText(/^¥[\d,]+\.\d\d$/)
+      .first()
+      .waitFor();
+    await page.goto('/admin/settings');
+    for (const name of ['SITE_NAME', 'CURRENCY']) {
+      await setting(name).getByRole('button', { name: adminSettings.reset }).click();
+      await setting(name).getByText(adminSettings.source.default).waitFor();
+    }
+    await page.goto('/admin/audit?action=setting.update');
+    await page.getByText('setting:CURRENCY').first().waitFor();
+    await page.getByText('setting:SITE_NAME').first().waitFor();
+  });
+
+  for (const path of ['/account/overview', '/admin/overview'])
+    it(`shows ${path} without moving what is already there`, async () => {
+      await page.addInitScript(`window.shift = 0; new PerformanceObserver((entries) => {
+        for (const entry of entries.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
+      }).observe({ type: 'layout-shift', buffered: true });`);
+      await page.goto(path);
+      await waitForContent(page);
+      await page.waitForTimeout(500);
+      const shift = Number(await page.evaluate('window.shift'));
+      // Google calls a shift of up to 0.1 good.
+      assert.ok(shift < 0.1, String(shift));
+    });
+
+  it('violates no content security policy, requests nothing from other origins and throws nothing', () => {
+    assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
+  });
+});
