@@ -1,3 +1,4 @@
+import { defined } from '../../contract/defined.ts';
 import { currentLanguage } from '../strings/language.ts';
 
 const DEFAULT_QUOTA_PER_CREDIT = 500_000;
@@ -6,7 +7,9 @@ const format = (credits: number, currency: string | undefined, maximumFractionDi
   new Intl.NumberFormat(currentLanguage(), {
     minimumFractionDigits: 2,
     maximumFractionDigits,
-    ...(currency === undefined ? {} : { style: 'currency', currency, currencyDisplay: 'narrowSymbol' }),
+    style: currency === undefined ? 'decimal' : 'currency',
+    ...defined({ currency }),
+    currencyDisplay: 'narrowSymbol',
   }).format(credits);
 
 /**

@@ -75,7 +75,7 @@ export default function BulkDialog({ action, rows: given, leftOut, nameOf, onClo
               </Button>
               <Button
                 loading={isBusy}
-                {...(action.isDangerous === true ? { color: 'red.8' } : {})}
+                color={action.isDangerous === true ? 'red.8' : 'accent'}
                 onClick={() => void run()}
               >
                 {t('bulkRun', { action: action.label, count: rows.length })}
