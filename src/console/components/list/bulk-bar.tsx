@@ -1,21 +1,10 @@
 import { Button, Group, Text } from '@mantine/core';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { BulkAction } from './bulk-action.ts';
 import type { RowSelection } from './use-row-selection.ts';
 
 const BulkDialog = lazy(() => import('./bulk-dialog.tsx'));
-
-/** Something that is done with each of the chosen rows, one request for each. */
-export interface BulkAction<Row> {
-  readonly id: string;
-  readonly label: string;
-  /** What it does, shown before it is done. */
-  readonly text: string;
-  /** Rows it makes no sense for are left out; default: none. */
-  readonly appliesTo?: (row: Row) => boolean;
-  readonly run: (row: Row) => Promise<unknown>;
-  readonly isDangerous?: boolean;
-}
 
 interface BulkBarProps<Row> {
   readonly selection: RowSelection<Row>;

@@ -11,7 +11,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { BulkBar } from '../../components/list/bulk-bar.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
-import { useRowSelection } from '../../components/list/use-row-selection.ts';
+import { type RowSelection, useRowSelection } from '../../components/list/use-row-selection.ts';
 import { Page } from '../../components/page.tsx';
 import { PageLoader } from '../../components/page-loader.tsx';
 import { Pager } from '../../components/pager.tsx';
@@ -28,7 +28,6 @@ export function TokensPage() {
   const { t } = useTranslation(['account', 'app']);
   const filters = useListFilters([], TOKEN_SORTS);
   const { page } = filters;
-  const queries = useQueryClient();
   const selection = useRowSelection<ApiKey>(({ id }) => id);
   const [dialog, setDialog] = useState<ApiKey | 'new'>();
   const [connected, setConnected] = useState<ApiKey>();
@@ -60,20 +59,7 @@ export function TokensPage() {
             {
               label: t('apiKeys.name'),
               sortKey: 'name',
-              cell: ({ id, name }) => (
-                <RouteLink
-                  to="/account/tokens/$id"
-                  params={{ id: String(id) }}
-                  size="sm"
-                  fw={600}
-                  maw={220}
-                  truncate
-                  display="inline-block"
-                  title={name}
-                >
-                  {name}
-                </RouteLink>
-              ),
+              cell: (token) => <ApiKeyName token={token} />,
             },
             { label: t('apiKeys.key'), cell: ({ key_hint: hint }) => <Code>{hint}…</Code> },
             { label: t('apiKeys.limit'), cell: (token) => <SpendingLimit token={token} /> },
@@ -103,25 +89,51 @@ export function TokensPage() {
         />
       ) : null}
       <Pager page={page} total={tokens.data?.total ?? 0} pageSize={PAGE_SIZE} onChange={filters.setPage} />
-      <BulkBar
-        selection={selection}
-        nameOf={({ name }) => name}
-        onDone={() => queries.invalidateQueries({ queryKey: ['tokens'] })}
-        actions={[
-          {
-            id: 'revoke',
-            label: t('apiKeys.revoke'),
-            text: t('apiKeys.revokeText'),
-            run: ({ id }) => callApi(revokeToken, { params: { id: String(id) } }),
-            isDangerous: true,
-          },
-        ]}
-      />
+      <ApiKeyBulkBar selection={selection} />
       {connected === undefined ? null : (
         <ConnectDialog apiKey={connected} page={page} onClose={() => setConnected(undefined)} />
       )}
       {dialog === undefined ? null : <ApiKeyDialog apiKey={dialog} onClose={() => setDialog(undefined)} />}
     </Page>
+  );
+}
+
+/** What can be done with several at once. */
+function ApiKeyBulkBar({ selection }: { readonly selection: RowSelection<ApiKey> }) {
+  const { t } = useTranslation('account');
+  const queries = useQueryClient();
+  return (
+    <BulkBar
+      selection={selection}
+      nameOf={({ name }) => name}
+      onDone={() => queries.invalidateQueries({ queryKey: ['tokens'] })}
+      actions={[
+        {
+          id: 'revoke',
+          label: t('apiKeys.revoke'),
+          text: t('apiKeys.revokeText'),
+          run: ({ id }) => callApi(revokeToken, { params: { id: String(id) } }),
+          isDangerous: true,
+        },
+      ]}
+    />
+  );
+}
+
+function ApiKeyName({ token: { id, name } }: { readonly token: ApiKey }) {
+  return (
+    <RouteLink
+      to="/account/tokens/$id"
+      params={{ id: String(id) }}
+      size="sm"
+      fw={600}
+      maw={220}
+      truncate
+      display="inline-block"
+      title={name}
+    >
+      {name}
+    </RouteLink>
   );
 }
 

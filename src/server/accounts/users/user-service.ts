@@ -14,7 +14,6 @@ import type { EmailConfirmationService } from '../email/email-confirmation-servi
 import { assertUncommonPassword } from '../login/breached-passwords.ts';
 import type { PasswordHasher } from '../login/password-hasher.ts';
 import type { TwoFactorStore } from '../login/two-factor-store.ts';
-import type { AccountsConfig } from '../make.ts';
 import type { AccountRateLimits } from '../rate-limits.ts';
 
 /** Finds the plan an account is on. `expiresAt`: Unix seconds, 0 = no end. */
@@ -60,7 +59,11 @@ export interface UserServiceDependencies {
   readonly givePlan: GivePlan;
   readonly log: Log;
   /** Read at each registration: an administrator may change it. */
-  readonly config: Pick<AccountsConfig, 'registration' | 'newUserQuota' | 'newUserPlan'>;
+  readonly config: {
+    readonly registration: 'open' | 'closed';
+    readonly newUserQuota: number;
+    readonly newUserPlan: string | undefined;
+  };
 }
 
 /** Accounts: registration and profile. */

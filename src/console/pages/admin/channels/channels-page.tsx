@@ -10,7 +10,7 @@ import { BulkBar } from '../../../components/list/bulk-bar.tsx';
 import { ChoiceFilter, FilterBar, TextFilter } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
-import { useRowSelection } from '../../../components/list/use-row-selection.ts';
+import { type RowSelection, useRowSelection } from '../../../components/list/use-row-selection.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
@@ -26,9 +26,6 @@ export function ChannelsPage() {
   const vendors = useVendors();
   const filters = useListFilters(['vendor', 'model', 'enabled'], CHANNEL_SORTS);
   const selection = useRowSelection<ChannelListItem>(({ id }) => id);
-  const invalidate = useInvalidateQueries();
-  const setEnabled = (enabled: boolean) => (channel: ChannelListItem) =>
-    callApi(changeChannel, { params: { id: String(channel.id) }, body: { enabled } });
   const channels = useQuery({ ...listQuery(listChannels, filters.query), refetchInterval: 15_000 });
   const make = (
     <RouteButton to="/admin/channels/new" leftSection={<IconPlus size={16} />}>
@@ -88,30 +85,41 @@ export function ChannelsPage() {
           },
         ]}
       />
-      <BulkBar
-        selection={selection}
-        nameOf={({ name }) => name}
-        onDone={invalidate}
-        actions={[
-          { id: 'test', label: t('channels.testMany'), text: t('channels.testManyText'), run: test },
-          {
-            id: 'enable',
-            label: t('channels.enableMany'),
-            text: t('channels.enableManyText'),
-            appliesTo: ({ enabled }) => !enabled,
-            run: setEnabled(true),
-          },
-          {
-            id: 'disable',
-            label: t('channels.disableMany'),
-            text: t('channels.disableManyText'),
-            appliesTo: ({ enabled }) => enabled,
-            run: setEnabled(false),
-            isDangerous: true,
-          },
-        ]}
-      />
+      <ChannelBulkBar selection={selection} />
     </Page>
+  );
+}
+
+/** What can be done with several at once. */
+function ChannelBulkBar({ selection }: { readonly selection: RowSelection<ChannelListItem> }) {
+  const { t } = useTranslation('admin-channels');
+  const invalidate = useInvalidateQueries();
+  const setEnabled = (enabled: boolean) => (channel: ChannelListItem) =>
+    callApi(changeChannel, { params: { id: String(channel.id) }, body: { enabled } });
+  return (
+    <BulkBar
+      selection={selection}
+      nameOf={({ name }) => name}
+      onDone={invalidate}
+      actions={[
+        { id: 'test', label: t('channels.testMany'), text: t('channels.testManyText'), run: test },
+        {
+          id: 'enable',
+          label: t('channels.enableMany'),
+          text: t('channels.enableManyText'),
+          appliesTo: ({ enabled }) => !enabled,
+          run: setEnabled(true),
+        },
+        {
+          id: 'disable',
+          label: t('channels.disableMany'),
+          text: t('channels.disableManyText'),
+          appliesTo: ({ enabled }) => enabled,
+          run: setEnabled(false),
+          isDangerous: true,
+        },
+      ]}
+    />
   );
 }
 

@@ -10,8 +10,8 @@ import { EntityLink } from '../../../components/entity-link.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
 import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
-import { useListFilters } from '../../../components/list/use-list-filters.ts';
-import { useRowSelection } from '../../../components/list/use-row-selection.ts';
+import { type ListFilters, useListFilters } from '../../../components/list/use-list-filters.ts';
+import { type RowSelection, useRowSelection } from '../../../components/list/use-row-selection.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { listQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
@@ -41,7 +41,6 @@ export function CodesPage() {
     ({ id }) => id,
     ({ status }) => status === 'unused',
   );
-  const invalidate = useInvalidateQueries();
   const users = useUserNames(codes.data?.data.map(({ used_by: id }) => id).filter((id) => id !== 0));
   const make = (
     <Button leftSection={<IconPlus size={16} />} onClick={() => setMaking(true)}>
@@ -62,19 +61,7 @@ export function CodesPage() {
         </>
       }
     >
-      <FilterBar filters={filters}>
-        <ChoiceFilter
-          filters={filters}
-          name="status"
-          label={t('status')}
-          choices={Object.keys(STATUS_COLOR).map((value) => ({
-            value,
-            label: t(`states.${value as CodeStatus}`),
-          }))}
-        />
-        <TextFilter filters={filters} name="batch_id" label={t('batchId')} width={160} pattern={ID_PATTERN} />
-        <TextFilter filters={filters} name="package_code" label={t('planName')} width={180} />
-      </FilterBar>
+      <CodeFilters filters={filters} />
       <PagedTable
         label={t('app:pages.codes')}
         query={codes}
@@ -113,22 +100,50 @@ export function CodesPage() {
           { label: t('app:edit'), hideLabel: true, align: 'right', cell: (code) => <CodeActions code={code} /> },
         ]}
       />
-      <BulkBar
-        selection={selection}
-        nameOf={({ code }) => code}
-        onDone={invalidate}
-        actions={[
-          {
-            id: 'void',
-            label: t('void'),
-            text: t('voidText'),
-            run: ({ id }) => callApi(adminVoidRedemptionCode, { params: { id: String(id) } }),
-            isDangerous: true,
-          },
-        ]}
-      />
+      <CodeBulkBar selection={selection} />
       {making ? <NewCodesDialog onClose={() => setMaking(false)} /> : null}
     </Page>
+  );
+}
+
+/** What can be done with several at once. */
+function CodeBulkBar({ selection }: { readonly selection: RowSelection<CodeListItem> }) {
+  const { t } = useTranslation('admin-codes');
+  const invalidate = useInvalidateQueries();
+  return (
+    <BulkBar
+      selection={selection}
+      nameOf={({ code }) => code}
+      onDone={invalidate}
+      actions={[
+        {
+          id: 'void',
+          label: t('void'),
+          text: t('voidText'),
+          run: ({ id }) => callApi(adminVoidRedemptionCode, { params: { id: String(id) } }),
+          isDangerous: true,
+        },
+      ]}
+    />
+  );
+}
+
+function CodeFilters({ filters }: { readonly filters: ListFilters }) {
+  const { t } = useTranslation('admin-codes');
+  return (
+    <FilterBar filters={filters}>
+      <ChoiceFilter
+        filters={filters}
+        name="status"
+        label={t('status')}
+        choices={Object.keys(STATUS_COLOR).map((value) => ({
+          value,
+          label: t(`states.${value as CodeStatus}`),
+        }))}
+      />
+      <TextFilter filters={filters} name="batch_id" label={t('batchId')} width={160} pattern={ID_PATTERN} />
+      <TextFilter filters={filters} name="package_code" label={t('planName')} width={180} />
+    </FilterBar>
   );
 }
 

@@ -12,7 +12,7 @@ import { BulkBar } from '../../../components/list/bulk-bar.tsx';
 import { ChoiceFilter, FilterBar, TextFilter } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
-import { useRowSelection } from '../../../components/list/use-row-selection.ts';
+import { type RowSelection, useRowSelection } from '../../../components/list/use-row-selection.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
@@ -29,9 +29,6 @@ export function ModelsPage() {
   const vendors = useVendors();
   const filters = useListFilters(['q', 'vendor', 'kind'], MODEL_SORTS);
   const selection = useRowSelection<ModelListItem>(({ id }) => id);
-  const invalidate = useInvalidateQueries();
-  const setEnabled = (enabled: boolean) => (model: ModelListItem) =>
-    callApi(changeModel, { params: { id: toModelUrlPart(model.id) }, body: { enabled } });
   const models = useQuery(listQuery(listModelRows, filters.query));
   const make = (
     <RouteButton to="/admin/models/new" leftSection={<IconPlus size={16} />}>
@@ -85,29 +82,40 @@ export function ModelsPage() {
           },
         ]}
       />
-      <BulkBar
-        selection={selection}
-        nameOf={({ id }) => id}
-        onDone={invalidate}
-        actions={[
-          {
-            id: 'enable',
-            label: t('models.enableMany'),
-            text: t('models.enableManyText'),
-            appliesTo: ({ enabled }) => !enabled,
-            run: setEnabled(true),
-          },
-          {
-            id: 'disable',
-            label: t('models.disableMany'),
-            text: t('models.disableManyText'),
-            appliesTo: ({ enabled }) => enabled,
-            run: setEnabled(false),
-            isDangerous: true,
-          },
-        ]}
-      />
+      <ModelBulkBar selection={selection} />
     </Page>
+  );
+}
+
+/** What can be done with several at once. */
+function ModelBulkBar({ selection }: { readonly selection: RowSelection<ModelListItem> }) {
+  const { t } = useTranslation('admin-models');
+  const invalidate = useInvalidateQueries();
+  const setEnabled = (enabled: boolean) => (model: ModelListItem) =>
+    callApi(changeModel, { params: { id: toModelUrlPart(model.id) }, body: { enabled } });
+  return (
+    <BulkBar
+      selection={selection}
+      nameOf={({ id }) => id}
+      onDone={invalidate}
+      actions={[
+        {
+          id: 'enable',
+          label: t('models.enableMany'),
+          text: t('models.enableManyText'),
+          appliesTo: ({ enabled }) => !enabled,
+          run: setEnabled(true),
+        },
+        {
+          id: 'disable',
+          label: t('models.disableMany'),
+          text: t('models.disableManyText'),
+          appliesTo: ({ enabled }) => enabled,
+          run: setEnabled(false),
+          isDangerous: true,
+        },
+      ]}
+    />
   );
 }
 

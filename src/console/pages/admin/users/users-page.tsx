@@ -12,7 +12,7 @@ import { BulkBar } from '../../../components/list/bulk-bar.tsx';
 import { ChoiceFilter, FilterBar, TextFilter } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
-import { useRowSelection } from '../../../components/list/use-row-selection.ts';
+import { type RowSelection, useRowSelection } from '../../../components/list/use-row-selection.ts';
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
@@ -31,9 +31,6 @@ export function UsersPage() {
     ({ id }) => id,
     ({ role }) => canManage(role),
   );
-  const invalidate = useInvalidateQueries();
-  const setStatus = (status: 1 | 2) => (user: UserListItem) =>
-    callApi(adminUpdateUser, { params: { id: String(user.id) }, body: { status } });
   const [making, setMaking] = useState(false);
   const users = useQuery(listQuery(adminListUsers, filters.query));
   return (
@@ -86,30 +83,41 @@ export function UsersPage() {
           },
         ]}
       />
-      <BulkBar
-        selection={selection}
-        nameOf={({ username }) => username}
-        onDone={invalidate}
-        actions={[
-          {
-            id: 'disable',
-            label: t('users.disable'),
-            text: t('users.maySignInHint'),
-            appliesTo: ({ status }) => status !== DISABLED,
-            run: setStatus(2),
-            isDangerous: true,
-          },
-          {
-            id: 'enable',
-            label: t('users.enable'),
-            text: t('users.enableHint'),
-            appliesTo: ({ status }) => status === DISABLED,
-            run: setStatus(1),
-          },
-        ]}
-      />
+      <UserBulkBar selection={selection} />
       {making ? <NewUserDialog onClose={() => setMaking(false)} /> : null}
     </Page>
+  );
+}
+
+/** What can be done with several at once. */
+function UserBulkBar({ selection }: { readonly selection: RowSelection<UserListItem> }) {
+  const { t } = useTranslation('admin');
+  const invalidate = useInvalidateQueries();
+  const setStatus = (status: 1 | 2) => (user: UserListItem) =>
+    callApi(adminUpdateUser, { params: { id: String(user.id) }, body: { status } });
+  return (
+    <BulkBar
+      selection={selection}
+      nameOf={({ username }) => username}
+      onDone={invalidate}
+      actions={[
+        {
+          id: 'disable',
+          label: t('users.disable'),
+          text: t('users.maySignInHint'),
+          appliesTo: ({ status }) => status !== DISABLED,
+          run: setStatus(2),
+          isDangerous: true,
+        },
+        {
+          id: 'enable',
+          label: t('users.enable'),
+          text: t('users.enableHint'),
+          appliesTo: ({ status }) => status === DISABLED,
+          run: setStatus(1),
+        },
+      ]}
+    />
   );
 }
 
