@@ -38,6 +38,8 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ['kling-v2-1-master', { seconds: 5 }, 1.4, 'USD'],
     ['kling-v2-5-turbo', { seconds: 5, mode: 'pro' }, 0.35, 'USD'],
     ['kling-v2-6', { seconds: 10, mode: 'pro', metadata: { sound: 'on' } }, 1.4, 'USD'],
+    ['kling-v3-turbo', { seconds: 5 }, 0.56, 'USD'],
+    ['kling-v3-turbo', { seconds: 5, mode: 'pro' }, 0.7, 'USD'],
     ['kling-v3', { seconds: 5 }, 0.42, 'USD'],
     ['kling-v3', { seconds: 5, mode: 'pro' }, 0.56, 'USD'],
     ['kling-v3', { seconds: 10, mode: 'pro', metadata: { sound: 'on' } }, 1.68, 'USD'],

@@ -10,6 +10,7 @@ const KLING_UNITS: Readonly<Record<string, readonly [std: number, pro: number, s
   'kling-v2-5-turbo': [0.3, 0.5, 0.3, 0.5],
   'kling-v2-6': [0.3, 0.5, 0.3, 1],
   'kling-v3': [0.6, 0.8, 0.9, 1.2],
+  'kling-v3-turbo': [0.8, 1, 0.8, 1],
   'kling-v3-omni': [0.6, 0.8, 0.8, 1],
   'kling-video-o1': [0.6, 0.8, 0.6, 0.8],
 };

@@ -10,6 +10,7 @@ import {
   toShape,
 } from '../simulator.ts';
 import { klingUnits } from './billed-units.ts';
+import { klingTurboRoutes } from './kling-turbo.ts';
 import { checkKlingBody, type KlingFamily } from './kling-validation.ts';
 
 /** Kling's `/v1/videos/{text2video,image2video}`: signed tokens or an opaque key, one envelope for everything. */
@@ -197,5 +198,6 @@ export const kling = defineSimulator({
       operation: 'query',
       handle: query,
     },
+    ...klingTurboRoutes({ envelope, refusal }),
   ],
 });

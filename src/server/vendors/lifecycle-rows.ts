@@ -73,7 +73,7 @@ export const ACTIVE: readonly ActiveRow[] = [
     ...KLING,
     source: 'https://kling.ai/document-api/pricing/base/video',
     confirmedOn: '2026-09-20',
-    ids: ['kling-v2-5-turbo', 'kling-v2-6', 'kling-v3', 'kling-v3-omni', 'kling-video-o1'],
+    ids: ['kling-v2-5-turbo', 'kling-v2-6', 'kling-v3', 'kling-v3-turbo', 'kling-v3-omni', 'kling-video-o1'],
   },
   {
     ...KLING,

@@ -6,7 +6,7 @@ import { FAILURES_ZH_CN } from '../../contract/messages/failures-zh-cn.ts';
 import { ERROR_REASONS } from '../upstreams/error.ts';
 import { ERROR_CLASSES as HAILUO } from '../vendors/hailuo/adapter.ts';
 import { ERROR_CLASSES as JIMENG } from '../vendors/jimeng/protocol.ts';
-import { ERROR_CLASSES as KLING } from '../vendors/kling/adapter.ts';
+import { ERROR_CLASSES as KLING } from '../vendors/kling/calls.ts';
 import { FAILURES as RUNWAY } from '../vendors/runway/errors.ts';
 import { ERROR_CLASSES as SEEDANCE } from '../vendors/seedance/adapter.ts';
 import { VIDU_ERROR_CLASSES as VIDU } from '../vendors/vidu/adapter.ts';

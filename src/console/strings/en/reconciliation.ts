@@ -1,5 +1,5 @@
 export default {
-  lead: 'What was settled for videos, compared every hour with what the vendor took from its account. Kling and Vidu tell what they took.',
+  lead: 'What was settled for videos, compared every hour with what the vendor took from the account, where it tells that.',
   accounts: 'Accounts',
   readings: 'Readings',
   channel: 'Channel',
@@ -29,7 +29,7 @@ export default {
   byDay: 'Days (UTC)',
   noAccountsTitle: 'No account can be compared',
   noAccountsText:
-    'Channels of Kling and Vidu appear here; other vendors do not tell with a channel’s credentials what they took.',
+    'Channels appear here whose vendor tells, with a channel’s credentials, what it took from the account.',
   emptyTitle: 'No readings yet',
   emptyText: 'Accounts are read every hour. The first reading is what later ones are compared with.',
 };

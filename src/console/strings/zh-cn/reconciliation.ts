@@ -2,7 +2,7 @@ import type en from '../en/reconciliation.ts';
 import type { Translated } from '../resources.ts';
 
 export default {
-  lead: '每小时将视频的结算与供应商从账号中扣除的单位进行比对。可灵和 Vidu 提供此数据。',
+  lead: '每小时将视频的结算与供应商从账号中扣除的单位进行比对（仅限提供此数据的供应商）。',
   accounts: '账号',
   readings: '读数',
   channel: '渠道',
@@ -31,7 +31,7 @@ export default {
   byReading: '每次读数',
   byDay: '按天（UTC）',
   noAccountsTitle: '没有可比对的账号',
-  noAccountsText: '可灵和 Vidu 的渠道会显示在这里；其他供应商无法凭渠道凭证得知扣费。',
+  noAccountsText: '能凭渠道凭证得知扣费的供应商，其渠道会显示在这里。',
   emptyTitle: '暂无读数',
   emptyText: '账号每小时读取一次，首次读数作为之后比对的基准。',
 } satisfies Translated<typeof en>;

@@ -4,7 +4,7 @@ import type { TaskStatus } from '../../../contract/states.ts';
 import { DAY_MS } from '../../../contract/time.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
-import { PollFailed, type VendorError } from '../../upstreams/error.ts';
+import { PollFailed } from '../../upstreams/error.ts';
 import type { Json, QueryOutcome, VendorAdapter } from '../adapter.ts';
 import { billedUnits } from '../billed-facts.ts';
 import { API_KEY_CREDENTIALS, KEY_PAIR_CREDENTIALS } from '../credential-schemas.ts';
@@ -14,16 +14,25 @@ import {
   failedTask,
   rejectedPoll,
   successWithoutArtifact,
-  toVendorError,
   UNKNOWN_FAILURE,
   unreadablePoll,
 } from '../error-mapping.ts';
-import { withJsonBody } from '../http.ts';
-import { parseSeconds, type RequestBody, rejectField } from '../request-body.ts';
+import { parseSeconds, rejectField } from '../request-body.ts';
 import { asArray, asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import { errorCode, NO_SUCH_RESOURCE, parseError, sendAuthorized } from './calls.ts';
 import { KLING_MODELS } from './models.ts';
 import { ENDPOINTS, type Endpoint, parseMetadata, toBody, toEndpoint } from './request.ts';
-import { bearerToken } from './token.ts';
+import {
+  isTurbo,
+  onlyTask,
+  toTurboBody,
+  toTurboOutcome,
+  turboPath,
+  turboSearchPath,
+  turboTaskPath,
+  turboUnits,
+  turboVideo,
+} from './turbo.ts';
 
 /** Kling, `/v1/videos/{text2video,image2video,omni-video}`. Source: the vendor's API reference, "Text to Video" and so on. */
 
@@ -55,36 +64,6 @@ function toOutcome(task: UntrustedObject, word: string, response: BufferedRespon
   return successWithoutArtifact(raw);
 }
 
-// Error reading
-
-/** The vendor's own codes; HTTP 429 alone is ambiguous, since it is also returned for an unpaid account. */
-export const ERROR_CLASSES: Readonly<Record<number, ErrorClass>> = {
-  1000: { reason: 'auth' },
-  1001: { reason: 'auth' },
-  1002: { reason: 'auth' },
-  1003: { reason: 'auth' },
-  1004: { reason: 'auth' },
-  1100: { reason: 'auth' },
-  1101: { reason: 'billing' },
-  1102: { reason: 'billing' },
-  1103: { reason: 'model' },
-  1200: { reason: 'user' },
-  1201: { reason: 'user' },
-  1202: { reason: 'user' },
-  1203: { reason: 'model' },
-  1300: { reason: 'policy' },
-  1301: { reason: 'policy' },
-  1302: { reason: 'rate' },
-  1303: { reason: 'rate' },
-  1304: { reason: 'auth' },
-  5000: { reason: 'capacity' },
-  5001: { reason: 'capacity' },
-  5002: { reason: 'capacity' },
-};
-const NOT_YET_VALID = 1003;
-const TOKEN_EXPIRED = 1004;
-const NO_SUCH_RESOURCE = 1203;
-
 /** A failed task has a text and no code; the vendor's own words for its content check are the only ones that recur. */
 const classifyText = (message: string): ErrorClass =>
   /risk control|sensitive|content (?:security|policy)|风控|敏感/i.test(message)
@@ -92,21 +71,6 @@ const classifyText = (message: string): ErrorClass =>
     : /image|picture|图片/i.test(message)
       ? { reason: 'user', cause: 'picture_unsuitable' }
       : UNKNOWN_FAILURE;
-
-/** The envelope's code where it is an error; undefined for 0 and for everything that is no code. */
-function errorCode(response: BufferedResponse): number | undefined {
-  const code = asObject(response.json)?.code;
-  return typeof code === 'number' && Number.isInteger(code) && code !== 0 ? code : undefined;
-}
-
-function parseError(response: BufferedResponse, nowMs: number): VendorError {
-  const code = errorCode(response);
-  return toVendorError(response, nowMs, {
-    code: code === undefined ? '' : String(code),
-    message: asText(asObject(response.json)?.message) ?? '',
-    meaning: code === undefined ? undefined : ERROR_CLASSES[code],
-  });
-}
 
 /** The task of an envelope that reports success. */
 function parseTask(response: BufferedResponse): UntrustedObject | undefined {
@@ -116,12 +80,16 @@ function parseTask(response: BufferedResponse): UntrustedObject | undefined {
 
 // The vendor
 
+/** `turbo` is the newer API. */
+type Family = Endpoint | 'turbo';
+
 interface Handle {
-  readonly family: Endpoint;
+  readonly family: Family;
   readonly id: string;
 }
 
-const toFamily = (value: unknown): Endpoint => ENDPOINTS.find((name) => name === value) ?? 'text2video';
+const toFamily = (value: unknown): Family =>
+  value === 'turbo' ? value : (ENDPOINTS.find((name) => name === value) ?? 'text2video');
 
 function parseHandle(handle: Json): Handle {
   const { family, id } = asObject(handle) ?? {};
@@ -130,29 +98,6 @@ function parseHandle(handle: Json): Handle {
 
 /** How far back packs are asked for; their units last half a year. */
 const PACKS_SINCE_MS = 3 * 365 * DAY_MS;
-
-/** @param path below `/v1/videos/`, or with a leading slash below the base URL */
-async function sendAuthorized(context: AdapterContext, path: string, body?: RequestBody): Promise<BufferedResponse> {
-  const send = (token: string) =>
-    context.sendJson(
-      withJsonBody(
-        {
-          method: body ? 'POST' : 'GET',
-          url: path.startsWith('/') ? context.baseUrl + path : `${context.baseUrl}/v1/videos/${path}`,
-          headers: { authorization: `Bearer ${token}` },
-          signal: context.signal,
-        },
-        body,
-      ),
-    );
-  const token = await bearerToken(context);
-  const response = await send(token);
-  const code = errorCode(response);
-  if (response.status !== 401 || (code !== TOKEN_EXPIRED && code !== NOT_YET_VALID)) return response;
-  // A request whose token was refused as expired has begun no job; a new token is tried once, as the vendor advises.
-  const renewed = await bearerToken(context, token);
-  return renewed === token ? response : send(renewed);
-}
 
 /** The vendor says that the remaining quantity of a pack is counted with a delay of twelve hours. */
 const BOOKS_SKEW_MS = 12 * 3_600_000;
@@ -191,12 +136,12 @@ export const kling: VendorAdapter = {
   presentation: {
     hidesModel: true,
     completedAt(data) {
-      const updatedAt = asObject(asObject(data)?.data)?.updated_at;
+      const updatedAt = onlyTask(data)?.update_time ?? asObject(asObject(data)?.data)?.updated_at;
       return typeof updatedAt === 'number' && Number.isFinite(updatedAt) ? Math.floor(updatedAt / 1_000) : undefined;
     },
     seconds(data) {
       const [video] = asArray(asObject(asObject(asObject(data)?.data)?.task_result)?.videos) ?? [];
-      const seconds = asObject(video)?.duration;
+      const seconds = turboVideo(data)?.duration ?? asObject(video)?.duration;
       return typeof seconds === 'string' ? seconds : undefined;
     },
     url: 'known',
@@ -211,13 +156,17 @@ export const kling: VendorAdapter = {
   },
 
   billingFactors(request) {
+    if (isTurbo(request.model)) {
+      const { duration } = asObject(toTurboBody(request).settings) ?? {};
+      return { seconds: parseSeconds(duration, 'duration'), factors: { mode: request.mode ?? 'std', audio: 'true' } };
+    }
     const { duration = '5', mode = 'std', sound = 'off' } = toBody(request);
     if (typeof mode !== 'string') rejectField('mode', 'must be std or pro');
     return { seconds: parseSeconds(duration, 'duration'), factors: { mode, audio: String(sound === 'on') } };
   },
 
   /** Deducted units, a decimal as text (app.klingai.com/global/dev/document-api, query of a task). */
-  billedFacts: (raw) => billedUnits(asObject(asObject(raw)?.data)?.final_unit_deduction),
+  billedFacts: (raw) => turboUnits(raw) ?? billedUnits(asObject(asObject(raw)?.data)?.final_unit_deduction),
 
   /** All resource packs of the last years, those used up too ("Account information inquiry"). */
   accountBooks: { unit: 'units', skewMs: BOOKS_SKEW_MS, read: readPacks },
@@ -227,43 +176,50 @@ export const kling: VendorAdapter = {
     /omni|-o\d/.test(model) ? undefined : { family: isFromText ? 'text2video' : 'image2video', id },
 
   async submit(request, context) {
-    const body = toBody(request);
-    const family = toEndpoint(request, body);
-    const response = await sendAuthorized(context, family, body);
+    const turbo = isTurbo(request.model);
+    const body = turbo ? toTurboBody(request) : toBody(request);
+    const family = turbo ? 'turbo' : toEndpoint(request, body);
+    const response = await sendAuthorized(context, turbo ? turboPath(request) : family, body);
     const raw = toRawResponse(response);
     if (errorCode(response) !== undefined || response.status >= 300) {
       return { kind: 'refused', error: parseError(response, context.now()), raw };
     }
-    const id = asId(parseTask(response)?.task_id);
+    const id = asId(parseTask(response)?.[turbo ? 'id' : 'task_id']);
     if (id === undefined) throw ambiguousSubmit(response);
     return { kind: 'accepted', handle: { family, id }, upstreamId: id, raw };
   },
 
   async query(handle, context) {
     const { family, id } = parseHandle(handle);
-    const response = await sendAuthorized(context, `${family}/${encodeURIComponent(id)}`);
+    const path = family === 'turbo' ? turboTaskPath(id) : `${family}/${encodeURIComponent(id)}`;
+    const response = await sendAuthorized(context, path);
     if (errorCode(response) === NO_SUCH_RESOURCE) {
       const { code, message, httpStatus } = parseError(response, context.now());
       return failedTask(toRawResponse(response), { reason: 'missing', code, message, httpStatus });
     }
     if (errorCode(response) !== undefined || response.status >= 300)
       throw rejectedPoll(parseError(response, context.now()));
+    if (family === 'turbo') return toTurboOutcome(response, id, classifyText);
     const task = parseTask(response);
     const word = asText(task?.task_status);
     if (!task || word === undefined || asId(task.task_id) !== id) throw unreadablePoll(response);
     return toOutcome(task, word, response);
   },
 
-  findTaskHint: (request) => toEndpoint(request, toBody(request)),
+  findTaskHint: (request) => (isTurbo(request.model) ? 'turbo' : toEndpoint(request, toBody(request))),
 
   async findTask({ taskId, hint }, context) {
     const family = toFamily(hint);
-    const response = await sendAuthorized(context, `${family}/${encodeURIComponent(taskId)}`);
+    const isNew = family === 'turbo';
+    const path = isNew ? turboSearchPath(taskId) : `${family}/${encodeURIComponent(taskId)}`;
+    const response = await sendAuthorized(context, path);
     if (errorCode(response) === NO_SUCH_RESOURCE) return undefined;
-    const task = parseTask(response);
+    const found = asArray(asObject(response.json)?.data);
+    if (isNew && errorCode(response) === undefined && found?.length === 0) return undefined;
+    const task = isNew ? onlyTask(response.json) : parseTask(response);
     if (errorCode(response) !== undefined || !task) throw rejectedPoll(parseError(response, context.now()));
-    const id = asId(task.task_id);
-    const external = asObject(task.task_info)?.external_task_id;
+    const id = asId(isNew ? task.id : task.task_id);
+    const external = isNew ? task.external_id : asObject(task.task_info)?.external_task_id;
     if (id === undefined || (external !== undefined && external !== taskId)) throw unreadablePoll(response);
     return { family, id };
   },
@@ -271,7 +227,7 @@ export const kling: VendorAdapter = {
   async content(_handle, raw) {
     const task = asObject(asObject(raw)?.data);
     const [first] = asArray(asObject(task?.task_result)?.videos) ?? [];
-    const url = asUrl(asObject(first)?.url);
+    const url = asUrl(turboVideo(raw)?.url) ?? asUrl(asObject(first)?.url);
     if (url === undefined) throw new PollFailed('the upstream gave no address of the video');
     return { kind: 'fetch', url, headers: {}, trusted: false };
   },

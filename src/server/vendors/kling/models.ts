@@ -20,7 +20,8 @@ const FRAMES = { ...TEXT_OR_FRAMES, min: 1 } as const;
 const toCapability = (
   id: string,
   title: string,
-  rest: Pick<ModelCapability, 'modes' | 'images'> & Partial<Pick<ModelCapability, 'seconds' | 'audio'>>,
+  rest: Pick<ModelCapability, 'modes' | 'images'> &
+    Partial<Pick<ModelCapability, 'seconds' | 'audio' | 'negativePrompt'>>,
 ): ModelCapability => ({
   ...COMMON,
   id,
@@ -54,6 +55,13 @@ export const KLING_MODELS: readonly ModelCapability[] = [
     modes: [...STD_PRO, '4k'],
     audio: true,
     images: TEXT_OR_FRAMES,
+  }),
+  toCapability('kling-v3-turbo', 'Kling 3.0 Turbo', {
+    seconds: THREE_TO_FIFTEEN,
+    modes: STD_PRO,
+    audio: true,
+    negativePrompt: false,
+    images: TEXT_OR_FRAME,
   }),
   toCapability('kling-v3-omni', 'Kling 3.0 Omni', {
     seconds: THREE_TO_FIFTEEN,

@@ -54,6 +54,7 @@ export const KLING_PRICES: Readonly<Record<string, VideoPrice>> = {
     pro: { silent: 0.8, sound: 1.2 },
     '4k': { silent: 3 },
   }),
+  'kling-v3-turbo': STD_PRO(0.8, 1),
   'kling-v3-omni': byMode(
     { std: { silent: 0.6, sound: 0.8 }, pro: { silent: 0.8, sound: 1 }, '4k': { silent: 3 } },
     VIDEO_INPUT,
@@ -66,6 +67,7 @@ const LISTED: ReadonlySet<string> = new Set([
   'kling-v2-5-turbo',
   'kling-v2-6',
   'kling-v3',
+  'kling-v3-turbo',
   'kling-v3-omni',
   'kling-video-o1',
 ]);

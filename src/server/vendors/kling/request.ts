@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { Json, VideoRequest } from '../adapter.ts';
+import type { Json, MediaInput, VideoRequest } from '../adapter.ts';
 import { assertMaxSize, stripDataUrlPrefix, toUrlOrBase64 } from '../media-encoding.ts';
 import { createMetadataParser } from '../metadata-filter.ts';
 import { applyExtraFields, matchAspectRatio, omitUndefined, type RequestBody, rejectField } from '../request-body.ts';
@@ -53,18 +53,21 @@ export const parseMetadata = createMetadataParser(
 const RATIOS = ['16:9', '9:16', '1:1'];
 const MAX_IMAGE_BYTES = 10_000_000;
 
-function toRatio(size: string): string {
+export function toRatio(size: string): string {
   return (
     matchAspectRatio(size, RATIOS) ??
     rejectField('size', `must be width x height in a ratio of ${RATIOS.join(', ')} for this model`)
   );
 }
 
+/** @throws UnsupportedRequestError */
+export const assertImageSize = (image: MediaInput): void => assertMaxSize(image, MAX_IMAGE_BYTES, 'image');
+
 function toFrames({ images }: VideoRequest, tail: string | undefined): RequestBody {
   if (images.length > 2) rejectField('images', 'may hold two pictures for this model: the first and the last frame');
   const [first, last] = images;
   if (last && tail !== undefined) rejectField('metadata.image_tail', 'and a second picture both name the last frame');
-  for (const image of images) assertMaxSize(image, MAX_IMAGE_BYTES, 'image');
+  for (const image of images) assertImageSize(image);
   return omitUndefined({
     image: first && toUrlOrBase64(first),
     image_tail: last ? toUrlOrBase64(last) : tail === undefined ? undefined : stripDataUrlPrefix(tail),
@@ -81,7 +84,7 @@ function toImageList({ images }: VideoRequest, tail: string | undefined): Reques
   if (images.length > MAX_OMNI_IMAGES) rejectField('images', `may hold ${MAX_OMNI_IMAGES} pictures for this model`);
   if (tail !== undefined && images.length !== 1)
     rejectField('metadata.image_tail', 'needs one picture, the first frame');
-  for (const image of images) assertMaxSize(image, MAX_IMAGE_BYTES, 'image');
+  for (const image of images) assertImageSize(image);
   const areFrames = images.length <= 2;
   const list = images.map((image, index) =>
     omitUndefined({
