@@ -39,7 +39,7 @@ export function CredentialsPanel({ channel, vendor }: CredentialsPanelProps) {
             {list.map((credential) => (
               <Table.Tr key={credential.id}>
                 <Table.Td style={{ overflowWrap: 'anywhere', verticalAlign: 'top' }}>
-                  <CredentialFacts credential={credential} />
+                  <CredentialFacts credential={credential} isOnly={list.length === 1} />
                 </Table.Td>
                 <Table.Td style={{ verticalAlign: 'top' }}>
                   <Group gap="xs" justify="flex-end">
@@ -68,7 +68,13 @@ export function CredentialsPanel({ channel, vendor }: CredentialsPanelProps) {
   );
 }
 
-function CredentialFacts({ credential }: { readonly credential: Credential }) {
+interface CredentialFactsProps {
+  readonly credential: Credential;
+  /** Its health is the channel's, which is shown already. */
+  readonly isOnly: boolean;
+}
+
+function CredentialFacts({ credential, isOnly }: CredentialFactsProps) {
   const { t } = useTranslation('admin-channels');
   const { hint, enabled, condition, reason, rests_until: until, unfinished_tasks: open } = credential;
   return (
@@ -77,13 +83,13 @@ function CredentialFacts({ credential }: { readonly credential: Credential }) {
         <Text size="sm" fw={600}>
           {credentialLabel(credential)}
         </Text>
-        <ChannelStatusBadge enabled={enabled} condition={condition} />
+        {isOnly && enabled ? null : <ChannelStatusBadge enabled={enabled} condition={condition} />}
       </Group>
       <Text size="xs" c="dimmed">
         {hint === '' ? null : `${hint} · `}
         {t('credentials.open', { count: open })}
       </Text>
-      {reason === '' ? null : (
+      {isOnly || reason === '' ? null : (
         <Text size="xs" c="dimmed">
           {t(`reasons.${toErrorReason(reason)}`)}
           {until === 0 ? null : (
