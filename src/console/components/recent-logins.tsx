@@ -42,7 +42,7 @@ export function RecentLogins({ userId }: { readonly userId?: number }) {
           {t('none')}
         </Text>
       ) : logins.error === null ? (
-        <DataTable label={t('title')} columns={loginColumns(t)} rows={rows} rowKey={({ id }) => id} />
+        <DataTable label={t('attempts')} columns={loginColumns(t)} rows={rows} rowKey={({ id }) => id} />
       ) : null}
       {logins.hasNextPage ? (
         <Button

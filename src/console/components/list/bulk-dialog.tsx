@@ -52,7 +52,7 @@ export default function BulkDialog({ action, rows: given, leftOut, nameOf, onClo
           {action.text}
           {leftOut > 0 ? ` ${t('leftOut', { count: leftOut })}` : ''}
         </Text>
-        <ScrollArea.Autosize mah={300} viewportProps={{ tabIndex: 0, 'aria-label': t('selection'), role: 'region' }}>
+        <ScrollArea.Autosize mah={300} viewportProps={{ tabIndex: 0, 'aria-label': t('results'), role: 'region' }}>
           <Stack gap={4} component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
             {rows.map((row, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: the list is fixed when the dialog opens

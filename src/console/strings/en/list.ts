@@ -18,6 +18,7 @@ export default {
   leftOut_other: '{{count}} of the selected do not need it and are left out.',
   bulkRun: '{{action}} ({{count}})',
   bulkDone: 'Done: {{done}}. Failed: {{failed}}.',
+  results: 'Entries and results',
   rowDone: 'Done',
   views: {
     title: 'Views',

@@ -2,6 +2,7 @@ export default {
   title: 'Sign-in history',
   text: 'Who signed in to your account, and who tried to. If you do not recognize an attempt that succeeded, change your password.',
   lead: 'Sign-ins to accounts you manage, and attempts that failed.',
+  attempts: 'Attempts to sign in',
   tab: 'Sign-ins',
   changes: 'Changes',
   views: 'Records',

@@ -21,6 +21,7 @@ export default {
   leftOut_other: '所选中有 {{count}} 项无需此操作，将被跳过。',
   bulkRun: '{{action}}（{{count}}）',
   bulkDone: '完成 {{done}} 项，失败 {{failed}} 项。',
+  results: '条目与结果',
   rowDone: '完成',
   views: {
     title: '视图',

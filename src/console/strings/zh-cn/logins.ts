@@ -5,6 +5,7 @@ export default {
   title: '登录记录',
   text: '您账号的登录及失败的登录尝试。如有不认识的成功登录，请立即更改密码。',
   lead: '您可管理的账号的登录及失败的登录尝试。',
+  attempts: '登录尝试',
   tab: '登录',
   changes: '更改',
   views: '记录类型',
