@@ -146,7 +146,9 @@ forEachDatabase((name, _open, freshUrl) => {
     }
   }
 
-  for (const kind of KINDS)
+  // Recovery reads the journal alike on both databases, so that each kind of converted streams is killed on one unless more is asked for.
+  const elsewhere = ROUNDS > 1 ? undefined : name === 'sqlite' ? 'gemini' : 'anthropic';
+  for (const kind of KINDS.filter(({ vendor }) => vendor !== elsewhere))
     test(`${name}: T81: kill -9 charges what was delivered of ${kind.name} once the service is back: at least what was received, at most what was sent`, async (t) => {
       for (let round = 0; round < ROUNDS; round++) await killAndRecover(t, kind);
     });
