@@ -87,9 +87,17 @@ function printProblems({ problems }: BrowserFixture): void {
     for (const each of found as string[]) process.stderr.write(`${kind}: ${each}\n`);
 }
 
+/** A line for each page, with all its pictures. */
 function toIndex(files: readonly string[]): string {
-  const pictures = files.filter((file) => file.endsWith('.webp')).sort();
-  const lines = pictures.map((file) => `![${file.replace('.webp', '')}](${file})`);
+  const names = files.filter((file) => file.endsWith('.webp')).map((file) => file.replace('.webp', ''));
+  const pageOf = (name: string): string =>
+    VARIANTS.reduce(
+      (page, [suffix]) => (suffix !== '' && page.endsWith(suffix) ? page.slice(0, -suffix.length) : page),
+      name,
+    );
+  const lines = [...Map.groupBy(names.toSorted(), pageOf).values()].map((pictures) =>
+    pictures.map((name) => `![${name}](${name}.webp)`).join(' '),
+  );
   return `# The console in pictures\n\nMade by \`npm run screenshots\`.\n\n${lines.join('\n')}\n`;
 }
 

@@ -45,7 +45,7 @@ export function UsageChart({ rows, measure, days, nowMs, height }: UsageChartPro
           valueFormatter={formatValue}
           tickLine="none"
           barProps={{ isAnimationActive: false, maxBarSize: 36 }}
-          xAxisProps={{ ticks: evenTicks(labels), interval: 0 }}
+          xAxisProps={{ ticks: evenTicks(labels), interval: 'equidistantPreserveStart' }}
           yAxisProps={{ width: 56 }}
           barChartProps={{ accessibilityLayer: false }}
           tooltipAnimationDuration={0}
