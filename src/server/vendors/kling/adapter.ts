@@ -171,9 +171,9 @@ export const kling: VendorAdapter = {
   /** All resource packs of the last years, those used up too ("Account information inquiry"). */
   accountBooks: { unit: 'units', skewMs: BOOKS_SKEW_MS, read: readPacks },
 
-  /** Jobs of the omni models are behind an endpoint of their own. */
+  /** Jobs of the omni models and of 3.0 Turbo are behind endpoints of their own. */
   handleOf: ({ id, model, isFromText }) =>
-    /omni|-o\d/.test(model) ? undefined : { family: isFromText ? 'text2video' : 'image2video', id },
+    /omni|-o\d|3.0-turbo/.test(model) ? undefined : { family: isFromText ? 'text2video' : 'image2video', id },
 
   async submit(request, context) {
     const turbo = isTurbo(request.model);
