@@ -62,6 +62,7 @@ export async function startService(
     if (tries > 3_000 || child.exitCode !== null) throw new Error('the service did not start');
     await pause(10);
   }
+  if (child.exitCode !== null) throw new Error(`another process has port ${port}`);
   const startMs = performance.now() - startedAt;
   const operator = await new AdminClient(origin).signIn();
   const running = toProcess(child, origin);

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A Sora-style upstream that accepts everything at once and finishes nothing until `/finish`; `LATENCY_MS` delays every response. */
+/** A Sora-style upstream that accepts everything at once and finishes nothing until `/finish` (and again from `/begin` on); `LATENCY_MS` delays every response. */
 const latencyMs = Number(process.env.LATENCY_MS ?? '0');
 const FILE = Buffer.alloc(Number(process.env.FILE_BYTES ?? '0'), 1);
 let count = 0;
@@ -16,8 +16,8 @@ const server = createServer((request, response) => {
       response.end(String(polls));
       return;
     }
-    if (request.url === '/finish') {
-      isFinished = true;
+    if (request.url === '/finish' || request.url === '/begin') {
+      isFinished = request.url === '/finish';
       response.end();
       return;
     }

@@ -2,111 +2,133 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { Client } from 'pg';
 import { migrations } from '../src/server/migrations.ts';
 import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { Tables } from '../src/server/tables.ts';
-import { PollStore } from '../src/server/video/poll/poll-store.ts';
 import { startPostgres } from '../test/postgres.ts';
-import { startService } from './child-processes.ts';
+import { startScript, startService } from './child-processes.ts';
+import { cpuSeconds } from './http-load.ts';
+import { CpuOfPostgres } from './postgres-cpu.ts';
 import { reportFigure } from './report-figure.ts';
+import { compareOperations, type Side } from './scale/compare-operations.ts';
+import { timeClaims, timeFullAudit, timeIncrementalAudit } from './scale/time-audits.ts';
+import { timeLists } from './scale/time-lists.ts';
 import { seedAtScale } from './seed-at-scale.ts';
 
 /**
- * Every long list over HTTP, at random depths, with millions of rows: `node bench/lists.ts [--database postgres] [--tasks
- * 10000000]`. There are twice as many ledger entries and as many rows of the request log. Full size takes half an hour and 30 GB.
+ * A database with millions of rows: every long list over HTTP, at random depths; submits, queries, polls and ends beside an empty
+ * database; claims of due work; audits of the ledger. `node bench/lists.ts [--database postgres] [--tasks 10000000]`. There are twice as
+ * many ledger entries and as many rows of the request log. Ten million take 30 GB in the folder for temporary files.
  */
 const { values } = parseArgs({
   options: {
     database: { type: 'string', default: 'sqlite' },
     tasks: { type: 'string', default: '1000000' },
-    pages: { type: 'string', default: '40' },
+    pages: { type: 'string', default: '60' },
+    videos: { type: 'string', default: '400' },
+    rounds: { type: 'string', default: '5' },
   },
 });
 const TASKS = Number(values.tasks);
-const PAGES = Number(values.pages);
 const FIRST_USER = 1_000;
-const ASKED_MS = 30;
-const folder = mkdtempSync(join(tmpdir(), 'reelgate-bench-'));
-const postgres = values.database === 'postgres' ? await startPostgres() : undefined;
-const url = postgres?.url ?? `sqlite:${join(folder, 'bench.db')}`;
-
-const seedStartedAt = performance.now();
-const database = openDatabase<Tables>(url, { statementTimeoutMs: 0 });
-await migrate(database, migrations);
-await seedAtScale(database, {
-  tasks: TASKS,
-  accounts: Math.max(100, TASKS / 1_000),
-  unfinished: Math.min(50_000, TASKS / 20),
-  firstUser: FIRST_USER,
-  now: Date.now(),
-});
-console.log(
-  `${TASKS} videos seeded in ${((performance.now() - seedStartedAt) / 1e3).toFixed(0)} s on ${database.dialect}`,
-);
-
-/** Paths by name; `key` is a random row of the table to go on after. */
-const LISTS: Readonly<Record<string, (key: number) => string>> = {
-  'all videos': (key) => `/api/admin/tasks?page_size=50&after=${key}`,
-  'all videos of an account': (key) => `/api/admin/tasks?page_size=50&user_id=${FIRST_USER}&after=${key}`,
-  'all videos that failed': (key) => `/api/admin/tasks?page_size=50&status=FAILURE&after=${key}`,
-  'all videos of a model': (key) => `/api/admin/tasks?page_size=50&model=sora-2&after=${key}`,
-  'all videos of a channel': (key) => `/api/admin/tasks?page_size=50&channel_id=3&after=${key}`,
-  'all unfinished videos': () => '/api/admin/tasks?page_size=50&unfinished=true',
-  'all videos by number': (key) => `/api/admin/tasks?page_size=50&page=${1 + (key % 200)}`,
-  'one video by its id': (key) => `/api/admin/tasks?task_id=task_s${key % TASKS}`,
-  'the ledger': (key) => `/api/admin/ledger?page_size=50&after=${key}`,
-  'the ledger of an account': (key) => `/api/admin/ledger?page_size=50&user_id=${FIRST_USER}&after=${2 * key}`,
-  'the refunds of an account': (key) =>
-    `/api/admin/ledger?page_size=50&user_id=${FIRST_USER}&kind=refund&after=${2 * key}`,
-  'the audit log of an action': (key) =>
-    `/api/admin/audit?page_size=50&action=user.update&after=${1 + Math.floor(key / 10)}`,
-  requests: () => '/api/admin/requests?limit=100',
-  'requests of an account': () => `/api/admin/requests?limit=100&user_id=${FIRST_USER}`,
-  'accounts by words': (key) => `/api/admin/users?q=seed${key % 100}`,
+const HOUR_MS = 3_600_000;
+const PORTS = { full: 4_471, empty: 4_472 };
+const OPEN = Math.min(50_000, TASKS / 20);
+/** Nothing is polled but what the bench makes due, and nothing is too old. */
+const ENV = {
+  SYNC_PERIOD_SECONDS: '3600',
+  ARTIFACTS: 'off',
+  KEY_REQUESTS_PER_MINUTE: '0',
+  RETENTION_REQUESTS_DAYS: '0',
+  RETENTION_AUDIT_DAYS: '0',
+  RETENTION_TASK_DETAIL_DAYS: '0',
 };
+const folder = mkdtempSync(join(tmpdir(), 'reelgate-bench-'));
+const POSTGRES_SETTINGS = ['shared_buffers=1GB', 'maintenance_work_mem=512MB', 'max_wal_size=8GB', 'work_mem=32MB'];
+const postgres = values.database === 'postgres' ? await startPostgres(POSTGRES_SETTINGS) : undefined;
 
-const service = await startService(4_387, { DATABASE_URL: url, METRICS_TOKEN: 'bench' }, folder);
-try {
-  const cookies = await signIn(service.origin);
-  for (const [name, path] of Object.entries(LISTS)) {
-    const latencies: number[] = [];
-    for (let page = 0; page < PAGES; page++) {
-      const key = 1 + Math.floor(((page * 7919) % PAGES) * (TASKS / PAGES) + 50);
-      const startedAt = performance.now();
-      const answer = await fetch(service.origin + path(key), { headers: cookies });
-      const body = await answer.text();
-      latencies.push(performance.now() - startedAt);
-      if (answer.status !== 200) throw new Error(`${path(key)}: ${body}`);
-    }
-    // The first ones compile statements and code.
-    const sorted = latencies.slice(5).toSorted((one, other) => one - other);
-    const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0;
-    console.log(`${name.padEnd(28)} p50 ${at(0.5).toFixed(1)} ms, p95 ${at(0.95).toFixed(1)} ms`);
-    reportFigure({
-      subject: `${name}, ${TASKS / 1e6} million videos, ${values.database}, p95`,
-      unit: 'ms',
-      measured: at(0.95),
-      asked: ASKED_MS,
-    });
-  }
-  const startedAt = performance.now();
-  const due = await new PollStore(database).claimDue(Date.now() - 10_000, 1, 500);
-  console.log(`due work: ${due.length} of 500 claimed in ${(performance.now() - startedAt).toFixed(1)} ms`);
-} finally {
-  await service.stop();
-  await database.close();
-  await postgres?.stop();
-  rmSync(folder, { recursive: true, force: true });
+type SideName = keyof typeof PORTS;
+const urlOf = (name: SideName): string => {
+  if (postgres === undefined) return `sqlite:${join(folder, `${name}.db`)}`;
+  const url = new URL(postgres.url);
+  url.pathname = `/${name}`;
+  return url.href;
+};
+const client = postgres && new Client({ connectionString: postgres.url });
+await client?.connect();
+if (client !== undefined) for (const name of Object.keys(PORTS)) await client.query(`create database "${name}"`);
+const cpuOfPostgres = client && (await CpuOfPostgres.find(client));
+const stops: (() => Promise<unknown>)[] = [];
+
+async function startSide(name: SideName): Promise<Side> {
+  const database = openDatabase<Tables>(urlOf(name), { statementTimeoutMs: 0 });
+  stops.push(() => database.close());
+  await migrate(database, migrations);
+  if (name === 'full') await seed(database);
+  const upstream = await startScript('bench/instant-upstream.ts');
+  stops.push(() => upstream.stop());
+  const service = await startService(PORTS[name], { ...ENV, KEEP: '1', DATABASE_URL: urlOf(name) }, folder);
+  stops.push(() => service.stop());
+  await service.operator.addChannel({
+    vendor: 'sora',
+    base_url: upstream.origin,
+    credentials: { api_key: 'sk-bench' },
+    models: ['sora-2'],
+  });
+  await service.operator.grantQuota(1_000_000_000_000);
+  const { id: userId } = await database.kysely
+    .selectFrom('accounts')
+    .select('id')
+    .where('username', '=', 'root')
+    .executeTakeFirstOrThrow();
+  return { service, upstream, database, key: await service.operator.makeToken(), userId };
 }
 
-async function signIn(origin: string): Promise<Record<string, string>> {
-  const { ROOT_LOGIN } = await import('../test/admin-client.ts');
-  const answer = await fetch(`${origin}/api/user/login`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(ROOT_LOGIN),
+async function seed(database: Side['database']): Promise<void> {
+  const startedAt = performance.now();
+  await seedAtScale(database, {
+    tasks: TASKS,
+    accounts: Math.max(100, TASKS / 1_000),
+    unfinished: OPEN,
+    firstUser: FIRST_USER,
+    now: Date.now(),
+    dueInMs: 3 * HOUR_MS,
   });
-  const { data } = (await answer.json()) as { data: { id: number } };
-  return { cookie: answer.headers.get('set-cookie')?.split(';', 1)[0] ?? '', 'service-api-user': String(data.id) };
+  const seconds = (performance.now() - startedAt) / 1e3;
+  console.log(`${TASKS} videos seeded in ${seconds.toFixed(0)} s on ${database.dialect}`);
+  reportFigure({ subject: `${TASKS / 1e6} million videos seeded, ${database.dialect}`, unit: 's', measured: seconds });
+}
+
+try {
+  const full = await startSide('full');
+  const { service, database } = full;
+  const databaseCpu = (): number => cpuOfPostgres?.seconds() ?? 0;
+  await timeFullAudit(database, async () =>
+    (await fetch(`${service.origin}/v1/models`, { headers: { authorization: `Bearer ${full.key}` } })).arrayBuffer(),
+  );
+  await timeLists({
+    origin: service.origin,
+    database,
+    tasks: TASKS,
+    heavyUser: FIRST_USER,
+    pages: Number(values.pages),
+    cpu: () => cpuSeconds(service.pid) + databaseCpu(),
+  });
+  const empty = await startSide('empty');
+  const rounds = Number(values.rounds);
+  const compare = (count: number): Promise<void> =>
+    compareOperations(full, empty, databaseCpu, {
+      videos: Number(values.videos),
+      rounds: count,
+    });
+  await compare(rounds);
+  await timeIncrementalAudit(database, () => compare(1));
+  await timeClaims(database);
+} finally {
+  for (const stop of stops.reverse()) await stop();
+  await client?.end();
+  await postgres?.stop();
+  rmSync(folder, { recursive: true, force: true });
 }

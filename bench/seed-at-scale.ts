@@ -1,21 +1,27 @@
 import { type RawBuilder, sql } from 'kysely';
 import { DAY_MS } from '../src/contract/time.ts';
 import type { Database } from '../src/server/platform/db/database.ts';
+import { MonthlyPartitions } from '../src/server/platform/db/monthly-partitions.ts';
 import type { Tables } from '../src/server/tables.ts';
+import { withoutIndexes } from './scale/without-indexes.ts';
 
 export interface ScaleSeed {
   /** Ended videos; twice as many ledger entries and as many rows of the request log are written. */
   readonly tasks: number;
   /** Accounts with the ids from `firstUser`. The first one has a tenth of everything. */
   readonly accounts: number;
-  /** Unfinished videos on top, due within the next period. */
+  /** Unfinished videos on top, due within a period that begins `dueInMs` after `now`. */
   readonly unfinished: number;
+  /** Default 0. */
+  readonly dueInMs?: number;
   readonly firstUser: number;
   /** End of the year the rows are spread over, Unix milliseconds. */
   readonly now: number;
 }
 
 const CHUNK = 200_000;
+/** From so many on indexes are made after the rows. */
+const MANY = 500_000;
 const PRICE = 1_000;
 const PERIOD_MS = 15_000;
 const MODELS = ['kling-v1-6', 'sora-2', 'veo-3.1', 'viduq2', 'wan2.5-t2v'];
@@ -26,13 +32,26 @@ const CHANNELS = 8;
  * rows, accounts, wallets and daily figures that add up, an audit log and logins. Nobody can log in to the accounts.
  */
 export async function seedAtScale(database: Database<Tables>, seed: ScaleSeed): Promise<void> {
+  if (database.dialect === 'sqlite') await sql`pragma cache_size = -500000`.execute(database.kysely);
+  if (database.dialect === 'postgres' && seed.tasks >= MANY)
+    await new MonthlyPartitions(database, 'requests').add(seed.now - 366 * DAY_MS, seed.now + 31 * DAY_MS);
+  const work = (): Promise<void> => seedTables(database, seed);
+  await (seed.tasks < MANY
+    ? work()
+    : withoutIndexes(database, ['tasks', 'ledger', 'requests', 'audit_log', 'login_history'], work));
+  // PostgreSQL's autovacuum would do it within minutes; on SQLite nothing ever does.
+  if (database.dialect === 'postgres')
+    await sql.raw(seed.tasks < MANY ? 'analyze' : 'vacuum (analyze)').execute(database.kysely);
+}
+
+async function seedTables(database: Database<Tables>, seed: ScaleSeed): Promise<void> {
   const { kysely, dialect } = database;
   /** Rows `i` from `from` to `to`, the end not included. */
   const numbers = (from: number, to: number): RawBuilder<unknown> =>
     dialect === 'postgres'
       ? sql`(select i from generate_series(${sql.lit(from)}::bigint, ${sql.lit(to - 1)}::bigint) as i) n`
       : sql`(with recursive n(i) as (select ${sql.lit(from)} union all select i + 1 from n where i + 1 < ${sql.lit(to)}) select i from n) n`;
-  const { tasks, accounts, unfinished, firstUser, now } = seed;
+  const { tasks, accounts, unfinished, firstUser, now, dueInMs = 0 } = seed;
   const user = sql`${sql.lit(firstUser)} + case when i % 10 = 0 then 0 else i % ${sql.lit(accounts)} end`;
   const at = sql`${sql.lit(now)} - (${sql.lit(tasks)} - i) * ${sql.lit(Math.floor((365 * DAY_MS) / tasks))}`;
   const channel = sql`1 + i % ${sql.lit(CHANNELS)}`;
@@ -53,7 +72,7 @@ export async function seedAtScale(database: Database<Tables>, seed: ScaleSeed): 
         100, 1, ${sql.lit(PRICE)}, 'a heron lands on jetty ' || i, '{}', '{}', '{"id":"v' || i || '"}',
         case when ${failed} then 'vendor_fault' else '' end, '', '', ${at}, ${at}, ${at},
         case when ${open} then 0 else ${at} end, ${at},
-        case when ${open} then ${sql.lit(now)} + i % ${sql.lit(PERIOD_MS)} end, 0, 0, 0
+        case when ${open} then ${sql.lit(now + dueInMs)} + i % ${sql.lit(PERIOD_MS)} end, 0, 0, 0
       from ${n}`.execute(kysely);
     await sql`insert into ledger (user_id, kind, amount, plan_amount, charged, ref, token_id, model, created_at)
       select ${user}, case when k.step = 0 then 'reserve' when ${failed} then 'refund' else 'settle' end,
@@ -79,8 +98,6 @@ export async function seedAtScale(database: Database<Tables>, seed: ScaleSeed): 
   await sql`insert into login_history (user_id, outcome, two_step, known_source, address, user_agent, created_at)
     select ${user}, case when i % 20 = 3 then 'wrong_password' else 'success' end, 0, 1, '127.0.0.1', 'bench', ${at}
     from ${numbers(0, tasks)}`.execute(kysely);
-  // PostgreSQL's autovacuum would do it within minutes; on SQLite nothing ever does.
-  if (dialect === 'postgres') await sql`analyze`.execute(kysely);
 }
 
 async function seedAccounts(

@@ -33,8 +33,10 @@ function version(folder: string): number {
 /**
  * Starts an empty server on a unix socket in a folder of its own. It does not care for crashes (`fsync=off`), and goes
  * when this process exits.
+ *
+ * @param furtherSettings `name=value`; they win over those of here
  */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres(furtherSettings: readonly string[] = []): Promise<PostgresServer> {
   const bin = findPostgres();
   if (!bin) throw new Error('PostgreSQL (initdb, postgres) is not installed');
   const folder = mkdtempSync(join(tmpdir(), 'rg-pg-'));
@@ -55,6 +57,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     'max_connections=300',
     'shared_buffers=64MB',
     'logging_collector=off',
+    ...furtherSettings,
   ];
   const boot = () =>
     spawn(join(bin, 'postgres'), ['-D', data, ...settings.flatMap((setting) => ['-c', setting])], {

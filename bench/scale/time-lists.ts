@@ -1,0 +1,98 @@
+import type { Database } from '../../src/server/platform/db/database.ts';
+import type { Tables } from '../../src/server/tables.ts';
+import { TaskStore } from '../../src/server/video/store.ts';
+import { ROOT_LOGIN } from '../../test/admin-client.ts';
+import { reportFigure } from '../report-figure.ts';
+
+export interface TimedLists {
+  readonly origin: string;
+  readonly database: Database<Tables>;
+  readonly tasks: number;
+  /** The account with a tenth of everything. */
+  readonly heavyUser: number;
+  /** Pages of each list. */
+  readonly pages: number;
+  /** Seconds of CPU time that the service and PostgreSQL have used so far: it does not depend on what else runs on the machine. */
+  cpu(): number;
+}
+
+const ASKED_MS = 30;
+/** The first ones compile statements and code. */
+const NOT_COUNTED = 5;
+
+/** Paths by name; `key` is a random row of the table to go on after. */
+const pathsOf = ({ tasks, heavyUser }: TimedLists): Readonly<Record<string, (key: number) => string>> => ({
+  'all videos': (key) => `/api/admin/tasks?page_size=50&after=${key}`,
+  'all videos of an account': (key) => `/api/admin/tasks?page_size=50&user_id=${heavyUser}&after=${key}`,
+  'all videos that failed': (key) => `/api/admin/tasks?page_size=50&status=FAILURE&after=${key}`,
+  'all videos of a model': (key) => `/api/admin/tasks?page_size=50&model=sora-2&after=${key}`,
+  'all videos of a channel': (key) => `/api/admin/tasks?page_size=50&channel_id=3&after=${key}`,
+  'all unfinished videos': () => '/api/admin/tasks?page_size=50&unfinished=true',
+  'all videos by number': (key) => `/api/admin/tasks?page_size=50&page=${1 + (key % 200)}`,
+  'one video by its id': (key) => `/api/admin/tasks?task_id=task_s${key % tasks}`,
+  'the ledger': (key) => `/api/admin/ledger?page_size=50&after=${key}`,
+  'the ledger of an account': (key) => `/api/admin/ledger?page_size=50&user_id=${heavyUser}&after=${2 * key}`,
+  'the refunds of an account': (key) =>
+    `/api/admin/ledger?page_size=50&user_id=${heavyUser}&kind=refund&after=${2 * key}`,
+  'the audit log of an action': (key) =>
+    `/api/admin/audit?page_size=50&action=user.update&after=${1 + Math.floor(key / 10)}`,
+  requests: () => '/api/admin/requests?limit=100',
+  'requests of an account': () => `/api/admin/requests?limit=100&user_id=${heavyUser}`,
+  'accounts by words': (key) => `/api/admin/users?q=seed${key % 100}`,
+});
+
+/** Every long list over HTTP, at random depths, and what an account's owner sees, by its store: nobody can sign in to it. */
+export async function timeLists(lists: TimedLists): Promise<void> {
+  const headers = await signIn(lists.origin);
+  for (const [name, path] of Object.entries(pathsOf(lists)))
+    await timePages(lists, name, async (key) => {
+      const answer = await fetch(lists.origin + path(key), { headers });
+      const body = await answer.text();
+      if (answer.status !== 200) throw new Error(`${path(key)}: ${body}`);
+    });
+  const store = new TaskStore(lists.database);
+  const page = (after: number) => ({ page: 1, pageSize: 50, offset: 0, after });
+  const here = { ...lists, cpu: () => lists.cpu() + process.cpuUsage().user / 1e6 };
+  await timePages(here, 'own videos', (key) => store.page({ userId: lists.heavyUser }, page(key)));
+  await timePages(here, 'own videos by words, none found', (key) =>
+    store.page({ userId: lists.heavyUser, searchTerms: ['heron', `no${key}`] }, { ...page(0), after: undefined }),
+  );
+}
+
+async function timePages(
+  { pages, tasks, database, cpu }: TimedLists,
+  name: string,
+  read: (key: number) => Promise<unknown>,
+): Promise<void> {
+  const latencies: number[] = [];
+  let cpuBefore = 0;
+  for (let page = 0; page < pages; page++) {
+    if (page === NOT_COUNTED) cpuBefore = cpu();
+    const key = 1 + Math.floor(((page * 7919) % pages) * (tasks / pages) + 50);
+    const startedAt = performance.now();
+    await read(key);
+    latencies.push(performance.now() - startedAt);
+  }
+  const sorted = latencies.slice(NOT_COUNTED).toSorted((one, other) => one - other);
+  const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0;
+  const cpuMs = ((cpu() - cpuBefore) / sorted.length) * 1_000;
+  console.log(
+    `${name.padEnd(34)} p50 ${at(0.5).toFixed(1)} ms, p95 ${at(0.95).toFixed(1)} ms, ${cpuMs.toFixed(1)} ms of CPU a page`,
+  );
+  reportFigure({
+    subject: `${name}, ${tasks / 1e6} million videos, ${database.dialect}, p95`,
+    unit: 'ms',
+    measured: at(0.95),
+    asked: ASKED_MS,
+  });
+}
+
+async function signIn(origin: string): Promise<Record<string, string>> {
+  const answer = await fetch(`${origin}/api/user/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(ROOT_LOGIN),
+  });
+  const { data } = (await answer.json()) as { data: { id: number } };
+  return { cookie: answer.headers.get('set-cookie')?.split(';', 1)[0] ?? '', 'service-api-user': String(data.id) };
+}
