@@ -1,7 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { DAY_MS } from '../contract/time.ts';
 import { journalDirectory } from './chat/journal-directory.ts';
 import { migrations } from './migrations.ts';
+import { partitionsOf } from './partition-job.ts';
 import { type Config, loadConfig } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
 import { migrate } from './platform/db/migrate.ts';
@@ -21,6 +23,9 @@ import { SqliteSource, sqlitePathOf } from './platform/transfer/sqlite-source.ts
 import { auditLedger, type LedgerAuditFinding } from './quota/ledger-audit-store.ts';
 import { sealedColumns } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
+
+/** What is older goes into the part for the rest. */
+const MAX_PARTITIONS_BACK_MS = 1_096 * DAY_MS;
 
 export interface CopyRequest {
   /** `sqlite:PATH` */
@@ -67,7 +72,10 @@ export async function copyDatabase(
     const target = await PostgresTarget.open(to);
     try {
       await assertEmptyTarget(target);
-      await withDatabase(to, (database) => migrate(database, migrations));
+      await withDatabase(to, async (database) => {
+        await migrate(database, migrations);
+        await makePartitions(database, source);
+      });
       tables = await copyTables(source, target, { verify, onProgress });
     } finally {
       await target.close();
@@ -89,6 +97,15 @@ export async function copyDatabase(
     targetFindings,
     keyFile: key.file,
   };
+}
+
+/** For the months the rows belong to, so that none has to be moved later. */
+async function makePartitions(database: Database<Tables>, source: SqliteSource): Promise<void> {
+  const now = Date.now();
+  for (const [table, partitions] of partitionsOf({ database })) {
+    const oldest = source.least(table, 'created_at') ?? now;
+    await partitions.add(Math.max(oldest, now - MAX_PARTITIONS_BACK_MS), now);
+  }
 }
 
 const previousKeysOf = ({ masterKeyPrevious }: Config): Buffer[] =>

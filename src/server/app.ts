@@ -8,6 +8,7 @@ import type { Events } from './events/make.ts';
 import { type Foundation, type FoundationOverrides, openFoundation } from './foundation.ts';
 import type { Mail } from './mail/make.ts';
 import type { Notifications } from './notifications/make.ts';
+import { partitionJob } from './partition-job.ts';
 import { createClientIpResolver } from './platform/client-ip.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
@@ -119,6 +120,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
     log,
     jobs: [
       quota.audit.job,
+      partitionJob(foundation),
       retentionJob(makeRetentionRules(foundation), foundation.clock, log, database),
       ...artifacts.jobs,
       ...video.jobs,

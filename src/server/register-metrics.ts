@@ -6,6 +6,7 @@ import type { CircuitState } from './channels/circuit-breaker.ts';
 import { journalDirectory } from './chat/journal-directory.ts';
 import type { Chat } from './chat/make.ts';
 import type { Foundation } from './foundation.ts';
+import { partitionsOf } from './partition-job.ts';
 import { one, type Sample } from './platform/scraped-metric.ts';
 import type { LedgerAuditService } from './quota/ledger-audit-service.ts';
 import type { Video } from './video/make.ts';
@@ -149,7 +150,7 @@ function registerTaskMetrics({ metrics }: Foundation, { figures }: Video): void 
   });
 }
 
-function registerDatabaseMetrics({ metrics, database, pubSub, config }: Foundation): void {
+function registerDatabaseMetrics({ metrics, database, pubSub, config, clock }: Foundation): void {
   metrics.register({
     name: 'db_pool_connections',
     help: 'Connections to PostgreSQL of this process, and queries that wait for one.',
@@ -166,6 +167,16 @@ function registerDatabaseMetrics({ metrics, database, pubSub, config }: Foundati
     name: 'listen_connected',
     help: 'Whether messages of other processes arrive (LISTEN of PostgreSQL); always 1 with SQLite.',
     read: () => one(Number(pubSub.isConnected)),
+  });
+  const partitions = partitionsOf({ database });
+  metrics.register({
+    name: 'partitions_ahead',
+    help: 'Months to come for which PostgreSQL has a partition of the table; -1: there is none for the present one.',
+    labelNames: ['table'],
+    read: () =>
+      Promise.all(
+        partitions.map(async ([table, each]) => ({ labels: { table }, value: await each.countAhead(clock.now()) })),
+      ),
   });
   const volumes = Object.entries({
     database: sqliteDirectory(config.databaseUrl),

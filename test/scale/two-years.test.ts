@@ -119,7 +119,19 @@ describe('two years of steady load', () => {
       const count = async (table: 'requests' | 'ledger') =>
         Number((await kysely.selectFrom(table).select(sql<number>`count(*)`.as('n')).executeTakeFirstOrThrow()).n);
       const kept = (await count('requests')) / CALLS_A_STEP;
-      assert.ok(kept >= 8 && kept <= 9, `the calls of ${kept} steps, and 30 days are 8.6`);
+      // PostgreSQL drops whole months: the present one, the one before, and up to a week of the one before that until the next run.
+      const most = name === 'sqlite' ? 9 : (31 + 31 + 31) / 3.5;
+      assert.ok(kept >= 8 && kept <= most, `the calls of ${kept} steps, and 30 days are 8.6`);
+      if (name === 'postgres') {
+        const { rows } = await sql<{ name: string }>`
+          select relname as name from pg_class join pg_inherits on oid = inhrelid where inhparent = 'requests'::regclass`.execute(
+          kysely,
+        );
+        const months = rows.filter((row) => row.name !== 'requests_rest');
+        assert.ok(months.length >= 4 && months.length <= 6, `parts: ${months.map((row) => row.name).join()}`);
+        const rest = await sql<{ n: number }>`select count(*) as n from requests_rest`.execute(kysely);
+        assert.equal(Number(rest.rows[0]?.n), 0, 'each call was put into its month');
+      }
       const closing = await kysely.selectFrom('ledger').selectAll().where('kind', '=', 'closing').execute();
       assert.ok(
         closing.length >= 20 * ACCOUNTS && closing.length <= 24 * ACCOUNTS,

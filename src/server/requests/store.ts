@@ -2,6 +2,8 @@ import { type Selectable, type SelectQueryBuilder, sql } from 'kysely';
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
 import type { Database } from '../platform/db/database.ts';
 import { deleteOldRows } from '../platform/db/delete-old-rows.ts';
+import { hasConcurrentWriters } from '../platform/db/dialect.ts';
+import { MonthlyPartitions, restOf } from '../platform/db/monthly-partitions.ts';
 import { prepareInsert } from '../platform/db/prepared-query.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { NewRequestRow } from './request-row.ts';
@@ -119,9 +121,16 @@ export class RequestStore {
     );
   }
 
-  /** Deletes at most `limit` rows of calls that began before a time. @returns how many */
-  deleteBefore(before: number, limit: number): Promise<number> {
-    return deleteOldRows(this.#database.kysely, { table: 'requests', key: 'seq', time: 'created_at' }, before, limit);
+  /**
+   * Deletes at most `limit` rows of calls that began before a time. On PostgreSQL a month goes as a whole, once all of it is before
+   * that, and single rows only where they belong to no month. @returns how many rows
+   */
+  async deleteBefore(before: number, limit: number): Promise<number> {
+    const { kysely } = this.#database;
+    const isPartitioned = hasConcurrentWriters(kysely);
+    if (isPartitioned) await new MonthlyPartitions(this.#database, 'requests').dropBefore(before);
+    const table = isPartitioned ? restOf('requests') : 'requests';
+    return deleteOldRows(kysely, { table, key: 'seq', time: 'created_at' }, before, limit);
   }
 
   #rows(filter: RequestFilter) {

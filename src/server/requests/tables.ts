@@ -1,11 +1,13 @@
-import type { Generated } from 'kysely';
+import { type Generated, sql } from 'kysely';
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
+import { hasConcurrentWriters } from '../platform/db/dialect.ts';
 import type { Migration } from '../platform/db/migrate.ts';
+import { restOf } from '../platform/db/monthly-partitions.ts';
 
 export interface RequestTables {
   /**
    * One row for each model call and video that has ended, written in the transaction that settled it; never changed. Holds
-   * no prompt and no result. `price` and `facts` are what it was charged by: a receipt stays the same whatever prices become.
+   * no prompt and no result. On PostgreSQL in a part for each month (`MonthlyPartitions`). `price` and `facts` are what it was charged by: a receipt stays the same whatever prices become.
    */
   requests: {
     /** Ascends roughly with the end of calls. */
@@ -48,7 +50,12 @@ export const requestMigrations: readonly Migration[] = [
   {
     id: '0075-requests',
     async up(trx, { int64, text, bool, autoIncrement }) {
-      const table = trx.schema.createTable('requests').addColumn('seq', int64, autoIncrement);
+      const isPartitioned = hasConcurrentWriters(trx);
+      const table = trx.schema
+        .createTable('requests')
+        .addColumn('seq', int64, (column) =>
+          isPartitioned ? column.notNull().generatedByDefaultAsIdentity() : autoIncrement(column),
+        );
       await table
         .addColumn('ref', text, (column) => column.notNull())
         .addColumn('user_id', int64, (column) => column.notNull())
@@ -72,9 +79,21 @@ export const requestMigrations: readonly Migration[] = [
         .addColumn('price', text, (column) => column.notNull())
         .addColumn('facts', text, (column) => column.notNull())
         .addColumn('created_at', int64, (column) => column.notNull())
+        .$call((made) =>
+          isPartitioned
+            ? made
+                .addPrimaryKeyConstraint('requests_pkey', ['seq', 'created_at'])
+                .modifyEnd(sql`partition by range (created_at)`)
+            : made,
+        )
         .execute();
+      if (isPartitioned)
+        await sql`create table ${sql.table(restOf('requests'))} partition of requests default`.execute(trx);
       const index = (name: string, columns: string[]) => trx.schema.createIndex(name).on('requests').columns(columns);
-      await index('requests_by_ref', ['ref']).unique().execute();
+      // A part cannot know the references of the others. They are unique as those of the ledger are, written in the same transaction.
+      await index('requests_by_ref', ['ref'])
+        .$call((made) => (isPartitioned ? made : made.unique()))
+        .execute();
       await index('requests_by_user', ['user_id', 'created_at', 'seq']).execute();
       await index('requests_by_time', ['created_at', 'seq']).execute();
     },

@@ -74,10 +74,14 @@ async function flagsOf(url: string): Promise<ReadonlySet<string>> {
 
 async function tablesOf(database: Database<Tables>): Promise<string[]> {
   const tables = await database.kysely.introspection.getTables();
-  return tables
-    .filter(({ isView, name }) => !isView && name !== 'schema_migrations')
-    .map(({ name }) => name)
-    .sort();
+  return (
+    tables
+      .filter(({ isView, name }) => !isView && name !== 'schema_migrations')
+      .map(({ name }) => name)
+      // Parts of a table on PostgreSQL alone.
+      .filter((name) => !/_(rest|\d{4}_\d{2})$/.test(name))
+      .sort()
+  );
 }
 
 async function rowsOf(database: Database<Tables>, table: string): Promise<string[]> {

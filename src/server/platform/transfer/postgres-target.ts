@@ -35,12 +35,13 @@ export class PostgresTarget {
     return new PostgresTarget(client);
   }
 
-  /** Tables of the schema in use, with their columns. */
+  /** Tables of the schema in use, with their columns; partitions belong to theirs. */
   async columns(): Promise<ReadonlyMap<string, readonly string[]>> {
     const { rows } = await this.#client.query<{ table_name: string; column_name: string }>(`
       select c.table_name, c.column_name from information_schema.columns c
       join information_schema.tables t on t.table_schema = c.table_schema and t.table_name = c.table_name
-      where c.table_schema = current_schema() and t.table_type = 'BASE TABLE'
+      where c.table_schema = current_schema() and t.table_type = 'BASE TABLE' and not exists (
+        select 1 from pg_class where oid = to_regclass(quote_ident(c.table_name)) and relispartition)
       order by c.table_name, c.ordinal_position`);
     const tables = Map.groupBy(rows, (row) => row.table_name);
     return new Map([...tables].map(([name, columns]) => [name, columns.map((column) => column.column_name)]));
@@ -94,7 +95,9 @@ export class PostgresTarget {
   /** A checksum of all rows of a table, as `RowDigest` makes it of the source's rows. */
   async digest(table: string, columns: readonly string[], normalize: (line: string) => string): Promise<RowDigest> {
     const digest = new RowDigest();
-    const stream = this.#client.query(copyTo(`copy ${quote(table)} (${columns.map(quote).join(', ')}) to stdout`));
+    const stream = this.#client.query(
+      copyTo(`copy (select ${columns.map(quote).join(', ')} from ${quote(table)}) to stdout`),
+    );
     let rest = '';
     for await (const chunk of stream.setEncoding('utf8') as AsyncIterable<string>) {
       const lines = (rest + chunk).split('\n');

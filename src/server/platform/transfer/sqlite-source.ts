@@ -98,6 +98,12 @@ export class SqliteSource {
       }));
   }
 
+  /** The least value of a column of numbers; undefined for an empty table. */
+  least(table: string, column: string): number | undefined {
+    const [row] = this.#all<{ least: bigint | null }>(`select min(${quote(column)}) as least from ${quote(table)}`);
+    return row?.least == null ? undefined : Number(row.least);
+  }
+
   /** All rows, one at a time, in no particular order. */
   *rows({ name, columns }: SourceTable): Generator<readonly CellValue[]> {
     const statement = this.#database.prepare(`select ${columns.map(quote).join(', ')} from ${quote(name)}`);

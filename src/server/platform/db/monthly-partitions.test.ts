@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { sql } from 'kysely';
+import { forEachDatabase } from '../../../../test/databases.ts';
+import { MonthlyPartitions } from './monthly-partitions.ts';
+
+const NOV = Date.UTC(2026, 10, 20);
+const LATER = Date.UTC(2027, 0, 5);
+
+describe('tables in a part for each month', () => {
+  forEachDatabase((name, open) => {
+    // SQLite has no partitions; it gives pages of deleted rows back.
+    if (name === 'sqlite') return;
+
+    async function setUp() {
+      const database = await open();
+      const { kysely } = database;
+      const add = (createdAt: number) =>
+        sql`insert into requests (ref, user_id, token_id, channel_id, kind, model, served_model, status, error_code, input_tokens,
+            cached_tokens, output_tokens, seconds, quota, reserved, duration_ms, stream, client, price, facts, created_at)
+          values (${`task_${createdAt}`}, 1, 0, 0, 'video', 'm', 'm', 'ok', '', 0, 0, 0, 0, 1, 1, 1, 0, '', '', '', ${createdAt})`.execute(
+          kysely,
+        );
+      const parts = async () => {
+        const { rows } = await sql<{ part: string; n: number }>`
+          select tableoid::regclass::text as part, count(*)::int as n from requests group by 1 order by 1`.execute(
+          kysely,
+        );
+        return Object.fromEntries(rows.map(({ part, n }) => [part, n]));
+      };
+      return { database, add, parts, partitions: new MonthlyPartitions(database, 'requests') };
+    }
+
+    it('are made ahead, once, by whichever process comes first', async () => {
+      const { database, partitions, add, parts } = await setUp();
+      assert.equal(await partitions.countAhead(NOV), -1);
+      const other = new MonthlyPartitions(database, 'requests');
+      await Promise.all([partitions.add(NOV, LATER), other.add(NOV, LATER)]);
+      assert.deepEqual([await partitions.countAhead(NOV), await partitions.countAhead(LATER)], [2, 0]);
+      assert.equal(await partitions.add(NOV, LATER), 0);
+      await add(NOV);
+      await add(Date.UTC(2026, 11, 1) - 1);
+      await add(Date.UTC(2026, 11, 1));
+      assert.deepEqual(await parts(), { requests_2026_11: 2, requests_2026_12: 1 });
+    });
+
+    it('take over what came before they were made', async () => {
+      const { partitions, add, parts } = await setUp();
+      await add(NOV);
+      await add(LATER);
+      assert.deepEqual(await parts(), { requests_rest: 2 });
+      await partitions.add(NOV, NOV);
+      assert.deepEqual(await parts(), { requests_2026_11: 1, requests_rest: 1 });
+    });
+
+    it('are dropped whole once all of the month is old enough', async () => {
+      const { partitions, add, parts } = await setUp();
+      await partitions.add(NOV, LATER);
+      for (const at of [NOV, LATER]) await add(at);
+      assert.equal(await partitions.dropBefore(Date.UTC(2026, 11, 1) - 1), 0);
+      assert.equal(await partitions.dropBefore(Date.UTC(2026, 11, 1)), 1);
+      assert.deepEqual(await parts(), { requests_2027_01: 1 });
+    });
+
+    it('are made and dropped while others write, and nothing is lost', async () => {
+      const { partitions, add, parts } = await setUp();
+      const month = (index: number) => Date.UTC(2027, index, 10);
+      const writing = Promise.all(Array.from({ length: 60 }, (_, index) => add(month(index % 6) + index)));
+      await partitions.add(month(0), month(5));
+      await writing;
+      const counted = await parts();
+      assert.equal(
+        Object.values(counted).reduce((sum, n) => sum + n, 0),
+        60,
+      );
+    });
+  });
+});
