@@ -62,7 +62,7 @@ export async function timeIncrementalAudit(
 ): Promise<void> {
   const audit = new LedgerAuditService({
     store: new LedgerCheckpointStore(database),
-    folder: new LedgerFolder({ store: new LedgerFoldStore(database), clock: systemClock, retentionDays: 0 }),
+    folder: new LedgerFolder({ store: new LedgerFoldStore(database), clock: systemClock, retentionDays: () => 0 }),
     events: { write: async () => {} },
     clock: systemClock,
     log: openLog('silent'),
