@@ -15,8 +15,8 @@ interface ChatPreset {
 
 /** Incoming webhooks of chat and push services. Their URLs hold what authenticates the sender, so nothing is signed. */
 export const CHAT_PRESETS: Readonly<Record<Exclude<WebhookPreset, 'standard'>, ChatPreset>> = {
-  // https://api.slack.com/messaging/webhooks
-  slack: { body: ({ title, text }) => ({ text: `*${title}*\n${text}` }) },
+  // https://api.slack.com/messaging/webhooks; unescaped, a text such as <!channel> would notify everyone
+  slack: { body: ({ title, text }) => ({ text: escapeSlack(`*${title}*\n${text}`) }) },
   // https://open.feishu.cn/document/client-docs/bot-v3/add-custom-bot
   lark: { body: ({ title, text }) => ({ msg_type: 'text', content: { text: `${title}\n${text}` } }), errorKey: 'code' },
   // https://open.dingtalk.com/document/robots/custom-robot-access
@@ -33,6 +33,10 @@ export const CHAT_PRESETS: Readonly<Record<Exclude<WebhookPreset, 'standard'>, C
   // https://gotify.net/docs/pushmsg
   gotify: { body: ({ title, text }) => ({ title, message: text, priority: 5 }) },
 };
+
+/** https://api.slack.com/reference/surfaces/formatting#escaping */
+const escapeSlack = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 const MAX_VALUE_LENGTH = 300;
 
