@@ -46,13 +46,15 @@ describe(`videos of vendors whose files expire, lie about their length, break of
     let folder: string;
     let database: Database<Tables>;
     let clockOffsetMs = 0;
+    /** One for the service and the vendors, who verify signatures by their time. */
+    const clock = { now: () => Date.now() + clockOffsetMs };
     before(async () => {
       folder = await mkdtemp(join(tmpdir(), 'rg-vendor-faults-'));
       const url = await freshUrl();
       service = await startVideoService(url, {
         env: { ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0', FFMPEG: join(folder, 'none') },
-        overrides: { outbound: openWithShortTimeouts(), clock: { now: () => Date.now() + clockOffsetMs } },
-        sandbox: { keepRequests: 0, urlLifetimeMs: URL_LIFETIME_MS, fileOf: ownFile },
+        overrides: { outbound: openWithShortTimeouts(), clock },
+        sandbox: { clock, keepRequests: 0, urlLifetimeMs: URL_LIFETIME_MS, fileOf: ownFile },
       });
       database = openReadOnly(url);
     });
