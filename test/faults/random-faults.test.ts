@@ -233,6 +233,7 @@ describe(`random faults in every part (seed ${SEED})`, () => {
       const tasks = await database.kysely
         .selectFrom('tasks')
         .select(['id', 'public_id', 'prompt', 'status', 'price', 'pricing', 'handle', 'vendor'])
+        .orderBy('seq')
         .execute();
       const named = Map.groupBy(tasks, ({ prompt }) => prompt);
       for (const { vendor, prompt } of plannedSubmits) {
