@@ -224,9 +224,9 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
     await here.goto('/account/security');
     const history = here.getByRole('region', { name: STRINGS.en.logins.title, exact: true });
     await history.getByText(STRINGS.en.logins.outcomes.wrong_password).waitFor();
-    await history.getByText(STRINGS.en.logins.outcomes.success).first().waitFor();
+    await history.getByText(STRINGS.en.logins.outcomes.success, { exact: true }).first().waitFor();
     await history.getByRole('switch', { name: STRINGS.en.logins.onlyFailed }).check({ force: true });
-    await history.getByText(STRINGS.en.logins.outcomes.success).first().waitFor({ state: 'detached' });
+    await history.getByText(STRINGS.en.logins.outcomes.success, { exact: true }).first().waitFor({ state: 'detached' });
     assert.equal(await history.getByText(STRINGS.en.logins.outcomes.wrong_password).count(), 1);
     await here.context().close();
   });

@@ -19,7 +19,7 @@ export default {
   skew_one: "The vendor's figures may be {{count}} hour early or late, which the result allows for.",
   skew_other: "The vendor's figures may be {{count}} hours early or late, which the result allows for.",
   readNow: 'Read now',
-  readNowOf: 'Read the account of {{name}} now',
+  readNowOf: 'Read now: account of {{name}}',
   wasRead: 'The account of {{name}} was read.',
   time: 'Time',
   first: 'First reading',
