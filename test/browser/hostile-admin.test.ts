@@ -91,7 +91,7 @@ describe('hostile text in every stored field', { skip: chromiumPath === undefine
     }
     await page.goto('/admin/audit');
     await waitForContent(page);
-    await page.locator('main table button').first().click();
+    await page.locator('main table tbody button').first().click();
     await page.getByRole('dialog').waitFor();
     await assertInert('the changes of a line');
     await page.goto(`/admin/tasks/${encodeURIComponent(SHORT)}`);
