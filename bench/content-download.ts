@@ -23,7 +23,7 @@ const BYTES = 8 * 1024 * 1024;
 const TASK = 'video_file_0';
 const ARTIFACT = 'A'.repeat(24);
 
-const upstream = await startScript('bench/instant-upstream.ts', { FILE_BYTES: String(BYTES), DONE: '1' });
+const upstream = await startScript('bench/video-jobs-upstream.ts', { FILE_BYTES: String(BYTES), DONE: '1' });
 const setup = await startService(4330, { KEEP: '1' });
 await setup.operator.addChannel({
   vendor: 'sora',

@@ -25,7 +25,7 @@ const ANSWER = JSON.stringify({
 });
 
 const postgres = await startPostgres();
-const upstream = await startScript('bench/instant-upstream.ts');
+const upstream = await startScript('bench/video-jobs-upstream.ts');
 const chatUpstream = await startNginx(`location / { return 200 '${ANSWER}'; }`);
 const env = { DATABASE_URL: postgres.url, SYNC_PERIOD_SECONDS: '15', ARTIFACTS: 'off' };
 const { service, key } = await startChatService(4_386, chatUpstream.origin, env);

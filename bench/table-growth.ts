@@ -6,7 +6,7 @@ import { seedTasks } from './seed-tasks.ts';
 /** Query and list with 10,000 tasks and with 1,000,000: the median must not grow. */
 const SIZES = (process.env.SIZES ?? '10000,1000000').split(',').map(Number);
 
-const upstream = await startScript('bench/instant-upstream.ts');
+const upstream = await startScript('bench/video-jobs-upstream.ts');
 let folder: string | undefined;
 let key = '';
 let have = 0;

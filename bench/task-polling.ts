@@ -8,7 +8,7 @@ import { seedTasks } from './seed-tasks.ts';
 const TASKS = Number(process.env.TASKS ?? '20000');
 const CHANNELS = Number(process.env.CHANNELS ?? '8');
 
-const upstream = await startScript('bench/instant-upstream.ts', { LATENCY_MS: '200' });
+const upstream = await startScript('bench/video-jobs-upstream.ts', { LATENCY_MS: '200' });
 const first = await startService(4310, { KEEP: '1', SYNC_PERIOD_SECONDS: '15' });
 const channels: number[] = [];
 for (let index = 0; index < CHANNELS; index += 1) {

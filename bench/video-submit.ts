@@ -13,7 +13,7 @@ const SECONDS = Number(process.env.SECONDS ?? '10');
 /** Until the hot functions are compiled. */
 const WARM_SECONDS = 4;
 
-const upstream = await startScript('bench/instant-upstream.ts');
+const upstream = await startScript('bench/video-jobs-upstream.ts');
 // The period is long, so that tasks of the first half are not polled during the second.
 const service = await startService(4300, { SYNC_PERIOD_SECONDS: '300' });
 try {

@@ -1,7 +1,7 @@
 /** `npm run docs`: writes the documents that are made from code. test/docs.test.ts fails when this was forgotten. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { renderDocs } from './docs/render.ts';
+import { renderDocs } from './docs/generated-documents.ts';
 
 const root = join(import.meta.dirname, '..');
 for (const [path, text] of Object.entries(renderDocs())) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { renderDocs } from '../scripts/docs/render.ts';
+import { renderDocs } from '../scripts/docs/generated-documents.ts';
 import { unknownThreats } from '../scripts/docs/threats.ts';
 import { EN } from '../src/contract/messages/en.ts';
 import { ZH_CN } from '../src/contract/messages/zh-cn.ts';

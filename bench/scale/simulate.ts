@@ -1,5 +1,5 @@
-import { EventQueue } from './event-queue.ts';
 import { Cores, Log, type Station, type Work } from './stations.ts';
+import { EventQueue } from './time-heap.ts';
 
 /** One kind of operation, by what it costs on average. */
 export interface Operation {

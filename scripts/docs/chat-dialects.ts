@@ -6,7 +6,7 @@ import type { Dialect } from '../../src/server/chat/dialect.ts';
 import { permittedChannels } from '../../src/server/chat/permitted-channels.ts';
 import { prepareExchange, upstreamDialect } from '../../src/server/chat/upstream-exchange.ts';
 import { AppError } from '../../src/server/platform/errors.ts';
-import { PROBED_DIALECTS, type Probe } from './dialect-probes.ts';
+import { PROBED_DIALECTS, type Probe } from './dialect-field-samples.ts';
 
 interface Upstream {
   readonly title: string;

@@ -1,6 +1,6 @@
 /** The process that runs tests against mutants: loads a test file once and runs it whenever the parent asks. */
 import { pathToFileURL } from 'node:url';
-import { loadFile, type RunResult, runFile } from './rerunnable-tests.ts';
+import { loadFile, type RunResult, runFile } from './rerunning-test-runner.ts';
 import { activate, reachedAtLoad } from './switchboard.ts';
 
 export interface WorkerRequest {

@@ -1,5 +1,5 @@
 import { sealedTwoFactorSecrets } from './accounts/login/two-factor-encryption-store.ts';
-import { sealedConnections, sealedCredentials } from './channels/credential-encryption-store.ts';
+import { sealedConnections, sealedCredentials } from './channels/reencryption-store.ts';
 import { sealedPasswordCells } from './mailbox/reencryption-store.ts';
 import type { SealedColumn } from './platform/reseal.ts';
 import type { Executor } from './tables.ts';

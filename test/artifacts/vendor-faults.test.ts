@@ -12,7 +12,7 @@ import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../databases.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';
 import { SeededRandom } from '../faults/seeded-random.ts';
-import { openWithShortTimeouts } from '../faults/short-timeouts.ts';
+import { openWithShortTimeouts } from '../faults/short-timeout-client.ts';
 import { idOf, startVideoService, VENDOR_MODELS, type VendorModel, type VideoService } from '../flows/video-service.ts';
 import { bytesBelow } from './artifact-fixture.ts';
 import { DownloadCheck, type ExpectedFile } from './download-check.ts';

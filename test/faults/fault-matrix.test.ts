@@ -13,7 +13,7 @@ import {
   toSandboxFault,
 } from './fault-matrix-expectations.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
-import { openWithShortTimeouts, resolveTestNames } from './short-timeouts.ts';
+import { openWithShortTimeouts, resolveTestNames } from './short-timeout-client.ts';
 
 /** Every vendor API × every fault, at the submit, at a query and at the file, with the outcome of each combination. */
 interface Cell {

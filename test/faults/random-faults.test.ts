@@ -11,7 +11,7 @@ import { idOf, startVideoService, VENDOR_MODELS, type VendorModel, type VideoSer
 import { FlakyPostgresProxy } from './flaky-postgres-proxy.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
 import { SeededRandom } from './seeded-random.ts';
-import { openWithShortTimeouts } from './short-timeouts.ts';
+import { openWithShortTimeouts } from './short-timeout-client.ts';
 
 /** Videos on each database; the release fault tests (`npm run hammer`) use more, with another seed. */
 const TASKS = Number(process.env.RANDOM_FAULT_TASKS ?? '45');

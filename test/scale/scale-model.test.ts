@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { EventQueue } from '../../bench/scale/event-queue.ts';
 import { type Operation, type Plant, seededRandom, simulate } from '../../bench/scale/simulate.ts';
+import { EventQueue } from '../../bench/scale/time-heap.ts';
 import { calculate, dimension, OPERATIONS, perVideo } from '../../bench/scale-model.ts';
 
 const QUERY: Operation = { name: 'query', perVideo: 1, processUs: 0, databaseUs: 1_000, walBytes: 0 };

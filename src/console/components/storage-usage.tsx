@@ -1,7 +1,7 @@
 import { Group, Progress, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { storageQuery } from '../data/storage-query.ts';
+import { storageQuery } from '../data/video-storage-query.ts';
 
 const GB = 1024 ** 3;
 const MB = 1024 ** 2;

@@ -5,7 +5,7 @@ import * as endpoints from '../../contract/requests.ts';
 import { parseErrorResponse, ReelgateError } from '../../sdk/errors.ts';
 import { followRequests } from '../../sdk/request-stream.ts';
 import { callAnyApi, callApi, sendRequest } from './api-client.ts';
-import { downloadFile } from './download-file.ts';
+import { downloadFile } from './save-blob.ts';
 
 /** Of the signed-in account, or of all accounts for administrators. */
 export type RequestScope = 'own' | 'all';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sandboxContext, videoRequest } from '../../../test/vendors/adapter-context.ts';
-import { imagesByUrl, testSimulator } from '../../../test/vendors/simulator-script.ts';
+import { imagesByUrl, testSimulator } from '../../../test/vendors/shared-simulator-tests.ts';
 import { seedance } from '../../server/vendors/seedance/adapter.ts';
 import { seedance as simulator } from './seedance.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sandboxContext, videoRequest } from '../../../test/vendors/adapter-context.ts';
-import { imagesByUrl, testSimulator } from '../../../test/vendors/simulator-script.ts';
+import { imagesByUrl, testSimulator } from '../../../test/vendors/shared-simulator-tests.ts';
 import { wan } from '../../server/vendors/wan/adapter.ts';
 import { wan as simulator } from './wan.ts';
 

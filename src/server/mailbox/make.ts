@@ -11,7 +11,6 @@ import type { Tables } from '../tables.ts';
 import { AppPasswordCheck } from './app-password-check.ts';
 import { DevicePasswordNotices } from './device-password-notices.ts';
 import { DeviceReadStore } from './device-read-store.ts';
-import { LoginCheck } from './login-check.ts';
 import { type MailAccounts, MailboxService, type MailServer } from './mailbox-service.ts';
 import { MailboxStore } from './mailbox-store.ts';
 import { MeasuredMailBackend } from './measured-mail-backend.ts';
@@ -21,6 +20,7 @@ import { type MailFaultPoint, Provisioner } from './provisioner.ts';
 import { ReconcileLoop } from './reconcile-loop.ts';
 import { Reconciler } from './reconciler.ts';
 import type { MailClientSettings } from './routes.ts';
+import { LoginCheck } from './sandbox-login-check.ts';
 import { type StartSandboxMail, startSandboxServer } from './sandbox-server.ts';
 
 export interface MailboxDependencies {

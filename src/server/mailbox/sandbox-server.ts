@@ -1,7 +1,7 @@
 import { createSandboxBackend } from './backends/sandbox.ts';
-import type { LoginCheck } from './login-check.ts';
 import type { MailBackend } from './mail-backend.ts';
 import type { MailConfig } from './open-backend.ts';
+import type { LoginCheck } from './sandbox-login-check.ts';
 
 /** Starts the mail server of the sandbox; given by app.ts, the only place that loads the sandbox. */
 export type StartSandboxMail = (options: {

@@ -13,9 +13,9 @@ import { PriceLinesTable } from '../../components/price-lines-table.tsx';
 import { RouteLink } from '../../components/route-link.tsx';
 import { SignedAmount } from '../../components/signed-amount.tsx';
 import { useRouteId } from '../../components/use-route-id.ts';
-import { downloadFile } from '../../data/download-file.ts';
 import { formatDateTime, formatMilliseconds } from '../../data/format-time.ts';
 import { type Receipt, receiptQuery } from '../../data/request-queries.ts';
+import { downloadFile } from '../../data/save-blob.ts';
 
 const COLORS = { open: 'blue', charged: 'teal', refunded: 'gray' } as const;
 

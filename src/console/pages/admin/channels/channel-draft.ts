@@ -2,9 +2,14 @@ import type { makeChannel } from '../../../../contract/channels.ts';
 import type { EndpointPart } from '../../../../contract/endpoint.ts';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import type { CredentialScheme, Vendor } from '../../../data/vendor-queries.ts';
-import { type ConnectionDraft, newConnectionDraft, toConnectionBody, toConnectionDraft } from './connection-draft.ts';
 import { toCredentials } from './credential-entries.ts';
 import { parseCredentialLines } from './credential-lines.ts';
+import {
+  type ConnectionDraft,
+  newConnectionDraft,
+  toConnectionBody,
+  toConnectionDraft,
+} from './upstream-request-draft.ts';
 
 type ChannelBody = EndpointPart<typeof makeChannel, 'body'>;
 

@@ -6,11 +6,11 @@ import { SaveForm } from '../../../components/save-form.tsx';
 import { useFormDraft } from '../../../components/use-form-draft.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';
 import type { ChannelDraft } from './channel-draft.ts';
-import { ConnectionFields } from './connection-fields.tsx';
 import { CredentialFields } from './credential-fields.tsx';
 import { CredentialLineError } from './credential-lines.ts';
 import { ModelsField } from './models-field.tsx';
 import { isPrivateAddress } from './private-address.ts';
+import { ConnectionFields } from './upstream-request-fields.tsx';
 
 interface ChannelFormProps {
   readonly vendor: Vendor;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { newConnectionDraft, toConnectionBody } from './connection-draft.ts';
+import { newConnectionDraft, toConnectionBody } from './upstream-request-draft.ts';
 
 it('reads one pair a line and sends only what was changed', () => {
   const draft = {

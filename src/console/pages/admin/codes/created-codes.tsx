@@ -1,7 +1,7 @@
 import { Alert, Button, Code, CopyButton, Group, Stack } from '@mantine/core';
 import { IconCheck, IconCopy, IconDownload } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import { downloadFile } from '../../../data/download-file.ts';
+import { downloadFile } from '../../../data/save-blob.ts';
 
 interface CreatedCodesProps {
   readonly codes: readonly string[];

@@ -6,7 +6,7 @@ import { adminExportRedemptionCodes } from '../../../../contract/packages.ts';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { sendRequest } from '../../../data/api-client.ts';
-import { downloadFile } from '../../../data/download-file.ts';
+import { downloadFile } from '../../../data/save-blob.ts';
 
 interface ExportCodesProps {
   readonly filter: Readonly<Record<string, string | undefined>>;
