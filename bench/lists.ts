@@ -67,7 +67,7 @@ async function startSide(name: SideName): Promise<Side> {
   stops.push(() => database.close());
   await migrate(database, migrations);
   if (name === 'full') await seed(database);
-  const upstream = await startScript('bench/instant-upstream.ts');
+  const upstream = await startScript('bench/video-jobs-upstream.ts');
   stops.push(() => upstream.stop());
   const service = await startService(PORTS[name], { ...ENV, KEEP: '1', DATABASE_URL: urlOf(name) }, folder);
   stops.push(() => service.stop());

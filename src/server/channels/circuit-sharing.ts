@@ -25,6 +25,9 @@ export class SharedCircuits {
   #isLoaded = false;
   #writes: Promise<void> = Promise.resolve();
   #unwritten = 0;
+  /** Channels whose circuits another process may have changed and that are read next; undefined stands for all. */
+  readonly #stale = new Set<number | undefined>();
+  #reading: Promise<void> | undefined;
 
   constructor(dependencies: SharedCircuitsDependencies) {
     this.#dependencies = dependencies;
@@ -91,7 +94,22 @@ export class SharedCircuits {
     }
   }
 
-  async #readAgain(channelId?: number): Promise<void> {
+  /** Reads one channel after another, or all: many signals at once must not take all connections. */
+  #readAgain(channelId?: number): Promise<void> {
+    this.#stale.add(channelId);
+    this.#reading ??= this.#readStale();
+    return this.#reading;
+  }
+
+  async #readStale(): Promise<void> {
+    for (const channelId of this.#stale) {
+      this.#stale.delete(channelId);
+      await this.#read(channelId);
+    }
+    this.#reading = undefined;
+  }
+
+  async #read(channelId: number | undefined): Promise<void> {
     const { store, clock } = this.#dependencies;
     try {
       const circuits = await store.find(channelId);
