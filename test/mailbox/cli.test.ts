@@ -61,15 +61,15 @@ describe('reelgate mailbox', () => {
 
   it('shows, applies, makes and shows the application password', async () => {
     assert.match(await cli('mailbox'), /No mailbox yet/);
-    assert.match(await cli('mailbox', 'apply', 'ada.lovelace'), /ada\.lovelace@mail\.localhost\nPassword +\w{24}\n/);
-    assert.equal(await cli('mailbox', 'apply'), 'Address  ada.lovelace@mail.localhost\n');
-    assert.match(await cli('mailbox'), /Address +ada\.lovelace@mail\.localhost\nPassword +hidden/);
-    assert.match(await cli('mailbox', '--reveal'), /Password +\w{24}\n/);
+    assert.match(await cli('mailbox', 'apply', 'ada.lovelace'), /ada\.lovelace@mail\.localhost\nPassword\t\w{24}\n/);
+    assert.equal(await cli('mailbox', 'apply'), 'Address\tada.lovelace@mail.localhost\n');
+    assert.match(await cli('mailbox'), /Address\tada\.lovelace@mail\.localhost\nPassword\thidden/);
+    assert.match(await cli('mailbox', '--reveal'), /Password\t\w{24}\n/);
     assert.match(await cli('mailbox', 'app-password'), /app-password --regenerate/);
     const made = JSON.parse(await cli('mailbox', 'app-password', '--regenerate', '--json')) as { app_password: string };
     const shown = await cli('mailbox', 'app-password');
     assert.ok(shown.includes(made.app_password));
-    assert.match(shown, /IMAP +localhost, port \d+, SSL\/TLS/);
+    assert.match(shown, /IMAP\tlocalhost, port \d+, SSL\/TLS/);
   });
 
   it('tells why an application fails', async () => {
