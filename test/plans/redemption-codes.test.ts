@@ -87,11 +87,11 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(csv.body.split('\r\n').length, 5);
     assert.ok(!/(^|,|")[=+\-@\t\r]/m.test(csv.body.replaceAll('\r\n', '\n')), csv.body);
     await plansApp.root.ok('DELETE', `/api/admin/redemption-codes/${rows[2]?.id}`);
-    assert.match(await plansApp.root.fails(200, 'DELETE', `/api/admin/redemption-codes/${rows[2]?.id}`), /withdrawn/);
+    assert.match(await plansApp.root.fails(200, 'DELETE', `/api/admin/redemption-codes/${rows[2]?.id}`), /revoked/);
     const person = await plansApp.fresh();
-    assert.match(await person.fails(200, 'POST', '/api/user/redeem', { code: codes[0] }), /withdrawn/);
+    assert.match(await person.fails(200, 'POST', '/api/user/redeem', { code: codes[0] }), /revoked/);
     assert.equal((await plansApp.root.ok('POST', '/api/admin/redemption-codes/void', { batch_id: id })).voided, 2);
-    assert.match(await person.fails(200, 'POST', '/api/user/redeem', { code: codes[1] }), /withdrawn/);
+    assert.match(await person.fails(200, 'POST', '/api/user/redeem', { code: codes[1] }), /revoked/);
     for (const junk of [
       { count: 1 },
       { quota: 1, package_code: 'gold', count: 1 },
@@ -142,7 +142,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await plansApp.root.ok('DELETE', `/api/admin/redemption-codes/${second}`);
     assert.match(
       await plansApp.root.fails(200, 'PUT', `/api/admin/redemption-codes/${second}`, { expires_at: null }),
-      /withdrawn/,
+      /revoked/,
     );
     await plansApp.root.fails(200, 'PUT', '/api/admin/redemption-codes/999999', { expires_at: null });
     const log = (await plansApp.root.send('GET', '/api/admin/audit?page_size=50')).body.data as { action: string }[];

@@ -52,7 +52,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await plansApp.app.runMaintenance();
     const told = (await person.send('GET', '/api/notifications/')).body.data as { title: string; content: string }[];
     assert.match(String(told[0]?.title), /has expired/);
-    assert.match(String(told[0]?.content), /runs now/);
+    assert.match(String(told[0]?.content), /active now/);
     await plansApp.passing(5 * DAY, [person]);
     const self = await person.ok('GET', '/api/user/self');
     assert.deepEqual([self.current_package_code, self.package_expires_at], ['none', 0]);
