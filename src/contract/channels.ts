@@ -29,7 +29,13 @@ const fields = {
   }),
   credential_list: Type.Array(
     Type.Object({
-      id: Type.Optional(Type.Integer({ minimum: 1, description: 'One the channel has; left out: a new one.' })),
+      id: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: 'One the channel has; left out: a new one.',
+        }),
+      ),
       name: Type.Optional(
         Type.String({ maxLength: 100, pattern: PLAIN_TEXT_PATTERN, description: 'Your own word for it.' }),
       ),
