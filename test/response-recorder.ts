@@ -145,9 +145,9 @@ function recordResponses(onResponse: (response: RecordedResponse) => void): void
     if (isJson(this, types) && this.req.method !== 'HEAD') keep(this, args[0], args[1]);
     const result: unknown = Reflect.apply(end, this, args);
     const { type, marked, isGzip } = types.get(this) ?? { type: '', marked: false, isGzip: false };
-    const sent = Buffer.concat(chunks.get(this) ?? []);
-    const bytes = isGzip && sent.length > 0 ? gunzipSync(sent) : sent;
-    if (marked && !this.destroyed)
+    if (marked && !this.destroyed) {
+      const sent = Buffer.concat(chunks.get(this) ?? []);
+      const bytes = isGzip && sent.length > 0 ? gunzipSync(sent) : sent;
       onResponse({
         method: (this.req.method ?? 'GET').toLowerCase(),
         path: (this.req.url ?? '').split('?', 1)[0] ?? '',
@@ -155,6 +155,7 @@ function recordResponses(onResponse: (response: RecordedResponse) => void): void
         type,
         body: this.req.method === 'HEAD' || bytes.length > MAX_BODY_BYTES ? undefined : bytes.toString(),
       });
+    }
     return result;
   } as typeof end;
 }
