@@ -227,6 +227,8 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
     await history.getByText(STRINGS.en.logins.outcomes.success, { exact: true }).first().waitFor();
     await history.getByRole('switch', { name: STRINGS.en.logins.onlyFailed }).check({ force: true });
     await history.getByText(STRINGS.en.logins.outcomes.success, { exact: true }).first().waitFor({ state: 'detached' });
+    // The list is empty while it is read again.
+    await history.getByText(STRINGS.en.logins.outcomes.wrong_password).waitFor();
     assert.equal(await history.getByText(STRINGS.en.logins.outcomes.wrong_password).count(), 1);
     await here.context().close();
   });
