@@ -2,6 +2,7 @@ import { ActionIcon, AspectRatio, Center, Group, Text } from '@mantine/core';
 import { IconPlayerSkipBack, IconPlayerSkipForward, IconRepeat } from '@tabler/icons-react';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { usePlaybackSource } from './use-playback-source.ts';
 
 interface VideoPlayerProps {
   /** A path of this service, good for a few minutes. */
@@ -22,7 +23,8 @@ export function VideoPlayer({ src, title, autoPlay = false, onFrame, frameContro
   const { t } = useTranslation('studio');
   const video = useRef<HTMLVideoElement>(null);
   const [loop, setLoop] = useState(true);
-  const [failed, setFailed] = useState(false);
+  const { path, src: beginning, renew } = usePlaybackSource(src);
+  const [failedPath, setFailedPath] = useState<string>();
   const step = (seconds: number): void => {
     if (video.current === null) return;
     video.current.pause();
@@ -31,16 +33,16 @@ export function VideoPlayer({ src, title, autoPlay = false, onFrame, frameContro
   return (
     <div>
       <AspectRatio ratio={16 / 9} bg="dark.9" style={{ borderRadius: 10, overflow: 'hidden' }}>
-        {failed ? (
+        {failedPath === path ? (
           <Center c="gray.4">
             <Text size="sm">{t('playFailed')}</Text>
           </Center>
         ) : (
           // biome-ignore lint/a11y/useMediaCaption: what a model makes has no captions
           <video
-            key={src.split('?')[0]}
+            key={path}
             ref={video}
-            src={`${src}#t=0.05`}
+            src={beginning}
             aria-label={title}
             controls
             playsInline
@@ -48,7 +50,9 @@ export function VideoPlayer({ src, title, autoPlay = false, onFrame, frameContro
             autoPlay={autoPlay}
             onSeeked={({ currentTarget }) => onFrame?.(currentTarget)}
             loop={loop}
-            onError={() => setFailed(true)}
+            onError={({ currentTarget }) => {
+              if (!renew(currentTarget)) setFailedPath(path);
+            }}
             style={{ display: 'block', objectFit: 'contain' }}
           />
         )}

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import { TaskProgress } from '../../components/task-progress.tsx';
+import { usePlaybackSource } from '../../components/use-playback-source.ts';
 import { VideoFailure } from '../../components/video-failure.tsx';
 import { type Video, videoQuery } from '../../data/video-queries.ts';
 import { posterMaker, VideoFacts } from './stage.tsx';
@@ -71,24 +72,40 @@ export default function CompareStage({ videos, actions }: CompareStageProps) {
 
 function ComparedPlayer({ video, play }: { readonly video: Video; readonly play: SynchronousPlay }) {
   const detail = useQuery(videoQuery(video.task_id));
-  const { onFrame } = posterMaker(video);
   return (
     <AspectRatio ratio={16 / 9} bg="dark.9" style={{ borderRadius: 'var(--rg-radius-md)', overflow: 'hidden' }}>
       {detail.data === undefined || detail.data.play_url === '' ? (
         <div />
       ) : (
-        <video
-          key={detail.data.play_url.split('?')[0]}
-          ref={play.register}
-          src={`${detail.data.play_url}#t=0.05`}
-          aria-label={`${video.model}: ${video.prompt}`}
-          muted
-          playsInline
-          preload="auto"
-          onSeeked={({ currentTarget }) => onFrame?.(currentTarget)}
-          style={{ display: 'block', objectFit: 'contain' }}
-        />
+        <MutedVideo video={video} link={detail.data.play_url} play={play} />
       )}
     </AspectRatio>
+  );
+}
+
+function MutedVideo({
+  video,
+  link,
+  play,
+}: {
+  readonly video: Video;
+  readonly link: string;
+  readonly play: SynchronousPlay;
+}) {
+  const { onFrame } = posterMaker(video);
+  const { path, src, renew } = usePlaybackSource(link);
+  return (
+    <video
+      key={path}
+      ref={play.register}
+      src={src}
+      aria-label={`${video.model}: ${video.prompt}`}
+      muted
+      playsInline
+      preload="auto"
+      onSeeked={({ currentTarget }) => onFrame?.(currentTarget)}
+      onError={({ currentTarget }) => void renew(currentTarget)}
+      style={{ display: 'block', objectFit: 'contain' }}
+    />
   );
 }
