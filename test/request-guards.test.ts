@@ -326,7 +326,7 @@ describe('the edge', () => {
     }
     // Counted as it comes, so that it is refused before the end that was never announced.
     const chunk = `${(1024 * 1024).toString(16)}\r\n${'a'.repeat(1024 * 1024)}\r\n`;
-    const chunked = headOf('/v1/videos', 'Transfer-Encoding: chunked') + `b\r\n{"prompt":"\r\n${chunk.repeat(33)}`;
+    const chunked = `${headOf('/v1/videos', 'Transfer-Encoding: chunked')}b\r\n{"prompt":"\r\n${chunk.repeat(33)}`;
     assert.equal(statusOf(await talk(chunked)), 413);
   });
 
