@@ -82,9 +82,11 @@ export class PollScheduler {
   async tick(): Promise<void> {
     if (this.#claiming || this.#stopping.signal.aborted) return;
     this.#claiming = true;
+    // Before the results of earlier polls are written: a process with many of them is busy, and was not paused.
+    const pausedMs = performance.now() - (this.#lastClaimAt ?? Number.NEGATIVE_INFINITY);
     try {
       await this.#writeBack();
-      await this.#spreadWhatWasLeft();
+      if (pausedMs > LEFT_MS) await this.#spreadWhatWasLeft();
       await this.#claimDue();
     } catch (error) {
       this.#dependencies.log.error({ err: error }, 'due tasks could not be claimed');
@@ -123,8 +125,6 @@ export class PollScheduler {
   /** Over as long as it was left, a period at most: together with what is due by then, vendors get twice the usual rate. */
   async #spreadWhatWasLeft(): Promise<void> {
     const { store, clock, periodMs } = this.#dependencies;
-    const pausedMs = performance.now() - (this.#lastClaimAt ?? Number.NEGATIVE_INFINITY);
-    if (pausedMs <= LEFT_MS) return;
     const now = clock.now();
     const leftMs = now - ((await store.oldestDue()) ?? now);
     if (leftMs <= LEFT_MS) return;
