@@ -44,8 +44,6 @@ const MIN_LEASE_MS = 5_000;
 const MAX_DELAY_MS = 2 * MAX_BACKOFF_MS;
 /** What has been due for longer than this has been left: no process was running, or none had the database. */
 const LEFT_MS = 2_000;
-/** A process that has claimed nothing for so long was paused; a busy one is late by seconds, and its backlog must stay visible. */
-const PAUSED_MS = 10_000;
 
 /**
  * Polls every unfinished task once a period. Due tasks are claimed in batches and put into one queue per credential of a channel with a bound on
@@ -88,7 +86,7 @@ export class PollScheduler {
     const pausedMs = performance.now() - (this.#lastClaimAt ?? Number.NEGATIVE_INFINITY);
     try {
       await this.#writeBack();
-      if (pausedMs > PAUSED_MS) await this.#spreadWhatWasLeft();
+      if (pausedMs > LEFT_MS) await this.#spreadWhatWasLeft();
       await this.#claimDue();
     } catch (error) {
       this.#dependencies.log.error({ err: error }, 'due tasks could not be claimed');
