@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { forEachDatabase } from '../databases.ts';
 import { startCrashing } from '../faults/crashing-service.ts';
@@ -161,6 +162,11 @@ describe('alerts of the service itself', { skip, concurrency: 2 }, () => {
       .selectAll()
       .where('public_id', '=', String(id))
       .executeTakeFirstOrThrow();
+    // A process that has just started spreads what it finds due, as it was left by others: it has to be polling before.
+    await kysely.updateTable('tasks').set({ next_poll_at: 1 }).execute();
+    const isClaimed = async () =>
+      (await kysely.selectFrom('tasks').select('next_poll_at').executeTakeFirstOrThrow()).next_poll_at !== 1;
+    while (!(await isClaimed())) await pause(50);
     const due = { ...task, next_poll_at: Date.now() - 600_000 };
     for (let batch = 0; batch < 6; batch += 1)
       await kysely
