@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../contract/time.ts';
 import { loadConfig } from './platform/config.ts';
 import { openDatabase } from './platform/db/open-database.ts';
 import { findMasterKey } from './platform/master-key.ts';
@@ -19,7 +20,7 @@ export interface CheckFinding {
 }
 
 /** A full audit may take minutes where there are many millions of entries. */
-const STATEMENT_TIMEOUT_MS = 3_600_000;
+const STATEMENT_TIMEOUT_MS = HOUR_MS;
 
 /**
  * Checks the database of DATABASE_URL, whether the service runs or not: the pages of the file (SQLite), the ledger, rows that

@@ -3,6 +3,7 @@ import { CHANNEL_VENDORS } from '../contract/channels.ts';
 import { defined } from '../contract/defined.ts';
 import { formatMessage } from '../contract/messages/messages.ts';
 import { VENDORS } from '../contract/states.ts';
+import { HOUR_MS } from '../contract/time.ts';
 import { twoFactorSecretCell } from './accounts/login/two-factor-encryption-store.ts';
 import { parseBaseUrl } from './channels/base-url.ts';
 import type { ChannelVendor } from './channels/channel-directory.ts';
@@ -51,7 +52,7 @@ export const undoImport = (request: ImportRequest, hooks: Hooks): Promise<UndoRe
   withImporter(hooks, (importer) => importer.undoAll(request));
 
 /** A page of an import is many rows at once, and the audit reads every entry. */
-const STATEMENT_TIMEOUT_MS = 3_600_000;
+const STATEMENT_TIMEOUT_MS = HOUR_MS;
 
 async function withImporter<R>(hooks: Hooks, work: (importer: Importer) => Promise<R>): Promise<R> {
   const { config } = loadConfig();

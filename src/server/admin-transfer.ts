@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { DAY_MS } from '../contract/time.ts';
+import { DAY_MS, HOUR_MS } from '../contract/time.ts';
 import { journalDirectory } from './chat/journal-directory.ts';
 import { migrations } from './migrations.ts';
 import { partitionsOf } from './partition-job.ts';
@@ -112,7 +112,7 @@ const previousKeysOf = ({ masterKeyPrevious }: Config): Buffer[] =>
   masterKeyPrevious.map((each) => Buffer.from(each, 'base64'));
 
 async function withDatabase<R>(url: string, work: (database: Database<Tables>) => Promise<R>): Promise<R> {
-  const database = openDatabase<Tables>(url, { statementTimeoutMs: 3_600_000 });
+  const database = openDatabase<Tables>(url, { statementTimeoutMs: HOUR_MS });
   try {
     return await work(database);
   } finally {

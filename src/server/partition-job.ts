@@ -1,4 +1,4 @@
-import { DAY_MS } from '../contract/time.ts';
+import { DAY_MS, HOUR_MS } from '../contract/time.ts';
 import type { Foundation } from './foundation.ts';
 import { hasConcurrentWriters } from './platform/db/dialect.ts';
 import { MonthlyPartitions } from './platform/db/monthly-partitions.ts';
@@ -7,7 +7,7 @@ import type { Tables } from './tables.ts';
 
 /** Tables that PostgreSQL keeps by month. The ledger, tasks and events have unique columns, which a part could not keep unique. */
 const TABLES = ['requests'] as const;
-const INTERVAL_MS = 3_600_000;
+const INTERVAL_MS = HOUR_MS;
 /** Months are made this long before they begin, so that a job that fails for weeks is noticed in time. */
 const AHEAD_MS = 60 * DAY_MS;
 

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../contract/time.ts';
 import { PENDING_LOGIN_MS } from './accounts/login/login-service.ts';
 import { SESSION_MS } from './accounts/login/session-service.ts';
 import { addAccountRoutes } from './accounts/routes.ts';
@@ -79,7 +80,7 @@ export async function registerRoutes(
     newTaskId,
     syncPeriodMs: config.syncPeriodSeconds * 1000,
     ambiguousTtlMs: config.ambiguousSubmitTtlSeconds * 1000,
-    taskTimeoutMs: config.taskTimeoutHours * 3600_000,
+    taskTimeoutMs: config.taskTimeoutHours * HOUR_MS,
     // Aborted only after the grace period: callers get their responses within it, and a submit cut off earlier would have an unknown outcome.
     stopping: foundation.forcedStop.signal,
     faultPoint: onFaultPoint ?? (() => {}),
@@ -136,7 +137,7 @@ function createSupport({ database, clock, rateLimits }: Foundation, capabilities
   });
 }
 
-/** Health checks, and what people look at: the reference, the look of all pages, the settings of the site and the console. */
+/** Health checks, and what people see: the reference, the design of all pages, the settings of the site and the console. */
 async function addPages({ fastify, routes }: HttpServer, foundation: Foundation, site: Site): Promise<void> {
   const { config, metrics, readiness } = foundation;
   addHealthRoutes(routes, { config, version: VERSION, metrics, obstacle: () => readiness.obstacle() });

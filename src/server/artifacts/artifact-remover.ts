@@ -19,7 +19,7 @@ export interface ArtifactRemoverDependencies {
 const BATCH = 200;
 const ORPHAN_INTERVAL_MS = 6 * HOUR_MS;
 /** A younger file may belong to a row that is being written. */
-const ORPHAN_AGE_MS = 3_600_000;
+const ORPHAN_AGE_MS = HOUR_MS;
 
 /** Removes copies: first the mark in the row, then the file, then the row, so that a file without a row never comes about. */
 export class ArtifactRemover {

@@ -1,10 +1,11 @@
+import { HOUR_MS } from '../../contract/time.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { ArtifactRow } from './artifact-store.ts';
 import { countCopies } from './usage-store.ts';
 
 /** A poster that was not put by then never will be: its process has ended. */
-const INTERRUPTED_MS = 3_600_000;
+const INTERRUPTED_MS = HOUR_MS;
 
 /** SQL of the end of copies: a row is marked, its file removed, and then the row. */
 export class RemovalStore {

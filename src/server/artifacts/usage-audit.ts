@@ -1,8 +1,9 @@
+import { HOUR_MS } from '../../contract/time.ts';
 import type { Log } from '../platform/log.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import type { UsageStore } from './usage-store.ts';
 
-const INTERVAL_MS = 6 * 3_600_000;
+const INTERVAL_MS = 6 * HOUR_MS;
 
 /** Compares the sums of stored space with the copies they are of, and keeps the outcome for the metrics. */
 export class UsageAudit {
@@ -15,7 +16,7 @@ export class UsageAudit {
     this.#log = log;
   }
 
-  /** Sums that differed when this process last looked; undefined: it has not, another process does. */
+  /** Sums that differed when this process last checked; undefined: it has not, another process does. */
   get wrongSums(): number | undefined {
     return this.#wrong;
   }

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../contract/time.ts';
 import type { TwoFactorService } from '../accounts/login/two-factor-service.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -6,7 +7,7 @@ import type { AccountCaller } from '../platform/http/caller.ts';
 import type { DeviceCodeRow } from './device-code-store.ts';
 
 /** A login older than this has to show its second step again before it lets a device sign in. */
-const LOGIN_FRESH_MS = 12 * 60 * 60_000;
+const LOGIN_FRESH_MS = 12 * HOUR_MS;
 /** The same where the request and the user come from different networks, as in a phishing attack. */
 const LOGIN_FRESH_OTHER_NETWORK_MS = 10 * 60_000;
 

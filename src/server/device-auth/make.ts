@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../contract/time.ts';
 import type { LinkedLogins } from '../accounts/login/login-revocation.ts';
 import type { Accounts } from '../accounts/make.ts';
 import type { DeviceAccessToken, DeviceAccessTokens } from '../accounts/request-authenticator.ts';
@@ -23,7 +24,7 @@ import { type DeviceRateLimitConfig, DeviceRateLimits } from './rate-limits.ts';
 
 const DELETE_BATCH = 1_000;
 /** How long a refresh_token that can no longer be used gets the error "expired" instead of "invalid". */
-const EXPIRED_REFRESH_RETENTION_MS = 30 * 24 * 60 * 60_000;
+const EXPIRED_REFRESH_RETENTION_MS = 30 * DAY_MS;
 
 export interface DeviceAccessDependencies {
   readonly database: Database<Tables>;

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LOCALES, type Locale } from '../../contract/messages/messages.ts';
+import { HOUR_MS } from '../../contract/time.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
 import type { Log } from '../platform/log.ts';
@@ -61,7 +62,7 @@ const LEASE_MS = 5 * 60_000;
 const POLL_MS = 5_000;
 const STOP_MS = 5_000;
 /** Waits after the first, second, … failed try; the last one repeats. */
-const RETRY_MS = [10_000, 60_000, 300_000, 900_000, 3_600_000] as const;
+const RETRY_MS = [10_000, 60_000, 300_000, 900_000, HOUR_MS] as const;
 
 /**
  * Sends mail outside of the transaction that asked for it, and again until it is taken or has expired, over restarts too.

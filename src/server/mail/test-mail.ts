@@ -1,4 +1,5 @@
 import type { Locale } from '../../contract/messages/messages.ts';
+import { HOUR_MS } from '../../contract/time.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError } from '../platform/errors.ts';
@@ -6,7 +7,7 @@ import type { Tables } from '../tables.ts';
 import type { Mailer, MailText } from './mail-queue.ts';
 
 const KIND = 'test';
-const EXPIRES_MS = 60 * 60_000;
+const EXPIRES_MS = HOUR_MS;
 
 const TEXTS: Readonly<Record<Locale, MailText>> = {
   en: { subject: 'Test mail from Reelgate', text: 'The SMTP settings of your Reelgate work.\n' },

@@ -1,4 +1,5 @@
 import type { IncidentId } from '../../contract/operations.ts';
+import { DAY_MS } from '../../contract/time.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
@@ -26,7 +27,7 @@ export type SeenIncident = OpenIncident & { readonly since: number };
 const PERIOD_MS = 30_000;
 const WINDOW_MS = 600_000;
 /** A process that is gone this long is forgotten. */
-const FORGOTTEN_MS = 86_400_000;
+const FORGOTTEN_MS = DAY_MS;
 
 /** Watches the metrics of this process and writes what it finds to its row, which every process can read. */
 export class IncidentMonitor {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { DAY_MS } from '../../contract/time.ts';
+import { DAY_MS, HOUR_MS } from '../../contract/time.ts';
 import type { Clock } from './clock.ts';
 import type { Database } from './db/database.ts';
 import type { Log } from './log.ts';
@@ -14,7 +14,7 @@ export interface RetentionRule {
   remove(before: number, limit: number): Promise<number>;
 }
 
-const INTERVAL_MS = 3_600_000;
+const INTERVAL_MS = HOUR_MS;
 const BATCH = 500;
 /** Between batches everybody else gets the database for at least as long as the batch had it. */
 const MIN_PAUSE_MS = 10;

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { DAY_MS } from '../../contract/time.ts';
+import { DAY_MS, HOUR_MS } from '../../contract/time.ts';
 import type { EventWriter } from '../events/event-log.ts';
 import type { Clock } from '../platform/clock.ts';
 import { waitForOlderTransactions } from '../platform/db/older-transactions.ts';
@@ -38,7 +38,7 @@ export interface LedgerAuditServiceDependencies {
 
 const INTERVAL_MS = 300_000;
 /** While something is wrong a full audit says sooner whether it still is. */
-const FULL_INTERVAL_WHEN_WRONG_MS = 3_600_000;
+const FULL_INTERVAL_WHEN_WRONG_MS = HOUR_MS;
 /** Entries and wallets of one statement: some milliseconds, for which SQLite's process and nobody else waits. */
 const ENTRIES_PER_STEP = 2_000;
 const WALLETS_PER_STEP = 500;

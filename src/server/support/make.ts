@@ -1,3 +1,4 @@
+import { DAY_SECONDS } from '../../contract/time.ts';
 import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import { BetaApplicationService, type BetaApplicationServiceDependencies } from './beta-application-service.ts';
@@ -23,7 +24,7 @@ export interface Support {
 }
 
 /** Far more than a person writes; it stops a script that sends requests in a loop. */
-const WRITE_LIMIT = { name: 'support-writings', points: 1_000, durationSeconds: 24 * 3600 };
+const WRITE_LIMIT = { name: 'support-writings', points: 1_000, durationSeconds: DAY_SECONDS };
 
 export function makeSupport(dependencies: SupportDependencies): Support {
   const { database, rateLimits } = dependencies;

@@ -1,5 +1,6 @@
 import { defined } from '../../contract/defined.ts';
 import type { FailureCause } from '../../contract/failure-causes.ts';
+import { HOUR_MS } from '../../contract/time.ts';
 import { type BufferedResponse, OutboundError } from '../platform/outbound/outbound.ts';
 import { type ErrorReason, PollFailed, type VendorError } from '../upstreams/error.ts';
 import type { Json, QueryOutcome } from './adapter.ts';
@@ -46,7 +47,7 @@ export function reasonForStatus(status: number): ErrorReason {
   return REASON_BY_STATUS[status] ?? (status >= 400 ? 'user' : 'other');
 }
 
-const MAX_RETRY_AFTER_MS = 3_600_000;
+const MAX_RETRY_AFTER_MS = HOUR_MS;
 
 /** Retry-After in milliseconds, from seconds or an HTTP date (RFC 9110 section 10.2.3), at most an hour; invalid: undefined. */
 export function parseRetryAfter(headers: Readonly<Record<string, string>>, nowMs: number): number | undefined {

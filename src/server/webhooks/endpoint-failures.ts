@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../contract/time.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Trx } from '../tables.ts';
@@ -12,7 +13,7 @@ export interface EndpointFailuresDependencies {
 }
 
 /** An endpoint that took nothing for so long is disabled. */
-const DEAD_AFTER_MS = 5 * 24 * 60 * 60_000;
+const DEAD_AFTER_MS = 5 * DAY_MS;
 
 const REASONS = {
   gone: {

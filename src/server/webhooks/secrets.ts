@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { DAY_MS } from '../../contract/time.ts';
 import { formatWebhookSecret } from '../../contract/webhook-signature.ts';
 import type { SealContext, Vault } from '../platform/secrets.ts';
 import type { SecretColumns } from './endpoint-store.ts';
 
 const KEY_BYTES = 32;
 /** How long the secret before a rotation signs too. */
-export const ROTATION_MS = 24 * 60 * 60_000;
+export const ROTATION_MS = DAY_MS;
 
 export const newWebhookSecret = (): string => formatWebhookSecret(randomBytes(KEY_BYTES));
 

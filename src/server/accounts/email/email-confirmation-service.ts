@@ -1,4 +1,5 @@
 import type { Locale } from '../../../contract/messages/messages.ts';
+import { DAY_MS } from '../../../contract/time.ts';
 import type { Mailer, MailText, RenderedMail } from '../../mail/mail-queue.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
@@ -14,7 +15,7 @@ import type { EmailLinks } from './email-links.ts';
 import { ADDRESS_CHANGED, CONFIRMATION } from './email-texts.ts';
 import type { EmailTokenStore } from './email-token-store.ts';
 
-const CONFIRMATION_MS = 24 * 60 * 60_000;
+const CONFIRMATION_MS = DAY_MS;
 const CONFIRMATION_MAIL = 'email-confirmation';
 const ADDRESS_CHANGED_MAIL = 'email-changed';
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../contract/time.ts';
 import { toIpLimitKey } from '../../platform/client-ip.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { LoginClient } from '../../platform/http/login-client.ts';
@@ -8,7 +9,7 @@ import type { GuessSource } from './guess-limit.ts';
 import type { KnownSourceStore } from './known-source-store.ts';
 import type { SessionStore } from './session-store.ts';
 
-const REMEMBERED_MS = 90 * 24 * 60 * 60_000;
+const REMEMBERED_MS = 90 * DAY_MS;
 const MAX_COOKIE_LENGTH = 100;
 /** No account has this id. */
 const NO_ACCOUNT = 0;

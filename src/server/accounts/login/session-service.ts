@@ -1,13 +1,14 @@
 import type { Page } from '../../../contract/schemas.ts';
+import { DAY_MS, HOUR_MS } from '../../../contract/time.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { hashToken, randomToken } from '../../platform/secrets.ts';
 import type { Trx } from '../../tables.ts';
 import { TOKEN_PREFIX } from '../token-prefix.ts';
 import type { SessionEnd, SessionRow, SessionStore } from './session-store.ts';
 
-export const SESSION_MS = 7 * 24 * 60 * 60_000;
+export const SESSION_MS = 7 * DAY_MS;
 /** A session's expiry is extended at most this often, so that a page with many requests does not write for each. */
-const EXTEND_EVERY_MS = 60 * 60_000;
+const EXTEND_EVERY_MS = HOUR_MS;
 const MAX_ADDRESS_LENGTH = 64;
 const MAX_USER_AGENT_LENGTH = 300;
 

@@ -1,6 +1,7 @@
+import { HOUR_MS } from '../../../contract/time.ts';
 import { createSigner, type Signer } from '../../platform/secrets.ts';
 
-const VALID_MS = 60 * 60_000;
+const VALID_MS = HOUR_MS;
 
 /** What a form is bound to: this browser, this login in it, this code. */
 export interface FormBinding {

@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { DAY_SECONDS } from '../../../contract/time.ts';
 
 /** Cookies of a login. Their values are opaque; what they mean is kept on the server. */
 const ATTRIBUTES = { httpOnly: true, sameSite: 'lax', path: '/' } as const;
 const PENDING_LOGIN_COOKIE = 'pending_login';
 const KNOWN_DEVICE_COOKIE = 'known_device';
-const KNOWN_DEVICE_SECONDS = 365 * 86_400;
+const KNOWN_DEVICE_SECONDS = 365 * DAY_SECONDS;
 
 /** Writes and clears the login's cookies; `Secure` where the service is reached by https. */
 export interface SessionCookies {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import type { TaskStatus } from '../../../contract/states.ts';
-import { DAY_MS } from '../../../contract/time.ts';
+import { DAY_MS, HOUR_MS } from '../../../contract/time.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import { PollFailed } from '../../upstreams/error.ts';
@@ -100,7 +100,7 @@ function parseHandle(handle: Json): Handle {
 const PACKS_SINCE_MS = 3 * 365 * DAY_MS;
 
 /** The vendor says that the remaining quantity of a pack is counted with a delay of twelve hours. */
-const BOOKS_SKEW_MS = 12 * 3_600_000;
+const BOOKS_SKEW_MS = 12 * HOUR_MS;
 
 /** Units taken from all packs (kling.ai/document-api, "Account Usage", which asks for one call a second at most). */
 async function readPacks(context: AdapterContext): Promise<number> {

@@ -1,4 +1,5 @@
 import { asObject } from '../../../contract/is-object.ts';
+import { HOUR_MS } from '../../../contract/time.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import type { VendorError } from '../../upstreams/error.ts';
@@ -137,7 +138,7 @@ export function classifyError(code: string, message: string): ErrorClass | undef
 }
 
 const RESET_TIME = /reset at (\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}) ([+-]\d{2})(\d{2})/;
-const MAX_WAIT_MS = 3_600_000;
+const MAX_WAIT_MS = HOUR_MS;
 
 /** A plan's window ends when its message says so; an hour at most is waited, then the channel is tried again. */
 function parseResetTime(message: string, nowMs: number): number | undefined {

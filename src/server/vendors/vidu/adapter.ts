@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { asObject } from '../../../contract/is-object.ts';
 import type { TaskStatus } from '../../../contract/states.ts';
+import { HOUR_MS } from '../../../contract/time.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import { UnsupportedRequestError, type VendorError } from '../../upstreams/error.ts';
@@ -208,7 +209,7 @@ const get = (path: string, context: AdapterContext): Promise<BufferedResponse> =
   getJson(context, `${context.baseUrl}/ent/v2/${path}`, tokenHeaders(context));
 
 /** Credits are taken when a job begins. */
-const BOOKS_SKEW_MS = 3_600_000;
+const BOOKS_SKEW_MS = HOUR_MS;
 
 /** Credits taken, as the negative of what remains in all packages (platform.vidu.com, "Get Credits": `remains`). */
 async function readCredits(context: AdapterContext): Promise<number> {

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../contract/time.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { AppError } from '../../platform/errors.ts';
@@ -7,7 +8,7 @@ import { type InTransaction, type SubmittedTask, toSubmittedTask } from '../subm
 import type { IdempotencyClaim } from './idempotency-key.ts';
 import { IdempotencyStore } from './idempotency-store.ts';
 
-const KEY_TTL_MS = 24 * 3600_000;
+const KEY_TTL_MS = DAY_MS;
 /** A submit in progress whose process has not said for so long that it is alive was cut off with its process. */
 const LEASE_MS = 8_000;
 const RENEW_INTERVAL_MS = 2_500;
