@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely';
+import { required, type Schema } from '../platform/db/columns.ts';
 import type { Dialect } from '../platform/db/dialect.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 import { type AuditTables, createAuditLog } from './audit/tables.ts';
@@ -118,10 +119,6 @@ export const accountMigrations: readonly Migration[] = [
     },
   },
 ];
-
-const required: Parameters<ReturnType<Schema['createTable']>['addColumn']>[2] = (column) => column.notNull();
-
-type Schema = Parameters<Migration['up']>[0]['schema'];
 
 async function createAccounts(schema: Schema, { int64, bool, text, autoIncrement }: Dialect): Promise<void> {
   await schema

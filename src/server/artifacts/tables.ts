@@ -1,4 +1,5 @@
 import { type Generated, sql } from 'kysely';
+import { required, zero } from '../platform/db/columns.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
 export interface ArtifactTables {
@@ -48,20 +49,20 @@ export const artifactMigrations: readonly Migration[] = [
       await trx.schema
         .createTable('artifacts')
         .addColumn('id', text, (column) => column.primaryKey())
-        .addColumn('task_id', text, (column) => column.notNull())
-        .addColumn('user_id', int64, (column) => column.notNull())
-        .addColumn('variant', text, (column) => column.notNull())
-        .addColumn('state', text, (column) => column.notNull())
-        .addColumn('bytes', int64, (column) => column.notNull())
-        .addColumn('sha256', text, (column) => column.notNull())
-        .addColumn('mime_type', text, (column) => column.notNull())
-        .addColumn('tries', int64, (column) => column.notNull())
+        .addColumn('task_id', text, required)
+        .addColumn('user_id', int64, required)
+        .addColumn('variant', text, required)
+        .addColumn('state', text, required)
+        .addColumn('bytes', int64, required)
+        .addColumn('sha256', text, required)
+        .addColumn('mime_type', text, required)
+        .addColumn('tries', int64, required)
         .addColumn('next_try_at', int64)
-        .addColumn('last_error', text, (column) => column.notNull())
-        .addColumn('created_at', int64, (column) => column.notNull())
-        .addColumn('stored_at', int64, (column) => column.notNull())
+        .addColumn('last_error', text, required)
+        .addColumn('created_at', int64, required)
+        .addColumn('stored_at', int64, required)
         .addColumn('expires_at', int64)
-        .addColumn('is_announced', bool, (column) => column.notNull().defaultTo(0))
+        .addColumn('is_announced', bool, zero)
         .addUniqueConstraint('artifacts_one_each', ['task_id', 'variant'])
         .execute();
       const index = (name: string) => trx.schema.createIndex(name).on('artifacts');
@@ -81,8 +82,8 @@ export const artifactMigrations: readonly Migration[] = [
         await trx.schema
           .createTable(table)
           .addColumn(key, int64, (column) => column.primaryKey())
-          .addColumn('bytes', int64, (column) => column.notNull())
-          .addColumn('files', int64, (column) => column.notNull())
+          .addColumn('bytes', int64, required)
+          .addColumn('files', int64, required)
           .execute();
     },
   },

@@ -1,3 +1,4 @@
+import { required } from '../platform/db/columns.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
 export interface BudgetTables {
@@ -20,12 +21,12 @@ export const budgetMigrations: readonly Migration[] = [
     async up(trx, { int64, text }) {
       await trx.schema
         .createTable('budgets')
-        .addColumn('user_id', int64, (column) => column.notNull())
-        .addColumn('token_id', int64, (column) => column.notNull())
-        .addColumn('month_quota', int64, (column) => column.notNull())
-        .addColumn('thresholds', text, (column) => column.notNull())
-        .addColumn('told_month', int64, (column) => column.notNull())
-        .addColumn('told_percent', int64, (column) => column.notNull())
+        .addColumn('user_id', int64, required)
+        .addColumn('token_id', int64, required)
+        .addColumn('month_quota', int64, required)
+        .addColumn('thresholds', text, required)
+        .addColumn('told_month', int64, required)
+        .addColumn('told_percent', int64, required)
         .addPrimaryKeyConstraint('budgets_key', ['user_id', 'token_id'])
         .execute();
     },

@@ -1,6 +1,7 @@
 import type { Generated } from 'kysely';
 import type { OnRetirement } from '../../contract/model-catalog.ts';
 import type { ModelKind } from '../../contract/models.ts';
+import { required } from '../platform/db/columns.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 import type { ChannelVendor } from './channel-directory.ts';
 
@@ -84,38 +85,38 @@ export const channelMigrations: readonly Migration[] = [
       await trx.schema
         .createTable('channels')
         .addColumn('id', int64, autoIncrement)
-        .addColumn('name', text, (column) => column.notNull())
-        .addColumn('vendor', text, (column) => column.notNull())
-        .addColumn('base_url', text, (column) => column.notNull())
-        .addColumn('credentials', text, (column) => column.notNull())
-        .addColumn('options', text, (column) => column.notNull())
-        .addColumn('models', text, (column) => column.notNull())
+        .addColumn('name', text, required)
+        .addColumn('vendor', text, required)
+        .addColumn('base_url', text, required)
+        .addColumn('credentials', text, required)
+        .addColumn('options', text, required)
+        .addColumn('models', text, required)
         .addColumn('model_mapping', text, (column) => column.notNull().defaultTo('{}'))
         .addColumn('connection', text)
-        .addColumn('priority', int64, (column) => column.notNull())
-        .addColumn('weight', int64, (column) => column.notNull())
-        .addColumn('enabled', bool, (column) => column.notNull())
+        .addColumn('priority', int64, required)
+        .addColumn('weight', int64, required)
+        .addColumn('enabled', bool, required)
         .addColumn('sandbox', text, (column) => column.unique())
-        .addColumn('created_at', int64, (column) => column.notNull())
-        .addColumn('updated_at', int64, (column) => column.notNull())
+        .addColumn('created_at', int64, required)
+        .addColumn('updated_at', int64, required)
         .execute();
       await trx.schema
         .createTable('models')
         .addColumn('id', text, (column) => column.primaryKey())
-        .addColumn('vendor', text, (column) => column.notNull())
-        .addColumn('kind', text, (column) => column.notNull())
+        .addColumn('vendor', text, required)
+        .addColumn('kind', text, required)
         .addColumn('price', text)
         .addColumn('alias_of', text)
         .addColumn('input_schema', text)
         .addColumn('on_retirement', text, (column) => column.notNull().defaultTo('refuse'))
-        .addColumn('enabled', bool, (column) => column.notNull())
-        .addColumn('created_at', int64, (column) => column.notNull())
-        .addColumn('updated_at', int64, (column) => column.notNull())
+        .addColumn('enabled', bool, required)
+        .addColumn('created_at', int64, required)
+        .addColumn('updated_at', int64, required)
         .execute();
       await trx.schema
         .createTable('catalog_version')
         .addColumn('place', int64, (column) => column.primaryKey())
-        .addColumn('version', int64, (column) => column.notNull())
+        .addColumn('version', int64, required)
         .execute();
       await trx.insertInto('catalog_version').values({ place: 1, version: 1 }).execute();
       await trx.schema
@@ -124,25 +125,25 @@ export const channelMigrations: readonly Migration[] = [
         .execute();
       await trx.schema
         .createTable('channel_circuits')
-        .addColumn('channel_id', int64, (column) => column.notNull())
-        .addColumn('credential_id', int64, (column) => column.notNull())
-        .addColumn('model', text, (column) => column.notNull())
-        .addColumn('times_opened', int64, (column) => column.notNull())
-        .addColumn('open_until', int64, (column) => column.notNull())
-        .addColumn('trial_until', int64, (column) => column.notNull())
-        .addColumn('reason', text, (column) => column.notNull())
+        .addColumn('channel_id', int64, required)
+        .addColumn('credential_id', int64, required)
+        .addColumn('model', text, required)
+        .addColumn('times_opened', int64, required)
+        .addColumn('open_until', int64, required)
+        .addColumn('trial_until', int64, required)
+        .addColumn('reason', text, required)
         .addPrimaryKeyConstraint('channel_circuits_key', ['channel_id', 'credential_id', 'model'])
         .execute();
       await trx.schema
         .createTable('channel_errors')
         .addColumn('id', int64, autoIncrement)
-        .addColumn('channel_id', int64, (column) => column.notNull())
-        .addColumn('credential_id', int64, (column) => column.notNull())
-        .addColumn('model', text, (column) => column.notNull())
-        .addColumn('reason', text, (column) => column.notNull())
-        .addColumn('code', text, (column) => column.notNull())
-        .addColumn('message', text, (column) => column.notNull())
-        .addColumn('created_at', int64, (column) => column.notNull())
+        .addColumn('channel_id', int64, required)
+        .addColumn('credential_id', int64, required)
+        .addColumn('model', text, required)
+        .addColumn('reason', text, required)
+        .addColumn('code', text, required)
+        .addColumn('message', text, required)
+        .addColumn('created_at', int64, required)
         .execute();
       await trx.schema
         .createIndex('channel_errors_by_channel')

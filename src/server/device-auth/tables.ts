@@ -1,7 +1,8 @@
 import { type Generated, sql } from 'kysely';
 import { CLI_CLIENT } from '../../contract/cli-client.ts';
+import { required } from '../platform/db/columns.ts';
 import type { Dialect } from '../platform/db/dialect.ts';
-import type { Migration, UntypedTables } from '../platform/db/migrate.ts';
+import type { Migration, MigrationTransaction, UntypedTables } from '../platform/db/migrate.ts';
 import { hashToken } from '../platform/secrets.ts';
 
 export interface DeviceAuthTables {
@@ -69,10 +70,6 @@ export interface DeviceAuthTables {
   };
 }
 
-type Trx = Parameters<Migration['up']>[0];
-
-const required: Parameters<ReturnType<Trx['schema']['createTable']>['addColumn']>[2] = (column) => column.notNull();
-
 export const deviceAuthMigrations: readonly Migration[] = [
   {
     id: '0005-device-auth',
@@ -85,7 +82,7 @@ export const deviceAuthMigrations: readonly Migration[] = [
 ];
 
 /** The client of the command line exists from the first start; an administrator may disable it or remove it for good. */
-async function createClients(trx: Trx, { int64, bool, text, autoIncrement }: Dialect): Promise<void> {
+async function createClients(trx: MigrationTransaction, { int64, bool, text, autoIncrement }: Dialect): Promise<void> {
   await trx.schema
     .createTable('device_clients')
     .addColumn('client_id', text, (column) => column.primaryKey())
@@ -113,7 +110,7 @@ async function createClients(trx: Trx, { int64, bool, text, autoIncrement }: Dia
   await insert('device_client_secrets', { ...row, ...secret });
 }
 
-async function createCodes(trx: Trx, { int64, text, autoIncrement }: Dialect): Promise<void> {
+async function createCodes(trx: MigrationTransaction, { int64, text, autoIncrement }: Dialect): Promise<void> {
   await trx.schema
     .createTable('device_codes')
     .addColumn('id', int64, autoIncrement)
@@ -145,7 +142,7 @@ async function createCodes(trx: Trx, { int64, text, autoIncrement }: Dialect): P
   await index('device_codes_by_end').column('sweep_at').execute();
 }
 
-async function createAuthorizations(trx: Trx, { int64, text }: Dialect): Promise<void> {
+async function createAuthorizations(trx: MigrationTransaction, { int64, text }: Dialect): Promise<void> {
   await trx.schema
     .createTable('device_authorizations')
     .addColumn('id', int64, (column) => column.primaryKey())

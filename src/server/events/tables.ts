@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely';
+import { required } from '../platform/db/columns.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
 export interface EventTables {
@@ -35,13 +36,13 @@ export const eventMigrations: readonly Migration[] = [
         .createTable('events')
         .addColumn('seq', int64, autoIncrement)
         .addColumn('id', text, (column) => column.notNull().unique())
-        .addColumn('type', text, (column) => column.notNull())
-        .addColumn('user_id', int64, (column) => column.notNull())
-        .addColumn('subject', text, (column) => column.notNull())
-        .addColumn('data', text, (column) => column.notNull())
+        .addColumn('type', text, required)
+        .addColumn('user_id', int64, required)
+        .addColumn('subject', text, required)
+        .addColumn('data', text, required)
         .addColumn('callback_url', text)
         .addColumn('deduplication_key', text)
-        .addColumn('created_at', int64, (column) => column.notNull())
+        .addColumn('created_at', int64, required)
         .addUniqueConstraint('events_once', ['user_id', 'type', 'deduplication_key'])
         .execute();
       const index = (name: string, columns: string[]) => trx.schema.createIndex(name).on('events').columns(columns);
@@ -50,8 +51,8 @@ export const eventMigrations: readonly Migration[] = [
       await index('events_by_age', ['created_at']).execute();
       await trx.schema
         .createTable('event_queue')
-        .addColumn('reader', text, (column) => column.notNull())
-        .addColumn('event_seq', int64, (column) => column.notNull())
+        .addColumn('reader', text, required)
+        .addColumn('event_seq', int64, required)
         .addPrimaryKeyConstraint('event_queue_key', ['reader', 'event_seq'])
         .execute();
       await trx.schema

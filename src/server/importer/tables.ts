@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely';
+import { required } from '../platform/db/columns.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
 /** What a row of an import is about. */
@@ -38,19 +39,19 @@ export const importerMigrations: readonly Migration[] = [
       await trx.schema
         .createTable('imports')
         .addColumn('id', int64, autoIncrement)
-        .addColumn('program', text, (column) => column.notNull())
-        .addColumn('identity', text, (column) => column.notNull())
-        .addColumn('fingerprint', text, (column) => column.notNull())
-        .addColumn('state', text, (column) => column.notNull())
-        .addColumn('started_at', int64, (column) => column.notNull())
+        .addColumn('program', text, required)
+        .addColumn('identity', text, required)
+        .addColumn('fingerprint', text, required)
+        .addColumn('state', text, required)
+        .addColumn('started_at', int64, required)
         .addColumn('finished_at', int64)
         .execute();
       await trx.schema
         .createTable('import_rows')
-        .addColumn('import_id', int64, (column) => column.notNull())
-        .addColumn('kind', text, (column) => column.notNull())
-        .addColumn('source_id', int64, (column) => column.notNull())
-        .addColumn('name', text, (column) => column.notNull())
+        .addColumn('import_id', int64, required)
+        .addColumn('kind', text, required)
+        .addColumn('source_id', int64, required)
+        .addColumn('name', text, required)
         .addColumn('target_id', int64)
         .addColumn('detail', text)
         .addPrimaryKeyConstraint('import_rows_key', ['import_id', 'kind', 'source_id', 'name'])

@@ -1,3 +1,4 @@
+import { required } from '../platform/db/columns.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
 export interface MailTables {
@@ -27,14 +28,14 @@ export const mailMigrations: readonly Migration[] = [
       await trx.schema
         .createTable('outgoing_mails')
         .addColumn('id', text, (column) => column.primaryKey())
-        .addColumn('kind', text, (column) => column.notNull())
-        .addColumn('recipient', text, (column) => column.notNull())
-        .addColumn('locale', text, (column) => column.notNull())
-        .addColumn('params', text, (column) => column.notNull())
-        .addColumn('tries', int64, (column) => column.notNull())
-        .addColumn('next_try_at', int64, (column) => column.notNull())
-        .addColumn('created_at', int64, (column) => column.notNull())
-        .addColumn('expires_at', int64, (column) => column.notNull())
+        .addColumn('kind', text, required)
+        .addColumn('recipient', text, required)
+        .addColumn('locale', text, required)
+        .addColumn('params', text, required)
+        .addColumn('tries', int64, required)
+        .addColumn('next_try_at', int64, required)
+        .addColumn('created_at', int64, required)
+        .addColumn('expires_at', int64, required)
         .execute();
       await trx.schema.createIndex('outgoing_mails_due').on('outgoing_mails').column('next_try_at').execute();
     },

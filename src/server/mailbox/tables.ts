@@ -1,4 +1,5 @@
 import { type Generated, sql } from 'kysely';
+import { required } from '../platform/db/columns.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
 export interface MailboxTables {
@@ -65,13 +66,13 @@ export const mailboxMigrations: readonly Migration[] = [
         .addColumn('address', text, (column) => column.notNull().unique())
         .addColumn('skeleton', text, (column) => column.notNull().unique())
         .addColumn('ref', text, (column) => column.notNull().unique())
-        .addColumn('password_source', text, (column) => column.notNull())
+        .addColumn('password_source', text, required)
         .addColumn('password_sealed', text)
         .addColumn('password_hash', text)
-        .addColumn('state', text, (column) => column.notNull())
-        .addColumn('attempt', int64, (column) => column.notNull())
+        .addColumn('state', text, required)
+        .addColumn('attempt', int64, required)
         .addColumn('provisioned_access', text)
-        .addColumn('created_at', int64, (column) => column.notNull())
+        .addColumn('created_at', int64, required)
         .execute();
       await trx.schema
         .createTable('app_passwords')
@@ -83,17 +84,17 @@ export const mailboxMigrations: readonly Migration[] = [
         .addColumn('pending_sealed', text)
         .addColumn('pending_hash', text)
         .addColumn('pending_since', int64)
-        .addColumn('imap', bool, (column) => column.notNull())
-        .addColumn('smtp', bool, (column) => column.notNull())
-        .addColumn('pop3', bool, (column) => column.notNull())
-        .addColumn('session_end_due', bool, (column) => column.notNull())
-        .addColumn('created_at', int64, (column) => column.notNull())
+        .addColumn('imap', bool, required)
+        .addColumn('smtp', bool, required)
+        .addColumn('pop3', bool, required)
+        .addColumn('session_end_due', bool, required)
+        .addColumn('created_at', int64, required)
         .execute();
       await trx.schema
         .createTable('mailbox_device_reads')
         .addColumn('authorization_id', int64, (column) => column.primaryKey())
-        .addColumn('user_id', int64, (column) => column.notNull())
-        .addColumn('created_at', int64, (column) => column.notNull())
+        .addColumn('user_id', int64, required)
+        .addColumn('created_at', int64, required)
         .execute();
       await sql`
         create view mail_auth_mailbox as

@@ -1,6 +1,7 @@
 import type { Generated } from 'kysely';
+import { required, zero } from '../platform/db/columns.ts';
 import type { Dialect } from '../platform/db/dialect.ts';
-import type { Migration } from '../platform/db/migrate.ts';
+import type { Migration, MigrationTransaction } from '../platform/db/migrate.ts';
 
 export interface NotificationTables {
   /** One row for each notification. `user_id` 0: an announcement to all accounts. */
@@ -79,19 +80,19 @@ export const notificationMigrations: readonly Migration[] = [
       await trx.schema
         .createTable('notifications')
         .addColumn('id', int64, autoIncrement)
-        .addColumn('user_id', int64, (column) => column.notNull())
-        .addColumn('for_admin', bool, (column) => column.notNull())
-        .addColumn('type', text, (column) => column.notNull())
-        .addColumn('topic', text, (column) => column.notNull())
-        .addColumn('title_en', text, (column) => column.notNull())
-        .addColumn('content_en', text, (column) => column.notNull())
+        .addColumn('user_id', int64, required)
+        .addColumn('for_admin', bool, required)
+        .addColumn('type', text, required)
+        .addColumn('topic', text, required)
+        .addColumn('title_en', text, required)
+        .addColumn('content_en', text, required)
         .addColumn('title_zh', text)
         .addColumn('content_zh', text)
-        .addColumn('target_url', text, (column) => column.notNull())
-        .addColumn('related_id', int64, (column) => column.notNull())
-        .addColumn('is_read', bool, (column) => column.notNull())
+        .addColumn('target_url', text, required)
+        .addColumn('related_id', int64, required)
+        .addColumn('is_read', bool, required)
         .addColumn('deduplication_key', text)
-        .addColumn('created_at', int64, (column) => column.notNull())
+        .addColumn('created_at', int64, required)
         .addUniqueConstraint('notifications_unique', ['user_id', 'deduplication_key'])
         .execute();
       await trx.schema
@@ -107,19 +108,18 @@ export const notificationMigrations: readonly Migration[] = [
       const count = ['total_user', 'total_admin', 'unread_user', 'unread_admin'];
       const watermarks = ['read_to_user', 'read_to_admin', 'announcements_read_to'];
       let inboxes = trx.schema.createTable('inboxes').addColumn('user_id', int64, (column) => column.primaryKey());
-      for (const name of [...count, ...watermarks])
-        inboxes = inboxes.addColumn(name, int64, (column) => column.notNull().defaultTo(0));
+      for (const name of [...count, ...watermarks]) inboxes = inboxes.addColumn(name, int64, zero);
       await inboxes.execute();
       await trx.schema
         .createTable('announcement_reads')
-        .addColumn('user_id', int64, (column) => column.notNull())
-        .addColumn('notification_id', int64, (column) => column.notNull())
+        .addColumn('user_id', int64, required)
+        .addColumn('notification_id', int64, required)
         .addPrimaryKeyConstraint('announcement_reads_key', ['user_id', 'notification_id'])
         .execute();
       await trx.schema
         .createTable('notification_preferences')
-        .addColumn('user_id', int64, (column) => column.notNull())
-        .addColumn('topic', text, (column) => column.notNull())
+        .addColumn('user_id', int64, required)
+        .addColumn('topic', text, required)
         .addColumn('in_app', bool)
         .addColumn('mail', bool)
         .addPrimaryKeyConstraint('notification_preferences_key', ['user_id', 'topic'])
@@ -130,7 +130,7 @@ export const notificationMigrations: readonly Migration[] = [
 ];
 
 async function createMailTables(
-  trx: Parameters<Migration['up']>[0],
+  trx: MigrationTransaction,
   { int64, bool, text, autoIncrement }: Pick<Dialect, 'int64' | 'bool' | 'text' | 'autoIncrement'>,
 ): Promise<void> {
   await trx.schema
@@ -144,17 +144,17 @@ async function createMailTables(
   await trx.schema
     .createTable('notification_mails')
     .addColumn('id', int64, autoIncrement)
-    .addColumn('mail_id', text, (column) => column.notNull())
-    .addColumn('user_id', int64, (column) => column.notNull())
+    .addColumn('mail_id', text, required)
+    .addColumn('user_id', int64, required)
     .addColumn('notification_id', int64)
-    .addColumn('is_urgent', bool, (column) => column.notNull())
-    .addColumn('title_en', text, (column) => column.notNull())
-    .addColumn('content_en', text, (column) => column.notNull())
-    .addColumn('title_zh', text, (column) => column.notNull())
-    .addColumn('content_zh', text, (column) => column.notNull())
-    .addColumn('target_url', text, (column) => column.notNull())
+    .addColumn('is_urgent', bool, required)
+    .addColumn('title_en', text, required)
+    .addColumn('content_en', text, required)
+    .addColumn('title_zh', text, required)
+    .addColumn('content_zh', text, required)
+    .addColumn('target_url', text, required)
     .addColumn('deduplication_key', text)
-    .addColumn('send_at', int64, (column) => column.notNull())
+    .addColumn('send_at', int64, required)
     .addUniqueConstraint('notification_mails_unique', ['user_id', 'deduplication_key'])
     .execute();
   const index = (name: string) => trx.schema.createIndex(name).on('notification_mails');

@@ -1,3 +1,4 @@
+import { required } from '../platform/db/columns.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
 export interface OperationTables {
@@ -19,10 +20,10 @@ export const operationMigrations: readonly Migration[] = [
       await trx.schema
         .createTable('instances')
         .addColumn('name', text, (column) => column.primaryKey())
-        .addColumn('version', text, (column) => column.notNull())
-        .addColumn('started_at', int64, (column) => column.notNull())
-        .addColumn('seen_at', int64, (column) => column.notNull())
-        .addColumn('incidents', text, (column) => column.notNull())
+        .addColumn('version', text, required)
+        .addColumn('started_at', int64, required)
+        .addColumn('seen_at', int64, required)
+        .addColumn('incidents', text, required)
         .execute();
     },
   },

@@ -1,5 +1,6 @@
 import { type Generated, sql } from 'kysely';
 import { NO_PACKAGE } from '../../contract/packages.ts';
+import { required, zero } from '../platform/db/columns.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
 export interface PlanTables {
@@ -80,13 +81,6 @@ export const planMigrations: readonly Migration[] = [
 ];
 
 type Step = Migration['up'];
-type Column = Parameters<
-  NonNullable<Parameters<ReturnType<Parameters<Step>[0]['schema']['createTable']>['addColumn']>[2]>
->[0];
-
-const required = (column: Column) => column.notNull();
-const zero = (column: Column) => column.notNull().defaultTo(0);
-
 const createPlans: Step = async (trx, { int64, bool, text, autoIncrement }) => {
   await trx.schema
     .createTable('plans')

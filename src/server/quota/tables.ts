@@ -1,6 +1,7 @@
 import { type Generated, sql } from 'kysely';
+import { required, zero } from '../platform/db/columns.ts';
 import { hasConcurrentWriters } from '../platform/db/dialect.ts';
-import type { Migration } from '../platform/db/migrate.ts';
+import type { Migration, MigrationTransaction } from '../platform/db/migrate.ts';
 
 export interface QuotaTables {
   /** One row an account. `balance` is the sum of the account's ledger amounts, reservations already taken. */
@@ -68,41 +69,41 @@ export const quotaMigrations: readonly Migration[] = [
       await trx.schema
         .createTable('wallets')
         .addColumn('user_id', int64, (column) => column.primaryKey())
-        .addColumn('balance', int64, (column) => column.notNull())
-        .addColumn('used', int64, (column) => column.notNull().defaultTo(0))
-        .addColumn('requests', int64, (column) => column.notNull().defaultTo(0))
+        .addColumn('balance', int64, required)
+        .addColumn('used', int64, zero)
+        .addColumn('requests', int64, zero)
         .addCheckConstraint('wallets_never_below_zero', sql`balance >= 0`)
         .execute();
       await trx.schema
         .createTable('token_limits')
         .addColumn('token_id', int64, (column) => column.primaryKey())
-        .addColumn('quota_limit', int64, (column) => column.notNull())
-        .addColumn('used', int64, (column) => column.notNull().defaultTo(0))
+        .addColumn('quota_limit', int64, required)
+        .addColumn('used', int64, zero)
         .execute();
       await trx.schema
         .createTable('reservations')
         .addColumn('ref', text, (column) => column.primaryKey())
-        .addColumn('user_id', int64, (column) => column.notNull())
+        .addColumn('user_id', int64, required)
         .addColumn('token_id', int64)
-        .addColumn('model', text, (column) => column.notNull())
-        .addColumn('amount', int64, (column) => column.notNull())
-        .addColumn('plan_amount', int64, (column) => column.notNull())
+        .addColumn('model', text, required)
+        .addColumn('amount', int64, required)
+        .addColumn('plan_amount', int64, required)
         .addColumn('plan_slot', text)
-        .addColumn('created_at', int64, (column) => column.notNull())
+        .addColumn('created_at', int64, required)
         .execute();
       const ledger = trx.schema.createTable('ledger').addColumn('id', int64, autoIncrement);
       await ledger
-        .addColumn('user_id', int64, (column) => column.notNull())
-        .addColumn('kind', text, (column) => column.notNull())
-        .addColumn('amount', int64, (column) => column.notNull())
-        .addColumn('plan_amount', int64, (column) => column.notNull())
-        .addColumn('charged', int64, (column) => column.notNull())
-        .addColumn('ref', text, (column) => column.notNull())
+        .addColumn('user_id', int64, required)
+        .addColumn('kind', text, required)
+        .addColumn('amount', int64, required)
+        .addColumn('plan_amount', int64, required)
+        .addColumn('charged', int64, required)
+        .addColumn('ref', text, required)
         .addColumn('token_id', int64)
         .addColumn('model', text)
         .addColumn('note', text)
-        .addColumn('settlements', int64, (column) => column.notNull().defaultTo(0))
-        .addColumn('created_at', int64, (column) => column.notNull())
+        .addColumn('settlements', int64, zero)
+        .addColumn('created_at', int64, required)
         .execute();
       await trx.schema.createIndex('ledger_once').on('ledger').columns(['ref', 'kind']).unique().execute();
       await trx.schema
@@ -114,15 +115,15 @@ export const quotaMigrations: readonly Migration[] = [
       await trx.schema.createIndex('ledger_by_user').on('ledger').columns(['user_id', 'id']).execute();
       await trx.schema
         .createTable('usage_daily')
-        .addColumn('user_id', int64, (column) => column.notNull())
-        .addColumn('day', int64, (column) => column.notNull())
-        .addColumn('token_id', int64, (column) => column.notNull())
-        .addColumn('model', text, (column) => column.notNull())
-        .addColumn('channel_id', int64, (column) => column.notNull())
-        .addColumn('requests', int64, (column) => column.notNull())
-        .addColumn('quota', int64, (column) => column.notNull())
-        .addColumn('prompt_tokens', int64, (column) => column.notNull())
-        .addColumn('completion_tokens', int64, (column) => column.notNull())
+        .addColumn('user_id', int64, required)
+        .addColumn('day', int64, required)
+        .addColumn('token_id', int64, required)
+        .addColumn('model', text, required)
+        .addColumn('channel_id', int64, required)
+        .addColumn('requests', int64, required)
+        .addColumn('quota', int64, required)
+        .addColumn('prompt_tokens', int64, required)
+        .addColumn('completion_tokens', int64, required)
         .addPrimaryKeyConstraint('usage_daily_key', ['user_id', 'day', 'token_id', 'model', 'channel_id'])
         .execute();
       await trx.schema.createIndex('usage_daily_by_day').on('usage_daily').column('day').execute();
@@ -140,25 +141,25 @@ type Step = Parameters<Migration['up']>;
 async function createAudits(trx: Step[0], { int64, text }: Pick<Step[1], 'int64' | 'text'>): Promise<void> {
   await trx.schema
     .createTable('ledger_checkpoints')
-    .addColumn('generation', int64, (column) => column.notNull())
-    .addColumn('user_id', int64, (column) => column.notNull())
-    .addColumn('amount', int64, (column) => column.notNull())
-    .addColumn('charged', int64, (column) => column.notNull())
-    .addColumn('settled', int64, (column) => column.notNull())
+    .addColumn('generation', int64, required)
+    .addColumn('user_id', int64, required)
+    .addColumn('amount', int64, required)
+    .addColumn('charged', int64, required)
+    .addColumn('settled', int64, required)
     .addPrimaryKeyConstraint('ledger_checkpoints_key', ['generation', 'user_id'])
     .execute();
   await trx.schema
     .createTable('ledger_generations')
     .addColumn('generation', int64, (column) => column.primaryKey())
-    .addColumn('position', int64, (column) => column.notNull())
-    .addColumn('is_current', int64, (column) => column.notNull())
+    .addColumn('position', int64, required)
+    .addColumn('is_current', int64, required)
     .execute();
   await trx.schema
     .createTable('ledger_audits')
     .addColumn('kind', text, (column) => column.primaryKey())
-    .addColumn('finished_at', int64, (column) => column.notNull())
-    .addColumn('duration_ms', int64, (column) => column.notNull())
-    .addColumn('findings', text, (column) => column.notNull())
+    .addColumn('finished_at', int64, required)
+    .addColumn('duration_ms', int64, required)
+    .addColumn('findings', text, required)
     .execute();
 }
 
@@ -167,7 +168,7 @@ async function createAudits(trx: Step[0], { int64, text }: Pick<Step[1], 'int64'
  * Categories" in PostgreSQL's manual): it reads what is there once it has the lock. Among locks of two numbers 1 stands for
  * token limits; tokens that share a second number only wait for each other.
  */
-const createTokenLimitLock = (trx: Parameters<Migration['up']>[0]) =>
+const createTokenLimitLock = (trx: MigrationTransaction) =>
   sql`
     create function locked_token_limit(token bigint, alone boolean) returns bigint
     language plpgsql volatile as $$

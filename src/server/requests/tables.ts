@@ -1,5 +1,6 @@
 import { type Generated, sql } from 'kysely';
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
+import { required } from '../platform/db/columns.ts';
 import { hasConcurrentWriters } from '../platform/db/dialect.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 import { restOf } from '../platform/db/monthly-partitions.ts';
@@ -57,28 +58,28 @@ export const requestMigrations: readonly Migration[] = [
           isPartitioned ? column.notNull().generatedByDefaultAsIdentity() : autoIncrement(column),
         );
       await table
-        .addColumn('ref', text, (column) => column.notNull())
-        .addColumn('user_id', int64, (column) => column.notNull())
-        .addColumn('token_id', int64, (column) => column.notNull())
-        .addColumn('channel_id', int64, (column) => column.notNull())
-        .addColumn('kind', text, (column) => column.notNull())
-        .addColumn('model', text, (column) => column.notNull())
-        .addColumn('served_model', text, (column) => column.notNull())
-        .addColumn('status', text, (column) => column.notNull())
-        .addColumn('error_code', text, (column) => column.notNull())
-        .addColumn('input_tokens', int64, (column) => column.notNull())
-        .addColumn('cached_tokens', int64, (column) => column.notNull())
-        .addColumn('output_tokens', int64, (column) => column.notNull())
-        .addColumn('seconds', int64, (column) => column.notNull())
-        .addColumn('quota', int64, (column) => column.notNull())
-        .addColumn('reserved', int64, (column) => column.notNull())
-        .addColumn('duration_ms', int64, (column) => column.notNull())
+        .addColumn('ref', text, required)
+        .addColumn('user_id', int64, required)
+        .addColumn('token_id', int64, required)
+        .addColumn('channel_id', int64, required)
+        .addColumn('kind', text, required)
+        .addColumn('model', text, required)
+        .addColumn('served_model', text, required)
+        .addColumn('status', text, required)
+        .addColumn('error_code', text, required)
+        .addColumn('input_tokens', int64, required)
+        .addColumn('cached_tokens', int64, required)
+        .addColumn('output_tokens', int64, required)
+        .addColumn('seconds', int64, required)
+        .addColumn('quota', int64, required)
+        .addColumn('reserved', int64, required)
+        .addColumn('duration_ms', int64, required)
         .addColumn('first_token_ms', int64)
-        .addColumn('stream', bool, (column) => column.notNull())
-        .addColumn('client', text, (column) => column.notNull())
-        .addColumn('price', text, (column) => column.notNull())
-        .addColumn('facts', text, (column) => column.notNull())
-        .addColumn('created_at', int64, (column) => column.notNull())
+        .addColumn('stream', bool, required)
+        .addColumn('client', text, required)
+        .addColumn('price', text, required)
+        .addColumn('facts', text, required)
+        .addColumn('created_at', int64, required)
         .$call((made) =>
           isPartitioned
             ? made

@@ -1,3 +1,4 @@
+import { required } from '../platform/db/columns.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
 export interface SiteTables {
@@ -12,8 +13,8 @@ export const siteMigrations: readonly Migration[] = [
       await trx.schema
         .createTable('site_settings')
         .addColumn('name', dialect.text, (column) => column.primaryKey())
-        .addColumn('value', dialect.text, (column) => column.notNull())
-        .addColumn('updated_at', dialect.int64, (column) => column.notNull())
+        .addColumn('value', dialect.text, required)
+        .addColumn('updated_at', dialect.int64, required)
         .execute();
     },
   },

@@ -1,6 +1,7 @@
 import { type Generated, sql } from 'kysely';
 import type { ApplicationStatus } from '../../contract/beta-applications.ts';
 import type { TicketStatus } from '../../contract/tickets.ts';
+import { required } from '../platform/db/columns.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
 export interface SupportTables {
@@ -60,17 +61,17 @@ const createTickets: Migration['up'] = async (trx, { int64, bool, text, autoIncr
   await trx.schema
     .createTable('tickets')
     .addColumn('id', int64, autoIncrement)
-    .addColumn('user_id', int64, (column) => column.notNull())
-    .addColumn('title', text, (column) => column.notNull())
-    .addColumn('content', text, (column) => column.notNull())
-    .addColumn('category', text, (column) => column.notNull())
-    .addColumn('task_id', text, (column) => column.notNull())
-    .addColumn('status', text, (column) => column.notNull())
-    .addColumn('awaits_staff', bool, (column) => column.notNull())
-    .addColumn('reply_count', int64, (column) => column.notNull())
-    .addColumn('entry_count', int64, (column) => column.notNull())
-    .addColumn('created_at', int64, (column) => column.notNull())
-    .addColumn('updated_at', int64, (column) => column.notNull())
+    .addColumn('user_id', int64, required)
+    .addColumn('title', text, required)
+    .addColumn('content', text, required)
+    .addColumn('category', text, required)
+    .addColumn('task_id', text, required)
+    .addColumn('status', text, required)
+    .addColumn('awaits_staff', bool, required)
+    .addColumn('reply_count', int64, required)
+    .addColumn('entry_count', int64, required)
+    .addColumn('created_at', int64, required)
+    .addColumn('updated_at', int64, required)
     .execute();
   await trx.schema.createIndex('tickets_by_user').on('tickets').columns(['user_id', 'id']).execute();
   await trx.schema.createIndex('tickets_by_category').on('tickets').columns(['category', 'id']).execute();
@@ -79,13 +80,13 @@ const createTickets: Migration['up'] = async (trx, { int64, bool, text, autoIncr
   await trx.schema
     .createTable('ticket_replies')
     .addColumn('id', int64, autoIncrement)
-    .addColumn('ticket_id', int64, (column) => column.notNull())
-    .addColumn('author_id', int64, (column) => column.notNull())
-    .addColumn('by_staff', bool, (column) => column.notNull())
-    .addColumn('internal', bool, (column) => column.notNull())
-    .addColumn('content', text, (column) => column.notNull())
-    .addColumn('task_id', text, (column) => column.notNull())
-    .addColumn('created_at', int64, (column) => column.notNull())
+    .addColumn('ticket_id', int64, required)
+    .addColumn('author_id', int64, required)
+    .addColumn('by_staff', bool, required)
+    .addColumn('internal', bool, required)
+    .addColumn('content', text, required)
+    .addColumn('task_id', text, required)
+    .addColumn('created_at', int64, required)
     .execute();
   await trx.schema.createIndex('ticket_replies_by_ticket').on('ticket_replies').columns(['ticket_id', 'id']).execute();
 };
@@ -94,13 +95,13 @@ const createBetaApplications: Migration['up'] = async (trx, { int64, text, autoI
   await trx.schema
     .createTable('beta_applications')
     .addColumn('id', int64, autoIncrement)
-    .addColumn('user_id', int64, (column) => column.notNull())
-    .addColumn('feature', text, (column) => column.notNull())
-    .addColumn('reason', text, (column) => column.notNull())
-    .addColumn('status', text, (column) => column.notNull())
-    .addColumn('note', text, (column) => column.notNull())
+    .addColumn('user_id', int64, required)
+    .addColumn('feature', text, required)
+    .addColumn('reason', text, required)
+    .addColumn('status', text, required)
+    .addColumn('note', text, required)
     .addColumn('decided_by', int64)
-    .addColumn('created_at', int64, (column) => column.notNull())
+    .addColumn('created_at', int64, required)
     .addColumn('decided_at', int64)
     .execute();
   await trx.schema

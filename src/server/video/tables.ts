@@ -1,8 +1,9 @@
 import { type Generated, sql } from 'kysely';
 import type { FailureCause } from '../../contract/failure-causes.ts';
 import type { TaskStatus, VendorName } from '../../contract/states.ts';
+import { required } from '../platform/db/columns.ts';
 import type { Dialect } from '../platform/db/dialect.ts';
-import type { Migration } from '../platform/db/migrate.ts';
+import type { Migration, MigrationTransaction } from '../platform/db/migrate.ts';
 import { createReconciliations, type ReconciliationTables } from './reconciliation/tables.ts';
 
 /** `token_id` of tasks that a person started in the console. */
@@ -129,11 +130,6 @@ export interface VideoTables extends ReconciliationTables {
   };
 }
 
-type SchemaTrx = Parameters<Migration['up']>[0];
-
-const required: Parameters<ReturnType<SchemaTrx['schema']['createTable']>['addColumn']>[2] = (column) =>
-  column.notNull();
-
 export const videoMigrations: readonly Migration[] = [
   {
     id: '0030-video',
@@ -150,7 +146,7 @@ export const videoMigrations: readonly Migration[] = [
   },
 ];
 
-async function createTasks(trx: SchemaTrx, { int64, text, bool, autoIncrement }: Dialect): Promise<void> {
+async function createTasks(trx: MigrationTransaction, { int64, text, bool, autoIncrement }: Dialect): Promise<void> {
   await trx.schema
     .createTable('tasks')
     .addColumn('seq', int64, autoIncrement)
@@ -195,7 +191,7 @@ async function createTasks(trx: SchemaTrx, { int64, text, bool, autoIncrement }:
     .execute();
 }
 
-async function createTaskIndexes(trx: SchemaTrx): Promise<void> {
+async function createTaskIndexes(trx: MigrationTransaction): Promise<void> {
   const index = (name: string) => trx.schema.createIndex(name).on('tasks');
   await index('tasks_by_token').columns(['token_id', 'seq']).execute();
   await index('tasks_by_user').columns(['user_id', 'seq', 'deleted']).execute();
@@ -216,7 +212,7 @@ async function createTaskIndexes(trx: SchemaTrx): Promise<void> {
     .execute();
 }
 
-async function createTaskAttempts(trx: SchemaTrx, { int64, text }: Dialect): Promise<void> {
+async function createTaskAttempts(trx: MigrationTransaction, { int64, text }: Dialect): Promise<void> {
   await trx.schema
     .createTable('task_attempts')
     .addColumn('task_id', text, required)
@@ -230,7 +226,7 @@ async function createTaskAttempts(trx: SchemaTrx, { int64, text }: Dialect): Pro
     .execute();
 }
 
-async function createPollers(trx: SchemaTrx, { int64, text }: Dialect): Promise<void> {
+async function createPollers(trx: MigrationTransaction, { int64, text }: Dialect): Promise<void> {
   await trx.schema
     .createTable('pollers')
     .addColumn('name', text, (column) => column.primaryKey())
@@ -238,7 +234,7 @@ async function createPollers(trx: SchemaTrx, { int64, text }: Dialect): Promise<
     .execute();
 }
 
-async function createFavourites(trx: SchemaTrx, { int64 }: Dialect): Promise<void> {
+async function createFavourites(trx: MigrationTransaction, { int64 }: Dialect): Promise<void> {
   await trx.schema
     .createTable('favourite_videos')
     .addColumn('user_id', int64, required)
@@ -247,7 +243,7 @@ async function createFavourites(trx: SchemaTrx, { int64 }: Dialect): Promise<voi
     .execute();
 }
 
-async function createShares(trx: SchemaTrx, { int64, text, autoIncrement }: Dialect): Promise<void> {
+async function createShares(trx: MigrationTransaction, { int64, text, autoIncrement }: Dialect): Promise<void> {
   await trx.schema
     .createTable('video_shares')
     .addColumn('id', int64, autoIncrement)
@@ -265,7 +261,7 @@ async function createShares(trx: SchemaTrx, { int64, text, autoIncrement }: Dial
   await trx.schema.createIndex('video_shares_expiring').on('video_shares').column('expires_at').execute();
 }
 
-async function createIdempotencyKeys(trx: SchemaTrx, { int64, text }: Dialect): Promise<void> {
+async function createIdempotencyKeys(trx: MigrationTransaction, { int64, text }: Dialect): Promise<void> {
   await trx.schema
     .createTable('idempotency_keys')
     .addColumn('scope', int64, required)

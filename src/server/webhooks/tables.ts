@@ -1,5 +1,6 @@
 import { type Generated, sql } from 'kysely';
 import type { DeliveryStatus, WebhookPreset } from '../../contract/webhooks.ts';
+import { required, type Schema } from '../platform/db/columns.ts';
 import type { Dialect } from '../platform/db/dialect.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
@@ -66,9 +67,7 @@ export interface WebhookTables {
   };
 }
 
-type Schema = Parameters<Migration['up']>[0]['schema'];
 type CreateTable = ReturnType<Schema['createTable']>;
-const required: Parameters<CreateTable['addColumn']>[2] = (column) => column.notNull();
 
 export const webhookMigrations: readonly Migration[] = [
   {

@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely';
+import { required, type Schema } from '../../platform/db/columns.ts';
 import type { Dialect } from '../../platform/db/dialect.ts';
-import type { Migration } from '../../platform/db/migrate.ts';
 
 export interface AuditTables {
   audit_log: {
@@ -15,9 +15,6 @@ export interface AuditTables {
     created_at: number;
   };
 }
-
-type Schema = Parameters<Migration['up']>[0]['schema'];
-const required: Parameters<ReturnType<Schema['createTable']>['addColumn']>[2] = (column) => column.notNull();
 
 export async function createAuditLog(schema: Schema, { int64, text, autoIncrement }: Dialect): Promise<void> {
   await schema

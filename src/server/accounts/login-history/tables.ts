@@ -1,7 +1,7 @@
 import { type Generated, sql } from 'kysely';
 import type { LoginOutcomeName, SessionEndReason } from '../../../contract/login-history.ts';
+import { required, type Schema } from '../../platform/db/columns.ts';
 import type { Dialect } from '../../platform/db/dialect.ts';
-import type { Migration } from '../../platform/db/migrate.ts';
 
 export interface LoginHistoryTables {
   /** Why sessions ended before their time, by the SHA-256 of the cookie, which the browser still has. */
@@ -18,9 +18,6 @@ export interface LoginHistoryTables {
     created_at: number;
   };
 }
-
-type Schema = Parameters<Migration['up']>[0]['schema'];
-const required: Parameters<ReturnType<Schema['createTable']>['addColumn']>[2] = (column) => column.notNull();
 
 export async function createLoginHistory(schema: Schema, { int64, bool, text, autoIncrement }: Dialect): Promise<void> {
   await schema

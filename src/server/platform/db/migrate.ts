@@ -8,6 +8,9 @@ export interface UntypedTables {
   readonly [table: string]: { readonly [column: string]: unknown };
 }
 
+/** The transaction a migration runs in. */
+export type MigrationTransaction = Transaction<UntypedTables>;
+
 /**
  * One step forward of the schema. It runs in a transaction of its own together with the note that it ran, on both
  * engines, and exactly once. There is no way back, and an entry that was released is never edited: add another one.
@@ -17,7 +20,7 @@ export interface UntypedTables {
 export interface Migration {
   /** `0001-accounts`: four digits and a name, unique over all capabilities. */
   readonly id: string;
-  up(trx: Transaction<UntypedTables>, dialect: Dialect): Promise<void>;
+  up(trx: MigrationTransaction, dialect: Dialect): Promise<void>;
   /**
    * PostgreSQL: it runs on a connection of its own without a transaction, as `create index concurrently` demands, so it
    * must be possible to repeat it after it was cut off anywhere. See `addIndex`.

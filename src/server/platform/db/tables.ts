@@ -1,3 +1,4 @@
+import { required } from './columns.ts';
 import type { Migration } from './migrate.ts';
 
 /** Facts about this database as a whole, by name: the check value of the master key, for one. */
@@ -14,14 +15,14 @@ export const metaMigrations: readonly Migration[] = [
       await trx.schema
         .createTable('meta')
         .addColumn('name', dialect.text, (column) => column.primaryKey())
-        .addColumn('value', dialect.text, (column) => column.notNull())
+        .addColumn('value', dialect.text, required)
         .execute();
       await trx.schema
         .createTable('scheduled_jobs')
         .addColumn('name', dialect.text, (column) => column.primaryKey())
-        .addColumn('holder', dialect.text, (column) => column.notNull())
-        .addColumn('locked_until', dialect.int64, (column) => column.notNull())
-        .addColumn('due_at', dialect.int64, (column) => column.notNull())
+        .addColumn('holder', dialect.text, required)
+        .addColumn('locked_until', dialect.int64, required)
+        .addColumn('due_at', dialect.int64, required)
         .execute();
     },
   },

@@ -1,3 +1,4 @@
+import { required } from '../db/columns.ts';
 import type { Migration } from '../db/migrate.ts';
 
 /** Counters of rate limits that several processes share. A row past `ends_at` means nothing. */
@@ -14,16 +15,16 @@ export const rateLimitMigrations: readonly Migration[] = [
       await trx.schema
         .createTable('rate_limits')
         .addColumn('key', dialect.text, (column) => column.primaryKey())
-        .addColumn('points', dialect.int64, (column) => column.notNull())
-        .addColumn('ends_at', dialect.int64, (column) => column.notNull())
+        .addColumn('points', dialect.int64, required)
+        .addColumn('ends_at', dialect.int64, required)
         .execute();
       await trx.schema.createIndex('rate_limits_ends_at').on('rate_limits').column('ends_at').execute();
       await trx.schema
         .createTable('limit_slots')
-        .addColumn('key', dialect.text, (column) => column.notNull())
-        .addColumn('slot', dialect.int64, (column) => column.notNull())
+        .addColumn('key', dialect.text, required)
+        .addColumn('slot', dialect.int64, required)
         .addColumn('holder', dialect.text, (column) => column.notNull().unique())
-        .addColumn('ends_at', dialect.int64, (column) => column.notNull())
+        .addColumn('ends_at', dialect.int64, required)
         .addPrimaryKeyConstraint('limit_slots_key', ['key', 'slot'])
         .execute();
     },

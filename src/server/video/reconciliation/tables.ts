@@ -1,7 +1,8 @@
 import type { Generated } from 'kysely';
 import type { VendorName } from '../../../contract/states.ts';
+import { required } from '../../platform/db/columns.ts';
 import type { Dialect } from '../../platform/db/dialect.ts';
-import type { Migration } from '../../platform/db/migrate.ts';
+import type { MigrationTransaction } from '../../platform/db/migrate.ts';
 
 export interface ReconciliationTables {
   /** One row for each reading of a vendor's account. Amounts of units are in millionths. Never changed. */
@@ -33,21 +34,21 @@ export interface ReconciliationTables {
 }
 
 export async function createReconciliations(
-  trx: Parameters<Migration['up']>[0],
+  trx: MigrationTransaction,
   { int64, text, autoIncrement }: Dialect,
 ): Promise<void> {
   await trx.schema
     .createTable('reconciliations')
     .addColumn('id', int64, autoIncrement)
-    .addColumn('channel_id', int64, (column) => column.notNull())
-    .addColumn('vendor', text, (column) => column.notNull())
-    .addColumn('unit', text, (column) => column.notNull())
+    .addColumn('channel_id', int64, required)
+    .addColumn('vendor', text, required)
+    .addColumn('unit', text, required)
     .addColumn('from_time', int64)
-    .addColumn('to_time', int64, (column) => column.notNull())
-    .addColumn('counter', int64, (column) => column.notNull())
-    .addColumn('videos', int64, (column) => column.notNull())
-    .addColumn('settled_units', int64, (column) => column.notNull())
-    .addColumn('settled_quota', int64, (column) => column.notNull())
+    .addColumn('to_time', int64, required)
+    .addColumn('counter', int64, required)
+    .addColumn('videos', int64, required)
+    .addColumn('settled_units', int64, required)
+    .addColumn('settled_quota', int64, required)
     .addColumn('billed_units', int64)
     .execute();
   await trx.schema
@@ -55,7 +56,7 @@ export async function createReconciliations(
     .addColumn('channel_id', int64, (column) => column.primaryKey())
     .addColumn('read_at', int64)
     .addColumn('failed_at', int64)
-    .addColumn('error', text, (column) => column.notNull())
+    .addColumn('error', text, required)
     .execute();
   await trx.schema
     .createIndex('reconciliations_by_channel')
