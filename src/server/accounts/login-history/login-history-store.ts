@@ -2,6 +2,7 @@ import { type Insertable, type Selectable, sql } from 'kysely';
 import type { LongListPage, LongPage } from '../../../contract/long-list.ts';
 import type { Role } from '../../../contract/roles.ts';
 import type { Database } from '../../platform/db/database.ts';
+import { deleteOldRows, type OldRows } from '../../platform/db/delete-old-rows.ts';
 import { readLongPage } from '../../platform/db/read-long-page.ts';
 import type { Executor, Tables } from '../../tables.ts';
 
@@ -14,6 +15,8 @@ export interface LoginFilter {
   readonly roles?: readonly Role[] | undefined;
   readonly failed?: boolean | undefined;
 }
+
+const ATTEMPTS: OldRows = { table: 'login_history', key: 'id', time: 'created_at', keysAscendWithTime: true };
 
 /** SQL of `login_history`. */
 export class LoginHistoryStore {
@@ -48,17 +51,7 @@ export class LoginHistoryStore {
   }
 
   /** Deletes at most `limit` of the attempts made before a time. @returns how many */
-  async deleteBefore(before: number, limit: number): Promise<number> {
-    const { kysely } = this.#database;
-    // Ids ascend with time, so the oldest attempts are the first.
-    const oldest = await kysely
-      .selectFrom('login_history')
-      .select(['id', 'created_at'])
-      .orderBy('id')
-      .limit(limit)
-      .execute();
-    const ids = oldest.filter(({ created_at }) => created_at < before).map(({ id }) => id);
-    if (ids.length > 0) await kysely.deleteFrom('login_history').where('id', 'in', ids).execute();
-    return ids.length;
+  deleteBefore(before: number, limit: number): Promise<number> {
+    return deleteOldRows(this.#database.kysely, ATTEMPTS, before, limit);
   }
 }
