@@ -1,3 +1,4 @@
+import { accountKey, type ChannelAccount } from '../upstreams/channel-account.ts';
 import { drawFor, type Weighted, weightedOrder } from './weighted-order.ts';
 
 /** How much of its fair share of the calls in flight a channel takes before others take the next ones. */
@@ -5,12 +6,7 @@ const BOUND = 1.25;
 /** Calls in flight up to which no channel is passed over: among a few calls a share says nothing, and a cold cache costs more. */
 export const MIN_BOUND = 4;
 
-/** A credential of a channel: an account of the vendor. */
-interface Account {
-  readonly id: number;
-  readonly credentialId: number;
-}
-type Loaded = Account & Weighted;
+type Loaded = ChannelAccount & Weighted;
 
 /**
  * Calls in flight on each channel, or on each credential of one, of this process. They bound how many calls with one prefix pile up on one
@@ -19,11 +15,11 @@ type Loaded = Account & Weighted;
 export class ChannelLoad {
   readonly #calls = new Map<string, number>();
 
-  began(account: Account): void {
+  began(account: ChannelAccount): void {
     this.#calls.set(keyOf(account), this.#callsOn(account) + 1);
   }
 
-  ended(account: Account): void {
+  ended(account: ChannelAccount): void {
     const calls = this.#callsOn(account) - 1;
     if (calls > 0) this.#calls.set(keyOf(account), calls);
     else this.#calls.delete(keyOf(account));
@@ -51,9 +47,9 @@ export class ChannelLoad {
     return this.#callsOn(account) >= Math.max(MIN_BOUND, Math.ceil(BOUND * share));
   }
 
-  #callsOn(account: Account): number {
+  #callsOn(account: ChannelAccount): number {
     return this.#calls.get(keyOf(account)) ?? 0;
   }
 }
 
-const keyOf = ({ id, credentialId }: Account): string => `${id}/${credentialId}`;
+const keyOf = ({ id, credentialId }: ChannelAccount): string => accountKey(id, credentialId);

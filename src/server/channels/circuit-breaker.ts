@@ -1,4 +1,5 @@
 import type { ChannelCondition } from '../../contract/channels.ts';
+import { accountKey, type ChannelAccount, isOfChannel } from '../upstreams/channel-account.ts';
 import type { CallOutcome } from './channel-directory.ts';
 
 /** How one kind of outcome counts. Kinds without a row say nothing about the channel, such as the caller's own errors. */
@@ -90,15 +91,6 @@ interface BreakerState {
   reason: string;
 }
 
-/** A channel with one of its credentials. */
-export interface ChannelAccount {
-  readonly id: number;
-  readonly credentialId: number;
-}
-
-const keyOf = (id: number, credentialId: number): string => `${id}/${credentialId}`;
-const belongsTo = (key: string, id: number): boolean => key.startsWith(`${id}/`);
-
 /**
  * One circuit breaker per account (a channel with one of its credentials) and one per model on it, fed by the calls of this process
  * (`SharedCircuits` joins those of all): a decaying failure rate opens it, each further opening lasts twice as long, and trial calls close it
@@ -116,7 +108,7 @@ export class CircuitBreakers {
     if (policy === undefined) return NONE;
     // Polling too often says nothing about submitting.
     if (call.operation === 'poll' && call.outcome === 'rate') return NONE;
-    const key = keyOf(call.channelId, call.credentialId);
+    const key = accountKey(call.channelId, call.credentialId);
     this.#newest.set(key, false);
     const scope = policy.scope === 'account' ? '' : (call.model ?? '');
     const breaker = this.#breaker(key, scope, now);
@@ -138,7 +130,7 @@ export class CircuitBreakers {
   }
 
   availability({ id, credentialId }: ChannelAccount, model: string, now: number): CircuitState {
-    const breakers = this.#breakers.get(keyOf(id, credentialId));
+    const breakers = this.#breakers.get(accountKey(id, credentialId));
     if (breakers === undefined) return 'closed';
     const both = [availabilityOf(breakers.get(''), now), availabilityOf(breakers.get(model), now)];
     return worstOf(both);
@@ -146,7 +138,7 @@ export class CircuitBreakers {
 
   /** Marks half-open circuits as being tried, so that no second call is sent meanwhile. @returns their models */
   beginTrial({ id, credentialId }: ChannelAccount, model: string, now: number): readonly string[] {
-    const key = keyOf(id, credentialId);
+    const key = accountKey(id, credentialId);
     const breakers = this.#breakers.get(key);
     if (breakers === undefined) return NONE;
     const tried = ['', model].filter((scope) => availabilityOf(breakers.get(scope), now) === 'halfOpen');
@@ -156,7 +148,7 @@ export class CircuitBreakers {
 
   /** What other processes should know of a circuit; undefined when it is closed. */
   stored({ id, credentialId }: ChannelAccount, model: string): StoredCircuit | undefined {
-    const breaker = this.#breakers.get(keyOf(id, credentialId))?.get(model);
+    const breaker = this.#breakers.get(accountKey(id, credentialId))?.get(model);
     if (breaker === undefined || breaker.timesOpened === 0) return undefined;
     const { timesOpened, openUntil, trialUntil, reason } = breaker;
     return { model, timesOpened, openUntil, trialUntil, reason };
@@ -169,11 +161,11 @@ export class CircuitBreakers {
     channelId?: number,
   ): void {
     const found = circuits.map(({ account, ...circuit }) => ({
-      key: keyOf(account.id, account.credentialId),
+      key: accountKey(account.id, account.credentialId),
       ...circuit,
     }));
     for (const [key, breakers] of this.#breakers)
-      if (channelId === undefined || belongsTo(key, channelId))
+      if (channelId === undefined || isOfChannel(key, channelId))
         for (const [model, breaker] of breakers)
           if (breaker.timesOpened > 0 && !found.some((each) => each.key === key && each.model === model))
             Object.assign(breaker, newBreakerState(now));
@@ -188,12 +180,12 @@ export class CircuitBreakers {
   /** Forgets everything about a channel: it was changed or removed. */
   forget(channelId: number): void {
     for (const known of [this.#breakers, this.#newest])
-      for (const key of known.keys()) if (belongsTo(key, channelId)) known.delete(key);
+      for (const key of known.keys()) if (isOfChannel(key, channelId)) known.delete(key);
   }
 
   /** The worst that is known of an account as a whole or of any of its models. */
   condition(account: ChannelAccount, now: number): ChannelCondition {
-    const key = keyOf(account.id, account.credentialId);
+    const key = accountKey(account.id, account.credentialId);
     const states = this.view(account, now).map(({ state }) => state);
     if (states.includes('open')) return 'resting';
     if (states.includes('halfOpen')) return 'trying';
@@ -205,7 +197,7 @@ export class CircuitBreakers {
 
   /** The account as a whole first, then those of its models that have recorded outcomes. */
   view({ id, credentialId }: ChannelAccount, now: number): HealthView[] {
-    const breakers = this.#breakers.get(keyOf(id, credentialId));
+    const breakers = this.#breakers.get(accountKey(id, credentialId));
     const whole = breakers?.get('') ?? newBreakerState(now);
     const models = [...(breakers ?? [])].filter(([model]) => model !== '');
     return [toView('', whole, now), ...models.map(([model, gauge]) => toView(model, gauge, now))];
@@ -213,7 +205,7 @@ export class CircuitBreakers {
 
   /** Any success shows that the account is reachable and accepted; only a submit shows that a model takes work. */
   #recordSuccess(call: CallOutcome, now: number): readonly string[] {
-    const key = keyOf(call.channelId, call.credentialId);
+    const key = accountKey(call.channelId, call.credentialId);
     this.#newest.set(key, true);
     const scopes = call.operation === 'poll' || call.model === undefined ? [''] : ['', call.model];
     let recovered = NONE;

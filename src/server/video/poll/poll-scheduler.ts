@@ -1,5 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
+import { accountKey } from '../../upstreams/channel-account.ts';
 import type { Task } from '../store.ts';
 import { type Claim, FinishedPolls, type NextPoll } from './finished-polls.ts';
 import { MAX_BACKOFF_MS, type PollBackoffs } from './poll-backoffs.ts';
@@ -25,7 +26,7 @@ export interface PollSchedulerDependencies {
 }
 
 interface AccountQueue {
-  /** A channel with one of its credentials. */
+  /** Its key (`accountKey`). */
   readonly account: string;
   readonly waiting: Task[];
   running: number;
@@ -154,7 +155,7 @@ export class PollScheduler {
   }
 
   #queueOf(task: Task): AccountQueue {
-    const account = `${task.channel_id ?? 0}/${task.credential_id ?? 0}`;
+    const account = accountKey(task.channel_id ?? 0, task.credential_id ?? 0);
     const known = this.#queues.get(account);
     if (known !== undefined) return known;
     const queue: AccountQueue = { account, waiting: [], running: 0 };
