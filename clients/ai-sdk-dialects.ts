@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createGoogleGenerativeAI } from '@ai-sdk/google';
-import { generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai';
-import { ALL_MODELS, API_KEY, BASE_URL, ORIGIN, WEATHER } from './environment.ts';
+import { generateText, stepCountIs, streamText } from 'ai';
+import { weatherTool } from './ai-sdk-weather.ts';
+import { ALL_MODELS, API_KEY, BASE_URL, ORIGIN } from './environment.ts';
 
 /** Vercel's AI SDK by its providers of Anthropic's and Google's dialects, over each kind of upstream. */
 const anthropic = createAnthropic({ apiKey: API_KEY, baseURL: BASE_URL });
@@ -17,13 +18,7 @@ for (const provider of [anthropic, google])
     assert.equal(await streamed.text, 'the light of day and', id);
     assert.equal((await streamed.usage).outputTokens, 5, id);
     const asked: unknown[] = [];
-    const weather = tool({
-      inputSchema: jsonSchema(WEATHER as never),
-      execute: async (input: unknown) => {
-        asked.push(input);
-        return 'sunny';
-      },
-    });
+    const weather = weatherTool(asked);
     const result = await generateText({ model, prompt: '[chunks=2]', tools: { weather }, stopWhen: stepCountIs(3) });
     assert.deepEqual([asked, result.text], [[{ city: 'Paris' }], 'the light'], id);
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createOpenAI } from '@ai-sdk/openai';
-import { generateText, jsonSchema, Output, stepCountIs, streamText, tool } from 'ai';
+import { generateText, jsonSchema, Output, stepCountIs, streamText } from 'ai';
+import { weatherTool } from './ai-sdk-weather.ts';
 import { ALL_MODELS, API_KEY, BASE_URL, PLAIN, WEATHER } from './environment.ts';
 
 /** Vercel's AI SDK by OpenAI's Responses, over each kind of upstream. */
@@ -17,13 +18,7 @@ for (const id of [...ALL_MODELS, PLAIN]) {
   assert.deepEqual([text, (await streamed.usage).outputTokens], ['the light of day and', 5], id);
 
   const asked: unknown[] = [];
-  const weather = tool({
-    inputSchema: jsonSchema(WEATHER as never),
-    execute: async (input: unknown) => {
-      asked.push(input);
-      return 'sunny';
-    },
-  });
+  const weather = weatherTool(asked);
   const loop = { model, prompt: '[chunks=2]', tools: { weather }, stopWhen: stepCountIs(3) };
   assert.equal((await generateText(loop)).text, 'the light', id);
   assert.equal(await streamText(loop).text, 'the light', id);

@@ -1,0 +1,12 @@
+import { jsonSchema, tool } from 'ai';
+import { WEATHER } from './environment.ts';
+
+/** A tool for Vercel's AI SDK that always says "sunny". @param asked what it was called with is added here */
+export const weatherTool = (asked: unknown[]) =>
+  tool({
+    inputSchema: jsonSchema(WEATHER as never),
+    execute: async (input: unknown) => {
+      asked.push(input);
+      return 'sunny';
+    },
+  });
