@@ -13,7 +13,7 @@ import { fillWithDemoData, ROOT } from '../test/browser/demo-data.ts';
 
 /**
  * Pictures of every page of the console, wide and narrow, in both languages: `npm run screenshots [word…]` for some of them, with
- * SIZES=all also as large as a desktop's screen and as narrow as a tablet, to look at (give SCREENSHOTS another folder then).
+ * SIZES=all also as large as a desktop's screen and as narrow as a tablet, for a review (give SCREENSHOTS another folder then).
  */
 const OUTPUT_FOLDER = process.env.SCREENSHOTS ?? join(import.meta.dirname, '../docs/screenshots');
 const QUALITY = 0.8;

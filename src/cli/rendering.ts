@@ -16,7 +16,7 @@ export type Text = string | Rendering;
 export const render = (text: Text, target: RenderTarget): string =>
   typeof text === 'string' ? replaceControlCharacters(text) : text(target);
 
-/** What a colour stands for, so that the same thing looks the same in every command. */
+/** What a colour stands for, so that it is the same in every command. */
 const STYLES = {
   good: 'green',
   bad: 'red',

@@ -34,7 +34,7 @@ export interface Incident {
   readonly name: string;
   readonly before: Scrape;
   readonly during: Scrape;
-  /** How long it has lasted when the alerts are looked at, minutes. */
+  /** How long it has lasted when the alerts are read, minutes. */
   readonly minutes: number;
   readonly alerts: readonly string[];
 }

@@ -56,9 +56,9 @@ export interface Artifacts {
   usage(userId?: number): Promise<Usage>;
   limitsOf(userId: number): Promise<StorageLimits>;
   countPending(): Promise<number>;
-  /** Sums of stored space that differ from the copies, as this process found last; undefined: it has not looked. */
+  /** Sums of stored space that differ from the copies, as this process found last; undefined: it has not checked. */
   countWrongSums(): number | undefined;
-  /** Makes what is due now, without waiting for the next look. */
+  /** Makes what is due now, without waiting for the next check. */
   wake(): void;
   /** Begins to copy. */
   start(sources: VideoSources): void;

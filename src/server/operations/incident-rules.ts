@@ -1,7 +1,7 @@
 import type { IncidentId } from '../../contract/operations.ts';
 import type { Sample } from '../platform/scraped-metric.ts';
 
-/** The metrics the rules look at, without their prefix. */
+/** The metrics the rules read, without their prefix. */
 export const WATCHED_METRICS = [
   'upstream_calls_total',
   'upstream_call_seconds',

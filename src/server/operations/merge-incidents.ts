@@ -2,7 +2,7 @@ import { INCIDENTS, type IncidentId } from '../../contract/operations.ts';
 import type { SeenIncident } from './incident-monitor.ts';
 import type { InstanceRow } from './instance-store.ts';
 
-/** Three periods: one look may be late under load. */
+/** Three periods: one check may be late under load. */
 const SILENT_MS = 90_000;
 
 export const isAlive = ({ seen_at: seenAt }: Pick<InstanceRow, 'seen_at'>, now: number): boolean =>

@@ -25,7 +25,7 @@ export interface ScheduledJobsDependencies {
 
 /** A process that dies leaves its job to the others after this time. */
 const LOCK_MS = 60_000;
-/** How often each process looks for a job that is due. */
+/** How often each process checks for a job that is due. */
 const LOOK_INTERVAL_MS = 15_000;
 /** A job that failed is tried again no later than after this time. */
 const RETRY_MS = 300_000;

@@ -14,7 +14,7 @@ export interface LedgerAuditFinding {
   readonly found: number;
 }
 
-/** Which accounts are looked at: those with an id above `after` and at most `upTo`, or the named ones. */
+/** Which accounts are audited: those with an id above `after` and at most `upTo`, or the named ones. */
 export type AccountScope = { readonly after: number; readonly upTo: number } | { readonly ids: readonly number[] };
 
 const MAX_FINDINGS = 1000;

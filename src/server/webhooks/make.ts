@@ -50,7 +50,7 @@ export interface Webhooks {
   /** Those of them that are overdue: queued more than a minute ago. */
   countOverdue(): Promise<number>;
   listCallbacks(filter: DeliveryFilter): ReturnType<typeof listPage>;
-  /** Makes what is due now, without waiting for the next look. */
+  /** Makes what is due now, without waiting for the next check. */
   wake(): void;
   start(): Promise<void>;
   /** Begins nothing new and waits a few seconds for attempts in progress. */

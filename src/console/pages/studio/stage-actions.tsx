@@ -15,7 +15,7 @@ import { useToasts } from '../../components/toasts.tsx';
 import { downloadVideo } from '../../data/download-video.ts';
 import type { Video } from '../../data/video-queries.ts';
 
-/** What can be made of a video; each fills the form, and nothing is started without a look at the price. */
+/** What can be made of a video; each fills the form, and nothing is started before the price was shown. */
 export interface VideoActions {
   /** The same with another seed. */
   readonly vary: (taskId: string) => void;

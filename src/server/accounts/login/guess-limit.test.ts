@@ -8,7 +8,7 @@ const limitNamed = (name: string, log: string[]): AttemptLimit => {
   const note = (verb: string) => async (key: string | number) => void log.push(`${verb} ${name} ${key}`);
   return {
     consume: note('consume'),
-    assertNotExhausted: note('look at'),
+    assertNotExhausted: note('check'),
     refund: note('refund'),
     reset: note('reset'),
   } as unknown as AttemptLimit;
@@ -25,26 +25,26 @@ const open = (forgivesMisses: boolean, withNetwork = true) => {
   return { limit, log };
 };
 
-const STRANGER = { network: '192.0.2.1', knownAs: undefined };
+const UNKNOWN_SOURCE = { network: '192.0.2.1', knownAs: undefined };
 const KNOWN = { network: '192.0.2.1', knownAs: 'device:x' };
 const LOGGED_IN = { network: undefined, knownAs: 'session:5' };
 
 describe('the limits a guess counts against', () => {
   it("are the network's and the account's, or the known source's own", async () => {
     const { limit, log } = open(true);
-    await limit.consume('ada', STRANGER);
+    await limit.consume('ada', UNKNOWN_SOURCE);
     await limit.consume('ada', KNOWN);
     await limit.assertNotExhausted('ada', LOGGED_IN);
-    await limit.assertNotExhausted('ada', STRANGER);
-    await limit.succeed('ada', STRANGER);
+    await limit.assertNotExhausted('ada', UNKNOWN_SOURCE);
+    await limit.succeed('ada', UNKNOWN_SOURCE);
     assert.deepEqual(log, [
       'consume network 192.0.2.1',
       'consume account ada',
       'consume network 192.0.2.1',
       'consume source ada:device:x',
-      'look at source ada:session:5',
-      'look at network 192.0.2.1',
-      'look at account ada',
+      'check source ada:session:5',
+      'check network 192.0.2.1',
+      'check account ada',
       'refund network 192.0.2.1',
       'reset account ada',
     ]);
@@ -52,13 +52,13 @@ describe('the limits a guess counts against', () => {
 
   it('leave out the account where the secret cannot be guessed', async () => {
     const { limit, log } = open(true);
-    await limit.consume('ada', STRANGER, true);
-    await limit.assertNotExhausted('ada', STRANGER, true);
-    await limit.succeed('ada', STRANGER, true);
+    await limit.consume('ada', UNKNOWN_SOURCE, true);
+    await limit.assertNotExhausted('ada', UNKNOWN_SOURCE, true);
+    await limit.succeed('ada', UNKNOWN_SOURCE, true);
     await limit.consume('ada', KNOWN, true);
     assert.deepEqual(log, [
       'consume network 192.0.2.1',
-      'look at network 192.0.2.1',
+      'check network 192.0.2.1',
       'refund network 192.0.2.1',
       'consume network 192.0.2.1',
       'consume source ada:device:x',
@@ -67,7 +67,7 @@ describe('the limits a guess counts against', () => {
 
   it('forgive wrong guesses after a right one where they say so, but never those of the network', async () => {
     const forgiving = open(true);
-    await forgiving.limit.succeed('ada', STRANGER);
+    await forgiving.limit.succeed('ada', UNKNOWN_SOURCE);
     assert.deepEqual(forgiving.log, ['refund network 192.0.2.1', 'reset account ada']);
     const strict = open(false);
     await strict.limit.succeed('ada', KNOWN);
@@ -76,7 +76,7 @@ describe('the limits a guess counts against', () => {
 
   it('need none of the network', async () => {
     const { limit, log } = open(true, false);
-    await limit.succeed('ada', STRANGER);
+    await limit.succeed('ada', UNKNOWN_SOURCE);
     assert.deepEqual(log, ['reset account ada']);
   });
 });

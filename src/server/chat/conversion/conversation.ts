@@ -57,7 +57,7 @@ export interface MediaPart {
   /** Base64 with its media type, or a URL. */
   readonly source: { readonly mediaType: string; readonly data: string } | { readonly url: string };
   readonly name?: string | undefined;
-  /** How closely a picture is looked at, where its caller says so. */
+  /** The detail a picture is read in, where its caller says so. */
   readonly detail?: Setting<string> | undefined;
   readonly cache?: CacheMarker | undefined;
   readonly path: string;

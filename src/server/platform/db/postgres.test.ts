@@ -42,7 +42,7 @@ forEachDatabase((name, open, freshUrl) => {
     for (let isVictim = false; !isVictim; )
       isVictim = await database
         .transaction(async (trx) => {
-          // Who waits first looks for a deadlock first and gives way; the other one never looks.
+          // Who waits first checks for a deadlock first and gives way; the other one never does.
           await sql`set local deadlock_timeout = '1min'`.execute(trx);
           await sql`lock table other in access exclusive mode`.execute(trx);
           read = both.execute(reader.kysely).then(({ rows }) => rows);

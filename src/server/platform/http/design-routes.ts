@@ -7,7 +7,7 @@ import { PAGES_CSS } from '../../../design/pages-css.ts';
 import { toTokensCss } from '../../../design/tokens-css.ts';
 import type { RouteRegistry } from './route-registry.ts';
 
-/** The files every page takes its look from. Browsers ask each time whether they changed, so a new colour is seen at once. */
+/** The files that every page takes its design from. Browsers ask each time whether they changed, so a new colour is seen at once. */
 export function addDesignRoutes(routes: RouteRegistry, site: SiteLook): void {
   const add = (endpoint: DesignFile, type: string, render: (accent: AccentName) => string): void =>
     routes.add(endpoint, async ({ reply, request }) =>

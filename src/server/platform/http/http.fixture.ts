@@ -13,7 +13,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** The fields of an endpoint that these tests do not look at. */
+/** The fields of an endpoint that these tests do not read. */
 export const plain = {
   summary: 'for a test',
   tag: 'test',

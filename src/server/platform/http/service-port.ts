@@ -100,7 +100,7 @@ export class ServicePort {
 }
 
 /**
- * Resolves just after the event loop has looked for events and found none, so that no connection waits to be accepted and
+ * Resolves just after the event loop has checked for events and found none, so that no connection waits to be accepted and
  * no request waits to be read: what is closed in this moment is almost certainly unused.
  */
 async function untilQuiet(): Promise<void> {

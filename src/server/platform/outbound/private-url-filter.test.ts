@@ -84,7 +84,7 @@ test('what looks like an address must be one', () => {
   assert.equal(url(long('//pictures.example/-', 8_193)), 'image is no valid address.');
 });
 
-test('text behind two slashes that is no address is looked at no further, up to the length of one', () => {
+test('text behind two slashes that is no address is examined no further than the length of one', () => {
   const noAddress = (length: number) => '//a b/-'.padEnd(length, '-');
   assert.equal(url(noAddress(8_192)), undefined);
   assert.equal(url(noAddress(8_193)), 'image is no valid address.');
@@ -99,7 +99,7 @@ test('Base64 is distinguished from an address by its length and its letters', ()
   assert.equal(url('//metadata/'.padEnd(300, 'A')), MUST_BE_PUBLIC);
 });
 
-test('texts are looked at wherever they are but in prose', () => {
+test('texts are checked wherever they are but in prose', () => {
   const of = (body: unknown) => refusalOf(() => assertNoPrivateUrls(body));
   const inside = 'http://10.0.0.1/';
   assert.equal(of({ a: [{ b: inside }] }), 'a.0.b must be a public address.');

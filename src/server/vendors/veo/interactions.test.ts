@@ -85,13 +85,13 @@ test('failures tell what the vendor told: of a step, of the interaction, in the 
 });
 
 test('a file is waited for while it is written, and fetched at our own base URL with the key', async () => {
-  const look = (state: string) => {
+  const poll = (state: string) => {
     const { context, seen } = scripted({ [ID]: replies['omni-done'], '4k1z8s0qv3ab': { state } });
     return veo.query(HANDLE, context).then((outcome) => ({ outcome, seen }));
   };
-  assert.equal((await look('PROCESSING')).outcome.state, 'IN_PROGRESS');
-  assert.deepEqual((await look('FAILED')).outcome.error?.code, 'FILE_FAILED');
-  const { outcome, seen } = await look('ACTIVE');
+  assert.equal((await poll('PROCESSING')).outcome.state, 'IN_PROGRESS');
+  assert.deepEqual((await poll('FAILED')).outcome.error?.code, 'FILE_FAILED');
+  const { outcome, seen } = await poll('ACTIVE');
   assert.deepEqual([outcome.state, outcome.artifact], ['SUCCESS', { kind: 'protected' }]);
   assert.equal(seen.at(-1), 'GET https://vendor.test/v1beta/files/4k1z8s0qv3ab');
   assert.deepEqual(await veo.content(HANDLE, outcome.raw, undefined, fixedResponseContext({})), {

@@ -20,9 +20,9 @@ describe('T55: owners of the handles that vendors answer with', () => {
     const owners = new HandleOwners();
     const given = Array.from({ length: 40_000 }, (_, n) => owner(n));
     for (const [n, each] of given.entries()) assert.equal(owners.claim(7, `handle ${n}`, each), undefined);
-    const stranger = owner(-1);
+    const another = owner(-1);
     for (const [n, each] of [...given.entries()].slice(-4_000).reverse())
-      assert.deepEqual(owners.claim(7, `handle ${n}`, stranger), each);
-    assert.equal(owners.claim(7, 'handle 0', stranger), undefined, 'room is bounded');
+      assert.deepEqual(owners.claim(7, `handle ${n}`, another), each);
+    assert.equal(owners.claim(7, 'handle 0', another), undefined, 'room is bounded');
   });
 });
