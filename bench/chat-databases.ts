@@ -1,10 +1,11 @@
 import { Client } from 'pg';
 import { startPostgres } from '../test/postgres.ts';
-import { makeAccountKeys, startChatService } from './chat-service.ts';
+import { COMPLETION, makeAccountCalls, startChatService } from './chat-service.ts';
 import { cpuSeconds } from './http-load.ts';
 import { startNginx } from './nginx.ts';
 import { CpuOfPostgres } from './postgres-cpu.ts';
-import { postBytes, rawLoad } from './raw-socket-load.ts';
+import { median } from './quantile.ts';
+import { rawLoad } from './raw-socket-load.ts';
 import { reportFigure } from './report-figure.ts';
 import { warmUp } from './warm-up.ts';
 
@@ -18,28 +19,20 @@ const SECONDS = Number(process.env.SECONDS ?? '3');
 const ROUNDS = Number(process.env.ROUNDS ?? '5');
 const ACCOUNTS = 16;
 const CONNECTIONS = 64;
-const ANSWER = JSON.stringify({
-  id: 'chatcmpl-1',
-  object: 'chat.completion',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'word '.repeat(72) }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 32, completion_tokens: 72, total_tokens: 104 },
-});
-const BODY = JSON.stringify({ model: 'bench-chat', messages: [{ role: 'user', content: 'Say a few words.' }] });
 
 const postgres = await startPostgres();
 const client = new Client({ connectionString: postgres.url });
 await client.connect();
 const databaseCpu = await CpuOfPostgres.find(client);
-const upstream = await startNginx(`location / { return 200 '${ANSWER}'; }`);
+const upstream = await startNginx(`location / { return 200 '${COMPLETION}'; }`);
 const [onSqlite, onPostgres] = [
   await startChatService(4_397, upstream.origin),
   await startChatService(4_398, upstream.origin, { DATABASE_URL: postgres.url }),
 ];
-const requestsOf = async ({ service }: typeof onSqlite) =>
-  (await makeAccountKeys(service, ACCOUNTS)).map((key) =>
-    postBytes('/v1/chat/completions', { authorization: `Bearer ${key}` }, BODY),
-  );
-const [sqliteRequests, postgresRequests] = [await requestsOf(onSqlite), await requestsOf(onPostgres)];
+const [sqliteRequests, postgresRequests] = [
+  await makeAccountCalls(onSqlite.service, ACCOUNTS),
+  await makeAccountCalls(onPostgres.service, ACCOUNTS),
+];
 const subjects = {
   'SQLite, 16 accounts': { ...onSqlite, port: 4_397, requests: sqliteRequests },
   'PostgreSQL, 16 accounts': { ...onPostgres, port: 4_398, requests: postgresRequests },
@@ -60,8 +53,6 @@ async function measure({ service, port, requests }: Subject): Promise<Figures> {
   const process = ((cpuSeconds(service.pid) - before[0]) / calls) * 1e6;
   return { perSecond: calls / SECONDS, process, both: process + ((databaseCpu.seconds() - before[1]) / calls) * 1e6 };
 }
-
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
 try {
   for (const [name, subject] of Object.entries(subjects)) {

@@ -2,10 +2,10 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startPostgres } from '../test/postgres.ts';
-import { makeAccountKeys, startChatService } from './chat-service.ts';
+import { COMPLETION, makeAccountCalls, startChatService } from './chat-service.ts';
 import { startService } from './child-processes.ts';
 import { startNginx } from './nginx.ts';
-import { postBytes, rawLoad } from './raw-socket-load.ts';
+import { rawLoad } from './raw-socket-load.ts';
 
 /**
  * One process on PostgreSQL, then two on the same database: whether the second one helps. Sixteen accounts, as a single one
@@ -16,27 +16,14 @@ import { postBytes, rawLoad } from './raw-socket-load.ts';
 const SECONDS = Number(process.env.SECONDS ?? '5');
 const ACCOUNTS = 16;
 const CONNECTIONS = 64;
-const ANSWER = JSON.stringify({
-  id: 'chatcmpl-1',
-  object: 'chat.completion',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'word '.repeat(72) }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 32, completion_tokens: 72, total_tokens: 104 },
-});
 
 const postgres = await startPostgres();
-const upstream = await startNginx(`location / { return 200 '${ANSWER}'; }`);
+const upstream = await startNginx(`location / { return 200 '${COMPLETION}'; }`);
 const folder = mkdtempSync(join(tmpdir(), 'reelgate-bench-'));
 const env = { DATABASE_URL: postgres.url };
 const { service: first } = await startChatService(4_383, upstream.origin, env);
 const second = await startService(4_384, env, folder);
-const keys = await makeAccountKeys(first, ACCOUNTS);
-const requests = keys.map((key) =>
-  postBytes(
-    '/v1/chat/completions',
-    { authorization: `Bearer ${key}` },
-    JSON.stringify({ model: 'bench-chat', messages: [{ role: 'user', content: 'Say a few words.' }] }),
-  ),
-);
+const requests = await makeAccountCalls(first, ACCOUNTS);
 
 try {
   await measure([4_383], 2);

@@ -1,4 +1,5 @@
 import { type Service, startService } from './child-processes.ts';
+import { postBytes } from './raw-socket-load.ts';
 
 /** What every question of the chat benchmarks costs. */
 const PRICE = { input_per_million: 1_000_000, output_per_million: 4_000_000 };
@@ -8,6 +9,37 @@ const MODELS = [
   ['bench-chat', 'openai', { responses: false }],
   ['bench-claude', 'anthropic', {}],
 ] as const;
+
+const WORDS = 'word '.repeat(72).trim();
+
+/** What the upstream of the chat benchmarks answers in OpenAI's dialect: 72 words. */
+export const COMPLETION = JSON.stringify({
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1_795_140_000,
+  model: 'bench-chat',
+  choices: [{ index: 0, message: { role: 'assistant', content: WORDS }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 32, completion_tokens: 72, total_tokens: 104 },
+});
+
+/** The same in Anthropic's. */
+export const MESSAGE = JSON.stringify({
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'bench-claude',
+  content: [{ type: 'text', text: WORDS }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 32, output_tokens: 72, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+});
+
+/** Configuration of an nginx that answers in both. */
+export const BOTH_DIALECTS = `location /v1/messages { return 200 '${MESSAGE}'; } location / { return 200 '${COMPLETION}'; }`;
+
+export const QUESTION = [{ role: 'user', content: 'Say a few words about the sea, '.repeat(4) }];
+
+const CALL = JSON.stringify({ model: 'bench-chat', messages: [{ role: 'user', content: 'Say a few words.' }] });
 
 /** Our service with chat models over an upstream, and a key with money. */
 export async function startChatService(
@@ -31,9 +63,14 @@ export async function startChatService(
   return { service, key: await operator.makeToken() };
 }
 
-/** Creates accounts with a balance. @returns an API key of each */
-export const makeAccountKeys = (service: Service, count: number): Promise<string[]> =>
-  Promise.all(Array.from({ length: count }, (_, index) => makeAccountKey(service, `bench-${index}`)));
+/** Creates accounts with a balance. @returns the bytes of a call by each */
+export const makeAccountCalls = (service: Service, count: number): Promise<Buffer[]> =>
+  Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const key = await makeAccountKey(service, `bench-${index}`);
+      return postBytes('/v1/chat/completions', { authorization: `Bearer ${key}` }, CALL);
+    }),
+  );
 
 async function makeAccountKey({ operator, origin }: Service, username: string): Promise<string> {
   const password = 'bench-password-1';

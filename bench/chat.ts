@@ -1,7 +1,8 @@
-import { startChatService } from './chat-service.ts';
+import { BOTH_DIALECTS, QUESTION, startChatService } from './chat-service.ts';
 import { type Process, startScript } from './child-processes.ts';
 import { cpuSeconds, memoryMb } from './http-load.ts';
 import { startNginx, startNginxProxy } from './nginx.ts';
+import { median } from './quantile.ts';
 import { postBytes, type RawLoadResult, rawLoad } from './raw-socket-load.ts';
 import { reportFigure } from './report-figure.ts';
 import { portkeyHeaders, startPortkey } from './rivals/portkey.ts';
@@ -19,33 +20,10 @@ const ROUNDS = Number(process.env.ROUNDS ?? '5');
 const CONNECTIONS = 64;
 const PATH = '/v1/chat/completions';
 
-const ANSWER = JSON.stringify({
-  id: 'chatcmpl-1',
-  object: 'chat.completion',
-  created: 1_795_140_000,
-  model: 'bench-chat',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'word '.repeat(72).trim() }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 32, completion_tokens: 72, total_tokens: 104 },
-});
-const QUESTION = JSON.stringify({
-  model: 'bench-chat',
-  messages: [{ role: 'user', content: 'Say a few words about the sea, '.repeat(4) }],
-});
-
-const CLAUDE_ANSWER = JSON.stringify({
-  id: 'msg_1',
-  type: 'message',
-  role: 'assistant',
-  model: 'bench-claude',
-  content: [{ type: 'text', text: 'word '.repeat(72).trim() }],
-  stop_reason: 'end_turn',
-  stop_sequence: null,
-  usage: { input_tokens: 32, output_tokens: 72, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
-});
-const said = (JSON.parse(QUESTION) as { messages: object[] }).messages;
-const CLAUDE_QUESTION = JSON.stringify({ model: 'bench-claude', max_tokens: 500, messages: said });
-const RESPONSES_QUESTION = JSON.stringify({ model: 'bench-chat', max_output_tokens: 500, input: said });
-const MESSAGES_QUESTION = JSON.stringify({ model: 'bench-chat', max_tokens: 500, messages: said });
+const CHAT_BODY = JSON.stringify({ model: 'bench-chat', messages: QUESTION });
+const CLAUDE_BODY = JSON.stringify({ model: 'bench-claude', max_tokens: 500, messages: QUESTION });
+const RESPONSES_BODY = JSON.stringify({ model: 'bench-chat', max_output_tokens: 500, input: QUESTION });
+const MESSAGES_BODY = JSON.stringify({ model: 'bench-chat', max_tokens: 500, messages: QUESTION });
 
 interface Subject {
   readonly name: string;
@@ -55,12 +33,10 @@ interface Subject {
 
 const withPort = (process: Process) => ({ ...process, port: Number(new URL(process.origin).port) });
 
-const upstream = await startNginx(
-  `location /v1/messages { return 200 '${CLAUDE_ANSWER}'; } location / { return 200 '${ANSWER}'; }`,
-);
+const upstream = await startNginx(BOTH_DIALECTS);
 const { service, key } = await startChatService(4_380, upstream.origin);
 const portkey = await startPortkey();
-const plain = postBytes(PATH, { authorization: 'Bearer sk-bench' }, QUESTION);
+const plain = postBytes(PATH, { authorization: 'Bearer sk-bench' }, CHAT_BODY);
 const ask = (path: string, body: string): Buffer => postBytes(path, { authorization: `Bearer ${key}` }, body);
 const subjects: Subject[] = [
   { name: 'direct', process: upstream, request: plain },
@@ -73,23 +49,23 @@ const subjects: Subject[] = [
   {
     name: 'Reelgate',
     process: withPort(service),
-    request: ask(PATH, QUESTION),
+    request: ask(PATH, CHAT_BODY),
   },
-  { name: 'Reelgate, to Anthropic', process: withPort(service), request: ask(PATH, CLAUDE_QUESTION) },
-  { name: 'Reelgate, Messages to chat', process: withPort(service), request: ask('/v1/messages', MESSAGES_QUESTION) },
+  { name: 'Reelgate, to Anthropic', process: withPort(service), request: ask(PATH, CLAUDE_BODY) },
+  { name: 'Reelgate, Messages to chat', process: withPort(service), request: ask('/v1/messages', MESSAGES_BODY) },
   {
     name: 'Reelgate, Responses to chat',
     process: withPort(service),
-    request: ask('/v1/responses', RESPONSES_QUESTION),
+    request: ask('/v1/responses', RESPONSES_BODY),
   },
-  { name: 'Reelgate, Messages', process: withPort(service), request: ask('/v1/messages', CLAUDE_QUESTION) },
+  { name: 'Reelgate, Messages', process: withPort(service), request: ask('/v1/messages', CLAUDE_BODY) },
   ...(portkey === undefined
     ? []
     : [
         {
           name: 'Portkey',
           process: portkey,
-          request: postBytes(PATH, { authorization: 'Bearer sk-bench', ...portkeyHeaders(upstream.origin) }, QUESTION),
+          request: postBytes(PATH, { authorization: 'Bearer sk-bench', ...portkeyHeaders(upstream.origin) }, CHAT_BODY),
         },
         {
           name: 'Portkey, to Anthropic',
@@ -97,7 +73,7 @@ const subjects: Subject[] = [
           request: postBytes(
             PATH,
             { authorization: 'Bearer sk-bench', ...portkeyHeaders(upstream.origin, 'anthropic') },
-            CLAUDE_QUESTION,
+            CLAUDE_BODY,
           ),
         },
       ]),
@@ -197,9 +173,4 @@ function print(): void {
       `${figures.failures} ${figures.firstFailure ?? ''}`,
     ]);
   }
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }

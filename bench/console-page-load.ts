@@ -1,6 +1,7 @@
 import type { CDPSession, Page } from 'playwright-core';
 import { openBrowserFixture, signIn, waitForContent } from '../test/browser/browser-fixture.ts';
 import { fillWithDemoData, ROOT } from '../test/browser/demo-data.ts';
+import { median } from './quantile.ts';
 import { reportFigure } from './report-figure.ts';
 import { seedTasks } from './seed-tasks.ts';
 
@@ -85,8 +86,6 @@ async function measure(page: Page, path: string, traffic: Traffic): Promise<Page
     kilobytes: traffic.bytes / 1024,
   };
 }
-
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
 async function report(page: Page, path: string, traffic: Traffic): Promise<void> {
   const all: PageTimings[] = [];

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { startPostgres } from '../test/postgres.ts';
 import { type Service, startService } from './child-processes.ts';
 import { load, memoryMb } from './http-load.ts';
+import { quantile } from './quantile.ts';
 import { type Listener, seedNotifications } from './seed-notifications.ts';
 import { StreamListener } from './stream-listener.ts';
 
@@ -26,8 +27,7 @@ const { values } = parseArgs({
 });
 const streams = Number(values.streams);
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
-const quantile = (times: number[], share: number): string =>
-  (times.sort((a, b) => a - b)[Math.floor((times.length - 1) * share)] ?? Number.NaN).toFixed(2);
+const quantileMs = (times: readonly number[], share: number): string => quantile(times, share).toFixed(2);
 
 const postgres = values.database === 'postgres' ? await startPostgres() : undefined;
 const folder = mkdtempSync(join(tmpdir(), 'reelgate-bench-'));
@@ -66,7 +66,7 @@ async function measureAnnouncements({ operator }: Service): Promise<void> {
     times.push(performance.now() - startedAt);
   }
   const rows = ((await count()) - before) / times.length;
-  print(`announcement: p50 ${quantile(times, 0.5)} ms, slowest ${quantile(times, 1)} ms, ${rows} row each`);
+  print(`announcement: p50 ${quantileMs(times, 0.5)} ms, slowest ${quantileMs(times, 1)} ms, ${rows} row each`);
 }
 
 async function measureReading({ operator, origin }: Service): Promise<void> {
@@ -124,7 +124,7 @@ async function measureStreams({ pid, origin }: Service, from: readonly Listener[
   const text = await (await fetch(`${origin}/metrics`, { headers: { authorization: 'Bearer bench' } })).text();
   const delay = Number(/^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(text)?.[1] ?? Number.NaN) * 1000;
   print(
-    `announcement to all of them: p50 ${quantile(told, 0.5)} ms, last ${quantile(told, 1)} ms; memory at most ${most} MB; event-loop delay at most ${delay.toFixed(0)} ms`,
+    `announcement to all of them: p50 ${quantileMs(told, 0.5)} ms, last ${quantileMs(told, 1)} ms; memory at most ${most} MB; event-loop delay at most ${delay.toFixed(0)} ms`,
   );
   for (const { socket } of open) socket.destroy();
 }

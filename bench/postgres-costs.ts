@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
 import { startPostgres } from '../test/postgres.ts';
-import { startChatService } from './chat-service.ts';
+import { COMPLETION, startChatService } from './chat-service.ts';
 import { startScript } from './child-processes.ts';
 import { cpuSeconds, load } from './http-load.ts';
 import { startNginx } from './nginx.ts';
@@ -17,16 +17,10 @@ const VIDEOS = Number(process.env.VIDEOS ?? '6000');
 const SECONDS = Number(process.env.SECONDS ?? '15');
 const WARM_UP = Number(process.env.WARM_UP ?? '3000');
 const CONNECTIONS = 32;
-const ANSWER = JSON.stringify({
-  id: 'chatcmpl-1',
-  object: 'chat.completion',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'word '.repeat(72) }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 32, completion_tokens: 72, total_tokens: 104 },
-});
 
 const postgres = await startPostgres();
 const upstream = await startScript('bench/video-jobs-upstream.ts');
-const chatUpstream = await startNginx(`location / { return 200 '${ANSWER}'; }`);
+const chatUpstream = await startNginx(`location / { return 200 '${COMPLETION}'; }`);
 const env = { DATABASE_URL: postgres.url, SYNC_PERIOD_SECONDS: '15', ARTIFACTS: 'off' };
 const { service, key } = await startChatService(4_386, chatUpstream.origin, env);
 const client = new Client({ connectionString: postgres.url });
@@ -59,7 +53,7 @@ async function measure(what: string, work: () => Promise<number>): Promise<void>
 }
 
 const ids: string[] = [];
-const looks = async (): Promise<number> => Number(await (await fetch(`${upstream.origin}/count`)).text());
+const polls = async (): Promise<number> => Number(await (await fetch(`${upstream.origin}/count`)).text());
 const openTasks = () => read('select count(*) as n from tasks where next_poll_at is not null');
 
 try {
@@ -84,10 +78,10 @@ try {
   // Until the code is optimized.
   await submit(WARM_UP);
   await measure('submit', () => submit(VIDEOS));
-  await measure('look at the vendor', async () => {
-    const before = await looks();
+  await measure('poll of the vendor', async () => {
+    const before = await polls();
     await pause(45_000);
-    return (await looks()) - before;
+    return (await polls()) - before;
   });
   const ask = (seconds: number) => {
     const request = (index: number) => ({
@@ -99,7 +93,7 @@ try {
   };
   await ask(SECONDS);
   await measure('query of a video', async () => (await ask(SECONDS)).requests);
-  await measure('last look and end', async () => {
+  await measure('last poll and end', async () => {
     const open = await openTasks();
     await fetch(`${upstream.origin}/finish`);
     while ((await openTasks()) > 0) await pause(500);

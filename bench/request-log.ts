@@ -13,6 +13,7 @@ import { LedgerStore } from '../src/server/quota/store.ts';
 import { toRequestRow } from '../src/server/requests/request-row.ts';
 import { RequestStore } from '../src/server/requests/store.ts';
 import type { Tables } from '../src/server/tables.ts';
+import { median } from './quantile.ts';
 
 const CALLS = 128_000;
 const BATCH = 64;
@@ -84,7 +85,6 @@ for (let done = 0; done < CALLS; done += BATCH) {
 await plain.close();
 await logged.close();
 rmSync(directory, { recursive: true });
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 const differences = withLog.map((value, index) => value - (without[index] ?? 0));
 console.log(
   `settlement ${median(without).toFixed(1)} µs, with the request log ${median(withLog).toFixed(1)} µs: ` +

@@ -4,11 +4,11 @@ import { type Operation, type Outcome, type Plant, seededRandom, simulate } from
  * What 1, 10 and 100 million videos a day need, from the costs `bench/postgres-costs.ts` measures: the plant that stays below
  * two thirds of every capacity at the peak, and a simulation of it. `node bench/scale-model.ts`; takes a minute.
  *
- * A video is submitted, looked at by the synchronizer every 15 s for 90 s, asked for by its caller every 10 s, and ended once.
+ * A video is submitted, polled by the synchronizer every 15 s for 90 s, asked for by its caller every 10 s, and ended once.
  */
 export const OPERATIONS: readonly Operation[] = [
   { name: 'submit', perVideo: 1, processUs: 4_280, databaseUs: 3_393, walBytes: 12_235 },
-  { name: 'look', perVideo: 6, processUs: 592, databaseUs: 632, walBytes: 2_290 },
+  { name: 'poll', perVideo: 6, processUs: 592, databaseUs: 632, walBytes: 2_290 },
   { name: 'query', perVideo: 9, processUs: 849, databaseUs: 468, walBytes: 0 },
   { name: 'end', perVideo: 1, processUs: 2_306, databaseUs: 2_037, walBytes: 6_002 },
 ];

@@ -49,10 +49,10 @@ try {
     await fetch(`${service.origin}/metrics`, { headers: { authorization: 'Bearer bench' } })
   ).text();
   const delay = Number(/^nodejs_eventloop_lag_p99_seconds (\S+)/m.exec(metrics)?.[1] ?? Number.NaN) * 1000;
-  reportFigure({ subject: `each of ${TASKS} unfinished videos looked at`, unit: 's', measured: seconds, asked: 15 });
+  reportFigure({ subject: `each of ${TASKS} unfinished videos polled`, unit: 's', measured: seconds, asked: 15 });
   reportFigure({ subject: 'the same, memory', unit: 'MB', measured: memory, asked: 300 });
   process.stdout.write(
-    `${polled} of ${TASKS} tasks over ${CHANNELS} channels polled in ${seconds.toFixed(1)} s; event-loop delay p99 ${delay.toFixed(0)} ms; memory at most ${memory} MB; ${(((cpuSeconds(service.pid) - cpuBefore) / polled) * 1e6).toFixed(0)} µs CPU a look\n`,
+    `${polled} of ${TASKS} tasks over ${CHANNELS} channels polled in ${seconds.toFixed(1)} s; event-loop delay p99 ${delay.toFixed(0)} ms; memory at most ${memory} MB; ${(((cpuSeconds(service.pid) - cpuBefore) / polled) * 1e6).toFixed(0)} µs CPU a poll\n`,
   );
 } finally {
   await service.stop();

@@ -5,6 +5,7 @@ import { NO_TRACING } from '../src/server/platform/tracing/tracing.ts';
 import { startChatService } from './chat-service.ts';
 import { cpuSeconds, load } from './http-load.ts';
 import { startNginx } from './nginx.ts';
+import { median } from './quantile.ts';
 
 /**
  * What traces cost a model call, in CPU time of the service: `node bench/traces.ts`; needs nginx. Four services take turns: two without
@@ -55,13 +56,11 @@ for (let round = 0; round <= ROUNDS; round += 1)
     if (failures > 0) throw new Error(firstFailure);
     if (round > 0) cpuUs.push(((cpuSeconds(service.pid) - before) / requests) * 1e6);
   }
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 const base = median(running[0]?.cpuUs ?? []);
 for (const { name, cpuUs } of running)
   console.log(`${name}: ${median(cpuUs).toFixed(1)} µs CPU a call, ${(median(cpuUs) / base).toFixed(3)} × off`);
 
-/** What a model call does with traces that are off: a span of the request, one of the attempt, three looks for a parent. */
+/** What a model call does with traces that are off: a span of the request, one of the attempt, three times asked for a parent. */
 function callWithoutTraces(): void {
   const span = NO_TRACING.start({ name: 'POST', kind: 'server', parent: undefined });
   NO_TRACING.run(span, () => NO_TRACING.current());

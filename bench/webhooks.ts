@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import type { TestUser } from '../test/accounts/test-user.ts';
 import { startTestService } from '../test/test-service.ts';
 import { Receiver } from '../test/webhooks/receiver.ts';
+import { quantile } from './quantile.ts';
 
 const { values } = parseArgs({
   options: {
@@ -77,16 +78,15 @@ for (const { body, at } of receiver.received) {
   const { number: which } = JSON.parse(body).data as { number: number };
   if (!latencies.has(which)) latencies.set(which, Math.max(0, at - (committedAt[which] ?? 0)));
 }
-const sorted = [...latencies.values()].sort((one, other) => one - other);
-const quantile = (share: number): number => Math.round(sorted[Math.ceil(sorted.length * share) - 1] ?? 0);
+const latencyAt = (share: number): number => Math.round(quantile([...latencies.values()], share));
 console.log(
   JSON.stringify({
     events: number,
     perSecond: Math.round((number / writtenMs) * 1000),
     dead,
-    p50: quantile(0.5),
-    p99: quantile(0.99),
-    max: quantile(1),
+    p50: latencyAt(0.5),
+    p99: latencyAt(0.99),
+    max: latencyAt(1),
   }),
 );
 for (const socket of sockets) socket.destroy();

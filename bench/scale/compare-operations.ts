@@ -85,11 +85,11 @@ async function runSteps(side: Side, databaseCpu: () => number, videos: number): 
       if (answer.status !== 200) throw new Error(`a query failed: ${answer.status}`);
     }),
   );
-  const looks = async (): Promise<number> => Number(await (await fetch(`${upstream.origin}/count`)).text());
-  const before = await looks();
+  const polls = async (): Promise<number> => Number(await (await fetch(`${upstream.origin}/count`)).text());
+  const before = await polls();
   const poll = await timed(videos, async () => {
     await makeDue(side);
-    while ((await looks()) < before + videos) await pause(20);
+    while ((await polls()) < before + videos) await pause(20);
     // The next times are written with the next claim.
     await pause(500);
   });

@@ -1,3 +1,4 @@
+import { quantile } from '../quantile.ts';
 import { Cores, Log, type Station, type Work } from './stations.ts';
 import { EventQueue } from './time-heap.ts';
 
@@ -109,7 +110,5 @@ export function simulate(
 }
 
 function percentiles(values: readonly number[]): { p50: number; p99: number } {
-  const sorted = values.toSorted((one, other) => one - other);
-  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-  return { p50: at(0.5), p99: at(0.99) };
+  return { p50: quantile(values, 0.5), p99: quantile(values, 0.99) };
 }

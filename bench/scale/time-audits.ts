@@ -9,6 +9,7 @@ import { LedgerFoldStore } from '../../src/server/quota/ledger-fold-store.ts';
 import { LedgerFolder } from '../../src/server/quota/ledger-folder.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { PollStore } from '../../src/server/video/poll/poll-store.ts';
+import { quantile } from '../quantile.ts';
 import { reportFigure } from '../report-figure.ts';
 
 const TRIES = 40;
@@ -29,8 +30,8 @@ export async function timeClaims(database: Database<Tables>): Promise<void> {
     await sql`update tasks set next_poll_at = ${1_000 + tries} where seq in ${due}`.execute(database.kysely);
     busy.push(await claim(1_000 + tries));
   }
-  report(database, 'due work looked for, none due, median', percentile(idle, 0.5), 5, 'ms');
-  report(database, 'due work found and claimed, 50 videos, median', percentile(busy, 0.5), 5, 'ms');
+  report(database, 'search for due work, none due, median', quantile(idle, 0.5), 5, 'ms');
+  report(database, 'due work found and claimed, 50 videos, median', quantile(busy, 0.5), 5, 'ms');
 }
 
 /** Waits for the full audit that the service makes after its start, and says what a caller notices of it. */
@@ -49,8 +50,8 @@ export async function timeFullAudit(database: Database<Tables>, ask: () => Promi
     if (full === undefined) continue;
     if (full.findings !== '[]') throw new Error(`the ledger is wrong: ${full.findings}`);
     report(database, 'full audit of the ledger', full.duration_ms / 1_000, undefined, 's');
-    report(database, 'query beside it, median', percentile(latencies, 0.5), undefined, 'ms');
-    report(database, 'query beside it, p99', percentile(latencies, 0.99), undefined, 'ms');
+    report(database, 'query beside it, median', quantile(latencies, 0.5), undefined, 'ms');
+    report(database, 'query beside it, p99', quantile(latencies, 0.99), undefined, 'ms');
     return;
   }
 }
@@ -83,9 +84,4 @@ function report(
 ) {
   console.log(`${subject}: ${measured.toFixed(1)} ${unit}`);
   reportFigure({ subject: `${subject}, ${database.dialect}`, unit, measured, ...(asked !== undefined && { asked }) });
-}
-
-function percentile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }

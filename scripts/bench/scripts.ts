@@ -18,6 +18,7 @@ export const ALONE: Readonly<Record<string, string>> = {
   'adapter-cpu': 'prints a line for each vendor',
   backup: 'needs the databases copy-database made',
   'chat-replicas': 'says something with more cores than processes only',
+  'chat-byte-pass': 'compares two dialects',
   'chat-conversion': 'prints a line for each pair',
   'chat-streams': 'prints a table with its peers',
   'content-download': 'prints a table with nginx',
