@@ -15,7 +15,7 @@ import { findPostgres } from '../test/postgres.ts';
 
 /**
  * How long a backup, a restore and a full audit of the ledger take: `node bench/backup.ts --from ./bench-copy.db [--to postgres://…
- * --empty postgres://…]`, on what `bench/copy-database.ts` made. `--empty` is what the dump is restored into.
+ * --empty postgres://…]`, on what `bench/sqlite-to-postgres.ts` made. `--empty` is what the dump is restored into.
  */
 const { values } = parseArgs({
   options: { from: { type: 'string', default: './bench-copy.db' }, to: { type: 'string' }, empty: { type: 'string' } },

@@ -7,7 +7,7 @@ import { journalDirectory } from './chat/journal-directory.ts';
 import type { Chat } from './chat/make.ts';
 import type { Foundation } from './foundation.ts';
 import { partitionsOf } from './partition-job.ts';
-import { one, type Sample } from './platform/scraped-metric.ts';
+import { one, type Sample } from './platform/on-demand-gauge.ts';
 import type { LedgerAuditService } from './quota/ledger-audit-service.ts';
 import type { Video } from './video/make.ts';
 

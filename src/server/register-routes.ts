@@ -20,11 +20,11 @@ import { addOperationRoutes } from './operations/routes.ts';
 import { addPlanAdminRoutes } from './plans/admin-routes.ts';
 import type { FindPlanTerms } from './plans/current-plan.ts';
 import { addPlanRoutes } from './plans/routes.ts';
-import { addDesignRoutes } from './platform/http/design-routes.ts';
 import { addHealthRoutes } from './platform/http/health-routes.ts';
 import type { RouteRegistry } from './platform/http/route-registry.ts';
 import type { HttpServer } from './platform/http/server.ts';
 import { createSessionCookies, renewSessionCookies, type SessionCookies } from './platform/http/session-cookie.ts';
+import { addStylesheetRoutes } from './platform/http/stylesheet-routes.ts';
 import { KeyLimiter } from './platform/limits/key-limiter.ts';
 import { newTaskId } from './platform/task-id.ts';
 import { addBillingDashboardRoutes } from './quota/billing-dashboard-routes.ts';
@@ -143,7 +143,7 @@ async function addPages({ fastify, routes }: HttpServer, foundation: Foundation,
   addHealthRoutes(routes, { config, version: VERSION, metrics, obstacle: () => readiness.obstacle() });
   const { baseUrl, apiUserHeader: userHeader } = config;
   addReferenceRoutes(routes, { version: VERSION, baseUrl, userHeader, site: config });
-  addDesignRoutes(routes, config);
+  addStylesheetRoutes(routes, config);
   addSiteRoutes(routes, site);
   await addConsoleRoutes(fastify, routes);
 }

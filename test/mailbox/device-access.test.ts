@@ -3,7 +3,7 @@ import { after, before, it } from 'node:test';
 import type { TestUser } from '../accounts/test-user.ts';
 import { forEachDatabase } from '../databases.ts';
 import { type DeviceFixture, startDeviceService, type Tokens } from '../device-auth/device-fixture.ts';
-import { APP_PASSWORD, APPLY, type AppPasswordRecord, MAILBOX } from './mail-service-fixture.ts';
+import { APP_PASSWORD, APPLY, type AppPasswordRecord, MAILBOX } from './mailbox-fixture.ts';
 
 const TITLE = 'A signed-out device has seen your mailbox password';
 

@@ -16,10 +16,10 @@ import {
   APPLY,
   type AppPasswordRecord,
   DOMAIN,
-  type MailService,
+  type MailboxFixture,
   mailConfig,
-  startMailService,
-} from './mail-service-fixture.ts';
+  startMailboxFixture,
+} from './mailbox-fixture.ts';
 import { startSourceIpProxy } from './source-ip-proxy.ts';
 
 describe('the configuration we write for Dovecot and Postfix', { skip: whyNoDovecot() }, () => {
@@ -27,7 +27,7 @@ describe('the configuration we write for Dovecot and Postfix', { skip: whyNoDove
   const file = join(folder, 'reelgate.db');
   const database = openDatabase<Tables>(`sqlite:${file}`);
   let server: RealMailServer;
-  let service: MailService;
+  let service: MailboxFixture;
   let app: { user: string; pass: string };
   let webmail: { user: string; pass: string };
   before(async () => {
@@ -39,7 +39,7 @@ describe('the configuration we write for Dovecot and Postfix', { skip: whyNoDove
       operator: `ada@${DOMAIN}`,
       slowsGuessing: true,
     });
-    service = await startMailService(database, {
+    service = await startMailboxFixture(database, {
       config: mailConfig({ mailBackend: 'dovecot', mailDovecotAuthSocket: server.auth }),
     });
     const ada = await service.personWithPhone('ada');

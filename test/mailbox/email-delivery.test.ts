@@ -13,7 +13,7 @@ import { PASSWORD, TestUser } from '../accounts/test-user.ts';
 import { readByImap } from '../mail-clients.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 import { whyNoDovecot } from './mail-backends-fixture.ts';
-import { DOMAIN } from './mail-service-fixture.ts';
+import { DOMAIN } from './mailbox-fixture.ts';
 
 /** The service sends by SMTP to a real Postfix, which delivers into the mailbox of one of its accounts. */
 describe('e-mails over a real Postfix', { skip: whyNoDovecot() }, () => {

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { forEachDatabase } from '../databases.ts';
 import { HOSTILE_LOCAL_PARTS } from './hostile-local-parts.ts';
-import { APPLY, MAILBOX, type MailboxRecord, startMailService } from './mail-service-fixture.ts';
+import { APPLY, MAILBOX, type MailboxRecord, startMailboxFixture } from './mailbox-fixture.ts';
 import { startMailcow } from './mailcow-fixture.ts';
 
 forEachDatabase((_name, open) => {
   it('refuses two hundred hostile local parts without a trace', async () => {
     assert.ok(new Set(HOSTILE_LOCAL_PARTS).size >= 200, String(new Set(HOSTILE_LOCAL_PARTS).size));
     const { sandbox, config } = await startMailcow();
-    const service = await startMailService(await open(), { config });
+    const service = await startMailboxFixture(await open(), { config });
     const person = await service.personWithPhone('ada');
     for (const local_part of HOSTILE_LOCAL_PARTS) {
       const answer = await person.send('POST', APPLY, { local_part });

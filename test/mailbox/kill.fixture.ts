@@ -10,7 +10,7 @@ import { createMetrics } from '../../src/server/platform/metrics.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { createVault } from '../../src/server/platform/secrets.ts';
 import type { Tables } from '../../src/server/tables.ts';
-import { mailConfig } from './mail-service-fixture.ts';
+import { mailConfig } from './mailbox-fixture.ts';
 
 export interface KillOrder {
   readonly databaseUrl: string;

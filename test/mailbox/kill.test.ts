@@ -20,10 +20,10 @@ import {
   APPLY,
   type AppPasswordRecord,
   MAILBOX,
+  type MailboxFixture,
   type MailboxRecord,
-  type MailService,
-  startMailService,
-} from './mail-service-fixture.ts';
+  startMailboxFixture,
+} from './mailbox-fixture.ts';
 import { startMailcow } from './mailcow-fixture.ts';
 
 const APPLY_POINTS = ['apply.intent', 'apply.backend', 'apply.active'] as const;
@@ -42,7 +42,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     let database: Database<Tables>;
     let mailcow: MailcowSimulator;
     let sandbox: Sandbox;
-    let service: MailService;
+    let service: MailboxFixture;
     before(async () => {
       databaseUrl = await freshUrl();
       database = openDatabase<Tables>(databaseUrl);
@@ -54,7 +54,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     const begin = async (username: string): Promise<TestUser> => {
       const fixture = await startMailcow();
       ({ mailcow, sandbox } = fixture);
-      service = await startMailService(database, { config: fixture.config, vault: createVault(masterKey) });
+      service = await startMailboxFixture(database, { config: fixture.config, vault: createVault(masterKey) });
       await database.kysely.deleteFrom('app_passwords').execute();
       await database.kysely.deleteFrom('mailboxes').execute();
       return service.personWithPhone(username);

@@ -16,17 +16,17 @@ import { forEachDatabase } from '../databases.ts';
 import type { MailServerEndpoint } from '../mail-clients.ts';
 import {
   DOMAIN,
-  type MailService,
-  type MailServiceOptions,
+  type MailboxFixture,
+  type MailboxFixtureOptions,
   mailConfig,
-  startMailService,
-} from './mail-service-fixture.ts';
+  startMailboxFixture,
+} from './mailbox-fixture.ts';
 import { startMailcow } from './mailcow-fixture.ts';
 import { captureSandboxMail } from './sandbox-mail-fixture.ts';
 
 /** A mail server under a service, as the shared suite drives it. */
 export interface MailServerFixture {
-  readonly options: MailServiceOptions;
+  readonly options: MailboxFixtureOptions;
   /** Where mail programs connect; known once the service runs. */
   endpoint(): MailServerEndpoint;
   /** Makes the server forget or change the application password behind our back. */
@@ -130,7 +130,7 @@ async function databaseOf(database: Database<Tables>, url: string): Promise<Mail
 }
 
 export interface OpenedFixture {
-  readonly service: MailService;
+  readonly service: MailboxFixture;
   readonly mailServer: MailServerFixture;
 }
 
@@ -161,7 +161,7 @@ export function forEachMailServer(
           const mailServer = await FIXTURES[name](database, url);
           undo.push(() => mailServer.stop());
           const { options } = mailServer;
-          const service = await startMailService(database, { ...options, config: { ...options.config, ...config } });
+          const service = await startMailboxFixture(database, { ...options, config: { ...options.config, ...config } });
           undo.push(() => service.close());
           return { service, mailServer };
         });

@@ -8,12 +8,12 @@ import {
   APPLY,
   type AppPasswordRecord,
   MAILBOX,
+  type MailboxFixture,
   type MailboxRecord,
-  type MailService,
-} from './mail-service-fixture.ts';
+} from './mailbox-fixture.ts';
 
 forEachMailServer((name, open) => {
-  let service: MailService;
+  let service: MailboxFixture;
   let mailServer: MailServerFixture;
   before(async () => {
     ({ service, mailServer } = await open());

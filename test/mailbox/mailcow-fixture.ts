@@ -1,7 +1,7 @@
 import { createMailcowSimulator, type MailcowSimulator } from '../../src/sandbox/mail/mailcow.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { MailConfig } from '../../src/server/mailbox/open-backend.ts';
-import { DOMAIN, mailConfig } from './mail-service-fixture.ts';
+import { DOMAIN, mailConfig } from './mailbox-fixture.ts';
 
 export interface MailcowFixture {
   readonly mailcow: MailcowSimulator;

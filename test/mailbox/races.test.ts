@@ -4,7 +4,7 @@ import { after, it } from 'node:test';
 import type { MailcowSimulator } from '../../src/sandbox/mail/mailcow.ts';
 import { createVault } from '../../src/server/platform/secrets.ts';
 import { forEachDatabase } from '../databases.ts';
-import { type MailService, startMailService } from './mail-service-fixture.ts';
+import { type MailboxFixture, startMailboxFixture } from './mailbox-fixture.ts';
 import { startMailcow } from './mailcow-fixture.ts';
 
 forEachDatabase((_name, open) => {
@@ -14,12 +14,12 @@ forEachDatabase((_name, open) => {
   });
 
   /** Two processes' worth of services on one database and one mailcow. */
-  const pair = async (): Promise<{ mailcow: MailcowSimulator; one: MailService; two: MailService }> => {
+  const pair = async (): Promise<{ mailcow: MailcowSimulator; one: MailboxFixture; two: MailboxFixture }> => {
     const { mailcow, sandbox, config } = await startMailcow({ latencyMs: 3 });
     const vault = createVault(randomBytes(32));
     const database = await open();
-    const one = await startMailService(database, { config, vault });
-    const two = await startMailService(database, { config, vault });
+    const one = await startMailboxFixture(database, { config, vault });
+    const two = await startMailboxFixture(database, { config, vault });
     undo.push(
       () => one.close(),
       () => two.close(),

@@ -1,5 +1,5 @@
 import { AppError } from '../platform/errors.ts';
-import type { UpstreamFailure } from './chat-upstream.ts';
+import type { UpstreamFailure } from './upstream-errors.ts';
 
 /** Responses that began with success and proved invalid: no other channel is tried, as this one may have billed them. */
 const invalidResponse = (message: string, code: string): UpstreamFailure => ({

@@ -11,14 +11,6 @@ import type { ActiveSetMember } from './active-set.ts';
 import type { CallCharge } from './call-charge.ts';
 import type { CallEnd } from './call-detail.ts';
 import type { ChatRequest } from './chat-request.ts';
-import {
-  maskChannelKeyInBytes,
-  parseStreamError,
-  parseUpstreamError,
-  toConnectionFailure,
-  type UpstreamFailure,
-  type UpstreamTimeouts,
-} from './chat-upstream.ts';
 import type { ClientEvents, ClientResponse } from './client-response.ts';
 import { parseCompleteResponse } from './complete-response.ts';
 import type { Dialect } from './dialect.ts';
@@ -27,7 +19,15 @@ import { malformedResponse, responseTooLong, toPartialResponseError, truncatedSt
 import { modelCallSpan, usageAttributes } from './model-call-span.ts';
 import type { OutputRates } from './output-rates.ts';
 import type { CallMeta, JournaledCall, SettlementJournal } from './settlement-journal.ts';
+import {
+  maskChannelKeyInBytes,
+  parseStreamError,
+  parseUpstreamError,
+  toConnectionFailure,
+  type UpstreamFailure,
+} from './upstream-errors.ts';
 import { prepareExchange, type UpstreamExchange } from './upstream-exchange.ts';
+import type { UpstreamTimeouts } from './upstream-request.ts';
 import type { Usage } from './usage-record.ts';
 
 export interface ModelCallDependencies {

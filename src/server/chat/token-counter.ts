@@ -7,17 +7,12 @@ import { accountOf } from '../upstreams/account-of.ts';
 import { upstreamModelOf } from '../upstreams/model-name.ts';
 import { extractPrompt } from './body-inspection.ts';
 import { type ChatRequest, estimateImageTokens, toUpstreamBody } from './chat-request.ts';
-import {
-  parseUpstreamError,
-  toConnectionFailure,
-  toRequest,
-  type UpstreamFailure,
-  type UpstreamTimeouts,
-} from './chat-upstream.ts';
 import type { Dialect } from './dialect.ts';
 import { applyOptionRules } from './option-rules.ts';
 import type { Relay } from './relay.ts';
 import { countTokens, TOKENS_PER_MESSAGE } from './tokenizer.ts';
+import { parseUpstreamError, toConnectionFailure, type UpstreamFailure } from './upstream-errors.ts';
+import { toRequest, type UpstreamTimeouts } from './upstream-request.ts';
 
 export interface TokenCounterDependencies {
   readonly relay: Pick<Relay, 'prepare'>;

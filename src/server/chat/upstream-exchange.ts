@@ -4,7 +4,6 @@ import type { ConfiguredRequest } from '../platform/outbound/outbound.ts';
 import { upstreamModelOf } from '../upstreams/model-name.ts';
 import { MESSAGES } from './anthropic-dialect.ts';
 import { type ChatRequest, toUpstreamBody } from './chat-request.ts';
-import { toRequest, type UpstreamTimeouts } from './chat-upstream.ts';
 import { findCodec } from './conversion/codecs.ts';
 import { convertRequest } from './conversion/request-conversion.ts';
 import { ResponseConversion } from './conversion/response-conversion.ts';
@@ -13,6 +12,7 @@ import { CHAT, RESPONSES } from './dialects.ts';
 import { GENERATE } from './gemini-dialect.ts';
 import { applyOptionRules } from './option-rules.ts';
 import { outputLimitFor } from './output-limit.ts';
+import { toRequest, type UpstreamTimeouts } from './upstream-request.ts';
 
 /** One attempt of a call at one channel: what is sent, and in which dialect the response comes. */
 export interface UpstreamExchange {

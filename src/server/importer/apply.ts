@@ -1,3 +1,4 @@
+import { candidatesOf, nameUsers } from './account-names.ts';
 import type { CatalogImportStore } from './catalog-store.ts';
 import { KNOWN_CODE, KNOWN_KEY, valuesOf, withNameRemarks, withoutKept } from './dry-run.ts';
 import type { GroupImportStore } from './group-store.ts';
@@ -5,7 +6,6 @@ import type { ImportVisitor, WalkedRow } from './import-visitor.ts';
 import type { ImportedAccountStore } from './imported-account-store.ts';
 import type { ImportedTask } from './mapping/tasks.ts';
 import type { ImportedUser } from './mapping/users.ts';
-import { candidatesOf, nameUsers } from './names.ts';
 import type { ImportKind } from './tables.ts';
 import type { ImportTarget } from './target.ts';
 import { type TaskImportStore, taskIdOf } from './task-import-store.ts';

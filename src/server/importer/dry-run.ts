@@ -1,7 +1,7 @@
+import { candidatesOf, nameUsers } from './account-names.ts';
 import type { ImportVisitor, WalkedRow } from './import-visitor.ts';
 import type { ImportedAccountStore } from './imported-account-store.ts';
 import { skipped } from './mapping/outcome.ts';
-import { candidatesOf, nameUsers } from './names.ts';
 import type { ImportTarget } from './target.ts';
 
 /** Goes through everything and writes nothing: what an import would do with each row. */

@@ -1,9 +1,9 @@
 import { IMPORTED_USAGE_TOKEN } from '../../contract/usage.ts';
 import type { Executor, Trx } from '../tables.ts';
+import type { NamedUser } from './account-names.ts';
 import { ImportProgressStore } from './import-progress-store.ts';
 import type { ImportedCode } from './mapping/codes.ts';
 import type { ImportedKey } from './mapping/keys.ts';
-import type { NamedUser } from './names.ts';
 
 /** Figures of one account, model and day in the source. */
 export interface ImportedUsage {

@@ -6,11 +6,11 @@ import {
   APPLY,
   type AppPasswordRecord,
   MAILBOX,
+  type MailboxFixture,
   type MailboxRecord,
-  type MailService,
   mailConfig,
-  startMailService,
-} from '../../../test/mailbox/mail-service-fixture.ts';
+  startMailboxFixture,
+} from '../../../test/mailbox/mailbox-fixture.ts';
 import { captureSandboxMail } from '../../../test/mailbox/sandbox-mail-fixture.ts';
 
 const RECORD_KEYS = [
@@ -28,10 +28,10 @@ const RECORD_KEYS = [
 
 forEachDatabase((_name, open) => {
   describe('the endpoints of the mailbox', () => {
-    let service: MailService;
+    let service: MailboxFixture;
     before(async () => {
       const config = mailConfig({ mailBackend: 'sandbox' });
-      service = await startMailService(await open(), { config, startSandboxMail: captureSandboxMail().start });
+      service = await startMailboxFixture(await open(), { config, startSandboxMail: captureSandboxMail().start });
     });
     after(() => service.close());
 
@@ -243,7 +243,7 @@ forEachDatabase((_name, open) => {
   });
 
   it('a service without a mail server says so', async () => {
-    const service = await startMailService(await open(), { config: mailConfig({}) });
+    const service = await startMailboxFixture(await open(), { config: mailConfig({}) });
     const person = await service.personWithPhone('ada');
     assert.equal((await person.ok<MailboxRecord>('GET', MAILBOX)).has_mailbox, false);
     assert.match(await person.fails(200, 'POST', APPLY), /does not offer mailboxes/);
@@ -253,7 +253,7 @@ forEachDatabase((_name, open) => {
   it('ends its message with the webmail address, and with no blank where there is none', async () => {
     for (const webmailUrl of ['https://webmail.test', '']) {
       const config = mailConfig({ mailBackend: 'sandbox', webmailUrl });
-      const service = await startMailService(await open(), { config, startSandboxMail: captureSandboxMail().start });
+      const service = await startMailboxFixture(await open(), { config, startSandboxMail: captureSandboxMail().start });
       try {
         const person = await service.personWithPhone('lena');
         await person.ok('POST', APPLY, {});

@@ -9,8 +9,8 @@ import type { Executor, Tables, Trx } from '../tables.ts';
 import { ALL_ACCOUNTS, type AnnouncementStore, type AnnouncementUpdate } from './announcement-store.ts';
 import type { ChangeSignals } from './change-signals.ts';
 import { isConsolePath } from './console-path.ts';
-import type { InboxStore } from './inbox-store.ts';
 import type { NotificationRow, NotificationStore } from './notification-store.ts';
+import type { ReadStateStore } from './read-state-store.ts';
 
 interface AnnouncementText {
   readonly title: string;
@@ -27,7 +27,7 @@ export interface AnnouncementServiceDependencies {
   readonly database: Database<Tables>;
   readonly notifications: NotificationStore;
   readonly announcements: AnnouncementStore;
-  readonly inboxes: InboxStore;
+  readonly inboxes: ReadStateStore;
   readonly clock: Clock;
   readonly auditLog: AuditLog;
   readonly changeSignals: Pick<ChangeSignals, 'notifyChanged'>;

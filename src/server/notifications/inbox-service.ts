@@ -8,9 +8,9 @@ import type { Database } from '../platform/db/database.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { Tables } from '../tables.ts';
 import type { ChangeSignals } from './change-signals.ts';
-import type { Inbox, InboxStore } from './inbox-store.ts';
 import type { NotificationRow, NotificationStore } from './notification-store.ts';
 import type { PreferenceStore } from './preference-store.ts';
+import type { Inbox, ReadStateStore } from './read-state-store.ts';
 
 /** Whose inbox is read, and which part of it: with `audience=user` the user-facing types only. */
 export interface Reader {
@@ -43,7 +43,7 @@ export interface PreferenceChange {
 export interface InboxServiceDependencies {
   readonly database: Database<Tables>;
   readonly notifications: NotificationStore;
-  readonly inboxes: InboxStore;
+  readonly inboxes: ReadStateStore;
   readonly preferences: PreferenceStore;
   readonly access: Pick<AccountAccess, 'findEnabled'>;
   readonly changeSignals: Pick<ChangeSignals, 'notifyChanged'>;

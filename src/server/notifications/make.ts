@@ -12,7 +12,6 @@ import { AnnouncementService } from './announcement-service.ts';
 import { AnnouncementStore } from './announcement-store.ts';
 import { ChangeSignals } from './change-signals.ts';
 import { InboxService } from './inbox-service.ts';
-import { InboxStore } from './inbox-store.ts';
 import { MailSettingsService } from './mail-settings-service.ts';
 import { NotificationMailStore } from './mail-store.ts';
 import { NotificationMails, type NotificationMailsDependencies } from './notification-mails.ts';
@@ -21,6 +20,7 @@ import { NotificationStreams } from './notification-streams.ts';
 import { NotificationWriter } from './notification-writer.ts';
 import type { AdminNotifier, Notifier } from './notifier.ts';
 import { PreferenceStore } from './preference-store.ts';
+import { ReadStateStore } from './read-state-store.ts';
 
 export interface NotificationsDependencies {
   readonly database: Database<Tables>;
@@ -57,7 +57,7 @@ export function makeNotifier(
 ): Notifier & AdminNotifier {
   return new NotificationWriter({
     notifications: new NotificationStore(database),
-    inboxes: new InboxStore(database),
+    inboxes: new ReadStateStore(database),
     preferences: new PreferenceStore(database),
     access,
     // Streams of running processes find it with their next periodic read.
@@ -72,7 +72,7 @@ export function makeNotifications(dependencies: NotificationsDependencies): Noti
   const changeSignals = new ChangeSignals(dependencies.pubSub);
   const stores = {
     notifications: new NotificationStore(database),
-    inboxes: new InboxStore(database),
+    inboxes: new ReadStateStore(database),
     preferences: new PreferenceStore(database),
     announcements: new AnnouncementStore(database),
   };

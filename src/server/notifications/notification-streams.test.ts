@@ -7,10 +7,10 @@ import type { Database } from '../platform/db/database.ts';
 import { openLog } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
 import { InboxService } from './inbox-service.ts';
-import { InboxStore } from './inbox-store.ts';
 import { NotificationStore } from './notification-store.ts';
 import { NotificationStreams, type StreamSink } from './notification-streams.ts';
 import { PreferenceStore } from './preference-store.ts';
+import { ReadStateStore } from './read-state-store.ts';
 
 const until = async (isTrue: () => boolean): Promise<void> => {
   for (let attempt = 0; attempt < 500; attempt += 1) {
@@ -55,7 +55,7 @@ forEachDatabase((_name, open) => {
     };
     const stores = {
       notifications: new NotificationStore(database),
-      inboxes: new InboxStore(database),
+      inboxes: new ReadStateStore(database),
       preferences: new PreferenceStore(database),
     };
     const access = { findEnabled: async () => ({ created_at: 0 }) as Account };
@@ -72,7 +72,7 @@ forEachDatabase((_name, open) => {
   };
   const write = (database: Database<Tables>, userId: number, title: string) =>
     database.transaction(async (trx) => {
-      await new InboxStore(database).adjustCounts(trx, userId, 0, 1);
+      await new ReadStateStore(database).adjustCounts(trx, userId, 0, 1);
       await new NotificationStore(database).insert(trx, {
         user_id: userId,
         for_admin: 0,

@@ -7,11 +7,11 @@ import { toWellFormedText } from '../platform/json.ts';
 import type { Trx } from '../tables.ts';
 import type { ChangeSignals } from './change-signals.ts';
 import { isConsolePath } from './console-path.ts';
-import type { InboxStore } from './inbox-store.ts';
 import type { NotificationMails } from './notification-mails.ts';
 import type { NotificationStore } from './notification-store.ts';
 import type { AdminNotice, AdminNotifier, Notice, Notifier } from './notifier.ts';
 import type { PreferenceStore } from './preference-store.ts';
+import type { ReadStateStore } from './read-state-store.ts';
 
 /** Longest stored texts, in code points. Failure reasons and names come from vendors and callers and can be of any length. */
 const MAX_TITLE_LENGTH = 200;
@@ -19,7 +19,7 @@ const MAX_CONTENT_LENGTH = 2_000;
 
 export interface NotificationWriterDependencies {
   readonly notifications: NotificationStore;
-  readonly inboxes: InboxStore;
+  readonly inboxes: ReadStateStore;
   readonly preferences: PreferenceStore;
   /** Undefined: nothing is mailed. */
   readonly mails?: NotificationMails;

@@ -2,18 +2,18 @@ import { type Selectable, sql } from 'kysely';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { ALL_ACCOUNTS } from './announcement-store.ts';
-import { InboxStore } from './inbox-store.ts';
+import { ReadStateStore } from './read-state-store.ts';
 
 type Row = Pick<Selectable<Tables['notifications']>, 'id' | 'user_id' | 'created_at'>;
 
 /** SQL that deletes old notifications. */
 export class NotificationRetentionStore {
   readonly #database: Database<Tables>;
-  readonly #inboxes: InboxStore;
+  readonly #inboxes: ReadStateStore;
 
   constructor(database: Database<Tables>) {
     this.#database = database;
-    this.#inboxes = new InboxStore(database);
+    this.#inboxes = new ReadStateStore(database);
   }
 
   /** Deletes at most `limit` of those made before a time, and takes them out of the counts. @returns how many */

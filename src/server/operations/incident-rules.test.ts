@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Sample } from '../platform/scraped-metric.ts';
+import type { Sample } from '../platform/on-demand-gauge.ts';
 import { findIncidents, type Reading, WATCHED_METRICS, type WatchedMetric } from './incident-rules.ts';
 import { mergeIncidents } from './merge-incidents.ts';
 

@@ -1,5 +1,5 @@
 import type { IncidentId } from '../../contract/operations.ts';
-import type { Sample } from '../platform/scraped-metric.ts';
+import type { Sample } from '../platform/on-demand-gauge.ts';
 
 /** The metrics the rules read, without their prefix. */
 export const WATCHED_METRICS = [

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
-import { type Sample, type ScrapedMetric, scrape } from './scraped-metric.ts';
+import { addGauge, type OnDemandGauge, type Sample } from './on-demand-gauge.ts';
 
 /** One finished call to an upstream. All but `channelId` are of closed sets. */
 export interface UpstreamCallRecord {
@@ -27,7 +27,7 @@ export interface Metrics {
   /** One operation at the mail server that keeps the mailboxes. */
   recordMailServerCall(outcome: string): void;
   /** Values read when the metrics are requested. */
-  register(metric: ScrapedMetric): void;
+  register(metric: OnDemandGauge): void;
   /** All values of one metric now, without the prefix; a histogram's have the label `part`: `bucket`, `sum` or `count`. */
   values(name: string): Promise<readonly Sample[]>;
   /** The whole page, in Prometheus' text form. */
@@ -109,7 +109,7 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
     recordSettlements: (kind, count) => settlements.labels(kind).inc(count),
     recordQuery: (seconds) => queries.observe(seconds),
     recordMailServerCall: (outcome) => mailServerCalls.labels(outcome).inc(),
-    register: (metric) => scrape(registry, PREFIX, metric),
+    register: (metric) => addGauge(registry, PREFIX, metric),
     values: async (name) => {
       const metric = await registry.getSingleMetric(PREFIX + name)?.get();
       return (metric?.values ?? []).map((sample) => toSample(sample, PREFIX + name));

@@ -4,7 +4,7 @@ import type { TaskStatus, VendorName } from '../../contract/states.ts';
 import type { AdapterContext } from '../upstreams/call.ts';
 import type { VendorError } from '../upstreams/error.ts';
 import type { BilledFacts } from './billed-facts.ts';
-import type { PriceSource } from './list-price.ts';
+import type { PriceSource } from './price-source.ts';
 
 /** Any JSON value. Handles and responses are stored as they are. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };

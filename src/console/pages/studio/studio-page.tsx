@@ -20,7 +20,7 @@ import type { VideoActions } from './stage-actions.tsx';
 import { controlsFor, fitToModel } from './studio-draft.ts';
 import { StudioForm } from './studio-form.tsx';
 import { useDraft } from './use-draft.ts';
-import { useVideoActions } from './use-video-actions.ts';
+import { useRemixActions } from './use-remix-actions.ts';
 
 const CompareStage = lazy(() => import('./compare-stage.tsx'));
 
@@ -30,7 +30,7 @@ export function StudioPage() {
   const [draft, change, replace] = useDraft();
   const models = useQuery(modelsQuery);
   const videoModels = (models.data ?? []).filter(({ kind }) => kind === 'video');
-  const actions = useVideoActions(draft, videoModels, replace);
+  const actions = useRemixActions(draft, videoModels, replace);
   useReuseFromAddress(actions);
   const [shown, show] = useShownVideos();
   // A first visit starts with a model selected, because the controls of the form depend on it.

@@ -6,10 +6,10 @@ import {
   APPLY,
   type AppPasswordRecord,
   MAILBOX,
+  type MailboxFixture,
   type MailboxRecord,
-  type MailService,
-  startMailService,
-} from '../../../../test/mailbox/mail-service-fixture.ts';
+  startMailboxFixture,
+} from '../../../../test/mailbox/mailbox-fixture.ts';
 import { startMailcow } from '../../../../test/mailbox/mailcow-fixture.ts';
 import type { FaultKind } from '../../../sandbox/faults.ts';
 import type { MailcowSimulator } from '../../../sandbox/mail/mailcow.ts';
@@ -32,11 +32,11 @@ forEachDatabase((_name, open) => {
   describe('mailcow', () => {
     let mailcow: MailcowSimulator;
     let sandbox: Sandbox;
-    let service: MailService;
+    let service: MailboxFixture;
     const start = async (keyOf: (state: MailcowSimulator) => string) => {
       const fixture = await startMailcow({ keyOf });
       ({ mailcow, sandbox } = fixture);
-      service = await startMailService(await open(), fixture);
+      service = await startMailboxFixture(await open(), fixture);
     };
     const stop = async () => {
       await service.close();

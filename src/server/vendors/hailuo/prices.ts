@@ -1,5 +1,6 @@
 import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
-import { type PriceSource, usd } from '../list-price.ts';
+import { usd } from '../currency-to-quota.ts';
+import type { PriceSource } from '../price-source.ts';
 
 /** MiniMax lists whole videos by resolution and length; only H3 costs by the second. */
 

@@ -1,5 +1,6 @@
 import type { ModelCapability } from '../adapter.ts';
-import { cny, type PriceSource } from '../list-price.ts';
+import { cny } from '../currency-to-quota.ts';
+import type { PriceSource } from '../price-source.ts';
 
 /** The vendor's `req_key` of a model, by the number of pictures. A missing entry means that number is not supported. */
 export interface JimengModel {

@@ -1,6 +1,7 @@
 import { defined } from '../../../contract/defined.ts';
 import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
-import { type PriceSource, usd } from '../list-price.ts';
+import { usd } from '../currency-to-quota.ts';
+import type { PriceSource } from '../price-source.ts';
 
 /**
  * Kling sells units and says how many each video took, so that its own count is charged. A price here is units a second by mode, without

@@ -17,9 +17,9 @@ import {
   postJson,
   publicFile,
 } from '../http.ts';
-import type { PriceSource } from '../list-price.ts';
 import { toUrlOrDataUrl } from '../media-encoding.ts';
 import { createMetadataParser } from '../metadata-filter.ts';
+import type { PriceSource } from '../price-source.ts';
 import {
   applyExtraFields,
   knownFactors,

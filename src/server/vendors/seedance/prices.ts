@@ -1,5 +1,6 @@
 import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
-import { cnyPerToken, type PriceSource, usdPerToken } from '../list-price.ts';
+import { cnyPerToken, usdPerToken } from '../currency-to-quota.ts';
+import type { PriceSource } from '../price-source.ts';
 
 /**
  * Seedance is sold by the token: width × height × frames / 1024 at 24 frames a second, and the answer has the count. What is reserved

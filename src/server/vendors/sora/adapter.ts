@@ -8,10 +8,11 @@ import type { AdapterContext } from '../../upstreams/call.ts';
 import type { ErrorReason, VendorError } from '../../upstreams/error.ts';
 import type { Json, MediaInput, ModelCapability, VendorAdapter, VideoRequest } from '../adapter.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
+import { usd } from '../currency-to-quota.ts';
 import { ambiguousSubmit, failedTask, rejectedPoll, toVendorError, unreadablePoll } from '../error-mapping.ts';
 import { withJsonBody } from '../http.ts';
-import { type PriceSource, usd } from '../list-price.ts';
 import { toUrlOrDataUrl } from '../media-encoding.ts';
+import type { PriceSource } from '../price-source.ts';
 import { applyExtraFields, omitUndefined, parseSeconds, type RequestBody, rejectField } from '../request-body.ts';
 import { asId, asPercent, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
 

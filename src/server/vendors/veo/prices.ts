@@ -1,5 +1,6 @@
 import type { VideoPrice } from '../../../contract/pricing.ts';
-import { type PriceSource, usd } from '../list-price.ts';
+import { usd } from '../currency-to-quota.ts';
+import type { PriceSource } from '../price-source.ts';
 
 /** Google lists dollars a second by resolution, with and without sound. */
 type Rates = readonly (readonly [resolutions: readonly string[], sound: number, silent: number])[];

@@ -1,6 +1,7 @@
 import { defined } from '../../../contract/defined.ts';
 import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
-import { type PriceSource, usd } from '../list-price.ts';
+import { usd } from '../currency-to-quota.ts';
+import type { PriceSource } from '../price-source.ts';
 
 /** Vidu sells credits and says how many each video took, so that its own count is charged. */
 const QUOTA_PER_CREDIT = usd(0.005);

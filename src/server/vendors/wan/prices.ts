@@ -1,5 +1,6 @@
 import type { VideoPrice } from '../../../contract/pricing.ts';
-import { cny, type PriceSource } from '../list-price.ts';
+import { cny } from '../currency-to-quota.ts';
+import type { PriceSource } from '../price-source.ts';
 
 /** Alibaba Cloud Model Studio lists seconds of output by resolution, in yuan. */
 

@@ -1,8 +1,7 @@
 import { Badge, Card, Group, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { changeModel, getModelRow, makeModel } from '../../../../contract/model-catalog.ts';
+import { changeModel, getModelRow } from '../../../../contract/model-catalog.ts';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
 import { PageLoader } from '../../../components/page-loader.tsx';
@@ -12,41 +11,10 @@ import { useRouteId } from '../../../components/use-route-id.ts';
 import { dataQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { useStatus } from '../../../data/query-client.ts';
-import { useVendors } from '../../../data/vendor-queries.ts';
 import { DeleteModel } from './delete-model.tsx';
-import { newModelDraft, toModelBody, toModelDraft } from './model-draft.ts';
+import { toModelBody, toModelDraft } from './model-draft.ts';
 import { ModelForm } from './model-form.tsx';
 import { toModelUrlPart } from './model-url.ts';
-
-export function NewModelPage() {
-  const { t } = useTranslation('admin-models');
-  const { data: status } = useStatus();
-  const [vendor] = useVendors();
-  const invalidate = useInvalidateQueries();
-  const toasts = useToasts();
-  const navigate = useNavigate();
-  return (
-    <Page title={t('models.make')} subtitle={<RouteLink to="/admin/models">{t('models.all')}</RouteLink>} size="sm">
-      {status === undefined || vendor === undefined ? null : (
-        <Card p={{ base: 'md', sm: 'xl' }}>
-          <ModelForm
-            initial={newModelDraft(vendor.name, status.quota_per_unit)}
-            isNew
-            submitLabel={t('models.make')}
-            save={async (draft) => {
-              const { id, ...rest } = toModelBody(draft, status.quota_per_unit);
-              const { price, ...body } = rest;
-              await callApi(makeModel, { body: { id, ...body, price: price ?? undefined } });
-              await invalidate();
-              toasts.success(t('models.made', { name: id }));
-              await navigate({ to: '/admin/models' });
-            }}
-          />
-        </Card>
-      )}
-    </Page>
-  );
-}
 
 export function ModelPage() {
   const { t } = useTranslation(['admin-models', 'admin-channels', 'app']);

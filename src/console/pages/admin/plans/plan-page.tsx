@@ -1,8 +1,7 @@
 import { Card as Box, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { adminCreatePackageCard, adminGetPackageCard, adminUpdatePackageCard } from '../../../../contract/packages.ts';
+import { adminGetPackageCard, adminUpdatePackageCard } from '../../../../contract/packages.ts';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
 import { PageLoader } from '../../../components/page-loader.tsx';
@@ -14,35 +13,8 @@ import type { Plan } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { useStatus } from '../../../data/query-client.ts';
 import { DeletePlan } from './delete-plan.tsx';
-import { EMPTY_PLAN, toBuiltinPlanBody, toPlanBody, toPlanDraft } from './plan-draft.ts';
+import { toBuiltinPlanBody, toPlanBody, toPlanDraft } from './plan-draft.ts';
 import { PlanForm } from './plan-form.tsx';
-
-export function NewPlanPage() {
-  const { t } = useTranslation('admin-plans');
-  const { data: status } = useStatus();
-  const invalidate = useInvalidateQueries();
-  const toasts = useToasts();
-  const navigate = useNavigate();
-  return (
-    <Page title={t('make')} subtitle={<RouteLink to="/admin/packages">{t('all')}</RouteLink>} size="sm">
-      {status === undefined ? null : (
-        <Box p={{ base: 'md', sm: 'xl' }}>
-          <PlanForm
-            initial={EMPTY_PLAN}
-            isNew
-            submitLabel={t('make')}
-            save={async (draft) => {
-              await callApi(adminCreatePackageCard, { body: toPlanBody(draft, status.quota_per_unit) });
-              await invalidate();
-              toasts.success(t('made', { name: draft.name.trim() }));
-              await navigate({ to: '/admin/packages' });
-            }}
-          />
-        </Box>
-      )}
-    </Page>
-  );
-}
 
 export function PlanPage() {
   const { t } = useTranslation('admin-plans');

@@ -36,7 +36,7 @@ export const mailConfig = (config: Partial<MailConfig>): MailConfig => ({
   ...config,
 });
 
-export interface MailService extends AccountsFixture {
+export interface MailboxFixture extends AccountsFixture {
   readonly mailbox: MailboxFeature;
   /** A user who is registered and logged in, with a phone bound. */
   personWithPhone(username: string): Promise<TestUser>;
@@ -44,7 +44,7 @@ export interface MailService extends AccountsFixture {
   adoptLegacy(person: TestUser, localPart: string): Promise<string>;
 }
 
-export interface MailServiceOptions {
+export interface MailboxFixtureOptions {
   readonly config: MailConfig;
   readonly startSandboxMail?: StartSandboxMail;
   readonly vault?: Vault;
@@ -52,7 +52,10 @@ export interface MailServiceOptions {
 }
 
 /** Accounts and mailboxes behind the real HTTP layer. */
-export async function startMailService(database: Database<Tables>, options: MailServiceOptions): Promise<MailService> {
+export async function startMailboxFixture(
+  database: Database<Tables>,
+  options: MailboxFixtureOptions,
+): Promise<MailboxFixture> {
   const vault = options.vault ?? createVault(randomBytes(32));
   const service = await startAccounts(database, { dependencies: { vault } });
   const outbound = openOutbound();

@@ -10,7 +10,7 @@ import type { Tables } from '../src/server/tables.ts';
 import { seedHistory } from './seed-history.ts';
 
 /**
- * How long a move from SQLite to PostgreSQL takes: `node bench/copy-database.ts --to postgres://… [--from ./bench.db]
+ * How long a move from SQLite to PostgreSQL takes: `node bench/sqlite-to-postgres.ts --to postgres://… [--from ./bench.db]
  * [--tasks 1000000] [--verify]`. Makes the source with so many ended videos unless it is there; the target has to be empty.
  */
 const { values } = parseArgs({

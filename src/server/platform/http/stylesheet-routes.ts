@@ -8,7 +8,7 @@ import { toTokensCss } from '../../../design/tokens-css.ts';
 import type { RouteRegistry } from './route-registry.ts';
 
 /** The files that every page takes its design from. Browsers ask each time whether they changed, so a new colour is seen at once. */
-export function addDesignRoutes(routes: RouteRegistry, site: SiteLook): void {
+export function addStylesheetRoutes(routes: RouteRegistry, site: SiteDesign): void {
   const add = (endpoint: DesignFile, type: string, render: (accent: AccentName) => string): void =>
     routes.add(endpoint, async ({ reply, request }) =>
       sendFile(reply, request.headers['if-none-match'], type, render(site.siteAccent)),
@@ -23,7 +23,7 @@ export function addDesignRoutes(routes: RouteRegistry, site: SiteLook): void {
 }
 
 /** How the pages look, read at each request: an administrator may change it. */
-export interface SiteLook {
+export interface SiteDesign {
   readonly siteAccent: AccentName;
   /** A data URL; undefined: the mark. */
   readonly siteLogo: string | undefined;

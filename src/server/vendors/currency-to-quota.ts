@@ -16,13 +16,3 @@ const MICRO = 1_000_000;
 export const usdPerToken = (amount: number): number => Math.round((amount * QUOTA_PER_USD * MICRO) / TOKENS) / MICRO;
 export const cnyPerToken = (amount: number): number =>
   Math.round((amount * QUOTA_PER_USD * MICRO) / (CNY_PER_USD * TOKENS)) / MICRO;
-
-/** Where a default price was read. */
-export interface PriceSource {
-  /** The vendor's own page of prices. */
-  readonly source: string;
-  /** When that page, or a published copy or quotation of it, was last compared; null: none was found, and the price is older. */
-  readonly confirmedOn: string | null;
-  /** What was compared instead of the page itself, and what the price leaves out. */
-  readonly note: string;
-}

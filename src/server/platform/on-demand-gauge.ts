@@ -8,7 +8,7 @@ export interface Sample {
 }
 
 /** A gauge that is read when the metrics are requested. */
-export interface ScrapedMetric {
+export interface OnDemandGauge {
   /** Without the prefix. */
   readonly name: string;
   readonly help: string;
@@ -23,10 +23,10 @@ export interface ScrapedMetric {
 const READ_TIMEOUT_MS = 2_000;
 
 /** Adds the metric to a registry. */
-export function scrape(
+export function addGauge(
   registry: Registry,
   prefix: string,
-  { name, help, labelNames = [], read, otherwise = [] }: ScrapedMetric,
+  { name, help, labelNames = [], read, otherwise = [] }: OnDemandGauge,
 ): void {
   new Gauge({
     name: prefix + name,
@@ -43,7 +43,7 @@ export function scrape(
   });
 }
 
-async function readInTime(read: ScrapedMetric['read'], otherwise: readonly Sample[]): Promise<readonly Sample[]> {
+async function readInTime(read: OnDemandGauge['read'], otherwise: readonly Sample[]): Promise<readonly Sample[]> {
   const late = new AbortController();
   const timeout = delay(READ_TIMEOUT_MS, otherwise, { signal: late.signal, ref: false }).catch(() => otherwise);
   try {

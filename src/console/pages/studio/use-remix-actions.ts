@@ -11,7 +11,7 @@ import { controlsFor, type Draft, type ImageInput } from './studio-draft.ts';
 const MAX_SEED = 2_147_483_647;
 
 /** Fills the form from earlier videos. The form that is replaced is kept among the drafts. */
-export function useVideoActions(
+export function useRemixActions(
   draft: Draft,
   models: readonly UsableModel[],
   replace: (draft: Draft) => void,

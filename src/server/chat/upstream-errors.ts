@@ -4,46 +4,12 @@ import type { CallOutcome, Channel } from '../channels/channel-directory.ts';
 import { AppError } from '../platform/errors.ts';
 import { toWellFormedText } from '../platform/json.ts';
 import { maskSecrets } from '../platform/log.ts';
-import type { ConfiguredRequest, OutboundError } from '../platform/outbound/outbound.ts';
-import { chatAuthorization } from '../upstreams/chat-authorization.ts';
+import type { OutboundError } from '../platform/outbound/outbound.ts';
 import type { ErrorReason } from '../upstreams/error.ts';
+import { apiKeyOf } from './upstream-request.ts';
 import { tryParse } from './usage.ts';
 
-/** How chat upstreams are asked, and what their errors mean. Sources: platform.openai.com/docs/guides/error-codes, docs.claude.com/en/api/errors. */
-
-export interface UpstreamTimeouts {
-  /** Time until the response begins; a response that is not streamed begins when it is complete. */
-  readonly firstByteMs: number;
-  /** Longest time without data inside a response. */
-  readonly idleMs: number;
-  readonly totalMs: number;
-}
-
-export function toRequest(
-  channel: Channel,
-  path: string,
-  body: Buffer,
-  times: UpstreamTimeouts,
-  headers: Readonly<Record<string, string>> = {},
-): ConfiguredRequest {
-  return {
-    method: 'POST',
-    url: channel.baseUrl + path,
-    headers: {
-      'accept-encoding': 'identity',
-      'content-type': 'application/json',
-      ...chatAuthorization(channel.vendor, apiKeyOf(channel)),
-      ...headers,
-      ...channel.extraHeaders,
-    },
-    body,
-    private: channel.private,
-    proxy: channel.proxy,
-    headersTimeoutMs: times.firstByteMs,
-    idleTimeoutMs: times.idleMs,
-    totalTimeoutMs: times.totalMs,
-  };
-}
+/** What the errors of chat upstreams mean. Sources: platform.openai.com/docs/guides/error-codes, docs.claude.com/en/api/errors. */
 
 /** What an upstream's failure means: for the channel, for the next channel, and for the caller. */
 export interface UpstreamFailure {
@@ -245,8 +211,6 @@ function maskChannelKey(channel: Channel, text: string): string {
   const key = apiKeyOf(channel);
   return key.length < MIN_MASKED_KEY_LENGTH ? text : text.replaceAll(key, '[masked]');
 }
-
-const apiKeyOf = ({ credentials }: Channel): string => String(credentials.api_key);
 
 /** A shorter one would be found in any text. */
 const MIN_MASKED_KEY_LENGTH = 6;

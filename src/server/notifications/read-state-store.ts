@@ -72,7 +72,7 @@ const emptyInbox = (userId: number): Inbox => ({
  * Counters and read watermarks of accounts. Whoever writes rows for an account first locks its inbox with `adjustCounts`;
  * rows up to a watermark count as read whatever `is_read` says.
  */
-export class InboxStore {
+export class ReadStateStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;

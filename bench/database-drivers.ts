@@ -4,7 +4,7 @@ import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { prepareQuery } from '../src/server/platform/db/prepared-query.ts';
 
 /**
- * What the database layer costs: `node bench/database.ts [--url sqlite:./bench.db] [--seconds 3] [--writers 64]`. Every write is
+ * What the database layer costs: `node bench/database-drivers.ts [--url sqlite:./bench.db] [--seconds 3] [--writers 64]`. Every write is
  * durable when it counts (SQLite: synchronous=FULL). Makes the tables `bench_accounts` and `bench_entries` anew.
  */
 const { values } = parseArgs({
