@@ -12,7 +12,7 @@ import { startScript, startService } from './child-processes.ts';
 import { cpuSeconds } from './http-load.ts';
 import { CpuOfPostgres } from './postgres-cpu.ts';
 import { reportFigure } from './report-figure.ts';
-import { compareOperations, type Side } from './scale/compare-operations.ts';
+import { compareOperations, runSteps, type Side } from './scale/compare-operations.ts';
 import { timeClaims, timeFullAudit, timeIncrementalAudit } from './scale/time-audits.ts';
 import { timeLists } from './scale/time-lists.ts';
 import { seedAtScale } from './seed-at-scale.ts';
@@ -117,14 +117,9 @@ try {
     cpu: () => cpuSeconds(service.pid) + databaseCpu(),
   });
   const empty = await startSide('empty');
-  const rounds = Number(values.rounds);
-  const compare = (count: number): Promise<void> =>
-    compareOperations(full, empty, databaseCpu, {
-      videos: Number(values.videos),
-      rounds: count,
-    });
-  await compare(rounds);
-  await timeIncrementalAudit(database, () => compare(1));
+  const videos = Number(values.videos);
+  await compareOperations(full, empty, databaseCpu, { videos, rounds: Number(values.rounds) });
+  await timeIncrementalAudit(database, () => runSteps(full, databaseCpu, videos));
   await timeClaims(database);
 } finally {
   for (const stop of stops.reverse()) await stop();

@@ -108,8 +108,11 @@ try {
   const chat = (seconds: number) => load({ origin: service.origin, connections: CONNECTIONS, seconds, request });
   await chat(SECONDS);
   await measure('model call', async () => (await chat(SECONDS)).requests);
+  // A partitioned table's size is that of its partitions; any other is a tree of one.
   const size = (table: string) =>
-    read(`select pg_total_relation_size('${table}') / greatest(1, (select count(*) from ${table})) as n`);
+    read(
+      `select (select sum(pg_total_relation_size(relid)) from pg_partition_tree('${table}')) / greatest(1, (select count(*) from ${table})) as n`,
+    );
   for (const table of ['tasks', 'ledger', 'requests'])
     console.log(`${table.padEnd(22)} ${await size(table)} bytes a row, indexes included`);
 } finally {

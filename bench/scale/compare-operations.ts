@@ -60,16 +60,17 @@ export async function compareOperations(
 }
 
 /** CPU seconds of one operation of each kind. */
-async function runSteps(side: Side, databaseCpu: () => number, videos: number): Promise<Record<Step, number>> {
+export async function runSteps(side: Side, databaseCpu: () => number, videos: number): Promise<Record<Step, number>> {
   const { service, upstream } = side;
   const headers = { authorization: `Bearer ${side.key}`, 'content-type': 'application/json' };
   const ids: string[] = [];
-  const timed = async (count: number, work: () => Promise<void>): Promise<number> => {
+  /** @param work resolves to how many operations it did */
+  const timed = async (work: () => Promise<number>): Promise<number> => {
     const before = cpuSeconds(service.pid) + databaseCpu();
-    await work();
+    const count = await work();
     return (cpuSeconds(service.pid) + databaseCpu() - before) / count;
   };
-  const submit = await timed(videos, () =>
+  const submit = await timed(() =>
     atOnce(videos, async () => {
       const body = JSON.stringify({ model: 'sora-2', prompt: 'a heron lands on a jetty' });
       const answer = await fetch(`${service.origin}/v1/videos`, { method: 'POST', headers, body });
@@ -78,7 +79,7 @@ async function runSteps(side: Side, databaseCpu: () => number, videos: number): 
       ids.push(id);
     }),
   );
-  const query = await timed(QUERIES_PER_VIDEO * videos, () =>
+  const query = await timed(() =>
     atOnce(QUERIES_PER_VIDEO * videos, async (index) => {
       const answer = await fetch(`${service.origin}/v1/videos/${ids[index % ids.length]}`, { headers });
       await answer.arrayBuffer();
@@ -86,28 +87,33 @@ async function runSteps(side: Side, databaseCpu: () => number, videos: number): 
     }),
   );
   const polls = async (): Promise<number> => Number(await (await fetch(`${upstream.origin}/count`)).text());
-  const before = await polls();
-  const poll = await timed(videos, async () => {
+  const poll = await timed(async () => {
+    const before = await polls();
     await makeDue(side);
     while ((await polls()) < before + videos) await pause(20);
     // The next times are written with the next claim.
     await pause(500);
+    // Those of seeded videos that were due as well count.
+    return (await polls()) - before;
   });
   await fetch(`${upstream.origin}/finish`);
-  const settle = await timed(videos, async () => {
+  const settle = await timed(async () => {
     await makeDue(side);
     while ((await countOpen(side)) > 0) await pause(50);
+    return videos;
   });
   await fetch(`${upstream.origin}/begin`);
   return { submit, query, poll, settle };
 }
 
-async function atOnce(count: number, work: (index: number) => Promise<void>): Promise<void> {
+/** @returns the count */
+async function atOnce(count: number, work: (index: number) => Promise<void>): Promise<number> {
   let next = 0;
   const one = async (): Promise<void> => {
     for (let index = next++; index < count; index = next++) await work(index);
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, one));
+  return count;
 }
 
 /** Unfinished videos of the bench, those that were seeded left out. */
