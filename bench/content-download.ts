@@ -1,7 +1,8 @@
 /**
  * `node bench/content-download.ts [--stored] [--rounds 3]`: 50 downloads of 8 MiB at once through the content endpoint, beside nginx with one
  * process: `proxy_pass` to the same file host, or with `--stored` the same file from the disk, by `sendfile` (the kernel alone moves the
- * bytes) and without, as with TLS. Prints a line for each round.
+ * bytes) and without, as with TLS. With `--stored` also through nginx that sends what the service permits (ARTIFACTS_ACCEL_PROXIES), the
+ * CPU of both together. Prints a line for each round.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -10,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { Client } from 'undici';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { Tables } from '../src/server/tables.ts';
-import { startScript, startService } from './child-processes.ts';
+import { type Process, startScript, startService } from './child-processes.ts';
 import { cpuSeconds, memoryMb } from './http-load.ts';
 import { startNginx, startNginxProxy } from './nginx.ts';
 import { seedTasks } from './seed-tasks.ts';
@@ -18,6 +19,8 @@ import { seedTasks } from './seed-tasks.ts';
 const { values } = parseArgs({
   options: { stored: { type: 'boolean', default: false }, rounds: { type: 'string', default: '3' } },
 });
+type Sendfile = 'on' | 'off';
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 const PARALLEL = 50;
 const BYTES = 8 * 1024 * 1024;
 const TASK = 'video_file_0';
@@ -36,25 +39,44 @@ await setup.stop();
 const url = `sqlite:${setup.folder}/bench.db`;
 await seedTasks({ url, count: 1, channels: [1], userId: 1, tokenId: 1, unfinished: false, prefix: 'video_file_' });
 const file = values.stored ? await storeFile() : undefined;
-const service = await startService(4330, {}, setup.folder);
-const serveFile = (sendfile: 'on' | 'off') => startNginx(`location = /file { alias ${file}; sendfile ${sendfile}; }`);
-const rivals =
+const service = await startService(4330, { ARTIFACTS_ACCEL_PROXIES: '127.0.0.1' }, setup.folder);
+const serveFile = (sendfile: Sendfile) => startNginx(`location = /file { alias ${file}; sendfile ${sendfile}; }`);
+const rivals: Record<string, Process> =
   file === undefined
     ? { nginx: await startNginxProxy(Number(new URL(upstream.origin).port)) }
     : { 'nginx sendfile': await serveFile('on'), nginx: await serveFile('off') };
+/** In front of the service, whose stored files they send. */
+const fronts: Record<string, Process> =
+  file === undefined ? {} : { 'both sendfile': await startFront('on'), both: await startFront('off') };
 const cpu: Record<string, number> = {};
+const headers = { authorization: `Bearer ${key}` };
+const path = `/v1/videos/${TASK}/content`;
 try {
   for (let round = 0; round < Number(values.rounds); round += 1) {
-    const headers = { authorization: `Bearer ${key}` };
-    await measure('reelgate', service.pid, service.origin, `/v1/videos/${TASK}/content`, headers);
-    for (const [name, { pid, origin }] of Object.entries(rivals)) await measure(name, pid, origin, '/file', {});
+    await measure('reelgate', [service.pid], service.origin, path, headers);
+    for (const [name, { pid, origin }] of Object.entries(fronts))
+      await measure(name, [pid, service.pid], origin, path, headers);
+    for (const [name, { pid, origin }] of Object.entries(rivals)) await measure(name, [pid], origin, '/file', {});
   }
-  for (const name of Object.keys(rivals))
-    process.stdout.write(`${((cpu.reelgate ?? 0) / (cpu[name] ?? 0)).toFixed(2)} × the CPU of ${name}\n`);
+  for (const ours of ['reelgate', ...Object.keys(fronts)])
+    for (const name of Object.keys(rivals))
+      process.stdout.write(`${ours}: ${((cpu[ours] ?? 0) / (cpu[name] ?? 0)).toFixed(2)} × the CPU of ${name}\n`);
 } finally {
-  for (const nginx of Object.values(rivals)) await nginx.stop();
+  for (const nginx of [...Object.values(rivals), ...Object.values(fronts)]) await nginx.stop();
   await service.stop();
   await upstream.stop();
+}
+
+/** As in deploy/nginx.conf. */
+function startFront(sendfile: Sendfile): Promise<Process> {
+  const headerLines = ['ETag $upstream_http_etag', 'Last-Modified $upstream_http_last_modified'];
+  return startNginx(
+    `location / { proxy_pass http://service; proxy_http_version 1.1; proxy_set_header Connection "";
+       proxy_set_header Host $http_host; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; proxy_buffering off; }
+     location /stored-videos/ { internal; alias ${join(setup.folder, 'artifacts', 'files')}/; sendfile ${sendfile}; etag off;
+       max_ranges 1; ${headerLines.map((line) => `add_header ${line};`).join(' ')} }`,
+    `upstream service { server ${new URL(service.origin).host}; keepalive 256; }`,
+  );
 }
 
 /** A stored copy of the task's file. @returns its path */
@@ -89,17 +111,18 @@ async function storeFile(): Promise<string> {
 
 async function measure(
   name: string,
-  pid: number,
+  pids: readonly number[],
   origin: string,
   path: string,
   headers: Record<string, string>,
 ): Promise<void> {
-  const memoryBefore = memoryMb(pid);
-  const before = cpuSeconds(pid);
+  const memoryOf = () => sum(pids.map(memoryMb));
+  const memoryBefore = memoryOf();
+  const before = sum(pids.map(cpuSeconds));
   const startedAt = performance.now();
   let memory = 0;
   const watch = setInterval(() => {
-    memory = Math.max(memory, memoryMb(pid));
+    memory = Math.max(memory, memoryOf());
   }, 20);
   const sizes = await Promise.all(
     Array.from({ length: PARALLEL }, async () => {
@@ -115,7 +138,7 @@ async function measure(
   if (sizes.some((size) => size !== BYTES)) throw new Error(`${name}: a download is not whole`);
   const mib = (PARALLEL * BYTES) / 1024 / 1024;
   const seconds = (performance.now() - startedAt) / 1000;
-  const used = cpuSeconds(pid) - before;
+  const used = sum(pids.map(cpuSeconds)) - before;
   cpu[name] = (cpu[name] ?? 0) + used;
   process.stdout.write(
     `${name.padEnd(15)} ${(mib / seconds).toFixed(0)} MiB/s, ${((used * 1000) / mib).toFixed(2)} CPU ms a MiB, memory +${Math.max(0, memory - memoryBefore)} MB\n`,

@@ -19,12 +19,15 @@ describe('a start', () => {
   it('names the setting that stops it', () => {
     for (const [setting, values] of Object.entries({
       TRUST_PROXY: ['nonsense', '10.0.0.0/33', '10.0.0.1,evil.example', '::1/129', '10.0.0.0/-1'],
+      ARTIFACTS_ACCEL_PROXIES: ['localhost', '10.0.0.0/33'],
       SANDBOX: ['maybe', '2', 'sandbox'],
       MASTER_KEY: ['short', Buffer.alloc(31).toString('base64')],
     }))
       for (const value of values) assert.throws(() => parseConfig({ [setting]: value }), isAbout(setting), value);
     assert.throws(() => parseConfig({ DATABASE_URL: 'postgres://localhost/x' }), isAbout('MASTER_KEY'));
     assert.throws(() => parseConfig({ BASE_URL: 'http://video.example' }), isAbout('BASE_URL'));
+    const withoutFiles = { ARTIFACTS: 'off', ARTIFACTS_ACCEL_PROXIES: '127.0.0.1' };
+    assert.throws(() => parseConfig(withoutFiles), isAbout('ARTIFACTS_ACCEL_PROXIES'));
     assert.deepEqual(parseConfig({ TRUST_PROXY: ' 10.0.0.0/8 , ::1 ' }).trustProxy, ['10.0.0.0/8', '::1']);
   });
 

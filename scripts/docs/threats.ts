@@ -101,6 +101,7 @@ const THREATS: readonly string[] = [
   'Forged log lines and audit entries',
   'Share links that are guessed, found by others or work too long',
   'Guessing the password of a share link',
+  'Stored files that are reached past the service and its checks',
 ];
 
 interface ThreatTest {

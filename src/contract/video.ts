@@ -17,6 +17,11 @@ const Seconds = Type.Integer({ minimum: 1, maximum: 3600 });
 const SecondsText = Type.String({ pattern: '^[0-9]{1,4}$' });
 
 /** `POST /v1/video/generations`. Fields beyond these reach a vendor only where a media schema or the vendor's table names them. */
+const CallbackUrl = Type.String({
+  maxLength: 2_000,
+  description: "Gets the event of the end (docs/webhooks.md), signed with the account's secret.",
+});
+
 export const GenerationBody = Type.Object({
   model: Type.String({ minLength: 1, maxLength: 200 }),
   prompt: Type.Optional(Prompt),
@@ -28,12 +33,7 @@ export const GenerationBody = Type.Object({
   seconds: Type.Optional(SecondsText),
   input_reference: Type.Optional(Type.Union([Image, Type.Object({ image_url: Image })])),
   metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-  callback_url: Type.Optional(
-    Type.String({
-      maxLength: 2_000,
-      description: "Gets the event of the end (docs/webhooks.md), signed with the account's secret.",
-    }),
-  ),
+  callback_url: Type.Optional(CallbackUrl),
 });
 
 /** `POST /v1/videos`: the same fields; the model may be omitted, as OpenAI's clients do, and is `sora-2` then. */
@@ -167,7 +167,7 @@ export const remixVideo = endpoint({
   envelope: 'openai-video',
   params: TaskParam,
   accepts: 'json-or-multipart',
-  body: Type.Object({ prompt: Type.Optional(Prompt) }),
+  body: Type.Object({ prompt: Type.Optional(Prompt), callback_url: Type.Optional(CallbackUrl) }),
 });
 
 /** Operations of OpenAI's videos API that no upstream here offers: rejected with a reason instead of 404 for an unknown path. */

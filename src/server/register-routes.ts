@@ -76,6 +76,7 @@ export async function registerRoutes(
     checkCallbackUrl: capabilities.webhooks.checkUrl,
     ...shared,
     baseUrl: config.baseUrl,
+    accelProxies: config.artifactsAccelProxies,
     site: config,
     newTaskId,
     syncPeriodMs: config.syncPeriodSeconds * 1000,

@@ -1,5 +1,6 @@
 /** A process that ends tasks, copies and deletes their videos until it is killed, or drains what is left and says so. */
 import { randomUUID } from 'node:crypto';
+import { flushCompileCache } from 'node:module';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { loadMedia } from '../../src/sandbox/media.ts';
@@ -24,6 +25,7 @@ const database = openDatabase<Tables>(order.databaseUrl);
 const CLIP = loadMedia('wide.mp4').bytes;
 const COVER = loadMedia('thumbnail.webp').bytes;
 const CHUNK = 8 * 1024;
+const MOST_KEPT = 200;
 
 /** The clip in pieces, some of them late, so that a kill meets copies at all their stages. */
 async function* pieces(): AsyncGenerator<Buffer> {
@@ -53,6 +55,8 @@ artifacts.start({
   openCover: async () => COVER,
 });
 process.stdout.write('ready\n');
+// Not left to the end, which is a kill: the next process loads the same modules.
+flushCompileCache();
 if (order.drains) {
   while ((await artifacts.countPending()) > 0) await pause(20);
   await artifacts.removeEnded();
@@ -62,13 +66,23 @@ if (order.drains) {
   process.stdout.write('drained\n');
   process.exit(0);
 }
-const ended: string[] = [];
+/** Of the processes before as well, so that what is kept does not grow with the number of kills. */
+const ended = (
+  await database.kysely
+    .selectFrom('artifacts')
+    .select('task_id')
+    .where('variant', '=', 'video')
+    .where('state', '<>', 'removing')
+    .orderBy('created_at')
+    .execute()
+).map(({ task_id }) => task_id);
+const remove = (id: string) => database.transaction((trx) => artifacts.removeWithTask(trx, id));
+for (const id of ended.splice(0, ended.length - MOST_KEPT)) await remove(id);
 for (;;) {
   const id = `task_${randomUUID()}`;
   await database.transaction((trx) => artifacts.enqueue(trx, { id, user_id: 1 }));
   ended.push(id);
   const [oldest] = ended.length > 10 ? ended.splice(0, 1) : [];
-  if (oldest !== undefined && Math.random() < 0.5)
-    await database.transaction((trx) => artifacts.removeWithTask(trx, oldest));
+  if (oldest !== undefined && Math.random() < 0.5) await remove(oldest);
   await pause(2);
 }

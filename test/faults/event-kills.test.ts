@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../databases.ts';
@@ -30,6 +31,14 @@ forEachDatabase((_name, _open, freshUrl) => {
     const children = new Set<ChildProcess>();
     const random = new SeededRandom(KILLS);
     const database = openDatabase<Tables>(databaseUrl);
+    const latestFact = async (): Promise<number> => {
+      const { latest } = await database.kysely
+        .selectFrom('meta')
+        .select(sql<number | null>`max(cast(substr(name, ${'fact:'.length + 1}) as integer))`.as('latest'))
+        .where('name', 'like', 'fact:%')
+        .executeTakeFirstOrThrow();
+      return latest ?? 0;
+    };
     const facts = async (): Promise<number[]> => {
       const rows = await database.kysely.selectFrom('meta').select('name').where('name', 'like', 'fact:%').execute();
       return rows.map(({ name }) => Number(name.slice('fact:'.length))).sort((one, other) => one - other);
@@ -52,7 +61,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     };
     try {
       for (let round = 1; round <= KILLS; round++) {
-        const { child } = await start(round, ((await facts()).at(-1) ?? 0) + 1);
+        const { child } = await start(round, (await latestFact()) + 1);
         // Any moment of a batch: a batch of events and their deliveries takes some tens of milliseconds.
         await delay(random.next(`round ${round}`) * 150);
         child.kill('SIGKILL');

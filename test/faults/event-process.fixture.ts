@@ -1,4 +1,5 @@
 /** A process that reports events, each with a fact in the same transaction, and delivers them until somebody kills it. */
+import { flushCompileCache } from 'node:module';
 import { AccountAccess } from '../../src/server/accounts/account-access.ts';
 import { AccountStore } from '../../src/server/accounts/account-store.ts';
 import { AuditStore } from '../../src/server/accounts/audit/audit-store.ts';
@@ -43,6 +44,8 @@ const webhooks = makeWebhooks({
 });
 await webhooks.start();
 process.stdout.write('ready\n');
+// Not left to the end, which is a kill: the next process loads the same modules.
+flushCompileCache();
 if (order.from === undefined) {
   const left = async (): Promise<number> => {
     const queued = await database.kysely.selectFrom('event_queue').select('event_seq').limit(1).execute();

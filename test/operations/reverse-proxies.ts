@@ -21,6 +21,7 @@ interface Places {
   readonly port: number;
   readonly httpPort: number;
   readonly backend: string;
+  readonly storedFiles: string;
 }
 
 interface ProxyKind {
@@ -38,7 +39,7 @@ const KINDS = {
     example: 'nginx.conf',
     configure: (
       example,
-      { folder, port, httpPort, backend },
+      { folder, port, httpPort, backend, storedFiles },
     ) => `daemon off; pid ${folder}/pid; error_log ${folder}/error.log;
       events {}
       http {
@@ -49,7 +50,8 @@ const KINDS = {
           .replace('listen 443', `listen 127.0.0.1:${port}`)
           .replace('listen 80', `listen 127.0.0.1:${httpPort}`)
           .replaceAll('/etc/ssl/reelgate', folder)
-          .replace('server 127.0.0.1:3000', `server ${backend}`)}
+          .replace('server 127.0.0.1:3000', `server ${backend}`)
+          .replace('/var/lib/reelgate/artifacts/files', storedFiles)}
       }`,
     check: (config, folder) => ['-t', '-p', folder, '-c', config],
     run: (config, folder) => ['-p', folder, '-c', config],
@@ -87,8 +89,16 @@ export const PROXY_NAMES = Object.keys(KINDS) as ProxyName[];
 export const isInstalled = (name: ProxyName): boolean =>
   spawnSync(KINDS[name].program, ['version']).error === undefined;
 
-/** Checks the example of `deploy/` with the program's own check, and starts it before a service. @param backend `host:port` */
-export async function startReverseProxy(name: ProxyName, backend: string): Promise<RunningProxy> {
+/**
+ * Checks the example of `deploy/` with the program's own check, and starts it before a service.
+ * @param backend `host:port`
+ * @param storedFiles directory of the stored videos that nginx sends
+ */
+export async function startReverseProxy(
+  name: ProxyName,
+  backend: string,
+  storedFiles = '/nonexistent',
+): Promise<RunningProxy> {
   const kind: ProxyKind = KINDS[name];
   const folder = mkdtempSync(join(tmpdir(), `rg-${name}-`));
   const [port, httpPort] = await freePorts();
@@ -100,7 +110,7 @@ export async function startReverseProxy(name: ProxyName, backend: string): Promi
   chmodSync(folder, 0o755);
   const example = readFileSync(join(import.meta.dirname, '../../deploy', kind.example), 'utf8');
   const config = join(folder, kind.example);
-  writeFileSync(config, kind.configure(example, { folder, port, httpPort, backend }));
+  writeFileSync(config, kind.configure(example, { folder, port, httpPort, backend, storedFiles }));
   const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
   execFileSync(kind.program, kind.check(config, folder), { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const child = spawn(kind.program, kind.run(config, folder), { env, stdio: 'ignore' });

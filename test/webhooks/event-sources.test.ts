@@ -27,6 +27,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     });
     await service.addChannel('sora', ['sora-2']);
     await service.addChannel('kling', ['kling-v1-6']);
+    await service.addChannel('jimeng', ['jimeng_t2v_v30']);
     const visitor = () => new TestUser(service.app.http.fastify, '127.0.0.1');
     [ada, root] = [visitor(), visitor()];
     await ada.register('ada');
@@ -49,15 +50,27 @@ forEachDatabase((_name, _open, freshUrl) => {
   it('calls back in all formats, signed with the secret of the account', async () => {
     const { secret } = await ada.ok<{ secret: string }>('GET', '/api/webhooks/secret');
     const metadata = { note: 'mine' };
+    const kling = { model_name: 'kling-v1-6', prompt: 'a' };
+    const jimeng = { req_key: 'jimeng_t2v_v30', prompt: 'a' };
+    const action = '?Action=CVSync2AsyncSubmitTask&Version=2022-08-31';
     const requests: [string, string, object][] = [
       ['/unified', '/v1/video/generations', { model: 'sora-2', prompt: 'a', metadata }],
       ['/openai', '/v1/videos', { model: 'sora-2', prompt: 'a' }],
-      ['/kling', '/kling/v1/videos/text2video', { model_name: 'kling-v1-6', prompt: 'a' }],
+      ['/kling', '/kling/v1/videos/text2video', kling],
+      ['/kling-native', '/kling/native/v1/videos/text2video', kling],
+      ['/jimeng', `/jimeng/${action}`, jimeng],
+      ['/jimeng-native', `/jimeng/native/${action}`, jimeng],
     ];
-    for (const [hook, path, body] of requests) {
+    const start = async (hook: string, path: string, body: object): Promise<string> => {
       const { status, body: answer } = await submit(path, { ...body, callback_url: receiver.url(hook) });
       assert.equal(status, 200, JSON.stringify(answer));
-    }
+      return String(answer.id);
+    };
+    for (const [hook, path, body] of requests) await start(hook, path, body);
+    const original = await start('/original', '/v1/videos', { model: 'sora-2', prompt: 'b' });
+    await receiver.waitFor('/original', 1);
+    requests.push(['/remix', `/v1/videos/${original}/remix`, { prompt: 'c' }]);
+    await start(...(requests.at(-1) as (typeof requests)[number]));
     for (const [hook] of requests) {
       const [webhook] = await receiver.waitFor(hook, 1);
       assert.ok(webhook);
@@ -73,7 +86,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       if (hook === '/unified') assert.deepEqual(payload.data.metadata, metadata);
     }
     const { deliveries } = await ada.ok<{ deliveries: object[] }>('GET', '/api/webhooks/callbacks');
-    assert.equal(deliveries.length, 3);
+    assert.equal(deliveries.length, requests.length + 1);
     const fresh = await ada.ok<{ secret: string }>('POST', '/api/webhooks/secret/rotate');
     assert.notEqual(fresh.secret, secret);
   });

@@ -6,6 +6,8 @@ export interface ArtifactFiles {
   put(id: string, path: string, copy: { readonly bytes: number; readonly sha256: string }): Promise<void>;
   /** Bytes `start` to `end`, both included; undefined: there is no such file. */
   open(id: string, start: number, end: number): Promise<Readable | undefined>;
+  /** Path of the file below the directory of all, where that is on this machine; undefined: there is no such file. */
+  locate?(id: string): Promise<string | undefined>;
   /** Bytes of the file; undefined: there is none. */
   size(id: string): Promise<number | undefined>;
   /** A file that is not there is removed already. */

@@ -32,6 +32,10 @@ export class DiskFiles implements ArtifactFiles {
     return file && new FileBody(file, start, end);
   }
 
+  async locate(id: string): Promise<string | undefined> {
+    return (await this.size(id)) === undefined ? undefined : relativePathOf(id);
+  }
+
   async size(id: string): Promise<number | undefined> {
     const found = await stat(this.pathOf(id)).catch(ignoreMissing);
     return found?.size;
@@ -60,9 +64,11 @@ export class DiskFiles implements ArtifactFiles {
 
   /** Where the file of this id is, if it is there. */
   pathOf(id: string): string {
-    return join(this.#directory, id.slice(0, FOLDER_LENGTH), id);
+    return join(this.#directory, relativePathOf(id));
   }
 }
+
+const relativePathOf = (id: string): string => `${id.slice(0, FOLDER_LENGTH)}/${id}`;
 
 function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;

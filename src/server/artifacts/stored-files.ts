@@ -15,6 +15,13 @@ export interface StoredFilesDependencies {
 
 export interface OpenFile extends FileResponse {
   readonly body: Readable;
+  /** Of the file that the reader sends in place of the body, below the directory of all. */
+  readonly path?: string;
+}
+
+export interface OpenRequest extends FileRequest {
+  /** The reader can send a file of this machine by itself, whole or by the range that the client asked for. */
+  readonly acceptsPath?: boolean | undefined;
 }
 
 /** An ETag needs to be unique among the versions of one file only. */
@@ -30,7 +37,7 @@ export class StoredFiles {
   }
 
   /** @returns undefined when there is no copy, or none yet */
-  async open(taskId: string, request: FileRequest): Promise<OpenFile | undefined> {
+  async open(taskId: string, request: OpenRequest): Promise<OpenFile | undefined> {
     const { store, files } = this.#dependencies;
     if (files === undefined) return undefined;
     const growing = await this.#openGrowing(taskId, request);
@@ -40,7 +47,7 @@ export class StoredFiles {
   }
 
   /** The poster of a video, where one is stored. */
-  async openPoster(taskId: string, request: FileRequest): Promise<OpenFile | undefined> {
+  async openPoster(taskId: string, request: OpenRequest): Promise<OpenFile | undefined> {
     const { store, files } = this.#dependencies;
     const row = files && (await store.findByTask(taskId, 'thumbnail'));
     return files && row?.state === 'stored' ? this.#openStored(files, row, request) : undefined;
@@ -58,7 +65,7 @@ export class StoredFiles {
     return body && { ...response, body };
   }
 
-  async #openStored(files: ArtifactFiles, row: ArtifactRow, request: FileRequest): Promise<OpenFile | undefined> {
+  async #openStored(files: ArtifactFiles, row: ArtifactRow, request: OpenRequest): Promise<OpenFile | undefined> {
     const { store, log } = this.#dependencies;
     const facts = {
       bytes: row.bytes,
@@ -68,6 +75,11 @@ export class StoredFiles {
     };
     const response = toFileResponse(facts, request);
     if (response.part === undefined) return { ...response, body: Readable.from([]) };
+    // A range that is ignored here may mean something to another reader of it.
+    if (request.acceptsPath === true && (response.status === 206 || request.range === undefined)) {
+      const path = await files.locate?.(row.id);
+      if (path !== undefined) return { ...response, path, body: Readable.from([]) };
+    }
     const body = await files.open(row.id, response.part.start, response.part.end);
     if (body !== undefined) return { ...response, body };
     log.error({ artifactId: row.id, taskId: row.task_id }, 'a stored file is missing and is copied again');

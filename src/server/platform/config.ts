@@ -101,6 +101,8 @@ function assertConsistent(config: Config): void {
       'ARTIFACTS_S3_BUCKET',
       'ARTIFACTS_S3_ACCESS_KEY and ARTIFACTS_S3_SECRET_KEY are required with ARTIFACTS=s3',
     );
+  if (config.artifactsAccelProxies.length > 0 && config.artifacts !== 'disk')
+    throw new ConfigError('ARTIFACTS_ACCEL_PROXIES', 'is for ARTIFACTS=disk, where nginx can read the files');
   if (config.phoneDriver === 'http' && config.phoneHttpUrl === undefined)
     throw new ConfigError('PHONE_HTTP_URL', 'is required with PHONE_DRIVER=http');
   if (config.smtpUrl !== undefined && !/[^@\s<>]@[^@\s<>]/.test(config.smtpFrom ?? ''))

@@ -2,6 +2,7 @@ import { LOCALES } from '../../contract/messages/messages.ts';
 import { ACCENT_NAMES } from '../../design/accents.ts';
 import { createClientIpResolver } from './client-ip.ts';
 import { parsePostgresUrl } from './db/postgres-url.ts';
+import { createIpCheck } from './ip-ranges.ts';
 import { assertOrigins } from './origins.ts';
 import { parseMasterKey } from './secrets.ts';
 import {
@@ -318,6 +319,10 @@ export const SETTINGS = {
   ARTIFACTS_DAYS: integer(0, 36_500, {
     default: '30',
     description: 'How long a copy is kept, where the package of its account says nothing else; 0: for ever.',
+  }),
+  ARTIFACTS_ACCEL_PROXIES: list(createIpCheck, {
+    description:
+      'Comma-separated addresses or CIDR ranges of the nginx in front that sends stored videos by itself, by X-Accel-Redirect (docs/artifacts.md). With ARTIFACTS=disk.',
   }),
   FFMPEG: text({
     default: 'ffmpeg',

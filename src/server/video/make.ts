@@ -28,6 +28,7 @@ import type { VendorRegistry } from '../vendors/registry.ts';
 import type { UrlCheck } from '../webhooks/url-check.ts';
 import { addTaskAdminRoutes, type LedgerHistory } from './admin-routes.ts';
 import { TaskAdminStore } from './admin-store.ts';
+import { AccelRedirect } from './deliver/accel-redirect.ts';
 import { ContentDelivery } from './deliver/content-delivery.ts';
 import { DownloadSlots } from './deliver/download-slots.ts';
 import { InlineFileCache } from './deliver/inline-file-cache.ts';
@@ -101,6 +102,8 @@ export interface VideoDependencies {
   readonly findPlanTerms: FindPlanTerms;
   readonly masterKey: Buffer;
   readonly baseUrl: string;
+  /** Addresses of nginx that sends stored videos by itself. */
+  readonly accelProxies: readonly string[];
   readonly site: { readonly siteName: string };
   readonly newTaskId: () => string;
   readonly syncPeriodMs: number;
@@ -164,7 +167,8 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   addVendorFormatRoutes(routes, { submitter, reader, renderer, channels });
   addNativeRoutes(routes, { submitter, reader, store, channels });
   addModelRoutes(routes, dependencies);
-  addContentRoutes(routes, { store, reader, contentDelivery, playLinks, accessWatch, clock });
+  const accelRedirect = new AccelRedirect(dependencies.accelProxies);
+  addContentRoutes(routes, { store, reader, contentDelivery, playLinks, accelRedirect, accessWatch, clock });
   const durations = new VideoDurations(database, clock);
   addStudioRoutes(routes, { quotes, store, submitter, videoDeletion, durations, channels });
   addFavouriteRoutes(routes, { store, favourites: new FavouriteStore(database) });

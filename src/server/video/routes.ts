@@ -108,7 +108,7 @@ function addRemixRoute(routes: RouteRegistry, { submitter, reader, renderer, ven
     const original = await reader.readForToken(caller, params.task_id);
     if (vendors.get(original.vendor).remix === undefined || original.status !== 'SUCCESS')
       throw new AppError('remix_unsupported');
-    const generation = toRemixRequest(original, prompt);
+    const generation = { ...toRemixRequest(original, prompt), callbackUrl: body.callback_url || undefined };
     return renderer.submitted(await submitForToken(submitter, caller, generation, request, original));
   });
 }

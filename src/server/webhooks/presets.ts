@@ -18,7 +18,10 @@ export const CHAT_PRESETS: Readonly<Record<Exclude<WebhookPreset, 'standard'>, C
   // https://api.slack.com/messaging/webhooks; unescaped, a text such as <!channel> would notify everyone
   slack: { body: ({ title, text }) => ({ text: escapeSlack(`*${title}*\n${text}`) }) },
   // https://open.feishu.cn/document/client-docs/bot-v3/add-custom-bot
-  lark: { body: ({ title, text }) => ({ msg_type: 'text', content: { text: `${title}\n${text}` } }), errorKey: 'code' },
+  lark: {
+    body: ({ title, text }) => ({ msg_type: 'text', content: { text: withoutLarkTags(`${title}\n${text}`) } }),
+    errorKey: 'code',
+  },
   // https://open.dingtalk.com/document/robots/custom-robot-access
   dingtalk: {
     body: ({ title, text }) => ({ msgtype: 'text', text: { content: `${title}\n${text}` } }),
@@ -38,18 +41,26 @@ export const CHAT_PRESETS: Readonly<Record<Exclude<WebhookPreset, 'standard'>, C
 const escapeSlack = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
+/** A text such as <at user_id="all"> would notify everyone, and Lark has no escape for it. */
+const withoutLarkTags = (text: string): string => text.replaceAll('<', '＜');
+
 const MAX_VALUE_LENGTH = 300;
+/** Discord refuses 2,000 characters, the least of all services. */
+const MAX_TEXT_LENGTH = 1_800;
 
 /** An event as a short text: its type, then one line for each plain value of its data. */
 export function toMessage(type: string, data: Readonly<Record<string, unknown>>): Message {
   const lines = Object.entries(data).flatMap(([key, value]) => {
     const shown = isObject(value) && typeof value.message === 'string' ? value.message : value;
     return typeof shown === 'string' || typeof shown === 'number' || typeof shown === 'boolean'
-      ? [`${key}: ${String(shown).slice(0, MAX_VALUE_LENGTH)}`]
+      ? [`${key}: ${cut(String(shown), MAX_VALUE_LENGTH)}`]
       : [];
   });
-  return { title: `Reelgate: ${type}`, text: lines.join('\n') };
+  return { title: `Reelgate: ${type}`, text: cut(lines.join('\n'), MAX_TEXT_LENGTH) };
 }
+
+/** Half of a character that takes two UTF-16 units would be no text that JSON parsers accept. */
+const cut = (text: string, length: number): string => text.slice(0, length).toWellFormed();
 
 /** Whether the answer of a service that always answers 200 reports an error. */
 export function reportsError({ errorKey }: ChatPreset, answer: unknown): boolean {

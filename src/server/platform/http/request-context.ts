@@ -59,6 +59,11 @@ export class RequestContext {
     this.#request.responseHeaders = headers;
   }
 
+  /** Of the client, or of the proxy in front of it. */
+  get socket(): Socket {
+    return this.#request.raw.socket;
+  }
+
   /** Aborted when the client disconnects before the response is complete. */
   get disconnected(): AbortSignal {
     return disconnectSignalOf(this.#request.raw.socket);

@@ -15,6 +15,8 @@ export interface ContentRequest {
   readonly ifRange?: string | undefined;
   readonly ifNoneMatch?: string | undefined;
   readonly variant?: string | undefined;
+  /** The proxy of this request sends stored files by itself. */
+  readonly acceptsPath?: boolean | undefined;
   /** Registers what the download ends with: its credential, or the link it was opened by. Returns what undoes it. */
   readonly watchAccess: (onEnd: () => void) => () => void;
   /** Whose share of the concurrent downloads it takes; default the owner's. */
@@ -27,6 +29,8 @@ export interface Content {
   readonly status: 200 | 206 | 304 | 416;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readable;
+  /** Of the file that the proxy sends in place of the body. */
+  readonly path?: string;
 }
 
 /** Headers of the file host that are forwarded; all others are left out. */

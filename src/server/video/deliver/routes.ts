@@ -9,6 +9,7 @@ import type { RequestContext } from '../../platform/http/request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { TaskReader } from '../poll/task-reader.ts';
 import type { Task, TaskStore } from '../store.ts';
+import { type AccelRedirect, toAccelHeaders } from './accel-redirect.ts';
 import type { Content, ContentDelivery } from './content-delivery.ts';
 import type { PlayLinks } from './play-links.ts';
 
@@ -17,6 +18,7 @@ export interface ContentRouteDependencies {
   readonly reader: TaskReader;
   readonly contentDelivery: ContentDelivery;
   readonly playLinks: PlayLinks;
+  readonly accelRedirect: AccelRedirect;
   readonly accessWatch: AccessWatch;
   readonly clock: Clock;
 }
@@ -24,7 +26,7 @@ export interface ContentRouteDependencies {
 /** The file of a video: for the token that submitted it, and for whoever has a play link. */
 export function addContentRoutes(
   routes: RouteRegistry,
-  { store, reader, contentDelivery, playLinks, accessWatch, clock }: ContentRouteDependencies,
+  { store, reader, contentDelivery, playLinks, accelRedirect, accessWatch, clock }: ContentRouteDependencies,
 ): void {
   const sendFile = async (
     task: Task,
@@ -33,7 +35,9 @@ export function addContentRoutes(
     { request, reply }: { readonly request: RequestContext; readonly reply: FastifyReply },
   ) => {
     const watchAccess = (onEnd: () => void) => accessWatch.watch(caller, onEnd);
-    return sendContent(reply, await contentDelivery.open(task, { ...toFileRequest(request), variant, watchAccess }));
+    const acceptsPath = accelRedirect.accepts(request);
+    const asked = { ...toFileRequest(request), variant, watchAccess, acceptsPath };
+    return sendContent(reply, await contentDelivery.open(task, asked));
   };
   routes.add(endpoints.getContent, async ({ params, query, caller, request, reply }) => {
     const found = await store.findForToken(params.task_id, caller.tokenId);
@@ -68,9 +72,11 @@ const STALL_TIMEOUT_MS = 60_000;
 
 /** HEAD is served by a GET whose body is dropped, because vendors' signed URLs often permit GET alone. */
 export function sendContent(reply: FastifyReply, content: Content, stallMs = STALL_TIMEOUT_MS): FastifyReply {
-  const { status, headers, body } = content;
+  const { status, headers, body, path } = content;
+  const isHead = reply.request.method === 'HEAD';
+  if (path !== undefined && !isHead) return reply.status(200).headers(toAccelHeaders(path, headers)).send(body);
   void reply.status(status).headers(headers);
-  if (reply.request.method !== 'HEAD') {
+  if (!isHead) {
     reply.raw.setTimeout(stallMs, () => reply.raw.destroy());
     return reply.send(body);
   }
