@@ -46,9 +46,9 @@ const { values, positionals: chosen } = parseArgs({
     imports: { type: 'string', default: '100' },
     /** Orders in which the events of a task arrive. */
     histories: { type: 'string', default: '5000' },
-    /** Streams cut. */
-    // Receipts against the ledger, on each database; `--receipts 1000000` for a million.
+    /** Receipts against the ledger, on each database; `--receipts 1000000` for a million. */
     receipts: { type: 'string', default: '20000' },
+    /** Streams cut. */
     cuts: { type: 'string', default: '5000' },
     /** Mutated bodies for each kind of submit. */
     junk: { type: 'string', default: '2000' },

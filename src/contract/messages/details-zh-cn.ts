@@ -177,6 +177,8 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['# may hold # pictures for this model', '此模型的 # 最多 # 张图片'],
   ['# needs one picture, the first frame', '# 须有一张图片作为首帧'],
   ['# must be another model: # does not have #', '# 须为其他模型：# 不提供 #'],
+  ['# is required: # makes videos from pictures only', '# 为必填项：# 仅支持图生视频'],
+  ['# must be another number of pictures: # makes no video from #', '# 的图片数量不符：# 不支持 # 张图片'],
   ['# must be another number of pictures for #; # do not fit', '# 的图片数量不符合 # 的要求（# 张不可用）'],
   ['# must be # or more pictures for #', '# 须至少 # 张图片（#）'],
   ['# must not carry #: use duration, size or metadata', '# 中不能写 #，请改用 duration、size 或 metadata'],

@@ -72,6 +72,8 @@ export interface CallOutcome {
   readonly channelId: number;
   readonly credentialId: number;
   readonly model?: string;
+  /** Account whose request it was; absent for polls and probes. */
+  readonly userId?: number;
   readonly outcome: 'ok' | ErrorReason | 'unreachable';
   readonly message?: string;
   readonly code?: string;

@@ -155,4 +155,42 @@ describe('health of a channel', () => {
     learn('ok', { operation: 'poll' });
     assert.equal(fitness('another'), 'closed', 'but the account is shown to work');
   });
+
+  it('is not taken from others by requests of one account that alone fail', () => {
+    for (const outcome of ['auth', 'model', 'capacity', 'unreachable'] as const) {
+      const { learn, fitness, condition, pass } = ward();
+      for (let i = 0; i < 50; i++) {
+        if (i % 10 === 0) learn('ok', { userId: 1 });
+        // Who sends junk may send good requests too.
+        if (i % 3 === 0) learn('ok', { userId: 2 });
+        assert.equal(learn(outcome, { userId: 2 }), false, outcome);
+        pass(SECOND);
+      }
+      assert.equal(fitness(), 'closed', outcome);
+      assert.equal(condition(), 'failing', outcome);
+    }
+  });
+
+  it('rests when calls of a second account fail too, or none of another has succeeded for a minute', () => {
+    const ofTwo = ward();
+    ofTwo.learn('ok', { userId: 1 });
+    assert.equal(ofTwo.learn('auth', { userId: 2 }), false);
+    assert.equal(ofTwo.learn('auth', { userId: 1 }), true);
+
+    const quiet = ward();
+    quiet.learn('ok', { userId: 1 });
+    quiet.pass(MINUTE);
+    assert.equal(quiet.learn('auth', { userId: 2 }), true);
+
+    const ofOne = ward();
+    ofOne.learn('ok', { userId: 1 });
+    assert.equal(ofOne.learn('auth', { userId: 1 }), true);
+  });
+
+  it('rests for a limit of the vendor, whoever reaches it', () => {
+    const { learn, fitness } = ward();
+    learn('ok', { userId: 1 });
+    learn('rate', { userId: 2, retryAfterMs: 20 * SECOND });
+    assert.equal(fitness(), 'open');
+  });
 });

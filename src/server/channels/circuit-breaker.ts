@@ -1,5 +1,6 @@
 import type { ChannelCondition } from '../../contract/channels.ts';
 import { accountKey, type ChannelAccount, isOfChannel } from '../upstreams/channel-account.ts';
+import { CallerEvidence } from './caller-evidence.ts';
 import type { CallOutcome } from './channel-directory.ts';
 
 /** How one kind of outcome counts. Kinds without a row say nothing about the channel, such as the caller's own errors. */
@@ -100,6 +101,7 @@ export class CircuitBreakers {
   readonly #breakers = new Map<string, Map<string, BreakerState>>();
   /** Whether the newest call to an account that says something about the account itself succeeded. */
   readonly #newest = new Map<string, boolean>();
+  readonly #evidence = new Map<string, CallerEvidence>();
 
   /** @returns the models whose circuits this call opened, or closed after they were open; empty text stands for the whole channel */
   record(call: CallOutcome, now: number): readonly string[] {
@@ -115,7 +117,11 @@ export class CircuitBreakers {
     breaker.calls++;
     breaker.failures++;
     breaker.consecutiveFailures++;
+    const isOfOneCaller = call.userId !== undefined && this.#evidenceOf(key, scope).failed(call.userId, now);
     if (breaker.openUntil > now) return NONE;
+    // Limits of a vendor are about the account, whatever was asked for.
+    const mayBeOfRequest = call.outcome !== 'rate' && call.retryAfterMs === undefined;
+    if (isOfOneCaller && mayBeOfRequest && breaker.timesOpened === 0) return NONE;
     const failing =
       (breaker.calls >= MIN_CALLS && breaker.failures / breaker.calls >= FAILURE_RATE_THRESHOLD) ||
       breaker.consecutiveFailures >= CONSECUTIVE_FAILURE_THRESHOLD;
@@ -179,7 +185,7 @@ export class CircuitBreakers {
 
   /** Forgets everything about a channel: it was changed or removed. */
   forget(channelId: number): void {
-    for (const known of [this.#breakers, this.#newest])
+    for (const known of [this.#breakers, this.#newest, this.#evidence])
       for (const key of known.keys()) if (isOfChannel(key, channelId)) known.delete(key);
   }
 
@@ -210,6 +216,7 @@ export class CircuitBreakers {
     const scopes = call.operation === 'poll' || call.model === undefined ? [''] : ['', call.model];
     let recovered = NONE;
     for (const scope of scopes) {
+      if (call.userId !== undefined) this.#evidenceOf(key, scope).succeeded(call.userId, now);
       const breaker = this.#breakers.get(key)?.get(scope);
       if (breaker === undefined) continue;
       decay(breaker, now);
@@ -220,6 +227,16 @@ export class CircuitBreakers {
       Object.assign(breaker, newBreakerState(now));
     }
     return recovered;
+  }
+
+  #evidenceOf(key: string, scope: string): CallerEvidence {
+    const circuit = `${key}/${scope}`;
+    let evidence = this.#evidence.get(circuit);
+    if (evidence === undefined) {
+      evidence = new CallerEvidence();
+      this.#evidence.set(circuit, evidence);
+    }
+    return evidence;
   }
 
   #breaker(key: string, scope: string, now: number): BreakerState {

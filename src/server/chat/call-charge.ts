@@ -75,6 +75,11 @@ export class CallCharge {
     this.#price = context.price;
   }
 
+  /** Account that pays; 0 before something was reserved. */
+  get userId(): number {
+    return this.#payer.userId;
+  }
+
   /**
    * Reserves what the call can cost at most.
    *

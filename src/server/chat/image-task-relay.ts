@@ -81,13 +81,13 @@ export class ImageTaskRelay {
 
   async #generate(
     request: ImageRequest,
-    { candidates, model }: ModelCallContext,
+    { candidates, model, charge }: ModelCallContext,
     images: ImageGeneration,
   ): Promise<{ readonly urls: readonly string[]; readonly channelId: number }> {
     let last = new AppError('upstream_unavailable');
     for (const channel of candidates.slice(0, MAX_TRIES)) {
       const call = this.#dependencies.adapterContexts.contextFor(channel, this.#dependencies.stopping);
-      const submission = await this.#submit(request, channel, { images, call, model: model.id });
+      const submission = await this.#submit(request, channel, { images, call, model: model.id, userId: charge.userId });
       if ('id' in submission) {
         const urls = await this.#pollUntilDone(images, request.model, submission.id, call);
         return { urls, channelId: channel.id };
@@ -101,14 +101,14 @@ export class ImageTaskRelay {
   async #submit(
     request: ImageRequest,
     channel: Channel,
-    { images, call, model }: { images: ImageGeneration; call: AdapterContext; model: string },
+    { images, call, ...of }: { images: ImageGeneration; call: AdapterContext; model: string; userId: number },
   ): Promise<{ id: string } | { error: AppError; retryable: boolean }> {
     const { channels } = this.#dependencies;
     const startedAt = performance.now();
     const report = (news: Pick<CallOutcome, 'outcome' | 'code' | 'message'>): void =>
       channels.report({
         ...accountOf(channel),
-        model,
+        ...of,
         operation: 'image',
         durationMs: performance.now() - startedAt,
         ...news,

@@ -411,11 +411,12 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
   }
 
   #reportSuccess(usage: Usage | undefined, bytes: number): void {
-    const { model } = this.#context;
+    const { model, charge } = this.#context;
     const { channels, rates } = this.#dependencies;
     channels.report({
       ...accountOf(this.#channel),
       model: model.id,
+      userId: charge.userId,
       outcome: 'ok',
       operation: 'chat',
       durationMs: performance.now() - this.#sentAt,
@@ -430,6 +431,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
     this.#dependencies.channels.report({
       ...accountOf(this.#channel),
       model: this.#context.model.id,
+      userId: this.#context.charge.userId,
       outcome,
       operation: 'chat',
       durationMs: performance.now() - this.#sentAt,

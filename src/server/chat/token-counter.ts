@@ -48,7 +48,11 @@ export class TokenCounter {
     if (count === undefined || model.vendor !== request.dialect.vendor) return estimate(request);
     let failure = new AppError('upstream_unavailable');
     for (const channel of candidates.slice(0, MAX_ATTEMPTS)) {
-      const found = await this.#ask(channel, count, request, model);
+      const found = await this.#ask(channel, count, request, {
+        id: model.id,
+        target: model.target,
+        userId: caller.userId,
+      });
       if (!('outcome' in found)) return found;
       failure = found.error;
       if (!found.retryable) break;
@@ -60,7 +64,7 @@ export class TokenCounter {
     channel: Channel,
     count: NonNullable<Dialect['count']>,
     request: ChatRequest,
-    model: { readonly id: string; readonly target: string },
+    { userId, ...model }: { readonly id: string; readonly target: string; readonly userId: number },
   ): Promise<TokenCount | UpstreamFailure> {
     const { outbound, channels, timeouts } = this.#dependencies;
     const { droppedTools } = applyOptionRules(request.governedOptions, channel);
@@ -73,6 +77,7 @@ export class TokenCounter {
       channels.report({
         ...accountOf(channel),
         model: model.id,
+        userId,
         operation: 'chat',
         durationMs: performance.now() - startedAt,
         outcome,

@@ -378,3 +378,17 @@ test('the omni endpoint takes frames and references in one list, and is polled b
   await assert.rejects(submit({ model: 'kling-video-o1', mode: '4k' }), UnsupportedRequestError);
   await assert.rejects(submit({ model: 'kling-v3', images: ['a', 'b', 'c'].map(url) }), UnsupportedRequestError);
 });
+
+test('a model that makes videos from pictures only is not asked for without one', async () => {
+  const before = sandbox.control.requests({ operation: 'submit' }).length;
+  for (const model of ['kling-v1-5', 'kling-v2-1']) {
+    await assert.rejects(submit({ model }), { name: 'UnsupportedRequestError', param: 'images' });
+    const official = {
+      officialOperation: 'text2video',
+      officialBody: { prompt: 'x', image: 'https://media.example.test/a.png' },
+    };
+    await assert.rejects(submit({ model, ...official }), { name: 'UnsupportedRequestError', param: 'model_name' });
+    assert.equal((await submit({ model, images: [url('a')] })).kind, 'accepted');
+  }
+  assert.equal(sandbox.control.requests({ operation: 'submit' }).length, before + 2);
+});

@@ -140,8 +140,9 @@ const isGiven = (value: unknown): boolean => value !== undefined && value !== ''
 
 /** The vendor answers as if it had no such model where one is asked for at the wrong endpoint. */
 function checkedEndpoint(endpoint: Endpoint, model: string): Endpoint {
-  const isKnown = KLING_MODELS.some(({ id }) => id === model);
-  if (isKnown && OMNI_MODELS.has(model) !== (endpoint === 'omni-video'))
+  const known = KLING_MODELS.find(({ id }) => id === model);
+  const isWrong = OMNI_MODELS.has(model) !== (endpoint === 'omni-video');
+  if (known && (isWrong || (endpoint === 'text2video' && known.images.min > 0)))
     rejectField('model_name', `must be another model: ${endpoint} does not have ${model}`);
   return endpoint;
 }
@@ -150,5 +151,8 @@ export function toEndpoint(request: VideoRequest, body: RequestBody): Endpoint {
   const official = ENDPOINTS.find((name) => name === request.officialOperation);
   if (official !== undefined) return checkedEndpoint(official, request.model);
   if (OMNI_MODELS.has(request.model)) return 'omni-video';
-  return isGiven(body.image) || isGiven(body.image_tail) ? 'image2video' : 'text2video';
+  if (isGiven(body.image) || isGiven(body.image_tail)) return 'image2video';
+  if ((KLING_MODELS.find(({ id }) => id === request.model)?.images.min ?? 0) > 0)
+    rejectField('images', `is required: ${request.model} makes videos from pictures only`);
+  return 'text2video';
 }

@@ -6,7 +6,8 @@ import { tryMutatedReplies } from '../../../../test/vendors/mutated-replies.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
 import type { MediaInput, VideoRequest } from '../adapter.ts';
-import { parseViduError, pathOf, toViduRequest, VIDU_ERROR_CLASSES, VIDU_STATE, vidu } from './adapter.ts';
+import { parseViduError, toViduRequest, VIDU_ERROR_CLASSES, VIDU_STATE, vidu } from './adapter.ts';
+import { pathOf } from './models.ts';
 
 const replies = recordedReplies('vidu');
 const ID = '899337450122121216';

@@ -30,7 +30,7 @@ import {
   rejectField,
 } from '../request-body.ts';
 import { asArray, asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
-import { VIDU_MODELS, VIDU_RATIOS } from './models.ts';
+import { hasPath, pathOf, VIDU_MODELS, VIDU_RATIOS, type ViduPath } from './models.ts';
 
 /** Vidu's enterprise API `/ent/v2` (platform.vidu.com/docs): four submit paths by the number of pictures, one poll. */
 
@@ -44,12 +44,6 @@ const parseMetadata = createMetadataParser(
     seed: Type.Optional(Type.Integer()),
   }),
 );
-
-export type ViduPath = 'text2video' | 'img2video' | 'start-end2video' | 'reference2video';
-const PATH_BY_IMAGES: readonly ViduPath[] = ['text2video', 'img2video', 'start-end2video'];
-
-/** One picture is animated, two are the first and the last frame, three or more are references. */
-export const pathOf = (imageCount: number): ViduPath => PATH_BY_IMAGES[imageCount] ?? 'reference2video';
 
 /** A frame's shorter side as the vendor's nearest resolution. */
 const RESOLUTION_STEPS: readonly (readonly [side: number, word: string])[] = [
@@ -251,6 +245,11 @@ export const vidu: VendorAdapter = {
 
   async submit(request, context) {
     const { path, body } = toViduRequest(request);
+    if (!hasPath(request.model, path))
+      rejectField(
+        'images',
+        `must be another number of pictures: ${request.model} makes no video from ${request.images.length}`,
+      );
     const response = await postJson(context, `${context.baseUrl}/ent/v2/${path}`, tokenHeaders(context), body);
     const reply = asObject(response.json);
     if (!isSuccess(response) || reply?.state === 'failed') {

@@ -1,4 +1,5 @@
 import type { ModelCapability } from '../adapter.ts';
+import { ownEntry } from '../untrusted-json.ts';
 import { VIDU_PRICES, viduPriceSource } from './prices.ts';
 
 export const VIDU_RATIOS = ['16:9', '9:16', '1:1', '4:3', '3:4'];
@@ -47,3 +48,31 @@ export const VIDU_MODELS: readonly ModelCapability[] = [
   toCapability('viduq1-classic', FIVE, [1, 2], { resolutions: ['1080p'] }),
   toCapability('vidu2.0', { values: [4, 8], default: 4 }, [1, 7], { resolutions: ['360p', '720p', '1080p'] }),
 ];
+
+/** The vendor has a path of its own for each kind of video. */
+export type ViduPath = 'text2video' | 'img2video' | 'start-end2video' | 'reference2video';
+
+const PATH_BY_IMAGES: readonly ViduPath[] = ['text2video', 'img2video', 'start-end2video'];
+
+/** One picture is animated, two are the first and the last frame, three or more are references. */
+export const pathOf = (imageCount: number): ViduPath => PATH_BY_IMAGES[imageCount] ?? 'reference2video';
+
+const FRAMES: readonly ViduPath[] = ['img2video', 'start-end2video'];
+/** The same tables. Where a path does not have a model, the vendor answers as if the account had none: `ModelUnavailable`. */
+const PATHS: Readonly<Record<string, readonly ViduPath[]>> = {
+  'viduq3-pro': ['text2video', ...FRAMES],
+  'viduq3-turbo': ['text2video', ...FRAMES, 'reference2video'],
+  'viduq3-pro-fast': ['img2video'],
+  'viduq3-mix': ['reference2video'],
+  viduq3: ['reference2video'],
+  viduq2: ['text2video', 'reference2video'],
+  'viduq2-pro': [...FRAMES, 'reference2video'],
+  'viduq2-pro-fast': FRAMES,
+  'viduq2-turbo': FRAMES,
+  viduq1: ['text2video', ...FRAMES, 'reference2video'],
+  'viduq1-classic': FRAMES,
+  'vidu2.0': [...FRAMES, 'reference2video'],
+};
+
+/** Models this list does not know are asked for everywhere. */
+export const hasPath = (model: string, path: ViduPath): boolean => ownEntry(PATHS, model)?.includes(path) ?? true;

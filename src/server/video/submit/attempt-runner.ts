@@ -109,7 +109,7 @@ export class AttemptRunner {
         const { reason, message, code, retryAfterMs } = outcome.error;
         lastError = outcome.error;
         const news = { outcome: reason, message, code, retryAfterMs, durationMs };
-        channels.report({ ...accountOf(channel), model: job.model.id, ...news });
+        channels.report({ ...accountOf(channel), model: job.model.id, userId: task.user_id, ...news });
         if (!outcome.error.retryable) break;
       }
     }
@@ -143,6 +143,7 @@ export class AttemptRunner {
         channels.report({
           ...accountOf(channel),
           model: model.id,
+          userId: task.user_id,
           outcome: 'unreachable',
           message: error.message,
           durationMs: performance.now() - startedAt,
@@ -165,7 +166,7 @@ export class AttemptRunner {
       return toSubmittedTask(task, null);
     }
     const { channel, durationMs } = attempt;
-    channels.report({ ...accountOf(channel), model: model.id, outcome: 'ok', durationMs });
+    channels.report({ ...accountOf(channel), model: model.id, userId: task.user_id, outcome: 'ok', durationMs });
     const now = clock.now();
     const passesThrough = adapter.passthrough === true && isPublicId(outcome.upstreamId);
     const publicId = await store.markAccepted(database.kysely, {

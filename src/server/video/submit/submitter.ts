@@ -198,7 +198,7 @@ export class Submitter {
   ): NewTask {
     const { clock, syncPeriodMs } = this.#dependencies;
     const now = clock.now();
-    const hint = adapter.findTaskHint?.(request);
+    const hint = findTaskHint(adapter, request);
     return newTaskRow({
       id: request.taskId,
       user_id: caller.userId,
@@ -221,6 +221,16 @@ export class Submitter {
       created_at: now,
       next_poll_at: now + syncPeriodMs,
     });
+  }
+}
+
+/** @throws AppError where the vendor has no such video */
+function findTaskHint(adapter: VendorAdapter, request: VideoRequest): Json | undefined {
+  try {
+    return adapter.findTaskHint?.(request);
+  } catch (error) {
+    if (error instanceof UnsupportedRequestError) throw invalidRequest(error.message, error.param);
+    throw error;
   }
 }
 
