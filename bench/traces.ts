@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { NO_TRACING } from '../src/server/platform/tracing/tracing.ts';
 import { startChatService } from './chat-service.ts';
 import { cpuSeconds, load } from './http-load.ts';
 import { startNginx } from './nginx.ts';
@@ -9,8 +8,8 @@ import { median } from './quantile.ts';
 
 /**
  * What traces cost a model call, in CPU time of the service: `node bench/traces.ts`; needs nginx. Four services take turns: two without
- * traces, whose difference is what the measurement cannot tell apart, one that records every call and one that records a twentieth. What
- * remains in the code where traces are off is measured by itself, since it is less than that difference.
+ * traces, whose difference is what the measurement cannot tell apart, one that records every call and one that records a twentieth.
+ * `trace-spans.ts` measures the spans by themselves, which are less than that difference unless the machine has nothing else to do.
  */
 const ROUNDS = Number(process.env.ROUNDS ?? '8');
 const SECONDS = Number(process.env.SECONDS ?? '2');
@@ -59,22 +58,6 @@ for (let round = 0; round <= ROUNDS; round += 1)
 const base = median(running[0]?.cpuUs ?? []);
 for (const { name, cpuUs } of running)
   console.log(`${name}: ${median(cpuUs).toFixed(1)} µs CPU a call, ${(median(cpuUs) / base).toFixed(3)} × off`);
-
-/** What a model call does with traces that are off: a span of the request, one of the attempt, three times asked for a parent. */
-function callWithoutTraces(): void {
-  const span = NO_TRACING.start({ name: 'POST', kind: 'server', parent: undefined });
-  NO_TRACING.run(span, () => NO_TRACING.current());
-  const attempt = NO_TRACING.start({ name: 'chat', kind: 'client', attributes: { model: body, channel: ROUNDS } });
-  NO_TRACING.run(attempt, () => NO_TRACING.current() ?? NO_TRACING.current());
-}
-const CALLS = 5_000_000;
-for (let call = 0; call < CALLS; call += 1) callWithoutTraces();
-const startedAt = performance.now();
-for (let call = 0; call < CALLS; call += 1) callWithoutTraces();
-const ownUs = ((performance.now() - startedAt) / CALLS) * 1_000;
-console.log(
-  `left in the code where traces are off: ${ownUs.toFixed(3)} µs a call, ${((100 * ownUs) / base).toFixed(2)} %`,
-);
 
 for (const { service } of running) await service.stop();
 await upstream.stop();

@@ -32,6 +32,7 @@ export const ALONE: Readonly<Record<string, string>> = {
   'polling-processes': 'takes ten minutes and eight processes',
   soak: 'takes an hour',
   'sqlite-to-postgres': 'makes databases of a gigabyte',
+  'trace-spans': 'prints a line for each sampler',
   traces: 'compares runs with and without traces',
   'vendor-polling': 'takes three minutes',
   'video-copies': 'needs --expose-gc',
