@@ -37,7 +37,7 @@ export const ReconciledAccount = Type.Object({
   unit: Type.String(),
   skew_seconds: Type.Integer({
     description:
-      "How far the vendor's books may be ahead of ours (units taken when a job begins) or behind (counted late).",
+      "How far the vendor's count may be ahead of the ends of videos (units taken when a job begins) or behind (counted late).",
   }),
   read_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix seconds of the last reading that worked.' }),
   failed_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Of a failed reading after it.' }),

@@ -153,14 +153,14 @@ export type ImageOutcome =
   | { readonly kind: 'working' }
   | { readonly kind: 'failed'; readonly error: VendorError };
 
-/** The vendor's own books of an account, for reconciliation. */
-export interface AccountBooks {
+/** How a vendor's usage endpoint of an account is read, for reconciliation. */
+export interface AccountUsage {
   /** What the vendor counts: units, credits. */
   readonly unit: string;
-  /** By how much its books may be ahead of the end of a job (units taken when it begins) or behind it. */
+  /** By how much its count may be ahead of the end of a job (units taken when it begins) or behind it. */
   readonly skewMs: number;
   /**
-   * Where the books stand: ascends by what the vendor takes from the account, and falls where it is topped up.
+   * The usage counter of the account: ascends by what the vendor takes from it, and falls where it is topped up.
    *
    * @throws PollFailed where the answer says nothing about the account
    */
@@ -271,7 +271,7 @@ export interface VendorAdapter extends VendorProfile {
    */
   billedFacts?(raw: Json): BilledFacts | undefined;
   /** Absent where the vendor has no endpoint that tells what it took from an account. */
-  readonly accountBooks?: AccountBooks;
+  readonly accountUsage?: AccountUsage;
   submit(request: VideoRequest, context: AdapterContext): Promise<SubmitOutcome>;
   query(handle: Json, context: AdapterContext): Promise<QueryOutcome>;
   /**

@@ -100,7 +100,7 @@ function parseHandle(handle: Json): Handle {
 const PACKS_SINCE_MS = 3 * 365 * DAY_MS;
 
 /** The vendor says that the remaining quantity of a pack is counted with a delay of twelve hours. */
-const BOOKS_SKEW_MS = 12 * HOUR_MS;
+const USAGE_SKEW_MS = 12 * HOUR_MS;
 
 /** Units taken from all packs (kling.ai/document-api, "Account Usage", which asks for one call a second at most). */
 async function readPacks(context: AdapterContext): Promise<number> {
@@ -169,7 +169,7 @@ export const kling: VendorAdapter = {
   billedFacts: (raw) => turboUnits(raw) ?? billedUnits(asObject(asObject(raw)?.data)?.final_unit_deduction),
 
   /** All resource packs of the last years, those used up too ("Account information inquiry"). */
-  accountBooks: { unit: 'units', skewMs: BOOKS_SKEW_MS, read: readPacks },
+  accountUsage: { unit: 'units', skewMs: USAGE_SKEW_MS, read: readPacks },
 
   /** Jobs of the omni models and of 3.0 Turbo are behind endpoints of their own. */
   handleOf: ({ id, model, isFromText }) =>

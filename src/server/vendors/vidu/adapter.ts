@@ -203,7 +203,7 @@ const get = (path: string, context: AdapterContext): Promise<BufferedResponse> =
   getJson(context, `${context.baseUrl}/ent/v2/${path}`, tokenHeaders(context));
 
 /** Credits are taken when a job begins. */
-const BOOKS_SKEW_MS = HOUR_MS;
+const USAGE_SKEW_MS = HOUR_MS;
 
 /** Credits taken, as the negative of what remains in all packages (platform.vidu.com, "Get Credits": `remains`). */
 async function readCredits(context: AdapterContext): Promise<number> {
@@ -239,7 +239,7 @@ export const vidu: VendorAdapter = {
   billedFacts: (raw) => billedUnits(asObject(raw)?.credits),
 
   /** What is left of all packages (platform.vidu.com/docs, "Query credits"); the counter ascends as that goes down. */
-  accountBooks: { unit: 'credits', skewMs: BOOKS_SKEW_MS, read: readCredits },
+  accountUsage: { unit: 'credits', skewMs: USAGE_SKEW_MS, read: readCredits },
 
   handleOf: ({ id }) => ({ id }),
 

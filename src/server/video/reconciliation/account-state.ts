@@ -9,7 +9,7 @@ export interface AccountState {
   readonly failedAt: number | null;
   readonly error: string;
   readonly unit: string;
-  /** How far the vendor's books may be ahead of or behind ours. */
+  /** How far the vendor's count may be ahead of or behind the ends of videos. */
   readonly skewMs: number;
   /** Undefined before there are two readings, the newer of them older than `skewMs`. */
   readonly judgement: Judgement | undefined;

@@ -89,7 +89,7 @@ describe('judging readings of an account', () => {
     assert.equal(judgeReadings([], NOW, 0), undefined);
   });
 
-  it('allows for books that are late by up to twelve hours, in either direction', () => {
+  it('allows for usage counted up to twelve hours late, in either direction', () => {
     // A burst of videos thirty hours ago, which the vendor counted ten hours later, or ten hours before.
     const burst = (at: number) => (age: number) => (age === at ? 30 : 0);
     assert.equal(unexplained(readings(96, burst(30), burst(20)), 12), 0);
@@ -97,7 +97,7 @@ describe('judging readings of an account', () => {
     assert.equal(unexplained(readings(96, burst(30), burst(20)), 0), 30);
   });
 
-  it('finds a lasting difference behind late books', () => {
+  it('finds a lasting difference behind usage counted late', () => {
     assert.ok(
       unexplained(
         readings(

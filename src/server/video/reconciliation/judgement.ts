@@ -19,8 +19,8 @@ export interface Judgement {
 const MICRO = 1_000_000;
 
 /**
- * Judges about a day of one channel's readings. A vendor's books are up to `skewMs` ahead of ours (it takes units when a job begins) or
- * behind (it counts late), so what it took in a time is compared with the least that was settled well inside of it and the most
+ * Judges about a day of one channel's readings. A vendor counts up to `skewMs` before a video ends (it takes units when a job begins) or
+ * after (it counts late), so what it took in a time is compared with the least that was settled well inside of it and the most
  * that was settled around it; the time ends `skewMs` ago, since what ends later is not known yet.
  *
  * @returns undefined while no reading of that time has a figure

@@ -93,11 +93,11 @@ export class Reconciliation {
     ]);
     return [...known.values()].flatMap((entry) => {
       const { channel } = entry;
-      const books = vendors.find(channel.vendor)?.accountBooks;
-      if (books === undefined || isShared(entry)) return [];
+      const usage = vendors.find(channel.vendor)?.accountUsage;
+      if (usage === undefined || isShared(entry)) return [];
       const own = rows.filter((row) => row.channel_id === channel.id);
       const read = reads.find((row) => row.channel_id === channel.id);
-      const { unit, skewMs } = books;
+      const { unit, skewMs } = usage;
       return [
         {
           channel,
@@ -120,12 +120,12 @@ export class Reconciliation {
   async reconcile(channel: Channel): Promise<ReconciliationRow | undefined> {
     const { channels, store, vendors, contexts, clock } = this.#dependencies;
     const adapter = vendors.find(channel.vendor);
-    const books = adapter?.accountBooks;
-    if (adapter === undefined || books === undefined) return undefined;
+    const usage = adapter?.accountUsage;
+    if (adapter === undefined || usage === undefined) return undefined;
     // A vendor does not say which of several keys it took units for.
     if (isShared((await channels.catalog()).channels.get(channel.id))) return undefined;
     this.#states = undefined;
-    const counted = await books
+    const counted = await usage
       .read(contexts.contextFor(channel, AbortSignal.timeout(READ_TIMEOUT_MS)))
       .catch(async (error: unknown) => {
         const message = error instanceof Error ? error.message : String(error);
@@ -143,7 +143,7 @@ export class Reconciliation {
     return store.add({
       channel_id: channel.id,
       vendor: adapter.name,
-      unit: books.unit,
+      unit: usage.unit,
       from_time: before?.to_time ?? null,
       to_time: to,
       counter,

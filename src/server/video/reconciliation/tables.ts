@@ -14,7 +14,7 @@ export interface ReconciliationTables {
     /** Unix milliseconds of the reading before; null for the first. */
     from_time: number | null;
     to_time: number;
-    /** Where the vendor's books stood: ascends with what it takes. */
+    /** The usage counter as the vendor gave it: ascends with what it takes. */
     counter: number;
     videos: number;
     settled_units: number;
