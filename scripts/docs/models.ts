@@ -30,6 +30,10 @@ Common fields are \`model\`, \`prompt\`, \`image\`, \`images\`, \`duration\` (or
 parameters go into \`metadata\`, under the keys its page lists; other keys are dropped. A common field that a model does not
 support is rejected with HTTP 400, never ignored.
 
+These ids are not in the lists, as no page of the vendor with their limits and their price was found; add them by name where your account has them:
+\`wan2.2-t2v-flash\` (only other clients name it), \`wan2.6-t2v-us\` and \`wan2.6-i2v-us\` (the United States region; Wan 2.6 is reported to have
+ended in October 2026).
+
 In the calls, \`REELGATE\` is the service's base URL (\`http://127.0.0.1:3000\`) and \`KEY\` an API key.
 `;
 }

@@ -30,6 +30,8 @@ const wan = (resolution: string, seconds: number, more: Asked = {}): Asked => ({
   ...more,
 });
 
+const EDITED = { input: { video_url: 'https://videos.example/a.mp4' }, parameters: { resolution: '720P' } };
+
 /** Published examples; the list and its date stand beside the price of each model (`listed`). */
 const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   kling: [
@@ -59,6 +61,8 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ['MiniMax-H3', { seconds: 5, metadata: { resolution: '768P' } }, 0.4, 'USD'],
     ['MiniMax-H3', { seconds: 10, metadata: { resolution: '2K' } }, 1.3, 'USD'],
     ['MiniMax-H3', { seconds: 5, images: pictures(7), metadata: { resolution: '768P' } }, 0.48, 'USD'],
+    ['MiniMax-H3-Max', { seconds: 5, metadata: { resolution: '480P' } }, 0.25, 'USD'],
+    ['MiniMax-H3-Max', { seconds: 5, images: pictures(2), metadata: { resolution: '768P' } }, 0.4, 'USD'],
   ],
   seedance: [
     // The vendor's table of videos of five seconds at 16:9 without a video among the inputs.
@@ -83,6 +87,8 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ['wan2.2-i2v-plus', wan('1080P', 5, { images: pictures(1) }), 3.5, 'CNY'],
     ['wan2.2-i2v-flash', wan('720P', 5, { images: pictures(1) }), 1, 'CNY'],
     ['wan3.0-video', wan('1080P', 5), 6, 'CNY'],
+    // Ten seconds of input at most, and five of output.
+    ['wan2.7-videoedit', { seconds: 5, metadata: EDITED }, 9, 'CNY'],
   ],
   veo: [
     ['veo-3.1-generate-001', { seconds: 8, metadata: { resolution: '1080p' } }, 3.2, 'USD'],

@@ -36,7 +36,7 @@ export function addVideoCommands(program: Command, run: RunCommand): void {
       `
 Examples:
   $ reelgate video create "a cat on a red sofa" --model kling-v3 --out cat.mp4
-  $ reelgate video create "she turns her head" --model kling-v1-6 --image first.png --seconds 5 --out turn.mp4
+  $ reelgate video create "she turns her head" --model kling-v3 --image first.png --seconds 5 --out turn.mp4
   $ ID=$(reelgate video create "a kite" --model kling-v3 --no-wait) && reelgate video wait "$ID" --out kite.mp4`,
     )
     .action((prompt: string, options: CreateOptions, command: Command) =>

@@ -5,6 +5,10 @@ import { jsonResponse, newDigits, toShape } from '../simulator.ts';
 const refuse = (status: number, type: string, message: string): SimulatorResponse =>
   jsonResponse(status, { type: 'error', error: { type, message, http_code: String(status) }, request_id: '05f1c2' });
 
+const MODELS: Readonly<Record<string, { resolutions: readonly string[]; minSeconds: number; references: number }>> = {
+  'MiniMax-H3': { resolutions: ['768P', '2K'], minSeconds: 4, references: 9 },
+  'MiniMax-H3-Max': { resolutions: ['480P', '768P'], minSeconds: 5, references: 0 },
+};
 const RATIOS = ['adaptive', '21:9', '16:9', '4:3', '1:1', '3:4', '9:16'];
 
 interface Item {
@@ -16,7 +20,8 @@ interface Item {
 
 function findInvalidField(body: Readonly<Record<string, unknown>>): string | undefined {
   const { model, content, duration = 5, resolution, ratio } = body;
-  if (model !== 'MiniMax-H3') return `model ${model} is not supported`;
+  const limits = MODELS[String(model)];
+  if (limits === undefined) return `model ${model} is not supported`;
   if (!Array.isArray(content) || content.length === 0) return 'content is required';
   const items = content as readonly Item[];
   const pictures = items.filter((item) => item.type === 'image_url');
@@ -25,9 +30,11 @@ function findInvalidField(body: Readonly<Record<string, unknown>>): string | und
   const roles = pictures.map((item) => String(item.role));
   const references = roles.filter((role) => role === 'reference_image').length;
   if (references > 0 && references < roles.length) return 'frames and references exclude each other';
-  if (references > 9 || roles.length - references > 2) return 'too many images';
-  if (!Number.isInteger(duration) || Number(duration) < 4 || Number(duration) > 15) return 'duration must be 4 to 15';
-  if (resolution !== undefined && resolution !== '768P' && resolution !== '2K') return 'resolution must be 768P or 2K';
+  if (references > limits.references || roles.length - references > 2) return 'too many images';
+  if (!Number.isInteger(duration) || Number(duration) < limits.minSeconds || Number(duration) > 15)
+    return `duration must be ${limits.minSeconds} to 15`;
+  if (resolution !== undefined && !limits.resolutions.some((known) => known === resolution))
+    return `resolution must be ${limits.resolutions.join(' or ')}`;
   if (ratio !== undefined && !RATIOS.some((known) => known === ratio)) return 'ratio is not supported';
   if (roles.length === 0 && (ratio === undefined || ratio === 'adaptive')) return 'ratio must not be adaptive';
   return undefined;

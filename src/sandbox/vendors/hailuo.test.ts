@@ -9,7 +9,7 @@ import { hailuo as simulator } from './hailuo.ts';
 const { clock, sandbox, context, submit, query } = await testSimulator({
   vendor: hailuo,
   simulator,
-  models: ['MiniMax-Hailuo-02', 'MiniMax-Hailuo-2.3', 'MiniMax-H3'],
+  models: ['MiniMax-Hailuo-02', 'MiniMax-Hailuo-2.3', 'MiniMax-H3', 'MiniMax-H3-Max'],
 });
 
 test('every model works in each of its ways', async () => {

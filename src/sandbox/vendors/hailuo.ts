@@ -171,7 +171,7 @@ function authorize(request: SimulatorRequest): SimulatorResponse | undefined {
   return refusal(...PROBLEMS[given?.startsWith('sk-') ? 'forbidden' : 'unauthorized']);
 }
 
-/** MiniMax video generation: Hailuo by the first protocol, MiniMax-H3 by the second. */
+/** MiniMax video generation: Hailuo by the first protocol, the H3 models by the second. */
 export const hailuo = defineSimulator({
   name: 'hailuo',
   credentials: () => ({ api_key: KEY }),

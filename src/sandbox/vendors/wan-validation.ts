@@ -12,6 +12,7 @@ interface Model {
 const HD = ['720P', '1080P'];
 const ALL = ['480P', '720P', '1080P'];
 const LONG = [2, 'to', 15] as const;
+const EDITED = [2, 3, 4, 5, 6, 7, 8, 9, 10];
 
 const MODELS: Readonly<Record<string, Model>> = {
   'wan2.6-t2v': { kind: 'words', classes: HD, seconds: LONG, audio: true },
@@ -32,6 +33,7 @@ const MODELS: Readonly<Record<string, Model>> = {
   'wan2.7-t2v': { kind: 'media', classes: HD, seconds: LONG, audio: true },
   'wan2.7-i2v': { kind: 'media', classes: HD, seconds: LONG, audio: true },
   'wan2.7-r2v': { kind: 'media', classes: HD, seconds: LONG, audio: true },
+  'wan2.7-videoedit': { kind: 'media', classes: HD, seconds: [0, ...EDITED], audio: true },
   'happyhorse-1.1-t2v': { kind: 'media', classes: ALL, seconds: [3, 'to', 15], audio: true },
   'happyhorse-1.1-i2v': { kind: 'media', classes: ALL, seconds: [3, 'to', 15], audio: true },
   'happyhorse-1.1-r2v': { kind: 'media', classes: ALL, seconds: [3, 'to', 15], audio: true },
@@ -71,6 +73,8 @@ function findInvalidMedia(model: string, input: Fields): string | undefined {
   const types = media.map(({ type }) => (typeof type === 'string' ? type : '')).toSorted((a, b) => (a < b ? -1 : 1));
   const references = types.filter((type) => type === 'reference_image' || type === 'reference_video').length;
   if (/i2v/.test(model) && !SETS.includes(types.join('+'))) return 'the types of input.media do not go together';
+  const videos = types.filter((type) => type === 'video').length;
+  if (model === 'wan2.7-videoedit' ? videos !== 1 || references > 4 : videos > 0) return 'input.media is invalid';
   const most = model.startsWith('happyhorse') ? 9 : 5;
   if (/r2v/.test(model) && (references < 1 || references > most)) return `input.media needs 1 to ${most} references`;
   return undefined;

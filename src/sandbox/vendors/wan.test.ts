@@ -20,6 +20,7 @@ test('every model works in each of its ways, to the end', async () => {
         const handle = await submit({
           model: id,
           images: imagesByUrl(count),
+          ...(id === 'wan2.7-videoedit' ? { metadata: { input: { video_url: 'https://videos.example/a.mp4' } } } : {}),
           ...(size === undefined ? {} : { size }),
         });
         clock.advance(2_000);

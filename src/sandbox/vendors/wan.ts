@@ -46,6 +46,9 @@ const ERRORS: Readonly<Partial<Record<JobPhase, { code: string; message: string 
   filtered: { code: 'DataInspectionFailed', message: 'Output data may contain inappropriate content.' },
 };
 
+/** Nothing is loaded here: every video that is edited has this length. */
+const EDITED_SECONDS = 5;
+
 /** Why an accepted task fails when the vendor works on it. */
 const complaints = new WeakMap<Job, string>();
 
@@ -55,6 +58,10 @@ const toTime = (ms: number): string => new Date(ms + 8 * 3_600_000).toISOString(
 /** Three shapes: older models, newer ones, and references, whose numbers have a decimal point. */
 function toUsage(job: Job): Readonly<Record<string, unknown>> {
   if (/2\.[12]-/.test(job.model)) return { video_duration: job.seconds, video_count: 1, SR: 720 };
+  if (job.model === 'wan2.7-videoedit') {
+    const seconds = { input_video_duration: EDITED_SECONDS, output_video_duration: job.seconds };
+    return { duration: EDITED_SECONDS + job.seconds, ...seconds, video_count: 1, SR: 720 };
+  }
   const duration = job.model.includes('r2v') ? `${job.seconds}.0` : job.seconds;
   return { duration, input_video_duration: 0, output_video_duration: duration, video_count: 1, SR: 720 };
 }
@@ -100,7 +107,7 @@ function submit(request: SimulatorRequest, context: SimulatorContext, isFramesPa
     model: body.model,
     prompt: typeof input.prompt === 'string' ? input.prompt : '',
     input: body,
-    seconds: typeof duration === 'number' ? duration : 5,
+    seconds: typeof duration === 'number' && duration > 0 ? duration : 5,
     shape: toShape(size ?? ratio),
     audio: model.audio === true && audio === true,
   });

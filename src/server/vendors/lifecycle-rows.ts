@@ -106,6 +106,13 @@ export const ACTIVE: readonly ActiveRow[] = [
     ],
   },
   { ...HAILUO, confirmedOn: '2026-10-24', ids: ['MiniMax-H3'] },
+  // Its limits were read on that day by a client that quotes the page.
+  {
+    ...HAILUO,
+    source: 'https://platform.minimax.io/docs/api-reference/video-generation-v2-create',
+    confirmedOn: '2026-10-05',
+    ids: ['MiniMax-H3-Max'],
+  },
   {
     ...HAILUO,
     confirmedOn: '2026-08-21',
@@ -177,6 +184,13 @@ export const ACTIVE: readonly ActiveRow[] = [
       'happyhorse-1.0-i2v',
       'happyhorse-1.0-r2v',
     ],
+  },
+  // In a copy of the vendor's reference of that model.
+  {
+    ...WAN,
+    source: 'https://www.alibabacloud.com/help/en/model-studio/wan-video-editing-api-reference',
+    confirmedOn: '2026-10-22',
+    ids: ['wan2.7-videoedit'],
   },
   {
     ...WAN,
@@ -254,6 +268,16 @@ const onKling = (id: string): EndRow => ({
   confirmedOn: null,
 });
 
+/** Reported by docs.laozhang.ai/en/api-capabilities/wan-video-generation alone; no notice of the vendor that says so was found. */
+const onDashScope = (id: string, successor: string): EndRow => ({
+  id,
+  route: WAN.route,
+  retiresOn: '2026-10-14',
+  successor,
+  source: 'https://docs.laozhang.ai/en/api-capabilities/wan-video-generation',
+  confirmedOn: null,
+});
+
 /** Ends that were announced, by route. Those that are not confirmed are shown, and nothing is refused by them. */
 export const ENDS: readonly EndRow[] = [
   onGemini('veo-2.0-generate-001', '2026-06-30'),
@@ -270,4 +294,8 @@ export const ENDS: readonly EndRow[] = [
   onKling('kling-v1-6'),
   onKling('kling-v2-1'),
   onKling('kling-v2-1-master'),
+  onDashScope('wan2.6-t2v', 'wan2.7-t2v'),
+  onDashScope('wan2.6-i2v', 'wan2.7-i2v'),
+  onDashScope('wan2.6-i2v-flash', 'wan2.7-i2v'),
+  onDashScope('wan2.6-r2v', 'wan2.7-r2v'),
 ];

@@ -16,8 +16,8 @@ import {
 import { acceptedSubmit, bearerHeaders, getJson, postJson, refusedSubmit } from '../http.ts';
 import { knownFactors, parseSeconds } from '../request-body.ts';
 import { asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
-import { billingFactorsH3, deleteH3, parseArtifactUrlH3, queryH3, submitH3 } from './h3-protocol.ts';
-import { H3_MODEL, HAILUO_MODELS } from './models.ts';
+import { billingFactorsH3, deleteH3, isH3, parseArtifactUrlH3, queryH3, submitH3 } from './h3-protocol.ts';
+import { HAILUO_MODELS } from './models.ts';
 import { parseMetadata, toBody } from './request.ts';
 
 /** MiniMax "Video Generation", the first protocol, of all Hailuo models: three requests, errors inside HTTP 200. */
@@ -44,7 +44,7 @@ export function parseLongId(response: BufferedResponse, key: 'file_id' | 'task_i
 interface Handle {
   readonly taskId: string;
   readonly fileId?: string;
-  /** 2 for MiniMax-H3, which has a different protocol. */
+  /** 2 for the H3 models, which have a different protocol. */
   readonly version?: 2;
 }
 const parseHandle = (handle: Json): Handle => asObject(handle) as unknown as Handle;
@@ -156,11 +156,11 @@ export const hailuo: VendorAdapter = {
   // The current page documents an hour, older ones nine; the URL of a file can be requested again.
   artifactUrlLifetimeMs: 55 * 60_000,
 
-  /** Seconds of input and output, from MiniMax-H3 alone (platform.minimax.io/docs). */
+  /** Seconds of input and output, from the H3 models alone (platform.minimax.io/docs). */
   billedFacts: (raw) => billedSeconds(asObject(asObject(asObject(raw)?.task)?.usage)?.total_seconds),
 
   billingFactors(request) {
-    if (request.model === H3_MODEL) return billingFactorsH3(request, parseMetadata(request.metadata));
+    if (isH3(request.model)) return billingFactorsH3(request, parseMetadata(request.metadata));
     const body = toBody(request);
     const factors = knownFactors({ resolution: body.resolution, size: request.size });
     return { seconds: parseSeconds(body.duration, 'duration'), factors };
@@ -170,7 +170,7 @@ export const hailuo: VendorAdapter = {
 
   async submit(request, context) {
     const connection = { origin: baseUrlOf(context), headers: bearerHeaders(context) };
-    if (request.model === H3_MODEL) return submitH3(request, parseMetadata(request.metadata), connection, context);
+    if (isH3(request.model)) return submitH3(request, parseMetadata(request.metadata), connection, context);
     const url = `${connection.origin}/v1/video_generation`;
     const response = await postJson(context, url, connection.headers, toBody(request));
     const error = toError(response, context.now());

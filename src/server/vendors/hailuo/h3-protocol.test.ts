@@ -39,6 +39,8 @@ test('words and pictures become one content array', () => {
 });
 
 test('a size is a class, or gives the ratio', () => {
+  const max = body({ model: 'MiniMax-H3-Max', size: '480p' });
+  assert.deepEqual([max.model, max.resolution, max.duration], ['MiniMax-H3-Max', '480P', 5]);
   assert.deepEqual([body({ size: '768P' }).resolution, body({ size: '768p' }).ratio], ['768P', '16:9']);
   assert.equal(body({ size: '720x1280' }).ratio, '9:16');
 });
@@ -48,6 +50,9 @@ const REFUSED: readonly (readonly [Partial<VideoRequest>, string])[] = [
   [{ seconds: 16 }, 'duration'],
   [{ size: '1080P' }, 'size'],
   [{ mode: 'std' }, 'mode'],
+  [{ model: 'MiniMax-H3-Max', seconds: 4 }, 'duration'],
+  [{ model: 'MiniMax-H3-Max', size: '2K' }, 'size'],
+  [{ model: 'MiniMax-H3-Max', images: [url('a'), url('b'), url('c')] }, 'images'],
   [{ metadata: { prompt_optimizer: true } }, 'metadata.prompt_optimizer'],
 ];
 for (const [request, param] of REFUSED) {

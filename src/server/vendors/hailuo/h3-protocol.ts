@@ -16,9 +16,9 @@ import {
   rejectField,
 } from '../request-body.ts';
 import { asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
-import { H3_RATIOS } from './models.ts';
+import { H3_MODELS, H3_RATIOS, type H3Model } from './models.ts';
 
-/** The second protocol of MiniMax, of MiniMax-H3 alone: a content array, real HTTP statuses, the video's URL in the response. */
+/** The second protocol of MiniMax, of the H3 models alone: a content array, real HTTP statuses, the video's URL in the response. */
 interface Connection {
   readonly origin: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -36,18 +36,24 @@ interface Metadata {
 
 // --- Request mapping ---
 
-const RESOLUTIONS = ['768P', '2K'];
-const DEFAULT_RESOLUTION = '2K';
+export const isH3 = (model: string): boolean => Object.hasOwn(H3_MODELS, model);
 
-function toFrameSize(size: string | undefined, metadata: Metadata, hasPictures: boolean) {
+function limitsOf(model: string): H3Model {
+  const limits = ownEntry(H3_MODELS, model);
+  if (limits === undefined) throw new Error(`${model} has another protocol`);
+  return limits;
+}
+
+function toFrameSize({ size, model }: VideoRequest, metadata: Metadata, hasPictures: boolean) {
+  const { resolutions, defaultResolution } = limitsOf(model);
   const named = size?.toUpperCase();
-  const isClass = named !== undefined && RESOLUTIONS.includes(named);
+  const isClass = named !== undefined && resolutions.includes(named);
   const ratio = size === undefined || isClass ? undefined : matchAspectRatio(size, H3_RATIOS);
   if (size !== undefined && !isClass && ratio === undefined) {
-    rejectField('size', `must be ${RESOLUTIONS.join(', ')}, or width x height of ${H3_RATIOS.join(', ')}`);
+    rejectField('size', `must be ${resolutions.join(', ')}, or width x height of ${H3_RATIOS.join(', ')}`);
   }
   return {
-    resolution: metadata.resolution?.toUpperCase() ?? (isClass ? named : DEFAULT_RESOLUTION),
+    resolution: metadata.resolution?.toUpperCase() ?? (isClass ? named : defaultResolution),
     ratio: ratio ?? (hasPictures ? 'adaptive' : '16:9'),
   };
 }
@@ -55,7 +61,8 @@ function toFrameSize(size: string | undefined, metadata: Metadata, hasPictures: 
 /** One picture is the first frame, two are the first and the last, more are references. */
 function toImageContent(request: VideoRequest, metadata: Metadata) {
   const given = request.images.map(toUrlOrDataUrl);
-  if (given.length > 9) rejectField('images', 'cannot be used: MiniMax-H3 takes 9 pictures');
+  const { maxImages } = limitsOf(request.model);
+  if (given.length > maxImages) rejectField('images', `cannot be used: ${request.model} takes ${maxImages} pictures`);
   const { first_frame_image: first, last_frame_image: last } = metadata;
   if (first !== undefined && given.length > 0 && given[0] !== first) {
     rejectField('image', 'and metadata.first_frame_image are two different first frames');
@@ -74,11 +81,14 @@ function toImageContent(request: VideoRequest, metadata: Metadata) {
 const UNSUPPORTED_KEYS = ['prompt_optimizer', 'fast_pretreatment', 'subject_reference'] as const;
 
 export function toBodyH3(request: VideoRequest, metadata: Metadata): RequestBody {
-  const { model, prompt, seconds = 5, size, mode } = request;
+  const { model, prompt, mode } = request;
+  const offered = limitsOf(model).seconds;
+  const { seconds = offered.default } = request;
   if (mode !== undefined) rejectField('mode', 'is not a field of Hailuo models');
-  if (seconds < 4 || seconds > 15) rejectField('duration', 'must be 4 to 15 seconds for MiniMax-H3');
+  if (seconds < offered.min || seconds > offered.max)
+    rejectField('duration', `must be ${offered.min} to ${offered.max} seconds for ${model}`);
   for (const key of UNSUPPORTED_KEYS) {
-    if (metadata[key] !== undefined) rejectField(`metadata.${key}`, 'is not a field of MiniMax-H3');
+    if (metadata[key] !== undefined) rejectField(`metadata.${key}`, `is not a field of ${model}`);
   }
   const pictures = toImageContent(request, metadata);
   const text = prompt === '' ? [] : [{ type: 'text', text: prompt }];
@@ -86,7 +96,7 @@ export function toBodyH3(request: VideoRequest, metadata: Metadata): RequestBody
     model,
     content: [...text, ...pictures],
     duration: seconds,
-    ...toFrameSize(size, metadata, pictures.length > 0),
+    ...toFrameSize(request, metadata, pictures.length > 0),
     aigc_watermark: metadata.aigc_watermark,
   });
   return applyExtraFields(body, request.extraFields);
@@ -99,7 +109,7 @@ export function billingFactorsH3(
   const { duration, resolution } = toBodyH3(request, metadata);
   return {
     seconds: parseSeconds(duration, 'duration'),
-    factors: { resolution: asText(resolution) ?? DEFAULT_RESOLUTION },
+    factors: { resolution: asText(resolution) ?? limitsOf(request.model).defaultResolution },
   };
 }
 

@@ -57,25 +57,51 @@ function toCapability(id: string, ways: GenerationModes): ModelCapability {
   };
 }
 
-export const H3_MODEL = 'MiniMax-H3';
+/** Limits of a model of the second protocol (platform.minimax.io/docs, "Create Video Generation Task", version 2). */
+export interface H3Model {
+  readonly seconds: { readonly min: number; readonly max: number; readonly default: number };
+  readonly resolutions: readonly string[];
+  readonly defaultResolution: string;
+  /** Above two they are references, which not every model takes. */
+  readonly maxImages: number;
+}
+export const H3_MODELS: Readonly<Record<string, H3Model>> = {
+  'MiniMax-H3': {
+    seconds: { min: 4, max: 15, default: 5 },
+    resolutions: ['768P', '2K'],
+    defaultResolution: '2K',
+    maxImages: 9,
+  },
+  'MiniMax-H3-Max': {
+    seconds: { min: 5, max: 15, default: 5 },
+    resolutions: ['480P', '768P'],
+    defaultResolution: '768P',
+    maxImages: 2,
+  },
+};
 export const H3_RATIOS = ['21:9', '16:9', '4:3', '1:1', '3:4', '9:16'];
-const H3: ModelCapability = {
-  id: H3_MODEL,
-  title: 'H3',
-  seconds: { min: 4, max: 15, default: 5 },
-  sizes: ['768P', '2K'],
+
+const toH3Capability = (id: string, { seconds, resolutions, maxImages }: H3Model): ModelCapability => ({
+  id,
+  title: id.replace('MiniMax-', ''),
+  seconds,
+  sizes: resolutions,
   ratios: H3_RATIOS,
-  resolutions: ['768P', '2K'],
+  resolutions,
   modes: [],
   audio: true,
   negativePrompt: false,
   seed: false,
-  images: { min: 0, max: 9, roles: ['first_frame', 'last_frame', 'reference'] },
-  price: HAILUO_PRICES[H3_MODEL] ?? {},
-  listed: hailuoPriceSource(H3_MODEL),
-};
+  images: {
+    min: 0,
+    max: maxImages,
+    roles: maxImages > 2 ? ['first_frame', 'last_frame', 'reference'] : ['first_frame', 'last_frame'],
+  },
+  price: HAILUO_PRICES[id] ?? {},
+  listed: hailuoPriceSource(id),
+});
 
 export const HAILUO_MODELS: readonly ModelCapability[] = [
   ...Object.entries(MODES_BY_MODEL).map(([id, ways]) => toCapability(id, ways)),
-  H3,
+  ...Object.entries(H3_MODELS).map(([id, limits]) => toH3Capability(id, limits)),
 ];

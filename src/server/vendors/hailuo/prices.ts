@@ -2,7 +2,7 @@ import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
 import { usd } from '../currency-to-quota.ts';
 import type { PriceSource } from '../price-source.ts';
 
-/** MiniMax lists whole videos by resolution and length; only H3 costs by the second. */
+/** MiniMax lists whole videos by resolution and length; only the H3 models cost by the second. */
 
 type Videos = readonly (readonly [resolution: string, seconds: number, dollars: number])[];
 
@@ -48,12 +48,23 @@ export const HAILUO_PRICES: Readonly<Record<string, VideoPrice>> = {
   'I2V-01-live': FIRST_SERIES,
   'S2V-01': { lines: [{ per_call: usd(0.65) }] },
   'MiniMax-H3': { lines: [...h3Lines], settle_by: 'vendor' },
+  // Its pictures cost nothing.
+  'MiniMax-H3-Max': {
+    lines: [
+      { when: { resolution: ['480P'] }, per_second: usd(0.05) },
+      { when: { resolution: ['768P'] }, per_second: usd(0.08) },
+    ],
+  },
 };
 
 const PAGE = 'https://platform.minimax.io/docs/guides/pricing-paygo';
 const COMFY = 'Quoted by docs.comfy.org/tutorials/partner-nodes/pricing';
 const NOTES: Readonly<Record<string, readonly [confirmedOn: string | null, note: string]>> = {
   'MiniMax-H3': ['2026-10-24', 'Quoted by docs.laozhang.ai/en/announcements/minimax-h3-2026-10.'],
+  'MiniMax-H3-Max': [
+    '2026-09-13',
+    'Quoted by three clients in September 2026; the list in yuan (0.33 and 0.50) was quoted on 10 September.',
+  ],
   'MiniMax-Hailuo-2.3': ['2026-05-25', 'Six and ten seconds quoted by eachlabs.ai; 1080P as Hailuo-02.'],
   'MiniMax-Hailuo-2.3-Fast': [
     '2026-08-22',

@@ -148,11 +148,11 @@ export const kling: VendorAdapter = {
     error: ({ message, code }) => ({ message, code: code === '0' ? '' : code }),
   },
   example: {
-    model: 'kling-v1-6',
+    model: 'kling-v3',
     prompt: 'a fox runs over fresh snow',
     duration: 5,
     mode: 'pro',
-    metadata: { negative_prompt: 'blur', cfg_scale: 0.5, aspect_ratio: '16:9' },
+    metadata: { negative_prompt: 'blur', aspect_ratio: '16:9' },
   },
 
   billingFactors(request) {

@@ -79,6 +79,34 @@ test('pictures go where the line of models has its fields for them', () => {
   assert.deepEqual(input('wan3.0-video'), {});
 });
 
+test('a video that is edited comes first in the list, and its own seconds are reserved too', () => {
+  const model = 'wan2.7-videoedit';
+  const video_url = 'https://videos.example/a.mp4';
+  const edit = (more: Fields = {}) => ({ input: { video_url }, ...more });
+  const sent = body({ model, images: [url('a')], metadata: edit({ parameters: { audio_setting: 'origin' } }) });
+  assert.deepEqual(sent.input.media, [
+    { type: 'video', url: video_url },
+    { type: 'reference_image', url: at('a') },
+  ]);
+  assert.deepEqual(sent.parameters, { resolution: '1080P', prompt_extend: true, audio_setting: 'origin' });
+  assert.equal(body({ model, seconds: 4, size: '720x1280', metadata: edit() }).parameters.ratio, '9:16');
+  const reserved = (request: Partial<VideoRequest>) =>
+    wan.billingFactors(videoRequest({ model, metadata: edit(), ...request })).seconds;
+  assert.deepEqual([reserved({}), reserved({ seconds: 4 })], [20, 14]);
+  assert.deepEqual(wan.billedFacts?.({ usage: { duration: 9.2, input_video_duration: 4.6 } }), { seconds: 10 });
+  for (const [request, param] of [
+    [{ model }, 'metadata.input.video_url'],
+    [{ model, metadata: { input: { video_url: 'file:///etc/passwd' } } }, 'metadata.input.video_url'],
+    [{ model: 'wan2.7-t2v', metadata: edit() }, 'metadata.input.video_url'],
+    [{ model, seconds: 11, metadata: edit() }, 'duration'],
+    [{ model, images: 'abcde'.split('').map(url), metadata: edit() }, 'images'],
+  ] as const)
+    assert.throws(
+      () => body(request as Partial<VideoRequest>),
+      (error) => error instanceof UnsupportedRequestError && error.param === param,
+    );
+});
+
 test('frames and sound of the metadata become media where the protocol has that', () => {
   const metadata = { input: { last_frame_url: at('z'), audio_url: 'https://sounds.example/a.mp3' } };
   assert.deepEqual(body({ model: 'wan2.7-i2v', images: [url('a')], metadata }).input.media, [
@@ -147,8 +175,8 @@ test('price follows length, class and sound', () => {
 });
 
 test('a name tells how a model of tomorrow is spoken to', () => {
-  const names = ['wan2.1-kf2v-plus', 'wan2.9-i2v', 'wan2.4-t2v', 'wan4-video'];
-  assert.deepEqual(names.map(requestKindOf), ['frames', 'media-picture', 'words', 'media-all']);
+  const names = ['wan2.1-kf2v-plus', 'wan2.9-i2v', 'wan2.4-t2v', 'wan4-video', 'wan2.9-videoedit'];
+  assert.deepEqual(names.map(requestKindOf), ['frames', 'media-picture', 'words', 'media-all', 'media-edit']);
 });
 
 const json = (value: unknown): BufferedResponse => ({

@@ -27,7 +27,7 @@ import {
 } from '../http.ts';
 import { knownFactors, parseSeconds } from '../request-body.ts';
 import { asId, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
-import { modelLineOf, requestKindOf, WAN_MODELS } from './models.ts';
+import { MAX_EDITED_SECONDS, modelLineOf, requestKindOf, WAN_MODELS } from './models.ts';
 import { METADATA, resolutionClassOf, toBody } from './request.ts';
 
 /** Wan by Alibaba Cloud Model Studio (DashScope), `/api/v1`: submitted asynchronously, can be polled by task id for a day. */
@@ -42,8 +42,13 @@ function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billin
   const byExact = kind === 'words' || kind === 'references' ? resolutionClassOf(exact ?? '') : undefined;
   const resolution = byExact ?? asText(parameters?.resolution);
   const audio = parameters?.audio ?? (modelLineOf(request.model)?.audioSwitch ? true : undefined);
+  // Seconds of an edited video cost as those of the result do; how many it has, the vendor says when it is done.
+  const seconds =
+    kind === 'media-edit'
+      ? MAX_EDITED_SECONDS + parseSeconds(parameters?.duration ?? MAX_EDITED_SECONDS, 'duration')
+      : parseSeconds(parameters?.duration ?? 5, 'duration');
   return {
-    seconds: parseSeconds(parameters?.duration ?? 5, 'duration'),
+    seconds,
     factors: knownFactors({ resolution, size: request.size, audio }),
   };
 }

@@ -5,7 +5,7 @@ import { wanPrice, wanPriceSource } from './prices.ts';
  * The request format of a series of models (Alibaba Cloud Model Studio, video generation).
  * - `words`: an exact size, no picture; `picture`: `img_url` and a resolution; `frames`: first and last frame, a path of
  *   its own; `references`: `reference_urls` and an exact size
- * - `media-…`: from wan2.7 on, pictures in a `media` list, a resolution and a ratio
+ * - `media-…`: from wan2.7 on, pictures in a `media` list, a resolution and a ratio; `media-edit`: that list begins with the video to be changed
  */
 export type RequestKind =
   | 'words'
@@ -15,6 +15,7 @@ export type RequestKind =
   | 'media-words'
   | 'media-picture'
   | 'media-references'
+  | 'media-edit'
   | 'media-all';
 
 export interface ModelLine {
@@ -33,6 +34,8 @@ const FIVE = { values: [5], default: 5 };
 const FIVE_OR_TEN = { values: [5, 10], default: 5 };
 const LONG = { min: 2, max: 15, default: 5 };
 const HORSE = { min: 3, max: 15, default: 5 };
+/** The longest video that can be edited ("Wan2.7 - video editing": 2 to 10 seconds). */
+export const MAX_EDITED_SECONDS = 10;
 const HD = ['1080P', '720P'];
 const ALL = ['1080P', '720P', '480P'];
 
@@ -68,6 +71,12 @@ export const MODEL_LINES: Readonly<Record<string, ModelLine>> = {
   'wan2.7-t2v': modelLine('media-words', HD, LONG, true),
   'wan2.7-i2v': modelLine('media-picture', HD, LONG, true),
   'wan2.7-r2v': modelLine('media-references', HD, LONG, true),
+  'wan2.7-videoedit': modelLine(
+    'media-edit',
+    HD,
+    { min: 2, max: MAX_EDITED_SECONDS, default: MAX_EDITED_SECONDS },
+    true,
+  ),
   'happyhorse-1.1-t2v': modelLine('media-words', ALL, HORSE, true),
   'happyhorse-1.1-i2v': { ...modelLine('media-picture', ALL, HORSE, true), images: [1, 1] },
   'happyhorse-1.1-r2v': { ...modelLine('media-references', ALL, HORSE, true), images: [1, 9] },
@@ -88,6 +97,7 @@ export function requestKindOf(model: string): RequestKind {
   if (known) return known.kind;
   const isMedia = /wan(2\.[7-9]|[3-9])/.test(model);
   if (/kf2v/.test(model)) return 'frames';
+  if (isMedia && /video-?edit/.test(model)) return 'media-edit';
   if (/r2v/.test(model)) return isMedia ? 'media-references' : 'references';
   if (/i2v/.test(model)) return isMedia ? 'media-picture' : 'picture';
   if (/t2v/.test(model)) return isMedia ? 'media-words' : 'words';
@@ -103,6 +113,7 @@ export const IMAGE_COUNTS: Readonly<Record<RequestKind, readonly [min: number, m
   'media-words': [0, 0],
   'media-picture': [1, 2],
   'media-references': [1, 5],
+  'media-edit': [0, 4],
   'media-all': [0, 10],
 };
 
@@ -122,6 +133,7 @@ const ROLES: Readonly<Record<RequestKind, ModelCapability['images']['roles']>> =
   'media-words': [],
   'media-picture': ['first_frame', 'last_frame'],
   'media-references': ['reference'],
+  'media-edit': ['reference'],
   'media-all': ['first_frame', 'last_frame', 'reference'],
 };
 

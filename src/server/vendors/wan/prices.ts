@@ -49,6 +49,7 @@ const RATES: Readonly<Record<string, Rates>> = {
   'wan2.7-t2v': HD,
   'wan2.7-i2v': HD,
   'wan2.7-r2v': HD,
+  'wan2.7-videoedit': HD,
   'wan3.0-video': { '480P': 0.3, '720P': 0.6, '1080P': 1.2 },
   'happyhorse-1.1-t2v': HORSE_1_1,
   'happyhorse-1.1-i2v': HORSE_1_1,
@@ -62,13 +63,20 @@ export function wanPrice(id: string): VideoPrice {
   if (id === 'wan2.6-i2v-flash') return withSwitch({ '720P': 0.3, '1080P': 0.5 }, { '720P': 0.15, '1080P': 0.25 });
   const rates = RATES[id];
   if (rates === undefined) throw new Error(`no price of ${id}`);
-  return bySecond(rates);
+  // Seconds of the input cost too, and only the vendor knows them.
+  return id === 'wan2.7-videoedit' ? { ...bySecond(rates), settle_by: 'vendor' } : bySecond(rates);
 }
 
 const PAGE = 'https://help.aliyun.com/zh/model-studio/model-pricing';
 const ARCREEL = 'Quoted by github.com/ArcReel/ArcReel (lib/config/registry.py, docs/research).';
 
 export function wanPriceSource(id: string): PriceSource {
+  if (id === 'wan2.7-videoedit')
+    return {
+      source: PAGE,
+      confirmedOn: '2026-10-12',
+      note: 'The rates of the series by two clients; that seconds of the input count is said by docs.evolink.ai.',
+    };
   if (/^(wan2\.7|wan3|happyhorse)/.test(id)) return { source: PAGE, confirmedOn: '2026-08-22', note: ARCREEL };
   if (/^wan2\.[25]/.test(id))
     return { source: PAGE, confirmedOn: '2026-11-22', note: 'Quoted by docs.crazyrouter.com/video/wan.' };

@@ -25,6 +25,7 @@ const parseMetadata = createMetadataParser(
         first_frame_url: OptionalText,
         last_frame_url: OptionalText,
         audio_url: OptionalText,
+        video_url: OptionalText,
         template: OptionalText,
       }),
     ),
@@ -35,6 +36,7 @@ const parseMetadata = createMetadataParser(
         prompt_extend: OptionalBoolean,
         watermark: OptionalBoolean,
         audio: OptionalBoolean,
+        audio_setting: Type.Optional(Type.Enum(['auto', 'origin'])),
         seed: Type.Optional(Type.Integer()),
       }),
     ),
@@ -82,6 +84,9 @@ const TO_INPUT_FIELDS: Readonly<Record<RequestKind, (given: InputImages) => Fiel
     media: [...mediaItems('reference_image', images), ...mediaItem('first_frame', metadata.first_frame_url)],
     audio_url: metadata.audio_url,
   }),
+  'media-edit': ({ images, metadata }) => ({
+    media: [...mediaItem('video', metadata.video_url), ...mediaItems('reference_image', images)],
+  }),
   'media-all': (given) => {
     if (given.images.length < 3) return { media: frameItems(given) };
     const { metadata, images } = given;
@@ -89,6 +94,14 @@ const TO_INPUT_FIELDS: Readonly<Record<RequestKind, (given: InputImages) => Fiel
     return { media: [...mediaItems('reference_image', images), ...frames] };
   },
 };
+
+/** Which models take a video, and that it has an address the vendor can load. */
+function checkInputVideo(model: string, kind: RequestKind, { video_url: url }: Input): void {
+  const param = 'metadata.input.video_url';
+  if (kind !== 'media-edit' && url !== undefined) rejectField(param, `is not a field of ${model}`);
+  if (kind === 'media-edit' && url === undefined) rejectField(param, `is needed: ${model} changes a video`);
+  if (url !== undefined && !/^(https?|oss):\/\/\S+$/.test(url)) rejectField(param, 'must be an http or oss address');
+}
 
 function resolveImages({ images, model }: VideoRequest, kind: RequestKind, metadata: Input): InputImages {
   const [min, max] = modelLineOf(model)?.images ?? IMAGE_COUNTS[kind];
@@ -149,7 +162,7 @@ function toSize(request: VideoRequest, kind: RequestKind, line: ModelLine | unde
     return { resolution, size: exact ?? (asked === undefined ? undefined : toExactSize(asked, classes)) };
   }
   const wanted = exact ?? size;
-  const isFree = kind === 'media-words' || kind === 'media-references' || kind === 'media-all';
+  const isFree = kind.startsWith('media-') && kind !== 'media-picture';
   const ratio = isFree && wanted !== undefined ? matchAspectRatio(wanted, WAN_RATIOS) : undefined;
   if (isFree && ratio === undefined && size !== undefined && /[x*×]/i.test(size)) {
     rejectField('size', `must be one of ${classes.join(', ')}, or width x height of ${WAN_RATIOS.join(', ')}`);
@@ -172,6 +185,8 @@ function toDuration({ seconds, model }: VideoRequest, line: ModelLine | undefine
     const words = 'values' in offered ? offered.values.join(' or ') : `${offered.min} to ${offered.max}`;
     rejectField('duration', `must be ${words} seconds for ${model}`);
   }
+  // Without it the whole video is edited.
+  if (line.kind === 'media-edit') return seconds;
   const isChoice = !('values' in offered) || offered.values.length > 1;
   return seconds ?? (isChoice ? DEFAULT_SECONDS : undefined);
 }
@@ -182,6 +197,7 @@ export function toBody(request: VideoRequest): RequestBody {
   if (request.mode !== undefined) rejectField('mode', 'is not a field of Wan models');
   const line = modelLineOf(request.model);
   const kind = requestKindOf(request.model);
+  checkInputVideo(request.model, kind, input);
   const pictures = TO_INPUT_FIELDS[kind](resolveImages(request, kind, input));
   const { media, ...rest } = pictures;
   const body = {
@@ -199,6 +215,7 @@ export function toBody(request: VideoRequest): RequestBody {
       prompt_extend: parameters.prompt_extend ?? true,
       watermark: parameters.watermark,
       audio: parameters.audio,
+      audio_setting: parameters.audio_setting,
       seed: parameters.seed,
     }),
   };
