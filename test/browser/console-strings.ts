@@ -20,6 +20,7 @@ import enOperations from '../../src/console/strings/en/operations.ts';
 import enPalette from '../../src/console/strings/en/palette.ts';
 import enPlan from '../../src/console/strings/en/plan.ts';
 import enPlayground from '../../src/console/strings/en/playground.ts';
+import enReconciliation from '../../src/console/strings/en/reconciliation.ts';
 import enRequests from '../../src/console/strings/en/requests.ts';
 import enSignIn from '../../src/console/strings/en/sign-in.ts';
 import enStudio from '../../src/console/strings/en/studio.ts';
@@ -46,6 +47,7 @@ import zhOperations from '../../src/console/strings/zh-cn/operations.ts';
 import zhPalette from '../../src/console/strings/zh-cn/palette.ts';
 import zhPlan from '../../src/console/strings/zh-cn/plan.ts';
 import zhPlayground from '../../src/console/strings/zh-cn/playground.ts';
+import zhReconciliation from '../../src/console/strings/zh-cn/reconciliation.ts';
 import zhRequests from '../../src/console/strings/zh-cn/requests.ts';
 import zhSignIn from '../../src/console/strings/zh-cn/sign-in.ts';
 import zhStudio from '../../src/console/strings/zh-cn/studio.ts';
@@ -76,6 +78,7 @@ export const STRINGS = {
     palette: enPalette,
     plan: enPlan,
     playground: enPlayground,
+    reconciliation: enReconciliation,
     requests: enRequests,
     signIn: enSignIn,
     studio: enStudio,
@@ -104,6 +107,7 @@ export const STRINGS = {
     palette: zhPalette,
     plan: zhPlan,
     playground: zhPlayground,
+    reconciliation: zhReconciliation,
     requests: zhRequests,
     signIn: zhSignIn,
     studio: zhStudio,

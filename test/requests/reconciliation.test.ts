@@ -9,6 +9,7 @@ import type { Tables } from '../../src/server/tables.ts';
 import { callModelApi } from '../admin-client.ts';
 import { forEachDatabase } from '../databases.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
+import { NEVER, setJobDue } from './scheduled-job.ts';
 
 const TOKEN = 'metrics-token-0123456789';
 const AS_PROMETHEUS = { headers: { authorization: `Bearer ${TOKEN}` } };
@@ -26,6 +27,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   before(async () => {
     const url = await freshUrl();
     service = await startSandboxService(url, { env: { METRICS_TOKEN: TOKEN } });
+    await setJobDue(service.app.database.kysely, 'reconciliation', NEVER);
     database = openDatabase<Tables>(url);
     channels.kling = await service.addChannel('kling', ['kling-v2-6']);
     channels.vidu = await service.addChannel('vidu', ['viduq2']);
@@ -96,7 +98,9 @@ forEachDatabase((_name, _open, freshUrl) => {
     const listed = (query = '') =>
       service.operator.request<readonly Row[]>('GET', `/api/admin/reconciliations${query}`);
     const { total = 0 } = await listed();
+    await setJobDue(service.app.database.kysely, 'reconciliation', 0);
     await service.app.runDueJobs();
+    await setJobDue(service.app.database.kysely, 'reconciliation', NEVER);
     assert.equal((await listed()).total, total + 2);
     const ofKling = await listed(`?channel_id=${channels.kling}`);
     assert.ok(ofKling.data.length > 0 && ofKling.data.every(({ channel_id }) => channel_id === channels.kling));
@@ -187,11 +191,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     };
     // The job is not due again within the hour.
     for (const times of [1, 2]) {
-      await database.kysely
-        .updateTable('scheduled_jobs')
-        .set({ due_at: 0 })
-        .where('name', '=', 'reconciliation')
-        .execute();
+      await setJobDue(database.kysely, 'reconciliation', 0);
       await service.app.runDueJobs();
       assert.equal(await notices(), 1, `after ${times} runs`);
     }

@@ -13,7 +13,9 @@ interface ListOptions {
 export function addReconciliationCommands(program: Command, run: RunCommand): void {
   const reconciliation = program
     .command('reconciliation')
-    .description('For administrators: what was settled against what vendors took from their accounts');
+    .description(
+      'For administrators, with REELGATE_ACCESS_TOKEN: what was settled against what vendors took from their accounts',
+    );
 
   reconciliation
     .command('accounts', { isDefault: true })
@@ -21,7 +23,7 @@ export function addReconciliationCommands(program: Command, run: RunCommand): vo
     .action((_options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
         const accounts = await reelgate.reconciliations.accounts();
-        output.result(accounts, accounts.length === 0 ? 'No account can be compared.' : formatAccounts(accounts));
+        output.list(accounts, formatAccounts(accounts), accounts.length === 0, 'No account can be compared.');
       }),
     );
 
@@ -36,7 +38,7 @@ export function addReconciliationCommands(program: Command, run: RunCommand): vo
       run(command, async ({ reelgate, output }) => {
         const query = channel === undefined ? { by } : { by, channelId: channel };
         const { data } = await reelgate.reconciliations.list(query);
-        output.result(data, data.length === 0 ? 'No readings yet.' : formatReadings(data));
+        output.list(data, formatReadings(data), data.length === 0, 'No readings yet.');
       }),
     );
 
@@ -47,9 +49,12 @@ export function addReconciliationCommands(program: Command, run: RunCommand): vo
     .action((channel: number, _options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
         const reading = await reelgate.reconciliations.read(channel);
-        output.result(
+        const rows = reading === null ? [] : [reading];
+        output.list(
           reading,
-          reading === null ? 'The vendor has no endpoint that tells what it took.' : formatReadings([reading]),
+          formatReadings(rows),
+          reading === null,
+          'The vendor has no endpoint that tells what it took.',
         );
       }),
     );

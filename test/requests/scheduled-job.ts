@@ -1,0 +1,19 @@
+import type { Kysely } from 'kysely';
+import type { MetaTables } from '../../src/server/platform/db/tables.ts';
+
+/** Later than any test ends. */
+export const NEVER = Number.MAX_SAFE_INTEGER;
+
+/**
+ * Says when a job runs next. A service runs its jobs a quarter of a minute after it has started, which on a slow machine is in the
+ * middle of a test that counts what they do.
+ *
+ * @param dueAt Unix milliseconds
+ */
+export async function setJobDue(kysely: Kysely<MetaTables>, name: string, dueAt: number): Promise<void> {
+  await kysely
+    .insertInto('scheduled_jobs')
+    .values({ name, holder: '', locked_until: 0, due_at: dueAt })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ due_at: dueAt }))
+    .execute();
+}
