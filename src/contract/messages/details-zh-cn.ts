@@ -117,6 +117,7 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['# must be a public address', '# 须为公网地址'],
   ['# must be an http(s) address, a data URL or Base64', '# 须为 http(s) 地址、data URL 或 Base64'],
   ['# must be an http(s) address', '# 须为 http(s) 地址'],
+  ['# must be an http or oss address', '# 须为 http 或 oss 地址'],
   ['# must not carry a user name or password', '# 不能包含用户名或密码'],
   ['# has no address', '# 缺少地址'],
 
@@ -158,6 +159,7 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['# cannot be used: # takes #', '# 不可用：# 支持 #'],
   ['# is always # for this model', '此模型的 # 固定为 #'],
   ['# is needed: # begins with a picture', '缺少 #：# 需要首帧图片'],
+  ['# is needed: # changes a video', '缺少 #：# 用于编辑视频'],
   ['# is needed: # keeps the face it shows', '缺少 #：# 需要一张人脸图片'],
   ['# is not a field of # models', '# 不是 # 模型的参数'],
   ['# is not a field of #', '# 不是 # 的参数'],

@@ -106,13 +106,8 @@ export const ACTIVE: readonly ActiveRow[] = [
     ],
   },
   { ...HAILUO, confirmedOn: '2026-10-24', ids: ['MiniMax-H3'] },
-  // Its limits were read on that day by a client that quotes the page.
-  {
-    ...HAILUO,
-    source: 'https://platform.minimax.io/docs/api-reference/video-generation-v2-create',
-    confirmedOn: '2026-10-05',
-    ids: ['MiniMax-H3-Max'],
-  },
+  // Its limits were read on that day by a client that quotes the vendor's reference of version 2.
+  { ...HAILUO, confirmedOn: '2026-10-05', ids: ['MiniMax-H3-Max'] },
   {
     ...HAILUO,
     confirmedOn: '2026-08-21',
