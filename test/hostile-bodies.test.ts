@@ -40,10 +40,14 @@ const PATHS = [
   '/v1/videos',
   '/v1/chat/completions',
   '/v1/responses',
+  '/v1/messages',
+  '/v1beta/models/sora-2:generateContent',
   '/v1/embeddings',
   '/v1/images/generations',
   '/kling/v1/videos/text2video',
+  '/kling/native/v1/videos/text2video',
   '/jimeng/?Action=CVSync2AsyncSubmitTask&Version=2022-08-31',
+  '/jimeng/native/?Action=CVSync2AsyncSubmitTask&Version=2022-08-31',
   '/api/user/login',
   '/no/such/path',
 ] as const;
@@ -51,8 +55,8 @@ const PATHS = [
 /** Those that are received as a whole, or nearly. */
 const HEAVIEST = ['one text', 'text of other scripts', 'wide array of texts', 'blanks'] as const;
 
-/** Each shape goes to every third path, beginning with another one. */
-const PATH_GROUPS = 3;
+/** Each shape goes to every fourth path, beginning with another one. */
+const PATH_GROUPS = 4;
 
 const CPU_SECONDS_AT_MOST = 1;
 const LOOP_DELAY_MS_AT_MOST = 100;

@@ -33,8 +33,7 @@ export function sendParserError(error: ParserError, socket: Socket, locale: Loca
   const id = toRequestId(undefined);
   if (socket.writable && !isAnswering(socket)) {
     const path =
-      REQUEST_LINE.exec(Buffer.isBuffer(error.rawPacket) ? error.rawPacket.toString('latin1', 0, 2_100) : '')?.[1] ??
-      '/';
+      REQUEST_LINE.exec(Buffer.isBuffer(error.rawPacket) ? error.rawPacket.toString('latin1') : '')?.[1] ?? '/';
     const { status, headers, contentType, body } = toErrorResponse(
       new AppError(code),
       envelopeOfPath(path),

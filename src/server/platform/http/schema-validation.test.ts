@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import Type from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import { AppError } from '../errors.ts';
 import { parseRequestJson } from '../request-json.ts';
 import { dropDeclaredNulls, pickDeclaredKeys, validatorFor } from './schema-validation.ts';
@@ -91,4 +91,45 @@ it('names what is wrong inside of lists and objects, and the whole field where i
   assert.match(problem({ list: rows(63) }), /^list\.63\.0\.n must be integer/);
   assert.equal(problem({ list: rows(64) }), 'list does not have the expected form.');
   assert.equal(problem({ list: rows(-1), map: members(-1), deep: [[[[[[[[1]]]]]]]] }), '');
+});
+
+it('describes the first levels of a body, and every field of it however many there are', () => {
+  const problem = (schema: TSchema, value: unknown): string => {
+    const result = validatorFor(schema)(value);
+    return 'error' in result && result.error instanceof AppError
+      ? (result.error.options.params as unknown as { readonly detail: { readonly en: string } }).detail.en
+      : '';
+  };
+  const arrays = (levels: number): TSchema => (levels === 0 ? Type.Integer() : Type.Array(arrays(levels - 1)));
+  const objects = (levels: number): TSchema =>
+    levels === 0 ? Type.Integer() : Type.Object({ o: Type.Optional(objects(levels - 1)) });
+  const wrap = (levels: number, hold: (inner: unknown) => unknown): unknown =>
+    levels === 0 ? 'x' : hold(wrap(levels - 1, hold));
+  const inArrays = (levels: number) =>
+    problem(Type.Object({ a: arrays(levels) }), { a: wrap(levels, (inner) => [inner]) });
+  const inObjects = (levels: number) =>
+    problem(Type.Object({ a: objects(levels) }), { a: wrap(levels, (inner) => ({ o: inner })) });
+  assert.equal(inArrays(5), 'a.0.0.0.0.0 must be integer.');
+  assert.equal(inObjects(5), 'a.o.o.o.o.o must be integer.');
+  for (const levels of [6, 8])
+    assert.deepEqual(
+      [inArrays(levels), inObjects(levels)],
+      ['a does not have the expected form.', 'a does not have the expected form.'],
+    );
+  const fields = Array.from({ length: 80 }, (_, n) => [`f${n}`, n] as const);
+  const wide = Type.Object(Object.fromEntries(fields.map(([name]) => [name, Type.Integer()])));
+  assert.equal(problem(wide, { ...Object.fromEntries(fields), f79: 'x' }), 'f79 must be integer.');
+});
+
+it('leaves a value alone that is no object, whatever its schema declares', () => {
+  const schema = Type.Object({ length: Type.Optional(Type.String()), '0': Type.Optional(Type.String()) });
+  for (const value of [null, undefined, 'text', 5, [null]]) {
+    const before = structuredClone(value);
+    dropDeclaredNulls(schema, value);
+    assert.deepEqual(value, before);
+  }
+  const body = { length: null };
+  dropDeclaredNulls(undefined, body);
+  dropDeclaredNulls(Type.Array(Type.String()), body);
+  assert.deepEqual(body, { length: null });
 });

@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse as Response, Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { createServer, ServerResponse } from './create-server.ts';
 import { type RequestHandler, StartingRequests } from './starting-requests.ts';
@@ -9,8 +9,6 @@ type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 const MAX_CONNECTIONS = 20_000;
 /** Uploads of 64 MB over slow lines take minutes; heads never do. nginx keeps a connection for 60 s: less than we do. */
 const TIMEOUTS = { requestTimeout: 300_000, keepAliveTimeout: 72_000, headersTimeout: 10_000 } as const;
-/** How long a connection on which nothing was ever sent is waited for once the port is closed. */
-const SILENT_CONNECTION_MS = 1_000;
 const SWEEP_INTERVAL_MS = 100;
 /** A turn of the event loop that took less had nothing to do. */
 const QUIET_TURN_MS = 0.3;
@@ -23,7 +21,6 @@ const MAX_QUIET_WAIT_MS = 500;
  */
 export class ServicePort {
   readonly server: Server;
-  readonly #sockets = new Set<Socket>();
   readonly #starting = new StartingRequests();
   #handler: RequestHandler = this.#starting.handle;
   #draining = false;
@@ -41,10 +38,6 @@ export class ServicePort {
     const options = { maxHeaderSize: 16_384, ...TIMEOUTS, ServerResponse: DrainingResponse };
     this.server = createServer(options, (request, response) => this.#handler(request, response as Response));
     this.server.maxConnections = MAX_CONNECTIONS;
-    this.server.on('connection', (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    });
   }
 
   /** Opens the port; a second call returns the address of the first. */
@@ -88,9 +81,6 @@ export class ServicePort {
 
   async #endUnusedConnections(closedAt: number, graceMs: number, ended: AbortSignal): Promise<void> {
     for (let passedMs = 0; passedMs < graceMs && !ended.aborted; passedMs = performance.now() - closedAt) {
-      // Node counts a connection without a first request as busy; one may have been opened in advance.
-      if (passedMs > SILENT_CONNECTION_MS)
-        for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
       await delay(SWEEP_INTERVAL_MS, undefined, { signal: ended }).catch(() => {});
       if (!ended.aborted) await untilQuiet();
       this.server.closeIdleConnections();

@@ -60,4 +60,15 @@ describe('requests while the service starts', () => {
     assert.deepEqual(ask(starting, '/').answered, {});
     assert.equal(handedOver(starting).length, MOST);
   });
+
+  it('are refused when the start takes too long, and those it has taken over are not', async () => {
+    const starting = new StartingRequests(20);
+    const taken = ask(starting, '/taken');
+    assert.deepEqual(handedOver(starting), ['/taken']);
+    const late = ask(starting, '/late');
+    while (late.answered.status === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.deepEqual([late.answered.status, late.answered.headers?.['connection']], [503, 'close']);
+    assert.deepEqual(taken.answered, {});
+    assert.deepEqual(handedOver(starting), [], 'it has its response');
+  });
 });

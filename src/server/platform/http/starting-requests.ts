@@ -10,6 +10,11 @@ const RETRY_AFTER_SECONDS = '2';
 /** Answers health checks before the service is constructed, and lets everything else wait for it. */
 export class StartingRequests {
   readonly #waiting = new Map<ServerResponse, { readonly request: IncomingMessage; readonly timer: NodeJS.Timeout }>();
+  readonly #maxWaitMs: number;
+
+  constructor(maxWaitMs = MAX_WAIT_MS) {
+    this.#maxWaitMs = maxWaitMs;
+  }
 
   /** Nothing of the body is read before the service takes the request. */
   readonly handle: RequestHandler = (request, response) => {
@@ -21,7 +26,7 @@ export class StartingRequests {
       refuse(response, { success: false, message: 'The service is starting. Try again in a few seconds.' });
     };
     if (this.#waiting.size >= MAX_WAITING) return tooLong();
-    this.#waiting.set(response, { request, timer: setTimeout(tooLong, MAX_WAIT_MS).unref() });
+    this.#waiting.set(response, { request, timer: setTimeout(tooLong, this.#maxWaitMs).unref() });
     response.once('close', () => this.#drop(response));
   };
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startTestService, type TestService } from '../../../../test/test-service.ts';
+import { addDesignRoutes, type SiteLook } from './design-routes.ts';
+import { startHttp } from './http.fixture.ts';
 
 describe('the files of the design', () => {
   let service: TestService;
@@ -33,5 +35,35 @@ describe('the files of the design', () => {
       assert.match(response.headers.get('content-security-policy') ?? '', /default-src 'none'; style-src 'self'/, path);
       assert.match(await response.text(), /<link rel="stylesheet" href="\/pages.css">/, path);
     }
+  });
+});
+
+describe('the look of a site', () => {
+  it('is read at each request, so that a new colour and a new logo are seen at once', async () => {
+    const look: { -readonly [K in keyof SiteLook]: SiteLook[K] } = { siteAccent: 'teal', siteLogo: undefined };
+    const http = await startHttp();
+    addDesignRoutes(http.routes, look);
+    await http.start();
+    const paths = ['/tokens.css', '/pages.css', '/logo'];
+    const before = await Promise.all(paths.map((path) => http.send('GET', path)));
+    look.siteAccent = 'rose';
+    const known = before.map(({ headers }) => headers['etag'] ?? '');
+    const after = await Promise.all(
+      paths.map((path, index) => http.send('GET', path, '', { 'if-none-match': known[index] ?? '' })),
+    );
+    for (const [index, { status, headers, body }] of after.entries()) {
+      assert.deepEqual([status, headers['cache-control']], [200, 'no-cache'], paths[index]);
+      assert.notEqual(headers['etag'], known[index]);
+      assert.notEqual(body, before[index]?.body);
+    }
+    const picture = Buffer.from('a picture');
+    look.siteLogo = `data:image/png;base64,${picture.toString('base64')}`;
+    const own = await http.send('GET', '/logo');
+    assert.deepEqual([own.headers['content-type'], own.body], ['image/png', 'a picture']);
+    look.siteLogo = `data:image/svg+xml;base64,${Buffer.from('<svg onload=x>').toString('base64')}`;
+    const refused = await http.send('GET', '/logo');
+    assert.equal(refused.headers['content-type'], 'image/svg+xml');
+    assert.doesNotMatch(refused.body, /onload/, 'no picture that may hold a script');
+    await http.close(0);
   });
 });

@@ -34,7 +34,7 @@ const LOGO_URL = /^data:(image\/(?:png|webp|jpeg));base64,(.+)$/;
 type DesignFile = (typeof files)[keyof typeof files];
 
 function sendFile(reply: FastifyReply, known: string | undefined, type: string, body: string | Buffer): FastifyReply {
-  const etag = `"${hash('sha256', body, 'base64url').slice(0, 22)}"`;
+  const etag = `"${hash('sha256', body, 'base64url')}"`;
   reply.headers({ etag, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' });
   return known === etag ? reply.status(304).send() : reply.type(type).send(body);
 }
