@@ -11,7 +11,7 @@ const MORE_TESTS: Readonly<Record<string, readonly string[]>> = {
     'src/server/device-auth/page-logins.test',
   ],
   'src/server/device-auth': ['test/mailbox/device-access'],
-  'src/server/platform/http': ['test/request-guards', 'test/route-authentication', 'test/operations/traces'],
+  'src/server/platform/http': ['test/request-guards', 'test/route-authentication'],
   'src/server/platform/outbound': [
     'src/server/upstreams/',
     'test/vendors/contract',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startTestService, type TestService } from '../../../../test/test-service.ts';
-import { addDesignRoutes, type SiteLook } from './design-routes.ts';
 import { startHttp } from './http.fixture.ts';
+import { addStylesheetRoutes, type SiteDesign } from './stylesheet-routes.ts';
 
 describe('the files of the design', () => {
   let service: TestService;
@@ -40,9 +40,9 @@ describe('the files of the design', () => {
 
 describe('the look of a site', () => {
   it('is read at each request, so that a new colour and a new logo are seen at once', async () => {
-    const look: { -readonly [K in keyof SiteLook]: SiteLook[K] } = { siteAccent: 'teal', siteLogo: undefined };
+    const look: { -readonly [K in keyof SiteDesign]: SiteDesign[K] } = { siteAccent: 'teal', siteLogo: undefined };
     const http = await startHttp();
-    addDesignRoutes(http.routes, look);
+    addStylesheetRoutes(http.routes, look);
     await http.start();
     const paths = ['/tokens.css', '/pages.css', '/logo'];
     const before = await Promise.all(paths.map((path) => http.send('GET', path)));
@@ -52,7 +52,7 @@ describe('the look of a site', () => {
       paths.map((path, index) => http.send('GET', path, '', { 'if-none-match': known[index] ?? '' })),
     );
     for (const [index, { status, headers, body }] of after.entries()) {
-      assert.deepEqual([status, headers['cache-control']], [200, 'no-cache'], paths[index]);
+      assert.deepEqual([status, headers['cache-control']], [200, 'no-cache'], paths[index] ?? '');
       assert.notEqual(headers['etag'], known[index]);
       assert.notEqual(body, before[index]?.body);
     }
