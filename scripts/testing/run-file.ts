@@ -44,7 +44,8 @@ export const hasFailed = ({ counts, failures }: FileResult): boolean =>
 /** A test file that has not finished after this time is killed: several times what a slow machine needs. */
 const LIMIT_MS = 300_000;
 const BATTERY_LIMIT_MS = 900_000;
-const BATTERY = /^test\/(browser|faults|flows)\//;
+/** Files that start many processes, a minute of CPU time and more each. */
+const BATTERY = /^test\/(browser|faults|flows|operations|upgrades)\//;
 
 /** Runs one file in its own process. Never throws: a crash, a hang and a failed test are all in the result. */
 export async function runTestFile(root: string, path: string, stop: AbortSignal): Promise<FileResult> {
