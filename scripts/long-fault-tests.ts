@@ -83,6 +83,7 @@ const strength = {
   RECEIPT_CASES: values.receipts,
   RECEIPT_DATABASE_CASES: values.receipts,
   TEST_PATIENCE: '100',
+  TEST_RERUN_FILES: '0',
 };
 console.log(
   Object.entries(strength)

@@ -12,8 +12,8 @@ import { printFile, printSummary } from './testing/report.ts';
 import { addCounts, type FileResult, hasFailed, NO_COUNTS, runTestFile } from './testing/run-file.ts';
 import { startSharedServices } from './testing/shared-services.ts';
 
-/** More failed files than this are a broken build: they are not run again. */
-const MAX_RERUN_FILES = 3;
+/** More failed files than this are a broken build: they are not run again. `npm run hammer` sets 0. */
+const MAX_RERUN_FILES = Number(process.env['TEST_RERUN_FILES'] ?? '3');
 /** One more than there are cores, since files wait for timers and child processes for about a third of their time. */
 const CONCURRENT_FILES = availableParallelism() + 1;
 

@@ -7,6 +7,7 @@ import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { forEachDatabase } from '../databases.ts';
 import { startVideoService, type VideoService } from '../flows/video-service.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
+import { untilServed } from './submit-scenario.ts';
 
 /** Bodies that callers get wrong, for both formats and both official ones: never our fault, and nothing reserved by a refusal. */
 const RUNS = Number(process.env.INVALID_SUBMIT_RUNS ?? '40');
@@ -165,12 +166,8 @@ describe('invalid submits', () => {
       let taken = 0;
       const worker = async () => {
         for (let payload = queue.pop(); payload !== undefined; payload = queue.pop()) {
-          let { status, text } = await send(path, payload);
-          // The machine may be too busy for a connection or the database; the body is not to blame then, and is judged again.
-          for (let tries = 1; tries < 5 && status === 503; tries += 1) {
-            await pause(1_000);
-            ({ status, text } = await send(path, payload));
-          }
+          // Where the machine is too busy for a connection or the database, the body is not to blame and is judged again.
+          const { status, text } = await untilServed(() => send(path, payload));
           const shown = `${payload.slice(0, 400)} → ${status} ${text.slice(0, 300)}`;
           assert.ok(status === 200 || (status >= 400 && status < 500), shown);
           const body = JSON.parse(text) as { code?: unknown; message?: unknown; data?: unknown };

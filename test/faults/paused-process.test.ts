@@ -16,6 +16,7 @@ import {
   submitAll,
   trySubmits,
   untilAllEnded,
+  untilServed,
   VIDEO_MODELS,
 } from './submit-scenario.ts';
 
@@ -135,7 +136,7 @@ forEachDatabase((name, _open, freshUrl) => {
         process.kill(sleeper.pid, 'SIGSTOP');
         const body = { model: VIDEO_MODELS.kling, prompt: '[stuck]' };
         const submits = Array.from({ length: CROWD }, () =>
-          callModelApi(other.baseUrl, key, 'POST', '/v1/videos', body),
+          untilServed(() => callModelApi(other.baseUrl, key, 'POST', '/v1/videos', body)),
         );
         assert.ok((await Promise.all(submits)).every(({ status }) => status === 200));
         process.kill(other.pid, 'SIGSTOP');
