@@ -2,7 +2,7 @@ import { candidatesOf, nameUsers } from './account-names.ts';
 import type { CatalogImportStore } from './catalog-store.ts';
 import { KNOWN_CODE, KNOWN_KEY, valuesOf, withNameRemarks, withoutKept } from './dry-run.ts';
 import type { GroupImportStore } from './group-store.ts';
-import type { ImportVisitor, WalkedRow } from './import-visitor.ts';
+import type { ImportVisitor, MappedRow } from './import-visitor.ts';
 import type { ImportedAccountStore } from './imported-account-store.ts';
 import type { ImportedTask } from './mapping/tasks.ts';
 import type { ImportedUser } from './mapping/users.ts';
@@ -138,7 +138,7 @@ export class Applier implements ImportVisitor {
       return named;
     });
     const byId = new Map(named.map((user) => [user.sourceId, user]));
-    return [...done, ...fresh.map((row): WalkedRow<ImportedUser> => withNameRemarks(row, byId))];
+    return [...done, ...fresh.map((row): MappedRow<ImportedUser> => withNameRemarks(row, byId))];
   };
 
   readonly keys: ImportVisitor['keys'] = async (rows) => {
@@ -262,8 +262,8 @@ export class Applier implements ImportVisitor {
   /** Rows that an earlier run dealt with, as it decided, and the others. */
   async #split<T>(
     kind: ImportKind,
-    rows: readonly WalkedRow<T>[],
-  ): Promise<{ fresh: WalkedRow<T>[]; done: WalkedRow<T>[] }> {
+    rows: readonly MappedRow<T>[],
+  ): Promise<{ fresh: MappedRow<T>[]; done: MappedRow<T>[] }> {
     const { store, importId } = this.#dependencies;
     const known = await store.targets(
       importId,
@@ -271,7 +271,7 @@ export class Applier implements ImportVisitor {
       rows.map(({ sourceId }) => sourceId),
     );
     const fresh = rows.filter(({ sourceId }) => !known.has(sourceId));
-    const done = rows.flatMap((row): WalkedRow<T>[] => {
+    const done = rows.flatMap((row): MappedRow<T>[] => {
       const target = known.get(row.sourceId)?.target;
       if (target === undefined) return [];
       return [target === null && row.outcome.kind === 'mapped' ? { ...row, outcome: TURNED_DOWN } : row];
@@ -279,7 +279,7 @@ export class Applier implements ImportVisitor {
     return { fresh, done };
   }
 
-  #skippedNotes<T>(kind: ImportKind, rows: readonly WalkedRow<T>[]) {
+  #skippedNotes<T>(kind: ImportKind, rows: readonly MappedRow<T>[]) {
     const { importId } = this.#dependencies;
     return rows
       .filter(({ outcome }) => outcome.kind === 'skipped')

@@ -1,5 +1,5 @@
 import { candidatesOf, nameUsers } from './account-names.ts';
-import type { ImportVisitor, WalkedRow } from './import-visitor.ts';
+import type { ImportVisitor, MappedRow } from './import-visitor.ts';
 import type { ImportedAccountStore } from './imported-account-store.ts';
 import { skipped } from './mapping/outcome.ts';
 import type { ImportTarget } from './target.ts';
@@ -45,18 +45,18 @@ export function dryRunVisitor(
 export const KNOWN_KEY = skipped('there is a key with the same value here already');
 export const KNOWN_CODE = skipped('there is a code with the same value here already');
 
-export const valuesOf = <T>(rows: readonly WalkedRow<T>[]): T[] =>
+export const valuesOf = <T>(rows: readonly MappedRow<T>[]): T[] =>
   rows.flatMap(({ outcome }) => (outcome.kind === 'mapped' ? [outcome.value] : []));
 
-const isOneOf = <T>({ outcome }: WalkedRow<T>, holds: (value: T) => boolean): boolean =>
+const isOneOf = <T>({ outcome }: MappedRow<T>, holds: (value: T) => boolean): boolean =>
   outcome.kind === 'mapped' && holds(outcome.value);
 
 /** Turns down accounts that an undo of an earlier import left, or their money would come over twice. */
 export async function withoutKept<T>(
   store: ImportedAccountStore,
   identity: string,
-  rows: readonly WalkedRow<T>[],
-): Promise<WalkedRow<T>[]> {
+  rows: readonly MappedRow<T>[],
+): Promise<MappedRow<T>[]> {
   const kept = await store.keptUsers(
     identity,
     rows.map(({ sourceId }) => sourceId),
@@ -72,9 +72,9 @@ export async function withoutKept<T>(
 export function withNameRemarks<
   T extends { readonly sourceId: number; readonly username: string; readonly email: string | null },
 >(
-  row: WalkedRow<T>,
+  row: MappedRow<T>,
   named: ReadonlyMap<number, { readonly username: string; readonly loginEmail?: string | null }>,
-): WalkedRow<T> {
+): MappedRow<T> {
   const { outcome } = row;
   const user = named.get(row.sourceId);
   if (outcome.kind === 'skipped' || user === undefined) return row;

@@ -12,24 +12,24 @@ import type { SourceDatabase } from './source/source-database.ts';
 import type { ImportTarget } from './target.ts';
 
 /** A row of the source with what becomes of it. */
-export interface WalkedRow<T> {
+export interface MappedRow<T> {
   readonly sourceId: number;
   readonly outcome: Outcome<T>;
 }
 
 /** What is done with the rows of a source; each method gets one page at a time. It may turn rows down, which the survey shows. */
 export interface ImportVisitor {
-  channels(rows: readonly WalkedRow<readonly ImportedChannel[]>[]): Promise<void>;
+  channels(rows: readonly MappedRow<readonly ImportedChannel[]>[]): Promise<void>;
   models(rows: readonly (readonly [string, Outcome<ImportedModel>])[]): Promise<void>;
   groups(rows: readonly (readonly [string, Outcome<ImportedGroup>])[]): Promise<void>;
   /** @returns the rows as they are dealt with: some may be there already */
-  users(rows: readonly WalkedRow<ImportedUser>[], usage: readonly ImportedUsage[]): Promise<WalkedRow<ImportedUser>[]>;
-  keys(rows: readonly WalkedRow<ImportedKey>[]): Promise<WalkedRow<ImportedKey>[]>;
-  codes(rows: readonly WalkedRow<ImportedCode>[]): Promise<WalkedRow<ImportedCode>[]>;
-  tasks(rows: readonly WalkedRow<ImportedTask>[]): Promise<WalkedRow<ImportedTask>[]>;
+  users(rows: readonly MappedRow<ImportedUser>[], usage: readonly ImportedUsage[]): Promise<MappedRow<ImportedUser>[]>;
+  keys(rows: readonly MappedRow<ImportedKey>[]): Promise<MappedRow<ImportedKey>[]>;
+  codes(rows: readonly MappedRow<ImportedCode>[]): Promise<MappedRow<ImportedCode>[]>;
+  tasks(rows: readonly MappedRow<ImportedTask>[]): Promise<MappedRow<ImportedTask>[]>;
 }
 
-export interface WalkContext {
+export interface ReadContext {
   readonly source: SourceDatabase;
   readonly schema: SourceSchema;
   readonly target: ImportTarget;

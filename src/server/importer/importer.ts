@@ -6,6 +6,7 @@ import { dryRunVisitor } from './dry-run.ts';
 import { GroupImportStore } from './group-store.ts';
 import type { ImportedAccountStore } from './imported-account-store.ts';
 import { readPrices } from './mapping/prices.ts';
+import { readSource } from './read-source.ts';
 import { type ImportReport, toReport } from './report.ts';
 import { describeUrl, openSource } from './source/open-source.ts';
 import { readOptions } from './source/options.ts';
@@ -22,7 +23,6 @@ import { type UndoReport, undoImport } from './undo.ts';
 import type { UndoStore } from './undo-store.ts';
 import { type Discrepancy, Verifier } from './verify.ts';
 import type { VerifyStore } from './verify-store.ts';
-import { walkSource } from './walk.ts';
 
 export interface ImporterDependencies {
   readonly store: ImportedAccountStore;
@@ -63,7 +63,7 @@ export class Importer {
   dryRun(request: ImportRequest): Promise<ImportReport> {
     const { store, target } = this.#dependencies;
     return this.#withSource(request, async (opened) => {
-      const survey = await this.#walk(opened, dryRunVisitor(store, target, opened.identity));
+      const survey = await this.#read(opened, dryRunVisitor(store, target, opened.identity));
       return this.#report(request, opened, 'dry-run', survey);
     });
   }
@@ -117,7 +117,7 @@ export class Importer {
       knownId ?? (await store.addImport({ program: schema.program, identity, fingerprint, started_at: clock.now() }));
     const [catalog, groups, tasks] = [new CatalogImportStore(), new GroupImportStore(), new TaskImportStore()];
     const parts = { store, catalog, groups, tasks, target, importId, identity };
-    await this.#walk(opened, new Applier({ ...parts, now: clock.now(), onPage }));
+    await this.#read(opened, new Applier({ ...parts, now: clock.now(), onPage }));
     // Read anew: what this connection sees is the state of its beginning.
     const after = await this.#withSource(request, async (again) => again.fingerprint);
     if (after !== fingerprint) throw new SourceChangedError('The source changed while it was imported');
@@ -136,7 +136,7 @@ export class Importer {
       tasks: new TaskImportStore(),
       importId: known.id,
     });
-    const survey = await this.#walk(opened, verifier);
+    const survey = await this.#read(opened, verifier);
     const { balance, granted, debts } = survey.sums;
     const total = await proof.grantTotal(known.id);
     const discrepancies: Discrepancy[] = [...verifier.discrepancies];
@@ -152,14 +152,14 @@ export class Importer {
     return this.#report(request, opened, mode, survey, { discrepancies, changes: verifier.changes });
   }
 
-  async #walk({ source, schema }: OpenedSource, visitor: Parameters<typeof walkSource>[1]): Promise<Survey> {
+  async #read({ source, schema }: OpenedSource, visitor: Parameters<typeof readSource>[1]): Promise<Survey> {
     const { target, clock, onProgress } = this.#dependencies;
     const { quotaPerUnit } = readPrices(await readOptions(source));
     if (quotaPerUnit !== target.quotaPerUnit)
       throw new Error(
         `There, ${quotaPerUnit} quota are one unit of currency, and here ${target.quotaPerUnit}. Set QUOTA_PER_UNIT to ${quotaPerUnit} first.`,
       );
-    const survey = await walkSource({ source, schema, target, now: clock.now(), onProgress }, visitor);
+    const survey = await readSource({ source, schema, target, now: clock.now(), onProgress }, visitor);
     await surveyRest(source, schema, survey);
     return survey;
   }

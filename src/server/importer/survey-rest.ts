@@ -18,7 +18,7 @@ const WITHOUT_COUNTERPART: Readonly<Record<string, string>> = {
   prefill_groups: 'groups of prefilled values',
 };
 
-/** Looks at what a walk does not: tables without a counterpart, plans that still run. */
+/** Reports what has no counterpart here: whole tables, plans that still run. */
 export async function surveyRest(source: SourceDatabase, schema: SourceSchema, survey: Survey): Promise<void> {
   for (const [table, what] of Object.entries(WITHOUT_COUNTERPART)) {
     if (!source.tables.has(table)) continue;

@@ -38,7 +38,7 @@ export interface ImportSums {
   heldTasks: bigint;
 }
 
-/** What a walk through a source found: figures for the report and for the proof. */
+/** What reading a source found: figures for the report and for the proof. */
 export class Survey {
   readonly counts = new Map<ImportKind, KindCount>();
   readonly findings: Finding[] = [];

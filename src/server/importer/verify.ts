@@ -1,7 +1,7 @@
 import type { CatalogImportStore, StoredModel } from './catalog-store.ts';
 import { valuesOf, withNameRemarks } from './dry-run.ts';
 import type { GroupImportStore, StoredGroupPlan } from './group-store.ts';
-import type { ImportVisitor, WalkedRow } from './import-visitor.ts';
+import type { ImportVisitor, MappedRow } from './import-visitor.ts';
 import { grantRef, type ImportedAccountStore, NO_LOGIN_EMAIL } from './imported-account-store.ts';
 import type { ImportKind } from './tables.ts';
 import { type TaskImportStore, taskGrantRef, taskIdOf } from './task-import-store.ts';
@@ -175,14 +175,14 @@ export class Verifier implements ImportVisitor {
   }
 
   /** The rows as the import decided about them; those it never saw are discrepancies. */
-  async #decided<T>(kind: ImportKind, rows: readonly WalkedRow<T>[]) {
+  async #decided<T>(kind: ImportKind, rows: readonly MappedRow<T>[]) {
     const { store, importId } = this.#dependencies;
     const targets = await store.targets(
       importId,
       kind,
       rows.map(({ sourceId }) => sourceId),
     );
-    const decided = rows.map((row): WalkedRow<T> => {
+    const decided = rows.map((row): MappedRow<T> => {
       const target = targets.get(row.sourceId)?.target;
       if (target === undefined) this.#report(kind, String(row.sourceId), 'it was not dealt with');
       if (row.outcome.kind === 'skipped' || (target !== null && target !== undefined)) return row;

@@ -1,4 +1,4 @@
-import type { ImportVisitor, WalkContext, WalkedRow } from './import-visitor.ts';
+import type { ImportVisitor, MappedRow, ReadContext } from './import-visitor.ts';
 import { type ImportedTask, mapTask, type TaskMapping } from './mapping/tasks.ts';
 import { integerOf, smallIntegerOf } from './mapping/values.ts';
 import type { SourceRow } from './source/source-database.ts';
@@ -7,8 +7,8 @@ import type { Survey } from './survey.ts';
 const PAGE = 500;
 
 /** Videos that have not ended there: those that can be polled by what is in the database come over with what was paid for them. */
-export async function walkTasks(
-  { source, onProgress }: WalkContext,
+export async function readTasks(
+  { source, onProgress }: ReadContext,
   visitor: ImportVisitor,
   survey: Survey,
   mapping: TaskMapping,
@@ -24,7 +24,7 @@ export async function walkTasks(
     if (page.length === 0) return;
     after = integerOf(page.at(-1) as SourceRow, 'id');
     const rows = page.map(
-      (row): WalkedRow<ImportedTask> => ({ sourceId: smallIntegerOf(row, 'id'), outcome: mapTask(row, mapping) }),
+      (row): MappedRow<ImportedTask> => ({ sourceId: smallIntegerOf(row, 'id'), outcome: mapTask(row, mapping) }),
     );
     for (const row of page) survey.sums.unfinishedTasks += integerOf(row, 'quota');
     for (const { sourceId, outcome } of await visitor.tasks(rows)) {

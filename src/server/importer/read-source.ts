@@ -1,6 +1,6 @@
 import { compareSync } from 'bcryptjs';
 import { DAY_MS } from '../../contract/time.ts';
-import type { ImportVisitor, WalkContext, WalkedRow } from './import-visitor.ts';
+import type { ImportVisitor, MappedRow, ReadContext } from './import-visitor.ts';
 import type { ImportedUsage } from './imported-account-store.ts';
 import { type ImportedChannel, mapChannel } from './mapping/channels.ts';
 import { mapCode } from './mapping/codes.ts';
@@ -10,10 +10,10 @@ import { skipped } from './mapping/outcome.ts';
 import { type ImportedUser, mapUser } from './mapping/users.ts';
 import { flagOf, integerOf, isDeleted, smallIntegerOf, splitList, textOf } from './mapping/values.ts';
 import { planModels } from './model-plan.ts';
+import { readTasks } from './read-tasks.ts';
 import { readOptions } from './source/options.ts';
 import type { SourceDatabase, SourceRow } from './source/source-database.ts';
 import { Survey } from './survey.ts';
-import { walkTasks } from './walk-tasks.ts';
 
 const PAGE = 1_000;
 /** Of accounts and channels that name none. */
@@ -22,18 +22,18 @@ const DEFAULT_GROUP = 'default';
 const FIRST_PASSWORD = '123456';
 
 /** Reads a source from end to end: maps its rows, has the visitor deal with them, and returns what is to be reported. */
-export async function walkSource(context: WalkContext, visitor: ImportVisitor): Promise<Survey> {
+export async function readSource(context: ReadContext, visitor: ImportVisitor): Promise<Survey> {
   const survey = new Survey();
-  const { grouped, byId } = await walkChannels(context, visitor, survey);
-  await walkGroups(context, visitor, survey, grouped);
-  const imported = await walkUsers(context, visitor, survey);
-  await walkKeys(context, visitor, survey, imported);
-  await walkCodes(context, visitor, survey);
-  await walkTasks(context, visitor, survey, { channels: byId, users: imported, ...context.target });
+  const { grouped, byId } = await readChannels(context, visitor, survey);
+  await readGroups(context, visitor, survey, grouped);
+  const imported = await readUsers(context, visitor, survey);
+  await readKeys(context, visitor, survey, imported);
+  await readCodes(context, visitor, survey);
+  await readTasks(context, visitor, survey, { channels: byId, users: imported, ...context.target });
   return survey;
 }
 
-async function* pagesOf({ source, onProgress }: WalkContext, table: string): AsyncGenerator<SourceRow[]> {
+async function* pagesOf({ source, onProgress }: ReadContext, table: string): AsyncGenerator<SourceRow[]> {
   let after = -1n;
   let total = 0;
   for (;;) {
@@ -46,21 +46,21 @@ async function* pagesOf({ source, onProgress }: WalkContext, table: string): Asy
   }
 }
 
-interface WalkedChannels {
+interface ReadChannels {
   /** Those that come over, with the groups they are for. */
   readonly grouped: readonly GroupedChannel[];
   /** What each row becomes. */
   readonly byId: ReadonlyMap<number, readonly ImportedChannel[]>;
 }
 
-async function walkChannels(context: WalkContext, visitor: ImportVisitor, survey: Survey): Promise<WalkedChannels> {
+async function readChannels(context: ReadContext, visitor: ImportVisitor, survey: Survey): Promise<ReadChannels> {
   const { schema, target } = context;
   const channels: ImportedChannel[] = [];
   const grouped: GroupedChannel[] = [];
   const byId = new Map<number, readonly ImportedChannel[]>();
   for await (const page of pagesOf(context, 'channels')) {
     const rows = page.map(
-      (row): WalkedRow<readonly ImportedChannel[]> => ({
+      (row): MappedRow<readonly ImportedChannel[]> => ({
         sourceId: smallIntegerOf(row, 'id'),
         outcome: target.checkChannels(mapChannel(row, schema.program, target.hasVendor)),
       }),
@@ -81,8 +81,8 @@ async function walkChannels(context: WalkContext, visitor: ImportVisitor, survey
   return { grouped, byId };
 }
 
-async function walkGroups(
-  { source }: WalkContext,
+async function readGroups(
+  { source }: ReadContext,
   visitor: ImportVisitor,
   survey: Survey,
   channels: readonly GroupedChannel[],
@@ -97,15 +97,18 @@ async function walkGroups(
 }
 
 /** @returns source ids of the accounts that came over */
-async function walkUsers(context: WalkContext, visitor: ImportVisitor, survey: Survey): Promise<ReadonlySet<number>> {
+async function readUsers(context: ReadContext, visitor: ImportVisitor, survey: Survey): Promise<ReadonlySet<number>> {
   const imported = new Set<number>();
   const { sums } = survey;
   for await (const page of pagesOf(context, 'users')) {
     const balances = new Map(
       page.map((row) => [smallIntegerOf(row, 'id'), integerOf(row, 'quota') + integerOf(row, 'aff_quota')]),
     );
-    const walked = page.map((row) => ({ sourceId: smallIntegerOf(row, 'id'), outcome: mapUser(row) }));
-    const rows = withSecondSteps(withoutFirstPassword(walked, page, survey), await secondStepsOf(context.source, page));
+    const mappedRows = page.map((row) => ({ sourceId: smallIntegerOf(row, 'id'), outcome: mapUser(row) }));
+    const rows = withSecondSteps(
+      withoutFirstPassword(mappedRows, page, survey),
+      await secondStepsOf(context.source, page),
+    );
     const usage = await usageOf(context.source, page);
     for (const { sourceId, outcome } of await visitor.users(rows, usage)) {
       survey.add('user', String(sourceId), outcome);
@@ -124,10 +127,10 @@ async function walkUsers(context: WalkContext, visitor: ImportVisitor, survey: S
 
 /** The first account may still have the password that is in everybody's manual; it does not come over. */
 function withoutFirstPassword(
-  rows: readonly WalkedRow<ImportedUser>[],
+  rows: readonly MappedRow<ImportedUser>[],
   page: readonly SourceRow[],
   survey: Survey,
-): WalkedRow<ImportedUser>[] {
+): MappedRow<ImportedUser>[] {
   return rows.map((row, index) => {
     const { outcome } = row;
     if (outcome.kind === 'skipped' || outcome.value.role !== 'root' || outcome.value.passwordHash === undefined)
@@ -157,9 +160,9 @@ async function secondStepsOf(source: SourceDatabase, page: readonly SourceRow[])
 
 /** Adds the second steps; an account whose secret cannot be used is not opened without one, and its password stays behind. */
 function withSecondSteps(
-  rows: readonly WalkedRow<ImportedUser>[],
+  rows: readonly MappedRow<ImportedUser>[],
   secrets: ReadonlyMap<number, string>,
-): WalkedRow<ImportedUser>[] {
+): MappedRow<ImportedUser>[] {
   return rows.map(({ sourceId, outcome }) => {
     const secret = secrets.get(sourceId);
     if (secret === undefined || outcome.kind === 'skipped') return { sourceId, outcome };
@@ -195,15 +198,15 @@ async function usageOf(source: SourceDatabase, page: readonly SourceRow[]): Prom
   }));
 }
 
-async function walkKeys(
-  context: WalkContext,
+async function readKeys(
+  context: ReadContext,
   visitor: ImportVisitor,
   survey: Survey,
   imported: ReadonlySet<number>,
 ): Promise<void> {
   const seen = new Set<string>();
   for await (const page of pagesOf(context, 'tokens')) {
-    const rows = page.map((row): WalkedRow<ImportedKey> => {
+    const rows = page.map((row): MappedRow<ImportedKey> => {
       const outcome = mapKey(row);
       const sourceId = smallIntegerOf(row, 'id');
       if (outcome.kind === 'skipped') return { sourceId, outcome };
@@ -220,7 +223,7 @@ async function walkKeys(
   }
 }
 
-async function walkCodes(context: WalkContext, visitor: ImportVisitor, survey: Survey): Promise<void> {
+async function readCodes(context: ReadContext, visitor: ImportVisitor, survey: Survey): Promise<void> {
   for await (const page of pagesOf(context, 'redemptions')) {
     const rows = page.map((row) => ({ sourceId: smallIntegerOf(row, 'id'), outcome: mapCode(row, context.now) }));
     for (const { sourceId, outcome } of await visitor.codes(rows)) {
