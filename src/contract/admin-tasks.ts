@@ -42,6 +42,7 @@ export const AdminTask = Type.Object({
       event: Type.String({ description: 'created, attempt_failed, submitted, started, succeeded, failed' }),
       attempt: Type.Integer(),
       channel_id: Type.Union([Type.Integer(), Type.Null()]),
+      credential_id: Type.Union([Type.Integer(), Type.Null()]),
       reason: Type.String(),
       code: Type.String(),
       message: Type.String(),

@@ -214,6 +214,13 @@ describe('several credentials in one channel', () => {
         [byFirst, 1],
         [bySecond, 2],
       ]);
+      const refused = await kysely
+        .selectFrom('task_attempts')
+        .innerJoin('tasks', 'tasks.id', 'task_attempts.task_id')
+        .select(['public_id', 'task_attempts.credential_id'])
+        .execute();
+      for (const attempt of refused)
+        assert.equal(attempt.credential_id, attempt.public_id === byFirst ? 2 : 1, 'the other one was refused');
       assert.match(await refuse(id, { credential_list: [{ id: 2 }] }), /unfinished tasks/);
       assert.match(await refuse(id, credentials('x')), /unfinished tasks/);
       assert.deepEqual(

@@ -14,7 +14,13 @@ interface AdminTask {
   readonly channel: string;
   readonly channel_id: number;
   readonly vendor_handle: unknown;
-  readonly timeline: { event: string; attempt: number; reason: string; channel_id: number | null }[];
+  readonly timeline: {
+    event: string;
+    attempt: number;
+    reason: string;
+    channel_id: number | null;
+    credential_id: number | null;
+  }[];
   readonly money: { kind: string; amount: number; charged: number }[];
 }
 
@@ -70,11 +76,17 @@ describe('administration of tasks', () => {
       const id = rows[0]?.task_id ?? '';
       const task = await service.root.ok<AdminTask>('GET', `/api/admin/tasks/${id}`);
       assert.deepEqual(
-        task.timeline.map(({ event, attempt, reason, channel_id }) => [event, attempt, reason, channel_id]),
+        task.timeline.map(({ event, attempt, reason, channel_id, credential_id }) => [
+          event,
+          attempt,
+          reason,
+          channel_id,
+          credential_id,
+        ]),
         [
-          ['created', 0, '', null],
-          ['attempt_failed', 1, 'auth', channels[0]],
-          ['submitted', 2, '', channels[1]],
+          ['created', 0, '', null, null],
+          ['attempt_failed', 1, 'auth', channels[0], 1],
+          ['submitted', 2, '', channels[1], 1],
         ],
       );
       assert.equal(task.channel, 'priority 5');

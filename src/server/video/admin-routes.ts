@@ -108,6 +108,7 @@ function toTimeline(task: Task, attempts: Awaited<ReturnType<TaskAdminStore['fai
     event: name,
     attempt: task.attempt,
     channel_id: task.channel_id,
+    credential_id: task.credential_id,
     reason: '',
     code: '',
     message: '',
@@ -115,9 +116,9 @@ function toTimeline(task: Task, attempts: Awaited<ReturnType<TaskAdminStore['fai
   });
   const failure = { code: task.error_code, message: task.fail_reason };
   return [
-    event(task.created_at, 'created', { attempt: 0, channel_id: null }),
-    ...attempts.map(({ attempt, channel_id, outcome, code, message, created_at }) =>
-      event(created_at, 'attempt_failed', { attempt, channel_id, reason: outcome, code, message }),
+    event(task.created_at, 'created', { attempt: 0, channel_id: null, credential_id: null }),
+    ...attempts.map(({ attempt, channel_id, credential_id, outcome, code, message, created_at }) =>
+      event(created_at, 'attempt_failed', { attempt, channel_id, credential_id, reason: outcome, code, message }),
     ),
     ...(task.handle === null ? [] : [event(task.submit_time, 'submitted')]),
     ...(task.start_time === 0 ? [] : [event(task.start_time, 'started')]),

@@ -86,6 +86,8 @@ export interface VideoTables extends ReconciliationTables {
     task_id: string;
     attempt: number;
     channel_id: number;
+    /** Which credential of the channel was refused. */
+    credential_id: number | null;
     outcome: string;
     code: string;
     message: string;
@@ -218,6 +220,7 @@ async function createTaskAttempts(trx: MigrationTransaction, { int64, text }: Di
     .addColumn('task_id', text, required)
     .addColumn('attempt', int64, required)
     .addColumn('channel_id', int64, required)
+    .addColumn('credential_id', int64)
     .addColumn('outcome', text, required)
     .addColumn('code', text, required)
     .addColumn('message', text, required)

@@ -95,6 +95,7 @@ export class AttemptRunner {
         taskId: task.id,
         attempt: number,
         channelId: channel.id,
+        credentialId: channel.credentialId,
         ...describeOutcome(outcome),
       });
       if (outcome.kind === 'unknown') return toSubmittedTask(task, null);
@@ -213,6 +214,7 @@ export class AttemptRunner {
       taskId: task.id,
       attempt: number,
       channelId: channel.id,
+      credentialId: channel.credentialId,
       outcome: 'late',
       code: '',
       message,

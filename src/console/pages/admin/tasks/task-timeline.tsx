@@ -18,7 +18,7 @@ const EVENT_STYLE = {
 type TimelineEvent = keyof typeof EVENT_STYLE;
 const isTimelineEvent = (name: string): name is TimelineEvent => name in EVENT_STYLE;
 
-/** The history of a task: every attempt with its channel. */
+/** The history of a task: every attempt with its channel and credential. */
 export function TaskTimeline({ task }: { readonly task: Task }) {
   const { t } = useTranslation(['admin', 'admin-channels']);
   const { timeline } = task;
@@ -54,6 +54,7 @@ export function TaskTimeline({ task }: { readonly task: Task }) {
                   >
                     {t('tasks.channelOf', { id: entry.channel_id })}
                   </RouteLink>
+                  {entry.credential_id === null ? '' : ` · ${t('tasks.credentialOf', { id: entry.credential_id })}`}
                 </>
               )}
             </Text>
