@@ -9,7 +9,7 @@ import { writeManyAccounts } from '../test/import/many-accounts.ts';
 
 /**
  * How long an import takes, its proof included: `node bench/import.ts [--to sqlite:./bench-target.db] [--accounts 100000]
- * [--keys 200000]`. Makes the source unless it is there; the target has to be empty.
+ * [--keys 200000] [--tasks 0]`. Makes the source unless it is there; the target has to be empty.
  */
 const { values } = parseArgs({
   options: {
@@ -17,10 +17,13 @@ const { values } = parseArgs({
     to: { type: 'string', default: 'sqlite:./bench-target.db' },
     accounts: { type: 'string', default: '100000' },
     keys: { type: 'string', default: '200000' },
+    /** Videos that have ended. */
+    tasks: { type: 'string', default: '0' },
   },
 });
 const from = `sqlite:${values.source}`;
-if (!existsSync(values.source)) await writeManyAccounts(from, Number(values.accounts), Number(values.keys));
+if (!existsSync(values.source))
+  await writeManyAccounts(from, Number(values.accounts), Number(values.keys), Number(values.tasks));
 if (values.to.startsWith('sqlite:')) rmSync(values.to.slice('sqlite:'.length), { force: true });
 const database = openDatabase<Tables>(values.to, { statementTimeoutMs: 600_000 });
 await migrate(database, migrations);
@@ -29,6 +32,6 @@ const report = await importerOn(database).apply(requestFor(from, 'new-api with t
 const took = (performance.now() - since) / 1000;
 await database.close();
 process.stdout.write(
-  `${report.counts.user?.imported} accounts and ${report.counts.key?.imported} keys in ${took.toFixed(1)} s, proof included, ` +
+  `${report.counts.user?.imported} accounts and ${report.counts.key?.imported} keys, ${report.counts['ended-task']?.imported} ended videos in ${took.toFixed(1)} s, proof included, ` +
     `peak memory ${(process.resourceUsage().maxRSS / 1024).toFixed(0)} MB, ${report.proof?.discrepancies.length} discrepancies\n`,
 );

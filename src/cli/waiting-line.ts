@@ -2,10 +2,10 @@ import type { Video, VideoDuration } from '../sdk/index.ts';
 import { estimateTimeLeft } from '../sdk/time-left.ts';
 import { formatDuration, formatVideoStatus, measuredPercent } from './format.ts';
 import type { Output } from './output.ts';
+import { formatBar } from './progress-bar.ts';
 import { joinTexts, type Rendering, styled } from './rendering.ts';
 
 const REDRAW_MS = 1_000;
-const BAR_CELLS = 20;
 
 /**
  * The status line of a video under way: its state, a bar, the time since the request, and what is left as measured from
@@ -55,11 +55,6 @@ export function formatWaitingLine(video: Video, elapsed: number, typical: VideoD
     ...(estimate === undefined ? [] : [styled('secondary', describeEstimate(estimate))]),
   ];
   return joinTexts(parts, '  ');
-}
-
-function formatBar(share: number): Rendering {
-  const filled = Math.round(share * BAR_CELLS);
-  return joinTexts([styled('good', '█'.repeat(filled)), styled('secondary', '░'.repeat(BAR_CELLS - filled))], '');
 }
 
 /** `1:05`, minutes and seconds. */

@@ -12,7 +12,8 @@ export const LongPageQuery = {
   sort: SortBy(['time'], 'Default -time: the newest first.'),
   after: Type.Optional(
     Type.String({
-      pattern: '^[1-9][0-9]{0,15}$',
+      // Imported history has negative numbers.
+      pattern: '^-?[1-9][0-9]{0,15}$',
       description: '`next` of the page before. Pages are equally fast at any depth this way; `page` is ignored.',
     }),
   ),

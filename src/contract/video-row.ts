@@ -15,6 +15,10 @@ export const VideoRow = Type.Object({
   fail_reason: Type.String({ description: "The vendor's own message." }),
   error_code: Type.String({ description: "The vendor's own code, where it has one." }),
   quota: Type.Integer(),
+  imported: Type.Boolean({
+    description:
+      'It ended in the program this account was imported from: `quota` was charged there and is in no ledger here.',
+  }),
   poster_url: Type.String({ description: 'A short-lived URL of its poster; empty where it has none yet.' }),
   submit_time: Type.Integer(),
   finish_time: Type.Integer(),

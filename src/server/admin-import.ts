@@ -11,7 +11,7 @@ import { changeConnection } from './channels/connection-rules.ts';
 import { encryptConnection, encryptCredentials } from './channels/credential-encryption.ts';
 import { toCredentialList } from './channels/credential-list.ts';
 import { ChannelStore } from './channels/store.ts';
-import { addImportedTask } from './imported-task-store.ts';
+import { addEndedTasks, addImportedTask } from './imported-task-store.ts';
 import { ImportedAccountStore } from './importer/imported-account-store.ts';
 import { Importer, type ImporterDependencies, type ImportRequest } from './importer/importer.ts';
 import type { ImportedChannel } from './importer/mapping/channels.ts';
@@ -21,10 +21,12 @@ import type { ImportTarget } from './importer/target.ts';
 import type { UndoReport } from './importer/undo.ts';
 import { UndoStore } from './importer/undo-store.ts';
 import { VerifyStore } from './importer/verify-store.ts';
+import { migrations } from './migrations.ts';
 import { maskCode, normalizeCode } from './plans/redemption-code-format.ts';
 import { systemClock } from './platform/clock.ts';
 import { loadConfig } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
+import { appliedMigrations } from './platform/db/migrate.ts';
 import { openDatabase } from './platform/db/open-database.ts';
 import { isAppError } from './platform/errors.ts';
 import { openMasterKeys } from './platform/master-key.ts';
@@ -63,12 +65,27 @@ async function withImporter<R>(hooks: Hooks, work: (importer: Importer) => Promi
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   });
   try {
+    await assertStarted(database);
     const { current, previous } = openMasterKeys(config, false);
     await assertMasterKey(database, current, previous);
     return await work(buildImporter(database, createVault(current, previous), config.quotaPerUnit, hooks));
   } finally {
     await database.close();
   }
+}
+
+/**
+ * Refuses a database without the tables of this release. They are made by a start of the service, which also makes the first administrator
+ * and records the master key; an import that did it would decide these things by itself.
+ */
+async function assertStarted(database: Database<Tables>): Promise<void> {
+  const applied = await appliedMigrations(database);
+  if (applied.size === 0)
+    throw new Error(
+      'The service was never started on this database: it has no tables yet. Start it once, with the settings it is to have, then import.',
+    );
+  if (migrations.some(({ id }) => !applied.has(id)))
+    throw new Error('This database is of an earlier release. Start the service once, which updates it, then import.');
 }
 
 /** The importer on a database of the service. */
@@ -121,6 +138,7 @@ function importTarget(database: Database<Tables>, vault: Vault, quotaPerUnit: nu
     },
     taskHandle: (vendor, job) => vendors.find(vendor)?.handleOf?.(job),
     addTask: (trx, task) => addImportedTask(trx, task),
+    addEndedTasks: (trx, tasks) => addEndedTasks(trx, tasks),
     sealTotpSecret: (userId, secret) => vault.seal(secret, twoFactorSecretCell(userId)),
     sealCode(code) {
       const normalized = normalizeCode(code);

@@ -1,6 +1,8 @@
 import type { VendorName } from '../contract/states.ts';
-import type { NewImportedTask } from './importer/target.ts';
+import type { NewEndedTask, NewImportedTask } from './importer/target.ts';
+import { toWellFormedText } from './platform/json.ts';
 import type { Trx } from './tables.ts';
+import { historySeq } from './video/imported-history.ts';
 import { NO_TOKEN } from './video/tables.ts';
 import { newTaskRow } from './video/task-row.ts';
 
@@ -33,4 +35,43 @@ export async function addImportedTask(
   });
   const { seq } = await trx.insertInto('tasks').values(row).returning('seq').executeTakeFirstOrThrow();
   return seq;
+}
+
+/** Writes tasks that ended in another program. Nothing is reserved, charged, copied or reported for them. */
+export async function addEndedTasks(trx: Trx, tasks: readonly NewEndedTask[]): Promise<void> {
+  await trx.insertInto('tasks').values(tasks.map(toEndedRow)).execute();
+}
+
+function toEndedRow({ importId, id, publicId = id, userId, tokenId, channelId, task, now }: NewEndedTask) {
+  const { createdAt = now, hasSucceeded } = task;
+  const finishedAt = task.finishedAt ?? createdAt;
+  return {
+    seq: historySeq(importId, task.sourceId),
+    ...newTaskRow({
+      id,
+      public_id: publicId,
+      user_id: userId,
+      token_id: tokenId ?? NO_TOKEN,
+      channel_id: channelId ?? null,
+      credential_id: channelId === undefined ? null : (task.credentialId ?? null),
+      vendor: task.vendor as VendorName,
+      model: task.model,
+      upstream_model: task.upstreamModel,
+      action: task.action,
+      price: task.paid,
+      prompt: task.prompt,
+      status: hasSucceeded ? 'SUCCESS' : 'FAILURE',
+      progress: 100,
+      handle: task.handle === undefined ? null : JSON.stringify(task.handle),
+      artifact: task.url === undefined ? null : JSON.stringify({ kind: 'url', url: task.url }),
+      fail_cause: hasSucceeded ? '' : 'unknown',
+      fail_reason: toWellFormedText(task.failReason),
+      submit_time: task.submittedAt ?? createdAt,
+      start_time: task.startedAt ?? 0,
+      created_at: createdAt,
+      finish_time: finishedAt,
+      updated_at: finishedAt,
+      next_poll_at: null,
+    }),
+  };
 }

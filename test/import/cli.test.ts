@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
@@ -14,7 +14,7 @@ import { newSqliteUrl } from './import-fixture.ts';
 import { OLD_PASSWORD, oldKey } from './source-rows.ts';
 import { openWriter, writeSource } from './write-source.ts';
 
-forEachDatabase((_name, _open, freshUrl) => {
+forEachDatabase((name, _open, freshUrl, emptyUrl) => {
   let folder: string;
   let from: string;
   let app: App;
@@ -44,6 +44,21 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(code, 0);
     assert.match(stdout, /Nothing was written/);
     assert.match(readFileSync(page, 'utf8'), /<h1>What an import would do<\/h1>.*channel<td>3<td>skipped/s);
+  });
+
+  it('refuses a database that the service was never started on, and makes no tables in it', async () => {
+    const url = await emptyUrl();
+    if (name === 'sqlite') writeFileSync(url.slice('sqlite:'.length), '');
+    const elsewhere = new CliMachine(baseUrl, testEnvironment(url));
+    try {
+      for (const mode of ['--apply', '--dry-run']) {
+        const { code, stderr } = await elsewhere.run('import', 'new-api', '--from', from, '--watch', '1', mode);
+        assert.equal(code, 1);
+        assert.match(stderr, /never started on this database: it has no tables yet/);
+      }
+    } finally {
+      elsewhere.remove();
+    }
   });
 
   it('imports into a service that runs: old passwords and keys work there at once', async () => {

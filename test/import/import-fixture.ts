@@ -111,7 +111,12 @@ export async function stateOf({ kysely }: Database<Tables>): Promise<string> {
         .orderBy('source_id')
         .orderBy('name')
         .execute(),
-      kysely.selectFrom('tasks').select(['id', 'public_id', 'price', 'status', 'handle']).orderBy('id').execute(),
+      kysely
+        .selectFrom('tasks')
+        .select(['id', 'seq', 'public_id', 'price', 'status', 'handle', 'artifact', 'fail_reason', 'token_id'])
+        .select((eb) => eb.case().when('seq', '<', 0).then(eb.ref('finish_time')).else(0).end().as('finished'))
+        .orderBy('id')
+        .execute(),
     ]);
   return JSON.stringify(
     { accounts, wallets, ledger, tokens, limits, channels, models, codes, usage, plans, secondSteps, rows, tasks },

@@ -25,7 +25,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'reelgate-import-'));
     from = newSqliteUrl(folder);
-    await writeManyAccounts(from, 3_500, 5_000);
+    await writeManyAccounts(from, 3_500, 5_000, 2_000);
   });
   after(() => rmSync(folder, { recursive: true }));
 
@@ -40,13 +40,17 @@ forEachDatabase((_name, _open, freshUrl) => {
     await importerOn(whole).apply(requestFor(from, GENERATION));
     const expected = await stateOf(whole);
     await whole.close();
-    for (let killed = 0, turn = 0; killed < KILLS; ) {
+    for (let killed = 0; killed < KILLS; ) {
       const url = await freshUrl();
       await (await openFresh(url)).close();
+      const kills: string[] = [];
       // Until it came to its end, or was killed often enough.
-      for (let signal: string | null = 'SIGKILL'; signal === 'SIGKILL' && killed < KILLS; turn++) {
-        const moment = turn % 2 === 0 ? 'before' : String(turn % 7);
-        const child = spawn(process.execPath, [PROGRAM, url, from, GENERATION, String(1 + (turn % 3)), moment], {
+      for (let signal: string | null = 'SIGKILL'; signal === 'SIGKILL' && killed < KILLS; ) {
+        const page = String(1 + Math.floor(Math.random() * 3));
+        // At the end of a page, or some milliseconds later: while its transaction ends, or within the next page.
+        const moment = Math.random() < 0.4 ? 'before' : String(Math.floor(Math.random() * 30));
+        kills.push(`page ${page} ${moment}`);
+        const child = spawn(process.execPath, [PROGRAM, url, from, GENERATION, page, moment], {
           stdio: ['ignore', 'ignore', 'inherit'],
         });
         [, signal] = (await once(child, 'exit')) as [number | null, string | null];
@@ -55,7 +59,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       const database = await openFresh(url);
       const report = await importerOn(database).apply(requestFor(from, GENERATION));
       assert.deepEqual(report.proof, { discrepancies: [], changes: [] });
-      assert.equal(await stateOf(database), expected);
+      assert.equal(await stateOf(database), expected, `killed at ${kills.join(', ')}`);
       await database.close();
     }
   });

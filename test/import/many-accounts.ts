@@ -2,8 +2,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { NOW_SECONDS, OLD_PASSWORD_HASH, oldKey } from './source-rows.ts';
 import { writeSource } from './write-source.ts';
 
-/** A SQLite source of many accounts and keys, besides the odd ones. Accounts have whole and odd balances, and use on two days. */
-export async function writeManyAccounts(url: string, accounts: number, keys: number): Promise<void> {
+/** A SQLite source of many accounts, keys and ended videos, besides the odd ones. Accounts have whole and odd balances, and use on two days. */
+export async function writeManyAccounts(url: string, accounts: number, keys: number, tasks = 0): Promise<void> {
   await writeSource(url, 'new-api with task ids');
   const database = new DatabaseSync(url.slice('sqlite:'.length));
   database.exec('begin');
@@ -37,6 +37,25 @@ export async function writeManyAccounts(url: string, accounts: number, keys: num
   for (let index = 0; index < keys; index++) {
     const id = firstId + index;
     token.run(id, firstId + (index % accounts), oldKey(id), `key ${id}`, NOW_SECONDS, NOW_SECONDS, index, index % 2);
+  }
+  const task = database.prepare(
+    `insert into tasks (id, task_id, platform, user_id, channel_id, quota, status, progress, action, submit_time, finish_time, properties, private_data)
+     values (?, ?, '50', ?, 11, ?, ?, '100%', 'textGenerate', ?, ?, ?, ?)`,
+  );
+  for (let index = 0; index < tasks; index++) {
+    const id = firstId + index;
+    const isFailure = index % 10 === 0;
+    task.run(
+      id,
+      `task_${String(id).padStart(32, '0')}`,
+      firstId + (index % accounts),
+      isFailure ? 0 : index % 1_000,
+      isFailure ? 'FAILURE' : 'SUCCESS',
+      NOW_SECONDS + index,
+      NOW_SECONDS + index + 90,
+      `{"input":"a prompt of video ${id}","origin_model_name":"kling-v2-1-master"}`,
+      `{"upstream_task_id":"vendor-${id}","token_id":${id},"result_url":"https://files.example.com/${id}.mp4"}`,
+    );
   }
   database.exec('commit');
   database.close();

@@ -112,6 +112,7 @@ const tokenRows = (): Row[] => [
   token(10, { key: '' }),
   token(11, { user_id: 5, unlimited_quota: false, remain_quota: -5, used_quota: 10, status: 4 }),
   token(12, { user_id: 5, group: 'vip' }),
+  token(13, { user_id: 8 }),
 ];
 
 const channel = (id: number, more: Row): Row => ({
@@ -218,16 +219,6 @@ const OTHERS: Readonly<Record<string, readonly Row[]>> = {
   ],
   tasks: [
     {
-      id: 1,
-      task_id: 'task_done',
-      platform: '50',
-      user_id: 2,
-      channel_id: 11,
-      quota: 70,
-      status: 'SUCCESS',
-      progress: '100%',
-    },
-    {
       id: 2,
       task_id: 'task_open',
       platform: '50',
@@ -238,6 +229,7 @@ const OTHERS: Readonly<Record<string, readonly Row[]>> = {
       progress: '30%',
     },
     ...unfinishedTasks(),
+    ...endedTasks(),
   ],
   midjourneys: [{ id: 1, user_id: 2, mj_id: 'mj' }],
   top_ups: [{ id: 1, user_id: 2, amount: 10, money: 1.5, trade_no: 't1', status: 'success' }],
@@ -246,6 +238,38 @@ const OTHERS: Readonly<Record<string, readonly Row[]>> = {
   a_fork_of_ours: [{ id: 1, note: 'x' }],
   login_encryption_keys: [{ id: 1, private_key: 'a-secret-that-must-not-show' }],
 };
+
+/** What older generations say in the column of the reason, the newer ones say in `private_data`. */
+function endedTasks(): Row[] {
+  const task = (id: number, more: Row): Row => ({
+    id,
+    platform: '50',
+    user_id: 2,
+    channel_id: 11,
+    status: 'SUCCESS',
+    progress: '100%',
+    action: 'generate',
+    submit_time: NOW_SECONDS + id,
+    start_time: NOW_SECONDS + id + 5,
+    finish_time: NOW_SECONDS + id + 60,
+    ...more,
+  });
+  const named = '{"input":"a dog","origin_model_name":"kling-v2-1-master"}';
+  return [
+    task(1, {
+      task_id: 'task_done',
+      quota: 70,
+      fail_reason: 'https://files.example.com/old.mp4',
+      properties: named,
+      private_data: '{"upstream_task_id":"vendor-1","token_id":2,"result_url":"https://files.example.com/new.mp4"}',
+    }),
+    task(20, { task_id: 'task_failed', quota: 0, status: 'FAILURE', fail_reason: 'no\u0007 luck', properties: named }),
+    task(21, { task_id: 'song', quota: 4, platform: 'suno', channel_id: 4 }),
+    task(22, { task_id: 'of_a_deleted_account', quota: 4, user_id: 7 }),
+    task(23, { task_id: 'of_a_removed_channel', quota: 8, platform: '52', channel_id: 999, user_id: 8 }),
+    task(24, { task_id: 'task_done', quota: 3, fail_reason: 'https://old.example.com/v1/videos/x/content' }),
+  ];
+}
 
 /** In ids of the newest generations; the older ones have no column for the vendor's. */
 function unfinishedTasks(): Row[] {

@@ -4,6 +4,7 @@ import { parsePositiveInteger } from '../arguments.ts';
 import { UsageError } from '../errors.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
+import { formatBar } from '../progress-bar.ts';
 import { formatTable, joinTexts, type Rendering } from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
 
@@ -21,6 +22,8 @@ interface ImportOptions {
 }
 
 type Report = Awaited<ReturnType<Awaited<ReturnType<typeof importServer>>['runImport']>>;
+
+type ImportProgress = Parameters<Parameters<Awaited<ReturnType<typeof importServer>>['runImport']>[2]['onProgress']>[0];
 
 const DEFAULT_WATCH_SECONDS = 6;
 
@@ -47,8 +50,8 @@ export function addImportCommand(program: Command, run: RunCommand): void {
         const { from, watch } = options;
         const request = { program: name, from, watchMs: watch * 1000 };
         const hooks = {
-          onProgress: (table: string, rows: number) =>
-            output.status(`${table}: ${rows.toLocaleString('en-US')} rows`, table),
+          onProgress: (progress: ImportProgress) =>
+            output.status(formatProgress(progress), `${progress.phase} ${progress.table}`),
         };
         const mode = modeOf(options);
         const server = await importServer();
@@ -69,6 +72,14 @@ export function addImportCommand(program: Command, run: RunCommand): void {
         if ((report.proof?.discrepancies.length ?? 0) > 0) process.exitCode = EXIT.failed;
       }),
     );
+}
+
+/** `importing users  █████░░░░░  45 %  45,000 of 100,000` */
+function formatProgress({ phase, table, rows, total }: ImportProgress): Rendering {
+  const share = total === 0 ? 1 : Math.min(1, rows / total);
+  const [done, all] = [rows, total].map((count) => count.toLocaleString('en-US'));
+  const parts = [`${phase} ${table}`, formatBar(share), `${Math.floor(share * 100)} %`, `${done} of ${all}`];
+  return joinTexts(parts, '  ');
 }
 
 function modeOf({ dryRun, apply, verify, undo }: ImportOptions): 'dry-run' | 'apply' | 'verify' | 'undo' {

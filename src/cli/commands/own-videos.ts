@@ -51,7 +51,7 @@ export function addOwnVideoCommands(video: Command, run: RunCommand): void {
           return output.result(found, formatDetails({ ...found, id: found.id || id }));
         }
         const own = await reelgate.account.video(id);
-        const summary = { ...toSummary(own), request: own.request, refunded: own.refunded };
+        const summary = { ...toSummary(own), request: own.request, refunded: own.refunded, imported: own.imported };
         output.result(summary, formatDetails(summary, formatCost(own, await loadCreditFormat(reelgate))));
       }),
     );
@@ -131,8 +131,9 @@ const formatDetails = (video: VideoSummary, cost?: string): Rendering =>
     URL: video.metadata?.url,
   });
 
-/** A failed video costs nothing; one under way has its price reserved. */
-function formatCost({ status, quota, refunded }: OwnVideoDetail, credits: CreditFormat): string {
+/** A failed video costs nothing; one under way has its price reserved; an imported one was paid elsewhere. */
+function formatCost({ status, quota, refunded, imported }: OwnVideoDetail, credits: CreditFormat): string {
+  if (imported) return `${credits(quota)}, before the import`;
   if (refunded || status === 'FAILURE') return 'not charged';
   return `${credits(quota)}${status === 'SUCCESS' ? '' : ', reserved'}`;
 }

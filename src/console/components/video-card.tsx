@@ -1,4 +1,16 @@
-import { ActionIcon, AspectRatio, Card, Center, Checkbox, Group, Skeleton, Stack, Text, Tooltip } from '@mantine/core';
+import {
+  ActionIcon,
+  AspectRatio,
+  Badge,
+  Card,
+  Center,
+  Checkbox,
+  Group,
+  Skeleton,
+  Stack,
+  Text,
+  Tooltip,
+} from '@mantine/core';
 import { useInViewport } from '@mantine/hooks';
 import { IconArrowBackUp, IconArrowsMaximize, IconDownload } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
@@ -53,6 +65,11 @@ export function VideoCard({ video, onReuse, selected = false, onSelect }: VideoC
           <Text size="xs" c="dimmed" truncate flex={1}>
             {video.model}
           </Text>
+          {video.imported ? (
+            <Badge size="xs" variant="default" title={t('importedHint')}>
+              {t('imported')}
+            </Badge>
+          ) : null}
           {video.status === 'SUCCESS' ? <CreditAmount value={video.quota} fz="xs" c="dimmed" /> : null}
         </Group>
         <Group justify="space-between" wrap="nowrap" gap="xs" mt="auto">

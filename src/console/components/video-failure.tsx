@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import type { Video } from '../data/video-queries.ts';
 import { useFormatCredits } from './credit-amount.tsx';
 
-/** Why a video failed and what to do about it, that it cost nothing, and the vendor's own words folded below. */
+/** Why a video failed and what to do about it, what became of its price, and the vendor's own words folded below. */
 export function VideoFailure({ video }: { readonly video: Video }) {
   const { t } = useTranslation('studio');
   const failure = useTranslation('failures');
@@ -18,7 +18,7 @@ export function VideoFailure({ video }: { readonly video: Video }) {
         {failure.t(`${cause}.advice`)}
       </Text>
       <Text size="xs" fw={600} mt={4}>
-        {t('refunded', { price: formatCredits(video.quota) })}
+        {t(video.imported ? 'importedCost' : 'refunded', { price: formatCredits(video.quota) })}
       </Text>
       <VendorDetails code={video.error_code} message={video.fail_reason} />
     </Alert>

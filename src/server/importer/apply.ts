@@ -1,14 +1,16 @@
 import { candidatesOf, nameUsers } from './account-names.ts';
 import type { CatalogImportStore } from './catalog-store.ts';
-import { KNOWN_CODE, KNOWN_KEY, valuesOf, withNameRemarks, withoutKept } from './dry-run.ts';
+import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept } from './dry-run.ts';
+import { addEndedTasks } from './ended-tasks.ts';
 import type { GroupImportStore } from './group-store.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
 import type { ImportedAccountStore } from './imported-account-store.ts';
-import type { ImportedTask } from './mapping/tasks.ts';
+import { valuesOf } from './mapped-rows.ts';
 import type { ImportedUser } from './mapping/users.ts';
 import type { ImportKind } from './tables.ts';
 import type { ImportTarget } from './target.ts';
 import { type TaskImportStore, taskIdOf } from './task-import-store.ts';
+import { addUnfinishedTasks } from './unfinished-tasks.ts';
 
 export interface ApplyDependencies {
   readonly store: ImportedAccountStore;
@@ -196,50 +198,24 @@ export class Applier implements ImportVisitor {
     return [...done, ...decided];
   };
 
+  readonly endedTasks: ImportVisitor['endedTasks'] = async (rows) => {
+    const { store, tasks, importId } = this.#dependencies;
+    const ended = valuesOf(rows);
+    const here = await tasks.ended(
+      store.kysely,
+      ended.map(({ sourceId }) => taskIdOf(importId, sourceId)),
+    );
+    const fresh = ended.filter(({ sourceId }) => !here.has(taskIdOf(importId, sourceId)));
+    if (fresh.length > 0) await this.#page('ended-task', (trx) => addEndedTasks(trx, fresh, this.#dependencies));
+    return [...rows];
+  };
+
   readonly tasks: ImportVisitor['tasks'] = async (rows) => {
-    const { store, tasks, target, importId, now } = this.#dependencies;
+    const { store } = this.#dependencies;
     const { fresh, done } = await this.#split('task', rows);
     if (fresh.length === 0) return done;
     await this.#page('task', async (trx) => {
-      const all = valuesOf(fresh);
-      const ids = (read: (task: ImportedTask) => number | undefined) => [
-        ...new Set(all.flatMap((task) => read(task) ?? [])),
-      ];
-      const users = await store.targets(
-        importId,
-        'user',
-        ids(({ userId }) => userId),
-        trx,
-      );
-      const keys = await store.targets(
-        importId,
-        'key',
-        ids(({ tokenId }) => tokenId),
-        trx,
-      );
-      const channels = await store.channels(importId, trx);
-      const placed = all.map((task) => ({
-        task,
-        id: taskIdOf(importId, task.sourceId),
-        userId: users.get(task.userId)?.target as number,
-        tokenId: keys.get(task.tokenId ?? 0)?.target ?? undefined,
-        channelId:
-          channels.find((each) => each.sourceId === task.channelId && each.index === task.channelIndex)?.id ?? 0,
-        now,
-      }));
-      const payments = placed.map(({ task, userId, tokenId = null }) => ({
-        sourceId: task.sourceId,
-        userId,
-        tokenId,
-        model: task.model,
-        amount: task.paid,
-      }));
-      await tasks.hold(trx, importId, payments, now);
-      for (const each of placed) {
-        const target_id = await target.addTask(trx, each);
-        const note = { import_id: importId, kind: 'task' as const, source_id: each.task.sourceId, name: '' };
-        await store.note(trx, [{ ...note, target_id, detail: null }]);
-      }
+      await addUnfinishedTasks(trx, valuesOf(fresh), this.#dependencies);
       await store.note(trx, this.#skippedNotes('task', fresh));
     });
     return [...done, ...fresh];

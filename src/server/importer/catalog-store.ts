@@ -47,18 +47,26 @@ export class CatalogImportStore {
         .execute();
   }
 
-  /** Removes a channel that nobody changed since and no task is pinned to. @returns whether it is gone */
+  /**
+   * Removes a channel that was not changed since and has no task of this service; those that had ended in the source, of accounts that stay,
+   * do without it. @returns whether it is gone
+   */
   async removeChannel(trx: Trx, id: number, updatedAt: number): Promise<boolean> {
-    return wasChanged(
-      await trx
-        .deleteFrom('channels')
-        .where('id', '=', id)
-        .where('updated_at', '=', updatedAt)
-        .where(({ not, exists, selectFrom }) =>
-          not(exists(selectFrom('tasks').select('seq').where('channel_id', '=', id))),
-        )
-        .executeTakeFirst(),
-    );
+    const removed = await trx
+      .deleteFrom('channels')
+      .where('id', '=', id)
+      .where('updated_at', '=', updatedAt)
+      .where(({ not, exists, selectFrom }) =>
+        not(exists(selectFrom('tasks').select('seq').where('channel_id', '=', id).where('seq', '>', 0))),
+      )
+      .executeTakeFirst();
+    if (!wasChanged(removed)) return false;
+    await trx
+      .updateTable('tasks')
+      .set({ channel_id: null, credential_id: null })
+      .where('channel_id', '=', id)
+      .execute();
+    return true;
   }
 
   async channelExists(db: Executor, id: number): Promise<boolean> {

@@ -1,8 +1,11 @@
 import { candidatesOf, nameUsers } from './account-names.ts';
+import { withIdRemarks } from './ended-tasks.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
 import type { ImportedAccountStore } from './imported-account-store.ts';
+import { valuesOf } from './mapped-rows.ts';
 import { skipped } from './mapping/outcome.ts';
 import type { ImportTarget } from './target.ts';
+import { TaskImportStore } from './task-import-store.ts';
 
 /** Goes through everything and writes nothing: what an import would do with each row. */
 export function dryRunVisitor(
@@ -38,15 +41,14 @@ export function dryRunVisitor(
         isOneOf(row, ({ code }) => known.has(sealed.get(code) ?? '')) ? { ...row, outcome: KNOWN_CODE } : row,
       );
     },
+    endedTasks: async (rows) =>
+      withIdRemarks(rows, await new TaskImportStore().takenPublicIds(store.kysely, valuesOf(rows))),
     tasks: async (rows) => [...rows],
   };
 }
 
 export const KNOWN_KEY = skipped('there is a key with the same value here already');
 export const KNOWN_CODE = skipped('there is a code with the same value here already');
-
-export const valuesOf = <T>(rows: readonly MappedRow<T>[]): T[] =>
-  rows.flatMap(({ outcome }) => (outcome.kind === 'mapped' ? [outcome.value] : []));
 
 const isOneOf = <T>({ outcome }: MappedRow<T>, holds: (value: T) => boolean): boolean =>
   outcome.kind === 'mapped' && holds(outcome.value);

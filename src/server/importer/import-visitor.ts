@@ -1,6 +1,7 @@
 import type { ImportedUsage } from './imported-account-store.ts';
 import type { ImportedChannel } from './mapping/channels.ts';
 import type { ImportedCode } from './mapping/codes.ts';
+import type { ImportedEndedTask } from './mapping/ended-tasks.ts';
 import type { ImportedGroup } from './mapping/groups.ts';
 import type { ImportedKey } from './mapping/keys.ts';
 import type { Outcome } from './mapping/outcome.ts';
@@ -26,6 +27,7 @@ export interface ImportVisitor {
   users(rows: readonly MappedRow<ImportedUser>[], usage: readonly ImportedUsage[]): Promise<MappedRow<ImportedUser>[]>;
   keys(rows: readonly MappedRow<ImportedKey>[]): Promise<MappedRow<ImportedKey>[]>;
   codes(rows: readonly MappedRow<ImportedCode>[]): Promise<MappedRow<ImportedCode>[]>;
+  endedTasks(rows: readonly MappedRow<ImportedEndedTask>[]): Promise<MappedRow<ImportedEndedTask>[]>;
   tasks(rows: readonly MappedRow<ImportedTask>[]): Promise<MappedRow<ImportedTask>[]>;
 }
 
@@ -34,5 +36,6 @@ export interface ReadContext {
   readonly schema: SourceSchema;
   readonly target: ImportTarget;
   readonly now: number;
-  onProgress(table: string, rows: number): void;
+  /** @param total rows of the table */
+  onProgress(table: string, rows: number, total: number): void;
 }

@@ -24,6 +24,14 @@ import type { UndoStore } from './undo-store.ts';
 import { type Discrepancy, Verifier } from './verify.ts';
 import type { VerifyStore } from './verify-store.ts';
 
+/** How far a pass through a table of the source is. */
+export interface ImportProgress {
+  readonly phase: 'reading' | 'importing' | 'checking';
+  readonly table: string;
+  readonly rows: number;
+  readonly total: number;
+}
+
 export interface ImporterDependencies {
   readonly store: ImportedAccountStore;
   readonly proof: VerifyStore;
@@ -32,7 +40,7 @@ export interface ImporterDependencies {
   readonly clock: Clock;
   /** What is wrong with the ledger as a whole, one line each. */
   auditLedger(): Promise<readonly string[]>;
-  onProgress(table: string, rows: number): void;
+  onProgress(progress: ImportProgress): void;
   /** Called before each commit of an apply. */
   readonly onPage?: ((kind: ImportKind) => void) | undefined;
 }
@@ -63,7 +71,7 @@ export class Importer {
   dryRun(request: ImportRequest): Promise<ImportReport> {
     const { store, target } = this.#dependencies;
     return this.#withSource(request, async (opened) => {
-      const survey = await this.#read(opened, dryRunVisitor(store, target, opened.identity));
+      const survey = await this.#read(opened, dryRunVisitor(store, target, opened.identity), 'reading');
       return this.#report(request, opened, 'dry-run', survey);
     });
   }
@@ -117,7 +125,7 @@ export class Importer {
       knownId ?? (await store.addImport({ program: schema.program, identity, fingerprint, started_at: clock.now() }));
     const [catalog, groups, tasks] = [new CatalogImportStore(), new GroupImportStore(), new TaskImportStore()];
     const parts = { store, catalog, groups, tasks, target, importId, identity };
-    await this.#read(opened, new Applier({ ...parts, now: clock.now(), onPage }));
+    await this.#read(opened, new Applier({ ...parts, now: clock.now(), onPage }), 'importing');
     // Read anew: what this connection sees is the state of its beginning.
     const after = await this.#withSource(request, async (again) => again.fingerprint);
     if (after !== fingerprint) throw new SourceChangedError('The source changed while it was imported');
@@ -136,7 +144,7 @@ export class Importer {
       tasks: new TaskImportStore(),
       importId: known.id,
     });
-    const survey = await this.#read(opened, verifier);
+    const survey = await this.#read(opened, verifier, 'checking');
     const { balance, granted, debts } = survey.sums;
     const total = await proof.grantTotal(known.id);
     const discrepancies: Discrepancy[] = [...verifier.discrepancies];
@@ -152,14 +160,25 @@ export class Importer {
     return this.#report(request, opened, mode, survey, { discrepancies, changes: verifier.changes });
   }
 
-  async #read({ source, schema }: OpenedSource, visitor: Parameters<typeof readSource>[1]): Promise<Survey> {
+  async #read(
+    { source, schema }: OpenedSource,
+    visitor: Parameters<typeof readSource>[1],
+    phase: ImportProgress['phase'],
+  ): Promise<Survey> {
     const { target, clock, onProgress } = this.#dependencies;
     const { quotaPerUnit } = readPrices(await readOptions(source));
     if (quotaPerUnit !== target.quotaPerUnit)
       throw new Error(
         `There, ${quotaPerUnit} quota are one unit of currency, and here ${target.quotaPerUnit}. Set QUOTA_PER_UNIT to ${quotaPerUnit} first.`,
       );
-    const survey = await readSource({ source, schema, target, now: clock.now(), onProgress }, visitor);
+    const context = {
+      source,
+      schema,
+      target,
+      now: clock.now(),
+      onProgress: (table: string, rows: number, total: number) => onProgress({ phase, table, rows, total }),
+    };
+    const survey = await readSource(context, visitor);
     await surveyRest(source, schema, survey);
     return survey;
   }

@@ -1,5 +1,6 @@
 import { compareSync } from 'bcryptjs';
 import { DAY_MS } from '../../contract/time.ts';
+import { hashToken } from '../platform/secrets.ts';
 import type { ImportVisitor, MappedRow, ReadContext } from './import-visitor.ts';
 import type { ImportedUsage } from './imported-account-store.ts';
 import { type ImportedChannel, mapChannel } from './mapping/channels.ts';
@@ -12,7 +13,7 @@ import { flagOf, integerOf, isDeleted, smallIntegerOf, splitList, textOf } from 
 import { planModels } from './model-plan.ts';
 import { readTasks } from './read-tasks.ts';
 import { readOptions } from './source/options.ts';
-import type { SourceDatabase, SourceRow } from './source/source-database.ts';
+import { countRows, type SourceDatabase, type SourceRow } from './source/source-database.ts';
 import { Survey } from './survey.ts';
 
 const PAGE = 1_000;
@@ -34,15 +35,16 @@ export async function readSource(context: ReadContext, visitor: ImportVisitor): 
 }
 
 async function* pagesOf({ source, onProgress }: ReadContext, table: string): AsyncGenerator<SourceRow[]> {
+  const total = await countRows(source, table);
   let after = -1n;
-  let total = 0;
+  let read = 0;
   for (;;) {
     const rows = await source.page(table, after, PAGE);
     if (rows.length === 0) return;
     after = integerOf(rows.at(-1) as SourceRow, 'id');
-    total += rows.length;
+    read += rows.length;
     yield rows;
-    onProgress(table, total);
+    onProgress(table, read, total);
   }
 }
 
@@ -204,6 +206,7 @@ async function readKeys(
   survey: Survey,
   imported: ReadonlySet<number>,
 ): Promise<void> {
+  const repeated = await repeatedKeysOf(context.source);
   const seen = new Set<string>();
   for await (const page of pagesOf(context, 'tokens')) {
     const rows = page.map((row): MappedRow<ImportedKey> => {
@@ -211,8 +214,9 @@ async function readKeys(
       const sourceId = smallIntegerOf(row, 'id');
       if (outcome.kind === 'skipped') return { sourceId, outcome };
       if (!imported.has(outcome.value.userId)) return { sourceId, outcome: skipped('its account did not come over') };
-      if (seen.has(outcome.value.hash)) return { sourceId, outcome: skipped('another key there has the same value') };
-      seen.add(outcome.value.hash);
+      const { hash } = outcome.value;
+      if (seen.has(hash)) return { sourceId, outcome: skipped('another key there has the same value') };
+      if (repeated.has(hash)) seen.add(hash);
       return { sourceId, outcome };
     });
     for (const { sourceId, outcome } of await visitor.keys(rows)) {
@@ -221,6 +225,13 @@ async function readKeys(
         survey.sums.keyLimits += BigInt(outcome.value.limit.quota - outcome.value.limit.used);
     }
   }
+}
+
+/** Hashes of keys that several rows have: only these need to be remembered, not all of a large source. */
+async function repeatedKeysOf(source: SourceDatabase): Promise<ReadonlySet<string>> {
+  const value = "case when trim([key]) like 'sk-%' then substr(trim([key]), 4) else trim([key]) end";
+  const rows = await source.query(`select ${value} as [value] from [tokens] group by ${value} having count(*) > 1`);
+  return new Set(rows.map((row) => hashToken(`sk-${textOf(row, 'value')}`)));
 }
 
 async function readCodes(context: ReadContext, visitor: ImportVisitor, survey: Survey): Promise<void> {

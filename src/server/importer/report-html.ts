@@ -48,7 +48,9 @@ const SUM_TITLES: Readonly<Record<string, string>> = {
   keyLimits: 'What limited keys may still spend',
   codes: 'Unused redemption codes',
   subscriptions: 'What running plans still cover; not carried over',
-  unfinishedTasks: 'Paid for videos that are not finished; not carried over',
+  endedTasks: 'Paid for videos that had ended; shown as history',
+  unfinishedTasks: 'Paid for videos that are not finished',
+  heldTasks: 'of it held here for those that are polled on',
 };
 
 const proofPart = ({ discrepancies, changes }: NonNullable<ImportReport['proof']>): Markup =>

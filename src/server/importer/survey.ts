@@ -32,6 +32,8 @@ export interface ImportSums {
   codes: bigint;
   /** What plans bought there still cover. */
   subscriptions: bigint;
+  /** Paid for videos that had ended and are history here. */
+  endedTasks: bigint;
   /** Paid for videos that were not finished. */
   unfinishedTasks: bigint;
   /** Of that, what is held here for those that come over. */
@@ -51,6 +53,7 @@ export class Survey {
     keyLimits: 0n,
     codes: 0n,
     subscriptions: 0n,
+    endedTasks: 0n,
     unfinishedTasks: 0n,
     heldTasks: 0n,
   };

@@ -3,7 +3,7 @@ import { required } from '../platform/db/columns.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
 /** What a row of an import is about. */
-export type ImportKind = 'channel' | 'model' | 'group' | 'user' | 'key' | 'code' | 'task';
+export type ImportKind = 'channel' | 'model' | 'group' | 'user' | 'key' | 'code' | 'task' | 'ended-task';
 
 export interface ImporterTables {
   /** Imports from databases of other programs. */
@@ -18,7 +18,10 @@ export interface ImporterTables {
     started_at: number;
     finished_at: number | null;
   };
-  /** What became of each row of the source, written in the transaction that made it: an import that is killed goes on behind it. */
+  /**
+   * What became of each row of the source, written in the transaction that made it: an import that is killed goes on behind it. Tasks that
+   * had ended have no rows: their ids here say which row of which import they are.
+   */
   import_rows: {
     import_id: number;
     kind: ImportKind;

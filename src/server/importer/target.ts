@@ -1,6 +1,7 @@
 import type { ChannelVendor } from '../channels/channel-directory.ts';
 import type { Trx } from '../tables.ts';
 import type { ImportedChannel } from './mapping/channels.ts';
+import type { ImportedEndedTask } from './mapping/ended-tasks.ts';
 import type { Outcome } from './mapping/outcome.ts';
 import type { ImportedTask, TaskMapping } from './mapping/tasks.ts';
 
@@ -12,6 +13,20 @@ export interface NewImportedTask {
   readonly tokenId: number | undefined;
   readonly channelId: number;
   readonly task: ImportedTask;
+  readonly now: number;
+}
+
+/** A task that ended in the source, with the ids it has here. */
+export interface NewEndedTask {
+  readonly importId: number;
+  readonly id: string;
+  /** Undefined: its `id`. */
+  readonly publicId: string | undefined;
+  readonly userId: number;
+  /** Undefined: none of its owner's keys can see it. */
+  readonly tokenId: number | undefined;
+  readonly channelId: number | undefined;
+  readonly task: ImportedEndedTask;
   readonly now: number;
 }
 
@@ -32,6 +47,8 @@ export interface ImportTarget {
   taskHandle: TaskMapping['taskHandle'];
   /** Makes a task that is polled at once. @returns its number */
   addTask(trx: Trx, task: NewImportedTask): Promise<number>;
+  /** Makes tasks that have ended, as history: nothing is charged for them. */
+  addEndedTasks(trx: Trx, tasks: readonly NewEndedTask[]): Promise<void>;
   /** The secret of a second step as it is stored for an account here. */
   sealTotpSecret(userId: number, secret: string): string;
   /** How a code is stored and shown. */

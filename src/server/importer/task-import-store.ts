@@ -105,6 +105,42 @@ export class TaskImportStore {
     return new Map(rows.map(({ ref, amount }) => [ref, amount]));
   }
 
+  /** Tasks that ended in the source, by their ids here. */
+  async ended(db: Executor, ids: readonly string[]) {
+    if (ids.length === 0) return new Map<string, never>();
+    const rows = await db
+      .selectFrom('tasks')
+      .select(['id', 'public_id', 'user_id', 'price', 'status'])
+      .where('id', 'in', ids)
+      .execute();
+    return new Map(rows.map((row) => [row.id, row]));
+  }
+
+  /** Which of the public ids that these tasks want are taken. */
+  async takenPublicIds(
+    db: Executor,
+    tasks: readonly { readonly publicId: string | undefined }[],
+  ): Promise<ReadonlySet<string>> {
+    const wanted = tasks.flatMap(({ publicId }) => publicId ?? []);
+    if (wanted.length === 0) return new Set();
+    const rows = await db.selectFrom('tasks').select('public_id').where('public_id', 'in', wanted).execute();
+    return new Set(rows.map((row) => row.public_id));
+  }
+
+  /** The key of each of these accounts that has one only: videos of sources that do not say which key began them are seen by it. */
+  async onlyKeys(db: Executor, userIds: readonly number[]): Promise<ReadonlyMap<number, number>> {
+    if (userIds.length === 0) return new Map();
+    const rows = await db
+      .selectFrom('tokens')
+      .select(({ fn }) => ['user_id', fn.min('id').as('id')])
+      .where('user_id', 'in', userIds)
+      .where('revoked_at', 'is', null)
+      .groupBy('user_id')
+      .having(({ fn }) => fn.countAll(), '=', 1)
+      .execute();
+    return new Map(rows.map((row) => [row.user_id, Number(row.id)]));
+  }
+
   /** Which of these ids tasks have. */
   async found(db: Executor, ids: readonly string[]): Promise<ReadonlySet<string>> {
     if (ids.length === 0) return new Set();

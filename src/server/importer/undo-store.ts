@@ -67,7 +67,13 @@ export class UndoStore {
         .where(sql<boolean>`ref not like ${`task|_i${importId}r%`} escape '|'`)
         .execute(),
       db.selectFrom('sessions').select('user_id').where('user_id', 'in', ids).execute(),
-      db.selectFrom('tasks').select('user_id').where('user_id', 'in', ids).execute(),
+      db
+        .selectFrom('tasks')
+        .select('user_id')
+        .distinct()
+        .where('user_id', 'in', ids)
+        .where(({ not }) => not(isUntouchedHistory(importId)))
+        .execute(),
       db
         .selectFrom('tokens')
         .select('user_id')
@@ -104,6 +110,16 @@ export class UndoStore {
       .forUpdate()
       .execute();
     return new Map(rows.map((row) => [row.user_id, row.balance]));
+  }
+
+  /** Removes the videos of these accounts that had ended in the source. @returns how many */
+  async removeHistory(trx: Trx, importId: number, userIds: readonly number[]): Promise<number> {
+    const result = await trx
+      .deleteFrom('tasks')
+      .where('user_id', 'in', userIds)
+      .where(isUntouchedHistory(importId))
+      .executeTakeFirst();
+    return Number(result.numDeletedRows);
   }
 
   /** Removes accounts as their deletion does, with their keys and passwords; the ledger keeps what came and went. */
@@ -171,3 +187,7 @@ export class UndoStore {
       .execute();
   }
 }
+
+/** A video that had ended in the source and that its owner has not deleted here: of all tasks, imported ended ones alone have negative numbers. */
+const isUntouchedHistory = (importId: number) =>
+  sql<boolean>`(seq < 0 and deleted = 0 and id like ${`task|_i${importId}r%`} escape '|')`;

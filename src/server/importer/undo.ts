@@ -31,8 +31,9 @@ export async function undoImport(dependencies: UndoDependencies): Promise<UndoRe
       const rows = await dependencies.store.page(dependencies.importId, kind, after, PAGE);
       if (rows.length === 0) break;
       after = rows.at(-1);
-      const gone = await undoPage(dependencies, kind, rows);
+      const { gone, endedTasks } = await undoPage(dependencies, kind, rows);
       removed[kind] = (removed[kind] ?? 0) + gone.size;
+      if (endedTasks > 0) removed['ended-task'] = (removed['ended-task'] ?? 0) + endedTasks;
       for (const row of rows)
         if (!gone.has(row))
           kept.push({ kind, source: row.source_id === 0 ? row.name : String(row.source_id), name: row.name });
@@ -42,14 +43,22 @@ export async function undoImport(dependencies: UndoDependencies): Promise<UndoRe
   return { removed, kept };
 }
 
-function undoPage(dependencies: UndoDependencies, kind: ImportKind, rows: readonly UndoRow[]): Promise<Set<UndoRow>> {
+interface Removed {
+  readonly gone: Set<UndoRow>;
+  /** Videos that had ended in the source, which go with their accounts. */
+  readonly endedTasks: number;
+}
+
+function undoPage(dependencies: UndoDependencies, kind: ImportKind, rows: readonly UndoRow[]): Promise<Removed> {
   const { store, catalog, importId } = dependencies;
   return store.transaction(async (trx) => {
     if (kind === 'model' || kind === 'channel' || kind === 'group') await catalog.touch(trx);
-    const gone = kind === 'user' ? await removeUsers(dependencies, trx, rows) : new Set<UndoRow>();
+    const removed =
+      kind === 'user' ? await removeUsers(dependencies, trx, rows) : { gone: new Set<UndoRow>(), endedTasks: 0 };
+    const { gone } = removed;
     if (kind !== 'user') for (const row of rows) if (await removeOne(dependencies, trx, kind, row)) gone.add(row);
     await store.forget(trx, importId, kind, [...gone]);
-    return gone;
+    return removed;
   });
 }
 
@@ -59,7 +68,7 @@ async function removeUsers(
   { store, importId, now }: UndoDependencies,
   trx: UndoTrx,
   rows: readonly UndoRow[],
-): Promise<Set<UndoRow>> {
+): Promise<Removed> {
   const ids = rows.map((row) => row.target_id);
   // Whoever charges one of these wallets has done so, or waits until the account is gone.
   const balances = await store.lockBalances(trx, ids);
@@ -70,8 +79,11 @@ async function removeUsers(
     sourceId: row.source_id,
     balance: balances.get(row.target_id) ?? 0,
   }));
-  if (accounts.length > 0) await store.removeAccounts(trx, importId, accounts, now);
-  return new Set(unused);
+  if (accounts.length === 0) return { gone: new Set(), endedTasks: 0 };
+  const removedIds = accounts.map(({ id }) => id);
+  const endedTasks = await store.removeHistory(trx, importId, removedIds);
+  await store.removeAccounts(trx, importId, accounts, now);
+  return { gone: new Set(unused), endedTasks };
 }
 
 async function removeOne(

@@ -1,8 +1,10 @@
 import type { CatalogImportStore, StoredModel } from './catalog-store.ts';
-import { valuesOf, withNameRemarks } from './dry-run.ts';
+import { withNameRemarks } from './dry-run.ts';
+import { findWrongEndedTasks } from './ended-tasks.ts';
 import type { GroupImportStore, StoredGroupPlan } from './group-store.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
 import { grantRef, type ImportedAccountStore, NO_LOGIN_EMAIL } from './imported-account-store.ts';
+import { valuesOf } from './mapped-rows.ts';
 import type { ImportKind } from './tables.ts';
 import { type TaskImportStore, taskGrantRef, taskIdOf } from './task-import-store.ts';
 import { isSameModel } from './undo.ts';
@@ -143,6 +145,12 @@ export class Verifier implements ImportVisitor {
       if (found.get(decided.targets.get(sourceId)?.target ?? -1) !== quota)
         this.#report('code', String(sourceId), `it is not here with its ${quota}`);
     return decided.rows;
+  };
+
+  readonly endedTasks: ImportVisitor['endedTasks'] = async (rows) => {
+    const compared = await findWrongEndedTasks(rows, this.#dependencies);
+    for (const [sourceId, text] of compared.wrong) this.#report('ended-task', String(sourceId), text);
+    return compared.rows;
   };
 
   readonly tasks: ImportVisitor['tasks'] = async (rows) => {

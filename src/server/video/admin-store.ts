@@ -5,6 +5,7 @@ import type { Database } from '../platform/db/database.ts';
 import { readLongPage } from '../platform/db/read-long-page.ts';
 import type { ReceiptTask } from '../requests/receipt-service.ts';
 import type { Tables } from '../tables.ts';
+import { firstSeqOf } from './imported-history.ts';
 import { hasStatus, type Task } from './store.ts';
 import { parseTerms } from './task-detail.ts';
 
@@ -13,6 +14,7 @@ export interface FailedAttempt {
   readonly taskId: string;
   readonly attempt: number;
   readonly channelId: number;
+  readonly credentialId: number;
   readonly outcome: string;
   readonly code: string;
   readonly message: string;
@@ -31,6 +33,9 @@ export interface AdminTaskFilter {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
 }
+
+/** The first number, and the one behind the last. */
+type SeqRange = readonly [first: number, end: number];
 
 /** Queries of administrators about tasks. */
 export class TaskAdminStore {
@@ -114,9 +119,9 @@ export class TaskAdminStore {
 
   /** Newest first, including those their owners deleted. */
   async page(filter: AdminTaskFilter, page: LongPage): Promise<LongListPage<Task>> {
-    const bounds = await Promise.all([this.#seqAt(filter.from), this.#seqAt(filter.to)]);
+    const ranges = await this.#rangesOf(filter);
     const { kysely } = this.#database;
-    const matching = kysely.selectFrom('tasks').where((eb) => eb.and(conditions(eb, filter, bounds)));
+    const matching = kysely.selectFrom('tasks').where((eb) => eb.and(conditions(eb, filter, ranges)));
     return readLongPage(kysely, matching, 'seq', page, (each) => each.selectAll());
   }
 
@@ -127,6 +132,7 @@ export class TaskAdminStore {
         task_id: note.taskId,
         attempt: note.attempt,
         channel_id: note.channelId,
+        credential_id: note.credentialId,
         outcome: note.outcome,
         code: note.code,
         message: note.message,
@@ -146,18 +152,36 @@ export class TaskAdminStore {
   }
 
   /**
-   * The `seq` of the first task created at this time or later, found by binary search: `seq` ascends with the creation time, so
-   * that no index on the time is needed, which every submit would have to update.
+   * The `seq` of the tasks created in a period, found by binary search: `seq` ascends with the creation time, so that no index on the
+   * time is needed, which every submit would have to update. It does so within what was made here and within each import.
    */
-  async #seqAt(time: number | undefined): Promise<number | undefined> {
-    if (time === undefined) return undefined;
+  async #rangesOf({ from, to }: AdminTaskFilter): Promise<readonly SeqRange[] | undefined> {
+    if (from === undefined && to === undefined) return undefined;
+    const ranges: SeqRange[] = [];
+    for (let bounds = await this.#seriesBelow(undefined); bounds !== undefined; ) {
+      ranges.push([
+        from === undefined ? bounds[0] : await this.#seqAt(from, bounds),
+        to === undefined ? bounds[1] : await this.#seqAt(to, bounds),
+      ]);
+      bounds = await this.#seriesBelow(bounds[0]);
+    }
+    return ranges;
+  }
+
+  /** The newest series of numbers that ascend with time and are below `end`; undefined where there is none. */
+  async #seriesBelow(end: number | undefined): Promise<SeqRange | undefined> {
+    let query = this.#database.kysely.selectFrom('tasks').select(({ fn }) => fn.max('seq').as('last'));
+    if (end !== undefined) query = query.where('seq', '<', end);
+    const { last } = (await query.executeTakeFirst()) ?? {};
+    if (last == null) return undefined;
+    const seq = Number(last);
+    return [seq < 0 ? firstSeqOf(seq) : 0, seq + 1];
+  }
+
+  /** The `seq` of the first task in these bounds created at this time or later. */
+  async #seqAt(time: number, [first, end]: SeqRange): Promise<number> {
     const { kysely } = this.#database;
-    const ends = await kysely
-      .selectFrom('tasks')
-      .select(({ fn }) => [fn.min('seq').as('low'), fn.max('seq').as('high')])
-      .executeTakeFirst();
-    let low = Number(ends?.low ?? 0);
-    let high = Number(ends?.high ?? 0) + 1;
+    let [low, high] = [first, end];
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
       const row = await kysely
@@ -177,7 +201,7 @@ export class TaskAdminStore {
 function conditions(
   eb: ExpressionBuilder<Tables, 'tasks'>,
   filter: AdminTaskFilter,
-  [first, end]: readonly (number | undefined)[],
+  ranges: readonly SeqRange[] | undefined,
 ) {
   const { taskId, status, model, userId, channelId } = filter;
   return [
@@ -187,7 +211,8 @@ function conditions(
     ...(userId === undefined ? [] : [eb('user_id', '=', userId)]),
     ...(channelId === undefined ? [] : [eb('channel_id', '=', channelId)]),
     ...(filter.unfinished === true ? [eb('next_poll_at', 'is not', null)] : []),
-    ...(first === undefined ? [] : [eb('seq', '>=', first)]),
-    ...(end === undefined ? [] : [eb('seq', '<', end)]),
+    ...(ranges === undefined
+      ? []
+      : [eb.or(ranges.map(([first, end]) => eb.and([eb('seq', '>=', first), eb('seq', '<', end)])))]),
   ];
 }

@@ -13,6 +13,7 @@ import type { AccountCaller } from '../platform/http/caller.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { PlayLinks } from './deliver/play-links.ts';
+import { isHistory } from './imported-history.ts';
 import type { TaskReader } from './poll/task-reader.ts';
 import type { Task, TaskFilter, TaskStore } from './store.ts';
 
@@ -62,7 +63,7 @@ export function addOwnerVideoRoutes(
     return ok({
       ...toVideoRow(task, posterOf(task)),
       start_time: toSeconds(task.start_time),
-      refunded: task.status === 'FAILURE',
+      refunded: task.status === 'FAILURE' && !isHistory(task),
       play_url: task.status === 'SUCCESS' ? linkTo(task, caller) : '',
       stored: expiry !== undefined,
       stored_until: toSeconds(expiry ?? 0),
@@ -83,6 +84,7 @@ export function toVideoRow(task: Task, posterUrl = ''): Static<typeof VideoRow> 
     fail_reason: task.fail_reason,
     error_code: task.error_code,
     quota: task.price,
+    imported: isHistory(task),
     poster_url: posterUrl,
     submit_time: toSeconds(task.submit_time),
     finish_time: toSeconds(task.finish_time),

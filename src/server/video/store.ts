@@ -241,7 +241,7 @@ export class TaskStore {
       .offset(MAX_SEARCHED_TASKS - 1)
       .limit(1)
       .executeTakeFirst();
-    return row?.seq ?? 0;
+    return row?.seq ?? Number.MIN_SAFE_INTEGER;
   }
 
   /** Defers the next poll of an unfinished task; never makes it earlier. */

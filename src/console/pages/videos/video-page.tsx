@@ -178,6 +178,7 @@ function VideoDetails({ video }: { readonly video: VideoDetail }) {
         <CreditAmount key="cost" value={video.quota} />
       ),
     ],
+    ...(video.imported ? ([[t('imported'), t('importedHint')]] satisfies [string, ReactNode][]) : []),
     [t('submitted'), formatDateTime(video.submit_time)],
     ...(video.finish_time === 0
       ? []

@@ -1,10 +1,14 @@
 import type { SourceDatabase } from './source-database.ts';
 
-/** Figures that change with every use of a source: the money in it and the newest row of its log. */
+/** Figures that change with every use of a source: the money in it, its videos and the newest row of its log. */
 const FIGURES = [
   ['users', 'select count(*) as n, sum([quota]) as q, sum([used_quota]) as u, max([id]) as m from [users]'],
   ['tokens', 'select count(*) as n, sum([used_quota]) as u, sum([remain_quota]) as r, max([id]) as m from [tokens]'],
   ['redemptions', 'select count(*) as n, sum([status]) as s, max([id]) as m from [redemptions]'],
+  [
+    'tasks',
+    "select count(*) as n, sum([quota]) as q, sum(case when [status] in ('SUCCESS', 'FAILURE') then 1 else 0 end) as e, max([id]) as m from [tasks]",
+  ],
   ['logs', 'select max([id]) as m from [logs]'],
 ] as const;
 

@@ -19,6 +19,13 @@ export interface SourceDatabase {
   close(): Promise<void>;
 }
 
+/** 0 where there is no such table. */
+export async function countRows({ tables, query }: SourceDatabase, table: string): Promise<number> {
+  if (!tables.has(table)) return 0;
+  const [row] = await query(`select count(*) as [n] from [${table}]`);
+  return Number(row?.n ?? 0);
+}
+
 /** What each engine does in its own way. */
 export interface SourceConnection {
   readonly engine: EngineName;

@@ -68,6 +68,16 @@ export async function migrate<T>(database: Database<T>, migrations: readonly Mig
   return applied;
 }
 
+/** Ids of the migrations that were applied; empty for a database that the service was never started on. */
+export async function appliedMigrations<T>(database: Database<T>): Promise<ReadonlySet<string>> {
+  const kysely = database.kysely as unknown as Kysely<MigrationTables>;
+  const { rows } = await (database.dialect === 'sqlite'
+    ? sql`select 1 from sqlite_master where type = 'table' and name = 'schema_migrations'`
+    : sql`select 1 where to_regclass('schema_migrations') is not null`
+  ).execute(kysely);
+  return rows.length === 0 ? new Set() : appliedIds(kysely);
+}
+
 /** @returns false where another process was first */
 function runOnce<T>(database: Database<T>, migration: Migration, dialect: Dialect): Promise<boolean> {
   return inLockedTransaction(database, async (trx) => {

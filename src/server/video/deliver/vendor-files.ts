@@ -57,7 +57,6 @@ export class VendorFiles {
    */
   async open(task: Task, request: VendorFileRequest): Promise<OutboundResponse> {
     const upstream = await this.#dependencies.upstreams.find(task);
-    if (upstream === undefined || !upstream.isConfirmed) throw new AppError('content_not_found');
     const response = await this.#fetch(task, upstream, request);
     if (!isGone(response.status)) return checked(response);
     response.body.destroy();
@@ -77,7 +76,7 @@ export class VendorFiles {
     throw new AppError('content_not_found', { message: 'The provider no longer keeps this video.' });
   }
 
-  async #fetch(task: Task, upstream: VideoUpstream, request: VendorFileRequest): Promise<OutboundResponse> {
+  async #fetch(task: Task, upstream: VideoUpstream | undefined, request: VendorFileRequest): Promise<OutboundResponse> {
     const { outbound, log } = this.#dependencies;
     const range = isSingleRange(request.range) ? request.range : undefined;
     try {
@@ -95,7 +94,7 @@ export class VendorFiles {
         ...defined({ maxBytes: request.maxBytes, readAheadBytes: request.readAheadBytes }),
         ...DOWNLOAD_TIMEOUTS,
       } as const;
-      if (source.trusted) return await this.#followTrusted(fileRequest, upstream);
+      if (source.trusted && upstream !== undefined) return await this.#followTrusted(fileRequest, upstream);
       return await outbound.requestUntrusted({ ...fileRequest, ...extraHosts(upstream, source.url) });
     } catch (error) {
       if (error instanceof UnsupportedRequestError) throw new AppError('content_not_found', { message: error.message });
@@ -107,10 +106,16 @@ export class VendorFiles {
     }
   }
 
-  async #sourceOf(task: Task, upstream: VideoUpstream, { variant, signal }: VendorFileRequest): Promise<ContentSource> {
+  /** A public URL needs no channel: that may have been removed, or have stayed behind when the video was imported. */
+  async #sourceOf(
+    task: Task,
+    upstream: VideoUpstream | undefined,
+    { variant, signal }: VendorFileRequest,
+  ): Promise<ContentSource> {
     const artifact = artifactOf(task);
     const isVideo = variant === undefined || variant === 'video';
     if (isVideo && artifact?.kind === 'url') return { kind: 'fetch', url: artifact.url, headers: {}, trusted: false };
+    if (upstream === undefined || !upstream.isConfirmed) throw new AppError('content_not_found');
     if (isVideo && artifact?.kind === 'inline') return this.#dependencies.inlineFileCache.get(task, upstream);
     return upstream.call(signal, (adapter, handle, context) =>
       adapter.content(handle, JSON.parse(task.data), variant, context),
@@ -145,8 +150,11 @@ export class VendorFiles {
 const isGone = (status: number): boolean => status === 401 || status === 403 || status === 404 || status === 410;
 
 /** The file host of a private channel may be at a private IP address. */
-function extraHosts(upstream: VideoUpstream, url: string): Partial<Pick<UntrustedRequest, 'allowedPrivateHosts'>> {
-  if (!upstream.account.private) return {};
+function extraHosts(
+  upstream: VideoUpstream | undefined,
+  url: string,
+): Partial<Pick<UntrustedRequest, 'allowedPrivateHosts'>> {
+  if (upstream?.account.private !== true) return {};
   const { hostname, port, protocol } = new URL(url);
   return { allowedPrivateHosts: [`${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`] };
 }

@@ -137,7 +137,7 @@ function describeTask(task: Task, users: NameLookup, t: ReturnType<typeof useTra
         </RouteLink>
       ),
     ],
-    [t('tasks.cost'), <TaskCost key="cost" status={task.status} quota={task.quota} />],
+    [t('tasks.cost'), <TaskCost key="cost" {...task} />],
     [t('tasks.submitted'), <RelativeTime key="submitted" at={task.submit_time} />],
     [t('tasks.took'), took],
     [t('tasks.attempt'), String(task.attempt)],

@@ -82,7 +82,7 @@ export function TasksPage() {
           {
             label: t('tasks.cost'),
             align: 'right',
-            cell: ({ status, quota }) => <TaskCost status={status} quota={quota} />,
+            cell: (task) => <TaskCost {...task} />,
           },
           {
             label: t('tasks.submitted'),
