@@ -25,6 +25,7 @@ export const ALONE: Readonly<Record<string, string>> = {
   'database-drivers': 'compares settings of the drivers',
   'device-auth': 'prints a table with its peers',
   import: 'measures one import',
+  'key-limits': 'compares keys with and without limits',
   'mail-login-storm': 'needs root and Dovecot',
   notifications: 'makes a million accounts',
   outbound: 'compares HTTP clients',
