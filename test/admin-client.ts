@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 
 export const ROOT_LOGIN = { username: 'root', password: 'root-password-1' };
 
-/** The administrator of a running service, over real HTTP, as a script of an operator would do it. */
+/** The administrator of a running service, or another account, over real HTTP, as a script of an operator would do it. */
 export class AdminClient {
   readonly baseUrl: string;
   #cookie = '';
@@ -12,11 +12,11 @@ export class AdminClient {
     this.baseUrl = baseUrl;
   }
 
-  async signIn(): Promise<this> {
+  async signIn(login: { readonly username: string; readonly password: string } = ROOT_LOGIN): Promise<this> {
     const response = await fetch(`${this.baseUrl}/api/user/login`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(ROOT_LOGIN),
+      body: JSON.stringify(login),
     });
     const { data } = (await response.json()) as { data: { id: number } };
     this.#id = data.id;
