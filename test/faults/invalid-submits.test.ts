@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { loadMedia } from '../../src/sandbox/media.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { forEachDatabase } from '../databases.ts';
-import { startVideoService, type VideoService } from '../flows/video-service.ts';
+import { startVideoService, VENDOR_MODELS, type VideoService } from '../flows/video-service.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
 import { untilServed } from './submit-scenario.ts';
 
@@ -139,6 +139,9 @@ describe('invalid submits', () => {
       service = await startVideoService(await freshUrl(), { sandbox: { keepRequests: 0 } });
       // What Kling takes where a body, in its own format, names no model.
       await service.addChannel('kling', KLING_MODELS);
+      const served = new Set(VENDOR_MODELS.map(({ model }) => model));
+      for (const { name, example } of VENDOR_ADAPTERS)
+        if (!served.has(String(example.model))) await service.addChannel(name, [String(example.model)]);
     });
     after(() => service.stop());
 

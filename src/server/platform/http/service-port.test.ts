@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { exchange, parseAnswer } from './http.fixture.ts';
 import { ServicePort } from './service-port.ts';
 
@@ -24,6 +25,25 @@ describe('a port that closes', () => {
     await port.close(GRACE_MS);
     await ended;
     assert.ok(performance.now() - closedAt < GRACE_MS - 5_000, 'long before the grace is over');
+  });
+
+  it('takes a request on a kept connection after a drain, when new ones are refused already', async () => {
+    const port = new ServicePort();
+    const { port: number } = await port.listen('127.0.0.1', 0);
+    port.serve((_request, response) => void response.end('served'));
+    const kept = connect(number, '127.0.0.1');
+    kept.write(REQUEST);
+    await once(kept, 'data');
+    port.drain();
+    await pause(1_000);
+    const closed = port.close(GRACE_MS);
+    while (port.server.listening) await pause(1);
+    await assert.rejects(once(connect(number, '127.0.0.1'), 'connect'), /ECONNREFUSED/);
+    kept.write(REQUEST);
+    const answer = String((await once(kept, 'data'))[0]);
+    assert.match(answer, /^HTTP\/1.1 200 [\s\S]*served/);
+    assert.match(answer, /^connection: close/im);
+    await closed;
   });
 
   it('lets a request under way finish, and ends it after the grace', async () => {

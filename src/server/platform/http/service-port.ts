@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse as Response, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { createServer, ServerResponse } from './create-server.ts';
 import { type RequestHandler, StartingRequests } from './starting-requests.ts';
@@ -12,7 +12,9 @@ const TIMEOUTS = { requestTimeout: 300_000, keepAliveTimeout: 72_000, headersTim
 const SWEEP_INTERVAL_MS = 100;
 /** A turn of the event loop that took less had nothing to do. */
 const QUIET_TURN_MS = 0.3;
-const MAX_QUIET_WAIT_MS = 500;
+const MAX_QUIET_WAIT_MS = 2_000;
+/** nginx notices that a server is gone when a connection to it is refused, and until then sends requests on connections it has kept. */
+const MAX_KEPT_AFTER_CLOSE_MS = 1_000;
 
 /**
  * The port of the service, open from the first moment of the process (health checks are answered while the schema is
@@ -23,10 +25,11 @@ export class ServicePort {
   readonly server: Server;
   readonly #starting = new StartingRequests();
   #handler: RequestHandler = this.#starting.handle;
-  #draining = false;
+  /** By the clock of `performance.now()`; undefined: it does not drain. */
+  #drainingSince: number | undefined;
 
   constructor() {
-    const isDraining = () => this.#draining;
+    const isDraining = () => this.#drainingSince !== undefined;
     class DrainingResponse extends ServerResponse {
       // Decided when the head is sent, for requests that were under way when the drain began too.
       override writeHead(status: number, message?: string | Headers, headers?: Headers): this {
@@ -62,24 +65,34 @@ export class ServicePort {
 
   /** From now on connections end with their response; the port stays open. */
   drain(): void {
-    this.#draining = true;
+    this.#drainingSince ??= performance.now();
   }
 
-  /** Closes the port, gives requests under way `graceMs`, then aborts them. */
+  /**
+   * Closes the port, gives requests under way `graceMs`, then aborts them. Connections without a request are kept a little longer
+   * than the port where there was time for a drain: a second at most.
+   */
   async close(graceMs: number): Promise<void> {
     this.drain();
     if (!this.server.listening) return;
+    const drainedMs = performance.now() - (this.#drainingSince ?? 0);
     if (graceMs > 0) await untilQuiet();
-    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
-    const closedAt = performance.now();
+    // Not the method of the HTTP server, which would end connections without a request in the same moment.
+    const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.server, () => resolve()));
     const ended = new AbortController();
-    const sweeping = this.#endUnusedConnections(closedAt, graceMs, ended.signal);
+    const keptMs = Math.min(drainedMs, graceMs, MAX_KEPT_AFTER_CLOSE_MS);
+    const sweeping = this.#endUnusedConnections(keptMs, graceMs, ended.signal);
     await closed;
     ended.abort();
     await sweeping;
+    // Ends the HTTP server's own timer.
+    this.server.close(() => {});
   }
 
-  async #endUnusedConnections(closedAt: number, graceMs: number, ended: AbortSignal): Promise<void> {
+  async #endUnusedConnections(keptMs: number, graceMs: number, ended: AbortSignal): Promise<void> {
+    const closedAt = performance.now();
+    if (keptMs > SWEEP_INTERVAL_MS) await delay(keptMs, undefined, { signal: ended }).catch(() => {});
+    else this.server.closeIdleConnections();
     for (let passedMs = 0; passedMs < graceMs && !ended.aborted; passedMs = performance.now() - closedAt) {
       await delay(SWEEP_INTERVAL_MS, undefined, { signal: ended }).catch(() => {});
       if (!ended.aborted) await untilQuiet();
