@@ -19,7 +19,7 @@ const CALLS = 128_000;
 const BATCH = 64;
 const WARM_UP = 16_000;
 const PRICE = { input_per_million: 1_000_000, output_per_million: 4_000_000, cached_input_per_million: 100_000 };
-const ORIGIN = { model: { target: 'gpt-x', kind: 'chat' as const }, client: 'OpenAI/JS 7.57.0', startedAt: Date.now() };
+const ORIGIN = { model: { target: 'gpt-x', kind: 'chat' as const }, client: 'OpenAI/JS 7.57.0' };
 const USAGE = { promptTokens: 1_000, completionTokens: 200, reasoningTokens: 0, parts: { cached_input: 800 } };
 
 /** One database whose settlements are measured, with a wallet to reserve from. */
@@ -64,10 +64,10 @@ const END = { status: 'ok', channelId: 3, firstTokenMs: 120 } as const;
 
 const directory = mkdtempSync(join(tmpdir(), 'rg-bench-'));
 const rowsOf = new RequestStore(undefined as never);
-const addClosed: CloseListener = (trx, closed) =>
+const addClosed: CloseListener = (trx, closed, now) =>
   rowsOf.insert(
     trx,
-    closed.map((each) => toRequestRow(each, Date.now())),
+    closed.map((each) => toRequestRow(each, now)),
   );
 const plain = await open(`sqlite:${join(directory, 'without.db')}`, undefined);
 const logged = await open(`sqlite:${join(directory, 'with.db')}`, addClosed);

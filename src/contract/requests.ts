@@ -8,7 +8,7 @@ const Count = Type.Integer({ minimum: 0 });
 /** One ended call or video. Neither its prompt nor its result is kept. */
 export const RequestRow = Type.Object({
   ref: Type.String({ description: 'Task id or request id; names its receipt.' }),
-  time: Type.Integer({ description: 'Unix seconds of its begin.' }),
+  time: Type.Integer({ description: 'Unix seconds of its end; it began `duration_ms` before.' }),
   kind: Type.Enum([...REQUEST_KINDS]),
   model: Type.String(),
   token_id: Type.Integer({ description: '0: started in the console.' }),

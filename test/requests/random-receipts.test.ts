@@ -56,18 +56,18 @@ forEachDatabase((_name, open) => {
     const quota = new LedgerService({
       store: new LedgerStore(database),
       clock: { now: () => Date.now() },
-      onClosed: (trx, closed) =>
+      onClosed: (trx, closed, now) =>
         store.insert(
           trx,
-          closed.map((each) => toRequestRow(each, Date.now())),
+          closed.map((each) => toRequestRow(each, now)),
         ),
     });
     const tasks = { receiptTask: async () => undefined };
     const alone = new ReceiptService({ store, ledger: usage, tasks });
     /** The same service over the rows of many references, which two queries have read. */
-    const readTogether = async (refs: readonly string[]): Promise<ReceiptService> => {
+    const readTogether = async (userId: number, refs: readonly string[]): Promise<ReceiptService> => {
       const { kysely } = database;
-      const rows = await kysely.selectFrom('requests').selectAll().where('ref', 'in', refs).execute();
+      const rows = await kysely.selectFrom('requests').selectAll().where('user_id', '=', userId).execute();
       const entries = await kysely.selectFrom('ledger').selectAll().where('ref', 'in', refs).orderBy('id').execute();
       const [rowOf, trailOf] = [new Map(rows.map((row) => [row.ref, row])), Map.groupBy(entries, ({ ref }) => ref)];
       return new ReceiptService({
@@ -100,7 +100,10 @@ forEachDatabase((_name, open) => {
           })),
         ),
       );
-      const together = await readTogether(batch.map(({ ref }) => ref));
+      const together = await readTogether(
+        userId,
+        batch.map(({ ref }) => ref),
+      );
       for (const [index, { ref, cost }] of batch.entries()) {
         const receipt = await together.find(ref, userId);
         if (index < READ_ALONE) assert.deepEqual(await alone.find(ref, userId), receipt);
@@ -128,5 +131,4 @@ const DETAIL = {
   firstTokenMs: null,
   stream: false,
   client: '',
-  startedAt: 1,
 } as const;

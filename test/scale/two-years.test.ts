@@ -23,7 +23,7 @@ const COST = 30;
 const FUNDS = 1_000_000_000;
 const DAYS = { RETENTION_REQUESTS_DAYS: '30', RETENTION_LEDGER_DAYS: '60', RETENTION_AUDIT_DAYS: '60' };
 
-const detail = (startedAt: number): CallDetail => ({
+const DETAIL: CallDetail = {
   kind: 'chat',
   servedModel: 'chat',
   channelId: 1,
@@ -35,10 +35,9 @@ const detail = (startedAt: number): CallDetail => ({
   firstTokenMs: null,
   stream: false,
   client: 'test',
-  startedAt,
   price: '',
   facts: '',
-});
+};
 
 /** The writes of some days of model calls, by the service's own ledger and request log. */
 function openLoad({ app: { database } }: TestService, clock: ManualClock) {
@@ -65,7 +64,7 @@ function openLoad({ app: { database } }: TestService, clock: ManualClock) {
       await database.transaction((trx) =>
         ledger.settleAll(
           trx,
-          refs.map((ref) => ({ ref, cost: COST, detail: detail(clock.now()) })),
+          refs.map((ref) => ({ ref, cost: COST, detail: DETAIL })),
         ),
       );
     },

@@ -46,8 +46,6 @@ export interface CallOrigin {
   readonly client: string;
   /** Of `performance.now()`. */
   readonly begunAt: number;
-  /** The same moment as Unix milliseconds. */
-  readonly startedAt: number;
 }
 
 /** How a call ended, as its relay saw it. */
@@ -65,7 +63,7 @@ const kindOf = ({ dialect }: Pick<ChatRequest, 'dialect'>, { kind }: Pick<Resolv
 /** What the request log keeps. */
 export const toCallDetail = (
   request: Pick<ChatRequest, 'dialect' | 'stream'>,
-  { model, client, begunAt, startedAt }: CallOrigin,
+  { model, client, begunAt }: CallOrigin,
   { status, errorCode = '', channelId, firstTokenMs }: CallEnd,
 ): CallDetail => ({
   kind: kindOf(request, model),
@@ -79,7 +77,6 @@ export const toCallDetail = (
   firstTokenMs: firstTokenMs ?? null,
   stream: request.stream,
   client,
-  startedAt,
   price: '',
   facts: '',
 });

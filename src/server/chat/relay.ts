@@ -64,21 +64,15 @@ export class Relay {
    * @throws AppError `model_not_found`, `model_not_allowed`, `quota_not_enough`, `upstream_unavailable` …: nothing is taken
    */
   async serve(caller: ModelCaller, request: ChatRequest, clientResponse: ClientResponse): Promise<void> {
-    const startedAt = this.#dependencies.clock.now();
     try {
-      await this.#begin(caller, request, clientResponse, startedAt);
+      await this.#begin(caller, request, clientResponse);
     } catch (error) {
-      this.#logRefusal(caller, request, clientResponse, { startedAt, error });
+      this.#logRefusal(caller, request, clientResponse, error);
       throw error;
     }
   }
 
-  async #begin(
-    caller: ModelCaller,
-    request: ChatRequest,
-    clientResponse: ClientResponse,
-    startedAt: number,
-  ): Promise<void> {
+  async #begin(caller: ModelCaller, request: ChatRequest, clientResponse: ClientResponse): Promise<void> {
     const { batcher, imageRelay, vendors, timeouts, clock } = this.#dependencies;
     const { model, candidates, surcharge, droppedTools, planFactor } = await this.prepare(caller, request);
     const [first] = candidates;
@@ -90,7 +84,7 @@ export class Relay {
     const outputTokens = reservedOutputTokens(request, model.target, candidates);
     const admission = caller.limits && (await this.#admit({ ...caller, limits: caller.limits }, request, outputTokens));
     if (admission !== undefined) clientResponse.setHeaders(admission.headers);
-    const origin = { model, client, begunAt, startedAt };
+    const origin = { model, client, begunAt };
     const charge = new CallCharge({ batcher, request, ref, price, surcharge, planFactor, admission, ...origin });
     try {
       const images = vendors.find(model.vendor)?.images;
@@ -142,11 +136,11 @@ export class Relay {
     { userId, tokenId }: ModelCaller,
     request: ChatRequest,
     { ref, client, begunAt }: ClientResponse,
-    { startedAt, error }: { readonly startedAt: number; readonly error: unknown },
+    error: unknown,
   ): void {
     const model = request.model.slice(0, MAX_LOGGED_MODEL_LENGTH);
     const errorCode = error instanceof AppError ? error.code : 'internal_error';
-    const origin = { model: { target: '', kind: 'chat' as const }, client, begunAt, startedAt };
+    const origin = { model: { target: '', kind: 'chat' as const }, client, begunAt };
     const detail = toCallDetail(request, origin, { status: 'failed', errorCode, channelId: 0 });
     this.#dependencies.requestLog.addRefused({ ref, userId, tokenId, model, detail });
   }

@@ -1,4 +1,5 @@
 import type { Database } from '../platform/db/database.ts';
+import { toKeyRange } from '../platform/db/key-range.ts';
 import type { Tables } from '../tables.ts';
 
 export interface DayFigures {
@@ -10,6 +11,7 @@ export interface DayFigures {
 /** Errors that end only when the account or an administrator changes something. */
 const BLOCKING_CODES = ['quota_not_enough', 'model_not_allowed', 'upstream_unavailable'];
 const MAX_BLOCKED = 20;
+const REQUESTS = { table: 'requests', key: 'seq', time: 'created_at' } as const;
 
 /** SQL of what the administrators' overview shows of the request log. */
 export class OverviewStore {
@@ -18,10 +20,14 @@ export class OverviewStore {
     this.#database = database;
   }
 
-  /** Calls that began within a time; `to` is not included. */
+  /** Calls that ended within a time; `to` is not included. */
   async figures(from: number, to: number): Promise<DayFigures> {
-    const row = await this.#database.kysely
+    const { kysely } = this.#database;
+    const { first = 0, before = Number.MAX_SAFE_INTEGER } = await toKeyRange(kysely, REQUESTS, { from, to });
+    const row = await kysely
       .selectFrom('requests')
+      .where('seq', '>=', first)
+      .where('seq', '<', before)
       .where('created_at', '>=', from)
       .where('created_at', '<', to)
       .select(({ fn, eb }) => [
@@ -40,9 +46,12 @@ export class OverviewStore {
 
   /** Whose calls were refused since a time, the most frequent first. */
   async blocked(from: number) {
-    const rows = await this.#database.kysely
+    const { kysely } = this.#database;
+    const { first = 0 } = await toKeyRange(kysely, REQUESTS, { from });
+    const rows = await kysely
       .selectFrom('requests')
       .innerJoin('accounts', 'accounts.id', 'requests.user_id')
+      .where('requests.seq', '>=', first)
       .where('requests.created_at', '>=', from)
       .where('requests.status', '=', 'failed')
       .where('requests.error_code', 'in', BLOCKING_CODES)

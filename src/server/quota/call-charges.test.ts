@@ -29,7 +29,6 @@ const DETAIL: CallDetail = {
   firstTokenMs: null,
   stream: false,
   client: 'it\'s "me"',
-  startedAt: NOW - 100,
   price: '{"input_per_million":1}',
   facts: '{}',
 };

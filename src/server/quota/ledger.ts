@@ -40,8 +40,6 @@ export interface CallDetail {
   readonly firstTokenMs: number | null;
   readonly stream: boolean;
   readonly client: string;
-  /** Unix milliseconds. */
-  readonly startedAt: number;
   /** JSON of the price and of the facts it was applied to; empty where nothing is charged. */
   readonly price: string;
   readonly facts: string;
@@ -83,8 +81,12 @@ export type CallWork =
 /** `busy`: its rows are locked by others. `apart`: it needs a transaction of its own, be it to be refused. Nothing was changed then. */
 export type CallWorkOutcome = 'done' | 'busy' | 'apart';
 
-/** Called in the transaction that closes reservations, with all of them. */
-export type CloseListener = (trx: Trx, closed: readonly ClosedCall[]) => Promise<void>;
+/**
+ * Called in the transaction that closes reservations, with all of them.
+ *
+ * @param now the time of their entries, Unix milliseconds
+ */
+export type CloseListener = (trx: Trx, closed: readonly ClosedCall[], now: number) => Promise<void>;
 
 /** A change of a wallet from outside: by an administrator, a redemption code or a gift. */
 export interface Grant {

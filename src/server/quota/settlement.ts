@@ -84,7 +84,7 @@ export class Settler {
       trx,
       all.flatMap((each) => toEntries(each, now)),
     );
-    await this.#dependencies.onClosed(trx, all.map(toClosedCall));
+    await this.#dependencies.onClosed(trx, all.map(toClosedCall), now);
     afterCommit(trx, () => this.#count(all));
     return outcomes.map((each) => each?.charged);
   }

@@ -1,8 +1,9 @@
 import type { Static } from 'typebox';
 import type { AdminRequestRow, RequestRow } from '../../contract/requests.ts';
 import { toSeconds } from '../../contract/time.ts';
+import type { RequestCursor } from './row-order-store.ts';
 import type { GroupFigures } from './statistics-store.ts';
-import type { ListedRequest, RequestCursor } from './store.ts';
+import type { ListedRequest } from './store.ts';
 
 /** Rows as they are shown. */
 export type Present<R> = (rows: readonly ListedRequest[]) => Promise<readonly R[]>;

@@ -43,7 +43,8 @@ export class ReceiptService {
     const { store, ledger, tasks } = this.#dependencies;
     const task = await tasks.receiptTask(name);
     for (const ref of task === undefined ? [name, `req_${name}`] : [task.id]) {
-      const [row, entries] = await Promise.all([store.findByRef(ref), ledger.trail(ref)]);
+      const entries = await ledger.trail(ref);
+      const row = await store.findByRef(ref, closingEntry(entries)?.created_at);
       if (isOf(owner, row, entries) && isOfToken(tokenId, row, entries)) return toReceipt(ref, row, entries, task);
     }
     // A request id that its caller chose is part of the reference.
@@ -52,6 +53,9 @@ export class ReceiptService {
     return toReceipt(row.ref, row, await ledger.trail(row.ref), undefined);
   }
 }
+
+const closingEntry = (entries: readonly LedgerEntry[]): LedgerEntry | undefined =>
+  entries.find(({ kind }) => kind === 'settle' || kind === 'refund');
 
 const isOf = (owner: ReceiptOwner, row: RequestRow | undefined, entries: readonly LedgerEntry[]): boolean => {
   const userId = row?.user_id ?? entries[0]?.user_id;
@@ -72,7 +76,7 @@ function toReceipt(
   task: ReceiptTask | undefined,
 ): Static<typeof Receipt> {
   const [first] = entries;
-  const end = entries.find(({ kind }) => kind === 'settle' || kind === 'refund');
+  const end = closingEntry(entries);
   const reserve = entries.find(({ kind }) => kind === 'reserve');
   const isOpen = row === undefined && end === undefined;
   const reserved = row?.reserved ?? (reserve === undefined ? 0 : -(reserve.amount + reserve.plan_amount));
@@ -87,8 +91,8 @@ function toReceipt(
     kind,
     model: row?.model ?? first?.model ?? '',
     served_model: row?.served_model ?? task?.servedModel ?? '',
-    created_at: toSeconds(row?.created_at ?? first?.created_at ?? 0),
-    ended_at: isOpen ? null : toSeconds(end?.created_at ?? (row === undefined ? 0 : row.created_at + row.duration_ms)),
+    created_at: toSeconds(row === undefined ? (first?.created_at ?? 0) : row.created_at - row.duration_ms),
+    ended_at: isOpen ? null : toSeconds(end?.created_at ?? row?.created_at ?? 0),
     outcome,
     facts,
     price: price ?? null,

@@ -35,14 +35,11 @@ export class RequestLog {
   }
 
   /** Called by the ledger with what it closes. */
-  readonly addClosed = (trx: Trx, closed: readonly ClosedCall[]): Promise<void> => {
-    const { store, clock } = this.#dependencies;
-    const now = clock.now();
-    return store.insert(
+  readonly addClosed = (trx: Trx, closed: readonly ClosedCall[], now: number): Promise<void> =>
+    this.#dependencies.store.insert(
       trx,
       closed.map((each) => toRequestRow(each, now)),
     );
-  };
 
   /** Returns at once. */
   addRefused(call: RefusedCall): void {
@@ -58,14 +55,14 @@ export class RequestLog {
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const { database, log } = this.#dependencies;
+    const { database, log, clock } = this.#dependencies;
     const [waiting, dropped] = [this.#waiting, this.#dropped];
     this.#waiting = [];
     this.#dropped = 0;
     if (dropped > 0) log.warn({ dropped }, 'refused calls that the request log does not have');
     if (waiting.length === 0) return;
     await database
-      .transaction((trx) => this.addClosed(trx, waiting))
+      .transaction((trx) => this.addClosed(trx, waiting, clock.now()))
       .catch((error: unknown) => log.warn({ err: error, calls: waiting.length }, 'refused calls could not be logged'));
   }
 }

@@ -7,7 +7,7 @@ export type NewRequestRow = Required<Omit<Insertable<Tables['requests']>, 'seq'>
 /** Prefix of video references; all others are model calls. */
 const TASK_PREFIX = 'task_';
 
-/** The row of a call that ended, by what its reservation and its end say of it. */
+/** The row of a call that ended `now` (Unix milliseconds), by what its reservation and its end say of it. */
 export const toRequestRow = (closed: ClosedCall, now: number): NewRequestRow => {
   const { detail = abandonedDetail(closed, now), usage } = closed;
   return {
@@ -32,7 +32,7 @@ export const toRequestRow = (closed: ClosedCall, now: number): NewRequestRow => 
     client: detail.client,
     price: detail.price,
     facts: detail.facts,
-    created_at: detail.startedAt,
+    created_at: now,
   };
 };
 
@@ -49,7 +49,6 @@ const abandonedDetail = ({ ref, model, isSettled, reservedAt }: ClosedCall, now:
   firstTokenMs: null,
   stream: false,
   client: '',
-  startedAt: reservedAt,
   price: '',
   facts: '',
 });

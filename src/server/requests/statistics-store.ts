@@ -1,6 +1,7 @@
 import { type SqlBool, sql } from 'kysely';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
+import { keysOf, newestFirst } from './row-order-store.ts';
 import { applyFilter, type RequestFilter } from './store.ts';
 
 /** What figures can be grouped by: columns of `requests`. */
@@ -35,13 +36,12 @@ export class StatisticsStore {
   /** Groups of the newest rows that fit, the most frequent first. Percentiles are the value at the rank (nearest rank). */
   async read(filter: RequestFilter, by: StatisticsColumn): Promise<GroupFigures[]> {
     const { kysely } = this.#database;
-    const newest = applyFilter(
+    const matching = applyFilter(
       kysely.selectFrom('requests').leftJoin('tokens', 'tokens.id', 'requests.token_id').select(['requests.status']),
       filter,
-    )
-      .select([`requests.${by} as key`, 'requests.duration_ms', 'requests.first_token_ms', 'requests.quota'])
-      .orderBy('requests.created_at', 'desc')
-      .limit(MAX_ROWS);
+      await keysOf(kysely, filter),
+    ).select([`requests.${by} as key`, 'requests.duration_ms', 'requests.first_token_ms', 'requests.quota']);
+    const newest = newestFirst(kysely, matching).limit(MAX_ROWS);
     const ranked = kysely
       .selectFrom(newest.as('newest'))
       .select(['key', 'status', 'quota', 'duration_ms', 'first_token_ms'])

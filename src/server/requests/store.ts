@@ -1,12 +1,14 @@
-import { type Selectable, type SelectQueryBuilder, sql } from 'kysely';
+import { type Selectable, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
 import type { Database } from '../platform/db/database.ts';
 import { deleteOldRows } from '../platform/db/delete-old-rows.ts';
 import { hasConcurrentWriters } from '../platform/db/dialect.ts';
+import type { KeyRange } from '../platform/db/key-range.ts';
 import { MonthlyPartitions, restOf } from '../platform/db/monthly-partitions.ts';
 import { prepareInsert } from '../platform/db/prepared-query.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { NewRequestRow } from './request-row.ts';
+import { keysOf, newestFirst, olderThan, type RequestCursor } from './row-order-store.ts';
 
 export type RequestRow = Selectable<Tables['requests']>;
 /** A row as it is listed, with the name of its token; null where that was deleted or there is none. */
@@ -22,12 +24,6 @@ export interface RequestFilter {
   /** Unix milliseconds; `to` is not included. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
-}
-
-/** Position in a list: that of the last row of a page. */
-export interface RequestCursor {
-  readonly createdAt: number;
-  readonly seq: number;
 }
 
 const insertRows = prepareInsert<Tables, NewRequestRow>('requests', [
@@ -55,6 +51,9 @@ const insertRows = prepareInsert<Tables, NewRequestRow>('requests', [
   'created_at',
 ]);
 
+/** In the words of the index, which is used only by them. */
+const NOTHING_RESERVED = sql<SqlBool>`reserved = 0`;
+
 /** SQL of the request log. */
 export class RequestStore {
   readonly #database: Database<Tables>;
@@ -67,20 +66,16 @@ export class RequestStore {
   }
 
   /** Newest first. */
-  list(filter: RequestFilter, after: RequestCursor | undefined, limit: number): Promise<ListedRequest[]> {
-    const ofPage = this.#rows(filter).$if(after !== undefined, (query) =>
-      query.where(sql<boolean>`(requests.created_at, requests.seq) < (${after?.createdAt ?? 0}, ${after?.seq ?? 0})`),
-    );
-    return ofPage
-      .orderBy('requests.created_at', 'desc')
-      .orderBy('requests.seq', 'desc')
-      .limit(limit)
-      .execute() as Promise<ListedRequest[]>;
+  async list(filter: RequestFilter, after: RequestCursor | undefined, limit: number): Promise<ListedRequest[]> {
+    const { kysely } = this.#database;
+    const rows = this.#rows(filter, await keysOf(kysely, filter));
+    const page = after === undefined ? rows : olderThan(kysely, rows, after);
+    return (await newestFirst(kysely, page).limit(limit).execute()) as ListedRequest[];
   }
 
   /** Rows written after `seq`, in their order. */
   listWrittenAfter(seq: number, limit: number): Promise<ListedRequest[]> {
-    return this.#rows({}).where('requests.seq', '>', seq).orderBy('requests.seq').limit(limit).execute() as Promise<
+    return this.#rows({}, {}).where('requests.seq', '>', seq).orderBy('requests.seq').limit(limit).execute() as Promise<
       ListedRequest[]
     >;
   }
@@ -96,9 +91,22 @@ export class RequestStore {
     return row?.seq ?? 0;
   }
 
-  /** By the reference in the ledger. */
-  findByRef(ref: string): Promise<RequestRow | undefined> {
-    return this.#database.kysely.selectFrom('requests').selectAll().where('ref', '=', ref).executeTakeFirst();
+  /**
+   * By the reference in the ledger. On SQLite only calls for which nothing was reserved have an index on it, as it would cost all
+   * others: those have entries in the ledger, which are found by it and have the time of the row.
+   *
+   * @param endedAt time of the entry that closed it, Unix milliseconds; undefined: there is none
+   */
+  async findByRef(ref: string, endedAt: number | undefined): Promise<RequestRow | undefined> {
+    const { kysely } = this.#database;
+    const rows = kysely.selectFrom('requests').selectAll().where('ref', '=', ref);
+    if (hasConcurrentWriters(kysely)) return rows.executeTakeFirst();
+    if (endedAt !== undefined) {
+      const { first = 0, before = 0 } = await keysOf(kysely, { from: endedAt, to: endedAt + 1 });
+      const row = await rows.where('seq', '>=', first).where('seq', '<', before).executeTakeFirst();
+      if (row !== undefined) return row;
+    }
+    return rows.where(NOTHING_RESERVED).executeTakeFirst();
   }
 
   /**
@@ -106,47 +114,65 @@ export class RequestStore {
    *
    * @param userId undefined: anybody's
    */
-  findByRequestId(id: string, userId: number | undefined): Promise<RequestRow | undefined> {
-    return (
-      this.#database.kysely
-        .selectFrom('requests')
-        .selectAll()
-        .where('ref', '>', `req_${id}.`)
-        // The character after the dot.
-        .where('ref', '<', `req_${id}/`)
-        .$if(userId !== undefined, (query) => query.where('user_id', '=', userId ?? 0))
-        .orderBy('created_at', 'desc')
-        .limit(1)
-        .executeTakeFirst()
-    );
+  async findByRequestId(id: string, userId: number | undefined): Promise<RequestRow | undefined> {
+    const { kysely } = this.#database;
+    const rows = kysely
+      .selectFrom('requests')
+      .selectAll()
+      .where('ref', '>', `req_${id}.`)
+      // The character after the dot.
+      .where('ref', '<', `req_${id}/`)
+      .$if(userId !== undefined, (query) => query.where('user_id', '=', userId ?? 0))
+      .orderBy('created_at', 'desc')
+      .limit(1);
+    if (hasConcurrentWriters(kysely)) return rows.executeTakeFirst();
+    const entry = await kysely
+      .selectFrom('ledger')
+      .select(['ref', 'created_at'])
+      .where('ref', '>', `req_${id}.`)
+      .where('ref', '<', `req_${id}/`)
+      .where('kind', 'in', ['settle', 'refund'])
+      .$if(userId !== undefined, (query) => query.where('user_id', '=', userId ?? 0))
+      .orderBy('created_at', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+    const refused = await rows.where(NOTHING_RESERVED).executeTakeFirst();
+    const closed = entry && (await this.findByRef(entry.ref, entry.created_at));
+    return closed === undefined || (refused !== undefined && refused.seq > closed.seq) ? refused : closed;
   }
 
   /**
-   * Deletes at most `limit` rows of calls that began before a time. On PostgreSQL a month goes as a whole, once all of it is before
+   * Deletes at most `limit` rows of calls that ended before a time. On PostgreSQL a month goes as a whole, once all of it is before
    * that, and single rows only where they belong to no month. @returns how many rows
    */
   async deleteBefore(before: number, limit: number): Promise<number> {
     const { kysely } = this.#database;
     const isPartitioned = hasConcurrentWriters(kysely);
-    if (isPartitioned) await new MonthlyPartitions(this.#database, 'requests').dropBefore(before);
-    const table = isPartitioned ? restOf('requests') : 'requests';
-    return deleteOldRows(kysely, { table, key: 'seq', time: 'created_at' }, before, limit);
+    const old = { table: 'requests', key: 'seq', time: 'created_at' } as const;
+    if (!isPartitioned) return deleteOldRows(kysely, { ...old, keysAscendWithTime: true }, before, limit);
+    await new MonthlyPartitions(this.#database, 'requests').dropBefore(before);
+    return deleteOldRows(kysely, { ...old, table: restOf('requests') }, before, limit);
   }
 
-  #rows(filter: RequestFilter) {
+  #rows(filter: RequestFilter, range: KeyRange) {
     const rows = this.#database.kysely
       .selectFrom('requests')
       .leftJoin('tokens', 'tokens.id', 'requests.token_id')
       .selectAll('requests')
       .select('tokens.name as token_name');
-    return applyFilter(rows, filter);
+    return applyFilter(rows, filter, range);
   }
 }
 
-/** Undefined members filter nothing. */
+/**
+ * Undefined members filter nothing.
+ *
+ * @param range of the filter's period
+ */
 export function applyFilter<O>(
   query: SelectQueryBuilder<Tables & { tokens: Tables['tokens'] | null }, 'requests', O>,
   filter: RequestFilter,
+  { first, before }: KeyRange,
 ) {
   const { userId, channelId, tokenId, model, status, kind, from, to } = filter;
   let filtered = query;
@@ -158,5 +184,7 @@ export function applyFilter<O>(
   if (kind !== undefined) filtered = filtered.where('requests.kind', '=', kind);
   if (from !== undefined) filtered = filtered.where('requests.created_at', '>=', from);
   if (to !== undefined) filtered = filtered.where('requests.created_at', '<', to);
+  if (first !== undefined) filtered = filtered.where('requests.seq', '>=', first);
+  if (before !== undefined) filtered = filtered.where('requests.seq', '<', before);
   return filtered;
 }

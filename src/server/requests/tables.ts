@@ -11,7 +11,7 @@ export interface RequestTables {
    * no prompt and no result. On PostgreSQL in a part for each month (`MonthlyPartitions`). `price` and `facts` are what it was charged by: a receipt stays the same whatever prices become.
    */
   requests: {
-    /** Ascends roughly with the end of calls. */
+    /** Ascends with the end of calls: exactly on SQLite, roughly on PostgreSQL. */
     seq: Generated<number>;
     /** As in the ledger. */
     ref: string;
@@ -42,7 +42,7 @@ export interface RequestTables {
     price: string;
     /** JSON of the facts it was applied to. */
     facts: string;
-    /** Begin of the call, Unix milliseconds. */
+    /** When it was written, Unix milliseconds: at the end of the call, which began `duration_ms` before. */
     created_at: number;
   };
 }
@@ -91,12 +91,14 @@ export const requestMigrations: readonly Migration[] = [
       if (isPartitioned)
         await sql`create table ${sql.table(restOf('requests'))} partition of requests default`.execute(trx);
       const index = (name: string, columns: string[]) => trx.schema.createIndex(name).on('requests').columns(columns);
-      // A part cannot know the references of the others. They are unique as those of the ledger are, written in the same transaction.
+      // A part cannot know the references of the others. They are unique as those of the ledger are, written in the same transaction;
+      // on SQLite the index has only those the ledger does not have (`RequestStore.findByRef`).
       await index('requests_by_ref', ['ref'])
-        .$call((made) => (isPartitioned ? made : made.unique()))
+        .$call((made) => (isPartitioned ? made : made.unique().where(sql<boolean>`reserved = 0`)))
         .execute();
-      await index('requests_by_user', ['user_id', 'created_at', 'seq']).execute();
-      await index('requests_by_time', ['created_at', 'seq']).execute();
+      // On SQLite every index ends with the key, which ascends with the time (`toKeyRange`).
+      await index('requests_by_user', isPartitioned ? ['user_id', 'created_at', 'seq'] : ['user_id']).execute();
+      if (isPartitioned) await index('requests_by_time', ['created_at', 'seq']).execute();
     },
   },
 ];

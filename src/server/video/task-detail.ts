@@ -71,7 +71,6 @@ export function toTaskDetail(
     firstTokenMs: null,
     stream: false,
     client: task.client,
-    startedAt: task.created_at,
     price: terms === undefined ? '' : JSON.stringify(terms.price),
     facts: terms === undefined ? '' : JSON.stringify(terms.facts),
   };

@@ -80,8 +80,9 @@ export class ReconciliationStore {
   settledVideos(channelIds: readonly number[], from: number, to: number): Promise<SettledVideo[]> {
     return this.#database.kysely
       .selectFrom('tasks')
-      .innerJoin('requests', 'requests.ref', 'tasks.id')
-      .select(['tasks.vendor', 'tasks.data', 'requests.quota'])
+      .innerJoin('ledger', 'ledger.ref', 'tasks.id')
+      .select(['tasks.vendor', 'tasks.data', 'ledger.charged as quota'])
+      .where('ledger.kind', '=', 'settle')
       .where('tasks.channel_id', 'in', channelIds)
       .where('tasks.status', '=', 'SUCCESS')
       .where('tasks.finish_time', '>', from)
