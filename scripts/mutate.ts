@@ -5,6 +5,7 @@
  * tests that reach the place, in one process that stays warm; a change that no test notices is a survivor.
  *
  *   --tests "WORD …"    test files whose path contains a word, besides those of scripts/mutation/test-words.ts
+ *   --without "WORD …"  leaves test files out, such as those that start the whole service: quicker, and the score a lower bound
  *   --sample N --seed S some mutants only, chosen by the seed; the result says that it is a sample
  *   --minutes N         stops early; the next run continues, as verdicts are kept in out/mutation
  *   --budget N          seconds for one mutant (20)
@@ -31,6 +32,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     tests: { type: 'string', default: '' },
+    without: { type: 'string', default: '' },
     sample: { type: 'string' },
     seed: { type: 'string', default: '1' },
     minutes: { type: 'string', default: '600' },
@@ -40,7 +42,7 @@ const { values, positionals } = parseArgs({
 });
 if (positionals.length === 0) {
   console.error(
-    'usage: npm run mutate -- PATH… [--tests "WORD …"] [--sample N --seed S] [--minutes N] [--budget N] [--fresh]',
+    'usage: npm run mutate -- PATH… [--tests "WORD …"] [--without "WORD …"] [--sample N --seed S] [--minutes N] [--budget N] [--fresh]',
   );
   process.exit(2);
 }
@@ -52,16 +54,15 @@ const paths = positionals
   .flatMap((path) => (statSync(path).isDirectory() ? globSync(`${path}/**/*.ts`) : [path]))
   .filter(isRule)
   .sort();
-const words = [
-  ...paths.flatMap((path) => testWords(relative(root, path))),
-  ...values.tests.split(' ').filter((word) => word !== ''),
-];
+const wordsIn = (text: string): string[] => text.split(' ').filter((word) => word !== '');
+const words = [...paths.flatMap((path) => testWords(relative(root, path))), ...wordsIn(values.tests)];
+const without = wordsIn(values.without);
 const texts = new Map(paths.map((path) => [path, readFileSync(path, 'utf8')]));
 const mutants = paths
   .flatMap((path) => nameMutants(root, path, texts.get(path) ?? ''))
   .map((mutant, id) => ({ ...mutant, id }));
 const chosen = chooseSample(mutants, Number(values.sample ?? mutants.length), Number(values.seed));
-const testFiles = listTestFiles(root, words);
+const testFiles = listTestFiles(root, words).filter((path) => !without.some((word) => path.includes(word)));
 console.log(`${mutants.length} mutants in ${paths.length} files, ${testFiles.length} test files`);
 
 const deadline = performance.now() + Number(values.minutes) * 60_000;

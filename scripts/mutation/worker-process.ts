@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { WorkerReply, WorkerRequest } from './worker.ts';
 
-/** A worker that sends no beat for so long runs in a loop that never ends. */
+/** A worker with a mutant that sends no beat for so long runs in a loop that never ends. */
 const STUCK_MS = 30_000;
 /** Loading the service takes seconds, and much longer on a machine that is busy. */
 const START_MS = 180_000;
@@ -34,7 +34,9 @@ export class WorkerProcess {
     this.#child ??= await this.#start();
     const child = this.#child;
     if (child === undefined) return undefined;
-    const reply = await nextReply(child, () => child.send(request));
+    // Without a mutant nothing loops: the machine is busy.
+    const limitMs = request.mutant === undefined ? START_MS : STUCK_MS;
+    const reply = await nextReply(child, () => child.send(request), limitMs);
     if (reply === undefined || reply.failure?.isTimeout) this.stop();
     return reply;
   }
@@ -72,7 +74,7 @@ export class WorkerProcess {
 }
 
 /** Sends, and waits for what comes back: a reply, or the word that the process is ready. */
-function nextReply(child: ChildProcess, send: () => void, limitMs = STUCK_MS): Promise<WorkerReply | undefined> {
+function nextReply(child: ChildProcess, send: () => void, limitMs: number): Promise<WorkerReply | undefined> {
   return new Promise((resolve) => {
     const end = (reply: WorkerReply | undefined) => {
       clearTimeout(timer);

@@ -35,14 +35,15 @@ function problemOf(value: unknown): string {
 it('T62: describes a value of a million wrong elements as quickly as one', () => {
   const ones = Array.from({ length: 1_000_000 }, () => 1);
   const members = { model: 'm', ...Object.fromEntries(ones.entries()), images: [1] };
-  const begunAt = performance.now();
+  const before = process.threadCpuUsage();
   assert.match(problemOf({ model: 'm', images: ones }), /^images/);
   assert.match(
     problemOf({ model: 'm', tags: [...Array.from({ length: 100_000 }, () => ''), 1] }),
     /^tags does not have/,
   );
   assert.match(problemOf(members), /^images\.0 /);
-  assert.ok(performance.now() - begunAt < 1_000);
+  const { user, system } = process.threadCpuUsage(before);
+  assert.ok(user + system < 1_000_000, `${user + system} μs of CPU time`);
 });
 
 it('T68: takes integers as digits alone, and numbers as they come', () => {
