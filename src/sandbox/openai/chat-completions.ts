@@ -3,6 +3,7 @@ import { newId, parseDirectives, planText, streamText, wantedFunction } from '..
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../simulator.ts';
 import { problem } from './problems.ts';
 import { CREATED, eventStream, isModel, promptTokens, type RequestBody, toErrorEvent } from './protocol.ts';
+import { findChatFault } from './request-checks.ts';
 import { chooseFunctionCalls, chooseJson } from './tools.ts';
 
 /** `POST /v1/chat/completions`. */
@@ -11,6 +12,8 @@ export function createChatCompletion(request: SimulatorRequest): SimulatorRespon
   if (body === undefined || !Array.isArray(body.messages) || body.messages.length === 0)
     return problem('invalid', "'messages' is required");
   if (!isModel(body.model)) return problem('model');
+  const fault = findChatFault(body);
+  if (fault !== undefined) return problem('invalid', fault);
   const directives = parseDirectives(request);
   const calls = chooseFunctionCalls(body, directives('tools'), wantedFunction(request));
   const text = planText(directives, body.max_completion_tokens ?? body.max_tokens, chooseJson(body));

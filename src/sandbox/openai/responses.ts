@@ -3,6 +3,7 @@ import type { FunctionCall } from '../chat/tool-calls.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../simulator.ts';
 import { problem } from './problems.ts';
 import { CREATED, eventStream, promptTokens, type RequestBody, toErrorEvent } from './protocol.ts';
+import { findResponseFault } from './request-checks.ts';
 import { chooseFunctionCalls, chooseJson } from './tools.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -13,6 +14,8 @@ type WriteEvent = (type: string, fields: Fields) => string;
 export function createResponse(request: SimulatorRequest): SimulatorResponse {
   const body = request.json();
   if (body?.input === undefined) return problem('invalid', "'input' is required");
+  const fault = findResponseFault(body);
+  if (fault !== undefined) return problem('invalid', fault);
   const directives = parseDirectives(request);
   const calls = chooseFunctionCalls(body, directives('tools'), wantedFunction(request));
   const text = planText(directives, body.max_output_tokens, chooseJson(body));

@@ -125,3 +125,33 @@ test('images: a URL by default, Base64 on request', async () => {
   const inline = await openai.images.generate({ ...request, response_format: 'b64_json' });
   assert.equal(Buffer.from(inline.data?.[1]?.b64_json ?? '', 'base64').toString('latin1', 1, 4), 'PNG');
 });
+
+test('what OpenAI would refuse is refused, in chat and in responses', async () => {
+  const model = 'sandbox-chat';
+  const say = (content: string) => ({ role: 'user', content }) as const;
+  const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } } as const;
+  const asked: OpenAI.ChatCompletionMessageParam = { role: 'assistant', content: null, tool_calls: [call] };
+  const result: OpenAI.ChatCompletionMessageParam = { role: 'tool', tool_call_id: 'call_1', content: 'sunny' };
+  const refusedChats: readonly (readonly [Partial<OpenAI.ChatCompletionCreateParamsNonStreaming>, RegExp])[] = [
+    [{ temperature: 3 }, /temperature/],
+    [{ stop: ['a', 'b', 'c', 'd', 'e'] }, /stop/],
+    [{ tools: [{ type: 'function', function: { name: 'a b' } }] }, /name/],
+    [{ tool_choice: 'required' }, /only allowed with 'tools'/],
+    [{ stream_options: { include_usage: true } }, /stream_options/],
+    [{ messages: [{ role: 'robot', content: 'x' } as never] }, /role/],
+    [{ messages: [{ role: 'user', content: [{ type: 'picture' }] } as never] }, /picture/],
+    [{ messages: [say('x'), result] }, /must respond to a preceding message/],
+    [{ messages: [say('x'), asked, say('y')] }, /must be followed by tool messages/],
+    [{ messages: [say('x'), asked] }, /must be followed by tool messages/],
+  ];
+  for (const [wrong, expected] of refusedChats)
+    await assert.rejects(
+      openai.chat.completions.create({ model, messages: [say('[chunks=1]')], ...wrong }),
+      { status: 400, message: expected },
+      JSON.stringify(wrong),
+    );
+  const complete = await openai.chat.completions.create({ model, messages: [say('[chunks=1]'), asked, result] });
+  assert.equal(complete.choices[0]?.finish_reason, 'stop');
+  const orphan = { type: 'function_call_output', call_id: 'call_2', output: 'sunny' } as const;
+  await assert.rejects(openai.responses.create({ model, input: [say('x'), orphan] }), /No tool call found/);
+});
