@@ -98,9 +98,21 @@ export async function makeArtifactFixture(
   };
 }
 
+/** Bytes of all files below a directory. Copies come and go meanwhile: what is removed while it is walked counts nothing. */
 export async function bytesBelow(directory: string): Promise<number> {
   let bytes = 0;
-  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true }))
-    if (entry.isFile()) bytes += (await stat(join(entry.parentPath, entry.name))).size;
+  for (const entry of await readdir(directory, { withFileTypes: true }).catch(toAbsent([]))) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isDirectory()) bytes += await bytesBelow(path);
+    else if (entry.isFile()) bytes += (await stat(path).catch(toAbsent({ size: 0 }))).size;
+  }
   return bytes;
 }
+
+/** Handles the error of a path that is not there any more. */
+const toAbsent =
+  <T>(instead: T) =>
+  (error: NodeJS.ErrnoException): T => {
+    if (error.code === 'ENOENT') return instead;
+    throw error;
+  };

@@ -25,8 +25,18 @@ export function storeDraft(draft: Draft): void {
 export function useDraft(): readonly [Draft, (change: Partial<Draft>) => void, (draft: Draft) => void] {
   const [draft, setDraft] = useState(readDraft);
   useEffect(() => {
-    const timer = setTimeout(() => storeDraft(draft), 200);
-    return () => clearTimeout(timer);
+    const store = (): void => {
+      cancel();
+      storeDraft(draft);
+    };
+    const timer = setTimeout(store, 200);
+    // A reload may come before the timer. Once stored, nothing is stored again: another tab may have a newer draft.
+    addEventListener('pagehide', store);
+    const cancel = (): void => {
+      clearTimeout(timer);
+      removeEventListener('pagehide', store);
+    };
+    return cancel;
   }, [draft]);
   const change = useCallback((part: Partial<Draft>) => setDraft((known) => ({ ...known, ...part })), []);
   return [draft, change, setDraft];
