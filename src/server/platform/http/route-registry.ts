@@ -4,6 +4,7 @@ import type { Endpoint, EndpointPart } from '../../../contract/endpoint.ts';
 import { AppError } from '../errors.ts';
 import type { Authenticator, CallerOf } from './caller.ts';
 import { compressResponse } from './compress-response.ts';
+import { lazySerializer } from './lazy-serializer.ts';
 import type { RequestContext } from './request-context.ts';
 import { dropDeclaredNulls, pickDeclaredKeys, validatorFor } from './schema-validation.ts';
 
@@ -68,6 +69,7 @@ export class RouteRegistry {
         body: endpoint.body,
         response: endpoint.response && { 200: endpoint.response },
       }),
+      serializerCompiler: ({ schema }) => lazySerializer(schema),
       validatorCompiler: ({ schema }) => validatorFor(schema as Parameters<typeof validatorFor>[0]),
       // No body is read before the caller is known.
       onRequest: async (request) => {

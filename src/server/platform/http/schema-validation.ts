@@ -21,14 +21,15 @@ type CompiledSchema = ReturnType<typeof Compile>;
 const validators = new WeakMap<object, Validator>();
 
 /**
- * A check for a schema, compiled once. No coercion: strings are strings, and integers are written as integers, digits with an
+ * A check for a schema, compiled once, when the first value arrives: a start would take longer else. No coercion: strings are strings, and integers are written as integers, digits with an
  * optional minus.
  */
 export function validatorFor(schema: TSchema): Validator {
   const known = validators.get(schema);
   if (known !== undefined) return known;
-  const compiled = Compile(schema);
+  let compiled: CompiledSchema | undefined;
   const validate: Validator = (value) => {
+    compiled ??= Compile(schema);
     const error = compiled.Check(value) ? integerError(compiled, value) : firstError(compiled, schema, value);
     return error === undefined ? { value } : { error };
   };
