@@ -7,6 +7,7 @@ import { CLI_CLIENT } from '../src/contract/cli-client.ts';
 import { pollDeviceToken } from '../src/contract/device-auth.ts';
 import { Reelgate } from '../src/sdk/index.ts';
 import type { AdminClient } from './admin-client.ts';
+import { CHILD_ENVIRONMENT } from './child-environment.ts';
 
 const MAIN = new URL('../src/cli/main.ts', import.meta.url).pathname;
 
@@ -74,12 +75,11 @@ export class CliMachine {
 
   constructor(baseUrl: string, env: Record<string, string> = {}) {
     this.env = {
-      PATH: process.env.PATH ?? '',
+      ...CHILD_ENVIRONMENT,
       HOME: this.folder,
       REELGATE_URL: baseUrl,
       REELGATE_CONFIG_DIR: join(this.folder, 'settings'),
       REELGATE_KEYCHAIN: '0',
-      ...(process.env.NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
       ...env,
     };
   }

@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs';
 import { makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
+import { CHEAP_PASSWORDS } from '../password-cost.ts';
 
 /** The service in a process of its own, which kills or stops itself the n-th time it reaches a named point of the money path. */
 const point = process.env.CRASH_AT;
@@ -8,6 +9,7 @@ const signal = process.env.CRASH_SIGNAL === 'SIGSTOP' ? 'SIGSTOP' : 'SIGKILL';
 let left = Number(process.env.CRASH_COUNT ?? '1');
 
 const app = await makeApp(parseConfig(process.env), {
+  passwordCost: CHEAP_PASSWORDS,
   onFaultPoint: (reached) => {
     if (reached !== point) return;
     left -= 1;

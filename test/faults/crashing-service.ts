@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { CHILD_ENVIRONMENT } from '../child-environment.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
 
 const FIXTURE = fileURLToPath(new URL('./crashing-server.fixture.ts', import.meta.url));
@@ -33,7 +34,7 @@ export async function startCrashing(
   const child: ChildProcess = spawn(process.execPath, [FIXTURE], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
-      PATH: process.env.PATH,
+      ...CHILD_ENVIRONMENT,
       ...testEnvironment(databaseUrl, env),
       ...(blow === undefined
         ? {}
