@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Page } from 'playwright-core';
 import { findAccessibilityIssues } from './axe.ts';
 import {
   type BrowserFixture,
   type ContextOptions,
+  navigateWithin,
   openBrowserFixture,
   signIn,
   waitForContent,
@@ -12,17 +12,6 @@ import {
 import { chromiumPath } from './chromium.ts';
 import { CONSOLE_PATHS } from './console-paths.ts';
 import { fillWithDemoData, ROOT } from './demo-data.ts';
-
-/**
- * Goes to a page within the console, without a reload: the scripts, axe and what was fetched stay. The heading of the page that
- * is left is marked, so that its disappearance can be waited for.
- */
-async function navigateWithin(page: Page, path: string): Promise<void> {
-  await page.evaluate(`for (const heading of document.querySelectorAll('h1')) heading.setAttribute('data-left', '');
-    history.pushState({}, '', ${JSON.stringify(path)});`);
-  await page.locator('h1:not([data-left])').first().waitFor();
-  await waitForContent(page);
-}
 
 /** Checks every page of the console as one kind of visitor sees it. One file for each, so that they run beside each other. */
 export function describeAccessibility({ language, scheme, width, height }: Required<ContextOptions>): void {

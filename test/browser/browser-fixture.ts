@@ -97,6 +97,17 @@ export async function waitForContent(page: Page): Promise<void> {
   for (let attempts = 0; attempts < 100 && (await waiting.count()) > 0; attempts += 1) await page.waitForTimeout(100);
 }
 
+/**
+ * Goes to a page within the console, without a reload, which costs two and a half times as much: the scripts and what was fetched stay. The
+ * heading of the page that is left is marked, so that its disappearance can be waited for.
+ */
+export async function navigateWithin(page: Page, path: string): Promise<void> {
+  await page.evaluate(`for (const heading of document.querySelectorAll('h1')) heading.setAttribute('data-left', '');
+    history.pushState({}, '', ${JSON.stringify(path)});`);
+  await page.locator('h1:not([data-left])').first().waitFor();
+  await waitForContent(page);
+}
+
 /** Signs in by the page, as a person does. */
 export async function signIn(page: Page, username: string, password: string): Promise<void> {
   await page.goto('/sign-in');
