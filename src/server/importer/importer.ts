@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../platform/clock.ts';
+import { compactMemory } from '../platform/collect-garbage.ts';
 import { Applier } from './apply.ts';
 import { CatalogImportStore } from './catalog-store.ts';
 import { dryRunVisitor } from './dry-run.ts';
@@ -171,6 +172,8 @@ export class Importer {
       throw new Error(
         `There, ${quotaPerUnit} quota are one unit of currency, and here ${target.quotaPerUnit}. Set QUOTA_PER_UNIT to ${quotaPerUnit} first.`,
       );
+    // A pass leaves more than 100 MB behind, which the engine would keep until it has to collect it.
+    compactMemory();
     const context = {
       source,
       schema,

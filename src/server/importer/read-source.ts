@@ -16,7 +16,7 @@ import { readOptions } from './source/options.ts';
 import { countRows, type SourceDatabase, type SourceRow } from './source/source-database.ts';
 import { Survey } from './survey.ts';
 
-const PAGE = 1_000;
+const PAGE = 500;
 /** Of accounts and channels that name none. */
 const DEFAULT_GROUP = 'default';
 /** The password both programs give their first account. */
