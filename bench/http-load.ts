@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { Client } from 'undici';
 
 export interface LoadOptions {
@@ -62,6 +62,14 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
     failures,
     ...(firstFailure === undefined ? {} : { firstFailure }),
   };
+}
+
+/** CPU seconds the living threads of a process have used, to the nanosecond; `cpuSeconds` counts in hundredths. */
+export function exactCpuSeconds(pid: number): number {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const nanoseconds = (thread: string): number =>
+    Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]);
+  return threads.reduce((sum, thread) => sum + nanoseconds(thread), 0) / 1e9;
 }
 
 /** CPU seconds a process has used, from Linux' /proc; clock ticks are 100 a second. */

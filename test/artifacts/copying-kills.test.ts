@@ -8,16 +8,17 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { UsageStore } from '../../src/server/artifacts/usage-store.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../databases.ts';
+import { bundleScript } from '../faults/bundle-script.ts';
 import { SeededRandom } from '../faults/seeded-random.ts';
 import { startTestService } from '../test-service.ts';
 import type { CopyingOrder } from './copying-process.fixture.ts';
 
-const FIXTURE = fileURLToPath(new URL('./copying-process.fixture.ts', import.meta.url));
+const FIXTURE = join(import.meta.dirname, 'copying-process.fixture.ts');
+const MEDIA = join(import.meta.dirname, '../../src/sandbox/media');
 const KILLS = Number(process.env.ARTIFACT_KILLS ?? 4);
 /** More than a claim lasts. */
 const CLOCK_STEP_MS = 91_000;
@@ -27,11 +28,21 @@ forEachDatabase((_name, _open, freshUrl) => {
     const databaseUrl = await freshUrl();
     const directory = await mkdtemp(join(tmpdir(), 'rg-kills-'));
     t.after(() => rm(directory, { recursive: true, force: true }));
+    const script = await bundleScript(FIXTURE);
+    t.after(() => script.remove());
     // Makes the schema.
     await (await startTestService(databaseUrl)).stop();
     const start = async (round: number, drains: boolean) => {
-      const order: CopyingOrder = { databaseUrl, directory, clockOffsetMs: round * CLOCK_STEP_MS, drains };
-      const child = spawn(process.execPath, [FIXTURE, JSON.stringify(order)], { stdio: ['ignore', 'pipe', 'inherit'] });
+      const order: CopyingOrder = {
+        databaseUrl,
+        directory,
+        media: MEDIA,
+        clockOffsetMs: round * CLOCK_STEP_MS,
+        drains,
+      };
+      const child = spawn(process.execPath, [script.path, JSON.stringify(order)], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
       t.after(() => child.kill('SIGKILL'));
       const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
       assert.equal((await lines.next()).value, 'ready');

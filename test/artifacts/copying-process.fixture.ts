@@ -1,9 +1,10 @@
 /** A process that ends tasks, copies and deletes their videos until it is killed, or drains what is left and says so. */
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { loadMedia } from '../../src/sandbox/media.ts';
 import { makeArtifacts } from '../../src/server/artifacts/make.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
@@ -14,6 +15,8 @@ import type { Tables } from '../../src/server/tables.ts';
 export interface CopyingOrder {
   readonly databaseUrl: string;
   readonly directory: string;
+  /** Directory of the sandbox's media. */
+  readonly media: string;
   /** Milliseconds this process's clock is ahead, so that what the one before had claimed is due again. */
   readonly clockOffsetMs: number;
   /** Ends no task and copies what is left. */
@@ -22,8 +25,8 @@ export interface CopyingOrder {
 
 const order = JSON.parse(process.argv[2] ?? '') as CopyingOrder;
 const database = openDatabase<Tables>(order.databaseUrl);
-const CLIP = loadMedia('wide.mp4').bytes;
-const COVER = loadMedia('thumbnail.webp').bytes;
+const CLIP = readFileSync(join(order.media, 'wide.mp4'));
+const COVER = readFileSync(join(order.media, 'thumbnail.webp'));
 const CHUNK = 8 * 1024;
 const MOST_KEPT = 200;
 
@@ -54,10 +57,8 @@ artifacts.start({
   openVideo: async () => ({ body: Readable.from(pieces()), bytes: CLIP.length }),
   openCover: async () => COVER,
 });
-process.stdout.write('ready\n');
-// Not left to the end, which is a kill: the next process loads the same modules.
-flushCompileCache();
 if (order.drains) {
+  process.stdout.write('ready\n');
   while ((await artifacts.countPending()) > 0) await pause(20);
   await artifacts.removeEnded();
   // What a kill left between a file and its row.
@@ -78,10 +79,16 @@ const ended = (
 ).map(({ task_id }) => task_id);
 const remove = (id: string) => database.transaction((trx) => artifacts.removeWithTask(trx, id));
 for (const id of ended.splice(0, ended.length - MOST_KEPT)) await remove(id);
-for (;;) {
+for (let made = 0; ; made++) {
   const id = `task_${randomUUID()}`;
   await database.transaction((trx) => artifacts.enqueue(trx, { id, user_id: 1 }));
   ended.push(id);
+  if (made === 0) {
+    // The kill comes some time later, on a machine of any speed.
+    process.stdout.write('ready\n');
+    // Not left to the end, which is that kill: the next process loads the same modules.
+    flushCompileCache();
+  }
   const [oldest] = ended.length > 10 ? ended.splice(0, 1) : [];
   if (oldest !== undefined && Math.random() < 0.5) await remove(oldest);
   await pause(2);

@@ -1,20 +1,21 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../databases.ts';
 import { startTestService } from '../test-service.ts';
 import { Receiver } from '../webhooks/receiver.ts';
+import { bundleScript } from './bundle-script.ts';
 import type { EventProcessOrder } from './event-process.fixture.ts';
 import { SeededRandom } from './seeded-random.ts';
 
-const FIXTURE = fileURLToPath(new URL('./event-process.fixture.ts', import.meta.url));
+const FIXTURE = join(import.meta.dirname, 'event-process.fixture.ts');
 const KILLS = Number(process.env.EVENT_KILLS ?? 4);
 /** More than a claim lasts. */
 const CLOCK_STEP_MS = 61_000;
@@ -22,6 +23,7 @@ const CLOCK_STEP_MS = 61_000;
 forEachDatabase((_name, _open, freshUrl) => {
   it(`loses and invents no event over ${KILLS} kills, and repeats them with the same id, in order`, async () => {
     const databaseUrl = await freshUrl();
+    const script = await bundleScript(FIXTURE);
     const receiver = await new Receiver().listen();
     const service = await startTestService(databaseUrl, { WEBHOOK_PRIVATE_HOSTS: receiver.host });
     const { masterKey } = service;
@@ -52,7 +54,9 @@ forEachDatabase((_name, _open, freshUrl) => {
         clockOffsetMs: round * CLOCK_STEP_MS,
         from,
       };
-      const child = spawn(process.execPath, [FIXTURE, JSON.stringify(order)], { stdio: ['ignore', 'pipe', 'inherit'] });
+      const child = spawn(process.execPath, [script.path, JSON.stringify(order)], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
       children.add(child);
       child.once('exit', () => children.delete(child));
       const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -91,6 +95,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       for (const child of children) child.kill('SIGKILL');
       await database.close();
       await receiver.close();
+      script.remove();
     }
   });
 });

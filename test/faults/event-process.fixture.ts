@@ -43,10 +43,8 @@ const webhooks = makeWebhooks({
   log,
 });
 await webhooks.start();
-process.stdout.write('ready\n');
-// Not left to the end, which is a kill: the next process loads the same modules.
-flushCompileCache();
 if (order.from === undefined) {
+  process.stdout.write('ready\n');
   const left = async (): Promise<number> => {
     const queued = await database.kysely.selectFrom('event_queue').select('event_seq').limit(1).execute();
     return queued.length + (await webhooks.countPending());
@@ -68,4 +66,9 @@ for (let number = order.from; ; number++) {
       data: { number },
     });
   });
+  if (number > order.from) continue;
+  // The kill comes some time later, on a machine of any speed.
+  process.stdout.write('ready\n');
+  // Not left to the end, which is that kill: the next process loads the same modules.
+  flushCompileCache();
 }
