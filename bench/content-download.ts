@@ -2,13 +2,14 @@
  * `node bench/content-download.ts [--stored] [--rounds 3]`: 50 downloads of 8 MiB at once through the content endpoint, beside nginx with one
  * process: `proxy_pass` to the same file host, or with `--stored` the same file from the disk, by `sendfile` (the kernel alone moves the
  * bytes) and without, as with TLS. With `--stored` also through nginx that sends what the service permits (ARTIFACTS_ACCEL_PROXIES), the
- * CPU of both together. Prints a line for each round.
+ * CPU of both together. What the service uses while nobody asks it anything is measured first and left out. Prints a line for each round.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Client } from 'undici';
+import { Client, Pool } from 'undici';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { Tables } from '../src/server/tables.ts';
 import { type Process, startScript, startService } from './child-processes.ts';
@@ -23,6 +24,9 @@ type Sendfile = 'on' | 'off';
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 const PARALLEL = 50;
 const WARM_UP_REQUESTS = 2_000;
+const IDLE_SECONDS = 10;
+/** CPU seconds that the service uses in each second while nobody asks it anything. */
+let idleShare = 0;
 const BYTES = 8 * 1024 * 1024;
 const TASK = 'video_file_0';
 const ARTIFACT = 'A'.repeat(24);
@@ -54,6 +58,11 @@ const headers = { authorization: `Bearer ${key}` };
 const path = `/v1/videos/${TASK}/content`;
 try {
   for (const { origin } of [service, ...Object.values(fronts)]) await warmUp(origin);
+  await pause(IDLE_SECONDS * 500);
+  const idleBefore = exactCpuSeconds(service.pid);
+  await pause(IDLE_SECONDS * 1000);
+  idleShare = (exactCpuSeconds(service.pid) - idleBefore) / IDLE_SECONDS;
+  process.stdout.write(`idle service: ${(idleShare * 1000).toFixed(1)} CPU ms a second\n`);
   for (let round = 0; round < Number(values.rounds); round += 1) {
     await measure('reelgate', [service.pid], service.origin, path, headers);
     for (const [name, { pid, origin }] of Object.entries(fronts))
@@ -113,12 +122,14 @@ async function storeFile(): Promise<string> {
 
 /** A service that has just started compiles as it works: parts of a byte are asked for until it is as one that has run for a while. */
 async function warmUp(origin: string): Promise<void> {
-  const client = new Client(origin, { pipelining: 1 });
-  for (let requests = 0; requests < WARM_UP_REQUESTS; requests += 1) {
-    const { body } = await client.request({ method: 'GET', path, headers: { ...headers, range: 'bytes=0-0' } });
+  const pool = new Pool(origin, { connections: PARALLEL });
+  const request = async () => {
+    const { body } = await pool.request({ method: 'GET', path, headers: { ...headers, range: 'bytes=0-0' } });
     await body.dump();
-  }
-  await client.close();
+  };
+  for (let sent = 0; sent < WARM_UP_REQUESTS; sent += PARALLEL)
+    await Promise.all(Array.from({ length: PARALLEL }, request));
+  await pool.close();
 }
 
 async function measure(
@@ -150,7 +161,8 @@ async function measure(
   if (sizes.some((size) => size !== BYTES)) throw new Error(`${name}: a download is not whole`);
   const mib = (PARALLEL * BYTES) / 1024 / 1024;
   const seconds = (performance.now() - startedAt) / 1000;
-  const used = sum(pids.map(exactCpuSeconds)) - before;
+  const background = pids.includes(service.pid) ? idleShare * seconds : 0;
+  const used = sum(pids.map(exactCpuSeconds)) - before - background;
   cpu[name] = (cpu[name] ?? 0) + used;
   process.stdout.write(
     `${name.padEnd(15)} ${(mib / seconds).toFixed(0)} MiB/s, ${((used * 1000) / mib).toFixed(2)} CPU ms a MiB, memory +${Math.max(0, memory - memoryBefore)} MB\n`,

@@ -3,7 +3,8 @@ import { defineSimulator, fileResponse, jsonResponse, type Simulator } from './s
 
 /**
  * A content network as vendors use: public URLs, no credentials. Named per vendor so that faults can target it.
- * @param urlLifetimeMs how long a URL that says when it was issued is valid
+ * @param urlLifetimeMs how long a URL that says when it was issued is valid, in real time: a clock that a test puts forward would have it
+ * expire between being given and being used
  */
 export const artifactHost = (vendor: string, urlLifetimeMs: number): Simulator =>
   defineSimulator({
@@ -16,9 +17,9 @@ export const artifactHost = (vendor: string, urlLifetimeMs: number): Simulator =
         method: 'GET',
         path: /^\/[^/]+\/(?<job>[^/]+)(?:\/(?<issued>\d+))?\/(?<name>[^/]+)$/,
         operation: 'content',
-        handle({ params: { job = '', issued, name = '' } }, { now, fileOf }) {
+        handle({ params: { job = '', issued, name = '' } }, { fileOf }) {
           if (!isMediaName(name)) return jsonResponse(404, { error: 'not_found' });
-          if (issued !== undefined && now() - Number(issued) > urlLifetimeMs)
+          if (issued !== undefined && Date.now() - Number(issued) > urlLifetimeMs)
             return jsonResponse(403, { error: 'expired' });
           return fileResponse(fileOf(loadMedia(name), job));
         },

@@ -113,7 +113,7 @@ function toContext(running: RunningSimulator, fault: Fault | undefined): Simulat
     },
     media: (job, kind) => running.fileOf(sharedFile(job, kind), job.id),
     artifactUrl(job, kind) {
-      const issued = running.urlsExpire ? `${running.now()}/` : '';
+      const issued = running.urlsExpire ? `${Date.now()}/` : '';
       const { name } = sharedFile(job, kind);
       return running.artifactUrl(`/${simulator.name}/${encodeURIComponent(job.id)}/${issued}${name}`);
     },

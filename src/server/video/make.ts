@@ -151,7 +151,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const downloadSlots = new DownloadSlots();
   const vendorFiles = new VendorFiles({ ...shared, urlRefresher, inlineFileCache });
   const { storedFiles } = dependencies.artifacts;
-  const contentDelivery = new ContentDelivery({ ...shared, vendorFiles, storedFiles, downloadSlots });
+  const contentDelivery = new ContentDelivery({ ...shared, vendorFiles, storedFiles, urlRefresher, downloadSlots });
   const shares = new ShareStore(database);
   const videoDeletion = new VideoDeletion({ ...shared, shares, vendorDeletion: new VendorDeletion(shared) });
   const playLinks = new PlayLinks(dependencies.masterKey);

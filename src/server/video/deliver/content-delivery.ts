@@ -7,6 +7,7 @@ import type { OutboundResponse } from '../../platform/outbound/outbound.ts';
 import type { Task } from '../store.ts';
 import type { VideoUpstreams } from '../video-upstreams.ts';
 import type { DownloadSlots } from './download-slots.ts';
+import type { UrlRefresher } from './url-refresher.ts';
 import type { VendorFiles } from './vendor-files.ts';
 
 export interface ContentRequest {
@@ -49,6 +50,7 @@ export const CONTENT_HEADERS = {
 export interface ContentDeliveryDependencies {
   readonly vendorFiles: VendorFiles;
   readonly storedFiles: StoredFiles;
+  readonly urlRefresher: UrlRefresher;
   readonly upstreams: VideoUpstreams;
   readonly downloadSlots: DownloadSlots;
 }
@@ -85,7 +87,7 @@ export class ContentDelivery {
   }
 
   async #find(task: Task, request: ContentRequest): Promise<Content> {
-    const { vendorFiles, storedFiles, upstreams } = this.#dependencies;
+    const { vendorFiles, storedFiles, urlRefresher, upstreams } = this.#dependencies;
     const isVideo = request.variant === undefined || request.variant === 'video';
     const stored = await (isVideo
       ? storedFiles.open(task.id, request)
@@ -93,7 +95,7 @@ export class ContentDelivery {
     if (stored) return { ...stored, headers: { ...stored.headers, ...CONTENT_HEADERS } };
     if (request.variant === 'thumbnail' && upstreams.adapterOf(task).hasCover !== true)
       throw new AppError('content_not_found', { message: 'This video has no poster yet.' });
-    const response = await vendorFiles.open(task, request);
+    const response = await vendorFiles.open(await urlRefresher.withFreshUrl(task), request);
     return toContent(await checked(response, isVideo));
   }
 }

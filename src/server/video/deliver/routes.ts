@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
+import { isTerminal } from '../../../contract/states.ts';
 import * as endpoints from '../../../contract/video.ts';
 import type { AccessWatch } from '../../accounts/access-watch.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -42,7 +43,9 @@ export function addContentRoutes(
   routes.add(endpoints.getContent, async ({ params, query, caller, request, reply }) => {
     const found = await store.findForToken(params.task_id, caller.tokenId);
     if (found === undefined) throw new AppError('content_not_found');
-    return sendFile(await reader.withCurrentState(found), caller, query.variant, { request, reply });
+    // A finished one may be stored: only where it is not does its vendor's URL matter.
+    const task = isTerminal(found.status) ? found : await reader.withCurrentState(found);
+    return sendFile(task, caller, query.variant, { request, reply });
   });
 
   routes.add(endpoints.playVideo, async ({ params, query, request, reply }) => {
