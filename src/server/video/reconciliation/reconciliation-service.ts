@@ -51,7 +51,9 @@ const STATES_KEPT_MS = 60_000;
 export class Reconciliation {
   readonly #dependencies: ReconciliationDependencies;
   readonly job: ScheduledJob;
-  #states: { readonly at: number; readonly value: Promise<readonly AccountState[]> } | undefined;
+  #states:
+    | { readonly at: number; readonly catalog: Catalog; readonly value: Promise<readonly AccountState[]> }
+    | undefined;
 
   constructor(dependencies: ReconciliationDependencies) {
     this.#dependencies = dependencies;
@@ -71,27 +73,26 @@ export class Reconciliation {
     for (const state of await this.states()) await notices.report(state);
   }
 
-  /** Of every channel whose vendor tells; at most a minute old. */
-  states(): Promise<readonly AccountState[]> {
-    const now = this.#dependencies.clock.now();
+  /** Of every channel whose vendor tells; at most a minute old, and of the channels as they are now. */
+  async states(): Promise<readonly AccountState[]> {
+    const { clock, channels } = this.#dependencies;
+    // Another object as soon as a channel was changed.
+    const catalog = await channels.catalog();
+    const now = clock.now();
     const kept = this.#states;
-    if (kept !== undefined && Math.abs(now - kept.at) < STATES_KEPT_MS) return kept.value;
-    const value = this.#readStates(now);
-    this.#states = { at: now, value };
+    if (kept?.catalog === catalog && Math.abs(now - kept.at) < STATES_KEPT_MS) return kept.value;
+    const value = this.#readStates(now, catalog);
+    this.#states = { at: now, catalog, value };
     value.catch(() => {
       this.#states = undefined;
     });
     return value;
   }
 
-  async #readStates(now: number): Promise<readonly AccountState[]> {
-    const { store, channels, vendors } = this.#dependencies;
-    const [{ channels: known }, rows, reads] = await Promise.all([
-      channels.catalog(),
-      store.since(now - JUDGED_MS),
-      store.accountReads(),
-    ]);
-    return [...known.values()].flatMap((entry) => {
+  async #readStates(now: number, { channels }: Catalog): Promise<readonly AccountState[]> {
+    const { store, vendors } = this.#dependencies;
+    const [rows, reads] = await Promise.all([store.since(now - JUDGED_MS), store.accountReads()]);
+    return [...channels.values()].flatMap((entry) => {
       const { channel } = entry;
       const usage = vendors.find(channel.vendor)?.accountUsage;
       if (usage === undefined || isShared(entry)) return [];
