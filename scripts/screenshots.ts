@@ -8,7 +8,7 @@ import {
   signIn,
   waitForContent,
 } from '../test/browser/browser-fixture.ts';
-import { CONSOLE_PATHS } from '../test/browser/console-paths.ts';
+import { CONSOLE_PATHS, findLinkedPath, LINKED_PAGES } from '../test/browser/console-paths.ts';
 import { fillWithDemoData, ROOT } from '../test/browser/demo-data.ts';
 
 /**
@@ -23,8 +23,12 @@ const VARIANTS: readonly (readonly [suffix: string, options: ContextOptions])[] 
   ['-dark-zh-phone', { scheme: 'dark', language: 'zh-cn', width: 390, height: 844 }],
   ...(process.env.SIZES === 'all'
     ? ([
-        ['-dark-desktop', { scheme: 'dark', width: 1920, height: 1080 }],
-        ['-zh-tablet', { language: 'zh-cn', width: 768, height: 1024 }],
+        ['-dark-zh', { scheme: 'dark', language: 'zh-cn', width: 1440, height: 900 }],
+        ['-phone', { width: 390, height: 844 }],
+        ['-desktop', { width: 1920, height: 1080 }],
+        ['-dark-zh-desktop', { scheme: 'dark', language: 'zh-cn', width: 1920, height: 1080 }],
+        ['-tablet', { width: 768, height: 1024 }],
+        ['-dark-zh-tablet', { scheme: 'dark', language: 'zh-cn', width: 768, height: 1024 }],
       ] as const)
     : []),
 ];
@@ -52,6 +56,11 @@ async function main(): Promise<void> {
       for (const each of Object.entries(SIGNED_OUT)) await capture(each);
       await signIn(page, ROOT.username, ROOT.password);
       for (const each of Object.entries(CONSOLE_PATHS)) await capture(each);
+      for (const [name, [from, href]] of Object.entries(LINKED_PAGES)) {
+        await page.goto(from);
+        await waitForContent(page);
+        await capture([name, await findLinkedPath(page, href)]);
+      }
       await page.context().close();
     }
     printProblems(rig);
@@ -90,11 +99,9 @@ function printProblems({ problems }: BrowserFixture): void {
 /** A line for each page, with all its pictures. */
 function toIndex(files: readonly string[]): string {
   const names = files.filter((file) => file.endsWith('.webp')).map((file) => file.replace('.webp', ''));
+  const longestFirst = VARIANTS.map(([suffix]) => suffix).toSorted((one, other) => other.length - one.length);
   const pageOf = (name: string): string =>
-    VARIANTS.reduce(
-      (page, [suffix]) => (suffix !== '' && page.endsWith(suffix) ? page.slice(0, -suffix.length) : page),
-      name,
-    );
+    name.slice(0, name.length - (longestFirst.find((suffix) => name.endsWith(suffix)) ?? '').length);
   const lines = [...Map.groupBy(names.toSorted(), pageOf).values()].map((pictures) =>
     pictures.map((name) => `![${name}](${name}.webp)`).join(' '),
   );

@@ -1,16 +1,17 @@
+import type { AmountUnit } from '../contract/amounts.ts';
 import type { Reelgate } from '../sdk/index.ts';
-import { formatCredits } from './format.ts';
 
-/** What turns the service's smallest units of money, called quota on the wire, into text in credits. */
+/** What turns the service's smallest units of money, called quota on the wire, into text in credits or in its currency. */
 export type CreditFormat = (quota: number) => string;
 
-/** How many of these units a credit has at this service. */
-export async function loadQuotaPerCredit(reelgate: Reelgate): Promise<number> {
+/** What this service writes amounts in. */
+export async function loadAmountUnit(reelgate: Reelgate): Promise<AmountUnit> {
   const { getStatus } = await import('../contract/service.ts');
-  return (await reelgate.transport.call(getStatus, {})).data.quota_per_unit;
+  const { quota_per_unit: quotaPerCredit, currency } = (await reelgate.transport.call(getStatus, {})).data;
+  return { quotaPerCredit, currency };
 }
 
 export async function loadCreditFormat(reelgate: Reelgate): Promise<CreditFormat> {
-  const perCredit = await loadQuotaPerCredit(reelgate);
-  return (quota) => formatCredits(quota, perCredit);
+  const [unit, { formatAmount }] = await Promise.all([loadAmountUnit(reelgate), import('../contract/amounts.ts')]);
+  return (quota) => formatAmount(quota, unit, 'en', 'exact');
 }

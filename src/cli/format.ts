@@ -59,11 +59,3 @@ export function formatVideoStatus(video: VideoState): string {
   const percent = measuredPercent(video);
   return `${video.status.replace('_', ' ')}${percent === undefined ? '' : ` ${percent}%`}`;
 }
-
-/** `0.028 credits`. @param quota the service's smallest units of money, of which a credit has `quotaPerUnit` */
-export const formatCredits = (quota: number, quotaPerUnit: number): string =>
-  `${formatCreditNumber(quota, quotaPerUnit)} credits`;
-
-/** `0.028`: a number of credits below a heading that says so. */
-export const formatCreditNumber = (quota: number, quotaPerUnit: number): string =>
-  (quota / quotaPerUnit).toLocaleString('en', { maximumFractionDigits: 6 });

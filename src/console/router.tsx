@@ -1,6 +1,6 @@
 import { createRoute, createRouter, redirect } from '@tanstack/react-router';
 import { defined } from '../contract/defined.ts';
-import { TICKET_STATUS, type TicketStatus } from '../contract/tickets.ts';
+import type { TicketStatus } from '../contract/tickets.ts';
 import type { ListSearch } from './components/list/use-list-filters.ts';
 import { PageError } from './components/page-error.tsx';
 import { PageLoader } from './components/page-loader.tsx';
@@ -187,7 +187,8 @@ const ticketsRoute = createRoute({
   path: '/tickets',
   validateSearch: ({ page, status }: Record<string, unknown>): { page?: number; status?: TicketStatus } => ({
     ...parsePage(page),
-    status: TICKET_STATUS.find((each) => each === status),
+    // The page drops what is none, so that not every page loads the contract of tickets.
+    status: typeof status === 'string' ? (status as TicketStatus) : undefined,
   }),
   component: lazyPage(async () => (await import('./pages/support/tickets-page.tsx')).TicketsPage),
 });

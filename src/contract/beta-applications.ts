@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
+import { SortBy } from './sort.ts';
 
 /** States of a beta application; the same words in database, API, SDK and console. */
 export const APPLICATION_STATUS = ['pending', 'approved', 'rejected'] as const;
@@ -32,12 +33,15 @@ export const applyForBeta = endpoint({
   }),
   response: Ok(Type.Object({ id: Id })),
 });
+export const APPLICATION_SORTS = ['created', 'feature'] as const;
+const sort = SortBy(APPLICATION_SORTS, 'Default -created: the newest first.');
+
 export const listBetaApplications = endpoint({
   ...line,
   method: 'GET',
   path: '/api/beta-applications',
-  summary: 'Own applications, newest first',
-  query: Type.Object({ ...PageQuery, status: Status }),
+  summary: 'Own applications',
+  query: Type.Object({ ...PageQuery, sort, status: Status }),
   response: ListOf(BetaApplication),
 });
 
@@ -54,9 +58,10 @@ export const adminListBetaApplications = endpoint({
   ...admin,
   method: 'GET',
   path: '/api/admin/beta-applications',
-  summary: "Everybody's applications, newest first; the newest 10,000 that match",
+  summary: "Everybody's applications; the newest 10,000 that match",
   query: Type.Object({
     ...PageQuery,
+    sort,
     status: Status,
     feature: Type.Optional(Type.String({ maxLength: 100 })),
     user_id: Type.Optional(IdParam.properties.id),

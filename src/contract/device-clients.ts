@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { Done, ListOf, Ok, PageQuery } from './schemas.ts';
+import { SortBy } from './sort.ts';
 
 const ClientIdParam = Type.Object({ id: Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$' }) });
 const ClientName = Type.String({ minLength: 1, maxLength: 100 });
@@ -15,6 +16,8 @@ const Client = Type.Object({
   created_time: Type.Integer(),
 });
 
+export const CLIENT_SORTS = ['name', 'devices', 'created'] as const;
+
 export const adminListDeviceClients = endpoint({
   method: 'GET',
   path: '/api/admin/device-clients',
@@ -22,7 +25,7 @@ export const adminListDeviceClients = endpoint({
   tag: 'admin',
   policy: 'admin',
   envelope: 'api',
-  query: Type.Object(PageQuery),
+  query: Type.Object({ ...PageQuery, sort: SortBy(CLIENT_SORTS, 'Default: by client_id.') }),
   response: ListOf(Client),
 });
 

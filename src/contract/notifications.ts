@@ -2,6 +2,7 @@ import Type, { type TSchema } from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { LOCALES } from './messages/locales.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
+import { SortBy } from './sort.ts';
 
 /** What ordinary accounts see. */
 export const USER_NOTIFICATION_TYPES = ['system', 'ticket_reply', 'ticket_status', 'beta_result'] as const;
@@ -235,8 +236,8 @@ export const adminListAnnouncements = endpoint({
   ...admin,
   method: 'GET',
   path: '/api/admin/announcements',
-  summary: 'Announcements, newest first',
-  query: Type.Object(PageQuery),
+  summary: 'Announcements',
+  query: Type.Object({ ...PageQuery, sort: SortBy(['created'], 'Default -created: the newest first.') }),
   response: ListOf(AnnouncementRow),
 });
 export const adminCreateAnnouncement = endpoint({

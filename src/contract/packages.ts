@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { Note, PLAIN_TEXT_PATTERN, Quota, Time } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
+import { SortBy } from './sort.ts';
 
 /** The built-in package of accounts without one; created by the service, never listed, never removed. */
 export const NO_PACKAGE = 'none';
@@ -84,12 +85,13 @@ const { package_code, name, level, duration_days, ...optional } = PackageCardFie
 
 const admin = { tag: 'admin', policy: 'admin', envelope: 'api' } as const;
 
+export const PLAN_SORTS = ['level', 'name', 'duration', 'price'] as const;
 export const adminListPackageCards = endpoint({
   ...admin,
   method: 'GET',
   path: '/api/admin/package-cards',
-  summary: 'All package cards, by level',
-  query: Type.Object(PageQuery),
+  summary: 'All package cards',
+  query: Type.Object({ ...PageQuery, sort: SortBy(PLAN_SORTS, 'Default: by level, the lowest first.') }),
   response: ListOf(AdminPackageCard),
 });
 export const adminCreatePackageCard = endpoint({
@@ -231,12 +233,13 @@ const CodeFilter = {
   package_code: Type.Optional(Type.String({ maxLength: 64 })),
 };
 
+export const CODE_SORTS = ['batch', 'expires', 'used'] as const;
 export const adminListRedemptionCodes = endpoint({
   ...admin,
   method: 'GET',
   path: '/api/admin/redemption-codes',
-  summary: 'Redemption codes, masked, newest first',
-  query: Type.Object({ ...PageQuery, ...CodeFilter }),
+  summary: 'Redemption codes, masked',
+  query: Type.Object({ ...PageQuery, ...CodeFilter, sort: SortBy(CODE_SORTS, 'Default: the newest first.') }),
   response: ListOf(CodeListItem),
 });
 export const adminCreateRedemptionCodes = endpoint({

@@ -7,6 +7,7 @@ export const tokensCssFile = endpoint({
   path: '/tokens.css',
   summary: 'Colours, type, spaces and motion as CSS variables',
   responseTypes: ['text/css'],
+  compressed: true,
   responseStatuses: [200, 304],
 });
 export const pagesCssFile = endpoint({
@@ -14,6 +15,7 @@ export const pagesCssFile = endpoint({
   path: '/pages.css',
   summary: 'The same, with the rules of the pages the service renders',
   responseTypes: ['text/css'],
+  compressed: true,
   responseStatuses: [200, 304],
 });
 export const logoFile = endpoint({

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
+import { SortBy } from './sort.ts';
 
 /** States of a ticket; the same words in database, API, SDK and console. */
 export const TICKET_STATUS = ['open', 'in_progress', 'resolved', 'closed'] as const;
@@ -69,12 +70,15 @@ export const openTicket = endpoint({
   }),
   response: Made,
 });
+export const TICKET_SORTS = ['created', 'updated', 'replies'] as const;
+const sort = SortBy(TICKET_SORTS, 'Default -created: the newest first.');
+
 export const listTickets = endpoint({
   ...line,
   method: 'GET',
   path: '/api/tickets',
-  summary: 'Own tickets, newest first',
-  query: Type.Object({ ...PageQuery, status: Type.Optional(Type.Enum([...TICKET_STATUS])) }),
+  summary: 'Own tickets',
+  query: Type.Object({ ...PageQuery, sort, status: Type.Optional(Type.Enum([...TICKET_STATUS])) }),
   response: ListOf(Ticket),
 });
 export const getTicket = endpoint({
@@ -120,9 +124,10 @@ export const adminListTickets = endpoint({
   ...admin,
   method: 'GET',
   path: '/api/admin/tickets',
-  summary: "Everybody's tickets, newest first; the newest 10,000 that match",
+  summary: "Everybody's tickets; the newest 10,000 that match",
   query: Type.Object({
     ...PageQuery,
+    sort,
     status: Type.Optional(Type.Enum([...TICKET_STATUS])),
     user_id: Type.Optional(IdParam.properties.id),
     category: Type.Optional(Category),

@@ -1,13 +1,13 @@
 import { type AccentName, paletteOf } from './accents.ts';
 import { COLORS, FONT_PATH, FONTS, MOTION, RADII, SPACES, TEXT_SIZES } from './tokens.ts';
 
-/** The characters of the subset; the second without the punctuation that Chinese sets as wide as a character. */
+/** The characters of the file; the second without the punctuation that Chinese sets as wide as a character. */
 const LATIN =
-  'U+0000-00FF,U+0131,U+0152-0153,U+02BB-02BC,U+02C6,U+02DA,U+02DC,U+0304,U+0308,U+0329,U+2000-206F,U+20AC,U+2122,U+2191,U+2193,U+2212,U+2215,U+FEFF,U+FFFD';
-const LETTERS = 'U+0000-00B6,U+00B8-00FF,U+0131,U+0152-0153,U+20AC,U+2122,U+2191,U+2193,U+2212,U+2215';
+  'U+0020-007E,U+00A0-00FF,U+0131,U+0152-0153,U+2013-2014,U+2018-201A,U+201C-201E,U+2022,U+2026,U+2039-203A,U+20AC,U+2122,U+2191,U+2193,U+2212';
+const LETTERS = 'U+0020-007E,U+00A0-00B6,U+00B8-00FF,U+0131,U+0152-0153,U+20AC,U+2122,U+2191,U+2193,U+2212';
 
 const fontFace = (family: string, range: string): string =>
-  `@font-face{font-family:"${family}";font-style:normal;font-weight:100 900;font-display:swap;src:url(${FONT_PATH}) format("woff2");unicode-range:${range}}`;
+  `@font-face{font-family:"${family}";font-style:normal;font-weight:400 700;font-display:swap;src:url(${FONT_PATH}) format("woff2");unicode-range:${range}}`;
 
 /** The measures of Inter on a font every system has, so that nothing moves when Inter has arrived. */
 const FALLBACK_FACE =

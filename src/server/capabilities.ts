@@ -67,13 +67,14 @@ export async function makeCapabilities(
   const { notifier } = notifications;
   const allowances = makePlanAllowances({ database, clock, findTimeZoneIn });
   const requests = makeRequests(foundation);
+  const amountUnit = () => ({ quotaPerCredit: config.quotaPerUnit, currency: config.currency ?? '' });
   const quota = makeQuota({
     database,
     clock,
     allowances,
     notifier,
     lowQuota: () => config.lowQuota,
-    quotaPerUnit: config.quotaPerUnit,
+    amountUnit,
     ledgerRetentionDays: () => config.retentionLedgerDays,
     events: events.eventLog,
     log,
@@ -158,7 +159,7 @@ export async function makeCapabilities(
       log,
       instance: { name: config.instanceName, version: VERSION },
     }),
-    budgets: makeBudgets({ database, clock, notifier, quotaPerUnit: config.quotaPerUnit }),
+    budgets: makeBudgets({ database, clock, notifier, amountUnit }),
     plans,
     deviceAccess,
     accounts,

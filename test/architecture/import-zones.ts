@@ -116,7 +116,7 @@ export const importZones: ImportZone[] = [
   {
     name: 'console runs in a browser',
     why: 'nothing of Node may end up in the bundle',
-    from: /^src\/console\/(?!vite\.config)/,
+    from: /^src\/console\/(?!vite[.-])/,
     may: (entry) => !isNode(entry),
   },
   {

@@ -10,7 +10,7 @@ import {
   waitForContent,
 } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
-import { CONSOLE_PATHS } from './console-paths.ts';
+import { CONSOLE_PATHS, findLinkedPath, LINKED_PAGES } from './console-paths.ts';
 import { fillWithDemoData, ROOT } from './demo-data.ts';
 
 /** Checks every page of the console as one kind of visitor sees it. One file for each, so that they run beside each other. */
@@ -44,6 +44,11 @@ export function describeAccessibility({ language, scheme, width, height }: Requi
         if (path === '/studio') continue;
         await navigateWithin(page, path);
         await check(path);
+      }
+      for (const [from, href] of Object.values(LINKED_PAGES)) {
+        await navigateWithin(page, from);
+        await navigateWithin(page, await findLinkedPath(page, href));
+        await check(href);
       }
       assert.deepEqual(faults, []);
       await page.context().close();

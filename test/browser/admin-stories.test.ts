@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { PASSWORD } from '../accounts/test-user.ts';
 import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
-import { STRINGS } from './console-strings.ts';
+import { inCredits, STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
 
 describe('the administration in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
@@ -97,7 +97,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       await page.getByRole('textbox', { name: admin.users.credits }).fill('4');
       await inDialog(page, admin.users.add).click();
       await page.getByRole('dialog').waitFor({ state: 'detached' });
-      await see(page, app.credits.replace('{{amount}}', '4.00'));
+      await see(page, inCredits('4.00', language));
       await button(page, admin.users.changeBalance).click();
       await page.getByRole('dialog').getByText(admin.users.take, { exact: true }).first().click();
       await page.getByRole('textbox', { name: admin.users.credits }).fill('5');

@@ -1,3 +1,5 @@
+import type { Page } from 'playwright-core';
+
 /** Every page of a signed-in person by the name its picture has, as `fillWithStories` leaves them filled. */
 export const CONSOLE_PATHS: Readonly<Record<string, string>> = {
   studio: '/studio',
@@ -48,3 +50,17 @@ export const CONSOLE_PATHS: Readonly<Record<string, string>> = {
   'admin-settings': '/admin/settings',
   'admin-device-clients': '/admin/device-clients',
 };
+
+/** Pages whose address has a name that is new each time: the page that leads to them, and where their links begin. */
+export const LINKED_PAGES: Readonly<Record<string, readonly [from: string, href: string]>> = {
+  video: ['/videos', '/videos/task_'],
+  receipt: ['/account/requests', '/account/receipts/'],
+  'admin-task': ['/admin/tasks', '/admin/tasks/task_'],
+};
+
+/** The address of a page that is led to by the one that is open. */
+export async function findLinkedPath(page: Page, href: string): Promise<string> {
+  const path = await page.locator(`main a[href^="${href}"]`).first().getAttribute('href');
+  if (path === null) throw new Error(`no link to ${href}`);
+  return path;
+}

@@ -52,6 +52,11 @@ import zhRequests from '../../src/console/strings/zh-cn/requests.ts';
 import zhSignIn from '../../src/console/strings/zh-cn/sign-in.ts';
 import zhStudio from '../../src/console/strings/zh-cn/studio.ts';
 import zhSupport from '../../src/console/strings/zh-cn/support.ts';
+import { amountUnitName } from '../../src/contract/amounts.ts';
+
+/** An amount as a site without a currency writes it: `4.00 credits`. */
+export const inCredits = (amount: string, language: 'en' | 'zh-cn'): string =>
+  `${amount} ${amountUnitName({ quotaPerCredit: 1, currency: '' }, language)}`;
 
 /** The texts of the console by language and namespace, so that one story runs in both languages. */
 export const STRINGS = {

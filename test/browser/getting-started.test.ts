@@ -7,7 +7,7 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { kling } from '../../src/sandbox/vendors/kling.ts';
 import { openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
-import { STRINGS } from './console-strings.ts';
+import { inCredits, STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
 
 const MODEL = 'kling-v1-6';
@@ -16,7 +16,7 @@ const PROMPT = 'A paper boat drifts down a rainy street';
 describe('from nothing to a file', { skip: chromiumPath === undefined && !process.env.CI }, () => {
   for (const language of ['en', 'zh-cn'] as const)
     it(`leads the first administrator by the hand: channel, credits, video, download (${language})`, async () => {
-      const { admin, adminChannels, app, studio } = STRINGS[language];
+      const { admin, adminChannels, studio } = STRINGS[language];
       const vendor = await startSandbox({ simulators: [kling], timing: JOB_TIMINGS.interactive });
       const fixture = await openBrowserFixture({ SANDBOX: '' });
       const page = await fixture.open({ language });
@@ -38,7 +38,7 @@ describe('from nothing to a file', { skip: chromiumPath === undefined && !proces
         await page.getByRole('textbox', { name: admin.users.credits }).fill('10');
         await page.getByRole('dialog').getByRole('button', { name: admin.users.add, exact: true }).click();
         await page.getByRole('dialog').waitFor({ state: 'detached' });
-        await page.getByText(app.credits.replace('{{amount}}', '10.00')).first().waitFor();
+        await page.getByText(inCredits('10.00', language)).first().waitFor();
 
         await step(admin.gettingStarted.videoAction);
         await page.getByRole('button', { name: new RegExp(`^${studio.model}`) }).click();

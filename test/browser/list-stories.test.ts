@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { assertAccessible } from './axe.ts';
 import {
   type BrowserFixture,
   openBrowserFixture,
@@ -12,7 +13,7 @@ import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
 
-const { admin, account, adminSettings, app, list } = STRINGS.en;
+const { admin, account, adminPlans, adminSettings, app, list } = STRINGS.en;
 
 describe('lists and settings in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
   let fixture: BrowserFixture;
@@ -44,6 +45,37 @@ describe('lists and settings in Chromium', { skip: chromiumPath === undefined &&
     await page.reload();
     await waitForContent(page);
     assert.equal(await firstUser().textContent(), ROOT.username);
+  });
+
+  it('sorts a list on a phone, where its rows are cards', async () => {
+    const { root } = fixture.running;
+    for (const [package_code, level] of [
+      ['basic', 1],
+      ['grand', 2],
+    ] as const)
+      await root.ok('POST', '/api/admin/package-cards', {
+        package_code,
+        name: package_code,
+        level,
+        duration_days: 30,
+        daily_quota: 1,
+      });
+    const phone = await fixture.open({ width: 390, height: 844 });
+    await signIn(phone, ROOT.username, ROOT.password);
+    await phone.goto('/admin/packages');
+    await waitForContent(phone);
+    const first = () =>
+      phone
+        .getByRole('listitem')
+        .getByRole('link', { name: /^(basic|grand)$/ })
+        .first();
+    assert.equal(await first().textContent(), 'basic');
+    await phone.getByRole('combobox', { name: list.sortBy }).selectOption('-level');
+    await phone.waitForURL(/sort=-level/);
+    await phone.getByRole('listitem').first().getByRole('link', { name: 'grand' }).waitFor();
+    assert.equal(await first().textContent(), 'grand');
+    await assertAccessible(phone, 'a sorted list on a phone');
+    await phone.context().close();
   });
 
   it('does something with several rows: counts them, asks, and says what came of each', async () => {
@@ -132,6 +164,16 @@ describe('lists and settings in Chromium', { skip: chromiumPath === undefined &&
     await page
       .getByText(/^¥[\d,]+\.\d\d$/)
       .first()
+      .waitFor();
+    await page.goto('/admin/models/viduq2');
+    await page
+      .getByText(/^¥[\d.]+ × 5 s = |^¥[\d.]+$/)
+      .first()
+      .waitFor();
+    await page.goto('/admin/packages/new');
+    const amount = adminPlans.credits;
+    await page
+      .getByRole('textbox', { name: app.amountIn.replace('{{label}}', amount).replace('{{unit}}', 'CNY') })
       .waitFor();
     await page.goto('/admin/settings');
     for (const name of ['SITE_NAME', 'CURRENCY']) {

@@ -26,6 +26,12 @@ forEachDatabase((_name, _open, freshUrl) => {
   const names = async (path: string): Promise<string[]> =>
     (await service.root.ok<{ name?: string; id: string }[]>('GET', path)).map(({ name, id }) => name ?? id);
 
+  /** One field of each row. @param except a row that is always there */
+  const valuesOf = async (field: string, path: string, except?: string): Promise<string[]> =>
+    (await service.root.ok<Record<string, string>[]>('GET', path))
+      .map((row) => row[field] ?? '')
+      .filter((value) => value !== except);
+
   it('sorts channels by a column before it cuts the page', async () => {
     const list = (query: string) => names(`/api/admin/channels${query}`);
     assert.deepEqual(await list(''), ['gamma', 'alpha', 'beta']);
@@ -53,6 +59,82 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual(await list('?sort=expires'), ['c', 'b', 'a']);
     assert.deepEqual(await list('?sort=-expires'), ['b', 'c', 'a']);
     await service.root.fails(400, 'GET', '/api/tokens?sort=hash');
+  });
+
+  it('sorts plans and codes', async () => {
+    for (const [package_code, name, level, price_amount, duration_days] of [
+      ['silver', 'b', 2, 5, 30],
+      ['gold', 'a', 3, 9.5, 7],
+      ['bronze', 'c', 1, 1, 365],
+    ] as const)
+      await service.root.ok('POST', '/api/admin/package-cards', {
+        package_code,
+        name,
+        level,
+        price_amount,
+        duration_days,
+        daily_quota: 1,
+      });
+    const plans = (query: string) => valuesOf('package_code', `/api/admin/package-cards${query}`, 'none');
+    assert.deepEqual(await plans(''), ['bronze', 'silver', 'gold']);
+    assert.deepEqual(await plans('?sort=name'), ['gold', 'silver', 'bronze']);
+    assert.deepEqual(await plans('?sort=-price'), ['gold', 'silver', 'bronze']);
+    assert.deepEqual(await plans('?sort=-duration'), ['bronze', 'silver', 'gold']);
+    assert.deepEqual(await plans('?sort=-level&page_size=1&page=2'), ['silver']);
+    await service.root.fails(400, 'GET', '/api/admin/package-cards?sort=models');
+
+    for (const [note, expires_at] of [
+      ['late', 2_000_000_000],
+      ['endless', null],
+      ['soon', 1_950_000_000],
+    ] as const)
+      await service.root.ok('POST', '/api/admin/redemption-codes', { quota: 5, count: 1, note, expires_at });
+    const codes = (query: string) => valuesOf('note', `/api/admin/redemption-codes${query}`);
+    assert.deepEqual(await codes(''), ['soon', 'endless', 'late']);
+    assert.deepEqual(await codes('?sort=batch'), ['late', 'endless', 'soon']);
+    assert.deepEqual(await codes('?sort=expires'), ['soon', 'late', 'endless']);
+    assert.deepEqual(await codes('?sort=-expires'), ['late', 'soon', 'endless']);
+    assert.deepEqual(await codes('?sort=-used&page_size=2&page=2'), ['late']);
+  });
+
+  it('sorts tickets, applications, announcements and device clients', async () => {
+    const person = await service.signUp('asker');
+    const { root } = service;
+    const ids: number[] = [];
+    for (const title of ['first', 'second', 'third'])
+      ids.push((await person.ok<{ id: number }>('POST', '/api/tickets', { title, content: 'x' })).id);
+    for (const id of [ids[0], ids[0], ids[1]])
+      await root.ok('POST', `/api/admin/tickets/${id}/replies`, { content: 'seen' });
+    const tickets = (query: string) => valuesOf('title', `/api/admin/tickets${query}`);
+    assert.deepEqual(await tickets(''), ['third', 'second', 'first']);
+    assert.deepEqual(await tickets('?sort=created&status=open'), ['first', 'second', 'third']);
+    assert.deepEqual(await tickets('?sort=-replies'), ['first', 'second', 'third']);
+    assert.deepEqual(await tickets('?sort=replies&page_size=1&page=2'), ['second']);
+    assert.equal((await tickets('?sort=-updated')).at(-1), 'third');
+    await root.fails(400, 'GET', '/api/admin/tickets?sort=content');
+
+    for (const feature of ['boards', 'audio'])
+      await person.ok('POST', '/api/beta-applications', { feature, reason: 'film' });
+    const applications = (query: string) => valuesOf('feature', `/api/admin/beta-applications${query}`);
+    assert.deepEqual(await applications(''), ['audio', 'boards']);
+    assert.deepEqual(await applications('?sort=-feature'), ['boards', 'audio']);
+
+    for (const title of ['old', 'new']) await root.ok('POST', '/api/admin/announcements', { title, content: 'x' });
+    const announcements = (query: string) => valuesOf('title', `/api/admin/announcements${query}`);
+    assert.deepEqual(await announcements(''), ['new', 'old']);
+    assert.deepEqual(await announcements('?sort=created'), ['old', 'new']);
+
+    for (const [client_id, name] of [
+      ['one-client', 'zeta'],
+      ['two-client', 'eta'],
+    ] as const)
+      await root.ok('POST', '/api/admin/device-clients', { client_id, name });
+    const clients = (query: string) => valuesOf('name', `/api/admin/device-clients${query}`, 'Reelgate CLI');
+    assert.deepEqual(await clients(''), ['zeta', 'eta']);
+    const byName = await clients('?sort=name');
+    assert.ok(byName.indexOf('eta') < byName.indexOf('zeta'), byName.join());
+    assert.deepEqual(await clients('?sort=-name'), byName.toReversed());
+    await root.fails(400, 'GET', '/api/admin/device-clients?sort=secret');
   });
 
   it('lists users and the audit log from the oldest on, page by page', async () => {

@@ -73,6 +73,13 @@ forEachDatabase((_name, _open, freshUrl) => {
           { ...own, created_at: Date.now() },
         ])
         .execute();
+      const login = { user_id: operator.id, outcome: 'success', two_step: 0, known_source: 1, user_agent: '' } as const;
+      // The default is 90 days.
+      const attempts = [
+        { ...login, address: 'long ago', created_at: Date.now() - 91 * DAY_MS },
+        { ...login, address: 'lately', created_at: Date.now() - 89 * DAY_MS },
+      ];
+      await kysely.insertInto('login_history').values(attempts).execute();
       await kysely.updateTable('audit_log').set({ created_at: 1 }).where('action', '=', 'channel.create').execute();
 
       await app.runDueJobs();
@@ -100,6 +107,10 @@ forEachDatabase((_name, _open, freshUrl) => {
         ),
         [lately],
       );
+      const addresses = (await kysely.selectFrom('login_history').select('address').execute()).map(
+        ({ address }) => address,
+      );
+      assert.deepEqual([addresses.includes('long ago'), addresses.includes('lately')], [false, true]);
       const inbox = await kysely
         .selectFrom('inboxes')
         .selectAll()

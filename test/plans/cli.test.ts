@@ -50,7 +50,7 @@ describe('reelgate plans and redeem', () => {
   });
 
   it('redeems a code in any spacing and shows what is left of it', async () => {
-    assert.match((await machine.run('plans', 'show')).stdout, /^Plan\tNo package \(none\)\nModels\tall\nWallet\t/);
+    assert.match((await machine.run('plans', 'show')).stdout, /^Plan\tNo plan \(none\)\nModels\tall\nWallet\t/);
     const [basic = '', other = ''] = await codes({ package_code: 'basic', count: 2 });
     const [pro = ''] = await codes({ package_code: 'pro', count: 1 });
     const [money = ''] = await codes({ quota: 1500, count: 1 });
@@ -62,6 +62,15 @@ describe('reelgate plans and redeem', () => {
     assert.match(stdout, /Plan\tA card \(pro\)\nExpires\t\d{4}-\d\d-\d\dT[\d:]+Z\n/);
     assert.match(stdout, /This period\t0\.004 credits of 0\.004 credits left, resets \d{4}-\d\d-\d\dT/);
     assert.match(stdout, /Wallet\t0\.003 credits/);
+  });
+
+  it('writes amounts in the currency of the service', async () => {
+    const setCurrency = (value: string | null) => service.root.ok('PUT', '/api/admin/settings/CURRENCY', { value });
+    await setCurrency('EUR');
+    assert.match((await machine.run('plans')).stdout, /^basic\tA card\t1\t€9\.50\t30\t€0\.002 a day\t\n/m);
+    assert.match((await machine.run('whoami')).stdout, /^Balance\t€[\d.,]+$/m);
+    await setCurrency(null);
+    assert.match((await machine.run('whoami')).stdout, /^Balance\t[\d.,]+ credits$/m);
   });
 
   it('says why a code is refused', async () => {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { PlanInfo, RedemptionResult, SubscriptionInfo } from '../../sdk/index.ts';
-import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
+import { type CreditFormat, loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
 import { formatDateTime, formatDuration } from '../format.ts';
 import {
   dateTime,
@@ -30,14 +30,18 @@ export function addPlanCommands(program: Command, run: RunCommand): void {
     .action((_options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
         const offered = await reelgate.plans.list();
-        const credits = await loadCreditFormat(reelgate);
+        const [credits, unit, { formatListPrice }] = await Promise.all([
+          loadCreditFormat(reelgate),
+          loadAmountUnit(reelgate),
+          import('../../contract/amounts.ts'),
+        ]);
         const table = formatTable(
           ['CODE', 'NAME', 'LEVEL', 'PRICE', 'DAYS', 'ALLOWANCE', 'ABOUT'],
           offered.map((plan) => [
             plan.package_code,
             plan.name,
             String(plan.level),
-            String(plan.price_amount),
+            formatListPrice(plan.price_amount, unit, 'en'),
             String(plan.duration_days),
             formatAllowance(plan, credits),
             plan.description.length > 60 ? `${plan.description.slice(0, 59)}…` : plan.description,

@@ -4,7 +4,7 @@ import { toSeconds } from '../../contract/time.ts';
 import type { ApiToken } from '../../sdk/account.ts';
 import { collectValues, parseCredits, parsePositiveInteger, parseRowId } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
-import { loadCreditFormat, loadQuotaPerCredit } from '../credit-format.ts';
+import { loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
 import { dateTime, formatTable, relativeTime } from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
 import { withReauthentication } from '../with-reauthentication.ts';
@@ -84,7 +84,7 @@ function addCreateCommand(keys: Command, run: RunCommand): void {
     .alias('make')
     .argument('<name>', 'what it is for')
     .option('--days <n>', 'days until it expires; default: never', parsePositiveInteger)
-    .option('--credits <amount>', 'spending limit, in credits', parseCredits)
+    .option('--credits <amount>', 'spending limit, in credits or in the currency of the service', parseCredits)
     .option('--model <id>', 'only this model; repeatable', collectValues, [])
     .option('--from <address>', 'only from this IP address or CIDR range; repeatable', collectValues, [])
     .option('--rpm <n>', 'requests a minute', parsePositiveInteger)
@@ -115,7 +115,8 @@ function addCreateCommand(keys: Command, run: RunCommand): void {
 }
 
 async function toQuotaLimit({ reelgate }: CommandContext, options: CreateOptions): Promise<number | undefined> {
-  return options.credits === undefined ? undefined : Math.round(options.credits * (await loadQuotaPerCredit(reelgate)));
+  if (options.credits === undefined) return undefined;
+  return Math.round(options.credits * (await loadAmountUnit(reelgate)).quotaPerCredit);
 }
 
 function formatRates(row: ApiToken): string {

@@ -1,4 +1,4 @@
-import { Avatar, Group, Text, UnstyledButton, VisuallyHidden } from '@mantine/core';
+import { Group, Text, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { lazy } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSelf } from '../data/query-client.ts';
@@ -22,9 +22,7 @@ export function AccountMenu() {
             <Text size="sm" fw={600} miw={72} ta="right" visibleFrom="xs">
               {self === undefined ? '' : <CreditAmount value={self.quota} />}
             </Text>
-            <Avatar size={30} radius="xl" color="accent" variant="filled">
-              {name.slice(0, 1).toUpperCase()}
-            </Avatar>
+            <span className="initial">{name.slice(0, 1).toUpperCase()}</span>
           </Group>
         </UnstyledButton>
       }

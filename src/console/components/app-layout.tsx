@@ -1,4 +1,4 @@
-import { Anchor, AppShell, Box, Burger, Group, Text } from '@mantine/core';
+import { Anchor, Box, Burger, Group, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { type ReactNode, Suspense, useEffect } from 'react';
@@ -12,6 +12,9 @@ import { NotificationBell } from './notification-bell.tsx';
 import { PageLoader } from './page-loader.tsx';
 import { PaletteButton } from './palette/palette-button.tsx';
 
+/** What the scroll lock under dialogs keeps in its place when it takes the scroll bar away (react-remove-scroll). */
+const SCROLLBAR_SIDE = 'right-scroll-bar-position';
+
 /** Header and menu around every page of a signed-in user. */
 export function AppLayout({ children = <Outlet /> }: { readonly children?: ReactNode }) {
   const { t } = useTranslation();
@@ -20,45 +23,39 @@ export function AppLayout({ children = <Outlet /> }: { readonly children?: React
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu of a phone closes whenever the page changes
   useEffect(close, [path]);
   return (
-    <AppShell
-      header={{ height: 56 }}
-      navbar={{ width: 232, breakpoint: 'md', collapsed: { mobile: !opened } }}
-      padding={{ base: 'md', sm: 'lg' }}
-    >
+    <>
       <Anchor href="#main" className="skip-link">
         {t('skip')}
       </Anchor>
-      <AppShell.Header px={{ base: 'md', md: 24 }}>
-        <Group h="100%" justify="space-between" wrap="nowrap" gap="xs">
-          <Group gap="xs" wrap="nowrap">
-            <Burger
-              opened={opened}
-              onClick={toggle}
-              hiddenFrom="md"
-              size="sm"
-              aria-label={t('menu')}
-              aria-expanded={opened}
-            />
-            <Brand />
-          </Group>
-          <Group gap={4} wrap="nowrap">
-            <PaletteButton />
-            <NotificationBell />
-            <LanguageAndThemeMenus />
-            <AccountMenu />
-          </Group>
+      <header className={`app-header ${SCROLLBAR_SIDE}`}>
+        <Group gap="xs" wrap="nowrap">
+          <Burger
+            opened={opened}
+            onClick={toggle}
+            hiddenFrom="md"
+            size="sm"
+            aria-label={t('menu')}
+            aria-expanded={opened}
+          />
+          <Brand />
         </Group>
-      </AppShell.Header>
-      <AppShell.Navbar p="sm" aria-label={t('menu')}>
+        <Group gap={4} wrap="nowrap">
+          <PaletteButton />
+          <NotificationBell />
+          <LanguageAndThemeMenus />
+          <AccountMenu />
+        </Group>
+      </header>
+      <nav className="app-menu" data-opened={opened || undefined} aria-label={t('menu')}>
         <div className="navigation">
           <Navigation />
         </div>
-      </AppShell.Navbar>
+      </nav>
       <ConnectionState />
-      <AppShell.Main id="main" tabIndex={-1}>
+      <main id="main" tabIndex={-1}>
         <Suspense fallback={<PageLoader />}>{children}</Suspense>
-      </AppShell.Main>
-    </AppShell>
+      </main>
+    </>
   );
 }
 

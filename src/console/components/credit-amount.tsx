@@ -1,7 +1,7 @@
 import { Text, type TextProps } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
-import { formatPrice, formatQuota } from '../data/format-quota.ts';
+import { type AmountUnit, amountUnitName, formatAmount, formatAmountNumber } from '../../contract/amounts.ts';
 import { useStatus } from '../data/query-client.ts';
+import { currentLanguage } from '../strings/language.ts';
 
 interface CreditAmountProps extends TextProps {
   readonly value: number;
@@ -9,7 +9,7 @@ interface CreditAmountProps extends TextProps {
   readonly wraps?: boolean;
 }
 
-/** An amount of quota, shown in credits. */
+/** An amount of quota, in the currency of the site, or in credits where it has none. */
 export function CreditAmount({ value, wraps = false, ...text }: CreditAmountProps) {
   const format = useFormatCredits();
   return (
@@ -24,15 +24,28 @@ export function CreditAmount({ value, wraps = false, ...text }: CreditAmountProp
   );
 }
 
-export const useFormatCredits = (): ((quota: number) => string) => useFormat(formatQuota);
+/** What the site writes amounts in. */
+export function useAmountUnit(): AmountUnit {
+  const { quota_per_unit: quotaPerCredit = 500_000, currency = '' } = useStatus().data ?? {};
+  return { quotaPerCredit, currency };
+}
+
+/** Its name, as it stands beside a field. */
+export const useAmountUnitName = (): string => amountUnitName(useAmountUnit(), currentLanguage());
+
+export function useFormatCredits(): (quota: number) => string {
+  const unit = useAmountUnit();
+  return (quota) => formatAmount(quota, unit, currentLanguage());
+}
 
 /** The same for a price per unit, with all its decimals. */
-export const useFormatPrice = (): ((quota: number) => string) => useFormat(formatPrice);
+export function useFormatPrice(): (quota: number) => string {
+  const unit = useAmountUnit();
+  return (quota) => formatAmount(quota, unit, currentLanguage(), 'exact');
+}
 
-/** In the currency of the site, or in credits where it has none. */
-function useFormat(format: typeof formatQuota): (quota: number) => string {
-  const { t } = useTranslation();
-  const { quota_per_unit: perUnit, currency = '' } = useStatus().data ?? {};
-  return (quota) =>
-    currency === '' ? t('credits', { amount: format(quota, perUnit) }) : format(quota, perUnit, currency);
+/** Without the word for credits: in charts and formulas. */
+export function useFormatAmountNumber(precision?: 'exact'): (quota: number) => string {
+  const unit = useAmountUnit();
+  return (quota) => formatAmountNumber(quota, unit, currentLanguage(), precision);
 }

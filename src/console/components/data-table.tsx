@@ -4,7 +4,8 @@ import { IconChevronDown, IconChevronUp, IconSelector } from '@tabler/icons-reac
 import type { ReactNode } from 'react';
 import type { Sort } from '../../contract/sort.ts';
 import { SelectAll, SelectRow } from './list/selection-column.tsx';
-import { sortRows } from './list/sort-rows.ts';
+import { nextSort, sortRows } from './list/sort-rows.ts';
+import { SortSelect } from './list/sort-select.tsx';
 import type { RowSelection } from './list/use-row-selection.ts';
 
 export interface Column<Row> {
@@ -28,8 +29,8 @@ interface DataTableProps<Row> {
   readonly rowKey: (row: Row) => string | number;
   readonly stale?: boolean;
   readonly sort?: Sort | undefined;
-  /** A click on a column that can be sorted by; without it none can. */
-  readonly onSort?: (key: string) => void;
+  /** Called with what to sort by; undefined: as the rows come. Without it no column can be sorted by. */
+  readonly onSort?: (sort: Sort | undefined) => void;
   /** Lets rows be chosen. */
   readonly selection?: RowSelection<Row> | undefined;
 }
@@ -43,6 +44,9 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const sorted = { ...props, rows: rows && sortRows(rows, columns, sort) };
   return (
     <Box aria-busy={stale} style={{ opacity: stale ? 0.6 : 1, transition: 'opacity 120ms' }}>
+      {narrow === true && props.onSort !== undefined ? (
+        <SortSelect columns={columns} sort={sort} onSort={props.onSort} />
+      ) : null}
       {narrow === true ? <RowCards {...sorted} /> : <RowsTable {...sorted} />}
     </Box>
   );
@@ -51,7 +55,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
 function RowsTable<Row>({ label, columns, rows, rowKey, sort, onSort, selection }: DataTableProps<Row>) {
   return (
     <Table.ScrollContainer
-      minWidth={Math.min(960, columns.length * 120)}
+      minWidth={Math.min(960, columns.length * 100)}
       scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': label, role: 'region' } }}
     >
       <Table highlightOnHover aria-label={label}>
@@ -121,13 +125,13 @@ interface SortButtonProps {
   readonly label: string;
   readonly name: string;
   readonly sort: Sort | undefined;
-  readonly onSort: (key: string) => void;
+  readonly onSort: (sort: Sort | undefined) => void;
 }
 
 function SortButton({ label, name, sort, onSort }: SortButtonProps) {
   const Icon = sort?.key !== name ? IconSelector : sort.descending ? IconChevronDown : IconChevronUp;
   return (
-    <UnstyledButton fz="sm" fw="inherit" c="inherit" onClick={() => onSort(name)}>
+    <UnstyledButton fz="sm" fw="inherit" c="inherit" onClick={() => onSort(nextSort(sort, name))}>
       {label}
       <Icon size={14} style={{ verticalAlign: 'middle', marginInlineStart: 2 }} aria-hidden />
     </UnstyledButton>

@@ -3,6 +3,7 @@ import type { UseMutationResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ErrorAlert } from './error-alert.tsx';
+import { useReturnFocus } from './use-return-focus.ts';
 
 interface FormDialogProps {
   readonly title: string;
@@ -18,6 +19,7 @@ interface FormDialogProps {
 
 /** A small form over the page; Enter sends it, Escape leaves. */
 export function FormDialog({ title, submitLabel, save, error, onClose, children, disabled = false }: FormDialogProps) {
+  useReturnFocus();
   const { t } = useTranslation();
   return (
     <Modal opened onClose={onClose} title={title} closeButtonProps={{ 'aria-label': t('close') }}>

@@ -117,3 +117,8 @@ export const ADMIN_SECTIONS: readonly NavigationSection[] = [
     ],
   },
 ];
+
+/** Pages that are opened from another one and have no entry in the menu. */
+export const OTHER_ADMIN_SECTIONS: readonly NavigationSection[] = [
+  { title: 'records', items: [{ to: '/admin/logins', label: 'logins', icon: IconHistory }] },
+];

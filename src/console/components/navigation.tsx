@@ -1,4 +1,4 @@
-import { NavLink, SegmentedControl, Stack, Text } from '@mantine/core';
+import { SegmentedControl, Stack, Text } from '@mantine/core';
 import { Link, useNavigate, useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -50,18 +50,10 @@ function NavigationGroup({ title, items }: NavigationSection) {
         .map(({ to, label, icon: Icon }) => {
           const active = path === to || path.startsWith(`${to}/`);
           return (
-            <NavLink
-              key={to}
-              renderRoot={(props) => <Link to={to} {...props} />}
-              label={t(`pages.${label}`)}
-              leftSection={<Icon size={18} />}
-              active={active}
-              aria-current={active ? 'page' : undefined}
-              color="gray"
-              variant="light"
-              py={7}
-              style={{ borderRadius: 8 }}
-            />
+            <Link key={to} to={to} className="menu-link" aria-current={active ? 'page' : undefined}>
+              <Icon size={18} />
+              {t(`pages.${label}`)}
+            </Link>
           );
         })}
     </div>

@@ -1,12 +1,12 @@
 import { Button, Switch, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { defined } from '../../contract/defined.ts';
 import { adminListLogins, listLogins } from '../../contract/login-history.ts';
 import { callApi } from '../data/api-client.ts';
 import { DataTable } from './data-table.tsx';
 import { ErrorAlert } from './error-alert.tsx';
+import { useListFilters } from './list/use-list-filters.ts';
 import { loginColumns } from './login-columns.tsx';
 
 const PAGE_SIZE = 10;
@@ -14,7 +14,8 @@ const PAGE_SIZE = 10;
 /** The newest logins of one account, more on request. @param userId an account the caller manages; absent: the own one */
 export function RecentLogins({ userId }: { readonly userId?: number }) {
   const { t } = useTranslation(['logins', 'app']);
-  const [onlyFailed, setOnlyFailed] = useState(false);
+  const filters = useListFilters(['failed']);
+  const onlyFailed = filters.value.failed === 'true';
   const logins = useInfiniteQuery({
     queryKey: ['logins', userId, onlyFailed],
     queryFn: ({ pageParam, signal }) => {
@@ -34,7 +35,7 @@ export function RecentLogins({ userId }: { readonly userId?: number }) {
         mb="sm"
         label={t('onlyFailed')}
         checked={onlyFailed}
-        onChange={(event) => setOnlyFailed(event.currentTarget.checked)}
+        onChange={(event) => filters.set('failed', event.currentTarget.checked ? 'true' : undefined)}
       />
       <ErrorAlert error={logins.error} retry={() => void logins.refetch()} />
       {rows?.length === 0 ? (

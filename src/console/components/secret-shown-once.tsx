@@ -1,6 +1,7 @@
 import { Modal } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useReturnFocus } from './use-return-focus.ts';
 
 interface OneTimeDialogProps {
   readonly title: string;
@@ -11,6 +12,7 @@ interface OneTimeDialogProps {
 
 /** Shows a secret that cannot be shown again: neither Escape nor a click beside it closes it by accident. */
 export function SecretShownOnce({ title, size = 'md', onClose, children }: OneTimeDialogProps) {
+  useReturnFocus();
   const { t } = useTranslation();
   return (
     <Modal

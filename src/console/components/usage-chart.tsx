@@ -3,9 +3,8 @@ import { BarChart } from '@mantine/charts';
 import { Group, Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { formatQuota } from '../data/format-quota.ts';
-import { useStatus } from '../data/query-client.ts';
 import { currentLanguage } from '../strings/language.ts';
+import { useFormatAmountNumber } from './credit-amount.tsx';
 import { evenTicks, toChartSeries, type UsageMeasure, type UsagePoint } from './usage-series.ts';
 
 const COLORS = ['accent.6', 'teal.6', 'indigo.5', 'yellow.6', 'grape.5', 'gray.5'] as const;
@@ -23,13 +22,13 @@ export interface UsageChartProps {
 /** Bars by day, a colour for each of the models that stand out. */
 export function UsageChart({ rows, measure, days, nowMs, height }: UsageChartProps) {
   const { t } = useTranslation('account');
-  const perUnit = useStatus().data?.quota_per_unit;
+  const formatAmount = useFormatAmountNumber();
   const { models, days: data } = useMemo(
     () => toChartSeries(rows, measure, { days, nowMs, others: t('usage.others') }),
     [rows, measure, days, nowMs, t],
   );
   const formatValue = (value: number): string =>
-    measure === 'quota' ? formatQuota(value, perUnit) : new Intl.NumberFormat(currentLanguage()).format(value);
+    measure === 'quota' ? formatAmount(value) : new Intl.NumberFormat(currentLanguage()).format(value);
   const dayFormat = new Intl.DateTimeFormat(currentLanguage(), { month: 'short', day: 'numeric', timeZone: 'UTC' });
   const formatDay = (day: string): string => dayFormat.format(new Date(`${day}T00:00:00Z`));
   const labels = data.map((each) => formatDay(String(each.day)));

@@ -23,7 +23,8 @@ export function useLiveNotifications(userId: number | undefined): void {
     const unmounted = new AbortController();
     const invalidate = (key: readonly string[]): void => void queries.invalidateQueries({ queryKey: key });
     const onEvent = ({ kind, data }: StreamEvent): void => {
-      if (kind === 'gap') invalidate(NOTIFICATIONS_KEY);
+      // What follows says how many are unread.
+      if (kind === 'gap') invalidate([...NOTIFICATIONS_KEY, 'list']);
       else if (kind === 'unread') {
         queries.setQueryData(unreadCountQuery.queryKey, (JSON.parse(data) as { unread_count: number }).unread_count);
         invalidate([...NOTIFICATIONS_KEY, 'list']);

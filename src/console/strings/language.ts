@@ -20,10 +20,12 @@ function preferredLanguage(): Language {
     : 'en';
 }
 
-export const currentLanguage = (): Language => (i18next.language === 'zh-cn' ? 'zh-cn' : 'en');
+export const currentLanguage = (): Language =>
+  // Before the first texts have arrived i18next has no language yet, and requests name one already.
+  (i18next.language ?? preferredLanguage()) === 'zh-cn' ? 'zh-cn' : 'en';
 
-/** Texts come by language and area, each when a page first needs it. */
-export async function initLanguage(): Promise<void> {
+/** Texts come by language and area, each when a page first needs it. @param first the areas to begin with, besides `app` */
+export async function initLanguage(first: readonly Namespace[]): Promise<void> {
   await i18next
     .use({
       type: 'backend',
@@ -39,7 +41,7 @@ export async function initLanguage(): Promise<void> {
       fallbackLng: false,
       lowerCaseLng: true,
       load: 'currentOnly',
-      ns: ['app'] satisfies Namespace[],
+      ns: ['app', ...first],
       defaultNS: 'app',
       interpolation: { escapeValue: false },
       react: { useSuspense: true },

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { type AmountUnit, formatAmount } from '../../contract/amounts.ts';
 import { type Budget, DEFAULT_THRESHOLDS } from '../../contract/budgets.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -13,8 +14,8 @@ export interface BudgetServiceDependencies {
   readonly store: BudgetStore;
   readonly notifier: Notifier;
   readonly clock: Clock;
-  /** Quota of one credit, for the texts. */
-  readonly quotaPerUnit: number;
+  /** What the texts write amounts in, as it is set now. */
+  readonly amountUnit: () => AmountUnit;
 }
 
 export interface BudgetChange {
@@ -81,10 +82,11 @@ export class BudgetService {
   }
 
   async #tell(budget: BudgetWithUse, month: Month, percent: number): Promise<void> {
-    const { database, store, notifier, quotaPerUnit } = this.#dependencies;
+    const { database, store, notifier, amountUnit } = this.#dependencies;
     const { user_id: userId, token_id: tokenId, month_quota: quota, spent } = budget;
     const name = budget.token_name ?? '';
-    const credits = (amount: number): string => (amount / quotaPerUnit).toFixed(2);
+    const share = (language: string, of: string): string =>
+      [spent, quota].map((amount) => formatAmount(amount, amountUnit(), language)).join(of);
     await database.transaction(async (trx) => {
       if (!(await store.markTold(trx, budget, month.index, percent))) return;
       await notifier.notify(trx, {
@@ -96,8 +98,8 @@ export class BudgetService {
           'zh-CN': `${tokenId === 0 ? '' : `“${name}”的`}本月预算已使用 ${percent}%`,
         },
         content: {
-          en: `${credits(spent)} of ${credits(quota)} credits in ${month.name}. Calls continue.`,
-          'zh-CN': `${month.name} 已使用 ${credits(spent)} / ${credits(quota)} 额度。调用不受影响。`,
+          en: `${share('en', ' of ')} in ${month.name}. Calls continue.`,
+          'zh-CN': `${month.name} 已使用 ${share('zh-CN', ' / ')}。调用不受影响。`,
         },
         targetUrl: tokenId === 0 ? '/account/overview' : `/account/tokens/${tokenId}`,
         event: {

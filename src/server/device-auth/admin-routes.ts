@@ -1,5 +1,6 @@
 import * as endpoints from '../../contract/device-clients.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
+import { parseSort } from '../../contract/sort.ts';
 import { toSeconds } from '../../contract/time.ts';
 import { toActor } from '../platform/http/actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -12,7 +13,7 @@ export function addDeviceClientRoutes(
   { clients, codeStore, revocation }: Pick<DeviceAuth, 'clients' | 'codeStore' | 'revocation'>,
 ): void {
   routes.add(endpoints.adminListDeviceClients, async ({ query }) => {
-    const { rows, total } = await clients.list(toPage(query));
+    const { rows, total } = await clients.list(toPage(query), parseSort(query.sort));
     return list(rows.map(toClientRow), total);
   });
 

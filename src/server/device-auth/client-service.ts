@@ -7,7 +7,7 @@ import { AppError, notExistError } from '../platform/errors.ts';
 import type { Actor } from '../platform/http/actor.ts';
 import { hashToken, isSameSecret, randomText, randomToken } from '../platform/secrets.ts';
 import type { Tables, Trx } from '../tables.ts';
-import type { ClientRow, ClientStore, SecretRow } from './client-store.ts';
+import type { ClientRow, ClientSort, ClientStore, SecretRow } from './client-store.ts';
 
 const MAX_SECRETS = 2;
 const SECRET_PREFIX = 'rgcs_';
@@ -62,8 +62,8 @@ export class ClientService {
     return (await this.#dependencies.store.find(id, trx))?.name ?? id;
   }
 
-  async list(page: Page): Promise<{ rows: ClientListItem[]; total: number }> {
-    const { rows, total } = await this.#dependencies.store.list(page);
+  async list(page: Page, sort?: ClientSort): Promise<{ rows: ClientListItem[]; total: number }> {
+    const { rows, total } = await this.#dependencies.store.list(page, sort);
     return { rows: await this.#withSecrets(rows), total };
   }
 

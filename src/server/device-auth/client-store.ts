@@ -1,4 +1,6 @@
+import type { CLIENT_SORTS } from '../../contract/device-clients.ts';
 import type { Page } from '../../contract/schemas.ts';
+import type { Sort } from '../../contract/sort.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/one-row.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
@@ -26,6 +28,9 @@ export interface ClientRow {
   readonly created_at: number;
   readonly devices: number | string | null;
 }
+
+export type ClientSort = Sort<(typeof CLIENT_SORTS)[number]>;
+const SORT_COLUMNS = { name: 'name', devices: 'devices', created: 'created_at' } as const;
 
 const clientById = prepareQuery<Tables, { id: string }>()((db, p) =>
   db.selectFrom('device_clients').select(['name', 'enabled']).where('client_id', '=', p('id')),
@@ -121,11 +126,18 @@ export class ClientStore {
     return clientsWithDeviceCount(this.#database.kysely).where('client_id', '=', id).executeTakeFirst();
   }
 
-  /** Ordered by id. */
-  async list(page: Page): Promise<{ rows: ClientRow[]; total: number }> {
+  /** Ordered by id unless sorted. */
+  async list(page: Page, sort?: ClientSort): Promise<{ rows: ClientRow[]; total: number }> {
     const { kysely } = this.#database;
     const [rows, count] = await Promise.all([
-      clientsWithDeviceCount(kysely).orderBy('client_id').limit(page.pageSize).offset(page.offset).execute(),
+      clientsWithDeviceCount(kysely)
+        .$if(sort !== undefined, (query) =>
+          query.orderBy(SORT_COLUMNS[sort?.key ?? 'name'], sort?.descending === true ? 'desc' : 'asc'),
+        )
+        .orderBy('client_id')
+        .limit(page.pageSize)
+        .offset(page.offset)
+        .execute(),
       kysely
         .selectFrom('device_clients')
         .select((row) => row.fn.countAll<number>().as('total'))

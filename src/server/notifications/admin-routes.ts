@@ -1,5 +1,6 @@
 import * as endpoints from '../../contract/notifications.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
+import { parseSort } from '../../contract/sort.ts';
 import { toSeconds } from '../../contract/time.ts';
 import { toActor } from '../platform/http/actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -9,7 +10,7 @@ import type { NotificationRow } from './notification-store.ts';
 /** Announcements, for administrators. */
 export function addAnnouncementRoutes(routes: RouteRegistry, announcements: AnnouncementService): void {
   routes.add(endpoints.adminListAnnouncements, async ({ query }) => {
-    const { rows, total } = await announcements.list(toPage(query));
+    const { rows, total } = await announcements.list(toPage(query), parseSort(query.sort)?.descending === false);
     return list(rows.map(toAnnouncement), total);
   });
   routes.add(endpoints.adminCreateAnnouncement, async ({ caller, body, request }) =>

@@ -40,8 +40,8 @@ export class AnnouncementService {
     this.#dependencies = dependencies;
   }
 
-  list(page: Page): Promise<{ rows: NotificationRow[]; total: number }> {
-    return this.#dependencies.announcements.list(page);
+  list(page: Page, oldestFirst: boolean): Promise<{ rows: NotificationRow[]; total: number }> {
+    return this.#dependencies.announcements.list(page, oldestFirst);
   }
 
   /** @throws AppError `not_exist` */

@@ -22,11 +22,16 @@ export class AnnouncementStore {
     return selectAnnouncements(db).selectAll().where('id', '=', id).executeTakeFirst();
   }
 
-  /** Newest first. */
-  async list({ pageSize, offset }: Page): Promise<{ rows: NotificationRow[]; total: number }> {
+  /** Newest first unless asked for the oldest. */
+  async list({ pageSize, offset }: Page, oldestFirst = false): Promise<{ rows: NotificationRow[]; total: number }> {
     const { kysely } = this.#database;
     const [rows, count] = await Promise.all([
-      selectAnnouncements(kysely).selectAll().orderBy('id', 'desc').limit(pageSize).offset(offset).execute(),
+      selectAnnouncements(kysely)
+        .selectAll()
+        .orderBy('id', oldestFirst ? 'asc' : 'desc')
+        .limit(pageSize)
+        .offset(offset)
+        .execute(),
       selectAnnouncements(kysely)
         .select((row) => row.fn.countAll<number>().as('total'))
         .executeTakeFirstOrThrow(),

@@ -1,5 +1,6 @@
 import * as endpoints from '../../contract/packages.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
+import { parseSort } from '../../contract/sort.ts';
 import { toActor } from '../platform/http/actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Plans } from './make.ts';
@@ -11,7 +12,7 @@ export function addPlanAdminRoutes(routes: RouteRegistry, plans: Plans): void {
   const { catalog, subscriptions } = plans;
 
   routes.add(endpoints.adminListPackageCards, async ({ query }) => {
-    const { rows, total } = await catalog.list(toPage(query));
+    const { rows, total } = await catalog.list(toPage(query), parseSort(query.sort));
     return list(rows.map(toAdminPackageCard), total);
   });
   routes.add(endpoints.adminCreatePackageCard, async ({ caller, body, request }) =>
@@ -39,7 +40,7 @@ export function addPlanAdminRoutes(routes: RouteRegistry, plans: Plans): void {
 
 function addCodeRoutes(routes: RouteRegistry, { codes, clock }: Plans): void {
   routes.add(endpoints.adminListRedemptionCodes, async ({ query }) => {
-    const { rows, total } = await codes.list(toCodeFilter(query), toPage(query));
+    const { rows, total } = await codes.list(toCodeFilter(query), toPage(query), parseSort(query.sort));
     const now = clock.now();
     return list(
       rows.map((row) => toCodeListItem(row, now)),

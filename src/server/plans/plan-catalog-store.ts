@@ -1,13 +1,19 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
-import { NO_PACKAGE } from '../../contract/packages.ts';
+import { NO_PACKAGE, type PLAN_SORTS } from '../../contract/packages.ts';
 import type { Page } from '../../contract/schemas.ts';
+import type { Sort } from '../../contract/sort.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 export type PlanRow = Selectable<Tables['plans']>;
 
+export type PlanSort = Sort<(typeof PLAN_SORTS)[number]>;
+
 /** Value of `plans.status`. */
 export const PLAN_ENABLED = 1;
+
+const SORT_COLUMNS = { level: 'level', name: 'name', duration: 'duration_days', price: 'price_amount' } as const;
+const BY_LEVEL: PlanSort = { key: 'level', descending: false };
 
 /** The plans that are sold or given out, the built-in "no package" plan included. */
 export class PlanCatalogStore {
@@ -42,11 +48,18 @@ export class PlanCatalogStore {
       .execute();
   }
 
-  /** All plans, by level. */
-  async list({ pageSize, offset }: Page): Promise<{ rows: PlanRow[]; total: number }> {
+  /** All plans, by level unless sorted. */
+  async list({ pageSize, offset }: Page, sort: PlanSort = BY_LEVEL): Promise<{ rows: PlanRow[]; total: number }> {
     const { kysely } = this.#database;
     const [rows, count] = await Promise.all([
-      kysely.selectFrom('plans').selectAll().orderBy('level').orderBy('id').limit(pageSize).offset(offset).execute(),
+      kysely
+        .selectFrom('plans')
+        .selectAll()
+        .orderBy(SORT_COLUMNS[sort.key], sort.descending ? 'desc' : 'asc')
+        .orderBy('id')
+        .limit(pageSize)
+        .offset(offset)
+        .execute(),
       kysely
         .selectFrom('plans')
         .select((row) => row.fn.countAll<number>().as('total'))

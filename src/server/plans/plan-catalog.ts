@@ -7,7 +7,7 @@ import type { Database } from '../platform/db/database.ts';
 import { AppError, notExistError } from '../platform/errors.ts';
 import type { Actor } from '../platform/http/actor.ts';
 import type { Tables } from '../tables.ts';
-import { PLAN_ENABLED, type PlanCatalogStore, type PlanRow } from './plan-catalog-store.ts';
+import { PLAN_ENABLED, type PlanCatalogStore, type PlanRow, type PlanSort } from './plan-catalog-store.ts';
 
 export type NewPlan = Static<(typeof adminCreatePackageCard)['body']>;
 export type PlanUpdate = Static<(typeof adminUpdatePackageCard)['body']>;
@@ -41,8 +41,8 @@ export class PlanCatalog {
     return this.#dependencies.plans.listPurchasable();
   }
 
-  list(page: Page): Promise<{ rows: PlanRow[]; total: number }> {
-    return this.#dependencies.plans.list(page);
+  list(page: Page, sort?: PlanSort): Promise<{ rows: PlanRow[]; total: number }> {
+    return this.#dependencies.plans.list(page, sort);
   }
 
   /** @throws AppError `not_exist` */

@@ -1,6 +1,9 @@
 import { type Selectable, sql } from 'kysely';
-import type { CodeStatus } from '../../contract/packages.ts';
+import type { CODE_SORTS, CodeStatus } from '../../contract/packages.ts';
+import type { Page } from '../../contract/schemas.ts';
+import type { Sort } from '../../contract/sort.ts';
 import type { Database } from '../platform/db/database.ts';
+import { nullsLast } from '../platform/db/nulls-last.ts';
 import { wasChanged } from '../platform/db/one-row.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
@@ -13,6 +16,10 @@ export interface CodeFilter {
   readonly batchId?: number | undefined;
   readonly packageCode?: string | undefined;
 }
+
+export type CodeSort = Sort<(typeof CODE_SORTS)[number]>;
+
+const SORT_COLUMNS = { batch: 'r.batch_id', expires: 'r.expires_at', used: 'r.used_at' } as const;
 
 /** Both databases limit the number of parameters of one statement. */
 const INSERT_BATCH_SIZE = 100;
@@ -74,15 +81,23 @@ export class RedemptionCodeStore {
     return batch.created_by;
   }
 
-  /** Newest first. */
-  async list(filter: CodeFilter, now: number, limit: number, offset: number) {
+  /** Newest first unless sorted; those without the value are last. */
+  async list(
+    filter: CodeFilter,
+    now: number,
+    { pageSize, offset }: Pick<Page, 'pageSize' | 'offset'>,
+    sort?: CodeSort,
+  ) {
     const { kysely } = this.#database;
     const [rows, count] = await Promise.all([
       selectListItems(kysely, filter, now)
         .selectAll('r')
         .select(['p.package_code', 'b.note'])
+        .$if(sort !== undefined, (query) =>
+          query.orderBy(SORT_COLUMNS[sort?.key ?? 'batch'], nullsLast(sort?.descending === true)),
+        )
         .orderBy('r.id', 'desc')
-        .limit(limit)
+        .limit(pageSize)
         .offset(offset)
         .execute(),
       selectListItems(kysely, filter, now)

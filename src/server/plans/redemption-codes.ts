@@ -11,7 +11,7 @@ import type { Executor, Tables, Trx } from '../tables.ts';
 import type { PlanCatalogStore, PlanRow } from './plan-catalog-store.ts';
 import { toCodeListItem } from './presenter.ts';
 import { formatCode, generateCode, maskCode } from './redemption-code-format.ts';
-import type { CodeFilter, CodeListItem, RedemptionCodeStore } from './redemption-code-store.ts';
+import type { CodeFilter, CodeListItem, CodeSort, RedemptionCodeStore } from './redemption-code-store.ts';
 
 /** Exactly one of `packageCode` and `quota` is given. */
 export interface NewCodeBatch {
@@ -77,8 +77,8 @@ export class RedemptionCodes {
   }
 
   /** Newest first. */
-  list(filter: CodeFilter, { pageSize, offset }: Page): Promise<{ rows: CodeListItem[]; total: number }> {
-    return this.#dependencies.codes.list(filter, this.#dependencies.clock.now(), pageSize, offset);
+  list(filter: CodeFilter, page: Page, sort?: CodeSort): Promise<{ rows: CodeListItem[]; total: number }> {
+    return this.#dependencies.codes.list(filter, this.#dependencies.clock.now(), page, sort);
   }
 
   /** @throws AppError `not_exist` */
@@ -90,7 +90,7 @@ export class RedemptionCodes {
   async export(filter: CodeFilter): Promise<string> {
     const { codes, clock } = this.#dependencies;
     const now = clock.now();
-    const { rows } = await codes.list(filter, now, MAX_EXPORT_ROWS, 0);
+    const { rows } = await codes.list(filter, now, { pageSize: MAX_EXPORT_ROWS, offset: 0 });
     return stringify(
       rows.map((row) => toCodeListItem(row, now)),
       { header: true, escape_formulas: true, bom: true, record_delimiter: '\r\n' },

@@ -109,7 +109,7 @@ const createPlans: Step = async (trx, { int64, bool, text, autoIncrement }) => {
     .insertInto('plans')
     .values({
       package_code: NO_PACKAGE,
-      name: 'No package',
+      name: 'No plan',
       description: '',
       level: 0,
       price_amount: 0,

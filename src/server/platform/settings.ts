@@ -135,7 +135,8 @@ export const SETTINGS = {
       'Code of the plan that people get who make their own account; without it, or where it is not enabled: none.',
   }),
   CURRENCY: optionalPattern(/^[A-Z]{3}$/, 'must be a code of ISO 4217, such as CNY', {
-    description: 'Currency of one credit on the pages, by its code of ISO 4217; without it they say credits.',
+    description:
+      'Currency of one credit on the pages, in notices and in the command line, by its code of ISO 4217; without it they say credits.',
   }),
   QUOTA_PER_UNIT: integer(1, 1e12, { default: '500000', description: 'Quota that equals 1 unit of display currency.' }),
   LOW_QUOTA: integer(0, 1e15, {

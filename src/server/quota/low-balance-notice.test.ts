@@ -12,7 +12,15 @@ describe('the notice of a low balance', () => {
   const noticesOf = async (threshold: number, changes: readonly (readonly [number, number])[]): Promise<Notice[]> => {
     const notices: Notice[] = [];
     const notifier = { notify: async (_trx: Trx, notice: Notice) => void notices.push(notice) };
-    const listen = notifyLowBalance(notifier, manualClock(Date.UTC(1970, 0, 3)), () => threshold, 10);
+    const listen = notifyLowBalance(
+      notifier,
+      manualClock(Date.UTC(1970, 0, 3)),
+      () => threshold,
+      () => ({
+        quotaPerCredit: 10,
+        currency: '',
+      }),
+    );
     for (const [before, after] of changes) await listen(NO_TRANSACTION, 7, { before, after });
     return notices;
   };
@@ -23,7 +31,7 @@ describe('the notice of a low balance', () => {
     assert.equal(notice?.userId, 7);
     assert.equal(notice.topic, 'quota.low');
     assert.equal(notice.deduplicationKey, 'quota.low:2', 'once a day');
-    assert.match(notice.content.en, /^9\.90 credits are left/);
+    assert.match(notice.content.en, /^9\.90 credits left\.$/);
     assert.match(notice.content['zh-CN'], /9\.90 额度/);
   });
 

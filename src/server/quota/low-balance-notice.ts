@@ -1,3 +1,4 @@
+import { type AmountUnit, formatAmount } from '../../contract/amounts.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import { dayOf } from './amount-rules.ts';
@@ -8,18 +9,18 @@ export function notifyLowBalance(
   notifier: Notifier,
   clock: Clock,
   lowQuota: () => number,
-  quotaPerUnit: number,
+  amountUnit: () => AmountUnit,
 ): SpendListener {
-  const credits = (quota: number): string => (quota / quotaPerUnit).toFixed(2);
   return async (trx, userId, { before, after }) => {
     const threshold = lowQuota();
     if (before < threshold || after >= threshold) return;
+    const left = (language: string): string => formatAmount(after, amountUnit(), language);
     await notifier.notify(trx, {
       userId,
       topic: 'quota.low',
       type: 'system',
       title: { en: 'Your balance is running low', 'zh-CN': '您的余额即将用尽' },
-      content: { en: `${credits(after)} credits are left.`, 'zh-CN': `剩余 ${credits(after)} 额度。` },
+      content: { en: `${left('en')} left.`, 'zh-CN': `剩余 ${left('zh-CN')}。` },
       targetUrl: '/account/overview',
       deduplicationKey: `quota.low:${dayOf(clock.now())}`,
       event: { type: 'wallet.low', subject: `wallet:${userId}`, data: { quota: after, threshold } },

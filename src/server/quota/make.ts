@@ -1,3 +1,4 @@
+import type { AmountUnit } from '../../contract/amounts.ts';
 import type { EventWriter } from '../events/event-log.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -25,8 +26,8 @@ export interface QuotaDependencies {
   readonly notifier: Notifier;
   /** Quota in a wallet below which its owner is notified; 0: never. */
   readonly lowQuota: () => number;
-  /** Quota of one credit, the unit people read. */
-  readonly quotaPerUnit: number;
+  /** What amounts are written in, as it is set now. */
+  readonly amountUnit: () => AmountUnit;
   /** Age in days at which ledger entries are folded; 0: never. */
   /** As it is set now; 0: for ever. */
   readonly ledgerRetentionDays: () => number;
@@ -49,7 +50,7 @@ export interface Quota {
 
 /** Assembles the ledger and the usage figures. */
 export function makeQuota(dependencies: QuotaDependencies): Quota {
-  const { database, clock, allowances, notifier, lowQuota, quotaPerUnit, ledgerRetentionDays } = dependencies;
+  const { database, clock, allowances, notifier, lowQuota, amountUnit, ledgerRetentionDays } = dependencies;
   const { events, log, metrics, onClosed, toLogRow } = dependencies;
   const onSettled = metrics.recordSettlements;
   const store = new LedgerStore(database);
@@ -57,7 +58,7 @@ export function makeQuota(dependencies: QuotaDependencies): Quota {
     store,
     clock,
     allowances,
-    onSpend: notifyLowBalance(notifier, clock, lowQuota, quotaPerUnit),
+    onSpend: notifyLowBalance(notifier, clock, lowQuota, amountUnit),
     onSettled,
     onClosed,
     callCharges: new CallCharges({

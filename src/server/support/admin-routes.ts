@@ -1,5 +1,6 @@
 import * as betaEndpoints from '../../contract/beta-applications.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
+import { parseSort } from '../../contract/sort.ts';
 import * as ticketEndpoints from '../../contract/tickets.ts';
 import { toActor } from '../platform/http/actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -13,7 +14,7 @@ export function addSupportAdminRoutes(routes: RouteRegistry, { tickets, betaAppl
   routes.add(ticketEndpoints.adminListTickets, async ({ query }) => {
     const { status, user_id, category, unprocessed } = query;
     const filter = { status, category, userId: toId(user_id), unprocessed: unprocessed === 'true' };
-    const { rows, total } = await tickets.list(filter, toPage(query));
+    const { rows, total } = await tickets.list(filter, toPage(query), parseSort(query.sort));
     return list(rows.map(toTicket), total);
   });
   routes.add(ticketEndpoints.adminGetTicket, async ({ params }) => {
@@ -35,7 +36,11 @@ export function addSupportAdminRoutes(routes: RouteRegistry, { tickets, betaAppl
 
   routes.add(betaEndpoints.adminListBetaApplications, async ({ query }) => {
     const { status, feature, user_id } = query;
-    const { rows, total } = await betaApplications.list({ status, feature, userId: toId(user_id) }, toPage(query));
+    const { rows, total } = await betaApplications.list(
+      { status, feature, userId: toId(user_id) },
+      toPage(query),
+      parseSort(query.sort),
+    );
     return list(rows.map(toBetaApplication), total);
   });
   routes.add(betaEndpoints.adminGetBetaApplication, async ({ params }) =>

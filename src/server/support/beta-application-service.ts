@@ -8,7 +8,12 @@ import { AppError, notExistError } from '../platform/errors.ts';
 import type { Actor } from '../platform/http/actor.ts';
 import type { Executor, Tables } from '../tables.ts';
 import { decisionNotice, newApplicationNotice } from './beta-application-notices.ts';
-import type { BetaApplicationFilter, BetaApplicationRow, BetaApplicationStore } from './beta-application-store.ts';
+import type {
+  BetaApplicationFilter,
+  BetaApplicationRow,
+  BetaApplicationSort,
+  BetaApplicationStore,
+} from './beta-application-store.ts';
 
 export interface BetaApplicationServiceDependencies {
   readonly database: Database<Tables>;
@@ -27,8 +32,12 @@ export class BetaApplicationService {
   }
 
   /** Newest first. */
-  list(filter: BetaApplicationFilter, page: Page): Promise<{ rows: BetaApplicationRow[]; total: number }> {
-    return this.#dependencies.betaApplications.list(filter, page);
+  list(
+    filter: BetaApplicationFilter,
+    page: Page,
+    sort?: BetaApplicationSort,
+  ): Promise<{ rows: BetaApplicationRow[]; total: number }> {
+    return this.#dependencies.betaApplications.list(filter, page, sort);
   }
 
   /** @throws AppError `not_exist` */

@@ -1,10 +1,11 @@
 import type { Selectable } from 'kysely';
-import type { ApplicationStatus } from '../../contract/beta-applications.ts';
+import type { APPLICATION_SORTS, ApplicationStatus } from '../../contract/beta-applications.ts';
 import type { Page } from '../../contract/schemas.ts';
+import type { Sort } from '../../contract/sort.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/one-row.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import { listNewestFirst } from './newest-first-store.ts';
+import { listMatching, toMatchOrder } from './list-matching-store.ts';
 
 export type BetaApplicationRow = Selectable<Tables['beta_applications']>;
 
@@ -15,6 +16,9 @@ export interface BetaApplicationFilter {
 }
 
 export type Decision = Required<Pick<BetaApplicationRow, 'status' | 'note' | 'decided_by' | 'decided_at'>>;
+
+export type BetaApplicationSort = Sort<(typeof APPLICATION_SORTS)[number]>;
+const SORT_COLUMNS = { created: 'id', feature: 'feature' } as const;
 
 export class BetaApplicationStore {
   readonly #database: Database<Tables>;
@@ -40,16 +44,23 @@ export class BetaApplicationStore {
     return db.selectFrom('beta_applications').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
+  /** Newest first unless sorted. */
   list(
     { userId, status, feature }: BetaApplicationFilter,
     page: Page,
+    sort?: BetaApplicationSort,
   ): Promise<{ rows: BetaApplicationRow[]; total: number }> {
     const { kysely } = this.#database;
     let matching = kysely.selectFrom('beta_applications');
     if (userId !== undefined) matching = matching.where('user_id', '=', userId);
     if (status !== undefined) matching = matching.where('status', '=', status);
     if (feature !== undefined) matching = matching.where('feature', '=', feature);
-    return listNewestFirst<'beta_applications', BetaApplicationRow>(kysely, matching, page);
+    return listMatching<'beta_applications', BetaApplicationRow>(
+      kysely,
+      matching,
+      page,
+      toMatchOrder(SORT_COLUMNS, sort),
+    );
   }
 
   async countPending(): Promise<number> {

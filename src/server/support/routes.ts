@@ -1,5 +1,6 @@
 import * as betaEndpoints from '../../contract/beta-applications.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
+import { parseSort } from '../../contract/sort.ts';
 import * as ticketEndpoints from '../../contract/tickets.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Support } from './make.ts';
@@ -12,7 +13,11 @@ export function addSupportRoutes(routes: RouteRegistry, { tickets, betaApplicati
     return ok({ id: await tickets.open(caller.userId, body) });
   });
   routes.add(ticketEndpoints.listTickets, async ({ caller, query }) => {
-    const { rows, total } = await tickets.list({ userId: caller.userId, status: query.status }, toPage(query));
+    const { rows, total } = await tickets.list(
+      { userId: caller.userId, status: query.status },
+      toPage(query),
+      parseSort(query.sort),
+    );
     return list(rows.map(toTicket), total);
   });
   routes.add(ticketEndpoints.getTicket, async ({ caller, params }) => {
@@ -33,7 +38,11 @@ export function addSupportRoutes(routes: RouteRegistry, { tickets, betaApplicati
     return ok({ id: await betaApplications.apply(caller.userId, body) });
   });
   routes.add(betaEndpoints.listBetaApplications, async ({ caller, query }) => {
-    const { rows, total } = await betaApplications.list({ userId: caller.userId, status: query.status }, toPage(query));
+    const { rows, total } = await betaApplications.list(
+      { userId: caller.userId, status: query.status },
+      toPage(query),
+      parseSort(query.sort),
+    );
     return list(rows.map(toBetaApplication), total);
   });
 }

@@ -9,7 +9,7 @@ import { AppError, notExistError } from '../platform/errors.ts';
 import type { Actor } from '../platform/http/actor.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { newTicketNotice, ownerReplyNotice, staffReplyNotice, statusChangeNotice } from './ticket-notices.ts';
-import type { ReplyClaim, ReplyRow, TicketFilter, TicketRow, TicketStore } from './ticket-store.ts';
+import type { ReplyClaim, ReplyRow, TicketFilter, TicketRow, TicketSort, TicketStore } from './ticket-store.ts';
 
 export interface NewTicket {
   readonly title: string;
@@ -52,8 +52,8 @@ export class TicketService {
   }
 
   /** Newest first. */
-  list(filter: TicketFilter, page: Page): Promise<{ rows: TicketRow[]; total: number }> {
-    return this.#dependencies.tickets.list(filter, page);
+  list(filter: TicketFilter, page: Page, sort?: TicketSort): Promise<{ rows: TicketRow[]; total: number }> {
+    return this.#dependencies.tickets.list(filter, page, sort);
   }
 
   /**

@@ -1,10 +1,11 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { Page } from '../../contract/schemas.ts';
-import { MAX_REPLIES, type TicketStatus } from '../../contract/tickets.ts';
+import type { Sort } from '../../contract/sort.ts';
+import { MAX_REPLIES, type TICKET_SORTS, type TicketStatus } from '../../contract/tickets.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/one-row.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import { listNewestFirst } from './newest-first-store.ts';
+import { listMatching, toMatchOrder } from './list-matching-store.ts';
 
 export type TicketRow = Selectable<Tables['tickets']>;
 export type ReplyRow = Selectable<Tables['ticket_replies']>;
@@ -30,6 +31,9 @@ export interface ReplyClaim {
   readonly now: number;
 }
 
+export type TicketSort = Sort<(typeof TICKET_SORTS)[number]>;
+const SORT_COLUMNS = { created: 'id', updated: 'updated_at', replies: 'reply_count' } as const;
+
 export class TicketStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
@@ -50,7 +54,8 @@ export class TicketStore {
       .executeTakeFirst();
   }
 
-  list(filter: TicketFilter, page: Page): Promise<{ rows: TicketRow[]; total: number }> {
+  /** Newest first unless sorted. */
+  list(filter: TicketFilter, page: Page, sort?: TicketSort): Promise<{ rows: TicketRow[]; total: number }> {
     const { kysely } = this.#database;
     const { userId, status, category, unprocessed } = filter;
     let matching = kysely.selectFrom('tickets');
@@ -58,7 +63,7 @@ export class TicketStore {
     if (status !== undefined) matching = matching.where('status', '=', status);
     if (category !== undefined) matching = matching.where('category', '=', category);
     if (unprocessed === true) matching = matching.where('status', '=', 'open').where('awaits_staff', '=', 1);
-    return listNewestFirst<'tickets', TicketRow>(kysely, matching, page);
+    return listMatching<'tickets', TicketRow>(kysely, matching, page, toMatchOrder(SORT_COLUMNS, sort));
   }
 
   /** Tickets that are open and whose owner wrote last. */

@@ -53,7 +53,7 @@ export function PagedTable<Row>(props: PagedTableProps<Row>) {
         rowKey={rowKey}
         stale={isPlaceholderData}
         sort={filters.sort}
-        onSort={filters.toggleSort}
+        onSort={filters.setSort}
         selection={selection}
       />
       {data === undefined ? null : (

@@ -2,7 +2,6 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
 import { formatSort, parseSort, type Sort } from '../../../contract/sort.ts';
 import { ADMIN_PAGE_SIZE } from '../../data/admin-queries.ts';
-import { nextSort } from './sort-rows.ts';
 
 /** The filters of a list and its page as they stand in the URL; each list reads those it has. */
 export type ListSearch = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -28,8 +27,8 @@ export interface ListFilters {
   setPage(page: number, after?: string): void;
   /** What the table is sorted by; undefined: as the service lists it. */
   readonly sort: Sort | undefined;
-  /** Another click on a column. */
-  toggleSort(key: string): void;
+  /** @param sort undefined: as the service lists it */
+  setSort(sort: Sort | undefined): void;
   setAfter(after: string | undefined): void;
   /** What narrows and sorts the list, without the page: what a saved view keeps. */
   readonly view: ListSearch;
@@ -96,10 +95,8 @@ export function useListFilters(names: readonly string[], sortKeys: readonly stri
       ),
     setPage: (next, after) => updateSearch({ ...search, page: next === 1 ? undefined : next, after }, false),
     sort,
-    toggleSort: (key) => {
-      const next = nextSort(sort, key);
-      updateSearch({ ...search, page: undefined, after: undefined, sort: next && formatSort(next) }, true);
-    },
+    setSort: (next) =>
+      updateSearch({ ...search, page: undefined, after: undefined, sort: next && formatSort(next) }, true),
     setAfter: (after) => updateSearch({ ...search, after }, false),
     clear: () => updateSearch({}, false),
   };

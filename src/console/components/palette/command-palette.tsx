@@ -3,10 +3,12 @@ import { IconSearch } from '@tabler/icons-react';
 import { type KeyboardEvent, type RefObject, useEffect, useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isAdmin, useSelf } from '../../data/query-client.ts';
+import { useReturnFocus } from '../use-return-focus.ts';
 import { type PaletteGroup, type PaletteItem, usePaletteItems } from './use-palette-items.ts';
 
 /** Search over everything there is to go to; the keyboard alone is enough (ARIA Authoring Practices, combobox with a listbox). */
 export default function CommandPalette({ onClose }: { readonly onClose: () => void }) {
+  useReturnFocus();
   const { t } = useTranslation('palette');
   const admin = isAdmin(useSelf().data?.role);
   const [search, setSearch] = useState('');

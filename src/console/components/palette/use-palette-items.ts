@@ -11,7 +11,7 @@ import { modelsQuery } from '../../data/model-queries.ts';
 import { isAdmin, useSelf } from '../../data/query-client.ts';
 import { videosQuery } from '../../data/video-queries.ts';
 import type paletteStrings from '../../strings/en/palette.ts';
-import { ADMIN_SECTIONS, USER_SECTIONS } from '../navigation-sections.ts';
+import { ADMIN_SECTIONS, OTHER_ADMIN_SECTIONS, USER_SECTIONS } from '../navigation-sections.ts';
 import { matchesWords } from './matches-words.ts';
 
 export interface PaletteItem {
@@ -88,7 +88,7 @@ export function usePaletteItems(search: string): readonly PaletteGroup[] {
     ...(hint === undefined ? {} : { hint }),
     open: () => void navigate(target),
   });
-  const sections = admin ? [...USER_SECTIONS, ...ADMIN_SECTIONS] : USER_SECTIONS;
+  const sections = admin ? [...USER_SECTIONS, ...ADMIN_SECTIONS, ...OTHER_ADMIN_SECTIONS] : USER_SECTIONS;
   const pages = sections.flatMap(({ title, items }) =>
     items
       .filter(({ rootOnly }) => rootOnly !== true || role === 'root')

@@ -1,8 +1,9 @@
-import { Button, Group, NumberInput, Stack, TagsInput, TextInput } from '@mantine/core';
+import { Button, Group, Stack, TagsInput, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { createToken, updateToken } from '../../../contract/tokens.ts';
+import { AmountInput } from '../../components/amount-input.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { ModelsSelect } from '../../components/models-select.tsx';
 import { SecretShownOnce } from '../../components/secret-shown-once.tsx';
@@ -10,7 +11,7 @@ import { useFormDraft } from '../../components/use-form-draft.ts';
 import { callApi } from '../../data/api-client.ts';
 import type { ApiKey, ApiKeyBody } from '../../data/api-key-queries.ts';
 import { formatDateField, toEndOfDay } from '../../data/calendar-day.ts';
-import { creditsToQuota } from '../../data/format-quota.ts';
+import { creditsToQuota } from '../../data/credits-to-quota.ts';
 import { useStatus } from '../../data/query-client.ts';
 import { ApiKeyRateLimits, toRateLimitDraft, toRateLimits } from './api-key-rate-limits.tsx';
 import { ConnectPanel } from './connect/connect-panel.tsx';
@@ -92,14 +93,7 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
         data-autofocus
         {...text('name')}
       />
-      <NumberInput
-        label={t('apiKeys.limit')}
-        description={t('apiKeys.limitHint')}
-        min={0}
-        decimalScale={4}
-        hideControls
-        {...value('limit')}
-      />
+      <AmountInput label={t('apiKeys.limit')} description={t('apiKeys.limitHint')} {...value('limit')} />
       <TextInput
         type="date"
         label={t('apiKeys.expires')}

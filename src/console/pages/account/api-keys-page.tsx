@@ -53,7 +53,7 @@ export function TokensPage() {
           rowKey={({ id }) => id}
           stale={tokens.isPlaceholderData}
           sort={filters.sort}
-          onSort={filters.toggleSort}
+          onSort={filters.setSort}
           selection={selection}
           columns={[
             {

@@ -1,6 +1,7 @@
 import { Card, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { NO_PACKAGE } from '../../../contract/packages.ts';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
 import { Page } from '../../components/page.tsx';
@@ -34,7 +35,7 @@ export function UsagePage() {
           >
             {self === undefined
               ? null
-              : self.current_package_code === 'none'
+              : self.current_package_code === NO_PACKAGE
                 ? t('usage.noPlan')
                 : self.current_package_code}
           </StatCard>

@@ -7,6 +7,7 @@ import { useTranslation } from 'react-i18next';
 import { DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
+import { useListFilters } from '../../components/list/use-list-filters.ts';
 import { Page } from '../../components/page.tsx';
 import { PageLoader } from '../../components/page-loader.tsx';
 import { type Webhook, webhooksQuery } from '../../data/webhook-queries.ts';
@@ -16,6 +17,7 @@ import { WebhookDialog } from './webhook-dialog.tsx';
 export function WebhooksPage() {
   const { t } = useTranslation('account');
   const [isAdding, setIsAdding] = useState(false);
+  const filters = useListFilters([]);
   const webhooks = useQuery(webhooksQuery);
   const add = (
     <Button leftSection={<IconPlus size={16} />} onClick={() => setIsAdding(true)}>
@@ -36,9 +38,13 @@ export function WebhooksPage() {
           label={t('webhooks.title')}
           rows={webhooks.data.data}
           rowKey={({ id }) => id}
+          sort={filters.sort}
+          onSort={filters.setSort}
           columns={[
             {
               label: t('webhooks.url'),
+              sortKey: 'url',
+              sortValue: ({ url }) => url,
               cell: ({ id, url, description }) => (
                 <>
                   <Anchor
@@ -59,7 +65,13 @@ export function WebhooksPage() {
               cell: ({ events }) => (events.length === 0 ? t('webhooks.allEvents') : events.join(', ')),
             },
             { label: t('webhooks.state'), cell: (webhook) => <WebhookState webhook={webhook} /> },
-            { label: t('webhooks.waiting'), align: 'right', cell: ({ pending }) => pending },
+            {
+              label: t('webhooks.waiting'),
+              sortKey: 'pending',
+              sortValue: ({ pending }) => pending,
+              align: 'right',
+              cell: ({ pending }) => pending,
+            },
           ]}
         />
       ) : null}

@@ -1,13 +1,14 @@
-import { Button, NumberInput, Select, TagsInput } from '@mantine/core';
+import { Button, Select, TagsInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { DEFAULT_THRESHOLDS, deleteBudget, putBudget } from '../../../contract/budgets.ts';
+import { AmountInput } from '../../components/amount-input.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { useFormDraft } from '../../components/use-form-draft.ts';
 import { callApi } from '../../data/api-client.ts';
 import { apiKeysQuery } from '../../data/api-key-queries.ts';
 import { type BudgetEntry, budgetsQuery } from '../../data/budget-queries.ts';
-import { creditsToQuota } from '../../data/format-quota.ts';
+import { creditsToQuota } from '../../data/credits-to-quota.ts';
 import { useStatus } from '../../data/query-client.ts';
 
 interface BudgetDialogProps {
@@ -62,12 +63,10 @@ export default function BudgetDialog({ budget, tokenId, onClose }: BudgetDialogP
       {old === undefined && tokenId === undefined ? (
         <Select label={t('budget.of')} data={choices} allowDeselect={false} {...value('of')} />
       ) : null}
-      <NumberInput
+      <AmountInput
         label={t('budget.amount')}
         description={t('budget.amountHint')}
         min={0.0001}
-        decimalScale={4}
-        hideControls
         required
         data-autofocus
         {...value('credits')}

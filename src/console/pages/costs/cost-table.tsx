@@ -39,7 +39,7 @@ export function CostTable({ scope, by, range, groups, filters, stale }: CostTabl
       rowKey={({ key }) => key}
       stale={stale}
       sort={filters.sort}
-      onSort={filters.toggleSort}
+      onSort={filters.setSort}
       columns={[name, ...useFigureColumns()]}
     />
   );

@@ -1,7 +1,8 @@
 import { Badge, Card, Group, List, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { formatListPrice } from '../../../contract/amounts.ts';
 import { DAY_SECONDS } from '../../../contract/time.ts';
-import { useFormatCredits } from '../../components/credit-amount.tsx';
+import { useAmountUnit, useFormatCredits } from '../../components/credit-amount.tsx';
 import type { CurrentPlan, PurchasablePlan } from '../../data/plan-queries.ts';
 import { currentLanguage } from '../../strings/language.ts';
 
@@ -16,9 +17,9 @@ export function PlanCard({
 }) {
   const { t } = useTranslation('plan');
   const own = current?.package_code === plan.package_code;
-  const price = new Intl.NumberFormat(currentLanguage(), { maximumFractionDigits: 2 }).format(plan.price_amount);
+  const price = formatListPrice(plan.price_amount, useAmountUnit(), currentLanguage());
   return (
-    <Card p="lg" component="article" aria-label={plan.name} bd={own ? '2px solid ember.7' : undefined}>
+    <Card p="lg" component="article" aria-label={plan.name} bd={own ? '2px solid accent.7' : undefined}>
       <Group justify="space-between" wrap="nowrap" align="flex-start">
         <Title order={3} style={{ overflowWrap: 'anywhere' }}>
           {plan.name}

@@ -62,15 +62,17 @@ export function useAdminRequestColumns(rows: readonly RequestEntry[]): readonly 
 
 function ReceiptLink({ row }: { readonly row: RequestEntry }) {
   const { t } = useTranslation('requests');
+  const moment = formatMoment(row.time);
   return (
     <RouteLink
       to="/account/receipts/$id"
       params={{ id: row.ref }}
       size="sm"
       title={t('openReceipt')}
+      aria-label={`${moment}, ${t('openReceipt')}`}
       style={{ whiteSpace: 'nowrap', fontVariantNumeric: 'tabular-nums' }}
     >
-      {formatMoment(row.time)}
+      {moment}
     </RouteLink>
   );
 }

@@ -12,9 +12,13 @@ interface HistoryStripProps {
   readonly onShow: (taskId: string) => void;
 }
 
+/** As many as a wide window shows; the pictures of the others come when the row is moved. */
+const IN_SIGHT = 10;
+
 /** The newest videos in a row; arrow keys move along it. */
 export function HistoryStrip({ videos, shown, onShow }: HistoryStripProps) {
   const { t } = useTranslation('studio');
+  const [isMoved, setMoved] = useState(false);
   const move = (event: KeyboardEvent<HTMLElement>): void => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     const buttons = [...event.currentTarget.querySelectorAll('button')];
@@ -32,11 +36,12 @@ export function HistoryStrip({ videos, shown, onShow }: HistoryStripProps) {
         </Anchor>
       </Group>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the keys move between the buttons inside */}
-      <div className="strip" onKeyDown={move}>
-        {videos.map((video) => (
+      <div className="strip" onKeyDown={move} onScroll={() => setMoved(true)}>
+        {videos.map((video, index) => (
           <Thumbnail
             key={video.task_id}
             video={video}
+            hasPicture={isMoved || index < IN_SIGHT}
             active={shown.includes(video.task_id)}
             onShow={() => onShow(video.task_id)}
           />
@@ -48,11 +53,12 @@ export function HistoryStrip({ videos, shown, onShow }: HistoryStripProps) {
 
 interface ThumbnailProps {
   readonly video: Video;
+  readonly hasPicture: boolean;
   readonly active: boolean;
   readonly onShow: () => void;
 }
 
-function Thumbnail({ video, active, onShow }: ThumbnailProps) {
+function Thumbnail({ video, hasPicture, active, onShow }: ThumbnailProps) {
   const { t } = useTranslation('studio');
   const prompt = video.prompt === '' ? t('noPrompt') : video.prompt;
   const [hasFailed, setFailed] = useState(false);
@@ -63,7 +69,7 @@ function Thumbnail({ video, active, onShow }: ThumbnailProps) {
       aria-pressed={active}
       onClick={onShow}
     >
-      {video.poster_url !== '' && !hasFailed ? (
+      {hasPicture && video.poster_url !== '' && !hasFailed ? (
         <img src={video.poster_url} alt="" loading="lazy" onError={() => setFailed(true)} />
       ) : (
         <span className="thumbnail-state">

@@ -37,7 +37,10 @@ export function VideoFacts({ video }: { readonly video: Video }) {
   const { t } = useTranslation('studio');
   return (
     <Group gap={8} c="dimmed" fz="xs">
-      <VideoStatusBadge status={video.status} />
+      {/* Read out as it changes: the video may end while its author is elsewhere on the page. */}
+      <span role="status">
+        <VideoStatusBadge status={video.status} />
+      </span>
       <span>{video.model}</span>
       {video.status === 'FAILURE' ? <span>{t('notCharged')}</span> : <CreditAmount value={video.quota} />}
       {video.status === 'SUCCESS' ? (

@@ -15,7 +15,8 @@ import { PAGE_SIZE, type Ticket, ticketsQuery } from '../../data/ticket-queries.
 /** The tickets of the user. */
 export function TicketsPage() {
   const { t } = useTranslation('support');
-  const { page = 1, status } = useSearch({ from: '/app/tickets' });
+  const { page = 1, status: named } = useSearch({ from: '/app/tickets' });
+  const status = TICKET_STATUS.find((each) => each === named);
   const navigate = useNavigate();
   const tickets = useQuery({ ...ticketsQuery(page, status), placeholderData: keepPreviousData });
   const show = (search: { page?: number; status?: TicketStatus }): void => void navigate({ to: '/tickets', search });

@@ -11,6 +11,7 @@ export default {
   waiting: 'Unanswered or not',
   unanswered: 'Unanswered only',
   category: 'About',
+  opened: 'Opened',
   updated: 'Last change',
   replies: 'Replies',
   emptyTitle: 'No tickets yet',

@@ -41,7 +41,7 @@ export default {
     none: 'No budget is set. A budget notifies you when a share of it is spent; it does not stop calls.',
     account: 'Whole account',
     of: 'Applies to',
-    amount: 'Credits per month',
+    amount: 'Amount per month',
     amountHint: 'Calendar month in UTC. Calls continue when it is spent; to stop them, set a limit on the API key.',
     thresholds: 'Notify at (%)',
     thresholdsHint: 'You are notified once a month at each of these shares.',

@@ -14,6 +14,7 @@ export default {
   waiting: '是否已回复',
   unanswered: '仅未回复',
   category: '类别',
+  opened: '提交时间',
   updated: '最近更新',
   replies: '回复数',
   emptyTitle: '还没有工单',

@@ -44,7 +44,7 @@ export default {
     none: '未设置预算。预算达到设定比例时会通知您，但不会停止调用。',
     account: '整个账号',
     of: '适用于',
-    amount: '每月额度',
+    amount: '每月数额',
     amountHint: '按 UTC 自然月计算。用完后调用仍会继续；如需停止，请为 API 密钥设置限额。',
     thresholds: '通知比例（%）',
     thresholdsHint: '每个比例每月通知一次。',

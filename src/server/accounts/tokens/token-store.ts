@@ -1,10 +1,10 @@
-import { sql } from 'kysely';
 import type { Page } from '../../../contract/schemas.ts';
 import type { Sort } from '../../../contract/sort.ts';
 import type { TOKEN_SORTS } from '../../../contract/tokens.ts';
 import { BatchedLookup } from '../../platform/batched-lookup.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { hasConcurrentWriters, jsonTexts } from '../../platform/db/dialect.ts';
+import { nullsLast } from '../../platform/db/nulls-last.ts';
 import { wasChanged } from '../../platform/db/one-row.ts';
 import { prepareQuery } from '../../platform/db/prepared-query.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
@@ -146,9 +146,7 @@ export class TokenStore {
       activeTokens(kysely, userId)
         .select(['id', 'name', 'hint', 'models', 'allowed_addresses', 'expires_at', 'created_at', 'last_used_at'])
         .select(RATE_LIMIT_COLUMNS)
-        .$if(key !== 'created', (query) =>
-          query.orderBy(sql`${sql.ref(SORT_COLUMNS[key])} is null`).orderBy(SORT_COLUMNS[key], direction),
-        )
+        .$if(key !== 'created', (query) => query.orderBy(SORT_COLUMNS[key], nullsLast(descending)))
         .orderBy('id', key === 'created' ? direction : 'desc')
         .limit(page.pageSize)
         .offset(page.offset)

@@ -34,7 +34,8 @@ const LOGO_URL = /^data:(image\/(?:png|webp|jpeg));base64,(.+)$/;
 type DesignFile = (typeof files)[keyof typeof files];
 
 function sendFile(reply: FastifyReply, known: string | undefined, type: string, body: string | Buffer): FastifyReply {
-  const etag = `"${hash('sha256', body, 'base64url')}"`;
+  // Weak: the same file may be sent compressed (RFC 9110 section 8.8.1).
+  const etag = `W/"${hash('sha256', body, 'base64url')}"`;
   reply.headers({ etag, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' });
   return known === etag ? reply.status(304).send() : reply.type(type).send(body);
 }

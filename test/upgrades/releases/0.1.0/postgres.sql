@@ -1413,7 +1413,7 @@ Have fun.', '内测申请结果：Side-by-side comparison', '您的申请已通�
 Have fun.', '/beta-applications', 1, 0, NULL, 1795418667877);
 INSERT INTO public.passwords VALUES (1, '$argon2id$v=19$m=64,t=1,p=1$ntWSFZwwUy1wH0Cn1O1IOQ$L5Twl2d3CLoT9YsXAifjAORpvyUiZ1vnwSxnmh1znlk', 1795418651118, 0);
 INSERT INTO public.passwords VALUES (2, '$argon2id$v=19$m=64,t=1,p=1$JKYETgbsLw3mpBMHliF5VQ$mn/HOiu4I2q+OoYN1cxmImPXYFJTBwR2i34HHMB4bbI', 1795418669311, 0);
-INSERT INTO public.plans VALUES (1, 'none', 'No package', '', 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, '[]', 1, '[]', NULL, NULL, 1795418648927);
+INSERT INTO public.plans VALUES (1, 'none', 'No plan', '', 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, '[]', 1, '[]', NULL, NULL, 1795418648927);
 INSERT INTO public.plans VALUES (2, 'start', 'Start', 'For people who make videos every day.', 1, 9, 1, 1000000, 30, 0, 0, 5000000, 0, 1, '[]', 1, '[]', NULL, NULL, 1795418665831);
 INSERT INTO public.plans VALUES (3, 'studio', 'Studio', 'For people who make videos every day.', 2, 29, 1, 5000000, 30, 0, 0, 25000000, 0, 1, '[]', 1, '[]', NULL, NULL, 1795418665959);
 INSERT INTO public.plans VALUES (4, 'house', 'Production house', 'For people who make videos every day.', 3, 99, 1, 20000000, 30, 0, 0, 100000000, 0, 1, '[]', 1, '[]', NULL, NULL, 1795418666065);

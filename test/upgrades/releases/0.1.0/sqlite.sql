@@ -444,7 +444,7 @@ insert into "events" values (5, 'evt_dNTdNc3GxTYmUHYCqwsXPEZR', 'device.signed_i
 insert into "events" values (6, 'evt_uWDyuMM1z9R1oaDN3k6ou5qZ', 'ticket.replied', 1, 'ticket:1', '{"id":1,"title":"The colours of my last video are off","content":"Thank you for the report. The vendor has changed its model overnight; a seed of yesterday gives the old look."}', null, null, 1795418638354);
 insert into "event_readers" values ('webhooks');
 insert into "webhook_endpoints" values (1, 's1.33903c6a.siVfg98k9_gV4Z2-quvFKhCeohv6gOrjXgMz33P75oKkkly6JLcqtVVI7dd2vWpr2e28X5kr7oUKfYGwIbhv-CG-WoN2cvxldcSOw_fO', null, 0, 'FbeZFVjbJRW3tHUZhevO', 2, 'https://example.com/hook', '[]', '', 'standard', 1, '', null, 1795418640515);
-insert into "plans" values (1, 'none', 'No package', '', 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, '[]', 1, '[]', null, null, 1795418615857);
+insert into "plans" values (1, 'none', 'No plan', '', 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, '[]', 1, '[]', null, null, 1795418615857);
 insert into "plans" values (2, 'start', 'Start', 'For people who make videos every day.', 1, 9, 1, 1000000, 30, 0, 0, 5000000, 0, 1, '[]', 1, '[]', null, null, 1795418637189);
 insert into "plans" values (3, 'studio', 'Studio', 'For people who make videos every day.', 2, 29, 1, 5000000, 30, 0, 0, 25000000, 0, 1, '[]', 1, '[]', null, null, 1795418637265);
 insert into "plans" values (4, 'house', 'Production house', 'For people who make videos every day.', 3, 99, 1, 20000000, 30, 0, 0, 100000000, 0, 1, '[]', 1, '[]', null, null, 1795418637345);

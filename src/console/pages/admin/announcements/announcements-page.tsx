@@ -20,7 +20,7 @@ import { AnnouncementDialog } from './announcement-dialog.tsx';
 /** Announcements, which are shown to every account. */
 export function AnnouncementsPage() {
   const { t } = useTranslation(['admin-announcements', 'app']);
-  const filters = useListFilters([]);
+  const filters = useListFilters([], ['created']);
   const [open, setOpen] = useState<Announcement | 'new'>();
   const announcements = useQuery(listQuery(adminListAnnouncements, filters.query));
   const make = (
@@ -63,7 +63,7 @@ export function AnnouncementsPage() {
                 </RouteLink>
               ),
           },
-          { label: t('told'), cell: ({ created_time: at }) => <RelativeTime at={at} size="sm" /> },
+          { label: t('told'), sortKey: 'created', cell: ({ created_time: at }) => <RelativeTime at={at} size="sm" /> },
           {
             label: t('app:edit'),
             align: 'right',

@@ -2,7 +2,11 @@ import { Group, Text } from '@mantine/core';
 import { IconFlask } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { APPLICATION_STATUS, adminListBetaApplications } from '../../../../contract/beta-applications.ts';
+import {
+  APPLICATION_SORTS,
+  APPLICATION_STATUS,
+  adminListBetaApplications,
+} from '../../../../contract/beta-applications.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { EntityLink } from '../../../components/entity-link.tsx';
 import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
@@ -19,7 +23,7 @@ import { StatusBadge } from './status-badge.tsx';
 /** Who wants to try what; undecided ones are decided from the list. */
 export function AdminBetaPage() {
   const { t } = useTranslation(['admin-beta-applications', 'app']);
-  const filters = useListFilters(['status', 'feature', 'user_id']);
+  const filters = useListFilters(['status', 'feature', 'user_id'], APPLICATION_SORTS);
   const applications = useQuery(listQuery(adminListBetaApplications, filters.query));
   const askers = applications.data?.data.map(({ user_id: id }) => id);
   const users = useUserNames(askers);
@@ -49,6 +53,7 @@ export function AdminBetaPage() {
         columns={[
           {
             label: t('feature'),
+            sortKey: 'feature',
             cell: ({ id, feature, reason }) => (
               <div style={{ maxWidth: 420 }}>
                 <RouteLink
@@ -67,7 +72,7 @@ export function AdminBetaPage() {
             ),
           },
           { label: t('user'), cell: ({ user_id: id }) => <EntityLink to="users" id={id} names={users} /> },
-          { label: t('asked'), cell: ({ created_time: at }) => <RelativeTime at={at} size="sm" /> },
+          { label: t('asked'), sortKey: 'created', cell: ({ created_time: at }) => <RelativeTime at={at} size="sm" /> },
           {
             label: t('status'),
             cell: ({ id, feature, status, user_id: userId }) =>

@@ -3,7 +3,12 @@ import { IconPlus, IconTicket } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { adminListRedemptionCodes, adminVoidRedemptionCode, type CodeStatus } from '../../../../contract/packages.ts';
+import {
+  adminListRedemptionCodes,
+  adminVoidRedemptionCode,
+  CODE_SORTS,
+  type CodeStatus,
+} from '../../../../contract/packages.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { EntityLink } from '../../../components/entity-link.tsx';
@@ -13,6 +18,7 @@ import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { type ListFilters, useListFilters } from '../../../components/list/use-list-filters.ts';
 import { type RowSelection, useRowSelection } from '../../../components/list/use-row-selection.ts';
 import { Page } from '../../../components/page.tsx';
+import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { listQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
 import type { CodeListItem } from '../../../data/admin-types.ts';
@@ -34,7 +40,7 @@ const STATUS_COLOR: Readonly<Record<CodeStatus, string>> = {
 /** Redemption codes, masked, and what became of them. */
 export function CodesPage() {
   const { t } = useTranslation(['admin-codes', 'app']);
-  const filters = useListFilters(['status', 'batch_id', 'package_code']);
+  const filters = useListFilters(['status', 'batch_id', 'package_code'], CODE_SORTS);
   const [making, setMaking] = useState(false);
   const codes = useQuery(listQuery(adminListRedemptionCodes, filters.query));
   const selection = useRowSelection<CodeListItem>(
@@ -83,19 +89,26 @@ export function CodesPage() {
             ),
           },
           { label: t('for'), cell: (code) => <CodeValue code={code} /> },
-          { label: t('batch'), cell: (code) => <BatchLink code={code} /> },
+          { label: t('batch'), sortKey: 'batch', cell: (code) => <BatchLink code={code} /> },
           {
             label: t('status'),
             cell: ({ status }) => <Badge color={STATUS_COLOR[status]}>{t(`states.${status}`)}</Badge>,
           },
           {
             label: t('until'),
+            sortKey: 'expires',
             cell: ({ expires_at: at }) => (at === 0 ? '–' : formatDate(at)),
             hideOnPhone: true,
           },
           {
             label: t('usedBy'),
             cell: ({ used_by: id }) => <EntityLink to="users" id={id === 0 ? null : id} names={users} />,
+          },
+          {
+            label: t('usedTime'),
+            sortKey: 'used',
+            cell: ({ used_time: at }) => <RelativeTime at={at} never="–" size="sm" />,
+            hideOnPhone: true,
           },
           { label: t('app:edit'), hideLabel: true, align: 'right', cell: (code) => <CodeActions code={code} /> },
         ]}

@@ -2,13 +2,14 @@ import { NumberInput, SegmentedControl, Select, Text, TextInput } from '@mantine
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { adminCreateRedemptionCodes } from '../../../../contract/packages.ts';
+import { AmountInput } from '../../../components/amount-input.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { SecretShownOnce } from '../../../components/secret-shown-once.tsx';
 import { useFormDraft } from '../../../components/use-form-draft.ts';
 import { useInvalidateQueries } from '../../../data/admin-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { toEndOfDay } from '../../../data/calendar-day.ts';
-import { creditsToQuota } from '../../../data/format-quota.ts';
+import { creditsToQuota } from '../../../data/credits-to-quota.ts';
 import { useStatus } from '../../../data/query-client.ts';
 import { usePlanOptions } from '../plans/use-plan-options.ts';
 import { CreatedCodes } from './created-codes.tsx';
@@ -78,15 +79,7 @@ export function NewCodesDialog({ onClose }: { readonly onClose: () => void }) {
           />
         )
       ) : (
-        <NumberInput
-          label={t('credits')}
-          min={0}
-          max={1e9}
-          decimalScale={6}
-          hideControls
-          required
-          {...value('credits')}
-        />
+        <AmountInput label={t('amount')} max={1e9} decimalScale={6} required {...value('credits')} />
       )}
       <NumberInput label={t('count')} min={1} max={1_000} allowDecimal={false} required {...value('count')} />
       <TextInput type="date" label={t('expires')} description={t('expiresHint')} {...text('day')} />

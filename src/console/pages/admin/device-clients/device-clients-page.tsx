@@ -3,13 +3,14 @@ import { IconDeviceTvOld, IconPlus } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { adminListDeviceClients, adminUpdateDeviceClient } from '../../../../contract/device-clients.ts';
+import { adminListDeviceClients, adminUpdateDeviceClient, CLIENT_SORTS } from '../../../../contract/device-clients.ts';
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
+import { RelativeTime } from '../../../components/relative-time.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { listQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
 import type { DeviceClient } from '../../../data/admin-types.ts';
@@ -21,7 +22,7 @@ import { NewClientDialog } from './new-client-dialog.tsx';
 /** OAuth clients that may ask users to sign in a device. */
 export function DeviceClientsPage() {
   const { t } = useTranslation(['admin', 'app']);
-  const filters = useListFilters([]);
+  const filters = useListFilters([], CLIENT_SORTS);
   const [making, setMaking] = useState(false);
   const clients = useQuery(listQuery(adminListDeviceClients, filters.query));
   const make = (
@@ -44,6 +45,7 @@ export function DeviceClientsPage() {
         columns={[
           {
             label: t('deviceClients.name'),
+            sortKey: 'name',
             cell: ({ id, name }) => (
               <>
                 <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
@@ -53,7 +55,13 @@ export function DeviceClientsPage() {
               </>
             ),
           },
-          { label: t('deviceClients.devices'), align: 'right', cell: ({ devices }) => devices },
+          { label: t('deviceClients.devices'), sortKey: 'devices', align: 'right', cell: ({ devices }) => devices },
+          {
+            label: t('deviceClients.created'),
+            sortKey: 'created',
+            cell: ({ created_time: at }) => <RelativeTime at={at} size="sm" />,
+            hideOnPhone: true,
+          },
           { label: t('deviceClients.secrets'), cell: (client) => <ClientSecrets client={client} /> },
           { label: t('deviceClients.enabled'), cell: (client) => <EnabledSwitch client={client} /> },
           { label: t('app:remove'), align: 'right', cell: (client) => <DeleteClient client={client} /> },

@@ -80,7 +80,7 @@ export function ModelForm({ initial, isNew, submitLabel, save }: ModelFormProps)
       {inherits ? null : (
         <>
           <PriceFields kind={draft.kind} draft={draft.price} onChange={(price) => set({ price })} />
-          <PricePreview kind={draft.kind} price={toPrice(draft.price, draft.kind, perUnit)} perUnit={perUnit} />
+          <PricePreview kind={draft.kind} price={toPrice(draft.price, draft.kind, perUnit)} />
         </>
       )}
       {draft.kind === 'video' ? <SchemaField text={draft.schema} onChange={(schema) => set({ schema })} /> : null}

@@ -13,6 +13,7 @@ import {
 import { IconPlus, IconTrash } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { ModelKind } from '../../../../contract/models.ts';
+import { AmountInput } from '../../../components/amount-input.tsx';
 import { DECIMALS, type MultiplierDraft, type PriceDraft } from './price-draft.ts';
 import { emptyLine } from './price-line-draft.ts';
 import { PriceLineFields } from './price-line-fields.tsx';
@@ -30,12 +31,10 @@ const FACTORS = ['mode', 'resolution', 'size', 'audio'];
 export function PriceFields({ kind, draft, onChange }: PriceFieldsProps) {
   const { t } = useTranslation('admin-models');
   const amount = (name: 'perCall' | 'perSecond') => (
-    <NumberInput
+    <AmountInput
       label={t(`price.${name}`)}
-      min={0}
       max={1e6}
       decimalScale={DECIMALS}
-      hideControls
       required
       withAsterisk={false}
       value={draft[name]}

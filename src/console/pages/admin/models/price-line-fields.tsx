@@ -12,6 +12,7 @@ import {
 } from '@mantine/core';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { AmountInput } from '../../../components/amount-input.tsx';
 import type { PriceDraft } from './price-draft.ts';
 import { emptyLine, LINE_AMOUNTS, type LineDraft, parseWhen } from './price-line-draft.ts';
 
@@ -69,7 +70,9 @@ interface LineCardProps {
   readonly onRemove: () => void;
 }
 
-const OF_UNITS: ReadonlySet<string> = new Set(['per_unit', 'max_units', 'max_units_per_second']);
+/** Not amounts: how many units are reserved. */
+const COUNTS: ReadonlySet<string> = new Set(['max_units', 'max_units_per_second']);
+const OF_UNITS: ReadonlySet<string> = new Set(['per_unit', ...COUNTS]);
 
 function LineCard({ place, line, hasUnits, onChange, onRemove }: LineCardProps) {
   const { t } = useTranslation('admin-models');
@@ -92,18 +95,21 @@ function LineCard({ place, line, hasUnits, onChange, onRemove }: LineCardProps) 
         </ActionIcon>
       </Group>
       <SimpleGrid cols={{ base: 1, xs: 3 }} mt="xs">
-        {shown.map((name) => (
-          <NumberInput
-            key={name}
-            size="xs"
-            label={t(`price.amounts.${name}`)}
-            min={0}
-            decimalScale={12}
-            hideControls
-            value={line.amounts[name]}
-            onChange={(value) => onChange({ amounts: { ...line.amounts, [name]: value } })}
-          />
-        ))}
+        {shown.map((name) => {
+          const Input = COUNTS.has(name) ? NumberInput : AmountInput;
+          return (
+            <Input
+              key={name}
+              size="xs"
+              label={t(`price.amounts.${name}`)}
+              min={0}
+              decimalScale={12}
+              hideControls
+              value={line.amounts[name]}
+              onChange={(value) => onChange({ amounts: { ...line.amounts, [name]: value } })}
+            />
+          );
+        })}
       </SimpleGrid>
     </Card>
   );

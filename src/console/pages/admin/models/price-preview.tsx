@@ -3,8 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ModelKind } from '../../../../contract/models.ts';
 import { tokenQuota } from '../../../../contract/token-pricing.ts';
-import { useFormatPrice } from '../../../components/credit-amount.tsx';
-import { formatPrice } from '../../../data/format-quota.ts';
+import { useFormatAmountNumber, useFormatPrice } from '../../../components/credit-amount.tsx';
 import { type AnyPrice, examplePrice, type PriceExample } from './price-draft.ts';
 
 /** Facts that a price asks for and their values; seconds and counts have fields of their own or are 0. */
@@ -31,38 +30,37 @@ const firstLineFacts = ({ lines = [] }: AnyPrice): Readonly<Record<string, strin
   );
 
 /** Such as `(0.10 + 0.056 × 5 s) × 2`. */
-function toFormula({ terms, times }: PriceExample, perUnit: number, formatUnits: (count: number) => string): string {
+function toFormula(
+  { terms, times }: PriceExample,
+  formatRate: (quota: number) => string,
+  formatUnits: (count: number) => string,
+): string {
   const shown = terms.map(({ label, quantity, unitQuota, per }) => {
-    const rate = formatPrice(unitQuota / per, perUnit);
+    const rate = formatRate(unitQuota / per);
     if (label === 'per_second') return `${rate} × ${quantity} s`;
     return label === 'per_unit' ? `${rate} × ${formatUnits(quantity)}` : rate;
   });
-  const sum = shown.length === 0 ? formatPrice(0, perUnit) : shown.join(' + ');
+  const sum = shown.length === 0 ? formatRate(0) : shown.join(' + ');
   return [times.length > 0 && shown.length > 1 ? `(${sum})` : sum, ...times].join(' × ');
 }
 
 interface PricePreviewProps {
   readonly kind: ModelKind;
   readonly price: AnyPrice;
-  readonly perUnit: number;
 }
 
 const INPUT_TOKENS = 2_000;
 const OUTPUT_TOKENS = 500;
 
 /** The price worked out for one call, so that a zero too many is seen before anybody pays it. */
-export function PricePreview({ kind, price, perUnit }: PricePreviewProps) {
+export function PricePreview({ kind, price }: PricePreviewProps) {
   const { t } = useTranslation('admin-models');
   return (
     <Paper p="sm" bg="var(--mantine-color-default-hover)" radius="md">
       <Text size="xs" c="dimmed" mb={6}>
         {t('price.example')}
       </Text>
-      {kind === 'chat' ? (
-        <ChatPricePreview price={price} />
-      ) : (
-        <VideoPricePreview kind={kind} price={price} perUnit={perUnit} />
-      )}
+      {kind === 'chat' ? <ChatPricePreview price={price} /> : <VideoPricePreview kind={kind} price={price} />}
     </Paper>
   );
 }
@@ -83,9 +81,10 @@ function ChatPricePreview({ price }: { readonly price: AnyPrice }) {
   );
 }
 
-function VideoPricePreview({ kind, price, perUnit }: PricePreviewProps) {
+function VideoPricePreview({ kind, price }: PricePreviewProps) {
   const { t } = useTranslation('admin-models');
   const quota = useFormatPrice();
+  const rate = useFormatAmountNumber('exact');
   const [seconds, setSeconds] = useState<number | string>(5);
   const [chosen, setChosen] = useState<Readonly<Record<string, string>>>({});
   const length = kind === 'image' ? 0 : Number(seconds);
@@ -126,8 +125,7 @@ function VideoPricePreview({ kind, price, perUnit }: PricePreviewProps) {
           t('price.noLineFits')
         ) : (
           <>
-            {toFormula(example, perUnit, (count) => t('price.units', { count }))} ={' '}
-            <strong>{quota(example.quota)}</strong>
+            {toFormula(example, rate, (count) => t('price.units', { count }))} = <strong>{quota(example.quota)}</strong>
           </>
         )}
       </Text>

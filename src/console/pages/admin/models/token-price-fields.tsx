@@ -2,6 +2,7 @@ import { ActionIcon, Button, Collapse, Group, NumberInput, Paper, SimpleGrid, St
 import { useDisclosure } from '@mantine/hooks';
 import { IconChevronDown, IconChevronRight, IconPlus, IconTrash } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { AmountInput } from '../../../components/amount-input.tsx';
 import { DECIMALS, PARTS, type PriceDraft, type RateDrafts, type RateName, type TierDraft } from './price-draft.ts';
 
 interface TokenPriceFieldsProps {
@@ -46,12 +47,10 @@ export function TokenPriceFields({ draft, onChange }: TokenPriceFieldsProps) {
             rates={rates}
             onChange={(part) => onChange({ ...draft, rates: { ...rates, ...part } })}
           />
-          <NumberInput
+          <AmountInput
             label={t('price.perCallFee')}
-            min={0}
             max={1e6}
             decimalScale={DECIMALS}
-            hideControls
             value={draft.perCall}
             onChange={(perCall) => onChange({ ...draft, perCall })}
           />
@@ -129,13 +128,11 @@ function RateInputs({ names, rates, onChange }: RateInputsProps) {
   return (
     <SimpleGrid cols={{ base: 1, xs: 2 }}>
       {names.map((name) => (
-        <NumberInput
+        <AmountInput
           key={name}
           label={t(`price.rates.${name}`)}
-          min={0}
           max={1e6}
           decimalScale={DECIMALS}
-          hideControls
           value={rates[name]}
           onChange={(value) => onChange({ [name]: value })}
         />

@@ -9,6 +9,7 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { AmountInput, type AmountInputProps } from '../../../components/amount-input.tsx';
 import { ModelsSelect } from '../../../components/models-select.tsx';
 import { SaveForm } from '../../../components/save-form.tsx';
 import { useFormDraft } from '../../../components/use-form-draft.ts';
@@ -91,8 +92,8 @@ export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save 
       </div>
       <SimpleGrid cols={{ base: 1, xs: draft.renewal === 'day' ? 2 : 3 }}>
         {draft.renewal === 'day' ? null : number('hours', t('hours'), { min: 0.1, max: 8_784, decimalScale: 2 })}
-        {number('credits', t('credits'), { decimalScale: 6, max: 1e9 })}
-        {number('weekly', t('weekly'), { description: t('weeklyHint'), decimalScale: 6, max: 1e9 })}
+        <AllowanceInput label={t('credits')} {...value('credits')} />
+        <AllowanceInput label={t('weekly')} description={t('weeklyHint')} {...value('weekly')} />
       </SimpleGrid>
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         {number('storageDays', t('storageDays'), { ...OPTIONAL, description: t('storageHint'), max: 36_500 })}
@@ -103,6 +104,19 @@ export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save 
       <ModelsSelect label={t('models')} description={t('modelsHint')} {...value('models')} />
       {isBuiltin ? null : <PlanSwitches purchasable={checked('purchasable')} enabled={checked('enabled')} />}
     </SaveForm>
+  );
+}
+
+function AllowanceInput(props: AmountInputProps) {
+  return (
+    <AmountInput
+      required
+      withAsterisk={false}
+      inputWrapperOrder={['label', 'input', 'description', 'error']}
+      decimalScale={6}
+      max={1e9}
+      {...props}
+    />
   );
 }
 

@@ -37,7 +37,7 @@ function PlanDetails({ card: plan, perUnit }: { readonly card: Plan; readonly pe
   const toasts = useToasts();
   return (
     <Page
-      title={plan.name}
+      title={plan.system_builtin ? t('none') : plan.name}
       subtitle={
         <>
           <RouteLink to="/admin/packages" underline="always">

@@ -2,14 +2,16 @@ import { Badge, Code, Group, Text } from '@mantine/core';
 import { IconCreditCard, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminListPackageCards } from '../../../../contract/packages.ts';
-import { useFormatCredits } from '../../../components/credit-amount.tsx';
+import { formatListPrice } from '../../../../contract/amounts.ts';
+import { adminListPackageCards, NO_PACKAGE, PLAN_SORTS } from '../../../../contract/packages.ts';
+import { useAmountUnit, useFormatCredits } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { type ListItem, listQuery } from '../../../data/admin-queries.ts';
+import { currentLanguage } from '../../../strings/language.ts';
 
 type PlanListItem = ListItem<typeof adminListPackageCards>;
 const HOUR_SECONDS = 3600;
@@ -17,7 +19,8 @@ const HOUR_SECONDS = 3600;
 /** What codes can be made for. */
 export function PlansPage() {
   const { t } = useTranslation(['admin-plans', 'app']);
-  const filters = useListFilters([]);
+  const filters = useListFilters([], PLAN_SORTS);
+  const unit = useAmountUnit();
   const cards = useQuery(listQuery(adminListPackageCards, filters.query));
   const make = (
     <RouteButton to="/admin/packages/new" leftSection={<IconPlus size={16} />}>
@@ -39,6 +42,7 @@ export function PlansPage() {
         columns={[
           {
             label: t('name'),
+            sortKey: 'name',
             cell: ({ id, name, package_code: code }) => (
               <>
                 <RouteLink
@@ -48,7 +52,7 @@ export function PlansPage() {
                   size="sm"
                   style={{ overflowWrap: 'anywhere' }}
                 >
-                  {name}
+                  {code === NO_PACKAGE ? t('none') : name}
                 </RouteLink>
                 <div>
                   <Code>{code}</Code>
@@ -56,14 +60,20 @@ export function PlansPage() {
               </>
             ),
           },
-          { label: t('level'), align: 'right', cell: ({ level }) => level },
+          { label: t('level'), sortKey: 'level', align: 'right', cell: ({ level }) => level },
           { label: t('allowance'), cell: (card) => <Allowance card={card} /> },
           {
             label: t('duration'),
+            sortKey: 'duration',
             cell: ({ duration_days: count }) => t('days', { count }),
             hideOnPhone: true,
           },
-          { label: t('price'), align: 'right', cell: ({ price_amount: price }) => price },
+          {
+            label: t('price'),
+            sortKey: 'price',
+            align: 'right',
+            cell: ({ price_amount: price }) => formatListPrice(price, unit, currentLanguage()),
+          },
           { label: t('enabled'), align: 'right', cell: (card) => <PlanStatus card={card} /> },
         ]}
       />

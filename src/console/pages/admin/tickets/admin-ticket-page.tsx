@@ -2,6 +2,7 @@ import { Select, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { adminGetUser } from '../../../../contract/account-admin.ts';
+import { NO_PACKAGE } from '../../../../contract/packages.ts';
 import { adminGetTicket, adminUpdateTicket, TICKET_STATUS, type TicketStatus } from '../../../../contract/tickets.ts';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
 import { DescriptionList, Panel } from '../../../components/description-list.tsx';
@@ -100,7 +101,10 @@ function RequesterPanel({ ticket }: { readonly ticket: AdminTicket }) {
             </RouteLink>,
           ],
           [t('admin:users.balance'), user === undefined ? '–' : <CreditAmount key="balance" value={user.quota} />],
-          [t('admin:users.plan'), user?.current_package_code || '–'],
+          [
+            t('admin:users.plan'),
+            user === undefined || user.current_package_code === NO_PACKAGE ? '–' : user.current_package_code,
+          ],
           [t('admin:users.created'), <RelativeTime key="created" at={user?.created_time ?? null} />],
           [
             t('video'),

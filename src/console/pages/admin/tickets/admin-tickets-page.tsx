@@ -2,7 +2,13 @@ import { Text } from '@mantine/core';
 import { IconLifebuoy } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminListTickets, adminUpdateTicket, TICKET_STATUS, type TicketStatus } from '../../../../contract/tickets.ts';
+import {
+  adminListTickets,
+  adminUpdateTicket,
+  TICKET_SORTS,
+  TICKET_STATUS,
+  type TicketStatus,
+} from '../../../../contract/tickets.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { EntityLink } from '../../../components/entity-link.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
@@ -24,7 +30,7 @@ const REFRESH_MS = 15_000;
 /** The tickets of all users; tickets that wait for a reply are highlighted. */
 export function AdminTicketsPage() {
   const { t } = useTranslation(['admin-tickets', 'support', 'app']);
-  const filters = useListFilters(['unprocessed', 'status', 'category', 'user_id']);
+  const filters = useListFilters(['unprocessed', 'status', 'category', 'user_id'], TICKET_SORTS);
   const tickets = useQuery({ ...listQuery(adminListTickets, filters.query), refetchInterval: REFRESH_MS });
   const selection = useRowSelection<TicketListItem>(({ id }) => id);
   const invalidate = useInvalidateQueries();
@@ -68,8 +74,23 @@ export function AdminTicketsPage() {
           },
           { label: t('status'), cell: ({ status }) => <TicketStatusBadge status={status} /> },
           { label: t('turn'), cell: ({ waiting_for: turn }) => <WaitingFor turn={turn} /> },
-          { label: t('replies'), align: 'right', cell: ({ reply_count: count }) => count, hideOnPhone: true },
-          { label: t('updated'), cell: ({ updated_time: at }) => <RelativeTime at={at} size="sm" /> },
+          {
+            label: t('replies'),
+            sortKey: 'replies',
+            align: 'right',
+            cell: ({ reply_count: count }) => count,
+            hideOnPhone: true,
+          },
+          {
+            label: t('opened'),
+            sortKey: 'created',
+            cell: ({ created_time: at }) => <RelativeTime at={at} size="sm" />,
+          },
+          {
+            label: t('updated'),
+            sortKey: 'updated',
+            cell: ({ updated_time: at }) => <RelativeTime at={at} size="sm" />,
+          },
         ]}
       />
       <BulkBar

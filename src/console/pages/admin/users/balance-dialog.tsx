@@ -1,13 +1,14 @@
-import { NumberInput, SegmentedControl, Text, TextInput } from '@mantine/core';
+import { SegmentedControl, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminUpdateUser } from '../../../../contract/account-admin.ts';
+import { AmountInput } from '../../../components/amount-input.tsx';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { useSaveAndClose } from '../../../components/use-save-and-close.ts';
 import type { User } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { creditsToQuota } from '../../../data/format-quota.ts';
+import { creditsToQuota } from '../../../data/credits-to-quota.ts';
 import { useStatus } from '../../../data/query-client.ts';
 
 /** Adds to or takes from a wallet; never sets it, as a video may be paid from it at this very moment. */
@@ -44,13 +45,10 @@ export function BalanceDialog({ user, onClose }: { readonly user: User; readonly
           { value: 'take', label: t('users.take') },
         ]}
       />
-      <NumberInput
+      <AmountInput
         label={t('users.credits')}
-        min={0}
         max={1e9}
-        decimalScale={4}
         thousandSeparator
-        hideControls
         required
         data-autofocus
         value={credits}

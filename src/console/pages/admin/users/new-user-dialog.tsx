@@ -1,15 +1,16 @@
-import { NumberInput, Select, TextInput } from '@mantine/core';
+import { Select, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { adminCreateUser } from '../../../../contract/account-admin.ts';
 import { ROLES, type Role } from '../../../../contract/roles.ts';
+import { AmountInput } from '../../../components/amount-input.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { NewPasswordInput } from '../../../components/new-password-input.tsx';
 import { useFormDraft } from '../../../components/use-form-draft.ts';
 import { useInvalidateQueries } from '../../../data/admin-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { creditsToQuota } from '../../../data/format-quota.ts';
+import { creditsToQuota } from '../../../data/credits-to-quota.ts';
 import { useCanManageRole } from '../../../data/name-lookup.ts';
 import { useStatus } from '../../../data/query-client.ts';
 
@@ -73,13 +74,7 @@ export function NewUserDialog({ onClose }: { readonly onClose: () => void }) {
         onChange={(role) => set({ role: (role ?? 'user') as Role })}
         allowDeselect={false}
       />
-      <NumberInput
-        label={`${t('users.startBalance')} (${t('app:optional')})`}
-        min={0}
-        decimalScale={4}
-        hideControls
-        {...value('credits')}
-      />
+      <AmountInput label={t('users.startBalance')} placeholder={t('app:optional')} {...value('credits')} />
     </FormDialog>
   );
 }

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminGetUser } from '../../../../contract/account-admin.ts';
+import { NO_PACKAGE } from '../../../../contract/packages.ts';
 import { getAllUsage } from '../../../../contract/usage.ts';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
 import { DescriptionList, Panel } from '../../../components/description-list.tsx';
@@ -129,7 +130,7 @@ function AccountPanel({ user }: { readonly user: User }) {
           [t('users.email'), user.email || '–'],
           [
             t('users.plan'),
-            user.current_package_code === ''
+            user.current_package_code === NO_PACKAGE
               ? '–'
               : `${user.current_package_code}${user.package_expires_at === 0 ? '' : ` · ${formatDate(user.package_expires_at)}`}`,
           ],

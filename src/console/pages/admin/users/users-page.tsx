@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminListUsers, adminUpdateUser } from '../../../../contract/account-admin.ts';
 import { DISABLED } from '../../../../contract/account-fields.ts';
+import { NO_PACKAGE } from '../../../../contract/packages.ts';
 import { ROLES } from '../../../../contract/roles.ts';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
@@ -74,7 +75,7 @@ export function UsersPage() {
           { label: t('users.email'), cell: ({ email }) => email || '–', hideOnPhone: true },
           { label: t('users.balance'), align: 'right', cell: ({ quota }) => <CreditAmount value={quota} /> },
           { label: t('users.used'), align: 'right', cell: ({ used_quota: used }) => <CreditAmount value={used} /> },
-          { label: t('users.plan'), cell: (user) => user.current_package_code || '–' },
+          { label: t('users.plan'), cell: ({ current_package_code: code }) => (code === NO_PACKAGE ? '–' : code) },
           {
             label: t('users.created'),
             sortKey: 'time',

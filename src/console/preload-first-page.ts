@@ -1,0 +1,23 @@
+import { modelsQuery } from './data/model-queries.ts';
+import { queryClient, selfQuery, statusQuery } from './data/query-client.ts';
+import { readUserId } from './data/stored-user.ts';
+import { videosQuery } from './data/video-queries.ts';
+import { RECENT } from './pages/studio/recent.ts';
+import type { Namespace } from './strings/resources.ts';
+
+/**
+ * Begins to load all that the studio is made of, where most visits begin: its code, its texts and its data would otherwise be asked
+ * for one after the other, each by what has arrived before. What the page asks for later is then there, or on its way.
+ *
+ * @returns the texts it needs
+ */
+export function preloadFirstPage(): readonly Namespace[] {
+  if (readUserId() === undefined || !/^\/(studio\/?)?$/.test(location.pathname)) return [];
+  // Where it fails, the page asks again and shows why.
+  import('./pages/studio/studio-page.tsx').catch(() => {});
+  void queryClient.prefetchQuery(statusQuery);
+  void queryClient.prefetchQuery(selfQuery);
+  void queryClient.prefetchQuery(modelsQuery);
+  void queryClient.prefetchQuery(videosQuery(1, RECENT));
+  return ['studio'];
+}

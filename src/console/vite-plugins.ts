@@ -1,0 +1,131 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import type { Plugin } from 'vite';
+import { FONT_FILE, FONT_PATH } from '../design/tokens.ts';
+
+/** Puts a `.br` and a `.gz` beside every text file, so that the server compresses nothing while it runs. */
+export function precompress(): Plugin {
+  return {
+    name: 'precompress',
+    apply: 'build',
+    generateBundle: {
+      order: 'post',
+      handler(_, bundle) {
+        for (const [fileName, file] of Object.entries(bundle)) {
+          if (!/\.(js|css|svg)$/.test(fileName)) continue;
+          const source = Buffer.from(file.type === 'chunk' ? file.code : file.source);
+          if (source.length < 1024) continue;
+          // What every page loads is worth the time of the build.
+          const level = /(vendor|common|index|studio-page)-/.test(fileName) ? 11 : 9;
+          const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: level } };
+          this.emitFile({ type: 'asset', fileName: `${fileName}.br`, source: brotliCompressSync(source, quality) });
+          this.emitFile({ type: 'asset', fileName: `${fileName}.gz`, source: gzipSync(source, { level: 9 }) });
+        }
+      },
+    },
+  };
+}
+
+/** The bundled font, at the address the tokens name; pages of the server load it from there too. */
+export function emitFont(): Plugin {
+  return {
+    name: 'emit-font',
+    apply: 'build',
+    generateBundle() {
+      const source = readFileSync(join(import.meta.dirname, '../design', FONT_FILE));
+      this.emitFile({ type: 'asset', fileName: FONT_PATH.slice(1), source });
+    },
+  };
+}
+
+/** Each component of Mantine brings its own rules, after those of the components it is made of: what no page uses is left out. */
+export function importStylesWithComponents(): Plugin {
+  const folder = join(dirname(fileURLToPath(import.meta.resolve('@mantine/core/styles.css'))), 'styles');
+  return {
+    name: 'import-styles-with-components',
+    apply: 'build',
+    transform(code, id) {
+      const name = /@mantine[\\/]core[\\/]esm[\\/].*[\\/](\w+)\.module\.mjs$/.exec(id)?.[1];
+      const file = join(folder, `${name}.css`);
+      return name !== undefined && existsSync(file) ? `import ${JSON.stringify(file)};\n${code}` : undefined;
+    },
+  };
+}
+
+/** Mantine's scroll area, part of every table, imports one function of a library that only menus need. */
+export function keepMenusOutOfTables(): Plugin {
+  return {
+    name: 'keep-menus-out-of-tables',
+    enforce: 'pre',
+    resolveId: (source, importer) =>
+      source === '@floating-ui/react' && importer?.endsWith('/ScrollArea.mjs') === true
+        ? join(import.meta.dirname, 'data/merge-refs.ts')
+        : undefined,
+  };
+}
+
+/** The modules of this project that `findFirstScreen` has found. */
+export const FIRST_SCREEN = new Set<string>();
+
+/** Finds what the first screen is made of: some modules, what these import, and so on, without what they load on demand. */
+export function findFirstScreen(paths: readonly string[]): Plugin {
+  return {
+    name: 'find-first-screen',
+    apply: 'build',
+    buildEnd() {
+      const waiting = paths.map((path) => join(import.meta.dirname, path));
+      for (const id of waiting) {
+        if (FIRST_SCREEN.has(id) || id.includes('node_modules')) continue;
+        FIRST_SCREEN.add(id);
+        waiting.push(...(this.getModuleInfo(id)?.importedIds ?? []));
+      }
+    },
+  };
+}
+
+/** Of an endpoint the console needs its method and path; what it spreads may hold them too. */
+const KEPT_PROPERTIES: ReadonlySet<string> = new Set(['method', 'path']);
+
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly [part: string]: unknown;
+}
+
+/** Leaves summaries, schemas and examples of endpoints out: they are for the server, the reference and the type checker. */
+export function shortenEndpoints(): Plugin {
+  return {
+    name: 'shorten-endpoints',
+    apply: 'build',
+    transform(code, id) {
+      if (!/[\\/]src[\\/]contract[\\/][\w-]+\.ts$/.test(id) || !code.includes('endpoint({')) return undefined;
+      let short = code;
+      // From the last one on, so that the places of the others stay.
+      for (const { properties } of findEndpoints(this.parse(code) as unknown as Node).toReversed())
+        for (const property of (properties as readonly Node[]).toReversed()) {
+          const name = (property.key as { readonly name?: string } | undefined)?.name;
+          if (property.type !== 'Property' || (name !== undefined && KEPT_PROPERTIES.has(name))) continue;
+          const comma = /^\s*,/.exec(short.slice(property.end))?.[0].length ?? 0;
+          short = short.slice(0, property.start) + short.slice(property.end + comma);
+        }
+      return short;
+    },
+  };
+}
+
+/** The declarations of `export const … = endpoint({ … })` in a module. */
+function findEndpoints(program: Node): Node[] {
+  return (program.body as readonly Node[]).flatMap((statement) => {
+    const declaration = (statement.declaration ?? statement) as Node;
+    if (declaration.type !== 'VariableDeclaration') return [];
+    return (declaration.declarations as readonly Node[]).flatMap(({ init }) => {
+      const call = init as Node | null;
+      if (call?.type !== 'CallExpression' || (call.callee as { name?: string }).name !== 'endpoint') return [];
+      const [argument] = call.arguments as readonly Node[];
+      return argument?.type === 'ObjectExpression' ? [argument] : [];
+    });
+  });
+}

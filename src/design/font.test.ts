@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { FONT_FILE, FONT_PATH } from './tokens.ts';
+
+const read = (name: string): Buffer => readFileSync(join(import.meta.dirname, name));
+const packaged = (url: string): string => readFileSync(fileURLToPath(url), 'utf8');
+
+test('the font is a subset small enough for every first visit, under the licence of what it is made from', () => {
+  const font = read(FONT_FILE);
+  assert.equal(font.toString('latin1', 0, 4), 'wOF2');
+  assert.ok(font.length < 24 * 1024, `${font.length} bytes`);
+  assert.equal(
+    read('inter-license.txt').toString(),
+    packaged(import.meta.resolve('@fontsource-variable/inter/LICENSE')),
+  );
+});
+
+test('the release it was made from is the one that is installed', () => {
+  const { version } = JSON.parse(packaged(import.meta.resolve('@fontsource-variable/inter/package.json'))) as {
+    version: string;
+  };
+  assert.match(
+    read('tokens.ts').toString(),
+    new RegExp(`@fontsource-variable/inter\` ${version.replaceAll('.', '\\.')},`),
+  );
+  assert.match(FONT_PATH, /^\/assets\/inter-latin-[\d.]+\.woff2$/);
+});

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { PASSWORD, type TestUser } from '../accounts/test-user.ts';
+import { type BrowserFixture, openBrowserFixture, waitForContent } from './browser-fixture.ts';
+import { chromiumPath } from './chromium.ts';
+import { inCredits, STRINGS } from './console-strings.ts';
+import { ROOT } from './demo-data.ts';
+
+const MAX_TABS = 80;
+const VIDEO = { model: 'kling-v1-6', prompt: 'A paper boat on a river' };
+/** The beginning of a text with a placeholder. */
+const starts = (text: string): RegExp => new RegExp(`^${text.split('{{')[0]?.trim() ?? text}`);
+
+/**
+ * The main ways by the keyboard alone, and with what a screen reader has (the studio's is in studio-compare-stories.test.ts): everything is found by its role and name, focus
+ * moves as Tab moves it, and what happens is read from live regions. No test here points at anything.
+ */
+describe('the main ways by keyboard and screen reader, in Chromium', {
+  skip: chromiumPath === undefined && !process.env.CI,
+}, () => {
+  let fixture: BrowserFixture;
+  let person: TestUser;
+  before(async () => {
+    fixture = await openBrowserFixture();
+    person = await fixture.running.signUp('walker');
+    await fixture.running.root.ok('PUT', `/api/admin/users/${person.id}`, { quota_delta: 50_000_000, note: 'start' });
+  });
+  after(() => fixture.stop());
+
+  /** Presses Tab until an element has the focus. */
+  const tabTo = async (page: Page, target: Locator, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> => {
+    await target.waitFor();
+    for (let tabs = 0; tabs <= MAX_TABS; tabs += 1) {
+      if ((await target.and(page.locator(':focus')).count()) > 0) return;
+      await page.keyboard.press(key);
+    }
+    assert.fail(`${MAX_TABS} tabs do not reach ${String(target)}`);
+  };
+  const press = async (page: Page, target: Locator, key = 'Enter'): Promise<void> => {
+    await tabTo(page, target);
+    await page.keyboard.press(key);
+  };
+  const write = async (page: Page, target: Locator, text: string): Promise<void> => {
+    await tabTo(page, target);
+    await page.keyboard.type(text);
+  };
+  /** Waits until a live region says something. */
+  const hear = (page: Page, text: string | RegExp): Promise<void> =>
+    page.getByRole('status').or(page.getByRole('alert')).getByText(text).first().waitFor({ timeout: 60_000 });
+  /** Opens something by its name in the palette. */
+  const goTo = async (page: Page, name: string, url: string | RegExp): Promise<void> => {
+    const { palette } = STRINGS.en;
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: palette.title }).and(page.locator(':focus')).waitFor();
+    await page.keyboard.type(name);
+    await page.getByRole('option', { name, selected: true }).first().waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(url);
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await waitForContent(page);
+  };
+  const signInByKeyboard = async (username: string, password: string): Promise<Page> => {
+    const { signIn } = STRINGS.en.signIn;
+    const page = await fixture.open();
+    await page.goto('/sign-in');
+    await write(page, page.getByRole('textbox', { name: signIn.username }), username);
+    await write(page, page.getByLabel(signIn.password, { exact: true }), password);
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/studio');
+    await page.getByRole('heading', { level: 1, name: STRINGS.en.studio.title }).waitFor();
+    await waitForContent(page);
+    return page;
+  };
+
+  it('makes an API key, finds its client and learns that the first call came', async () => {
+    const { account, connect } = STRINGS.en;
+    const page = await signInByKeyboard('walker', PASSWORD);
+    await goTo(page, STRINGS.en.app.pages.tokens, '**/account/tokens');
+    const make = page.getByRole('button', { name: account.apiKeys.make });
+    await press(page, make.first());
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: account.apiKeys.name }).and(page.locator(':focus')).waitFor();
+    await page.keyboard.type('by keyboard');
+    await page.keyboard.press('Enter');
+    await hear(page, connect.copyNow);
+    const key = /sk-[\w-]+/.exec((await dialog.getByRole('alert').textContent()) ?? '')?.[0] ?? '';
+    assert.notEqual(key, '');
+    const tabs = dialog.getByRole('tablist', { name: connect.client });
+    await tabTo(page, tabs.getByRole('tab', { selected: true }));
+    await page.keyboard.press('ArrowDown');
+    await tabs.getByRole('tab', { name: '.env' }).and(page.locator(':focus')).waitFor();
+    assert.ok((await dialog.getByRole('tabpanel').textContent())?.includes(key), 'the panel has the key');
+    await press(page, dialog.getByRole('button', { name: connect.test }));
+    await hear(page, connect.waiting);
+    await fetch(`${fixture.running.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+    await hear(page, starts(connect.came));
+    await press(page, dialog.getByRole('button', { name: account.apiKeys.done }));
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'by keyboard' }).waitFor();
+    await page.context().close();
+  });
+
+  it('reads what was used and the receipt of one call', async () => {
+    const { account, app, requests } = STRINGS.en;
+    await person.ok('POST', '/api/videos', { ...VIDEO, prompt: 'One to be paid' });
+    const page = await signInByKeyboard('walker', PASSWORD);
+    await goTo(page, app.pages.overview, '**/account/overview');
+    await page.getByRole('heading', { level: 1, name: account.usage.title }).waitFor();
+    await goTo(page, app.pages.requests, '**/account/requests');
+    const table = page.getByRole('table', { name: app.pages.requests });
+    await table.getByRole('columnheader', { name: requests.cost }).waitFor({ timeout: 60_000 });
+    await press(page, table.getByRole('link', { name: new RegExp(`, ${requests.openReceipt}$`) }).first());
+    await page.waitForURL(/\/account\/receipts\//);
+    await page.getByRole('heading', { level: 1, name: starts(requests.receiptOf) }).waitFor();
+    const lines = page.getByRole('table', { name: requests.linesTitle });
+    for (const name of [requests.lineLabel, requests.quantity, requests.unitPrice, requests.amount])
+      await lines.getByRole('columnheader', { name }).waitFor();
+    await lines.getByRole('row', { name: new RegExp(`^${requests.total} [\\d.]+ credits$`) }).waitFor();
+    await press(page, page.getByRole('main').getByRole('link', { name: requests.all }));
+    await page.waitForURL('**/account/requests');
+    await page.context().close();
+  });
+
+  it('answers a ticket, of which a notification tells its author', async () => {
+    const { adminTickets, app, notifications, support } = STRINGS.en;
+    const { id } = await person.ok<{ id: number }>('POST', '/api/tickets', { title: 'An invoice', content: 'Please.' });
+    const author = await signInByKeyboard('walker', PASSWORD);
+    const staff = await signInByKeyboard(ROOT.username, ROOT.password);
+    await goTo(staff, app.pages.adminTickets, '**/admin/tickets');
+    await press(staff, staff.getByRole('table').getByRole('link', { name: 'An invoice' }));
+    await staff.waitForURL(`**/admin/tickets/${id}`);
+    await write(staff, staff.getByRole('textbox', { name: adminTickets.reply }), 'It is in your mail.');
+    await press(staff, staff.getByRole('button', { name: adminTickets.send }));
+    await staff
+      .getByRole('article', { name: new RegExp(`${adminTickets.answeredBy.replace('{{name}}', '')}$`) })
+      .waitFor();
+
+    const bell = author.getByRole('button', { name: /^Notifications: / });
+    await bell.waitFor({ timeout: 30_000 });
+    await press(author, bell);
+    const panel = author.getByRole('dialog', { name: app.notifications });
+    await press(author, panel.getByRole('link', { name: new RegExp(`^${notifications.unread}: `) }).first());
+    await author.waitForURL(`**/tickets/${id}`);
+    const conversation = author.getByRole('region', { name: support.conversation });
+    await conversation.getByRole('article', { name: support.staff }).getByText('It is in your mail.').waitFor();
+    await write(author, author.getByRole('textbox', { name: support.reply }), 'Thank you!');
+    await author.keyboard.press('Control+Enter');
+    await conversation.getByRole('article', { name: support.you }).getByText('Thank you!').waitFor();
+    await author.context().close();
+    await staff.context().close();
+  });
+
+  it('gives a user credits and tests a channel', async () => {
+    const { admin, adminChannels } = STRINGS.en;
+    await fixture.running.signUp('receiver');
+    const page = await signInByKeyboard(ROOT.username, ROOT.password);
+    await goTo(page, 'receiver', /\/admin\/users\/\d+$/);
+    const change = page.getByRole('button', { name: admin.users.changeBalance });
+    await press(page, change);
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: admin.users.credits }).and(page.locator(':focus')).waitFor();
+    await page.keyboard.type('4');
+    await hear(page, `Balance: ${inCredits('0.00', 'en')} → ${inCredits('4.00', 'en')}`);
+    await press(page, dialog.getByRole('button', { name: admin.users.add }));
+    await dialog.waitFor({ state: 'detached' });
+    await hear(page, admin.users.balanceChanged.replace('{{name}}', 'receiver'));
+    // The focus is back where it was, not at the beginning of the page.
+    await change.and(page.locator(':focus')).waitFor();
+
+    const [channel] = await fixture.running.root.ok<{ id: number; name: string }[]>('GET', '/api/admin/channels');
+    assert.ok(channel !== undefined);
+    await goTo(page, channel.name, `**/admin/channels/${channel.id}`);
+    await press(page, page.getByRole('button', { name: adminChannels.test.action, exact: true }).first());
+    await hear(page, starts(adminChannels.test.works));
+    await page.context().close();
+  });
+
+  it('violates no content security policy, requests nothing from other origins and throws nothing', () => {
+    assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
+  });
+});
