@@ -76,6 +76,28 @@ forEachDatabase((_name, _open, freshUrl) => {
     const empty = await quoteAs(key);
     assert.deepEqual([empty.how_many_now, empty.affordable, empty.balance], [0, false, 0]);
   });
+
+  it('counts over all windows: now what fits into each, today as many as the week leaves the intervals', async () => {
+    const { id } = service.operator;
+    const windows = { refresh_interval_seconds: 5 * 3_600, interval_quota: 1_000, weekly_quota_limit: 2_500 };
+    const card = { package_code: 'windows', name: 'windows', level: 2, duration_days: 30, ...windows };
+    await service.operator.requestData('POST', '/api/admin/package-cards', card);
+    await service.operator.requestData('POST', '/api/user/package/activate', { user_id: id, package_code: 'windows' });
+    const quote = await quoteAs(await service.operator.makeToken());
+    assert.deepEqual(
+      quote.windows.map(({ kind, limit, left, how_many }) => [kind, limit, left, how_many]),
+      [
+        ['interval', 1_000, 1_000, 2],
+        ['week', 2_500, 2_500, 6],
+      ],
+    );
+    const [interval, week] = quote.windows.map(({ full_again }) => full_again - Date.now() / 1_000);
+    assert.ok((interval ?? 0) > -1 && (interval ?? 0) <= 5 * 3_600, `the interval begins anew in ${interval} s`);
+    assert.ok((week ?? 0) > -1 && (week ?? 0) <= 7 * 86_400, `the week begins anew in ${week} s`);
+    assert.equal(quote.how_many_now, 2);
+    // One, two or more intervals of this day: two videos each, and one of what the week leaves the third.
+    assert.ok([2, 4, 5].includes(quote.how_many_today ?? 0), `${quote.how_many_today} today`);
+  });
 });
 
 function omitObject(quote: QuoteBody): QuoteBody {
