@@ -1,6 +1,7 @@
 import { Code, Modal, ScrollArea, Tabs, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { CopyIconButton } from './copy-button.tsx';
+import { useReturnFocus } from './use-return-focus.ts';
 
 export interface CodeSamplesDialogProps {
   readonly title: string;
@@ -12,6 +13,7 @@ export interface CodeSamplesDialogProps {
 
 /** One call as a program in several languages. */
 export function CodeSamplesDialog({ title, hint, samples, onClose }: CodeSamplesDialogProps) {
+  useReturnFocus();
   const { t } = useTranslation();
   const languages = Object.keys(samples);
   return (

@@ -3,6 +3,7 @@ import { IconCheck, IconX } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toErrorMessage } from '../error-alert.tsx';
+import { useReturnFocus } from '../use-return-focus.ts';
 import type { BulkAction } from './bulk-action.ts';
 
 interface BulkDialogProps {
@@ -20,6 +21,7 @@ type Result = 'running' | 'done' | { readonly error: unknown };
 
 /** Asks, does it row after row, and says of each what came of it. */
 export default function BulkDialog({ action, rows: given, leftOut, nameOf, onClose }: BulkDialogProps) {
+  useReturnFocus();
   const { t } = useTranslation(['list', 'app']);
   const [rows] = useState(given);
   const [results, setResults] = useState<readonly Result[]>([]);

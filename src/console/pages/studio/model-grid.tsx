@@ -2,6 +2,7 @@ import { Combobox, Group, Modal, Stack, Text, TextInput, useCombobox } from '@ma
 import { IconSearch } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useReturnFocus } from '../../components/use-return-focus.ts';
 import type { UsableModel } from '../../data/model-queries.ts';
 import { modelLabel } from './model-label.ts';
 import { type ModelMarks, readModelMarks } from './model-marks.ts';
@@ -19,6 +20,7 @@ interface ModelGridProps {
 
 /** All models, the favourites and those used last before the others by vendor, each with its price for the present settings and how long it takes; searched by words. */
 export default function ModelGrid({ title, models, draft, selected, onSelect, onClose }: ModelGridProps) {
+  useReturnFocus();
   const { t } = useTranslation(['studio', 'app']);
   const [search, setSearch] = useState('');
   const [marks] = useState(readModelMarks);

@@ -1,5 +1,6 @@
 import { Modal } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { useReturnFocus } from '../../../components/use-return-focus.ts';
 import type { ApiKey } from '../../../data/api-key-queries.ts';
 import { ConnectPanel } from './connect-panel.tsx';
 
@@ -12,6 +13,7 @@ interface ConnectDialogProps {
 
 /** How to use an API key that exists; the key itself is not known any more. */
 export function ConnectDialog({ apiKey, page, onClose }: ConnectDialogProps) {
+  useReturnFocus();
   const { t } = useTranslation(['connect', 'app']);
   return (
     <Modal

@@ -1,11 +1,13 @@
 import { Code, Modal, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { DataTable } from '../../../components/data-table.tsx';
+import { useReturnFocus } from '../../../components/use-return-focus.ts';
 import type { AuditEntry } from '../../../data/admin-types.ts';
 import { changedKeys } from './audit-entry.ts';
 
 /** Before and after, side by side. */
 export function ChangeDialog({ entry, onClose }: { readonly entry: AuditEntry; readonly onClose: () => void }) {
+  useReturnFocus();
   const { t } = useTranslation(['admin', 'app']);
   const side = (value: unknown): Record<string, unknown> =>
     typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};

@@ -5,6 +5,7 @@ import { adminCreateResetLink } from '../../../../contract/password-reset.ts';
 import { CopyField } from '../../../components/copy-button.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { SecretShownOnce } from '../../../components/secret-shown-once.tsx';
+import { useReturnFocus } from '../../../components/use-return-focus.ts';
 import { useInvalidateQueries } from '../../../data/admin-queries.ts';
 import type { User } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
@@ -12,6 +13,7 @@ import { formatDateTime } from '../../../data/format-time.ts';
 
 /** A link for a new password, which the administrator passes on: for users whose mails do not arrive, or where none are sent. */
 export function ResetLinkDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {
+  useReturnFocus();
   const { t } = useTranslation(['admin', 'app']);
   const invalidate = useInvalidateQueries();
   const create = useMutation({
