@@ -24,7 +24,7 @@ const SEED = Number(process.env.ARTIFACT_SEED ?? '3');
 const AT_ONCE = 24;
 const READERS = 12;
 /** Of each video on average, while the videos are copied: more of few videos, so that some of them meet faults. */
-const READS_EACH = Math.max(8, 2_000 / TASKS);
+const READS_EACH = Math.max(8, 500 / TASKS);
 /** Of all requests for a file, besides those whose URL has expired. */
 const FAILING = 0.45;
 const FAULTS: readonly FaultKind[] = [
