@@ -1,9 +1,9 @@
-import { BOTH_DIALECTS, QUESTION, startChatService } from './chat-service.ts';
-import { cpuSeconds } from './http-load.ts';
-import { startNginx } from './nginx.ts';
-import { median, quantile } from './quantile.ts';
-import { postBytes, rawLoad } from './raw-socket-load.ts';
-import { warmUp } from './warm-up.ts';
+import { BOTH_DIALECTS, QUESTION, startChatService } from './support/chat-service.ts';
+import { cpuSeconds } from './support/http-load.ts';
+import { median, quantile } from './support/quantile.ts';
+import { postBytes, rawLoad } from './support/raw-socket-load.ts';
+import { startNginx } from './support/start-nginx.ts';
+import { warmUp } from './support/warm-up.ts';
 
 /**
  * CPU time of calls whose upstream speaks the caller's dialect, so that bytes are passed on as they are: Anthropic's Messages beside chat

@@ -1,11 +1,11 @@
 import { MESSAGES } from '../src/server/chat/anthropic-dialect.ts';
 import { type Codec, findCodec } from '../src/server/chat/conversion/codecs.ts';
-import type { ResponseEvent } from '../src/server/chat/conversion/conversation.ts';
-import { ConversionNotes } from '../src/server/chat/conversion/notes.ts';
+import { DroppedMembers } from '../src/server/chat/conversion/dropped-members.ts';
+import type { ResponseEvent } from '../src/server/chat/conversion/neutral-form.ts';
 import { ResponseConversion } from '../src/server/chat/conversion/response-conversion.ts';
 import type { Dialect } from '../src/server/chat/dialect.ts';
-import { CHAT, RESPONSES } from '../src/server/chat/dialects.ts';
 import { GENERATE } from '../src/server/chat/gemini-dialect.ts';
+import { CHAT, RESPONSES } from '../src/server/chat/openai-dialects.ts';
 import { splitEvents } from '../src/server/chat/sse-events.ts';
 
 /**
@@ -43,11 +43,11 @@ const questionIn = (name: string): Record<string, unknown> => {
         { role: 'user', content: 'Say a few words about the sea, '.repeat(4) },
       ],
     },
-    new ConversionNotes(),
+    new DroppedMembers(),
   );
   const [key = ''] = DIALECTS[name]?.maxTokensKeys ?? [];
   const target = { ...TARGET, maxTokensKey: key };
-  return JSON.parse(JSON.stringify(codecOf(name).writeRequest(conversation, target, new ConversionNotes())));
+  return JSON.parse(JSON.stringify(codecOf(name).writeRequest(conversation, target, new DroppedMembers())));
 };
 
 const EVENTS_OF_ANSWER: readonly ResponseEvent[] = [
@@ -83,7 +83,7 @@ for (const asked of Object.keys(DIALECTS))
       Buffer.from(event),
     );
     const call = measure(() => {
-      const notes = new ConversionNotes();
+      const notes = new DroppedMembers();
       JSON.stringify(target.writeRequest(source.readRequest(question, notes), TARGET, notes));
       new ResponseConversion(target, source, CONTEXT).convert(answer);
     });

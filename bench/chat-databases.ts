@@ -1,13 +1,13 @@
 import { Client } from 'pg';
 import { startPostgres } from '../test/postgres.ts';
-import { COMPLETION, makeAccountCalls, startChatService } from './chat-service.ts';
-import { cpuSeconds } from './http-load.ts';
-import { startNginx } from './nginx.ts';
-import { CpuOfPostgres } from './postgres-cpu.ts';
-import { median } from './quantile.ts';
-import { rawLoad } from './raw-socket-load.ts';
-import { reportFigure } from './report-figure.ts';
-import { warmUp } from './warm-up.ts';
+import { COMPLETION, makeAccountCalls, startChatService } from './support/chat-service.ts';
+import { cpuSeconds } from './support/http-load.ts';
+import { CpuOfPostgres } from './support/postgres-cpu.ts';
+import { median } from './support/quantile.ts';
+import { rawLoad } from './support/raw-socket-load.ts';
+import { reportFigure } from './support/report-figure.ts';
+import { startNginx } from './support/start-nginx.ts';
+import { warmUp } from './support/warm-up.ts';
 
 /**
  * Model calls of one process on SQLite (synchronous=FULL) and of one on PostgreSQL (without fsync: this is about processors), by sixteen

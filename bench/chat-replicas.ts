@@ -2,10 +2,10 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startPostgres } from '../test/postgres.ts';
-import { COMPLETION, makeAccountCalls, startChatService } from './chat-service.ts';
-import { startService } from './child-processes.ts';
-import { startNginx } from './nginx.ts';
-import { rawLoad } from './raw-socket-load.ts';
+import { COMPLETION, makeAccountCalls, startChatService } from './support/chat-service.ts';
+import { startService } from './support/child-processes.ts';
+import { rawLoad } from './support/raw-socket-load.ts';
+import { startNginx } from './support/start-nginx.ts';
 
 /**
  * One process on PostgreSQL, then two on the same database: whether the second one helps. Sixteen accounts, as a single one

@@ -1,11 +1,11 @@
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { startChatService } from './chat-service.ts';
-import { type Process, startScript } from './child-processes.ts';
-import { cpuSeconds, memoryMb } from './http-load.ts';
-import { startNginxProxy } from './nginx.ts';
-import { postBytes } from './raw-socket-load.ts';
 import { portkeyHeaders, startPortkey } from './rivals/portkey.ts';
+import { startChatService } from './support/chat-service.ts';
+import { type Process, startScript } from './support/child-processes.ts';
+import { cpuSeconds, memoryMb } from './support/http-load.ts';
+import { postBytes } from './support/raw-socket-load.ts';
+import { startNginxProxy } from './support/start-nginx.ts';
 
 /**
  * Many streams of 50 events, 100 ms apart, begun within `RAMP_MS`: how long the first event takes, what an event costs, what
@@ -24,7 +24,7 @@ const BODY = JSON.stringify({ model: 'bench-chat', stream: true, messages: [{ ro
 const request = (headers: Readonly<Record<string, string>>): Buffer => postBytes('/v1/chat/completions', headers, BODY);
 
 const portOf = ({ origin }: Process): number => Number(new URL(origin).port);
-const upstream = await startScript('bench/streaming-upstream.ts', { CHUNKS: String(CHUNKS), GAP_MS });
+const upstream = await startScript('bench/support/streaming-chat-upstream.ts', { CHUNKS: String(CHUNKS), GAP_MS });
 const { service, key } = await startChatService(4_381, upstream.origin);
 const portkey = process.env.PORTKEY === '0' ? undefined : await startPortkey();
 const plain = request({ authorization: 'Bearer sk-bench' });

@@ -1,12 +1,12 @@
-import { BOTH_DIALECTS, QUESTION, startChatService } from './chat-service.ts';
-import { type Process, startScript } from './child-processes.ts';
-import { cpuSeconds, memoryMb } from './http-load.ts';
-import { startNginx, startNginxProxy } from './nginx.ts';
-import { median } from './quantile.ts';
-import { postBytes, type RawLoadResult, rawLoad } from './raw-socket-load.ts';
-import { reportFigure } from './report-figure.ts';
 import { portkeyHeaders, startPortkey } from './rivals/portkey.ts';
-import { warmUp } from './warm-up.ts';
+import { BOTH_DIALECTS, QUESTION, startChatService } from './support/chat-service.ts';
+import { type Process, startScript } from './support/child-processes.ts';
+import { cpuSeconds, memoryMb } from './support/http-load.ts';
+import { median } from './support/quantile.ts';
+import { postBytes, type RawLoadResult, rawLoad } from './support/raw-socket-load.ts';
+import { reportFigure } from './support/report-figure.ts';
+import { startNginx, startNginxProxy } from './support/start-nginx.ts';
+import { warmUp } from './support/warm-up.ts';
 
 /**
  * A chat completion of about 600 bytes through us and through others, side by side in one run: key check, durable

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { reportFigure } from './report-figure.ts';
+import { reportFigure } from './support/report-figure.ts';
 
 /** CPU time of commands that only print, beside that of `node -e 0`: `node bench/cli-start.ts`. The code cache is warm. */
 const ROUNDS = 9;

@@ -1,9 +1,9 @@
 import type { CDPSession, Page } from 'playwright-core';
 import { openBrowserFixture, signIn, waitForContent } from '../test/browser/browser-fixture.ts';
 import { fillWithDemoData, ROOT } from '../test/browser/demo-data.ts';
-import { median } from './quantile.ts';
-import { reportFigure } from './report-figure.ts';
-import { seedTasks } from './seed-tasks.ts';
+import { median } from './support/quantile.ts';
+import { reportFigure } from './support/report-figure.ts';
+import { seedTasks } from './support/seed-tasks.ts';
 
 /**
  * How soon pages of the console can be used on a slow machine: first paint, largest paint, when it is interactive (its content

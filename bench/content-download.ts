@@ -12,10 +12,10 @@ import { parseArgs } from 'node:util';
 import { Client, Pool } from 'undici';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { Tables } from '../src/server/tables.ts';
-import { type Process, startScript, startService } from './child-processes.ts';
-import { exactCpuSeconds, memoryMb } from './http-load.ts';
-import { startNginx, startNginxProxy } from './nginx.ts';
-import { seedTasks } from './seed-tasks.ts';
+import { type Process, startScript, startService } from './support/child-processes.ts';
+import { exactCpuSeconds, memoryMb } from './support/http-load.ts';
+import { seedTasks } from './support/seed-tasks.ts';
+import { startNginx, startNginxProxy } from './support/start-nginx.ts';
 
 const { values } = parseArgs({
   options: { stored: { type: 'boolean', default: false }, rounds: { type: 'string', default: '3' } },
@@ -31,7 +31,7 @@ const BYTES = 8 * 1024 * 1024;
 const TASK = 'video_file_0';
 const ARTIFACT = 'A'.repeat(24);
 
-const upstream = await startScript('bench/video-jobs-upstream.ts', { FILE_BYTES: String(BYTES), DONE: '1' });
+const upstream = await startScript('bench/support/video-jobs-upstream.ts', { FILE_BYTES: String(BYTES), DONE: '1' });
 const setup = await startService(4330, { KEEP: '1' });
 await setup.operator.addChannel({
   vendor: 'sora',

@@ -5,8 +5,8 @@ import { newUserCode } from '../src/server/device-auth/user-code.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { hashToken, randomText } from '../src/server/platform/secrets.ts';
 import type { Tables } from '../src/server/tables.ts';
-import { type Process, startScript, startService } from './child-processes.ts';
-import { cpuSeconds, type LoadResult, load } from './http-load.ts';
+import { type Process, startScript, startService } from './support/child-processes.ts';
+import { cpuSeconds, type LoadResult, load } from './support/http-load.ts';
 
 /**
  * Device codes and polls of pending ones, beside npm oidc-provider (memory adapter) and better-auth's device plugin on

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { startSandbox } from '../src/sandbox/sandbox.ts';
 import { kling } from '../src/sandbox/vendors/kling.ts';
-import { startService } from './child-processes.ts';
-import { memoryMb } from './http-load.ts';
-import { reportFigure } from './report-figure.ts';
+import { startService } from './support/child-processes.ts';
+import { memoryMb } from './support/http-load.ts';
+import { reportFigure } from './support/report-figure.ts';
 
 /**
  * How much memory a submit with a picture of 10 MB in Base64 takes at its peak, beyond what the service held before.

@@ -1,6 +1,6 @@
-import { startChatService } from './chat-service.ts';
-import { cpuSeconds, load } from './http-load.ts';
-import { startNginx } from './nginx.ts';
+import { startChatService } from './support/chat-service.ts';
+import { cpuSeconds, load } from './support/http-load.ts';
+import { startNginx } from './support/start-nginx.ts';
 
 /**
  * What the limits of keys cost a model call, in CPU time of the service: `node bench/key-limits.ts`; needs nginx. Keys of one service take

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { connect } from 'node:tls';
 import { startRealMail } from '../scripts/mail-server.ts';
-import { startService } from './child-processes.ts';
-import { type LoadResult, load } from './http-load.ts';
+import { startService } from './support/child-processes.ts';
+import { type LoadResult, load } from './support/http-load.ts';
 
 /**
  * Mail programs logging in one after the other at a real Dovecot that reads the service's database, while users call the

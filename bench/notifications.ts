@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../test/postgres.ts';
-import { type Service, startService } from './child-processes.ts';
-import { load, memoryMb } from './http-load.ts';
-import { quantile } from './quantile.ts';
-import { type Listener, seedNotifications } from './seed-notifications.ts';
-import { StreamListener } from './stream-listener.ts';
+import { type Service, startService } from './support/child-processes.ts';
+import { load, memoryMb } from './support/http-load.ts';
+import { NotificationStreamClient } from './support/notification-stream-client.ts';
+import { quantile } from './support/quantile.ts';
+import { type Listener, seedNotifications } from './support/seed-notifications.ts';
 
 /**
  * The notification center with a crowd: `node bench/notifications.ts [--database postgres] [--accounts 1000000]
@@ -91,10 +91,10 @@ async function measureReading({ operator, origin }: Service): Promise<void> {
 async function measureStreams({ pid, origin }: Service, from: readonly Listener[]): Promise<void> {
   const port = Number(new URL(origin).port);
   const before = memoryMb(pid);
-  const open: StreamListener[] = [];
+  const open: NotificationStreamClient[] = [];
   const startedAt = performance.now();
   for (let start = 0; start < from.length; start += 100) {
-    const batch = from.slice(start, start + 100).map((listener) => new StreamListener(port, listener));
+    const batch = from.slice(start, start + 100).map((listener) => new NotificationStreamClient(port, listener));
     open.push(...batch);
     await Promise.all(batch.map((stream) => stream.received('event: unread')));
   }

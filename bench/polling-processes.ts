@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
 import { startPostgres } from '../test/postgres.ts';
-import { type Service, startScript, startService } from './child-processes.ts';
-import { reportFigure } from './report-figure.ts';
-import { seedTasks } from './seed-tasks.ts';
+import { type Service, startScript, startService } from './support/child-processes.ts';
+import { reportFigure } from './support/report-figure.ts';
+import { seedTasks } from './support/seed-tasks.ts';
 
 /**
  * Unfinished tasks that several processes on one PostgreSQL poll: how evenly in time, how evenly over the processes, how many at once
@@ -30,7 +30,7 @@ interface Seen {
 }
 
 const postgres = await startPostgres();
-const upstream = await startScript('bench/counting-upstream.ts', { LATENCY_MS: '50' });
+const upstream = await startScript('bench/support/poll-counting-upstream.ts', { LATENCY_MS: '50' });
 const env = {
   DATABASE_URL: postgres.url,
   SYNC_PERIOD_SECONDS: String(PERIOD_SECONDS),

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
 import { startPostgres } from '../test/postgres.ts';
-import { COMPLETION, startChatService } from './chat-service.ts';
-import { startScript } from './child-processes.ts';
-import { cpuSeconds, load } from './http-load.ts';
-import { startNginx } from './nginx.ts';
-import { CpuOfPostgres } from './postgres-cpu.ts';
-import { reportFigure } from './report-figure.ts';
+import { COMPLETION, startChatService } from './support/chat-service.ts';
+import { startScript } from './support/child-processes.ts';
+import { cpuSeconds, load } from './support/http-load.ts';
+import { CpuOfPostgres } from './support/postgres-cpu.ts';
+import { reportFigure } from './support/report-figure.ts';
+import { startNginx } from './support/start-nginx.ts';
 
 /**
  * What one process and PostgreSQL spend on each step of a video and on a model call: CPU time of both, bytes of write-ahead
@@ -19,7 +19,7 @@ const WARM_UP = Number(process.env.WARM_UP ?? '3000');
 const CONNECTIONS = 32;
 
 const postgres = await startPostgres();
-const upstream = await startScript('bench/video-jobs-upstream.ts');
+const upstream = await startScript('bench/support/video-jobs-upstream.ts');
 const chatUpstream = await startNginx(`location / { return 200 '${COMPLETION}'; }`);
 const env = { DATABASE_URL: postgres.url, SYNC_PERIOD_SECONDS: '15', ARTIFACTS: 'off' };
 const { service, key } = await startChatService(4_386, chatUpstream.origin, env);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { toCallDetail, toStoredTerms } from '../src/server/chat/call-detail.ts';
-import { CHAT } from '../src/server/chat/dialects.ts';
+import { CHAT } from '../src/server/chat/openai-dialects.ts';
 import { migrations } from '../src/server/migrations.ts';
 import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
@@ -13,7 +13,7 @@ import { LedgerStore } from '../src/server/quota/store.ts';
 import { toRequestRow } from '../src/server/requests/request-row.ts';
 import { RequestStore } from '../src/server/requests/store.ts';
 import type { Tables } from '../src/server/tables.ts';
-import { median } from './quantile.ts';
+import { median } from './support/quantile.ts';
 
 const CALLS = 128_000;
 const BATCH = 64;

@@ -1,4 +1,4 @@
-import { type Operation, type Outcome, type Plant, seededRandom, simulate } from './scale/simulate.ts';
+import { type Operation, type Outcome, type Plant, seededRandom, simulateQueues } from './scale/queueing-simulation.ts';
 
 /**
  * What 1, 10 and 100 million videos a day need, from the costs `bench/postgres-costs.ts` measures: the plant that stays below
@@ -43,7 +43,7 @@ export function calculate(millions: number, operations = OPERATIONS, count = OPE
   const videosPerSecond = (millions * 1e6 * PEAK) / DAY_SECONDS;
   const plant = dimension(videosPerSecond, operations);
   const perSecond = videosPerSecond * operations.reduce((sum, operation) => sum + operation.perVideo, 0);
-  const outcome = simulate(videosPerSecond, operations, plant, {
+  const outcome = simulateQueues(videosPerSecond, operations, plant, {
     seconds: count / perSecond,
     random: seededRandom(millions),
   });

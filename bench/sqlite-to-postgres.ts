@@ -7,7 +7,7 @@ import { copyTables } from '../src/server/platform/transfer/copy-database.ts';
 import { PostgresTarget } from '../src/server/platform/transfer/postgres-target.ts';
 import { SqliteSource } from '../src/server/platform/transfer/sqlite-source.ts';
 import type { Tables } from '../src/server/tables.ts';
-import { seedHistory } from './seed-history.ts';
+import { seedEndedVideos } from './support/seed-ended-videos.ts';
 
 /**
  * How long a move from SQLite to PostgreSQL takes: `node bench/sqlite-to-postgres.ts --to postgres://… [--from ./bench.db]
@@ -28,7 +28,7 @@ if (statSync(values.from, { throwIfNoEntry: false }) === undefined) {
   const since = performance.now();
   const database = openDatabase<Tables>(`sqlite:${values.from}`);
   await migrate(database, migrations);
-  await seedHistory(database, { tasks: Number(values.tasks), accounts: 1_000 });
+  await seedEndedVideos(database, { tasks: Number(values.tasks), accounts: 1_000 });
   await database.close();
   process.stdout.write(`seeded in ${seconds(since)} s\n`);
 }

@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { startScript, startService } from './child-processes.ts';
-import { cpuSeconds, memoryMb } from './http-load.ts';
-import { reportFigure } from './report-figure.ts';
-import { seedTasks } from './seed-tasks.ts';
+import { startScript, startService } from './support/child-processes.ts';
+import { cpuSeconds, memoryMb } from './support/http-load.ts';
+import { reportFigure } from './support/report-figure.ts';
+import { seedTasks } from './support/seed-tasks.ts';
 
 /** Unfinished tasks over channels whose upstream takes 200 ms: how long until each was polled once, and at what cost. */
 const TASKS = Number(process.env.TASKS ?? '20000');
 const CHANNELS = Number(process.env.CHANNELS ?? '8');
 
-const upstream = await startScript('bench/video-jobs-upstream.ts', { LATENCY_MS: '200' });
+const upstream = await startScript('bench/support/video-jobs-upstream.ts', { LATENCY_MS: '200' });
 const first = await startService(4310, { KEEP: '1', SYNC_PERIOD_SECONDS: '15' });
 const channels: number[] = [];
 for (let index = 0; index < CHANNELS; index += 1) {

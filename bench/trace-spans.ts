@@ -6,8 +6,8 @@
  */
 import { openOpenTelemetry } from '../src/server/platform/tracing/open-telemetry.ts';
 import { NO_TRACING, type Tracing, type TracingSettings } from '../src/server/platform/tracing/tracing.ts';
-import { startNginx } from './nginx.ts';
-import { median } from './quantile.ts';
+import { median } from './support/quantile.ts';
+import { startNginx } from './support/start-nginx.ts';
 
 /** Half of the spans the SDK keeps before it drops some. */
 const CALLS = 500;

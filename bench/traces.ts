@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { startChatService } from './chat-service.ts';
-import { cpuSeconds, load } from './http-load.ts';
-import { startNginx } from './nginx.ts';
-import { median } from './quantile.ts';
+import { startChatService } from './support/chat-service.ts';
+import { cpuSeconds, load } from './support/http-load.ts';
+import { median } from './support/quantile.ts';
+import { startNginx } from './support/start-nginx.ts';
 
 /**
  * What traces cost a model call, in CPU time of the service: `node bench/traces.ts`; needs nginx. Four services take turns: two without

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { startScript, startService } from './child-processes.ts';
-import { cpuSeconds, memoryMb } from './http-load.ts';
+import { startScript, startService } from './support/child-processes.ts';
+import { cpuSeconds, memoryMb } from './support/http-load.ts';
 
 /**
  * Unfinished tasks over all vendors, submitted through the public API to their simulators, which check every signature and
@@ -17,7 +17,7 @@ interface ChannelTold {
   readonly credentials: object;
 }
 
-const upstream = await startScript('bench/sandbox-vendors-upstream.ts');
+const upstream = await startScript('bench/support/sandbox-vendors-upstream.ts');
 const told = async <T>(path: string): Promise<T> => (await (await fetch(upstream.origin + path)).json()) as T;
 const service = await startService(4_312, { SYNC_PERIOD_SECONDS: '15' });
 try {

@@ -13,7 +13,7 @@ import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { openOutbound } from '../src/server/platform/outbound/client.ts';
 import type { Tables } from '../src/server/tables.ts';
 import { makeArtifactFixture } from '../test/artifacts/artifact-fixture.ts';
-import { startScript } from './child-processes.ts';
+import { startScript } from './support/child-processes.ts';
 
 const { values } = parseArgs({
   options: { copies: { type: 'string', default: '200' }, mib: { type: 'string', default: '24' } },
@@ -24,7 +24,7 @@ const MB = 1024 ** 2;
 const folder = mkdtempSync(join(tmpdir(), 'rg-copies-'));
 // Untrusted hosts get 64 sockets each.
 const upstreams = await Promise.all(
-  Array.from({ length: 4 }, () => startScript('bench/video-file-upstream.ts', { MIB: values.mib })),
+  Array.from({ length: 4 }, () => startScript('bench/support/video-file-upstream.ts', { MIB: values.mib })),
 );
 const outbound = openOutbound();
 const database = openDatabase<Tables>(`sqlite:${join(folder, 'copies.db')}`);

@@ -1,7 +1,7 @@
-import { startScript, startService } from './child-processes.ts';
-import { cpuSeconds, type LoadResult, load, memoryMb } from './http-load.ts';
-import { postBytes, type RawLoadResult, rawLoad } from './raw-socket-load.ts';
-import { reportFigure } from './report-figure.ts';
+import { startScript, startService } from './support/child-processes.ts';
+import { cpuSeconds, type LoadResult, load, memoryMb } from './support/http-load.ts';
+import { postBytes, type RawLoadResult, rawLoad } from './support/raw-socket-load.ts';
+import { reportFigure } from './support/report-figure.ts';
 
 /**
  * Submits and queries of one process on SQLite, synchronous=FULL, against an upstream that responds at once. Submits come from
@@ -13,7 +13,7 @@ const SECONDS = Number(process.env.SECONDS ?? '10');
 /** Until the hot functions are compiled. */
 const WARM_SECONDS = 4;
 
-const upstream = await startScript('bench/video-jobs-upstream.ts');
+const upstream = await startScript('bench/support/video-jobs-upstream.ts');
 // The period is long, so that tasks of the first half are not polled during the second.
 const service = await startService(4300, { SYNC_PERIOD_SECONDS: '300' });
 try {

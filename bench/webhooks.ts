@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import type { TestUser } from '../test/accounts/test-user.ts';
 import { startTestService } from '../test/test-service.ts';
 import { Receiver } from '../test/webhooks/receiver.ts';
-import { quantile } from './quantile.ts';
+import { quantile } from './support/quantile.ts';
 
 const { values } = parseArgs({
   options: {

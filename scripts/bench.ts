@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Figure } from '../bench/report-figure.ts';
+import type { Figure } from '../bench/support/report-figure.ts';
 import { BENCHES } from './bench/scripts.ts';
 import { withTable } from './bench/table.ts';
 

@@ -27,8 +27,8 @@ const PARTS: readonly Part[] = [
       '--test-reporter=dot',
       'test/architecture.test.ts',
       'test/docs.test.ts',
-      'test/lock.test.ts',
-      'src/contract/messages/details-zh-cn.test.ts',
+      'test/package-lock.test.ts',
+      'src/contract/messages/validation-details-zh-cn.test.ts',
     ],
   },
 ];

@@ -2,7 +2,7 @@
  * `npm run lock`: adds the platform packages that npm left out of package-lock.json.
  *
  * npm drops optional packages of other platforms from the lock when it cannot or need not install them here, and `npm ci` then
- * refuses the lock everywhere. Run this after adding a dependency; test/lock.test.ts fails when it was forgotten.
+ * refuses the lock everywhere. Run this after adding a dependency; test/package-lock.test.ts fails when it was forgotten.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

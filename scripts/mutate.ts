@@ -4,7 +4,7 @@
  * Changes the source in one place at a time (an operator, a condition, a call left out, a `where` left out) and runs the
  * tests that reach the place, in one process that stays warm; a change that no test notices is a survivor.
  *
- *   --tests "WORD …"    test files whose path contains a word, besides those of scripts/mutation/test-words.ts
+ *   --tests "WORD …"    test files whose path contains a word, besides those of scripts/mutation/extra-test-paths.ts
  *   --without "WORD …"  leaves test files out, such as those that start the whole service: quicker, and the score a lower bound
  *   --sample N --seed S some mutants only, chosen by the seed; the result says that it is a sample
  *   --minutes N         stops early; the next run continues, as verdicts are kept in out/mutation
@@ -18,11 +18,11 @@ import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { hashOf, measureCoverage } from './mutation/coverage.ts';
+import { extraTestPaths } from './mutation/extra-test-paths.ts';
 import { instrument } from './mutation/instrument.ts';
 import { nameMutants, reasons } from './mutation/known-survivors.ts';
 import { chooseSample } from './mutation/sample.ts';
 import { printScore, type Tried } from './mutation/score.ts';
-import { testWords } from './mutation/test-words.ts';
 import { Trials, type Verdict } from './mutation/trial.ts';
 import { WorkerProcess } from './mutation/worker-process.ts';
 import { listTestFiles } from './testing/list-files.ts';
@@ -55,7 +55,7 @@ const paths = positionals
   .filter(isRule)
   .sort();
 const wordsIn = (text: string): string[] => text.split(' ').filter((word) => word !== '');
-const words = [...paths.flatMap((path) => testWords(relative(root, path))), ...wordsIn(values.tests)];
+const words = [...paths.flatMap((path) => extraTestPaths(relative(root, path))), ...wordsIn(values.tests)];
 const without = wordsIn(values.without);
 const texts = new Map(paths.map((path) => [path, readFileSync(path, 'utf8')]));
 const mutants = paths

@@ -1,7 +1,7 @@
 /**
  * `node scripts/release-fixture.ts`, part of `npm run release`: keeps the databases of this release, with data, for the tests that
  * upgrade from it: test/upgrades/releases/VERSION/sqlite.sql and postgres.sql. Those of the release before stay, for operators who leave one
- * out; older ones go. Until the first release it is also run after a change of the schema, as test/upgrades/fixture.test.ts says.
+ * out; older ones go. Until the first release it is also run after a change of the schema, as test/upgrades/upgrade-of-release-fixtures.test.ts says.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

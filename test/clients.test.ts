@@ -28,7 +28,7 @@ const CLIENTS: Readonly<Record<string, readonly string[]>> = {
   'LangChain, Responses over other upstreams': ['langchain-responses.ts'],
   'Claude Code': ['claude-code.ts'],
   LangChain: ['langchain.ts'],
-  'OpenAI Agents': ['agents.ts'],
+  'OpenAI Agents': ['openai-agents.ts'],
   Instructor: ['instructor.ts'],
   LlamaIndex: ['llamaindex.ts'],
   Codex: ['codex.ts'],

@@ -134,7 +134,7 @@ test('the project explains itself without naming a place outside it', () => {
 });
 
 /** Generated documents, all of whose code blocks are run by one test, by the start of their path. */
-const RUN_AS_A_WHOLE = { 'docs/models/': 'test/flows/documented-vendor-calls.test.ts' } as const;
+const RUN_AS_A_WHOLE = { 'docs/models/': 'test/flows/documented-calls-of-each-vendor.test.ts' } as const;
 
 /** The comment above each code block: the test that runs it, or why none does. */
 function unexplainedBlocks(path: string, text: string): string[] {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
-import { type CallFacts, priceCall, toTokenCallFacts } from '../src/contract/call-facts.ts';
+import { type CallFacts, priceCall, toTokenCallFacts } from '../src/contract/call-pricing.ts';
 import type { Price } from '../src/contract/pricing.ts';
 import { sumOfReceipt, toReceiptLines } from '../src/contract/receipt-lines.ts';
 import { parsePrice } from '../src/server/channels/price-parser.ts';
-import { parseUsage } from '../src/server/chat/usage-record.ts';
+import { parseUsage } from '../src/server/chat/parse-usage.ts';
 
 const text = readFileSync(new URL('../docs/prices.md', import.meta.url), 'utf8');
 const sectionOf = (title: string): string => text.split(`### ${title}\n`)[1]?.split(/^#/m)[0] ?? assert.fail(title);

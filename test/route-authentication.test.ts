@@ -7,8 +7,8 @@ import { parseConfig } from '../src/server/platform/config.ts';
 import { openLog } from '../src/server/platform/log.ts';
 import { randomToken } from '../src/server/platform/secrets.ts';
 import { PASSWORD, TestUser } from './accounts/test-user.ts';
+import { checkResponses } from './openapi-response-check.ts';
 import { CHEAP_PASSWORDS } from './password-cost.ts';
-import { checkResponses } from './response-recorder.ts';
 
 const ADMIN_PASSWORD = 'administrator-1';
 

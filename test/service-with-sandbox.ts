@@ -4,8 +4,8 @@ import { type App, type AppOverrides, makeApp } from '../src/server/app.ts';
 import { parseConfig } from '../src/server/platform/config.ts';
 import { openLog } from '../src/server/platform/log.ts';
 import { AdminClient, ROOT_LOGIN } from './admin-client.ts';
+import { checkResponses } from './openapi-response-check.ts';
 import { CHEAP_PASSWORDS } from './password-cost.ts';
-import { checkResponses } from './response-recorder.ts';
 
 export interface SandboxService {
   readonly app: App;

@@ -3,8 +3,8 @@ import { type App, type AppOverrides, makeApp } from '../src/server/app.ts';
 import { parseConfig } from '../src/server/platform/config.ts';
 import { openLog } from '../src/server/platform/log.ts';
 import { TestUser } from './accounts/test-user.ts';
+import { checkResponses } from './openapi-response-check.ts';
 import { CHEAP_PASSWORDS } from './password-cost.ts';
-import { checkResponses } from './response-recorder.ts';
 
 const ROOT = { username: 'root', password: 'root-password-1' };
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Process } from '../child-processes.ts';
+import type { Process } from '../support/child-processes.ts';
 
 const SCRIPT = join(import.meta.dirname, '../node_modules/@portkey-ai/gateway/build/start-server.js');
 const PORT = 4_390;

@@ -2,7 +2,7 @@ import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { TaskStore } from '../../src/server/video/store.ts';
 import { ROOT_LOGIN } from '../../test/admin-client.ts';
-import { reportFigure } from '../report-figure.ts';
+import { reportFigure } from '../support/report-figure.ts';
 
 export interface TimedLists {
   readonly origin: string;

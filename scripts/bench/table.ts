@@ -1,4 +1,4 @@
-import type { Figure } from '../../bench/report-figure.ts';
+import type { Figure } from '../../bench/support/report-figure.ts';
 
 const BEGIN = '<!-- written by npm run bench -->';
 const END = '<!-- end -->';

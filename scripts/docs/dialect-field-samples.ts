@@ -1,7 +1,7 @@
 import { MESSAGES } from '../../src/server/chat/anthropic-dialect.ts';
 import type { Dialect } from '../../src/server/chat/dialect.ts';
-import { CHAT, RESPONSES } from '../../src/server/chat/dialects.ts';
 import { GENERATE } from '../../src/server/chat/gemini-dialect.ts';
+import { CHAT, RESPONSES } from '../../src/server/chat/openai-dialects.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 /** The process that runs tests against mutants: loads a test file once and runs it whenever the parent asks. */
 import { pathToFileURL } from 'node:url';
+import { activate, reachedAtLoad } from './active-mutant.ts';
 import { loadFile, type RunResult, runFile } from './rerunning-test-runner.ts';
-import { activate, reachedAtLoad } from './switchboard.ts';
 
 export interface WorkerRequest {
   readonly testFile: string;
@@ -23,7 +23,7 @@ const BEAT_MS = 1_000;
 /** Before a limit is known. */
 const FIRST_LIMIT_MS = 60_000;
 /** Hooks at the top of these belong to whole files (the end of a shared server), so no file may take them for its own. */
-const SHARED = ['../../test/databases.ts', '../../test/response-recorder.ts'];
+const SHARED = ['../../test/databases.ts', '../../test/openapi-response-check.ts'];
 
 const files = new Map<string, ReturnType<typeof loadFile>>();
 const load = (path: string) => {

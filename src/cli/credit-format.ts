@@ -6,7 +6,7 @@ export type CreditFormat = (quota: number) => string;
 
 /** What this service writes amounts in. */
 export async function loadAmountUnit(reelgate: Reelgate): Promise<AmountUnit> {
-  const { getStatus } = await import('../contract/service.ts');
+  const { getStatus } = await import('../contract/health-and-status.ts');
   const { quota_per_unit: quotaPerCredit, currency } = (await reelgate.transport.call(getStatus, {})).data;
   return { quotaPerCredit, currency };
 }

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import { COARSE_PROGRESS } from '../contract/states.ts';
+import { COARSE_PROGRESS } from '../contract/task-states.ts';
 
 /** Control characters and direction overrides: with them, text of other users could move the cursor or hide output. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { defined } from '../contract/defined.ts';
 import { isObject } from '../contract/is-object.ts';
+import { defined } from '../contract/omit-undefined.ts';
 import { ReelgateError } from '../sdk/errors.ts';
 import type { CreateVideoRequest } from '../sdk/index.ts';
 import { collectValues, parseJsonObject, parsePositiveInteger, parseSeed } from './arguments.ts';

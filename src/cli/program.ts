@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { Command, type CommanderError } from 'commander';
+import { addAdminCommands } from './commands/admin.ts';
 import { addChatCommand } from './commands/chat.ts';
 import { addCompletionCommand } from './commands/completion.ts';
 import { addConfigCommands } from './commands/config.ts';
@@ -10,8 +11,7 @@ import { addImportCommand } from './commands/import.ts';
 import { addListenCommand } from './commands/listen.ts';
 import { addLoginCommand } from './commands/login.ts';
 import { addLogoutCommand } from './commands/logout.ts';
-import { addMailAccountCommands } from './commands/mail-account.ts';
-import { addMaintenanceCommands } from './commands/maintenance.ts';
+import { addMailboxCommands } from './commands/mailbox.ts';
 import { addModelsCommand } from './commands/models.ts';
 import { addNotificationCommands } from './commands/notifications.ts';
 import { addPlanCommands } from './commands/plans.ts';
@@ -86,7 +86,7 @@ export function createProgram(asJson: boolean): Command {
     addConfigCommands,
     addDeviceCommands,
     addTokenCommands,
-    addMailAccountCommands,
+    addMailboxCommands,
     addPlanCommands,
     addRequestsCommand,
     addReceiptCommand,
@@ -97,7 +97,7 @@ export function createProgram(asJson: boolean): Command {
     addCompletionCommand,
     addDoctorCommand,
     addReconciliationCommands,
-    addMaintenanceCommands,
+    addAdminCommands,
     addImportCommand,
   ])
     add(root, runCommand);

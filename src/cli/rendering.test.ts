@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { hasColor } from './has-color.ts';
 import { formatKeyValues, formatTable, relativeTime, render, styled } from './rendering.ts';
-import { formatWaitingLine } from './waiting-line.ts';
+import { formatProgressLine } from './video-progress-line.ts';
 
 const TERMINAL = { isTerminal: true, hasColor: true };
 const PIPE = { isTerminal: false, hasColor: false };
@@ -55,7 +55,7 @@ test('the line of a wait shows measured times, and no percent that the vendor di
   const typical = { model: 'm', p50_seconds: 60, p90_seconds: 120, samples: 20 };
   const video = { id: 'v', status: 'in_progress', progress: 30, model: 'm', created_at: 0 } as const;
   const plain = (elapsed: number, known: typeof typical | undefined, progress = 30) =>
-    render(formatWaitingLine({ ...video, progress }, elapsed, known), { isTerminal: true, hasColor: false });
+    render(formatProgressLine({ ...video, progress }, elapsed, known), { isTerminal: true, hasColor: false });
   assert.equal(plain(30, typical), 'in progress  █████░░░░░░░░░░░░░░░  0:30  about 30 seconds left');
   assert.match(plain(90, typical), /1:30 {2}almost done$/);
   assert.match(plain(180, typical), /█{19}░ {2}3:00 {2}slower than usual$/);

@@ -12,7 +12,7 @@ import { UsageError, VideoFailedError } from './errors.ts';
 import { formatBytes, formatDuration } from './format.ts';
 import { InterruptedError } from './interrupt.ts';
 import { findTypicalTime, hasAccount } from './typical-time.ts';
-import { WaitingLine } from './waiting-line.ts';
+import { VideoProgressLine } from './video-progress-line.ts';
 
 /** Waits until a video is done, prints what it cost and saves it where `--out` says. @param model empty: not known */
 export async function waitForVideo(
@@ -47,7 +47,7 @@ async function followVideo(context: CommandContext, id: string, model: string, o
     output.info(
       `Videos of this model usually take ${formatDuration(typical.p50_seconds)}; nine of ten take at most ${formatDuration(typical.p90_seconds)}.`,
     );
-  const line = new WaitingLine(output, first === undefined ? Date.now() : first.submit_time * 1_000, typical);
+  const line = new VideoProgressLine(output, first === undefined ? Date.now() : first.submit_time * 1_000, typical);
   try {
     return await reelgate.videos.wait(id, {
       signal,

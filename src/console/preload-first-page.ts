@@ -2,7 +2,7 @@ import { modelsQuery } from './data/model-queries.ts';
 import { queryClient, selfQuery, statusQuery } from './data/query-client.ts';
 import { readUserId } from './data/stored-user.ts';
 import { videosQuery } from './data/video-queries.ts';
-import { RECENT } from './pages/studio/recent.ts';
+import { NEWEST_VIDEOS_COUNT } from './pages/studio/newest-videos-count.ts';
 import type { Namespace } from './strings/resources.ts';
 
 /**
@@ -18,6 +18,6 @@ export function preloadFirstPage(): readonly Namespace[] {
   void queryClient.prefetchQuery(statusQuery);
   void queryClient.prefetchQuery(selfQuery);
   void queryClient.prefetchQuery(modelsQuery);
-  void queryClient.prefetchQuery(videosQuery(1, RECENT));
+  void queryClient.prefetchQuery(videosQuery(1, NEWEST_VIDEOS_COUNT));
   return ['studio'];
 }

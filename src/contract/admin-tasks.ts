@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { LongListOf, LongPageQuery } from './long-list.ts';
 import { Ok } from './schemas.ts';
-import { TASK_STATUS } from './states.ts';
+import { TASK_STATUS } from './task-states.ts';
 import { VideoRow } from './video-row.ts';
 
 const Id = Type.String({ pattern: '^[1-9][0-9]{0,15}$' });

@@ -1,4 +1,4 @@
-import { defined } from './defined.ts';
+import { defined } from './omit-undefined.ts';
 
 /** What amounts are written in. */
 export interface AmountUnit {

@@ -1,10 +1,10 @@
 import Type from 'typebox';
 import { PLAIN_TEXT_PATTERN } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
-import { ModelId } from './models.ts';
+import { ModelId } from './model-kinds.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
 import { SortBy } from './sort.ts';
-import { VENDORS } from './states.ts';
+import { VENDORS } from './task-states.ts';
 
 /** Protocols of chat upstreams: OpenAI's, which most others have too, Anthropic's and Google's. */
 export const CHAT_VENDORS = ['openai', 'anthropic', 'gemini'] as const;

@@ -1,5 +1,5 @@
 import Type, { type TSchema } from 'typebox';
-import { defined } from './defined.ts';
+import { defined } from './omit-undefined.ts';
 import { type Page, PageQuery, toPage } from './schemas.ts';
 import { parseSort, SortBy } from './sort.ts';
 

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { Vendor } from './channels.ts';
 import { endpoint } from './endpoint.ts';
-import { Kind, ModelId } from './models.ts';
+import { Kind, ModelId } from './model-kinds.ts';
 import { Price } from './pricing.ts';
 import { Done, ListOf, Ok, PageQuery } from './schemas.ts';
 import { SortBy } from './sort.ts';

@@ -1,4 +1,4 @@
-import { type CallFacts, planFactorOf, priceCall } from './call-facts.ts';
+import { type CallFacts, planFactorOf, priceCall } from './call-pricing.ts';
 import { MAX_MULTIPLIER_DECIMALS, type PriceLine, toMillionths } from './price-lines.ts';
 import type { Price } from './pricing.ts';
 

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { Capability } from './model-catalog.ts';
-import { Kind } from './models.ts';
+import { Kind } from './model-kinds.ts';
 import { Price } from './pricing.ts';
 import { Ok } from './schemas.ts';
 

@@ -1,12 +1,12 @@
 import * as endpoints from '../contract/accounts.ts';
 import { getStorage } from '../contract/artifacts.ts';
-import { defined } from '../contract/defined.ts';
 import { endDevice, listDevices, renameDevice } from '../contract/device-auth.ts';
 import * as emailEndpoints from '../contract/email-confirmation.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { listLogins } from '../contract/login-history.ts';
 import { listUsableModels } from '../contract/model-catalog.ts';
-import type { ModelKind } from '../contract/models.ts';
+import type { ModelKind } from '../contract/model-kinds.ts';
+import { defined } from '../contract/omit-undefined.ts';
 import { requestPasswordReset } from '../contract/password-reset.ts';
 import { listVideoDurations } from '../contract/studio.ts';
 import * as tokenEndpoints from '../contract/tokens.ts';

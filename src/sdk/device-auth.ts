@@ -1,7 +1,7 @@
 import { CLI_CLIENT } from '../contract/cli-client.ts';
-import { defined } from '../contract/defined.ts';
 import * as endpoints from '../contract/device-auth.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
+import { defined } from '../contract/omit-undefined.ts';
 import { ReelgateError } from './errors.ts';
 import { sleep, type Transport } from './transport.ts';
 

@@ -1,5 +1,5 @@
-import { defined } from '../contract/defined.ts';
 import { streamNotifications } from '../contract/notifications.ts';
+import { defined } from '../contract/omit-undefined.ts';
 import { followStream, type ServerEvent } from './event-stream.ts';
 import type { Transport } from './transport.ts';
 

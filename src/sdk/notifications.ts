@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
-import { defined } from '../contract/defined.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import * as endpoints from '../contract/notifications.ts';
+import { defined } from '../contract/omit-undefined.ts';
 import { type FollowOptions, followNotifications } from './notification-stream.ts';
 import type { CallOptions, Transport } from './transport.ts';
 

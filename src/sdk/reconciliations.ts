@@ -1,5 +1,5 @@
-import { defined } from '../contract/defined.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
+import { defined } from '../contract/omit-undefined.ts';
 import * as endpoints from '../contract/reconciliation.ts';
 import type { Transport } from './transport.ts';
 

@@ -1,5 +1,5 @@
-import { defined } from '../contract/defined.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
+import { defined } from '../contract/omit-undefined.ts';
 import { getReceipt, getTokenReceipt } from '../contract/receipts.ts';
 import type { RequestKind, RequestStatus } from '../contract/request-kinds.ts';
 import * as endpoints from '../contract/requests.ts';

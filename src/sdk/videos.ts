@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
-import { defined } from '../contract/defined.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
+import * as service from '../contract/health-and-status.ts';
+import { defined } from '../contract/omit-undefined.ts';
 import { quoteModelVideo } from '../contract/quotes.ts';
 import { getVideoReceipt } from '../contract/receipts.ts';
-import * as service from '../contract/service.ts';
 import * as endpoints from '../contract/video.ts';
 import { parseErrorResponse, ReelgateError } from './errors.ts';
 import type { ReceiptInfo } from './requests.ts';

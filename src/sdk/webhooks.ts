@@ -1,6 +1,6 @@
-import { defined } from '../contract/defined.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { listEvents } from '../contract/events.ts';
+import { defined } from '../contract/omit-undefined.ts';
 import * as endpoints from '../contract/webhooks.ts';
 import { fetchAllPages } from './pagination.ts';
 import type { CallOptions, Transport } from './transport.ts';

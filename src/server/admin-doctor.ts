@@ -7,7 +7,7 @@ import { openDatabase } from './platform/db/open-database.ts';
 import { findMasterKey } from './platform/master-key.ts';
 import { assertMasterKey } from './platform/master-key-check.ts';
 import { openOutbound } from './platform/outbound/client.ts';
-import type { OutboundClient } from './platform/outbound/outbound.ts';
+import type { OutboundClient } from './platform/outbound/outbound-types.ts';
 import type { Tables } from './tables.ts';
 
 /** One thing that was checked. */

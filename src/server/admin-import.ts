@@ -1,18 +1,18 @@
 import { existsSync } from 'node:fs';
 import { CHANNEL_VENDORS } from '../contract/channels.ts';
-import { defined } from '../contract/defined.ts';
 import { formatMessage } from '../contract/messages/messages.ts';
-import { VENDORS } from '../contract/states.ts';
+import { defined } from '../contract/omit-undefined.ts';
+import { VENDORS } from '../contract/task-states.ts';
 import { HOUR_MS } from '../contract/time.ts';
 import { twoFactorSecretCell } from './accounts/login/two-factor-encryption-store.ts';
 import { parseBaseUrl } from './channels/base-url.ts';
 import type { ChannelVendor } from './channels/channel-directory.ts';
-import { changeConnection } from './channels/connection-rules.ts';
 import { encryptConnection, encryptCredentials } from './channels/credential-encryption.ts';
 import { toCredentialList } from './channels/credential-list.ts';
+import { changeConnection } from './channels/extra-headers-and-proxy.ts';
 import { ChannelStore } from './channels/store.ts';
 import { addEndedTasks, addImportedTask } from './imported-task-store.ts';
-import { ImportedAccountStore } from './importer/imported-account-store.ts';
+import { ImportedRowsStore } from './importer/imported-rows-store.ts';
 import { Importer, type ImporterDependencies, type ImportRequest } from './importer/importer.ts';
 import type { ImportedChannel } from './importer/mapping/channels.ts';
 import { mapped, type Outcome, skipped } from './importer/mapping/outcome.ts';
@@ -91,7 +91,7 @@ async function assertStarted(database: Database<Tables>): Promise<void> {
 /** The importer on a database of the service. */
 export const buildImporter = (database: Database<Tables>, vault: Vault, quotaPerUnit: number, hooks: Hooks): Importer =>
   new Importer({
-    store: new ImportedAccountStore(database),
+    store: new ImportedRowsStore(database),
     proof: new VerifyStore(database),
     undo: new UndoStore(database),
     target: importTarget(database, vault, quotaPerUnit),

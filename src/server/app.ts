@@ -14,8 +14,8 @@ import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
 import type { MetaTables } from './platform/db/tables.ts';
 import { startMetricsServer } from './platform/http/health-routes.ts';
+import type { PortLifecycle } from './platform/http/port-lifecycle.ts';
 import { createHttpServer, type HttpServer } from './platform/http/server.ts';
-import type { ServicePort } from './platform/http/service-port.ts';
 import { createIpCheck } from './platform/ip-ranges.ts';
 import type { Log } from './platform/log.ts';
 import { retentionJob } from './platform/retention.ts';
@@ -23,7 +23,7 @@ import { ScheduledJobs } from './platform/scheduled-jobs.ts';
 import { registerRoutes } from './register-routes.ts';
 import { makeRetentionRules } from './retention-rules.ts';
 import { type RunningSandbox, startAppSandbox } from './sandbox-loader.ts';
-import { makeSite } from './site/make.ts';
+import { makeSite } from './site-settings/make.ts';
 import type { Tables } from './tables.ts';
 import { VERSION } from './version.ts';
 import type { FaultPoint } from './video/fault-points.ts';
@@ -33,7 +33,7 @@ import type { Webhooks } from './webhooks/make.ts';
 export interface AppOverrides extends FoundationOverrides, CapabilityOverrides {
   readonly onFaultPoint?: (point: FaultPoint) => void;
   /** The port to serve on, which may be open already. */
-  readonly port?: ServicePort;
+  readonly port?: PortLifecycle;
 }
 
 export interface App {
@@ -193,7 +193,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
 function openHttp(
   { config, log, metrics, tracing }: Foundation,
   { accounts }: Capabilities,
-  port: ServicePort | undefined,
+  port: PortLifecycle | undefined,
 ): Promise<HttpServer> {
   return createHttpServer({
     port,

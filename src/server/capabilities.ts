@@ -8,7 +8,7 @@ import { TokenStore } from './accounts/tokens/token-store.ts';
 import { makeArtifacts } from './artifacts/make.ts';
 import { makeBudgets } from './budgets/make.ts';
 import { makeChannels, makeRetirementNotices } from './channels/make.ts';
-import type { Lifecycles } from './channels/retirement.ts';
+import type { Lifecycles } from './channels/model-retirement.ts';
 import { makeDeviceAccess, makeDeviceAuth } from './device-auth/make.ts';
 import { makeEvents } from './events/make.ts';
 import type { Foundation } from './foundation.ts';
@@ -16,12 +16,12 @@ import { makeMail } from './mail/make.ts';
 import type { MailSender } from './mail/smtp-sender.ts';
 import { makeDevicePasswordNotices, makeMailbox } from './mailbox/make.ts';
 import { makeNotifications } from './notifications/make.ts';
-import { makeOperations } from './operations/make.ts';
 import { makePlanAllowances, makePlans } from './plans/make.ts';
 import { makeQuota } from './quota/make.ts';
 import { makeRequests } from './requests/make.ts';
 import { toRequestRow } from './requests/request-row.ts';
 import { importSandbox } from './sandbox-loader.ts';
+import { makeServiceStatus } from './service-status/make.ts';
 import type { Trx } from './tables.ts';
 import { VendorRegistry } from './vendors/registry.ts';
 import { VERSION } from './version.ts';
@@ -152,7 +152,7 @@ export async function makeCapabilities(
     allowances,
     quota,
     requests,
-    operations: makeOperations({
+    operations: makeServiceStatus({
       database,
       metrics,
       clock,

@@ -12,7 +12,7 @@ import type { RateLimitTables } from './platform/limits/tables.ts';
 import { type Log, openLog } from './platform/log.ts';
 import { createMetrics, type Metrics } from './platform/metrics.ts';
 import { openOutbound } from './platform/outbound/client.ts';
-import type { OutboundClient } from './platform/outbound/outbound.ts';
+import type { OutboundClient } from './platform/outbound/outbound-types.ts';
 import { createVault, type Vault } from './platform/secrets.ts';
 import { openTracing } from './platform/tracing/open-tracing.ts';
 import type { Tracing } from './platform/tracing/tracing.ts';

@@ -1,4 +1,4 @@
-import type { VendorName } from '../contract/states.ts';
+import type { VendorName } from '../contract/task-states.ts';
 import type { NewEndedTask, NewImportedTask } from './importer/target.ts';
 import { toWellFormedText } from './platform/json.ts';
 import type { Trx } from './tables.ts';

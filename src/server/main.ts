@@ -1,7 +1,7 @@
 import { type App, GRACE_MS, makeApp } from './app.ts';
 import { compactMemory } from './platform/collect-garbage.ts';
 import { loadConfig } from './platform/config.ts';
-import { ServicePort } from './platform/http/service-port.ts';
+import { PortLifecycle } from './platform/http/port-lifecycle.ts';
 import { startFailure } from './platform/start-failure.ts';
 
 /** Whatever does not end by itself after the grace period is ended with the process; the next start goes on with it. */
@@ -12,7 +12,7 @@ async function main(): Promise<void> {
   const { config, hints } = loadConfig();
   for (const hint of hints) process.stderr.write(`${hint}\n`);
   // Open before the schema is brought up to date, so that health checks are answered meanwhile.
-  const port = new ServicePort();
+  const port = new PortLifecycle();
   await port.listen(config.host, config.port);
   // The first process of a container ignores signals it does not handle. Nothing is under way that could be lost.
   for (const signal of STOP_SIGNALS) process.on(signal, exitAtOnce);

@@ -8,15 +8,15 @@ import { importerMigrations } from './importer/tables.ts';
 import { mailMigrations } from './mail/tables.ts';
 import { mailboxMigrations } from './mailbox/tables.ts';
 import { notificationMigrations } from './notifications/tables.ts';
-import { operationMigrations } from './operations/tables.ts';
 import { planMigrations } from './plans/tables.ts';
 import type { Migration } from './platform/db/migrate.ts';
 import { metaMigrations } from './platform/db/tables.ts';
 import { rateLimitMigrations } from './platform/limits/tables.ts';
-import { chargeMigrations } from './quota/charge-function.ts';
+import { chargeMigrations } from './quota/postgres-charge-function.ts';
 import { quotaMigrations } from './quota/tables.ts';
 import { requestMigrations } from './requests/tables.ts';
-import { siteMigrations } from './site/tables.ts';
+import { serviceStatusMigrations } from './service-status/tables.ts';
+import { siteMigrations } from './site-settings/tables.ts';
 import { supportMigrations } from './support/tables.ts';
 import { videoMigrations } from './video/tables.ts';
 import { webhookMigrations } from './webhooks/tables.ts';
@@ -34,7 +34,7 @@ export const migrations: readonly Migration[] = [
   ...quotaMigrations,
   ...requestMigrations,
   ...budgetMigrations,
-  ...operationMigrations,
+  ...serviceStatusMigrations,
   ...channelMigrations,
   ...videoMigrations,
   ...mailboxMigrations,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { NotReadyReason } from '../contract/service.ts';
+import type { NotReadyReason } from '../contract/health-and-status.ts';
 import type { Database } from './platform/db/database.ts';
 import { DiskFullError } from './platform/db/database-errors.ts';
 import { SingleFlight } from './platform/single-flight.ts';

@@ -16,7 +16,6 @@ import { addMailRoutes } from './mail/routes.ts';
 import { addMailboxRoutes } from './mailbox/routes.ts';
 import { addAnnouncementRoutes } from './notifications/admin-routes.ts';
 import { addNotificationRoutes } from './notifications/routes.ts';
-import { addOperationRoutes } from './operations/routes.ts';
 import { addPlanAdminRoutes } from './plans/admin-routes.ts';
 import type { FindPlanTerms } from './plans/current-plan.ts';
 import { addPlanRoutes } from './plans/routes.ts';
@@ -34,8 +33,9 @@ import { registerMetrics } from './register-metrics.ts';
 import { makeReceipts } from './requests/make.ts';
 import { addReceiptRoutes } from './requests/receipt-routes.ts';
 import { addRequestRoutes } from './requests/routes.ts';
-import type { Site } from './site/make.ts';
-import { addSiteRoutes } from './site/routes.ts';
+import { addServiceStatusRoutes } from './service-status/routes.ts';
+import type { Site } from './site-settings/make.ts';
+import { addSiteRoutes } from './site-settings/routes.ts';
 import { addSupportAdminRoutes } from './support/admin-routes.ts';
 import { makeSupport } from './support/make.ts';
 import { addSupportRoutes } from './support/routes.ts';
@@ -160,7 +160,7 @@ function addMoneyRoutes(
   const { adminStore: tasks, store } = video;
   addQuotaRoutes(routes, { audit, usage, clock, tasks });
   addBudgetRoutes(routes, budgets);
-  addOperationRoutes(routes, { operations, clock });
+  addServiceStatusRoutes(routes, { operations, clock });
   addRequestRoutes(routes, { requests, tasks, accessWatch: accounts.accessWatch });
   addReceiptRoutes(routes, {
     receipts: makeReceipts({ store: requests.store, ledger: usage, tasks }),

@@ -2,12 +2,12 @@ import { AuditStore } from './accounts/audit/audit-store.ts';
 import { LoginHistoryStore } from './accounts/login-history/login-history-store.ts';
 import { TokenStore } from './accounts/tokens/token-store.ts';
 import type { Foundation } from './foundation.ts';
-import { NotificationMailStore } from './notifications/mail-store.ts';
+import { NotificationMailStore } from './notifications/notification-mail-store.ts';
 import { NotificationRetentionStore } from './notifications/retention-store.ts';
 import type { RetentionRule } from './platform/retention.ts';
 import { RequestStore } from './requests/store.ts';
 import { ReconciliationStore } from './video/reconciliation/reconciliation-store.ts';
-import { TaskDetailStore } from './video/task-detail-store.ts';
+import { TaskDetailRemovalStore } from './video/task-detail-removal-store.ts';
 
 /** A revoked key can be looked up in reports for so long; it authenticates nothing from its revocation on. */
 const REVOKED_TOKEN_DAYS = 90;
@@ -17,7 +17,7 @@ const REVOKED_TOKEN_DAYS = 90;
  * counters) is swept by its capability, and the ledger is folded by the job that audits it.
  */
 export function makeRetentionRules({ config, database, clock }: Foundation): RetentionRule[] {
-  const [tasks, notifications] = [new TaskDetailStore(database), new NotificationRetentionStore(database)];
+  const [tasks, notifications] = [new TaskDetailRemovalStore(database), new NotificationRetentionStore(database)];
   const notificationMails = new NotificationMailStore(database);
   const requests = new RequestStore(database);
   const reconciliations = new ReconciliationStore(database);

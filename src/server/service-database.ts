@@ -1,9 +1,9 @@
 import { migrations } from './migrations.ts';
 import type { Config } from './platform/config.ts';
-import { claimSandbox } from './platform/db/advisory-claim.ts';
 import type { Database } from './platform/db/database.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { openDatabase } from './platform/db/open-database.ts';
+import { claimSandbox } from './platform/db/sandbox-claim.ts';
 import { assertSchemaFits } from './platform/db/schema-check.ts';
 import { lockSqliteFile } from './platform/db/sqlite-lock.ts';
 import { metaMigrations } from './platform/db/tables.ts';

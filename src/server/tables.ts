@@ -9,13 +9,13 @@ import type { ImporterTables } from './importer/tables.ts';
 import type { MailTables } from './mail/tables.ts';
 import type { MailboxTables } from './mailbox/tables.ts';
 import type { NotificationTables } from './notifications/tables.ts';
-import type { OperationTables } from './operations/tables.ts';
 import type { PlanTables } from './plans/tables.ts';
 import type { MetaTables } from './platform/db/tables.ts';
 import type { RateLimitTables } from './platform/limits/tables.ts';
 import type { QuotaTables } from './quota/tables.ts';
 import type { RequestTables } from './requests/tables.ts';
-import type { SiteTables } from './site/tables.ts';
+import type { ServiceStatusTables } from './service-status/tables.ts';
+import type { SiteTables } from './site-settings/tables.ts';
 import type { SupportTables } from './support/tables.ts';
 import type { VideoTables } from './video/tables.ts';
 import type { WebhookTables } from './webhooks/tables.ts';
@@ -40,7 +40,7 @@ export interface Tables
     QuotaTables,
     RequestTables,
     BudgetTables,
-    OperationTables,
+    ServiceStatusTables,
     VideoTables,
     MailTables,
     SiteTables,

@@ -15,8 +15,8 @@ import { createVault } from '../../src/server/platform/secrets.ts';
 import { LedgerService } from '../../src/server/quota/service.ts';
 import { LedgerStore } from '../../src/server/quota/store.ts';
 import type { Tables } from '../../src/server/tables.ts';
+import { checkResponses } from '../openapi-response-check.ts';
 import { CHEAP_PASSWORDS } from '../password-cost.ts';
-import { checkResponses } from '../response-recorder.ts';
 import { TestUser } from './test-user.ts';
 
 export const ROOT = { username: 'root', password: 'root-password-1' };

@@ -13,11 +13,11 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'src/server/quota/ledger.test.ts': 'the ledger beside a model of plain arithmetic, which most of its tests use',
   'src/server/vendors/kling/adapter.test.ts':
     'one vendor: request, states and errors of each family, over one simulator',
-  'test/channels/administration.test.ts': ONE_SERVICE,
+  'test/channels/channel-and-model-administration.test.ts': ONE_SERVICE,
   'test/chat/malformed-upstreams.test.ts': ONE_SERVICE,
   'test/faults/fault-matrix.test.ts':
     'every fault at every operation of every vendor, over one service on each database',
   'test/flows/video-content.test.ts': ONE_SERVICE,
   'test/notifications/notification-center.test.ts': ONE_SERVICE,
-  'test/request-guards.test.ts': ONE_SERVICE,
+  'test/http-security.test.ts': ONE_SERVICE,
 };

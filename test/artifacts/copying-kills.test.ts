@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { UsageStore } from '../../src/server/artifacts/usage-store.ts';
+import { StorageUsageStore } from '../../src/server/artifacts/storage-usage-store.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../databases.ts';
@@ -81,7 +81,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual([...onDisk.keys()].sort(), rows.map(({ id }) => id).sort());
     const bytes = [...onDisk.values()].reduce((sum, file) => sum + file.length, 0);
     const files = rows.filter(({ variant }) => variant === 'video').length;
-    const usage = new UsageStore(database);
+    const usage = new StorageUsageStore(database);
     assert.deepEqual(await usage.of(1), { bytes, files });
     assert.deepEqual(await usage.ofAll(), { bytes, files });
     assert.equal(await usage.countWrong(), 0);

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { DAY_MS } from '../../src/contract/time.ts';
 import type { OpenSource } from '../../src/server/artifacts/artifact-copier.ts';
-import { countCopies } from '../../src/server/artifacts/usage-store.ts';
+import { countCopies } from '../../src/server/artifacts/storage-usage-store.ts';
 import { AppError } from '../../src/server/platform/errors.ts';
 import { forEachDatabase } from '../databases.ts';
 import { type ArtifactFixture, CLIP, honest, makeArtifactFixture } from './artifact-fixture.ts';

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { HOUR_MS } from '../../src/contract/time.ts';
 import { ArtifactStore } from '../../src/server/artifacts/artifact-store.ts';
 import { moveToS3 } from '../../src/server/artifacts/move-to-s3.ts';
-import { openFiles } from '../../src/server/artifacts/open-files.ts';
+import { openFileStorage } from '../../src/server/artifacts/open-file-storage.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { forEachDatabase } from '../databases.ts';
@@ -24,7 +24,7 @@ describe('copies in S3', () => {
     await server.stop();
   });
   const opened = (directory: string, env = server.env) => {
-    const files = openFiles(parseConfig({ ...env, ARTIFACTS_DIR: directory }), outbound);
+    const files = openFileStorage(parseConfig({ ...env, ARTIFACTS_DIR: directory }), outbound);
     assert.ok(files?.s3 !== undefined);
     return { ...files, s3: files.s3 };
   };

@@ -13,7 +13,7 @@ const VIDEO = { model: 'kling-v1-6', prompt: 'A paper boat on a river' };
 const starts = (text: string): RegExp => new RegExp(`^${text.split('{{')[0]?.trim() ?? text}`);
 
 /**
- * The main ways by the keyboard alone, and with what a screen reader has (the studio's is in studio-compare-stories.test.ts):
+ * The main ways by the keyboard alone, and with what a screen reader has (the studio's is in studio-compare-and-remix-stories.test.ts):
  * everything is found by its role and name, focus moves as Tab moves it, and what happens is read from live regions. No test
  * here points at anything.
  */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import type { Lifecycles } from '../../src/server/channels/retirement.ts';
+import type { Lifecycles } from '../../src/server/channels/model-retirement.ts';
 import { type ChatService, startChat } from '../chat/chat-service.ts';
 import { forEachDatabase } from '../databases.ts';
 

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { forEachDatabase } from '../databases.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
-import { mutated } from '../mutations.ts';
+import { mutated } from '../mutated-json.ts';
 import { type ChatService, chatBody, startChat } from './chat-service.ts';
 
 const MB = 1024 * 1024;

@@ -8,8 +8,8 @@ import { type ManualClock, manualClock } from '../../src/server/platform/clock.t
 import { parseConfig } from '../../src/server/platform/config.ts';
 import type { Log } from '../../src/server/platform/log.ts';
 import { TestUser } from '../accounts/test-user.ts';
+import { checkResponses } from '../openapi-response-check.ts';
 import { CHEAP_PASSWORDS } from '../password-cost.ts';
-import { checkResponses } from '../response-recorder.ts';
 
 export const ROOT_PASSWORD = 'root-password-1';
 

@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { copyPostgresTemplate, copySqliteTemplate } from '../database-templates.ts';
+import { assertResponsesDescribed } from '../openapi-response-check.ts';
 import { startPostgres } from '../postgres.ts';
-import { assertResponsesDescribed } from '../response-recorder.ts';
 import { fuzzService } from './fuzz-service.ts';
 
 // So that what ends with this process, its PostgreSQL above all, ends then too.

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Endpoint } from '../../src/contract/endpoint.ts';
 import { INVALID_BODIES, INVALID_TEXTS } from '../invalid-input/invalid-values.ts';
 import { arbitraryOf } from '../invalid-input/schema-arbitrary.ts';
-import { mutated } from '../mutations.ts';
+import { mutated } from '../mutated-json.ts';
 
 /** Whose credential a request carries. `none` and `wrong` are answered with 401 or 403 where one is needed. */
 export type CredentialKind = 'right' | 'user' | 'none' | 'wrong';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ImportReport } from '../../src/server/importer/report.ts';
-import type { Generation } from '../../src/server/importer/source/probe.ts';
+import type { Generation } from '../../src/server/importer/source/detect-program.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { hashToken } from '../../src/server/platform/secrets.ts';
 import { findBrokenRows } from '../../src/server/row-invariants-store.ts';

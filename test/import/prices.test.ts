@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { priceCall, toTokenCallFacts } from '../../src/contract/call-facts.ts';
+import { priceCall, toTokenCallFacts } from '../../src/contract/call-pricing.ts';
 import { isChatPrice, type Price, priceMedia } from '../../src/contract/pricing.ts';
 import { priceTokens } from '../../src/contract/token-pricing.ts';
 import { planGroups } from '../../src/server/importer/mapping/groups.ts';
+import { resolveModelMapping } from '../../src/server/importer/mapping/model-name-mapping.ts';
 import { mapPrice, readPrices } from '../../src/server/importer/mapping/prices.ts';
-import { resolveModelMapping } from '../../src/server/importer/mapping/upstream-names.ts';
 
 /** Numbers in [0, 1) that are the same in every run (mulberry32). */
 function seededRandom(seed: number): () => number {

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { SIMULATORS } from '../../src/sandbox/simulators.ts';
-import { ServicePort } from '../../src/server/platform/http/service-port.ts';
+import { PortLifecycle } from '../../src/server/platform/http/port-lifecycle.ts';
 import { AdminClient } from '../admin-client.ts';
 import { chatBody } from '../chat/chat-service.ts';
 import { addChatModelOf, prepare } from '../faults/submit-scenario.ts';
@@ -52,7 +52,7 @@ it('health checks are answered by IP address and any name, everything else is no
 });
 
 it('a port that is open before the service says that it lives and is migrating, and lets requests wait', async () => {
-  const port = new ServicePort();
+  const port = new PortLifecycle();
   const { port: number } = await port.listen('127.0.0.1', 0);
   const baseUrl = `http://127.0.0.1:${number}`;
   assert.equal((await get(baseUrl, '/livez', '10.0.0.1')).status, 200);

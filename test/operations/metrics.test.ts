@@ -8,7 +8,7 @@ import { startScriptedUpstream } from '../chat/scripted-upstream.ts';
 import { forEachDatabase } from '../databases.ts';
 import { addChatModel } from '../faults/submit-scenario.ts';
 import { startVideoService, type VideoService } from '../flows/video-service.ts';
-import { fetchMetrics, METRICS_TOKEN, parseMetrics, sumOf, waitForMetrics } from './scrape.ts';
+import { fetchMetrics, METRICS_TOKEN, parseMetrics, sumOf, waitForMetrics } from './fetch-metrics.ts';
 
 const DOORS = [
   { name: 'kling', model: 'kling-v1-6' },

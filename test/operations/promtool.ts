@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fetchMetrics, parseMetrics } from './scrape.ts';
+import { fetchMetrics, parseMetrics } from './fetch-metrics.ts';
 
 /** Values by series, as Prometheus stores one scrape of one target. */
 export type Scrape = ReadonlyMap<string, number>;

@@ -6,8 +6,8 @@ import { after, before, describe, it } from 'node:test';
 import { addScriptedModels } from '../chat/scripted-chat.ts';
 import { startScriptedUpstream } from '../chat/scripted-upstream.ts';
 import { startVideoService, type VideoService } from '../flows/video-service.ts';
+import { METRICS_TOKEN } from './fetch-metrics.ts';
 import { isInstalled, PROXY_NAMES, PUBLIC_HOST, type RunningProxy, startReverseProxy } from './reverse-proxies.ts';
-import { METRICS_TOKEN } from './scrape.ts';
 
 /** The examples of deploy/ in front of the real service, with real traffic. */
 for (const name of PROXY_NAMES) {

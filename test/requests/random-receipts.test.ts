@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { type CallFacts, priceCall } from '../../src/contract/call-facts.ts';
+import { type CallFacts, priceCall } from '../../src/contract/call-pricing.ts';
 import type { Price } from '../../src/contract/pricing.ts';
 import { sumOfReceipt } from '../../src/contract/receipt-lines.ts';
+import { UsageStore } from '../../src/server/quota/ledger-and-usage-store.ts';
 import { LedgerService } from '../../src/server/quota/service.ts';
 import { LedgerStore } from '../../src/server/quota/store.ts';
-import { UsageStore } from '../../src/server/quota/usage-store.ts';
 import { ReceiptService } from '../../src/server/requests/receipt-service.ts';
 import { toRequestRow } from '../../src/server/requests/request-row.ts';
 import { RequestStore } from '../../src/server/requests/store.ts';

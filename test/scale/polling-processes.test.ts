@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { seededRandom } from '../../bench/scale/simulate.ts';
-import { seedTasks } from '../../bench/seed-tasks.ts';
+import { seededRandom } from '../../bench/scale/queueing-simulation.ts';
+import { seedTasks } from '../../bench/support/seed-tasks.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import { openPubSub } from '../../src/server/platform/db/pub-sub.ts';
@@ -12,7 +12,7 @@ import type { Tables } from '../../src/server/tables.ts';
 import { PollBackoffs } from '../../src/server/video/poll/poll-backoffs.ts';
 import { PollScheduler } from '../../src/server/video/poll/poll-scheduler.ts';
 import { PollStore } from '../../src/server/video/poll/poll-store.ts';
-import { PollerStore } from '../../src/server/video/poll/poller-store.ts';
+import { PollingProcessStore } from '../../src/server/video/poll/polling-process-store.ts';
 import { PollingProcesses } from '../../src/server/video/poll/polling-processes.ts';
 import { forEachDatabase } from '../databases.ts';
 
@@ -33,7 +33,7 @@ interface Poll {
 }
 
 /** Processes on one database that poll a vendor, in simulated time. */
-function simulate(url: string) {
+function simulateQueues(url: string) {
   const clock = manualClock();
   const random = seededRandom(11);
   const polls: Poll[] = [];
@@ -45,7 +45,7 @@ function simulate(url: string) {
     const processes =
       database.dialect === 'sqlite'
         ? undefined
-        : new PollingProcesses({ store: new PollerStore(database), pubSub, clock, log });
+        : new PollingProcesses({ store: new PollingProcessStore(database), pubSub, clock, log });
     const scheduler = new PollScheduler({
       store: new PollStore(database),
       backoffs: new PollBackoffs({ pubSub, clock, periodMs: PERIOD }),
@@ -114,7 +114,7 @@ describe('polls of thousands of tasks', () => {
     const setUp = async () => {
       const url = await freshUrl();
       await seedTasks({ url, count: TASKS, channels: [1], userId: 1, tokenId: 1, unfinished: true, prefix: 'task_' });
-      const simulation = simulate(url);
+      const simulation = simulateQueues(url);
       const database = openDatabase<Tables>(url);
       const now = simulation.clock.now();
       await sql`update tasks set next_poll_at = ${now} + seq * ${PERIOD} / ${TASKS}`.execute(database.kysely);

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Operation, type Plant, seededRandom, simulate } from '../../bench/scale/simulate.ts';
-import { EventQueue } from '../../bench/scale/time-heap.ts';
+import { PriorityQueue } from '../../bench/scale/priority-queue.ts';
+import { type Operation, type Plant, seededRandom, simulateQueues } from '../../bench/scale/queueing-simulation.ts';
 import { calculate, dimension, OPERATIONS, perVideo } from '../../bench/scale-model.ts';
 
 const QUERY: Operation = { name: 'query', perVideo: 1, processUs: 0, databaseUs: 1_000, walBytes: 0 };
 const PLANT: Plant = { processes: 1, databases: 1, coresPerDatabase: 1, flushMs: 2, logMbPerSecond: 100 };
 const run = (perSecond: number, operation: Operation, plant = PLANT, seconds = 400) =>
-  simulate(perSecond, [operation], plant, { seconds, random: seededRandom(7) });
+  simulateQueues(perSecond, [operation], plant, { seconds, random: seededRandom(7) });
 
 describe('the model of scale', () => {
   it('hands events out in their order', () => {
-    const events = new EventQueue<number>();
+    const events = new PriorityQueue<number>();
     const random = seededRandom(1);
     const times = Array.from({ length: 1_000 }, () => Math.floor(random() * 100));
     for (const time of times) events.push(time, time);

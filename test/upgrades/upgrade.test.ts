@@ -10,7 +10,7 @@ import { assertLedgerConsistent, openReadOnly } from '../faults/ledger-assertion
 import { untilAllEnded } from '../faults/submit-scenario.ts';
 import { type Balancer, startHaproxy } from '../operations/balancers.ts';
 import { freePort, SERVER, ServerProcess } from '../operations/server-process.ts';
-import { checkOutRelease, type Release } from './last-release.ts';
+import { checkOutRelease, type Release } from './check-out-release.ts';
 import { loadFixture, type ReleaseFixture } from './release-fixture.ts';
 
 const CALLERS = 4;

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';
-import { VENDORS } from '../../src/contract/states.ts';
+import { VENDORS } from '../../src/contract/task-states.ts';
 import { manualClock } from '../../src/sandbox/clock.ts';
 import type { FaultKind } from '../../src/sandbox/faults.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { ProblemKind } from '../../src/sandbox/simulator.ts';
 import { parsePrice } from '../../src/server/channels/price-parser.ts';
-import { OutboundError } from '../../src/server/platform/outbound/outbound.ts';
+import { OutboundError } from '../../src/server/platform/outbound/outbound-types.ts';
 import { type ErrorReason, PollFailed } from '../../src/server/upstreams/error.ts';
 import type { Json, QueryOutcome, SubmitOutcome, VideoRequest } from '../../src/server/vendors/adapter.ts';
 import { type ContextOptions, sandboxContext, videoRequest } from './adapter-context.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { priceCall } from '../../src/contract/call-facts.ts';
+import { priceCall } from '../../src/contract/call-pricing.ts';
 import { klingUnits, viduCredits } from '../../src/sandbox/vendors/billed-units.ts';
 import { parsePrice } from '../../src/server/channels/price-parser.ts';
 import type { MediaInput, ModelCapability, VideoRequest } from '../../src/server/vendors/adapter.ts';

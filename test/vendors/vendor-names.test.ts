@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { VENDORS } from '../../src/contract/states.ts';
+import { VENDORS } from '../../src/contract/task-states.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { readSourceFiles } from '../architecture/source-files.ts';
 
@@ -10,7 +10,7 @@ import { readSourceFiles } from '../architecture/source-files.ts';
  * the adapter, so that a new one does not have to be added all over. A path that ends in `/` is a folder.
  */
 const ALLOWED: Readonly<Record<string, string>> = {
-  'src/contract/states.ts': 'the list of vendors',
+  'src/contract/task-states.ts': 'the list of vendors',
   'src/contract/video.ts': 'OpenAI clients leave the model out',
   'src/contract/vendor-formats.ts': 'two vendors have endpoints of their own format',
   'src/contract/endpoint.ts': 'prefixes of the endpoints in formats of vendors',
@@ -24,7 +24,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/server/platform/http/error-responses.ts': 'error formats of vendors',
   'src/server/platform/http/server.ts': 'prefixes of the endpoints in formats of vendors',
   'src/server/importer/mapping/': 'how other gateways number and price vendors',
-  'src/server/vendors/lifecycle-rows.ts': 'the one table of when models end, with a source for each',
+  'src/server/vendors/model-lifecycle-rows.ts': 'the one table of when models end, with a source for each',
   'src/sandbox/simulators.ts': 'the list of simulators',
   'src/cli/': 'examples in help texts',
   'scripts/quickstart.ts': 'examples it prints',

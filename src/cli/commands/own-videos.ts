@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { defined } from '../../contract/defined.ts';
 import type { FailureCause } from '../../contract/failure-causes.ts';
 import { FAILURES_EN } from '../../contract/messages/failures-en.ts';
-import { OPENAI_STATUS } from '../../contract/states.ts';
+import { defined } from '../../contract/omit-undefined.ts';
+import { OPENAI_STATUS } from '../../contract/task-states.ts';
 import type { OwnVideo, OwnVideoDetail, Video } from '../../sdk/index.ts';
 import { parsePositiveInteger } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';

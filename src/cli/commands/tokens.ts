@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { defined } from '../../contract/defined.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 import { toSeconds } from '../../contract/time.ts';
 import type { ApiToken } from '../../sdk/account.ts';
 import { collectValues, parseCredits, parsePositiveInteger, parseRowId } from '../arguments.ts';

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { defined } from '../../contract/defined.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 import type { ShareInfo } from '../../sdk/index.ts';
 import { parseRowId } from '../arguments.ts';
 import { UsageError } from '../errors.ts';

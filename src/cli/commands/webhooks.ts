@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { defined } from '../../contract/defined.ts';
 import type { EventType } from '../../contract/events.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 import { toSeconds } from '../../contract/time.ts';
 import type { WebhookPreset } from '../../contract/webhooks.ts';
 import type { DeliveryInfo, WebhookInfo } from '../../sdk/index.ts';

@@ -8,7 +8,7 @@ import { callApi } from '../data/api-client.ts';
 import { queryClient, useSelf } from '../data/query-client.ts';
 import { clearDrafts, clearUserId } from '../data/stored-user.ts';
 import { CreditAmount } from './credit-amount.tsx';
-import { useOpenedOnMount } from './on-demand.tsx';
+import { useOpenedOnMount } from './lazy-dropdown-button.tsx';
 
 /** Whose account it is, its pages, and signing out. */
 export default function AccountMenuDropdown({ target }: { readonly target: ReactElement }) {

@@ -3,7 +3,7 @@ import { lazy } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSelf } from '../data/query-client.ts';
 import { CreditAmount } from './credit-amount.tsx';
-import { OnDemand } from './on-demand.tsx';
+import { LazyDropdownButton } from './lazy-dropdown-button.tsx';
 
 const Dropdown = lazy(() => import('./account-menu-dropdown.tsx'));
 
@@ -12,7 +12,7 @@ export function AccountMenu() {
   const { data: self } = useSelf();
   const name = self?.display_name || self?.username || '';
   return (
-    <OnDemand
+    <LazyDropdownButton
       dropdown={(button) => <Dropdown target={button} />}
       popup="menu"
       button={

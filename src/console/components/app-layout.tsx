@@ -5,12 +5,12 @@ import { type ReactNode, Suspense, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSiteName } from '../data/query-client.ts';
 import { AccountMenu } from './account-menu.tsx';
-import { ConnectionState } from './connection-state.tsx';
 import { LanguageAndThemeMenus } from './language-and-theme-menus.tsx';
 import { Navigation } from './navigation.tsx';
 import { NotificationBell } from './notification-bell.tsx';
 import { PageLoader } from './page-loader.tsx';
 import { PaletteButton } from './palette/palette-button.tsx';
+import { ServiceUnreachableNotice } from './service-unreachable-notice.tsx';
 
 /** What the scroll lock under dialogs keeps in its place when it takes the scroll bar away (react-remove-scroll). */
 const SCROLLBAR_SIDE = 'right-scroll-bar-position';
@@ -51,7 +51,7 @@ export function AppLayout({ children = <Outlet /> }: { readonly children?: React
           <Navigation />
         </div>
       </nav>
-      <ConnectionState />
+      <ServiceUnreachableNotice />
       <main id="main" tabIndex={-1}>
         <Suspense fallback={<PageLoader />}>{children}</Suspense>
       </main>

@@ -1,5 +1,5 @@
 import type { AnchorProps } from '@mantine/core';
-import type { NameLookup } from '../data/name-lookup.ts';
+import type { NameLookup } from '../data/user-and-channel-names.ts';
 import { RouteLink } from './route-link.tsx';
 
 interface EntityLinkProps extends AnchorProps {

@@ -2,8 +2,8 @@ import { ActionIcon, useMantineColorScheme } from '@mantine/core';
 import { IconLanguage } from '@tabler/icons-react';
 import { lazy } from 'react';
 import { useTranslation } from 'react-i18next';
-import { OnDemand } from './on-demand.tsx';
-import { SCHEME_ICONS } from './scheme-icons.ts';
+import { COLOR_SCHEME_ICONS } from './color-scheme-icons.ts';
+import { LazyDropdownButton } from './lazy-dropdown-button.tsx';
 
 const LanguageMenu = lazy(() => import('./language-menu.tsx'));
 const ThemeMenu = lazy(() => import('./theme-menu.tsx'));
@@ -12,10 +12,10 @@ const ThemeMenu = lazy(() => import('./theme-menu.tsx'));
 export function LanguageAndThemeMenus() {
   const { t } = useTranslation();
   const { colorScheme } = useMantineColorScheme();
-  const SchemeIcon = SCHEME_ICONS[colorScheme];
+  const SchemeIcon = COLOR_SCHEME_ICONS[colorScheme];
   return (
     <>
-      <OnDemand
+      <LazyDropdownButton
         dropdown={(button) => <LanguageMenu target={button} />}
         popup="menu"
         button={
@@ -24,7 +24,7 @@ export function LanguageAndThemeMenus() {
           </ActionIcon>
         }
       />
-      <OnDemand
+      <LazyDropdownButton
         dropdown={(button) => <ThemeMenu target={button} />}
         popup="menu"
         button={

@@ -2,7 +2,7 @@ import { Menu } from '@mantine/core';
 import type { ReactElement } from 'react';
 import { queryClient } from '../data/query-client.ts';
 import { changeLanguage, currentLanguage, LANGUAGES, type Language } from '../strings/language.ts';
-import { useOpenedOnMount } from './on-demand.tsx';
+import { useOpenedOnMount } from './lazy-dropdown-button.tsx';
 
 export default function LanguageMenu({ target }: { readonly target: ReactElement }) {
   const [opened, setOpened] = useOpenedOnMount();

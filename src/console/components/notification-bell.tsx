@@ -5,7 +5,7 @@ import { lazy, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { unreadCountQuery } from '../data/notification-queries.ts';
 import { useSelf } from '../data/query-client.ts';
-import { OnDemand } from './on-demand.tsx';
+import { LazyDropdownButton } from './lazy-dropdown-button.tsx';
 import { useLiveNotifications } from './use-live-notifications.ts';
 
 const BellDropdown = lazy(() => import('./notification-dropdown.tsx'));
@@ -28,7 +28,7 @@ export function NotificationBell() {
       offset={7}
       color="accent"
     >
-      <OnDemand
+      <LazyDropdownButton
         dropdown={(button) => <BellDropdown target={button} />}
         popup="dialog"
         button={

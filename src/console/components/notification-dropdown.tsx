@@ -1,8 +1,8 @@
 import { Popover } from '@mantine/core';
 import { cloneElement, type ReactElement } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useOpenedOnMount } from './lazy-dropdown-button.tsx';
 import { NotificationPanel } from './notification-panel.tsx';
-import { useOpenedOnMount } from './on-demand.tsx';
 
 /** The latest notifications under the bell. */
 export default function NotificationDropdown({ target }: { readonly target: ReactElement<{ onClick?: () => void }> }) {

@@ -3,7 +3,7 @@ import { IconMoodSad } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { COARSE_PROGRESS, isTerminal, type TaskStatus } from '../../contract/states.ts';
+import { COARSE_PROGRESS, isTerminal, type TaskStatus } from '../../contract/task-states.ts';
 import { estimateTimeLeft } from '../../sdk/time-left.ts';
 import { formatElapsed, formatSeconds } from '../data/format-time.ts';
 import { durationsQuery, type Video } from '../data/video-queries.ts';

@@ -1,4 +1,4 @@
-import type { TaskStatus } from '../../contract/states.ts';
+import type { TaskStatus } from '../../contract/task-states.ts';
 
 /** Colours of the theme for the states of a task. */
 export const TASK_STATUS_COLOR: Readonly<Record<TaskStatus, string>> = {

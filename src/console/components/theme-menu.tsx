@@ -1,8 +1,8 @@
 import { Menu, useMantineColorScheme } from '@mantine/core';
 import type { ReactElement } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useOpenedOnMount } from './on-demand.tsx';
-import { SCHEME_ICONS } from './scheme-icons.ts';
+import { COLOR_SCHEME_ICONS } from './color-scheme-icons.ts';
+import { useOpenedOnMount } from './lazy-dropdown-button.tsx';
 
 export default function ThemeMenu({ target }: { readonly target: ReactElement }) {
   const { t } = useTranslation();
@@ -13,7 +13,7 @@ export default function ThemeMenu({ target }: { readonly target: ReactElement })
       <Menu.Target>{target}</Menu.Target>
       <Menu.Dropdown>
         {(['light', 'dark', 'auto'] as const).map((scheme) => {
-          const Icon = SCHEME_ICONS[scheme];
+          const Icon = COLOR_SCHEME_ICONS[scheme];
           return (
             <Menu.Item
               key={scheme}

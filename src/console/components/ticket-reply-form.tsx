@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { MAX_TICKET_TEXT } from '../../contract/tickets.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
 import { ErrorAlert } from './error-alert.tsx';
-import { submitHandlers } from './submit-handlers.ts';
+import { submitOnCtrlEnter } from './submit-on-ctrl-enter.ts';
 import { useDraftText } from './use-draft-text.ts';
 
 interface TicketReplyFormProps {
@@ -32,7 +32,7 @@ export function TicketReplyForm(props: TicketReplyFormProps) {
   });
   const isReady = text.trim() !== '' && !sending.isPending;
   return (
-    <form {...submitHandlers(isReady, sending.mutate)}>
+    <form {...submitOnCtrlEnter(isReady, sending.mutate)}>
       <Stack gap="sm">
         <Textarea
           label={label}

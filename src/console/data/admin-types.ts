@@ -4,9 +4,9 @@ import type { getChannel } from '../../contract/channels.ts';
 import type { adminListDeviceClients } from '../../contract/device-clients.ts';
 import type { getModelRow } from '../../contract/model-catalog.ts';
 import type { adminListAnnouncements } from '../../contract/notifications.ts';
-import type { adminGetPackageCard, adminListRedemptionCodes } from '../../contract/packages.ts';
+import type { adminGetPackageCard, adminListRedemptionCodes } from '../../contract/plans.ts';
 import type { adminGetTicket } from '../../contract/tickets.ts';
-import type { ListItem, ResponseData } from './admin-queries.ts';
+import type { ListItem, ResponseData } from './admin-query-helpers.ts';
 
 /** What several files of one administration page show, as the contract types it. */
 export type AdminTicket = ResponseData<typeof adminGetTicket>;

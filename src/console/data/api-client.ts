@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../contract/endpoint.ts';
-import { getStatus } from '../../contract/service.ts';
+import { getStatus } from '../../contract/health-and-status.ts';
 import { type CallOptions, Transport } from '../../sdk/transport.ts';
 import { currentLanguage } from '../strings/language.ts';
 import { readUserId } from './stored-user.ts';

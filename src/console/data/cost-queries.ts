@@ -1,8 +1,8 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { Endpoint, EndpointPart } from '../../contract/endpoint.ts';
+import { getAllUsage, getUsage } from '../../contract/ledger-and-usage.ts';
 import { getAllRequestStatistics, getRequestStatistics } from '../../contract/requests.ts';
 import { DAY_SECONDS } from '../../contract/time.ts';
-import { getAllUsage, getUsage } from '../../contract/usage.ts';
 import { callAnyApi } from './api-client.ts';
 import type { RequestScope } from './request-queries.ts';
 

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { EndpointPart } from '../../contract/endpoint.ts';
-import { getOwnPackage, listPackageCards } from '../../contract/packages.ts';
+import { getOwnPackage, listPackageCards } from '../../contract/plans.ts';
 import { callApi } from './api-client.ts';
 
 export type CurrentPlan = EndpointPart<typeof getOwnPackage, 'response'>['data'];

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { EndpointPart } from '../../contract/endpoint.ts';
-import { isTerminal } from '../../contract/states.ts';
 import { deleteOwnVideo, listVideoDurations, quoteVideo, submitOwnVideo } from '../../contract/studio.ts';
+import { isTerminal } from '../../contract/task-states.ts';
 import { getOwnVideo, listOwnVideos } from '../../contract/video.ts';
 import { callApi } from './api-client.ts';
 

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../errors.ts';
-import { translateDetail } from './details-zh-cn.ts';
 import { EN } from './en.ts';
 import type { Locale } from './locales.ts';
+import { translateDetail } from './validation-details-zh-cn.ts';
 import { NOUNS, ZH_CN } from './zh-cn.ts';
 
 export { LOCALES, type Locale } from './locales.ts';

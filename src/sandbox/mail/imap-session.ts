@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import { type Authenticate, parsePlainCredentials } from './authentication.ts';
-import { SocketReader } from './byte-source.ts';
 import { SelectedFolder } from './imap-folder.ts';
 import { BadCommand, listOf, quote, type Token, textOf, tokenize } from './imap-tokens.ts';
 import { type Folders, MailFolder, type MailStore } from './mail-store.ts';
+import { SocketReader } from './socket-reader.ts';
 
 const CAPABILITIES =
   'IMAP4rev1 LITERAL+ SASL-IR AUTH=PLAIN IDLE NAMESPACE ID UIDPLUS MOVE UNSELECT SPECIAL-USE CHILDREN';

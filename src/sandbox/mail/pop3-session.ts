@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { type Authenticate, parsePlainCredentials } from './authentication.ts';
-import { SocketReader } from './byte-source.ts';
 import type { MailFolder, MailStore, StoredMessage } from './mail-store.ts';
+import { SocketReader } from './socket-reader.ts';
 
 const CAPABILITIES = ['TOP', 'UIDL', 'USER', 'SASL PLAIN', 'RESP-CODES', 'AUTH-RESP-CODE'];
 

@@ -3,9 +3,9 @@ import type { LongListPage, LongPage } from '../../contract/long-list.ts';
 import type { Role } from '../../contract/roles.ts';
 import { containsText } from '../platform/db/contains-text.ts';
 import type { Database } from '../platform/db/database.ts';
-import { wasChanged } from '../platform/db/one-row.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { readLongPage } from '../platform/db/read-long-page.ts';
+import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 /** An account as every rule sees it. Deleted accounts are never read. */

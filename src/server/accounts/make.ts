@@ -6,26 +6,31 @@ import type { Database } from '../platform/db/database.ts';
 import type { Authenticator } from '../platform/http/caller.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
-import type { OutboundClient } from '../platform/outbound/outbound.ts';
+import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
 import { PeriodicWriter } from '../platform/periodic-writer.ts';
 import type { Vault } from '../platform/secrets.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
-import { AccessWatch } from './access-watch.ts';
 import { AccountAccess } from './account-access.ts';
 import { AccountStore } from './account-store.ts';
 import type { AuditLog } from './audit/audit-log.ts';
 import { type AuditFilter, AuditStore } from './audit/audit-store.ts';
 import { BindingService } from './bindings/binding-service.ts';
 import { BindingStore } from './bindings/binding-store.ts';
-import { HttpMessagingVerifier, HttpPhoneSender, LogPhoneSender, type PhoneCodeSender } from './bindings/senders.ts';
+import {
+  HttpMessagingVerifier,
+  HttpPhoneSender,
+  LogPhoneSender,
+  type PhoneCodeSender,
+} from './bindings/phone-and-messaging-clients.ts';
+import { CredentialWatch } from './credential-watch.ts';
 import { EmailConfirmationService } from './email/email-confirmation-service.ts';
 import { EmailLinks } from './email/email-links.ts';
 import { EmailTokenStore } from './email/email-token-store.ts';
 import { PasswordResetService } from './email/password-reset-service.ts';
+import { CredentialRecheck } from './login/credential-recheck.ts';
 import { KnownSourceStore } from './login/known-source-store.ts';
 import { KnownSources } from './login/known-sources.ts';
-import { LoginCredentials } from './login/login-credentials.ts';
 import { type LinkedLogins, LoginRevocation } from './login/login-revocation.ts';
 import { LoginService } from './login/login-service.ts';
 import { type PasswordCost, PasswordHasher } from './login/password-hasher.ts';
@@ -89,10 +94,10 @@ export interface Accounts {
   readonly authenticator: Authenticator;
   readonly access: AccountAccess;
   /** Ends long responses when the credential they were opened with ends. */
-  readonly accessWatch: AccessWatch;
+  readonly accessWatch: CredentialWatch;
   readonly auditLog: AuditLog;
   readonly bindings: BindingService;
-  readonly credentials: LoginCredentials;
+  readonly credentials: CredentialRecheck;
   readonly emailConfirmations: EmailConfirmationService;
   readonly passwordResets: PasswordResetService;
   readonly loginHistory: LoginHistory;
@@ -129,12 +134,12 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
   const auditLog = new AuditStore(database, clock);
 
   const access = new AccountAccess(accounts);
-  const accessWatch = new AccessWatch({ database, clock, log });
+  const accessWatch = new CredentialWatch({ database, clock, log });
   const notices = new SecurityNotices(dependencies.notifier);
   const rateLimits = new AccountRateLimits(dependencies.limits);
   const passwords = new PasswordHasher(dependencies.passwordCost);
   const sessions = new SessionService({ store: sessionStore, clock });
-  const credentials = new LoginCredentials({ sessions: sessionStore, managementTokens: managementTokenStore });
+  const credentials = new CredentialRecheck({ sessions: sessionStore, managementTokens: managementTokenStore });
   const loginRevocation = new LoginRevocation({
     sessions: sessionStore,
     pendingLogins,

@@ -5,8 +5,8 @@ import type { Log } from '../platform/log.ts';
 import type { ArtifactFiles } from './artifact-files.ts';
 import type { ArtifactStore, Claim } from './artifact-store.ts';
 import type { CopiesUnderWay } from './copies-under-way.ts';
-import { type CopiedFile, Copy, type CopySource } from './copy.ts';
 import type { DescribeVideo } from './expiry-notices.ts';
+import { type CopiedFile, type CopySource, IncomingCopy } from './incoming-copy.ts';
 import type { IncomingFiles } from './incoming-files.ts';
 import type { OpenCover, Posters } from './posters.ts';
 import type { StorageLimits } from './storage-limits.ts';
@@ -141,7 +141,7 @@ export class ArtifactCopier {
     if (body === undefined) return false;
     const path = await incoming.begin(claim);
     try {
-      await this.#confirm(claim, await new Copy(path, bytes).receive(body, async () => {}));
+      await this.#confirm(claim, await new IncomingCopy(path, bytes).receive(body, async () => {}));
       return true;
     } catch (error) {
       log.warn({ err: error, artifactId: claim.id }, 'an unconfirmed file is copied again');
@@ -159,7 +159,7 @@ export class ArtifactCopier {
       source.body.destroy();
       throw error;
     });
-    const copy = new Copy(await incoming.begin(claim), source.bytes);
+    const copy = new IncomingCopy(await incoming.begin(claim), source.bytes);
     copies.add(claim.task_id, copy);
     try {
       const copied = await copy.receive(source.body, (bytes) => reservation.growTo(bytes));

@@ -1,9 +1,9 @@
 import { type Selectable, sql } from 'kysely';
 import type { Database } from '../platform/db/database.ts';
-import { wasChanged } from '../platform/db/one-row.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
+import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import { countCopies } from './usage-store.ts';
+import { countCopies } from './storage-usage-store.ts';
 
 export type ArtifactRow = Selectable<Tables['artifacts']>;
 export type Variant = ArtifactRow['variant'];

@@ -1,18 +1,18 @@
-import type { Copy } from './copy.ts';
+import type { IncomingCopy } from './incoming-copy.ts';
 
 /** The copies this process is making, by task. */
 export class CopiesUnderWay {
-  readonly #copies = new Map<string, Copy>();
+  readonly #copies = new Map<string, IncomingCopy>();
 
-  add(taskId: string, copy: Copy): void {
+  add(taskId: string, copy: IncomingCopy): void {
     this.#copies.set(taskId, copy);
   }
 
-  remove(taskId: string, copy: Copy): void {
+  remove(taskId: string, copy: IncomingCopy): void {
     if (this.#copies.get(taskId) === copy) this.#copies.delete(taskId);
   }
 
-  find(taskId: string): Copy | undefined {
+  find(taskId: string): IncomingCopy | undefined {
     return this.#copies.get(taskId);
   }
 }

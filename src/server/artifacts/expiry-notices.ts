@@ -4,14 +4,14 @@ import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
-import type { EndingCopy, ExpiryStore } from './expiry-store.ts';
+import type { EndingCopy, ExpiryNoticeStore } from './expiry-notice-store.ts';
 
 /** What is told of a video: the subject of its events and their data; undefined: it is gone. */
 export type DescribeVideo = (taskId: string) => Promise<Pick<NewEvent, 'subject' | 'data'> | undefined>;
 
 export interface ExpiryNoticesDependencies {
   readonly database: Database<Tables>;
-  readonly store: ExpiryStore;
+  readonly store: ExpiryNoticeStore;
   readonly events: EventWriter;
   readonly notifier: Notifier;
   readonly clock: Clock;

@@ -5,7 +5,7 @@ import type { Config } from '../platform/config.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
-import type { OutboundClient } from '../platform/outbound/outbound.ts';
+import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import { randomText } from '../platform/secrets.ts';
 import type { Tables, Trx } from '../tables.ts';
@@ -13,18 +13,18 @@ import { ArtifactCopier, type VideoSources } from './artifact-copier.ts';
 import { ArtifactRemover } from './artifact-remover.ts';
 import { ArtifactStore } from './artifact-store.ts';
 import { CopiesUnderWay } from './copies-under-way.ts';
+import { ExpiryNoticeStore } from './expiry-notice-store.ts';
 import { ExpiryNotices } from './expiry-notices.ts';
-import { ExpiryStore } from './expiry-store.ts';
-import { fullNotice } from './full-notice.ts';
 import { IncomingFiles } from './incoming-files.ts';
-import { openFiles } from './open-files.ts';
+import { openFileStorage } from './open-file-storage.ts';
 import { type PosterOutcome, type PosterOwner, Posters } from './posters.ts';
 import { RemovalStore } from './removal-store.ts';
+import { storageFullNotice } from './storage-full-notice.ts';
 import { type PlanStorage, type StorageLimits, storageLimits } from './storage-limits.ts';
 import { StorageSpace } from './storage-space.ts';
+import { StorageUsageAudit } from './storage-usage-audit.ts';
+import { StorageUsageStore, type Usage } from './storage-usage-store.ts';
 import { StoredFiles } from './stored-files.ts';
-import { UsageAudit } from './usage-audit.ts';
-import { type Usage, UsageStore } from './usage-store.ts';
 
 export interface ArtifactsDependencies {
   readonly config: Config;
@@ -83,9 +83,9 @@ export function makeArtifacts({
   const { clock, log } = shared;
   const store = new ArtifactStore(database);
   const removals = new RemovalStore(database);
-  const usage = new UsageStore(database);
+  const usage = new StorageUsageStore(database);
   const copies = new CopiesUnderWay();
-  const opened = openFiles(config, outbound);
+  const opened = openFileStorage(config, outbound);
   const limitsOf = async (userId: number) => storageLimits(config, await findPlanStorage(userId));
   const common = {
     storedFiles: new StoredFiles({ store, copies, log, files: opened?.files }),
@@ -101,7 +101,7 @@ export function makeArtifacts({
   if (opened === undefined) return { ...common, ...SWITCHED_OFF };
 
   const { files } = opened;
-  const audit = new UsageAudit(usage, log);
+  const audit = new StorageUsageAudit(usage, log);
   const incoming = new IncomingFiles(opened.incomingDirectory);
   const remover = new ArtifactRemover({ ...shared, store, removals, files, incoming });
   const space = new StorageSpace({
@@ -113,11 +113,17 @@ export function makeArtifacts({
     minFreeBytes: config.artifactsMinFreeGb * GB,
     onFull: () =>
       database
-        .transaction((trx) => notifier.notifyAdministrators(trx, fullNotice(clock.now())))
+        .transaction((trx) => notifier.notifyAdministrators(trx, storageFullNotice(clock.now())))
         .catch((error: unknown) => log.warn({ err: error }, 'administrators could not be told that the space is out')),
   });
   const posters = new Posters({ ...shared, store, files, incoming, limitsOf, ffmpeg: config.ffmpeg });
-  const expiryNotices = new ExpiryNotices({ database, store: new ExpiryStore(database), events, notifier, clock });
+  const expiryNotices = new ExpiryNotices({
+    database,
+    store: new ExpiryNoticeStore(database),
+    events,
+    notifier,
+    clock,
+  });
   let copier: ArtifactCopier | undefined;
   let describe: VideoSources['describe'];
   const removeEnded = async () => {

@@ -2,7 +2,7 @@ import { HOUR_MS } from '../../contract/time.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { ArtifactRow } from './artifact-store.ts';
-import { countCopies } from './usage-store.ts';
+import { countCopies } from './storage-usage-store.ts';
 
 /** A poster that was not put by then never will be: its process has ended. */
 const INTERRUPTED_MS = HOUR_MS;

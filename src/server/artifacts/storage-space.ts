@@ -2,10 +2,10 @@ import { KeyedMutex } from '../platform/keyed-mutex.ts';
 import type { ArtifactFiles } from './artifact-files.ts';
 import type { ArtifactRemover } from './artifact-remover.ts';
 import type { RemovalStore } from './removal-store.ts';
-import type { UsageStore } from './usage-store.ts';
+import type { StorageUsageStore } from './storage-usage-store.ts';
 
 export interface StorageSpaceDependencies {
-  readonly usage: UsageStore;
+  readonly usage: StorageUsageStore;
   readonly removals: RemovalStore;
   readonly files: ArtifactFiles;
   readonly remover: ArtifactRemover;

@@ -1,6 +1,6 @@
 import { type Generated, sql } from 'kysely';
-import { required, zero } from '../platform/db/columns.ts';
 import type { Migration } from '../platform/db/migrate.ts';
+import { required, zero } from '../platform/db/migration-columns.ts';
 
 export interface ArtifactTables {
   /** One copy of a finished video's file, or its poster, each. Every stored file has a row that names it. */

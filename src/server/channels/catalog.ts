@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { defined } from '../../contract/defined.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 import type { Channel, ResolvedModel } from './channel-directory.ts';
 import type { ChannelConnection } from './credential-encryption.ts';
 import { type CredentialList, labelOf } from './credential-list.ts';

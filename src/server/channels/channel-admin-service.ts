@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import type { CHANNEL_SORTS, changeChannel, makeChannel } from '../../contract/channels.ts';
-import { defined } from '../../contract/defined.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 import type { Role } from '../../contract/roles.ts';
 import type { Page } from '../../contract/schemas.ts';
 import { type Sort, sortRowsBy } from '../../contract/sort.ts';
@@ -14,7 +14,6 @@ import type { VendorRegistry } from '../vendors/registry.ts';
 import { isMetadataUrl, parseBaseUrl } from './base-url.ts';
 import type { Channel, ChannelVendor } from './channel-directory.ts';
 import { type ChannelView, toChannelView } from './channel-view.ts';
-import { changeConnection } from './connection-rules.ts';
 import {
   type ChannelConnection,
   decryptConnection,
@@ -31,6 +30,7 @@ import {
   removedIds,
 } from './credential-list.ts';
 import { credentialCheck, replacesValues, toAuditList } from './credential-rules.ts';
+import { changeConnection } from './extra-headers-and-proxy.ts';
 import type { ChannelRow, ChannelStore } from './store.ts';
 
 type NewChannel = Static<(typeof makeChannel)['body']>;

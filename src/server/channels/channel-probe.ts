@@ -1,11 +1,11 @@
 import { notExistError } from '../platform/errors.ts';
 import { maskSecrets } from '../platform/log.ts';
-import { OutboundError } from '../platform/outbound/outbound.ts';
+import { OutboundError } from '../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../upstreams/call.ts';
 import type { CredentialCheck } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { Channel } from './channel-directory.ts';
-import type { EndingModel } from './retirement.ts';
+import type { EndingModel } from './model-retirement.ts';
 import type { ChannelService } from './service.ts';
 
 export interface ProbeDependencies {

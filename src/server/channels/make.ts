@@ -10,8 +10,8 @@ import type { Tables } from '../tables.ts';
 import { ChannelFailureNotices } from './channel-failure-notices.ts';
 import { SharedCircuits } from './circuit-sharing.ts';
 import { CircuitStore } from './circuit-store.ts';
-import type { Lifecycles } from './retirement.ts';
-import { RetirementNotices, type RetirementNoticesDependencies } from './retirement-notices.ts';
+import type { Lifecycles } from './model-retirement.ts';
+import { RetirementNotices, type RetirementNoticesDependencies } from './model-retirement-notices.ts';
 import { ChannelService } from './service.ts';
 import { ChannelStore } from './store.ts';
 

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import type { changeModel, MODEL_SORTS, makeModel } from '../../contract/model-catalog.ts';
-import type { ModelKind } from '../../contract/models.ts';
+import type { ModelKind } from '../../contract/model-kinds.ts';
 import type { Page } from '../../contract/schemas.ts';
 import { type Sort, sortRowsBy } from '../../contract/sort.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
@@ -9,7 +9,7 @@ import { AppError, invalidRequest, notExistError } from '../platform/errors.ts';
 import type { Actor } from '../platform/http/actor.ts';
 import type { Trx } from '../tables.ts';
 import type { ChannelVendor } from './channel-directory.ts';
-import { assertInputSchema } from './input-schema-rules.ts';
+import { assertInputSchema } from './media-schema-rules.ts';
 import { parsePrice } from './price-parser.ts';
 import type { ChannelStore, ModelRow } from './store.ts';
 

@@ -1,6 +1,6 @@
 import { Compile } from 'typebox/compile';
 import type { Localized } from '../../contract/messages/messages.ts';
-import type { ModelKind } from '../../contract/models.ts';
+import type { ModelKind } from '../../contract/model-kinds.ts';
 import { MAX_MULTIPLIER_DECIMALS } from '../../contract/price-lines.ts';
 import { type Price, VideoPrice } from '../../contract/pricing.ts';
 import { ChatPrice } from '../../contract/token-pricing.ts';

@@ -1,5 +1,5 @@
 import type { ChannelCondition } from '../../contract/channels.ts';
-import { defined } from '../../contract/defined.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 import type { Clock } from '../platform/clock.ts';
 import { CoalescedReader } from '../platform/coalesced-reader.ts';
 import { AppError } from '../platform/errors.ts';
@@ -27,7 +27,7 @@ import {
   type Lifecycles,
   retirementOf,
   retirementOn,
-} from './retirement.ts';
+} from './model-retirement.ts';
 import type { ChannelErrorRow, ChannelStore } from './store.ts';
 import { spreadAttempts, weightedOrder } from './weighted-order.ts';
 

@@ -1,8 +1,8 @@
 import type { Generated } from 'kysely';
 import type { OnRetirement } from '../../contract/model-catalog.ts';
-import type { ModelKind } from '../../contract/models.ts';
-import { required } from '../platform/db/columns.ts';
+import type { ModelKind } from '../../contract/model-kinds.ts';
 import type { Migration } from '../platform/db/migrate.ts';
+import { required } from '../platform/db/migration-columns.ts';
 import type { ChannelVendor } from './channel-directory.ts';
 
 export interface ChannelTables {

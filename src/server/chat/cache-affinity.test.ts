@@ -5,8 +5,8 @@ import { MESSAGES } from './anthropic-dialect.ts';
 import { cacheAffinity } from './cache-affinity.ts';
 import { parseChatRequest } from './chat-request.ts';
 import type { Dialect } from './dialect.ts';
-import { CHAT, EMBEDDINGS, RESPONSES } from './dialects.ts';
 import { GENERATE } from './gemini-dialect.ts';
+import { CHAT, EMBEDDINGS, RESPONSES } from './openai-dialects.ts';
 
 const parse = (dialect: Dialect, body: object) => parseChatRequest(dialect, Buffer.from(JSON.stringify(body)), body);
 const affinityOf = (dialect: Dialect, body: object) => cacheAffinity(parse(dialect, { model: 'm', ...body }));

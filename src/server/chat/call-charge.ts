@@ -1,4 +1,4 @@
-import { scaleQuota } from '../../contract/call-facts.ts';
+import { scaleQuota } from '../../contract/call-pricing.ts';
 import { type ChatPrice, hasAudioRate, maxTokenQuota, type TokenFacts } from '../../contract/token-pricing.ts';
 import { type AppError, isAppError } from '../platform/errors.ts';
 import type { Admission } from '../platform/limits/key-limiter.ts';
@@ -16,9 +16,9 @@ import {
 } from './call-detail.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import { type ChatRequest, estimateImageTokens, mayUseAudio } from './chat-request.ts';
+import type { Usage } from './parse-usage.ts';
 import type { CallMeta } from './settlement-journal.ts';
 import { countTokens, TOKENS_PER_MESSAGE } from './tokenizer.ts';
-import type { Usage } from './usage-record.ts';
 
 /** What came of a call: the upstream's own figures, or the text to count them from. */
 export interface CallResult {

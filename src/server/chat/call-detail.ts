@@ -1,12 +1,12 @@
-import { type CallFacts, priceCall, toTokenCallFacts, withPlanFactor } from '../../contract/call-facts.ts';
-import { defined } from '../../contract/defined.ts';
+import { type CallFacts, priceCall, toTokenCallFacts, withPlanFactor } from '../../contract/call-pricing.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 import type { Price, VideoPrice } from '../../contract/pricing.ts';
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
 import { type ChatPrice, priceTokens, type TokenFacts, tokenQuota } from '../../contract/token-pricing.ts';
 import type { ResolvedModel } from '../channels/channel-directory.ts';
 import type { CallDetail } from '../quota/ledger.ts';
 import type { ChatRequest } from './chat-request.ts';
-import { EMBEDDINGS } from './dialects.ts';
+import { EMBEDDINGS } from './openai-dialects.ts';
 
 /** Pictures that are paid by the piece. */
 export interface PiecePrice {

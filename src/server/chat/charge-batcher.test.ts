@@ -11,9 +11,9 @@ import { migrate } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
 import { isAppError } from '../platform/errors.ts';
 import { openLog } from '../platform/log.ts';
-import { CallChargeStore } from '../quota/call-charge-store.ts';
-import { CallCharges } from '../quota/call-charges.ts';
 import type { Ledger } from '../quota/ledger.ts';
+import { CallChargeStore } from '../quota/postgres-call-charge-store.ts';
+import { PostgresCallCharges } from '../quota/postgres-call-charges.ts';
 import { LedgerService } from '../quota/service.ts';
 import { LedgerStore } from '../quota/store.ts';
 import type { Tables } from '../tables.ts';
@@ -34,7 +34,7 @@ function ledgerOf(database: Database<Tables>): LedgerService {
     onSettled: () => {},
     toLogRow: undefined,
   };
-  return new LedgerService({ store: new LedgerStore(database), clock, callCharges: new CallCharges(charges) });
+  return new LedgerService({ store: new LedgerStore(database), clock, callCharges: new PostgresCallCharges(charges) });
 }
 
 forEachDatabase((name, open, freshUrl) => {

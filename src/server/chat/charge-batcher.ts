@@ -6,8 +6,8 @@ import { AppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { CallDetail, CallWork, Ledger, Payer, Reservation, Settlement, TokenUsage } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
+import { type Job, JobBatcher } from './job-batcher.ts';
 import type { SettlementJournal } from './settlement-journal.ts';
-import { type Job, WorkQueue } from './work-queue.ts';
 
 /** No caller waits for a settlement, so it is delayed to share a transaction: alone it would cost a disk write of its own. */
 const SETTLEMENT_DELAY_MS = 5;
@@ -41,9 +41,9 @@ export interface ChargeBatcherDependencies {
 export class ChargeBatcher {
   readonly #dependencies: ChargeBatcherDependencies;
   readonly #isPostgres: boolean;
-  readonly #shared: WorkQueue<CallWork>;
+  readonly #shared: JobBatcher<CallWork>;
   /** PostgreSQL: what the shared queue could not do, by account and token. */
-  readonly #own = new Map<string, WorkQueue<CallWork>>();
+  readonly #own = new Map<string, JobBatcher<CallWork>>();
   readonly #apart = new LRUCache<string, true>({ max: MAX_ACCOUNTS, ttl: APART_MS });
   readonly #isolatedAccounts = new LRUCache<number, true>({ max: MAX_ACCOUNTS, ttl: ISOLATION_MS });
   /** What no common statement can do. */
@@ -131,8 +131,8 @@ export class ChargeBatcher {
     }
   }
 
-  #openQueue(write: (jobs: readonly Job<CallWork>[]) => Promise<void>): WorkQueue<CallWork> {
-    return new WorkQueue(write, () => Math.floor(this.#openCalls / CALLS_PER_DELAY_MS));
+  #openQueue(write: (jobs: readonly Job<CallWork>[]) => Promise<void>): JobBatcher<CallWork> {
+    return new JobBatcher(write, () => Math.floor(this.#openCalls / CALLS_PER_DELAY_MS));
   }
 
   #enqueue(work: CallWork, waitMs: number): Promise<void> {
@@ -141,7 +141,7 @@ export class ChargeBatcher {
     return (own ?? this.#shared).add(work, waitMs);
   }
 
-  #ownQueue(key: string): WorkQueue<CallWork> {
+  #ownQueue(key: string): JobBatcher<CallWork> {
     const known = this.#own.get(key);
     if (known !== undefined) return known;
     const queue = this.#openQueue(async (jobs) => {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { isAppError } from '../platform/errors.ts';
 import { parseChatRequest } from './chat-request.ts';
 import type { Dialect } from './dialect.ts';
-import { CHAT, IMAGES } from './dialects.ts';
+import { CHAT, IMAGES } from './openai-dialects.ts';
 
 const read = (dialect: Dialect, text: string) => parseChatRequest(dialect, Buffer.from(text), JSON.parse(text));
 const chat = (rest: string) => read(CHAT, `{"model":"m","messages":[{}]${rest}}`);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { mutated } from '../../../test/mutations.ts';
-import { CHAT } from './dialects.ts';
+import { mutated } from '../../../test/mutated-json.ts';
 import { EventStream } from './event-stream.ts';
+import { CHAT } from './openai-dialects.ts';
 
 const event = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
 const word = (content: string) => ({ choices: [{ index: 0, delta: { content }, finish_reason: null }] });

@@ -1,11 +1,11 @@
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
-import type { ModelKind } from '../../contract/models.ts';
+import type { ModelKind } from '../../contract/model-kinds.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialect.ts';
 import { removeMember } from './json-members.ts';
+import { parseUsage, type Usage } from './parse-usage.ts';
 import { DONE_DATA, endOfLastEvent, extractData, isCompleteEvent, splitEvents, splitLines } from './sse-events.ts';
-import { mergeFigures, tryParse } from './usage.ts';
-import { parseUsage, type Usage } from './usage-record.ts';
+import { mergeFigures, tryParse } from './usage-in-text.ts';
 
 /** No upstream's stream is near it. */
 const MAX_STREAM_BYTES = 64 * 1024 * 1024;

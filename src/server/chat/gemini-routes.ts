@@ -3,8 +3,8 @@ import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { HttpServer } from '../platform/http/server.ts';
 import { parseChatRequest } from './chat-request.ts';
 import { ClientResponse } from './client-response.ts';
+import type { FastPathCall } from './fast-path-call.ts';
 import { GENERATE } from './gemini-dialect.ts';
-import type { PlainCall } from './plain-call.ts';
 import type { Relay } from './relay.ts';
 import { COUNT_SOURCE_HEADER, type TokenCounter } from './token-counter.ts';
 
@@ -36,7 +36,7 @@ export function addGeminiRoutes(
 const PLAIN_CALL = /^\/v1(beta)?\/models\/([\w.-]{1,200}):(?:generateContent|(streamGenerateContent\?alt=sse))$/;
 
 /** A call that needs none of Fastify's reading; undefined for all others. */
-export function parsePlainGeminiCall(url: string): PlainCall | undefined {
+export function parsePlainGeminiCall(url: string): FastPathCall | undefined {
   const found = PLAIN_CALL.exec(url);
   if (found === null) return undefined;
   const [, beta, model, events] = found;

@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { defined } from '../../contract/defined.ts';
 import { asObject } from '../../contract/is-object.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 import type { CallOutcome, Channel, ChannelDirectory } from '../channels/channel-directory.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
 import type { Log } from '../platform/log.ts';
-import { OutboundError } from '../platform/outbound/outbound.ts';
-import { accountOf } from '../upstreams/account-of.ts';
+import { OutboundError } from '../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../upstreams/call.ts';
+import { calledAccountIds } from '../upstreams/called-account-ids.ts';
 import type { VendorError } from '../upstreams/error.ts';
 import type { ImageGeneration, ImageRequest } from '../vendors/adapter.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import type { ChatRequest } from './chat-request.ts';
-import { CHAT } from './dialects.ts';
 import type { ModelCallContext } from './model-call.ts';
+import { CHAT } from './openai-dialects.ts';
 
 export interface ImageTaskRelayDependencies {
   readonly channels: ChannelDirectory;
@@ -107,7 +107,7 @@ export class ImageTaskRelay {
     const startedAt = performance.now();
     const report = (news: Pick<CallOutcome, 'outcome' | 'code' | 'message'>): void =>
       channels.report({
-        ...accountOf(channel),
+        ...calledAccountIds(channel),
         ...of,
         operation: 'image',
         durationMs: performance.now() - startedAt,

@@ -2,7 +2,7 @@ import { createDecipheriv } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { toTokenCallFacts } from '../../contract/call-facts.ts';
+import { toTokenCallFacts } from '../../contract/call-pricing.ts';
 import { asObject } from '../../contract/is-object.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
@@ -11,8 +11,8 @@ import type { Tables } from '../tables.ts';
 import { countUsage } from './call-charge.ts';
 import { plannedQuota } from './call-detail.ts';
 import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialect.ts';
-import { findDialect } from './dialects.ts';
 import { EventStream } from './event-stream.ts';
+import { findDialect } from './openai-dialects.ts';
 import {
   type CallMeta,
   IV_BYTES,
@@ -25,7 +25,7 @@ import {
   SEGMENT_MAGIC,
   SEGMENT_NAME,
 } from './settlement-journal.ts';
-import { tryParse } from './usage.ts';
+import { tryParse } from './usage-in-text.ts';
 
 export interface JournalRecoveryDependencies {
   readonly directory: string | undefined;

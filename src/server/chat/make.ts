@@ -7,7 +7,7 @@ import type { Authenticator } from '../platform/http/caller.ts';
 import type { HttpServer } from '../platform/http/server.ts';
 import type { KeyLimiter } from '../platform/limits/key-limiter.ts';
 import type { Log } from '../platform/log.ts';
-import type { OutboundClient } from '../platform/outbound/outbound.ts';
+import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { RequestLog } from '../requests/request-log.ts';
@@ -16,7 +16,7 @@ import type { VendorRegistry } from '../vendors/registry.ts';
 import { ChargeBatcher } from './charge-batcher.ts';
 import { ImageTaskRelay, type ImageTaskRelayDependencies } from './image-task-relay.ts';
 import { recoverJournals } from './journal-recovery.ts';
-import { OutputRates } from './output-rates.ts';
+import { OutputSpeeds } from './output-speeds.ts';
 import { Relay } from './relay.ts';
 import { addChatRoutes } from './routes.ts';
 import { SettlementJournal } from './settlement-journal.ts';
@@ -88,7 +88,7 @@ export function makeChat(http: HttpServer, dependencies: ChatDependencies): Chat
     totalMs: IMAGE_TOTAL_MS,
   });
   const relay = new Relay({
-    rates: new OutputRates(),
+    rates: new OutputSpeeds(),
     ...dependencies,
     journal,
     batcher,

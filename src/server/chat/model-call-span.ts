@@ -1,8 +1,8 @@
 import type { Channel, ResolvedModel } from '../channels/channel-directory.ts';
 import type { SpanAttributes, SpanOptions } from '../platform/tracing/tracing.ts';
 import type { ChatRequest } from './chat-request.ts';
-import { EMBEDDINGS, IMAGES } from './dialects.ts';
-import type { Usage } from './usage-record.ts';
+import { EMBEDDINGS, IMAGES } from './openai-dialects.ts';
+import type { Usage } from './parse-usage.ts';
 
 /** The span of one attempt at an upstream, named as OpenTelemetry's conventions for generative AI have it. No prompt is in it. */
 export function modelCallSpan(

@@ -4,9 +4,14 @@ import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/chann
 import type { Clock } from '../platform/clock.ts';
 import { isAppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
-import type { ExchangeControl, ExchangeHandler, OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
+import type {
+  ExchangeControl,
+  ExchangeHandler,
+  OutboundClient,
+  OutboundError,
+} from '../platform/outbound/outbound-types.ts';
 import type { Span, Tracing } from '../platform/tracing/tracing.ts';
-import { accountOf } from '../upstreams/account-of.ts';
+import { calledAccountIds } from '../upstreams/called-account-ids.ts';
 import type { ActiveSetMember } from './active-set.ts';
 import type { CallCharge } from './call-charge.ts';
 import type { CallEnd } from './call-detail.ts';
@@ -17,7 +22,8 @@ import type { Dialect } from './dialect.ts';
 import { createEventStream, type EventStream } from './event-stream.ts';
 import { malformedResponse, responseTooLong, toPartialResponseError, truncatedStream } from './invalid-responses.ts';
 import { modelCallSpan, usageAttributes } from './model-call-span.ts';
-import type { OutputRates } from './output-rates.ts';
+import type { OutputSpeeds } from './output-speeds.ts';
+import type { Usage } from './parse-usage.ts';
 import type { CallMeta, JournaledCall, SettlementJournal } from './settlement-journal.ts';
 import {
   maskChannelKeyInBytes,
@@ -28,7 +34,6 @@ import {
 } from './upstream-errors.ts';
 import { prepareExchange, type UpstreamExchange } from './upstream-exchange.ts';
 import type { UpstreamTimeouts } from './upstream-request.ts';
-import type { Usage } from './usage-record.ts';
 
 export interface ModelCallDependencies {
   readonly outbound: OutboundClient;
@@ -39,7 +44,7 @@ export interface ModelCallDependencies {
   readonly clock: Clock;
   /** Silence after which a comment keeps proxies from closing a stream. */
   readonly keepAliveMs: number;
-  readonly rates: OutputRates;
+  readonly rates: OutputSpeeds;
   readonly journal: SettlementJournal;
   /** Called once, when the call is over. */
   onFinished(call: ModelCall): void;
@@ -414,7 +419,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
     const { model, charge } = this.#context;
     const { channels, rates } = this.#dependencies;
     channels.report({
-      ...accountOf(this.#channel),
+      ...calledAccountIds(this.#channel),
       model: model.id,
       userId: charge.userId,
       outcome: 'ok',
@@ -429,7 +434,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
   #reportFailure({ outcome, message, code, retryAfterMs }: UpstreamFailure): void {
     this.#span?.end(outcome);
     this.#dependencies.channels.report({
-      ...accountOf(this.#channel),
+      ...calledAccountIds(this.#channel),
       model: this.#context.model.id,
       userId: this.#context.charge.userId,
       outcome,

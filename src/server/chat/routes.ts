@@ -10,9 +10,9 @@ import { MESSAGES } from './anthropic-dialect.ts';
 import { parseChatRequest } from './chat-request.ts';
 import { ClientResponse } from './client-response.ts';
 import type { Dialect } from './dialect.ts';
-import { CHAT, EMBEDDINGS, IMAGES, RESPONSES } from './dialects.ts';
+import type { FastPathCall } from './fast-path-call.ts';
 import { addGeminiRoutes, parsePlainGeminiCall } from './gemini-routes.ts';
-import type { PlainCall } from './plain-call.ts';
+import { CHAT, EMBEDDINGS, IMAGES, RESPONSES } from './openai-dialects.ts';
 import type { Relay } from './relay.ts';
 import { COUNT_SOURCE_HEADER, type TokenCounter } from './token-counter.ts';
 
@@ -40,11 +40,11 @@ interface ModelCallInput {
   readonly reply: FastifyReply;
 }
 
-const BY_PATH: ReadonlyMap<string, PlainCall> = new Map(
+const BY_PATH: ReadonlyMap<string, FastPathCall> = new Map(
   ROUTES.map(([endpoint, dialect]) => [endpoint.path, { endpoint, dialect }]),
 );
 
-const findPlainCall = (url: string): PlainCall | undefined => BY_PATH.get(url) ?? parsePlainGeminiCall(url);
+const findPlainCall = (url: string): FastPathCall | undefined => BY_PATH.get(url) ?? parsePlainGeminiCall(url);
 
 /**
  * Hangs model calls in two places: a lane for plain requests, which are nearly all, and Fastify's routes for whatever is
@@ -85,7 +85,7 @@ export function addChatRoutes(
   const serve = async (
     request: IncomingMessage,
     response: ServerResponse,
-    { endpoint, dialect, model, stream }: PlainCall,
+    { endpoint, dialect, model, stream }: FastPathCall,
   ): Promise<void> => {
     const begunAt = performance.now();
     const id = fastPathTools.requestIdOf(request);

@@ -1,4 +1,4 @@
-import { tryParse } from './usage.ts';
+import { tryParse } from './usage-in-text.ts';
 
 /** Events of a stream as text (HTML standard, 9.2). */
 

@@ -2,8 +2,8 @@ import { asObject } from '../../contract/is-object.ts';
 import type { Channel, ChannelDirectory } from '../channels/channel-directory.ts';
 import { AppError } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
-import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
-import { accountOf } from '../upstreams/account-of.ts';
+import { type OutboundClient, OutboundError } from '../platform/outbound/outbound-types.ts';
+import { calledAccountIds } from '../upstreams/called-account-ids.ts';
 import { upstreamModelOf } from '../upstreams/model-name.ts';
 import { extractPrompt } from './body-inspection.ts';
 import { type ChatRequest, estimateImageTokens, toUpstreamBody } from './chat-request.ts';
@@ -75,7 +75,7 @@ export class TokenCounter {
     const startedAt = performance.now();
     const report = (outcome: UpstreamFailure['outcome'] | 'ok', message = '', code = ''): void =>
       channels.report({
-        ...accountOf(channel),
+        ...calledAccountIds(channel),
         model: model.id,
         userId,
         operation: 'chat',

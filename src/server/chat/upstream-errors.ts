@@ -1,13 +1,13 @@
-import { defined } from '../../contract/defined.ts';
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 import type { CallOutcome, Channel } from '../channels/channel-directory.ts';
 import { AppError } from '../platform/errors.ts';
 import { toWellFormedText } from '../platform/json.ts';
 import { maskSecrets } from '../platform/log.ts';
-import type { OutboundError } from '../platform/outbound/outbound.ts';
+import type { OutboundError } from '../platform/outbound/outbound-types.ts';
 import type { ErrorReason } from '../upstreams/error.ts';
 import { apiKeyOf } from './upstream-request.ts';
-import { tryParse } from './usage.ts';
+import { tryParse } from './usage-in-text.ts';
 
 /** What the errors of chat upstreams mean. Sources: platform.openai.com/docs/guides/error-codes, docs.claude.com/en/api/errors. */
 

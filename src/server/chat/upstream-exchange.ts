@@ -1,6 +1,6 @@
 import type { ChatVendor } from '../../contract/channels.ts';
 import type { Channel, ResolvedModel } from '../channels/channel-directory.ts';
-import type { ConfiguredRequest } from '../platform/outbound/outbound.ts';
+import type { ConfiguredRequest } from '../platform/outbound/outbound-types.ts';
 import { upstreamModelOf } from '../upstreams/model-name.ts';
 import { MESSAGES } from './anthropic-dialect.ts';
 import { type ChatRequest, toUpstreamBody } from './chat-request.ts';
@@ -8,8 +8,8 @@ import { findCodec } from './conversion/codecs.ts';
 import { convertRequest } from './conversion/request-conversion.ts';
 import { ResponseConversion } from './conversion/response-conversion.ts';
 import type { Dialect } from './dialect.ts';
-import { CHAT, RESPONSES } from './dialects.ts';
 import { GENERATE } from './gemini-dialect.ts';
+import { CHAT, RESPONSES } from './openai-dialects.ts';
 import { applyOptionRules } from './option-rules.ts';
 import { outputLimitFor } from './output-limit.ts';
 import { toRequest, type UpstreamTimeouts } from './upstream-request.ts';

@@ -1,5 +1,5 @@
 import type { Channel } from '../channels/channel-directory.ts';
-import type { ConfiguredRequest } from '../platform/outbound/outbound.ts';
+import type { ConfiguredRequest } from '../platform/outbound/outbound-types.ts';
 import { chatAuthorization } from '../upstreams/chat-authorization.ts';
 
 export interface UpstreamTimeouts {

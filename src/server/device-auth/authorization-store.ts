@@ -1,8 +1,8 @@
 import type { Selectable } from 'kysely';
 import type { Page } from '../../contract/schemas.ts';
 import type { Database } from '../platform/db/database.ts';
-import { wasChanged } from '../platform/db/one-row.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
+import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Tables, Trx } from '../tables.ts';
 
 export type AuthorizationRow = Selectable<Tables['device_authorizations']>;

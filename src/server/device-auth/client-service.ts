@@ -1,4 +1,4 @@
-import { defined } from '../../contract/defined.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 import type { Page } from '../../contract/schemas.ts';
 import type { AuditEntry, AuditLog } from '../accounts/audit/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -2,8 +2,8 @@ import type { CLIENT_SORTS } from '../../contract/device-clients.ts';
 import type { Page } from '../../contract/schemas.ts';
 import type { Sort } from '../../contract/sort.ts';
 import type { Database } from '../platform/db/database.ts';
-import { wasChanged } from '../platform/db/one-row.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
+import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 export interface NewSecret {

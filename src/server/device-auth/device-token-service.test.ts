@@ -10,7 +10,7 @@ import {
   type Tokens,
 } from '../../../test/device-auth/device-fixture.ts';
 import { DAY_MS } from '../../contract/time.ts';
-import { TOKEN_CHECKS } from './token-checks.ts';
+import { POLL_CHECKS } from './poll-checks.ts';
 
 forEachDatabase((_dialect, _open, freshUrl) => {
   let service: DeviceFixture;
@@ -39,7 +39,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
 
   it('checks a poll in the documented order', async () => {
     assert.deepEqual(
-      TOKEN_CHECKS.map((check) => check.failure),
+      POLL_CHECKS.map((check) => check.failure),
       [
         'invalid_client',
         'device_code_invalid',

@@ -15,9 +15,9 @@ import { type DeviceCodeRow, type DeviceCodeStore, toDeviceCode } from './device
 import type { DeviceRevocation } from './device-revocation.ts';
 import { ENDED_CODE_RETENTION_MS, MAX_SIGN_IN_MS } from './lifetimes.ts';
 import { reuseNotice } from './notices.ts';
+import { type ApprovedCode, findPollFailure, isComplete } from './poll-checks.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';
 import { auditRevocation } from './revocation-audit.ts';
-import { type ApprovedCode, findPollFailure, isComplete } from './token-checks.ts';
 
 const ACCESS_PREFIX = 'rgat_';
 const REFRESH_PREFIX = 'rgrt_';
@@ -78,7 +78,7 @@ export class DeviceTokenService {
     throw new AppError('invalid_client');
   }
 
-  /** Issues the tokens of an approved code, once. @throws the failures of `TOKEN_CHECKS`, or what `onPending` returns */
+  /** Issues the tokens of an approved code, once. @throws the failures of `POLL_CHECKS`, or what `onPending` returns */
   async exchangeCode(
     deviceCode: string,
     { clientId, clientSecret }: ClientCredentials,

@@ -4,7 +4,7 @@ import { Secret, TOTP } from 'otpauth';
 import { PASSWORD, type TestUser } from '../../../test/accounts/test-user.ts';
 import { forEachDatabase } from '../../../test/databases.ts';
 import { CLI, type DeviceFixture, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
-import { PageTab } from '../../../test/device-auth/page-tab.ts';
+import { ScriptlessBrowser } from '../../../test/device-auth/scriptless-browser.ts';
 
 forEachDatabase((_dialect, _open, freshUrl) => {
   let service: DeviceFixture;
@@ -15,8 +15,8 @@ forEachDatabase((_dialect, _open, freshUrl) => {
   });
   after(() => service.app.close());
 
-  const open = async (user_code: string): Promise<PageTab> => {
-    const tab = new PageTab(service);
+  const open = async (user_code: string): Promise<ScriptlessBrowser> => {
+    const tab = new ScriptlessBrowser(service);
     await tab.go('GET', `/authorize?code=${user_code}`);
     return tab;
   };
@@ -103,7 +103,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
   it('shows an account by both of its names, and none that was disabled', async () => {
     const gus = await service.newUser('gus');
     const { user_code } = await service.code();
-    const tab = new PageTab(service);
+    const tab = new ScriptlessBrowser(service);
     tab.cookies.set('session', gus.cookies.get('session') ?? '');
     const visit = () => tab.go('GET', `/authorize?code=${user_code}`);
     await visit();

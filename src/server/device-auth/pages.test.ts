@@ -4,7 +4,7 @@ import { Secret, TOTP } from 'otpauth';
 import { PASSWORD, type TestUser } from '../../../test/accounts/test-user.ts';
 import { forEachDatabase } from '../../../test/databases.ts';
 import { CLI, type DeviceFixture, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
-import { PageTab } from '../../../test/device-auth/page-tab.ts';
+import { ScriptlessBrowser } from '../../../test/device-auth/scriptless-browser.ts';
 
 forEachDatabase((_dialect, _open, freshUrl) => {
   let service: DeviceFixture;
@@ -15,8 +15,8 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     bob = await service.newUser('bob');
   });
   after(() => service.app.close());
-  const open = async (user_code: string, address?: string): Promise<PageTab> => {
-    const tab = new PageTab(service, address);
+  const open = async (user_code: string, address?: string): Promise<ScriptlessBrowser> => {
+    const tab = new ScriptlessBrowser(service, address);
     await tab.go('GET', `/authorize?code=${user_code}`);
     return tab;
   };
@@ -61,7 +61,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     const other = await open(claimed.user_code);
     await other.logIn('bob');
     assert.match(other.html, /already approved or denied/);
-    const earlier = new PageTab(service);
+    const earlier = new ScriptlessBrowser(service);
     earlier.cookies.set('session', bob.cookies.get('session') ?? '');
     await earlier.go('GET', `/authorize?code=${claimed.user_code}`);
     assert.match(earlier.html, /already approved or denied/, 'to an account that was logged in before');
@@ -98,7 +98,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       await tab.go('POST', '/authorize/approve', form, headers);
       assert.equal(tab.status, 403, JSON.stringify([form.form, headers]));
     }
-    const otherTab = new PageTab(service);
+    const otherTab = new ScriptlessBrowser(service);
     await otherTab.go('POST', '/authorize/approve', good);
     assert.equal(otherTab.status, 403, 'a form of another browser');
     await tab.go('GET', '/authorize/approve');
@@ -117,7 +117,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     }
     // Login forms are protected too, so that no other site can log a browser in to an attacker's account.
     const fresh = await service.code();
-    const victim = new PageTab(service);
+    const victim = new ScriptlessBrowser(service);
     await victim.go('POST', '/authorize/login', {
       code: fresh.user_code,
       form: 'x',
@@ -195,7 +195,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
 
   it('T05 and T07: sends every page, failures too, with headers that isolate it', async () => {
     const code = await service.code();
-    const tab = new PageTab(service);
+    const tab = new ScriptlessBrowser(service);
     const visits: readonly [string, number][] = [
       ['/authorize', 200],
       [`/authorize?code=${code.user_code}`, 200],

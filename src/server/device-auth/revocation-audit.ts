@@ -1,4 +1,4 @@
-import { defined } from '../../contract/defined.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { RequestOrigin } from '../platform/http/actor.ts';
 import type { Trx } from '../tables.ts';

@@ -7,7 +7,7 @@ import type { DeviceCodeRow } from './device-code-store.ts';
 import { toDeviceStatus } from './device-status.ts';
 import { FormGuard } from './pages/form-guard.ts';
 import { formatRequestTime } from './pages/format-request-time.ts';
-import { findPollFailure, isComplete } from './token-checks.ts';
+import { findPollFailure, isComplete } from './poll-checks.ts';
 import { formatUserCode, parseUserCode, toSingleLine } from './user-code.ts';
 
 describe('the state of a code', () => {

@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely';
-import { required } from '../platform/db/columns.ts';
 import type { Migration } from '../platform/db/migrate.ts';
+import { required } from '../platform/db/migration-columns.ts';
 
 export interface EventTables {
   /** What happened, written in the transaction that made it true. Rows never change. */

@@ -4,7 +4,7 @@ import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept } from './dry-run.t
 import { addEndedTasks } from './ended-tasks.ts';
 import type { GroupImportStore } from './group-store.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
-import type { ImportedAccountStore } from './imported-account-store.ts';
+import type { ImportedRowsStore } from './imported-rows-store.ts';
 import { valuesOf } from './mapped-rows.ts';
 import type { ImportedUser } from './mapping/users.ts';
 import type { ImportKind } from './tables.ts';
@@ -13,7 +13,7 @@ import { type TaskImportStore, taskIdOf } from './task-import-store.ts';
 import { addUnfinishedTasks } from './unfinished-tasks.ts';
 
 export interface ApplyDependencies {
-  readonly store: ImportedAccountStore;
+  readonly store: ImportedRowsStore;
   readonly catalog: CatalogImportStore;
   readonly groups: GroupImportStore;
   readonly tasks: TaskImportStore;
@@ -32,7 +32,7 @@ export interface ApplyDependencies {
 export class Applier implements ImportVisitor {
   readonly #dependencies: ApplyDependencies;
   /** Plans of groups, by their names in the source. */
-  #plans: Awaited<ReturnType<ImportedAccountStore['named']>> = new Map();
+  #plans: Awaited<ReturnType<ImportedRowsStore['named']>> = new Map();
   constructor(dependencies: ApplyDependencies) {
     this.#dependencies = dependencies;
   }
@@ -223,7 +223,7 @@ export class Applier implements ImportVisitor {
 
   #page<R>(
     kind: ImportKind,
-    work: Parameters<ImportedAccountStore['transaction']>[0] extends (trx: infer T) => unknown
+    work: Parameters<ImportedRowsStore['transaction']>[0] extends (trx: infer T) => unknown
       ? (trx: T) => Promise<R>
       : never,
   ): Promise<R> {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { wasChanged } from '../platform/db/one-row.ts';
+import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Trx } from '../tables.ts';
-import type { ImportedModel } from './model-plan.ts';
+import type { ImportedModel } from './models-to-import.ts';
 
 /** A model's row as an import keeps it, to put it back. */
 export interface StoredModel {

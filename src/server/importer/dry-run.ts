@@ -1,7 +1,7 @@
 import { candidatesOf, nameUsers } from './account-names.ts';
 import { withIdRemarks } from './ended-tasks.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
-import type { ImportedAccountStore } from './imported-account-store.ts';
+import type { ImportedRowsStore } from './imported-rows-store.ts';
 import { valuesOf } from './mapped-rows.ts';
 import { skipped } from './mapping/outcome.ts';
 import type { ImportTarget } from './target.ts';
@@ -9,7 +9,7 @@ import { TaskImportStore } from './task-import-store.ts';
 
 /** Goes through everything and writes nothing: what an import would do with each row. */
 export function dryRunVisitor(
-  store: ImportedAccountStore,
+  store: ImportedRowsStore,
   target: Pick<ImportTarget, 'sealCode'>,
   identity: string,
 ): ImportVisitor {
@@ -55,7 +55,7 @@ const isOneOf = <T>({ outcome }: MappedRow<T>, holds: (value: T) => boolean): bo
 
 /** Turns down accounts that an undo of an earlier import left, or their money would come over twice. */
 export async function withoutKept<T>(
-  store: ImportedAccountStore,
+  store: ImportedRowsStore,
   identity: string,
   rows: readonly MappedRow<T>[],
 ): Promise<MappedRow<T>[]> {

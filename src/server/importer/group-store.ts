@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../contract/time.ts';
-import { wasChanged } from '../platform/db/one-row.ts';
+import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Trx } from '../tables.ts';
 import type { ImportedGroup } from './mapping/groups.ts';
 

@@ -1,4 +1,4 @@
-import type { ImportedUsage } from './imported-account-store.ts';
+import type { ImportedUsage } from './imported-rows-store.ts';
 import type { ImportedChannel } from './mapping/channels.ts';
 import type { ImportedCode } from './mapping/codes.ts';
 import type { ImportedEndedTask } from './mapping/ended-tasks.ts';
@@ -7,8 +7,8 @@ import type { ImportedKey } from './mapping/keys.ts';
 import type { Outcome } from './mapping/outcome.ts';
 import type { ImportedTask } from './mapping/tasks.ts';
 import type { ImportedUser } from './mapping/users.ts';
-import type { ImportedModel } from './model-plan.ts';
-import type { SourceSchema } from './source/probe.ts';
+import type { ImportedModel } from './models-to-import.ts';
+import type { SourceSchema } from './source/detect-program.ts';
 import type { SourceDatabase } from './source/source-database.ts';
 import type { ImportTarget } from './target.ts';
 

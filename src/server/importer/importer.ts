@@ -4,19 +4,19 @@ import { compactMemory } from '../platform/collect-garbage.ts';
 import { Applier } from './apply.ts';
 import { CatalogImportStore } from './catalog-store.ts';
 import { dryRunVisitor } from './dry-run.ts';
+import { findRowsWithoutCounterpart } from './find-rows-without-counterpart.ts';
 import { GroupImportStore } from './group-store.ts';
-import type { ImportedAccountStore } from './imported-account-store.ts';
+import type { ImportFindings } from './import-findings.ts';
+import type { ImportedRowsStore } from './imported-rows-store.ts';
 import { readPrices } from './mapping/prices.ts';
 import { readSource } from './read-source.ts';
 import { type ImportReport, toReport } from './report.ts';
+import { detectProgram, type ProgramName, type SourceSchema } from './source/detect-program.ts';
 import { describeUrl, openSource } from './source/open-source.ts';
 import { readOptions } from './source/options.ts';
-import { type ProgramName, probeSource, type SourceSchema } from './source/probe.ts';
 import { changeMarkerOf } from './source/source-changes.ts';
 import type { SourceDatabase } from './source/source-database.ts';
 import { identityOf } from './source/source-identity.ts';
-import type { Survey } from './survey.ts';
-import { surveyRest } from './survey-rest.ts';
 import type { ImportKind } from './tables.ts';
 import type { ImportTarget } from './target.ts';
 import { TaskImportStore } from './task-import-store.ts';
@@ -34,7 +34,7 @@ export interface ImportProgress {
 }
 
 export interface ImporterDependencies {
-  readonly store: ImportedAccountStore;
+  readonly store: ImportedRowsStore;
   readonly proof: VerifyStore;
   readonly undo: UndoStore;
   readonly target: ImportTarget;
@@ -165,7 +165,7 @@ export class Importer {
     { source, schema }: OpenedSource,
     visitor: Parameters<typeof readSource>[1],
     phase: ImportProgress['phase'],
-  ): Promise<Survey> {
+  ): Promise<ImportFindings> {
     const { target, clock, onProgress } = this.#dependencies;
     const { quotaPerUnit } = readPrices(await readOptions(source));
     if (quotaPerUnit !== target.quotaPerUnit)
@@ -182,7 +182,7 @@ export class Importer {
       onProgress: (table: string, rows: number, total: number) => onProgress({ phase, table, rows, total }),
     };
     const survey = await readSource(context, visitor);
-    await surveyRest(source, schema, survey);
+    await findRowsWithoutCounterpart(source, schema, survey);
     return survey;
   }
 
@@ -190,7 +190,7 @@ export class Importer {
     { from }: ImportRequest,
     { source, schema }: OpenedSource,
     mode: ImportReport['mode'],
-    survey: Survey,
+    survey: ImportFindings,
     proof?: ImportReport['proof'],
   ): ImportReport {
     const madeAt = new Date(this.#dependencies.clock.now()).toISOString();
@@ -200,7 +200,7 @@ export class Importer {
   async #withSource<R>({ from, program }: ImportRequest, work: (opened: OpenedSource) => Promise<R>): Promise<R> {
     const source = await openSource(from);
     try {
-      const schema = probeSource(source);
+      const schema = detectProgram(source);
       if (schema.program !== program)
         throw new Error(`The source is a database of ${schema.program}, not of ${program}.`);
       const [fingerprint, identity] = [await changeMarkerOf(source), await identityOf(source)];

@@ -1,8 +1,9 @@
 import { compareSync } from 'bcryptjs';
 import { DAY_MS } from '../../contract/time.ts';
 import { hashToken } from '../platform/secrets.ts';
+import { ImportFindings } from './import-findings.ts';
 import type { ImportVisitor, MappedRow, ReadContext } from './import-visitor.ts';
-import type { ImportedUsage } from './imported-account-store.ts';
+import type { ImportedUsage } from './imported-rows-store.ts';
 import { type ImportedChannel, mapChannel } from './mapping/channels.ts';
 import { mapCode } from './mapping/codes.ts';
 import { type GroupedChannel, planGroups } from './mapping/groups.ts';
@@ -10,11 +11,10 @@ import { type ImportedKey, mapKey } from './mapping/keys.ts';
 import { skipped } from './mapping/outcome.ts';
 import { type ImportedUser, mapUser } from './mapping/users.ts';
 import { flagOf, integerOf, isDeleted, smallIntegerOf, splitList, textOf } from './mapping/values.ts';
-import { planModels } from './model-plan.ts';
+import { modelsToImport } from './models-to-import.ts';
 import { readTasks } from './read-tasks.ts';
 import { readOptions } from './source/options.ts';
 import { countRows, type SourceDatabase, type SourceRow } from './source/source-database.ts';
-import { Survey } from './survey.ts';
 
 const PAGE = 500;
 /** Of accounts and channels that name none. */
@@ -23,8 +23,8 @@ const DEFAULT_GROUP = 'default';
 const FIRST_PASSWORD = '123456';
 
 /** Reads a source from end to end: maps its rows, has the visitor deal with them, and returns what is to be reported. */
-export async function readSource(context: ReadContext, visitor: ImportVisitor): Promise<Survey> {
-  const survey = new Survey();
+export async function readSource(context: ReadContext, visitor: ImportVisitor): Promise<ImportFindings> {
+  const survey = new ImportFindings();
   const { grouped, byId } = await readChannels(context, visitor, survey);
   await readGroups(context, visitor, survey, grouped);
   const imported = await readUsers(context, visitor, survey);
@@ -55,7 +55,11 @@ interface ReadChannels {
   readonly byId: ReadonlyMap<number, readonly ImportedChannel[]>;
 }
 
-async function readChannels(context: ReadContext, visitor: ImportVisitor, survey: Survey): Promise<ReadChannels> {
+async function readChannels(
+  context: ReadContext,
+  visitor: ImportVisitor,
+  survey: ImportFindings,
+): Promise<ReadChannels> {
   const { schema, target } = context;
   const channels: ImportedChannel[] = [];
   const grouped: GroupedChannel[] = [];
@@ -77,7 +81,7 @@ async function readChannels(context: ReadContext, visitor: ImportVisitor, survey
     await visitor.channels(rows);
   }
   const options = await readOptions(context.source);
-  const models = await planModels(context.source, options, channels, target);
+  const models = await modelsToImport(context.source, options, channels, target);
   for (const [name, outcome] of models) survey.add('model', name, outcome);
   await visitor.models(models);
   return { grouped, byId };
@@ -86,7 +90,7 @@ async function readChannels(context: ReadContext, visitor: ImportVisitor, survey
 async function readGroups(
   { source }: ReadContext,
   visitor: ImportVisitor,
-  survey: Survey,
+  survey: ImportFindings,
   channels: readonly GroupedChannel[],
 ): Promise<void> {
   const rows = source.tables.get('users')?.includes('group')
@@ -99,7 +103,11 @@ async function readGroups(
 }
 
 /** @returns source ids of the accounts that came over */
-async function readUsers(context: ReadContext, visitor: ImportVisitor, survey: Survey): Promise<ReadonlySet<number>> {
+async function readUsers(
+  context: ReadContext,
+  visitor: ImportVisitor,
+  survey: ImportFindings,
+): Promise<ReadonlySet<number>> {
   const imported = new Set<number>();
   const { sums } = survey;
   for await (const page of pagesOf(context, 'users')) {
@@ -131,7 +139,7 @@ async function readUsers(context: ReadContext, visitor: ImportVisitor, survey: S
 function withoutFirstPassword(
   rows: readonly MappedRow<ImportedUser>[],
   page: readonly SourceRow[],
-  survey: Survey,
+  survey: ImportFindings,
 ): MappedRow<ImportedUser>[] {
   return rows.map((row, index) => {
     const { outcome } = row;
@@ -203,7 +211,7 @@ async function usageOf(source: SourceDatabase, page: readonly SourceRow[]): Prom
 async function readKeys(
   context: ReadContext,
   visitor: ImportVisitor,
-  survey: Survey,
+  survey: ImportFindings,
   imported: ReadonlySet<number>,
 ): Promise<void> {
   const repeated = await repeatedKeysOf(context.source);
@@ -234,7 +242,7 @@ async function repeatedKeysOf(source: SourceDatabase): Promise<ReadonlySet<strin
   return new Set(rows.map((row) => hashToken(`sk-${textOf(row, 'value')}`)));
 }
 
-async function readCodes(context: ReadContext, visitor: ImportVisitor, survey: Survey): Promise<void> {
+async function readCodes(context: ReadContext, visitor: ImportVisitor, survey: ImportFindings): Promise<void> {
   for await (const page of pagesOf(context, 'redemptions')) {
     const rows = page.map((row) => ({ sourceId: smallIntegerOf(row, 'id'), outcome: mapCode(row, context.now) }));
     for (const { sourceId, outcome } of await visitor.codes(rows)) {

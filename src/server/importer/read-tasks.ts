@@ -1,10 +1,10 @@
+import type { ImportFindings } from './import-findings.ts';
 import type { ImportVisitor, ReadContext } from './import-visitor.ts';
 import { mapEndedTask } from './mapping/ended-tasks.ts';
 import { TASK_COLUMNS } from './mapping/source-task.ts';
 import { mapTask, type TaskMapping } from './mapping/tasks.ts';
 import { integerOf, smallIntegerOf, textOf } from './mapping/values.ts';
 import { countRows, type SourceDatabase, type SourceRow } from './source/source-database.ts';
-import type { Survey } from './survey.ts';
 
 const PAGE = 500;
 
@@ -15,7 +15,7 @@ const PAGE = 500;
 export async function readTasks(
   { source, onProgress }: ReadContext,
   visitor: ImportVisitor,
-  survey: Survey,
+  survey: ImportFindings,
   context: Omit<TaskMapping, 'repeatedIds'>,
 ): Promise<void> {
   if (!source.tables.has('tasks')) return;

@@ -1,6 +1,6 @@
-import type { Generation, ProgramName } from './source/probe.ts';
+import type { Finding, ImportFindings, ImportSums, KindCount } from './import-findings.ts';
+import type { Generation, ProgramName } from './source/detect-program.ts';
 import type { EngineName } from './source/source-database.ts';
-import type { Finding, ImportSums, KindCount, Survey } from './survey.ts';
 import type { Discrepancy } from './verify.ts';
 
 export interface ReportHead {
@@ -25,7 +25,7 @@ export interface ImportReport extends ReportHead {
     | undefined;
 }
 
-export function toReport(head: ReportHead, survey: Survey, proof: ImportReport['proof']): ImportReport {
+export function toReport(head: ReportHead, survey: ImportFindings, proof: ImportReport['proof']): ImportReport {
   const { mode, madeAt, source, engine, program, generation } = head;
   const sums = Object.entries(survey.sums).map(([name, sum]: [string, bigint]) => [name, String(sum)]);
   const report = {

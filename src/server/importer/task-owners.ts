@@ -1,10 +1,10 @@
 import type { Trx } from '../tables.ts';
-import type { ImportedAccountStore } from './imported-account-store.ts';
+import type { ImportedRowsStore } from './imported-rows-store.ts';
 import type { SourceTask } from './mapping/source-task.ts';
 import type { TaskImportStore } from './task-import-store.ts';
 
 export interface TaskOwnerDependencies {
-  readonly store: ImportedAccountStore;
+  readonly store: ImportedRowsStore;
   readonly tasks: TaskImportStore;
   readonly importId: number;
 }

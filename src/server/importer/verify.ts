@@ -3,7 +3,7 @@ import { withNameRemarks } from './dry-run.ts';
 import { findWrongEndedTasks } from './ended-tasks.ts';
 import type { GroupImportStore, StoredGroupPlan } from './group-store.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
-import { grantRef, type ImportedAccountStore, NO_LOGIN_EMAIL } from './imported-account-store.ts';
+import { grantRef, type ImportedRowsStore, NO_LOGIN_EMAIL } from './imported-rows-store.ts';
 import { valuesOf } from './mapped-rows.ts';
 import type { ImportKind } from './tables.ts';
 import { type TaskImportStore, taskGrantRef, taskIdOf } from './task-import-store.ts';
@@ -18,7 +18,7 @@ export interface Discrepancy {
 }
 
 export interface VerifierDependencies {
-  readonly store: ImportedAccountStore;
+  readonly store: ImportedRowsStore;
   readonly proof: VerifyStore;
   readonly catalog: CatalogImportStore;
   readonly groups: GroupImportStore;
@@ -34,7 +34,7 @@ export class Verifier implements ImportVisitor {
   readonly changes: Discrepancy[] = [];
   readonly #dependencies: VerifierDependencies;
   /** Plans of groups, by their names in the source. */
-  #plans: Awaited<ReturnType<ImportedAccountStore['named']>> = new Map();
+  #plans: Awaited<ReturnType<ImportedRowsStore['named']>> = new Map();
 
   constructor(dependencies: VerifierDependencies) {
     this.#dependencies = dependencies;

@@ -1,6 +1,6 @@
 import type { Notice, Notifier } from '../notifications/notifier.ts';
 import type { Trx } from '../tables.ts';
-import type { DeviceReadStore } from './device-read-store.ts';
+import type { DevicePasswordReadStore } from './device-password-read-store.ts';
 
 /** The console's page of the own mailbox, where its application password is replaced. */
 const MAILBOX_PAGE = '/mailbox';
@@ -16,10 +16,10 @@ export interface EndedDevice {
 
 /** Notifies owners when a device sign-in ends that was shown a password of their mailbox. */
 export class DevicePasswordNotices {
-  readonly #deviceReads: DeviceReadStore;
+  readonly #deviceReads: DevicePasswordReadStore;
   readonly #notifier: Notifier;
 
-  constructor(deviceReads: DeviceReadStore, notifier: Notifier) {
+  constructor(deviceReads: DevicePasswordReadStore, notifier: Notifier) {
     this.#deviceReads = deviceReads;
     this.#notifier = notifier;
   }

@@ -6,7 +6,7 @@ import { KeyedMutex } from '../platform/keyed-mutex.ts';
 import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
 import type { RateLimiter, RateLimits } from '../platform/limits/rate-limits.ts';
 import type { AppPasswordCheck } from './app-password-check.ts';
-import type { DeviceReadStore } from './device-read-store.ts';
+import type { DevicePasswordReadStore } from './device-password-read-store.ts';
 import { generatePassword, generateRef, hashGeneratedPassword } from './generated-passwords.ts';
 import { candidateLocalParts, isLocalPart } from './local-part.ts';
 import type { MailProtocol } from './mail-backend.ts';
@@ -32,7 +32,7 @@ export interface MailServer {
 
 export interface MailboxServiceDependencies {
   readonly store: MailboxStore;
-  readonly deviceReads: DeviceReadStore;
+  readonly deviceReads: DevicePasswordReadStore;
   /** Undefined: mailboxes are switched off. */
   readonly mailServer: MailServer | undefined;
   readonly accounts: MailAccounts;

@@ -5,12 +5,12 @@ import type { Database } from '../platform/db/database.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
-import type { OutboundClient } from '../platform/outbound/outbound.ts';
+import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
 import type { Vault } from '../platform/secrets.ts';
 import type { Tables } from '../tables.ts';
 import { AppPasswordCheck } from './app-password-check.ts';
 import { DevicePasswordNotices } from './device-password-notices.ts';
-import { DeviceReadStore } from './device-read-store.ts';
+import { DevicePasswordReadStore } from './device-password-read-store.ts';
 import { type MailAccounts, MailboxService, type MailServer } from './mailbox-service.ts';
 import { MailboxStore } from './mailbox-store.ts';
 import { MeasuredMailBackend } from './measured-mail-backend.ts';
@@ -54,13 +54,13 @@ export interface MailboxFeature {
 
 /** Made before the mailbox, since device sign-ins are made before accounts. */
 export const makeDevicePasswordNotices = (database: Database<Tables>, notifier: Notifier): DevicePasswordNotices =>
-  new DevicePasswordNotices(new DeviceReadStore(database), notifier);
+  new DevicePasswordNotices(new DevicePasswordReadStore(database), notifier);
 
 /** With the sandbox, its mail server is running when this resolves. */
 export async function makeMailbox(dependencies: MailboxDependencies): Promise<MailboxFeature> {
   const { config, database, auditLog, clock, log } = dependencies;
   const store = new MailboxStore(database);
-  const deviceReads = new DeviceReadStore(database);
+  const deviceReads = new DevicePasswordReadStore(database);
   const loginCheck = new LoginCheck(store, dependencies.matchesAccountPassword);
   const sandbox =
     config.mailBackend === 'sandbox'

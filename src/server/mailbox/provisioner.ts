@@ -4,7 +4,7 @@ import { AppError } from '../platform/errors.ts';
 import type { Actor } from '../platform/http/actor.ts';
 import type { Log } from '../platform/log.ts';
 import { BackendError, MAIL_PROTOCOLS, type MailBackend, type MailProtocol } from './mail-backend.ts';
-import { accessFingerprint, toMailboxAccess } from './mail-server-access.ts';
+import { accessFingerprint, toMailboxAccess } from './mailbox-access.ts';
 import type { AppPasswordRow, MailboxRow, MailboxStore, MailboxWithApp } from './mailbox-store.ts';
 
 /** Points between two steps where a test kills the process. */

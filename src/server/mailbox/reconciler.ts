@@ -2,7 +2,7 @@ import type { Clock } from '../platform/clock.ts';
 import { isAppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { BackendError, type MailBackend } from './mail-backend.ts';
-import { accessFingerprint, toMailboxAccess } from './mail-server-access.ts';
+import { accessFingerprint, toMailboxAccess } from './mailbox-access.ts';
 import type { MailboxService } from './mailbox-service.ts';
 import type { MailboxStore } from './mailbox-store.ts';
 

@@ -1,7 +1,7 @@
-import { defined } from '../../contract/defined.ts';
 import type { Locale } from '../../contract/messages/messages.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 import { formatTimeOfDay, parseTimeOfDay } from './mail-schedule.ts';
-import { type NotificationMailStore, toLocale } from './mail-store.ts';
+import { type NotificationMailStore, toLocale } from './notification-mail-store.ts';
 import type { NotificationMailsDependencies } from './notification-mails.ts';
 
 /** `07:30`, in the time zone of the account. */

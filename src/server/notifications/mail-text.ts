@@ -1,6 +1,6 @@
 import type { Locale } from '../../contract/messages/messages.ts';
 import type { MailText } from '../mail/mail-queue.ts';
-import type { MailItem } from './mail-store.ts';
+import type { MailItem } from './notification-mail-store.ts';
 
 interface Service {
   /** Host of the service, so that people with accounts at several know which one writes. */

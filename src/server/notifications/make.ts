@@ -13,7 +13,7 @@ import { AnnouncementStore } from './announcement-store.ts';
 import { ChangeSignals } from './change-signals.ts';
 import { InboxService } from './inbox-service.ts';
 import { MailSettingsService } from './mail-settings-service.ts';
-import { NotificationMailStore } from './mail-store.ts';
+import { NotificationMailStore } from './notification-mail-store.ts';
 import { NotificationMails, type NotificationMailsDependencies } from './notification-mails.ts';
 import { NotificationStore } from './notification-store.ts';
 import { NotificationStreams } from './notification-streams.ts';

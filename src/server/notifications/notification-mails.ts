@@ -6,8 +6,8 @@ import type { Clock } from '../platform/clock.ts';
 import { randomText } from '../platform/secrets.ts';
 import type { Executor, Trx } from '../tables.ts';
 import { mailTime } from './mail-schedule.ts';
-import { type MailItem, type NotificationMailStore, toLocale } from './mail-store.ts';
 import { toMailText } from './mail-text.ts';
+import { type MailItem, type NotificationMailStore, toLocale } from './notification-mail-store.ts';
 
 /** Where mails of an account go. */
 export interface MailRecipient {

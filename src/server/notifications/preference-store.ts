@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import { defined } from '../../contract/defined.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';

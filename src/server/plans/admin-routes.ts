@@ -1,4 +1,4 @@
-import * as endpoints from '../../contract/packages.ts';
+import * as endpoints from '../../contract/plans.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
 import { parseSort } from '../../contract/sort.ts';
 import { toActor } from '../platform/http/actor.ts';

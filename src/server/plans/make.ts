@@ -6,6 +6,7 @@ import type { Database } from '../platform/db/database.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
+import { Affordability } from './affordability.ts';
 import { AllowanceUsageStore } from './allowance-usage-store.ts';
 import { CodeRedemption } from './code-redemption.ts';
 import { PlanAllowances } from './plan-allowances.ts';
@@ -13,7 +14,6 @@ import { PlanCatalog } from './plan-catalog.ts';
 import { PlanCatalogStore } from './plan-catalog-store.ts';
 import { RedemptionCodeStore } from './redemption-code-store.ts';
 import { RedemptionCodes } from './redemption-codes.ts';
-import { SpendingOutlook } from './spending-outlook.ts';
 import { SubscriptionStore } from './subscription-store.ts';
 import { Subscriptions } from './subscriptions.ts';
 
@@ -41,7 +41,7 @@ export interface Plans {
   readonly codeRedemption: CodeRedemption;
   readonly subscriptions: Subscriptions;
   readonly allowances: PlanAllowances;
-  readonly outlook: SpendingOutlook;
+  readonly outlook: Affordability;
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly findTimeZone: (userId: number) => Promise<string>;
@@ -73,7 +73,7 @@ export function makePlans(dependencies: PlansDependencies): Plans {
     codeRedemption: new CodeRedemption({ ...dependencies, codes, subscriptions }),
     subscriptions,
     allowances,
-    outlook: new SpendingOutlook(dependencies),
+    outlook: new Affordability(dependencies),
     ledger,
     clock,
     findTimeZone,

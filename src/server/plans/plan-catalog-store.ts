@@ -1,5 +1,5 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
-import { NO_PACKAGE, type PLAN_SORTS } from '../../contract/packages.ts';
+import { NO_PACKAGE, type PLAN_SORTS } from '../../contract/plans.ts';
 import type { Page } from '../../contract/schemas.ts';
 import type { Sort } from '../../contract/sort.ts';
 import type { Database } from '../platform/db/database.ts';

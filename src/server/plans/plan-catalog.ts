@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { type adminCreatePackageCard, type adminUpdatePackageCard, NO_PACKAGE } from '../../contract/packages.ts';
+import { type adminCreatePackageCard, type adminUpdatePackageCard, NO_PACKAGE } from '../../contract/plans.ts';
 import type { Page } from '../../contract/schemas.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { CodeStatus, getOwnPackage, PackageCard } from '../../contract/packages.ts';
+import type { CodeStatus, getOwnPackage, PackageCard } from '../../contract/plans.ts';
 import { toSeconds } from '../../contract/time.ts';
 import { usagePace } from './allowance-windows.ts';
 import { allowedModels, type CurrentPlan } from './current-plan.ts';

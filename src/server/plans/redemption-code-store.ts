@@ -1,10 +1,10 @@
 import { type Selectable, sql } from 'kysely';
-import type { CODE_SORTS, CodeStatus } from '../../contract/packages.ts';
+import type { CODE_SORTS, CodeStatus } from '../../contract/plans.ts';
 import type { Page } from '../../contract/schemas.ts';
 import type { Sort } from '../../contract/sort.ts';
 import type { Database } from '../platform/db/database.ts';
 import { nullsLast } from '../platform/db/nulls-last.ts';
-import { wasChanged } from '../platform/db/one-row.ts';
+import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 export type CodeRow = Selectable<Tables['redemption_codes']>;

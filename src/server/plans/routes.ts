@@ -1,4 +1,4 @@
-import * as endpoints from '../../contract/packages.ts';
+import * as endpoints from '../../contract/plans.ts';
 import { ok } from '../../contract/schemas.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Plans } from './make.ts';

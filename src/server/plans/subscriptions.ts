@@ -1,4 +1,4 @@
-import { NO_PACKAGE } from '../../contract/packages.ts';
+import { NO_PACKAGE } from '../../contract/plans.ts';
 import { DAY_MS, toSeconds } from '../../contract/time.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';

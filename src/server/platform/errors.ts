@@ -1,6 +1,6 @@
-import { defined } from '../../contract/defined.ts';
 import { ERRORS, type ErrorCode } from '../../contract/errors.ts';
 import type { Localized, MessageKey, MessageParams } from '../../contract/messages/messages.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 
 /** What a coded failure carries: what the caller may hear and, apart, what only the log may know. */
 export interface AppErrorOptions {

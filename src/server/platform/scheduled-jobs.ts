@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Clock } from './clock.ts';
 import type { Database } from './db/database.ts';
-import { wasChanged } from './db/one-row.ts';
 import type { MetaTables } from './db/tables.ts';
+import { wasChanged } from './db/was-changed.ts';
 import type { Log } from './log.ts';
 
 /** Background work that one process at a time does for all, at intervals. */

@@ -1,9 +1,9 @@
 import { LOCALES } from '../../contract/messages/messages.ts';
 import { ACCENT_NAMES } from '../../design/accents.ts';
+import { assertOrigins } from './assert-origins.ts';
 import { createClientIpResolver } from './client-ip.ts';
 import { parsePostgresUrl } from './db/postgres-url.ts';
 import { createIpCheck } from './ip-ranges.ts';
-import { assertOrigins } from './origins.ts';
 import { parseMasterKey } from './secrets.ts';
 import {
   ConfigError,

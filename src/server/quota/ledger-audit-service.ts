@@ -14,7 +14,7 @@ import {
   type LedgerAuditFinding,
 } from './ledger-audit-store.ts';
 import type { Generation, LedgerCheckpointStore, StoredAudit } from './ledger-checkpoint-store.ts';
-import type { LedgerFolder } from './ledger-folder.ts';
+import type { LedgerCompaction } from './ledger-compaction.ts';
 import { toMismatchEvent } from './mismatch-event.ts';
 
 /** What the audits found last, whichever process made them. */
@@ -29,7 +29,7 @@ export interface LedgerAuditResult {
 
 export interface LedgerAuditServiceDependencies {
   readonly store: LedgerCheckpointStore;
-  readonly folder: LedgerFolder;
+  readonly folder: LedgerCompaction;
   /** Administrators are told of a mismatch. */
   readonly events: EventWriter;
   readonly clock: Clock;
@@ -55,7 +55,7 @@ const NOT_AUDITED: LedgerAuditResult = { ok: true, finishedAt: 0, fullFinishedAt
  */
 export class LedgerAuditService {
   readonly #store: LedgerCheckpointStore;
-  readonly #folder: LedgerFolder;
+  readonly #folder: LedgerCompaction;
   readonly #events: EventWriter;
   readonly #clock: Clock;
   readonly #log: Log;

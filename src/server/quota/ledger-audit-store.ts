@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { IMPORTED_USAGE_TOKEN } from '../../contract/usage.ts';
+import { IMPORTED_USAGE_TOKEN } from '../../contract/ledger-and-usage.ts';
 import type { Database } from '../platform/db/database.ts';
 import { readOneState } from '../platform/db/dialect.ts';
 import type { Executor, Tables } from '../tables.ts';

@@ -10,8 +10,8 @@ import type { Tables } from '../tables.ts';
 import { LedgerAuditService } from './ledger-audit-service.ts';
 import { auditLedger } from './ledger-audit-store.ts';
 import { LedgerCheckpointStore } from './ledger-checkpoint-store.ts';
-import { LedgerFoldStore } from './ledger-fold-store.ts';
-import { LedgerFolder } from './ledger-folder.ts';
+import { LedgerCompaction } from './ledger-compaction.ts';
+import { LedgerCompactionStore } from './ledger-compaction-store.ts';
 
 const JANUARY = Date.UTC(2026, 0, 10);
 const RETENTION_DAYS = 100;
@@ -21,7 +21,11 @@ function openAudit(database: Database<Tables>) {
   const ledger = openLedger(database, undefined, clock);
   const reported: string[] = [];
   const checkpoints = new LedgerCheckpointStore(database);
-  const folder = new LedgerFolder({ store: new LedgerFoldStore(database), clock, retentionDays: () => RETENTION_DAYS });
+  const folder = new LedgerCompaction({
+    store: new LedgerCompactionStore(database),
+    clock,
+    retentionDays: () => RETENTION_DAYS,
+  });
   const audit = new LedgerAuditService({
     store: checkpoints,
     folder,

@@ -7,17 +7,17 @@ import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Tables } from '../tables.ts';
 import { refundAbandoned } from './abandoned-reservations.ts';
-import { CallChargeStore } from './call-charge-store.ts';
-import { CallCharges } from './call-charges.ts';
 import type { Allowances, ClosedCall, CloseListener, Ledger } from './ledger.ts';
+import { UsageStore } from './ledger-and-usage-store.ts';
 import { LedgerAuditService } from './ledger-audit-service.ts';
 import { LedgerCheckpointStore } from './ledger-checkpoint-store.ts';
-import { LedgerFoldStore } from './ledger-fold-store.ts';
-import { LedgerFolder } from './ledger-folder.ts';
+import { LedgerCompaction } from './ledger-compaction.ts';
+import { LedgerCompactionStore } from './ledger-compaction-store.ts';
 import { notifyLowBalance } from './low-balance-notice.ts';
+import { CallChargeStore } from './postgres-call-charge-store.ts';
+import { PostgresCallCharges } from './postgres-call-charges.ts';
 import { LedgerService } from './service.ts';
 import { LedgerStore } from './store.ts';
-import { UsageStore } from './usage-store.ts';
 
 export interface QuotaDependencies {
   readonly database: Database<Tables>;
@@ -61,7 +61,7 @@ export function makeQuota(dependencies: QuotaDependencies): Quota {
     onSpend: notifyLowBalance(notifier, clock, lowQuota, amountUnit),
     onSettled,
     onClosed,
-    callCharges: new CallCharges({
+    callCharges: new PostgresCallCharges({
       store: new CallChargeStore(database),
       clock,
       noticeBelow: lowQuota,
@@ -74,8 +74,8 @@ export function makeQuota(dependencies: QuotaDependencies): Quota {
     usage: new UsageStore(database),
     audit: new LedgerAuditService({
       store: new LedgerCheckpointStore(database),
-      folder: new LedgerFolder({
-        store: new LedgerFoldStore(database),
+      folder: new LedgerCompaction({
+        store: new LedgerCompactionStore(database),
         clock,
         retentionDays: ledgerRetentionDays,
       }),

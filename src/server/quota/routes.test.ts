@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { manualClock } from '../platform/clock.ts';
 import { startHttp } from '../platform/http/http.fixture.ts';
+import type { LedgerFilter, UsageStore } from './ledger-and-usage-store.ts';
 import { addQuotaRoutes, type QuotaRouteDependencies } from './routes.ts';
-import type { LedgerFilter, UsageStore } from './usage-store.ts';
 
 const ENTRY = { id: 1, user_id: 2, kind: 'settle', amount: -5, created_at: 61_999 };
 

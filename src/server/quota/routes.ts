@@ -1,14 +1,14 @@
 import type { Static } from 'typebox';
-import { defined } from '../../contract/defined.ts';
+import * as lines from '../../contract/ledger-and-usage.ts';
 import { longList, toLongPage } from '../../contract/long-list.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 import { ok } from '../../contract/schemas.ts';
 import { toSeconds } from '../../contract/time.ts';
-import * as lines from '../../contract/usage.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { dateOf, dayOf } from './amount-rules.ts';
+import type { LedgerEntry, UsageColumn, UsageFilter, UsageRow, UsageStore } from './ledger-and-usage-store.ts';
 import type { LedgerAuditService } from './ledger-audit-service.ts';
-import type { LedgerEntry, UsageColumn, UsageFilter, UsageRow, UsageStore } from './usage-store.ts';
 
 /** The two names of a video: ours, which the ledger refers to, and the one callers know. */
 export interface TaskIdLookup {

@@ -2,7 +2,6 @@ import type { Clock } from '../platform/clock.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { Trx } from '../tables.ts';
 import { assertAmount } from './amount-rules.ts';
-import type { CallCharges } from './call-charges.ts';
 import type {
   Allowances,
   CallDetail,
@@ -17,6 +16,7 @@ import type {
   SpendListener,
   TokenUsage,
 } from './ledger.ts';
+import type { PostgresCallCharges } from './postgres-call-charges.ts';
 import { Reserver } from './reservation.ts';
 import { Settler } from './settlement.ts';
 import type { LedgerStore } from './store.ts';
@@ -40,7 +40,7 @@ export interface LedgerServiceDependencies {
   /** Writes the request log. Default: not called. */
   readonly onClosed?: CloseListener | undefined;
   /** PostgreSQL: does many model calls in one statement. Default: none. */
-  readonly callCharges?: CallCharges | undefined;
+  readonly callCharges?: PostgresCallCharges | undefined;
 }
 
 /** Most a wallet may be granted; with what refunds add on top it is still a safe integer. */
@@ -52,7 +52,7 @@ export class LedgerService implements Ledger {
   readonly #clock: Clock;
   readonly #reserver: Reserver;
   readonly #settler: Settler;
-  readonly #callCharges: CallCharges | undefined;
+  readonly #callCharges: PostgresCallCharges | undefined;
 
   constructor({
     store,

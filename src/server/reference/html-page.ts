@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../contract/endpoint.ts';
 import { html, type Markup } from '../platform/html.ts';
-import { standalonePage } from '../platform/page.ts';
+import { standalonePage } from '../platform/standalone-page.ts';
 
 const CREDENTIAL_LABELS: Readonly<Record<Endpoint['policy'], string>> = {
   public: 'no credential',

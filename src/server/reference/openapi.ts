@@ -1,5 +1,4 @@
 import type { TSchema } from 'typebox';
-import { defined } from '../../contract/defined.ts';
 import { DEVICE_ERRORS } from '../../contract/device-auth.ts';
 import {
   type Endpoint,
@@ -9,6 +8,7 @@ import {
   type Policy,
 } from '../../contract/endpoint.ts';
 import { ERRORS } from '../../contract/errors.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 
 type Json = { [key: string]: unknown };
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { streamAllRequests, streamRequests } from '../../contract/requests.ts';
-import type { AccessWatch } from '../accounts/access-watch.ts';
+import type { CredentialWatch } from '../accounts/credential-watch.ts';
 import type { AccountCaller } from '../platform/http/caller.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -13,7 +13,7 @@ import type { ListedRequest, RequestFilter } from './store.ts';
 
 export interface LiveRouteDependencies {
   readonly tail: RequestTail;
-  readonly accessWatch: Pick<AccessWatch, 'watch'>;
+  readonly accessWatch: Pick<CredentialWatch, 'watch'>;
   readonly own: Present<object>;
   readonly all: Present<object>;
 }

@@ -1,11 +1,11 @@
 import type { Static } from 'typebox';
-import type { CallFacts } from '../../contract/call-facts.ts';
+import type { CallFacts } from '../../contract/call-pricing.ts';
 import type { Price } from '../../contract/pricing.ts';
 import { toReceiptLines } from '../../contract/receipt-lines.ts';
 import type { Receipt, ReceiptOutcome } from '../../contract/receipts.ts';
 import type { RequestKind } from '../../contract/request-kinds.ts';
 import { toSeconds } from '../../contract/time.ts';
-import type { LedgerEntry } from '../quota/usage-store.ts';
+import type { LedgerEntry } from '../quota/ledger-and-usage-store.ts';
 import type { RequestRow, RequestStore } from './store.ts';
 
 /** A video as its receipt needs it, whether or not it has ended. */

@@ -1,4 +1,4 @@
-import { defined } from '../../contract/defined.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 import type { AccountCaller } from '../platform/http/caller.ts';
 import type { RequestFilter } from './store.ts';
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import * as endpoints from '../../contract/requests.ts';
 import { ok } from '../../contract/schemas.ts';
-import type { AccessWatch } from '../accounts/access-watch.ts';
+import type { CredentialWatch } from '../accounts/credential-watch.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { TaskIdLookup } from '../quota/routes.ts';
 import { toCsv } from './csv-export.ts';
@@ -17,7 +17,7 @@ export interface RequestRouteDependencies {
   readonly requests: Pick<Requests, 'store' | 'statistics' | 'tail'>;
   readonly tasks: Pick<TaskIdLookup, 'publicIds'>;
   /** Ends a live view with the credential that opened it. */
-  readonly accessWatch: Pick<AccessWatch, 'watch'>;
+  readonly accessWatch: Pick<CredentialWatch, 'watch'>;
 }
 
 const DEFAULT_LIMIT = 20;

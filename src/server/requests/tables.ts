@@ -1,8 +1,8 @@
 import { type Generated, sql } from 'kysely';
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
-import { required } from '../platform/db/columns.ts';
 import { hasConcurrentWriters } from '../platform/db/dialect.ts';
 import type { Migration } from '../platform/db/migrate.ts';
+import { required } from '../platform/db/migration-columns.ts';
 import { restOf } from '../platform/db/monthly-partitions.ts';
 
 export interface RequestTables {

@@ -3,7 +3,7 @@ import type { APPLICATION_SORTS, ApplicationStatus } from '../../contract/beta-a
 import type { Page } from '../../contract/schemas.ts';
 import type { Sort } from '../../contract/sort.ts';
 import type { Database } from '../platform/db/database.ts';
-import { wasChanged } from '../platform/db/one-row.ts';
+import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { listMatching, toMatchOrder } from './list-matching-store.ts';
 

@@ -1,8 +1,8 @@
 import { type Generated, sql } from 'kysely';
 import type { ApplicationStatus } from '../../contract/beta-applications.ts';
 import type { TicketStatus } from '../../contract/tickets.ts';
-import { required } from '../platform/db/columns.ts';
 import type { Migration } from '../platform/db/migrate.ts';
+import { required } from '../platform/db/migration-columns.ts';
 
 export interface SupportTables {
   tickets: {

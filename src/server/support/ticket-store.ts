@@ -3,7 +3,7 @@ import type { Page } from '../../contract/schemas.ts';
 import type { Sort } from '../../contract/sort.ts';
 import { MAX_REPLIES, type TICKET_SORTS, type TicketStatus } from '../../contract/tickets.ts';
 import type { Database } from '../platform/db/database.ts';
-import { wasChanged } from '../platform/db/one-row.ts';
+import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { listMatching, toMatchOrder } from './list-matching-store.ts';
 

@@ -1,12 +1,12 @@
-import { defined } from '../../contract/defined.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 import type { Clock } from '../platform/clock.ts';
-import { detectMediaType } from '../platform/media-type.ts';
+import { detectMediaType } from '../platform/detect-media-type.ts';
 import {
   type BufferedResponse,
   type OutboundClient,
   OutboundError,
   type OutboundRequest,
-} from '../platform/outbound/outbound.ts';
+} from '../platform/outbound/outbound-types.ts';
 import { collectBearerToken, collectHeaderSecrets, collectSecrets, maskCredentials } from './credential-mask.ts';
 import { UnsupportedRequestError } from './error.ts';
 

@@ -1,4 +1,4 @@
-import type { BufferedResponse } from '../platform/outbound/outbound.ts';
+import type { BufferedResponse } from '../platform/outbound/outbound-types.ts';
 
 type Credentials = { readonly [key: string]: unknown };
 

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import type { VideoPrice } from '../../contract/pricing.ts';
-import type { TaskStatus, VendorName } from '../../contract/states.ts';
+import type { TaskStatus, VendorName } from '../../contract/task-states.ts';
 import type { AdapterContext } from '../upstreams/call.ts';
 import type { VendorError } from '../upstreams/error.ts';
 import type { BilledFacts } from './billed-facts.ts';

@@ -1,4 +1,4 @@
-import type { VendorName } from '../../contract/states.ts';
+import type { VendorName } from '../../contract/task-states.ts';
 import type { ModelCapability, ModelLifecycle, VendorAdapter, VendorProfile } from './adapter.ts';
 import { anthropic } from './anthropic/profile.ts';
 import { type CredentialField, listCredentialForms } from './credential-schemas.ts';
@@ -6,7 +6,7 @@ import { gemini } from './gemini/profile.ts';
 import { hailuo } from './hailuo/adapter.ts';
 import { jimeng } from './jimeng/adapter.ts';
 import { kling } from './kling/adapter.ts';
-import { lifecyclesOf } from './lifecycle-table.ts';
+import { lifecyclesOf } from './model-lifecycle-table.ts';
 import { openai } from './openai/profile.ts';
 import { runway } from './runway/adapter.ts';
 import { seedance } from './seedance/adapter.ts';

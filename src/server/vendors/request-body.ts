@@ -1,4 +1,4 @@
-import { defined } from '../../contract/defined.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 import { UnsupportedRequestError } from '../upstreams/error.ts';
 import type { Json, VideoRequest } from './adapter.ts';
 import { asText } from './untrusted-json.ts';

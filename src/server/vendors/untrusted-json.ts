@@ -1,4 +1,4 @@
-import type { BufferedResponse } from '../platform/outbound/outbound.ts';
+import type { BufferedResponse } from '../platform/outbound/outbound-types.ts';
 import type { Json } from './adapter.ts';
 
 /** Undefined for everything that is no array. */

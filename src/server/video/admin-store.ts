@@ -1,13 +1,13 @@
 import type { ExpressionBuilder, Kysely, Selectable } from 'kysely';
 import type { LongListPage, LongPage } from '../../contract/long-list.ts';
-import type { TaskStatus } from '../../contract/states.ts';
+import type { TaskStatus } from '../../contract/task-states.ts';
 import type { Database } from '../platform/db/database.ts';
 import { readLongPage } from '../platform/db/read-long-page.ts';
 import type { ReceiptTask } from '../requests/receipt-service.ts';
 import type { Tables } from '../tables.ts';
 import { firstSeqOf } from './imported-history.ts';
 import { hasStatus, type Task } from './store.ts';
-import { parseTerms } from './task-detail.ts';
+import { parseTerms } from './task-charge.ts';
 
 /** A failed submit attempt. */
 export interface FailedAttempt {

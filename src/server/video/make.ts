@@ -1,14 +1,14 @@
-import type { AccessWatch } from '../accounts/access-watch.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { CredentialWatch } from '../accounts/credential-watch.ts';
 import type { PasswordHasher } from '../accounts/login/password-hasher.ts';
 import type { VideoSources } from '../artifacts/artifact-copier.ts';
 import type { Artifacts } from '../artifacts/make.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
 import type { EventWriter } from '../events/event-log.ts';
 import type { AdminNotifier, Notifier } from '../notifications/notifier.ts';
+import type { Affordability } from '../plans/affordability.ts';
 import type { FindPlanTerms } from '../plans/current-plan.ts';
-import type { SpendingOutlook } from '../plans/spending-outlook.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
@@ -16,7 +16,7 @@ import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { KeyLimiter } from '../platform/limits/key-limiter.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
-import type { OutboundClient } from '../platform/outbound/outbound.ts';
+import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import type { Vault } from '../platform/secrets.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
@@ -38,8 +38,8 @@ import { addContentRoutes } from './deliver/routes.ts';
 import { UrlRefresher } from './deliver/url-refresher.ts';
 import { VendorDeletion } from './deliver/vendor-deletion.ts';
 import { VendorFiles } from './deliver/vendor-files.ts';
+import { createVideoCopySources } from './deliver/video-copy-sources.ts';
 import { VideoDeletion } from './deliver/video-deletion.ts';
-import { createVideoSources } from './deliver/video-sources.ts';
 import type { OnFaultPoint } from './fault-points.ts';
 import { addFavouriteRoutes } from './favourites/routes.ts';
 import { FavouriteStore } from './favourites/store.ts';
@@ -47,12 +47,12 @@ import { addNativeRoutes } from './formats/native-routes.ts';
 import { addVendorFormatRoutes } from './formats/routes.ts';
 import { TaskRenderer } from './formats/task-renderer.ts';
 import { Idempotency } from './idempotency/idempotency.ts';
-import { addModelRoutes } from './model-routes.ts';
+import { addModelRoutes } from './model-list-routes.ts';
 import { addOwnerVideoRoutes } from './owner-routes.ts';
 import { makePollScheduler } from './poll/make.ts';
+import { OwnerTaskReader } from './poll/owner-task-reader.ts';
 import type { PollScheduler } from './poll/poll-scheduler.ts';
 import { TaskPoller } from './poll/task-poller.ts';
-import { TaskReader } from './poll/task-reader.ts';
 import { QuoteService } from './quote-service.ts';
 import { addReconciliationRoutes } from './reconciliation/admin-routes.ts';
 import { DifferenceNotices } from './reconciliation/difference-notices.ts';
@@ -70,7 +70,7 @@ import { AttemptLog } from './submit/attempt-log.ts';
 import { AttemptRunner } from './submit/attempt-runner.ts';
 import { Submitter } from './submit/submitter.ts';
 import { TaskCompletion } from './task-completion.ts';
-import { TaskFigures } from './task-figures-store.ts';
+import { UnfinishedTaskFigures } from './unfinished-task-figures-store.ts';
 import { VideoDurations } from './video-durations-store.ts';
 
 export interface VideoDependencies {
@@ -79,7 +79,7 @@ export interface VideoDependencies {
   readonly quota: Ledger;
   readonly allowances: Allowances;
   /** What an account can still spend, for quotes. */
-  readonly outlook: Pick<SpendingOutlook, 'of'>;
+  readonly outlook: Pick<Affordability, 'of'>;
   readonly channels: ChannelDirectory & ReconciliationDependencies['channels'];
   readonly vendors: VendorRegistry;
   readonly ledgerHistory: LedgerHistory;
@@ -93,7 +93,7 @@ export interface VideoDependencies {
   readonly clock: Clock;
   readonly log: Log;
   readonly access: AccountAccess;
-  readonly accessWatch: AccessWatch;
+  readonly accessWatch: CredentialWatch;
   readonly passwords: PasswordHasher;
   readonly rateLimits: RateLimits;
   readonly auditLog: AuditLog;
@@ -123,7 +123,7 @@ export interface Video {
   readonly adminStore: TaskAdminStore;
   readonly upstreamCalls: UpstreamCalls;
   readonly pollScheduler: PollScheduler;
-  readonly figures: TaskFigures;
+  readonly figures: UnfinishedTaskFigures;
   /** Opens files of finished videos at their vendors. */
   readonly sources: VideoSources;
   /** Downloads under way. */
@@ -145,7 +145,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const poller = new TaskPoller({ ...shared, completion });
   const pollScheduler = makePollScheduler({ ...dependencies, poller, periodMs: syncPeriodMs });
   const urlRefresher = new UrlRefresher(shared);
-  const reader = new TaskReader({ ...shared, poller, urlRefresher });
+  const reader = new OwnerTaskReader({ ...shared, poller, urlRefresher });
 
   const inlineFileCache = new InlineFileCache(stopping);
   const downloadSlots = new DownloadSlots();
@@ -197,8 +197,8 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
     reconciliations,
     reconciliation,
     jobs: [reconciliation.job],
-    figures: new TaskFigures(database, clock),
-    sources: createVideoSources({ store, vendors, vendorFiles }),
+    figures: new UnfinishedTaskFigures(database, clock),
+    sources: createVideoCopySources({ store, vendors, vendorFiles }),
     get openDownloads() {
       return downloadSlots.size;
     },

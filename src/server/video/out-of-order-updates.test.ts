@@ -6,7 +6,7 @@ import { assertLedgerConsistent } from '../../../test/faults/ledger-assertions.t
 import { openLedger } from '../../../test/ledger-fixture.ts';
 import { makePoller } from '../../../test/video/poller-fixture.ts';
 import { insertTask } from '../../../test/video/task-fixture.ts';
-import { isTerminal, type TaskStatus } from '../../contract/states.ts';
+import { isTerminal, type TaskStatus } from '../../contract/task-states.ts';
 import { manualClock } from '../platform/clock.ts';
 import type { QueryOutcome } from '../vendors/adapter.ts';
 import { rankOf } from './states.ts';

@@ -1,11 +1,11 @@
 import type { Static } from 'typebox';
 import { longList, toLongPage } from '../../contract/long-list.ts';
 import { ok } from '../../contract/schemas.ts';
-import { TASK_STATUS, type TaskStatus } from '../../contract/states.ts';
+import { TASK_STATUS, type TaskStatus } from '../../contract/task-states.ts';
 import { toSeconds } from '../../contract/time.ts';
 import * as endpoints from '../../contract/video.ts';
 import type { VideoRow } from '../../contract/video-row.ts';
-import type { AccessWatch } from '../accounts/access-watch.ts';
+import type { CredentialWatch } from '../accounts/credential-watch.ts';
 import type { Artifacts } from '../artifacts/make.ts';
 import type { Clock } from '../platform/clock.ts';
 import { invalidRequest, notExistError } from '../platform/errors.ts';
@@ -14,15 +14,15 @@ import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { PlayLinks } from './deliver/play-links.ts';
 import { isHistory } from './imported-history.ts';
-import type { TaskReader } from './poll/task-reader.ts';
+import type { OwnerTaskReader } from './poll/owner-task-reader.ts';
 import type { Task, TaskFilter, TaskStore } from './store.ts';
 
 export interface OwnerRouteDependencies {
   readonly store: TaskStore;
-  readonly reader: TaskReader;
+  readonly reader: OwnerTaskReader;
   readonly playLinks: PlayLinks;
   readonly artifacts: Pick<Artifacts, 'findExpiry' | 'findWithPoster'>;
-  readonly accessWatch: AccessWatch;
+  readonly accessWatch: CredentialWatch;
   readonly vendors: VendorRegistry;
   readonly clock: Clock;
 }

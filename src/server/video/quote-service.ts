@@ -2,15 +2,15 @@ import type { Static } from 'typebox';
 import type { Quote } from '../../contract/quotes.ts';
 import { toReceiptLines } from '../../contract/receipt-lines.ts';
 import { toSeconds } from '../../contract/time.ts';
-import type { SpendingOutlook } from '../plans/spending-outlook.ts';
+import type { Affordability } from '../plans/affordability.ts';
 import type { GenerationRequest } from './submit/generation-request.ts';
 import type { SubmitCaller, Submitter } from './submit/submitter.ts';
 
 /** What videos would cost. */
 export class QuoteService {
   readonly #submitter: Pick<Submitter, 'quote'>;
-  readonly #outlook: Pick<SpendingOutlook, 'of'>;
-  constructor(submitter: Pick<Submitter, 'quote'>, outlook: Pick<SpendingOutlook, 'of'>) {
+  readonly #outlook: Pick<Affordability, 'of'>;
+  constructor(submitter: Pick<Submitter, 'quote'>, outlook: Pick<Affordability, 'of'>) {
     this.#submitter = submitter;
     this.#outlook = outlook;
   }

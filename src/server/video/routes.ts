@@ -3,11 +3,11 @@ import * as endpoints from '../../contract/video.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { announceEnd } from '../platform/lifecycle-headers.ts';
+import { announceEnd } from '../platform/sunset-headers.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { VideoDeletion } from './deliver/video-deletion.ts';
 import type { TaskRenderer } from './formats/task-renderer.ts';
-import type { TaskReader } from './poll/task-reader.ts';
+import type { OwnerTaskReader } from './poll/owner-task-reader.ts';
 import type { QuoteService } from './quote-service.ts';
 import type { Task, TaskStore } from './store.ts';
 import {
@@ -15,7 +15,7 @@ import {
   type GenerationRequestBody,
   parseGenerationRequest,
 } from './submit/generation-request.ts';
-import { submitForToken } from './submit/submit-request.ts';
+import { submitForToken } from './submit/idempotent-submit.ts';
 import type { Submitter } from './submit/submitter.ts';
 
 /** The default model of OpenAI's client. */
@@ -32,7 +32,7 @@ export interface VideoRouteDependencies {
   readonly channels: Pick<ChannelDirectory, 'retirement'>;
   readonly submitter: Submitter;
   readonly quotes: QuoteService;
-  readonly reader: TaskReader;
+  readonly reader: OwnerTaskReader;
   readonly renderer: TaskRenderer;
   readonly store: TaskStore;
   readonly vendors: VendorRegistry;

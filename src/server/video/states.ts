@@ -1,4 +1,4 @@
-import { COARSE_PROGRESS, isTerminal, type TaskStatus } from '../../contract/states.ts';
+import { COARSE_PROGRESS, isTerminal, type TaskStatus } from '../../contract/task-states.ts';
 
 /**
  * Order of the states: a result with a lower rank than the current state is outdated and ignored. UNKNOWN ranks lowest of the

@@ -3,12 +3,12 @@ import * as endpoints from '../../contract/studio.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
 import { notExistError } from '../platform/errors.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { announceEnd } from '../platform/lifecycle-headers.ts';
+import { announceEnd } from '../platform/sunset-headers.ts';
 import type { VideoDeletion } from './deliver/video-deletion.ts';
 import type { QuoteService } from './quote-service.ts';
 import type { TaskStore } from './store.ts';
 import { type GenerationRequestBody, parseGenerationRequest } from './submit/generation-request.ts';
-import { submitForAccount } from './submit/submit-request.ts';
+import { submitForAccount } from './submit/idempotent-submit.ts';
 import type { Submitter } from './submit/submitter.ts';
 import type { VideoDurations } from './video-durations-store.ts';
 

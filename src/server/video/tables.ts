@@ -1,9 +1,9 @@
 import { type Generated, sql } from 'kysely';
 import type { FailureCause } from '../../contract/failure-causes.ts';
-import type { TaskStatus, VendorName } from '../../contract/states.ts';
-import { required } from '../platform/db/columns.ts';
+import type { TaskStatus, VendorName } from '../../contract/task-states.ts';
 import type { Dialect } from '../platform/db/dialect.ts';
 import type { Migration, MigrationTransaction } from '../platform/db/migrate.ts';
+import { required } from '../platform/db/migration-columns.ts';
 import { createReconciliations, type ReconciliationTables } from './reconciliation/tables.ts';
 
 /** `token_id` of tasks that a person started in the console. */

@@ -1,7 +1,7 @@
 import type { FailureCause } from '../../contract/failure-causes.ts';
 import { FAILURES_EN } from '../../contract/messages/failures-en.ts';
 import { FAILURES_ZH_CN } from '../../contract/messages/failures-zh-cn.ts';
-import { isTerminal } from '../../contract/states.ts';
+import { isTerminal } from '../../contract/task-states.ts';
 import type { Artifacts } from '../artifacts/make.ts';
 import type { EventWriter } from '../events/event-log.ts';
 import type { Notifier } from '../notifications/notifier.ts';
@@ -16,7 +16,7 @@ import type { OnFaultPoint } from './fault-points.ts';
 import { progressOf } from './states.ts';
 import type { Task, TaskChange, TaskStore } from './store.ts';
 import { NO_TOKEN } from './tables.ts';
-import { type LoggedTask, toTaskCharge, toTaskDetail } from './task-detail.ts';
+import { type LoggedTask, toTaskCharge, toTaskDetail } from './task-charge.ts';
 import { toVideoEvent } from './video-event.ts';
 import { videoSpan } from './video-span.ts';
 

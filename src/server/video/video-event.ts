@@ -1,5 +1,5 @@
 import { isObject } from '../../contract/is-object.ts';
-import { OPENAI_STATUS } from '../../contract/states.ts';
+import { OPENAI_STATUS } from '../../contract/task-states.ts';
 import { toSeconds } from '../../contract/time.ts';
 import type { NewEvent } from '../events/event-log.ts';
 import type { Task, TaskChange } from './store.ts';

@@ -4,7 +4,7 @@ import type { DeliveryStatus } from '../../contract/webhooks.ts';
 import type { EventRow } from '../events/event-store.ts';
 import type { Database } from '../platform/db/database.ts';
 import { deleteOldRows } from '../platform/db/delete-old-rows.ts';
-import { wasChanged } from '../platform/db/one-row.ts';
+import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { CALLBACK } from './tables.ts';
 

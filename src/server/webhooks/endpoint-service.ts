@@ -1,5 +1,5 @@
-import { defined } from '../../contract/defined.ts';
 import { EVENT_TYPES, type EventType, SUBSCRIBABLE_TYPES } from '../../contract/events.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 import type { Role } from '../../contract/roles.ts';
 import type { Page } from '../../contract/schemas.ts';
 import { MAX_ENDPOINTS, type WebhookPreset } from '../../contract/webhooks.ts';

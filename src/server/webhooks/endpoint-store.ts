@@ -1,7 +1,7 @@
 import type { Selectable, Updateable } from 'kysely';
 import type { Page } from '../../contract/schemas.ts';
 import type { Database } from '../platform/db/database.ts';
-import { wasChanged } from '../platform/db/one-row.ts';
+import { wasChanged } from '../platform/db/was-changed.ts';
 import type { SealedColumn } from '../platform/reseal.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 

@@ -8,7 +8,7 @@ import type { Clock } from '../platform/clock.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
-import type { OutboundClient } from '../platform/outbound/outbound.ts';
+import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
 import type { Vault } from '../platform/secrets.ts';
 import type { Tables } from '../tables.ts';
 import { CallbackSecrets } from './callback-secrets.ts';

@@ -2,10 +2,10 @@ import { toEventPayload } from '../../contract/events.ts';
 import { signWebhook } from '../../contract/webhook-signature.ts';
 import type { WebhookPreset } from '../../contract/webhooks.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { BufferedResponse, OutboundClient } from '../platform/outbound/outbound.ts';
-import { OutboundError } from '../platform/outbound/outbound.ts';
+import type { BufferedResponse, OutboundClient } from '../platform/outbound/outbound-types.ts';
+import { OutboundError } from '../platform/outbound/outbound-types.ts';
+import { CHAT_PRESETS, reportsError, toMessage } from './chat-service-presets.ts';
 import type { DeliveryRow } from './delivery-store.ts';
-import { CHAT_PRESETS, reportsError, toMessage } from './presets.ts';
 import { parseRetryAfter } from './retry-schedule.ts';
 
 /** Standard Webhooks: 15 to 30 seconds. */

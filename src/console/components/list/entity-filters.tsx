@@ -4,10 +4,10 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminListUsers } from '../../../contract/account-admin.ts';
-import { listQuery } from '../../data/admin-queries.ts';
+import { listQuery } from '../../data/admin-query-helpers.ts';
 import { apiKeysQuery } from '../../data/api-key-queries.ts';
 import { modelsQuery } from '../../data/model-queries.ts';
-import { useChannels, useUserNames } from '../../data/name-lookup.ts';
+import { useChannels, useUserNames } from '../../data/user-and-channel-names.ts';
 import { ChoiceFilter } from './filter-bar.tsx';
 import type { ListFilters } from './use-list-filters.ts';
 

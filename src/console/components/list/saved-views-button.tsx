@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { IconBookmark } from '@tabler/icons-react';
 import { lazy } from 'react';
 import { useTranslation } from 'react-i18next';
-import { OnDemand } from '../on-demand.tsx';
+import { LazyDropdownButton } from '../lazy-dropdown-button.tsx';
 import type { ListFilters } from './use-list-filters.ts';
 
 const SavedViewsMenu = lazy(() => import('./saved-views-menu.tsx'));
@@ -11,7 +11,7 @@ const SavedViewsMenu = lazy(() => import('./saved-views-menu.tsx'));
 export function SavedViewsButton({ filters }: { readonly filters: ListFilters }) {
   const { t } = useTranslation('list');
   return (
-    <OnDemand
+    <LazyDropdownButton
       popup="dialog"
       button={
         <Button variant="default" leftSection={<IconBookmark size={16} />}>

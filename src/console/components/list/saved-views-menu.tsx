@@ -4,7 +4,7 @@ import { useLocation } from '@tanstack/react-router';
 import { cloneElement, type ReactElement, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSavedViews } from '../../data/saved-views.ts';
-import { useOpenedOnMount } from '../on-demand.tsx';
+import { useOpenedOnMount } from '../lazy-dropdown-button.tsx';
 import type { ListFilters } from './use-list-filters.ts';
 
 const MAX_NAME_LENGTH = 60;

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { adminListUsers } from '../../../contract/account-admin.ts';
 import { listTasks } from '../../../contract/admin-tasks.ts';
 import { listChannels } from '../../../contract/channels.ts';
-import { listQuery } from '../../data/admin-queries.ts';
+import { listQuery } from '../../data/admin-query-helpers.ts';
 import { apiKeysQuery } from '../../data/api-key-queries.ts';
 import { modelsQuery } from '../../data/model-queries.ts';
 import { isAdmin, useSelf } from '../../data/query-client.ts';

@@ -12,7 +12,7 @@ import { callApi } from '../../data/api-client.ts';
 import { formatDate } from '../../data/format-time.ts';
 import { type Self, selfQuery, useSelf, useStatus } from '../../data/query-client.ts';
 import { MessagingForm, PhoneForm } from './binding-forms.tsx';
-import { EmailState } from './email-state.tsx';
+import { EmailUnconfirmedNotice } from './email-unconfirmed-notice.tsx';
 
 export function ProfilePage() {
   const { t } = useTranslation('account');
@@ -124,7 +124,7 @@ function NameAndEmailForm({ self }: { readonly self: Self }) {
             value={email}
             onChange={(event) => setEmail(event.currentTarget.value)}
           />
-          <EmailState />
+          <EmailUnconfirmedNotice />
           {needsPassword ? (
             <PasswordInput
               label={t('profile.emailPassword')}

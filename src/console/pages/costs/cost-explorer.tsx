@@ -12,11 +12,11 @@ import { COST_GROUPS, type CostGroup } from '../../data/cost-queries.ts';
 import { downloadCsv } from '../../data/download-csv.ts';
 import type { RequestScope } from '../../data/request-queries.ts';
 import { currentLanguage } from '../../strings/language.ts';
-import { Change } from './change.tsx';
 import { changeOf } from './cost-groups.ts';
 import { CostTable } from './cost-table.tsx';
 import { formatDay, lengthOf, toRange } from './day-range.ts';
 import { RangePicker } from './range-picker.tsx';
+import { RelativeChange } from './relative-change.tsx';
 import { type ShownGroup, useCosts } from './use-costs.ts';
 
 /** Loaded when they are asked for, or the address has one. */
@@ -144,7 +144,8 @@ function Totals({
           <Text size="xs" c="dimmed" mih={19}>
             {now === undefined || before === undefined ? null : (
               <>
-                <Change value={changeOf(read(now), read(before))} /> {t('before', { value: format(read(before)) })}
+                <RelativeChange value={changeOf(read(now), read(before))} />{' '}
+                {t('before', { value: format(read(before)) })}
               </>
             )}
           </Text>

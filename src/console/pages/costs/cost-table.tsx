@@ -9,7 +9,7 @@ import type { CostGroup, DayRange } from '../../data/cost-queries.ts';
 import { formatMilliseconds } from '../../data/format-time.ts';
 import type { RequestScope } from '../../data/request-queries.ts';
 import { currentLanguage } from '../../strings/language.ts';
-import { Change } from './change.tsx';
+import { RelativeChange } from './relative-change.tsx';
 import type { ShownGroup } from './use-costs.ts';
 
 interface CostTableProps {
@@ -132,7 +132,7 @@ function useFigureColumns(): readonly Column<ShownGroup>[] {
 
 function ChangeCell({ group: { change, quotaBefore } }: { readonly group: ShownGroup }) {
   const { t } = useTranslation('costs');
-  if (change !== null) return <Change value={change} />;
+  if (change !== null) return <RelativeChange value={change} />;
   return (
     <Text span size="sm" c="dimmed">
       {quotaBefore === 0 ? t('new') : '–'}

@@ -9,8 +9,8 @@ import {
   costsQuery,
   performanceQuery,
 } from '../../data/cost-queries.ts';
-import { useChannelNames, useUserNames } from '../../data/name-lookup.ts';
 import type { RequestScope } from '../../data/request-queries.ts';
+import { useChannelNames, useUserNames } from '../../data/user-and-channel-names.ts';
 import { keyOf, toGroupCosts } from './cost-groups.ts';
 import { rangeBefore, type toRange } from './day-range.ts';
 

@@ -1,4 +1,4 @@
-import { defined } from '../../../contract/defined.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
 import type { ChatEvent } from '../../../sdk/chat.ts';
 import type { ToolCall, Turn } from './conversation.ts';
 

@@ -1,4 +1,4 @@
-import { defined } from '../../../contract/defined.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
 import type { ChatMessage, ChatRequest } from '../../../sdk/chat.ts';
 import type { ChatSettings, Turn } from './conversation.ts';
 

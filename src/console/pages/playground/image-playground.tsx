@@ -18,7 +18,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ownImageGenerations } from '../../../contract/chat.ts';
-import { defined } from '../../../contract/defined.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
 import { parseErrorResponse, ReelgateError } from '../../../sdk/errors.ts';
 import { CodeSamplesDialog } from '../../components/code-samples-dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';

@@ -1,4 +1,4 @@
-import { API_KEY_PLACEHOLDER, toCurl, toPython } from '../../components/code-quoting.ts';
+import { API_KEY_PLACEHOLDER, toCurl, toPython } from '../../components/code-sample-text.ts';
 
 export interface ImageRequest {
   readonly model: string;

@@ -1,4 +1,4 @@
-import { API_KEY_PLACEHOLDER, quoteForShell, toCurl, toPython } from '../../components/code-quoting.ts';
+import { API_KEY_PLACEHOLDER, quoteForShell, toCurl, toPython } from '../../components/code-sample-text.ts';
 
 /** Pictures are too long to read; a program takes its own. */
 const IMAGE_PLACEHOLDER = 'https://example.com/picture.png';

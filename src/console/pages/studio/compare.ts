@@ -1,6 +1,6 @@
 import type { UsableModel } from '../../data/model-queries.ts';
 import type { VideoBody } from '../../data/video-queries.ts';
-import { requestPathsFor } from './form-fields.ts';
+import { requestPathsFor } from './form-field-paths.ts';
 import { toBody } from './request-body.ts';
 import { type Draft, fitToModel } from './studio-draft.ts';
 

@@ -1,7 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { modelsQuery } from '../../data/model-queries.ts';
 import { videoQuery } from '../../data/video-queries.ts';
-import { requestPathsFor } from './form-fields.ts';
+import { requestPathsFor } from './form-field-paths.ts';
 import { fromBody } from './request-body.ts';
 import { type Draft, EMPTY_DRAFT, fitToModel } from './studio-draft.ts';
 

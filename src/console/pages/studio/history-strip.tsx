@@ -3,7 +3,7 @@ import { IconAlertTriangle, IconMovie } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { isTerminal } from '../../../contract/states.ts';
+import { isTerminal } from '../../../contract/task-states.ts';
 import type { Video } from '../../data/video-queries.ts';
 
 interface HistoryStripProps {

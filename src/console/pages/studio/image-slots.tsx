@@ -2,12 +2,12 @@ import { ActionIcon, Alert, FileButton, Group, Image, Paper, Stack, Text, Unstyl
 import { IconLink, IconPhotoPlus, IconX } from '@tabler/icons-react';
 import { lazy, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { OnDemand } from '../../components/on-demand.tsx';
+import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
 import { ACCEPTED_TYPES, readImage } from './image-files.ts';
 import type { Controls, ImageInput } from './studio-draft.ts';
 import { usePictureDrop } from './use-picture-drop.ts';
 
-const PictureLink = lazy(() => import('./picture-link.tsx'));
+const PictureLinkInput = lazy(() => import('./picture-link-input.tsx'));
 
 interface ImageSlotsProps {
   readonly limits: Controls['pictures'];
@@ -141,8 +141,8 @@ function EmptySlot({ role, onFiles, onLink }: EmptySlotProps) {
           </UnstyledButton>
         )}
       </FileButton>
-      <OnDemand
-        dropdown={(button) => <PictureLink target={button} onLink={onLink} />}
+      <LazyDropdownButton
+        dropdown={(button) => <PictureLinkInput target={button} onLink={onLink} />}
         popup="dialog"
         button={
           <ActionIcon pos="absolute" top={4} right={4} size="sm" aria-label={t('pictureLink')}>

@@ -4,8 +4,8 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useReturnFocus } from '../../components/use-return-focus.ts';
 import type { UsableModel } from '../../data/model-queries.ts';
+import { type FavouriteAndRecentModels, readFavouriteAndRecentModels } from './favourite-and-recent-models.ts';
 import { modelLabel } from './model-label.ts';
-import { type ModelMarks, readModelMarks } from './model-marks.ts';
 import { ModelOption } from './model-option.tsx';
 import type { Draft } from './studio-draft.ts';
 
@@ -23,7 +23,7 @@ export default function ModelGrid({ title, models, draft, selected, onSelect, on
   useReturnFocus();
   const { t } = useTranslation(['studio', 'app']);
   const [search, setSearch] = useState('');
-  const [marks] = useState(readModelMarks);
+  const [marks] = useState(readFavouriteAndRecentModels);
   // Always open; Escape, which would close it, closes the dialog.
   const combobox = useCombobox({ opened: true, onOpenedChange: (opened) => (opened ? undefined : onClose()) });
   const found = models.filter((model) => matchesSearch(model, search));
@@ -80,7 +80,7 @@ interface ModelGroup {
 /** Favourites and the models used last before those of each vendor; each model is in one group. */
 function groupModels(
   models: readonly UsableModel[],
-  marks: ModelMarks,
+  marks: FavouriteAndRecentModels,
   labels: { readonly favourites: string; readonly recent: string },
 ): readonly ModelGroup[] {
   const pick = (ids: readonly string[]) => ids.flatMap((id) => models.find((model) => model.id === id) ?? []);

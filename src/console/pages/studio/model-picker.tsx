@@ -3,8 +3,8 @@ import { IconArrowsExchange, IconStar, IconStarFilled } from '@tabler/icons-reac
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { UsableModel } from '../../data/model-queries.ts';
+import { readFavouriteAndRecentModels, toggleFavouriteModel } from './favourite-and-recent-models.ts';
 import { modelLabel } from './model-label.ts';
-import { readModelMarks, toggleFavouriteModel } from './model-marks.ts';
 import type { Draft } from './studio-draft.ts';
 
 const ModelGrid = lazy(() => import('./model-grid.tsx'));
@@ -20,7 +20,7 @@ interface ModelPickerProps {
 /** The button that names the model, the grid of all models it opens, and whether the model is a favourite there. */
 export function ModelPicker({ models, draft, opened, setOpened, onChange }: ModelPickerProps) {
   const { t } = useTranslation('studio');
-  const [{ favourites }, setMarks] = useState(readModelMarks);
+  const [{ favourites }, setMarks] = useState(readFavouriteAndRecentModels);
   const selected = models.find(({ id }) => id === draft.model);
   const starred = favourites.includes(draft.model);
   return (

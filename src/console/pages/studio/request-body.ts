@@ -1,5 +1,5 @@
 import { isObject } from '../../../contract/is-object.ts';
-import type { FormField, RequestPaths } from './form-fields.ts';
+import type { FormField, RequestPaths } from './form-field-paths.ts';
 import type { Draft } from './studio-draft.ts';
 
 type Json = Record<string, unknown>;

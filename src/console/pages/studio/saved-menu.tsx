@@ -2,7 +2,7 @@ import { ActionIcon, Button, Group, Menu, Text, TextInput } from '@mantine/core'
 import { IconTrash } from '@tabler/icons-react';
 import { type ReactElement, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useOpenedOnMount } from '../../components/on-demand.tsx';
+import { useOpenedOnMount } from '../../components/lazy-dropdown-button.tsx';
 import { readSaved, removeSaved, type SavedDraft, type Shelf, saveDraft } from './saved-drafts.ts';
 import type { Draft } from './studio-draft.ts';
 

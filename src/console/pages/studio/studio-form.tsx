@@ -2,7 +2,7 @@ import { Alert, Button, Group, Paper, Stack, Text, Textarea, UnstyledButton } fr
 import { IconBookmark, IconCode } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { OnDemand } from '../../components/on-demand.tsx';
+import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
 import type { UsableModel } from '../../data/model-queries.ts';
 import { bodiesFor, modelsOfDraft } from './compare.ts';
 import { ComparePicker } from './compare-picker.tsx';
@@ -11,7 +11,7 @@ import { ImageSlots } from './image-slots.tsx';
 import { ModelPicker } from './model-picker.tsx';
 import { Parameters } from './parameters.tsx';
 import { controlsFor, type Draft, type DraftField, EMPTY_DRAFT, fitToModel } from './studio-draft.ts';
-import { useStudioKeys } from './use-studio-keys.ts';
+import { useStudioShortcuts } from './use-studio-shortcuts.ts';
 import { useSubmitVideos } from './use-submit-videos.ts';
 
 const VideoCodeDialog = lazy(() => import('./video-code-dialog.tsx'));
@@ -38,7 +38,7 @@ export function StudioForm({ models, draft, change, replace, onShow }: StudioFor
   const submit = (): void => {
     if (bodies !== undefined && bodies.length > 0 && !run.isPending) run.mutate(bodies);
   };
-  useStudioKeys({ submit, pickModel: () => setPicking(true) });
+  useStudioShortcuts({ submit, pickModel: () => setPicking(true) });
   const selectModel = (next: UsableModel): void => {
     const fitted = fitToModel(draft, next);
     replace(fitted.draft);
@@ -112,7 +112,7 @@ function FormFooter({ draft, replace, onClear, onShowCode }: FormFooterProps) {
   const { t } = useTranslation('studio');
   return (
     <Group justify="space-between">
-      <OnDemand
+      <LazyDropdownButton
         dropdown={(button) => <SavedMenu target={button} draft={draft} onUse={replace} />}
         popup="menu"
         button={

@@ -4,25 +4,25 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import { leastQuota } from '../../../contract/price-range.ts';
+import { leastPrice } from '../../../contract/least-price.ts';
 import { isChatPrice } from '../../../contract/pricing.ts';
-import { isTerminal } from '../../../contract/states.ts';
+import { isTerminal } from '../../../contract/task-states.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { modelsQuery, type UsableModel } from '../../data/model-queries.ts';
 import { selfQuery } from '../../data/query-client.ts';
 import { type Video, videosQuery } from '../../data/video-queries.ts';
+import { CurrentVideo } from './current-video.tsx';
 import { HistoryStrip } from './history-strip.tsx';
-import { RECENT } from './recent.ts';
-import { Stage } from './stage.tsx';
-import type { VideoActions } from './stage-actions.tsx';
+import { NEWEST_VIDEOS_COUNT } from './newest-videos-count.ts';
+import type { RemixActions } from './remix-buttons.tsx';
 import { controlsFor, fitToModel } from './studio-draft.ts';
 import { StudioForm } from './studio-form.tsx';
 import { useDraft } from './use-draft.ts';
 import { useRemixActions } from './use-remix-actions.ts';
 
-const CompareStage = lazy(() => import('./compare-stage.tsx'));
+const ComparedVideos = lazy(() => import('./compared-videos.tsx'));
 
 /** The form on one side; on the other the video it made, large, above the newest ones. */
 export function StudioPage() {
@@ -84,7 +84,7 @@ function useModelFromAddress(models: readonly UsableModel[]): UsableModel | unde
 }
 
 /** Fills the form from an earlier video where the address requests it (`/studio?again=task_…`). */
-function useReuseFromAddress({ remix }: VideoActions): void {
+function useReuseFromAddress({ remix }: RemixActions): void {
   const navigate = useNavigate();
   const { again } = useSearch({ from: '/app/studio' });
   const fill = useRef(remix);
@@ -109,18 +109,18 @@ function cheapestTextModel(models: readonly UsableModel[]): UsableModel | undefi
 /** The least quota of a video of the default duration, without multipliers. */
 function defaultCost(model: UsableModel): number {
   const seconds = controlsFor(model).seconds?.default ?? 0;
-  return isChatPrice(model.price) ? 0 : leastQuota(model.price, seconds);
+  return isChatPrice(model.price) ? 0 : leastPrice(model.price, seconds);
 }
 
 interface ResultsProps {
   readonly shown: readonly string[];
   readonly onShow: (taskIds: readonly string[]) => void;
-  readonly actions: VideoActions;
+  readonly actions: RemixActions;
 }
 
 function Results({ shown, onShow, actions }: ResultsProps) {
   const { t } = useTranslation('studio');
-  const videos = useQuery({ ...videosQuery(1, RECENT), placeholderData: keepPreviousData });
+  const videos = useQuery({ ...videosQuery(1, NEWEST_VIDEOS_COUNT), placeholderData: keepPreviousData });
   useFreshBalance(videos.data?.data);
   if (videos.error !== null) return <ErrorAlert error={videos.error} retry={() => void videos.refetch()} />;
   if (videos.data === undefined) return <Skeleton h={560} radius="lg" />;
@@ -138,10 +138,10 @@ function Results({ shown, onShow, actions }: ResultsProps) {
     <Stack gap="md">
       {found.length > 1 ? (
         <Suspense fallback={<Skeleton h={560} radius="lg" />}>
-          <CompareStage videos={found} actions={actions} />
+          <ComparedVideos videos={found} actions={actions} />
         </Suspense>
       ) : (
-        <Stage key={one.task_id} video={one} actions={actions} />
+        <CurrentVideo key={one.task_id} video={one} actions={actions} />
       )}
       <HistoryStrip
         videos={recent}

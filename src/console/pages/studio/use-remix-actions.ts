@@ -4,8 +4,8 @@ import { useToasts } from '../../components/toasts.tsx';
 import type { UsableModel } from '../../data/model-queries.ts';
 import { draftFromVideo } from './draft-from-video.ts';
 import { readLastFrame } from './last-frame.ts';
+import type { RemixActions } from './remix-buttons.tsx';
 import { saveDraft } from './saved-drafts.ts';
-import type { VideoActions } from './stage-actions.tsx';
 import { controlsFor, type Draft, type ImageInput } from './studio-draft.ts';
 
 const MAX_SEED = 2_147_483_647;
@@ -15,7 +15,7 @@ export function useRemixActions(
   draft: Draft,
   models: readonly UsableModel[],
   replace: (draft: Draft) => void,
-): VideoActions {
+): RemixActions {
   const { t } = useTranslation('studio');
   const queries = useQueryClient();
   const toasts = useToasts();

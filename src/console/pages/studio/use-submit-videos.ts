@@ -4,8 +4,8 @@ import { useTranslation } from 'react-i18next';
 import { useToasts } from '../../components/toasts.tsx';
 import { selfQuery } from '../../data/query-client.ts';
 import { submitVideo, type VideoBody, videosQuery } from '../../data/video-queries.ts';
-import { addRecentModels } from './model-marks.ts';
-import { RECENT } from './recent.ts';
+import { addRecentModels } from './favourite-and-recent-models.ts';
+import { NEWEST_VIDEOS_COUNT } from './newest-videos-count.ts';
 
 /**
  * Starts a video for each request and names those that came of it. A press starts each once even if its request has to be sent again:
@@ -19,14 +19,14 @@ export function useSubmitVideos(onShow: (taskIds: readonly string[]) => void) {
   const press = useRef(crypto.randomUUID());
   return useMutation({
     mutationFn: async (bodies: readonly VideoBody[]) => {
-      const before = await queries.ensureQueryData(videosQuery(1, RECENT));
+      const before = await queries.ensureQueryData(videosQuery(1, NEWEST_VIDEOS_COUNT));
       const known = new Set(before.data.map(({ task_id }) => task_id));
       const results = await Promise.allSettled(
         bodies.map((body, index) => submitVideo(body, index === 0 ? press.current : `${press.current}-${index}`)),
       );
       const started = results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
       const [error] = results.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
-      const list = await queries.fetchQuery({ ...videosQuery(1, RECENT), staleTime: 0 });
+      const list = await queries.fetchQuery({ ...videosQuery(1, NEWEST_VIDEOS_COUNT), staleTime: 0 });
       const refused = list.data.filter(
         ({ task_id, status, model }) =>
           status === 'FAILURE' && !known.has(task_id) && bodies.some((body) => body.model === model),

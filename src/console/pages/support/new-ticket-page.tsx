@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { MAX_TICKET_TEXT, openTicket } from '../../../contract/tickets.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
-import { submitHandlers } from '../../components/submit-handlers.ts';
+import { submitOnCtrlEnter } from '../../components/submit-on-ctrl-enter.ts';
 import { useToasts } from '../../components/toasts.tsx';
 import { useDraftText } from '../../components/use-draft-text.ts';
 import { callApi } from '../../data/api-client.ts';
@@ -49,7 +49,7 @@ export function NewTicketPage() {
   const ready = title.trim() !== '' && content.trim() !== '' && !open.isPending;
   return (
     <Page title={t('newTitle')} subtitle={t('newLead')} size="sm">
-      <Paper withBorder p={{ base: 'md', sm: 'lg' }} component="form" {...submitHandlers(ready, open.mutate)}>
+      <Paper withBorder p={{ base: 'md', sm: 'lg' }} component="form" {...submitOnCtrlEnter(ready, open.mutate)}>
         <Stack>
           <TextInput
             label={t('subject')}

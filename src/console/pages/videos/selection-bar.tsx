@@ -2,7 +2,7 @@ import { Button, Group, Text } from '@mantine/core';
 import { IconDownload, IconTrash } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { isTerminal } from '../../../contract/states.ts';
+import { isTerminal } from '../../../contract/task-states.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { toErrorMessage } from '../../components/error-alert.tsx';
 import { useToasts } from '../../components/toasts.tsx';

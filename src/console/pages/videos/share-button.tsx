@@ -3,7 +3,7 @@ import { IconShare } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { defined } from '../../../contract/defined.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
 import { SHARE_PASSWORD_MAX } from '../../../contract/shares.ts';
 import { DAY_SECONDS } from '../../../contract/time.ts';
 import { CopyField } from '../../components/copy-button.tsx';

@@ -4,7 +4,7 @@ import { IconSearch, IconStar, IconStarFilled } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { TASK_STATUS } from '../../../contract/states.ts';
+import { TASK_STATUS } from '../../../contract/task-states.ts';
 import { modelsQuery } from '../../data/model-queries.ts';
 import { hasFilters, type VideosSearchParams } from './videos-search-params.ts';
 

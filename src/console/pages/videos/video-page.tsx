@@ -17,7 +17,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { isTerminal } from '../../../contract/states.ts';
+import { isTerminal } from '../../../contract/task-states.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { CopyIconButton } from '../../components/copy-button.tsx';
 import { CreditAmount } from '../../components/credit-amount.tsx';

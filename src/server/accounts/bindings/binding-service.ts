@@ -8,7 +8,7 @@ import type { Tables } from '../../tables.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { AccountRateLimits } from '../rate-limits.ts';
 import type { BindingKind, BindingStore } from './binding-store.ts';
-import type { MessagingVerifier, PhoneCodeSender } from './senders.ts';
+import type { MessagingVerifier, PhoneCodeSender } from './phone-and-messaging-clients.ts';
 
 const CODE_MS = 10 * 60_000;
 const MAX_WRONG_CODES = 5;

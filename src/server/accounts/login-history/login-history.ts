@@ -2,7 +2,7 @@ import type { LoginOutcomeName } from '../../../contract/login-history.ts';
 import type { LongListPage, LongPage } from '../../../contract/long-list.ts';
 import { canManage, ROLES, type Role } from '../../../contract/roles.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { LoginClient } from '../../platform/http/login-client.ts';
+import type { LoginClientFacts } from '../../platform/http/login-client-facts.ts';
 import type { Log } from '../../platform/log.ts';
 import { PeriodicWriter } from '../../platform/periodic-writer.ts';
 import type { Trx } from '../../tables.ts';
@@ -17,7 +17,7 @@ export interface LoginAttempt {
   readonly twoStep: boolean;
   /** Whether the account has logged in from there before. */
   readonly isKnownSource: boolean;
-  readonly client: LoginClient;
+  readonly client: LoginClientFacts;
 }
 
 export interface LoginHistoryDependencies {

@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/db/database.ts';
-import { wasChanged } from '../../platform/db/one-row.ts';
+import { wasChanged } from '../../platform/db/was-changed.ts';
 import type { Tables, Trx } from '../../tables.ts';
 
 export interface PendingLogin {

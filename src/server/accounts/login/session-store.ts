@@ -3,8 +3,8 @@ import type { SessionEndReason } from '../../../contract/login-history.ts';
 import type { Role } from '../../../contract/roles.ts';
 import type { Page } from '../../../contract/schemas.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { wasChanged } from '../../platform/db/one-row.ts';
 import { prepareQuery } from '../../platform/db/prepared-query.ts';
+import { wasChanged } from '../../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
 
 /** A running session with what its account may do now. */

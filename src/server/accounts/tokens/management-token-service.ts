@@ -7,7 +7,7 @@ import { hashToken, randomToken } from '../../platform/secrets.ts';
 import type { Tables } from '../../tables.ts';
 import type { AccountStore } from '../account-store.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
-import type { LoginCredentials } from '../login/login-credentials.ts';
+import type { CredentialRecheck } from '../login/credential-recheck.ts';
 import type { SecurityNotices } from '../security-notices.ts';
 import { TOKEN_PREFIX } from '../token-prefix.ts';
 import type { ManagementTokenStore } from './management-token-store.ts';
@@ -16,7 +16,7 @@ export interface ManagementTokenDependencies {
   readonly database: Database<Tables>;
   readonly store: ManagementTokenStore;
   readonly accounts: AccountStore;
-  readonly credentials: LoginCredentials;
+  readonly credentials: CredentialRecheck;
   readonly clock: Clock;
   readonly auditLog: AuditLog;
   readonly notices: SecurityNotices;

@@ -5,8 +5,8 @@ import { BatchedLookup } from '../../platform/batched-lookup.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { hasConcurrentWriters, jsonTexts } from '../../platform/db/dialect.ts';
 import { nullsLast } from '../../platform/db/nulls-last.ts';
-import { wasChanged } from '../../platform/db/one-row.ts';
 import { prepareQuery } from '../../platform/db/prepared-query.ts';
+import { wasChanged } from '../../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
 
 /** What authenticates a model call. */

@@ -1,5 +1,5 @@
-import { defined } from '../../../contract/defined.ts';
 import type { Locale } from '../../../contract/messages/messages.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { isUniqueViolation } from '../../platform/db/dialect.ts';

@@ -1,6 +1,6 @@
 import { DISABLED, ENABLED } from '../../../contract/account-fields.ts';
-import { defined } from '../../../contract/defined.ts';
 import type { SessionEndReason } from '../../../contract/login-history.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
 import { canManage, type Role } from '../../../contract/roles.ts';
 import type { Page } from '../../../contract/schemas.ts';
 import type { Clock } from '../../platform/clock.ts';

@@ -1,5 +1,6 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
 import { asObject } from '../../../contract/is-object.ts';
+import { cannotSay, type DroppedMembers } from './dropped-members.ts';
 import type {
   CacheMarker,
   Conversation,
@@ -11,7 +12,7 @@ import type {
   Reasoning,
   TextPart,
   ToolChoice,
-} from './conversation.ts';
+} from './neutral-form.ts';
 import {
   checkMembers,
   dropOthers,
@@ -23,9 +24,8 @@ import {
   strictAt,
   textAt,
   textsAt,
-} from './members.ts';
-import { type ConversionNotes, cannotSay } from './notes.ts';
-import { readSignature } from './signatures.ts';
+} from './request-members.ts';
+import { readSignature } from './thinking-signatures.ts';
 
 const MEMBERS = memberTable(
   'model messages max_tokens stream system temperature top_p top_k stop_sequences tools tool_choice thinking output_config cache_control',
@@ -53,7 +53,7 @@ const BLOCK_MEMBERS: Readonly<Record<string, ReadonlySet<string>>> = {
 const BILLING_NOTE = 'x-anthropic-billing-header:';
 
 /** Reads a request of Anthropic's Messages (docs.claude.com/en/api/messages). @throws AppError `invalid_request` */
-export function readAnthropicRequest(body: UntrustedObject, notes: ConversionNotes): Conversation {
+export function readAnthropicRequest(body: UntrustedObject, notes: DroppedMembers): Conversation {
   checkMembers(body, MEMBERS, notes);
   const choice = asObject(body.tool_choice);
   const single = choice?.disable_parallel_tool_use;
@@ -78,7 +78,7 @@ export function readAnthropicRequest(body: UntrustedObject, notes: ConversionNot
   };
 }
 
-function readSystem(system: unknown, notes: ConversionNotes): TextPart[] {
+function readSystem(system: unknown, notes: DroppedMembers): TextPart[] {
   if (system === undefined || system === null) return [];
   if (typeof system === 'string') return system === '' ? [] : [{ type: 'text', text: system }];
   const parts = listAt(system, 'system').map((part, index) =>
@@ -89,7 +89,7 @@ function readSystem(system: unknown, notes: ConversionNotes): TextPart[] {
   return kept;
 }
 
-function readMessage(value: unknown, path: string, notes: ConversionNotes): Message {
+function readMessage(value: unknown, path: string, notes: DroppedMembers): Message {
   const message = objectAt(value, path);
   dropOthers(message, MESSAGE_MEMBERS, notes, path);
   const { role, content } = message;
@@ -114,7 +114,7 @@ const readTextPart = (block: UntrustedObject, path: string): TextPart => ({
   cache: readCache(block, path),
 });
 
-function readPart(value: unknown, path: string, notes: ConversionNotes): Part {
+function readPart(value: unknown, path: string, notes: DroppedMembers): Part {
   const block = objectAt(value, path);
   if (typeof block.type === 'string' && Object.hasOwn(BLOCK_MEMBERS, block.type))
     dropOthers(block, BLOCK_MEMBERS[block.type] ?? NO_MEMBERS, notes, path);
@@ -155,7 +155,7 @@ function readPart(value: unknown, path: string, notes: ConversionNotes): Part {
   }
 }
 
-function readResult(content: unknown, path: string, notes: ConversionNotes): (TextPart | MediaPart)[] {
+function readResult(content: unknown, path: string, notes: DroppedMembers): (TextPart | MediaPart)[] {
   if (content === undefined || content === null || content === '') return [];
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return listAt(content, path).map((value, index) => {
@@ -167,7 +167,7 @@ function readResult(content: unknown, path: string, notes: ConversionNotes): (Te
 }
 
 /** A document of plain text is a text to any model. */
-function readMedia(block: UntrustedObject, path: string, notes: ConversionNotes): MediaPart | TextPart {
+function readMedia(block: UntrustedObject, path: string, notes: DroppedMembers): MediaPart | TextPart {
   const source = objectAt(block.source, `${path}.source`);
   const cache = readCache(block, path);
   if (asObject(block.citations)?.enabled === true) notes.drop(`${path}.citations`);
@@ -180,7 +180,7 @@ function readMedia(block: UntrustedObject, path: string, notes: ConversionNotes)
   return { ...media, source: { mediaType, data: textAt(source.data, `${path}.source.data`) } };
 }
 
-function readTool(value: unknown, path: string, notes: ConversionNotes): FunctionTool {
+function readTool(value: unknown, path: string, notes: DroppedMembers): FunctionTool {
   const tool = objectAt(value, path);
   if (tool.type !== undefined && tool.type !== null && tool.type !== 'custom') throw cannotSay(`${path}.type`);
   checkMembers(tool, TOOL_MEMBERS, notes, `${path}.`);
@@ -211,7 +211,7 @@ function readFormat(value: unknown): OutputFormat | undefined {
 
 function readReasoning(
   { thinking: value, output_config: output }: UntrustedObject,
-  notes: ConversionNotes,
+  notes: DroppedMembers,
 ): Reasoning | undefined {
   const thinking = asObject(value);
   const config = asObject(output) ?? {};

@@ -1,7 +1,7 @@
-import type { CacheMarker, Conversation, Message, OutputFormat, Part, Reasoning, ToolChoice } from './conversation.ts';
-import { parseArguments } from './members.ts';
-import { type ConversionNotes, cannotSay } from './notes.ts';
-import type { RequestTarget } from './target.ts';
+import { cannotSay, type DroppedMembers } from './dropped-members.ts';
+import type { CacheMarker, Conversation, Message, OutputFormat, Part, Reasoning, ToolChoice } from './neutral-form.ts';
+import { parseArguments } from './request-members.ts';
+import type { RequestTarget } from './request-target.ts';
 
 /** Models that decide by themselves how long to think and take an effort in place of a budget (docs.claude.com, adaptive thinking). */
 const ADAPTIVE_MODEL = /claude-(?:[a-z]+-)?(?:4[-.][6-9]|[5-9])/;
@@ -21,7 +21,7 @@ const FORBIDDEN_IN_ID = /[^a-zA-Z0-9_-]/g;
 export function writeAnthropicRequest(
   conversation: Conversation,
   target: RequestTarget,
-  notes: ConversionNotes,
+  notes: DroppedMembers,
 ): object {
   const { system, tools, format, settings } = conversation;
   const reasoning = writeReasoning(conversation, target, notes);
@@ -70,7 +70,7 @@ interface Turn {
   content: object[];
 }
 
-function writeMessage({ role, parts }: Message, notes: ConversionNotes): Turn {
+function writeMessage({ role, parts }: Message, notes: DroppedMembers): Turn {
   const blocks = parts.flatMap((part) => writePart(part, notes) ?? []);
   // Results stand before what their user adds to them.
   const results = blocks.filter((block) => isResult(block));
@@ -92,7 +92,7 @@ function mergeTurns(turns: readonly Turn[]): Turn[] {
   return merged;
 }
 
-function writePart(part: Part, notes: ConversionNotes): object | undefined {
+function writePart(part: Part, notes: DroppedMembers): object | undefined {
   switch (part.type) {
     case 'text':
       return part.text === '' ? undefined : { type: 'text', text: part.text, ...toCache(part.cache) };
@@ -161,7 +161,7 @@ interface WrittenReasoning {
 function writeReasoning(
   { reasoning, toolChoice, messages }: Conversation,
   target: RequestTarget,
-  notes: ConversionNotes,
+  notes: DroppedMembers,
 ): WrittenReasoning & { readonly config: { readonly effort?: string | undefined; readonly format?: OutputFormat } } {
   if (reasoning === undefined) return { config: {} };
   if (reasoning.mode === 'off') return { thinking: undefined, config: {} };

@@ -1,12 +1,12 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { MESSAGES } from '../anthropic-dialect.ts';
 import { listOf, textOf } from '../dialect.ts';
-import { mergeFigures } from '../usage.ts';
-import { parseUsage, type Usage } from '../usage-record.ts';
-import type { ResponseEvent, StopReason } from './conversation.ts';
+import { parseUsage, type Usage } from '../parse-usage.ts';
+import { mergeFigures } from '../usage-in-text.ts';
+import type { ResponseEvent, StopReason } from './neutral-form.ts';
 import type { ResponseContext, ResponseReader, StreamWriter } from './response-codec.ts';
 import { collectResponse } from './response-collector.ts';
-import { readSignature, tagSignature } from './signatures.ts';
+import { readSignature, tagSignature } from './thinking-signatures.ts';
 
 const REASONS: Readonly<Record<string, StopReason>> = {
   end_turn: 'end',

@@ -1,32 +1,32 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
 import { MESSAGES } from '../anthropic-dialect.ts';
 import type { Dialect } from '../dialect.ts';
-import { CHAT, RESPONSES } from '../dialects.ts';
 import { GENERATE } from '../gemini-dialect.ts';
+import { CHAT, RESPONSES } from '../openai-dialects.ts';
 import { readAnthropicRequest } from './anthropic-request-reader.ts';
 import { writeAnthropicRequest } from './anthropic-request-writer.ts';
 import { AnthropicReader, AnthropicStreamWriter, writeAnthropicResponse } from './anthropic-response.ts';
-import type { Conversation, ResponseEvent } from './conversation.ts';
+import type { DroppedMembers } from './dropped-members.ts';
 import { readGeminiRequest } from './gemini-request-reader.ts';
 import { writeGeminiRequest } from './gemini-request-writer.ts';
 import { GeminiReader, GeminiStreamWriter, writeGeminiResponse } from './gemini-response.ts';
-import type { ConversionNotes } from './notes.ts';
+import type { Conversation, ResponseEvent } from './neutral-form.ts';
 import { readOpenAiRequest } from './openai-request-reader.ts';
 import { writeOpenAiRequest } from './openai-request-writer.ts';
 import { OpenAiReader, OpenAiStreamWriter, writeOpenAiResponse } from './openai-response.ts';
+import type { RequestTarget } from './request-target.ts';
 import type { ResponseContext, ResponseReader, StreamWriter } from './response-codec.ts';
 import { readResponsesRequest } from './responses-request-reader.ts';
 import { writeResponsesRequest } from './responses-request-writer.ts';
 import { ResponsesReader } from './responses-response-reader.ts';
 import { ResponsesStreamWriter, writeResponsesResponse } from './responses-response-writer.ts';
-import type { RequestTarget } from './target.ts';
 
 /** How one dialect is read into and written from the neutral form. */
 export interface Codec {
   /** @throws AppError `invalid_request` */
-  readRequest(body: UntrustedObject, notes: ConversionNotes): Conversation;
+  readRequest(body: UntrustedObject, notes: DroppedMembers): Conversation;
   /** @throws AppError `invalid_request` for what the dialect cannot say */
-  writeRequest(conversation: Conversation, target: RequestTarget, notes: ConversionNotes): object;
+  writeRequest(conversation: Conversation, target: RequestTarget, notes: DroppedMembers): object;
   createReader(): ResponseReader;
   writeResponse(events: readonly ResponseEvent[], context: ResponseContext): object;
   createWriter(context: ResponseContext): StreamWriter;

@@ -1,4 +1,6 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
+import { cannotSay, type DroppedMembers } from './dropped-members.ts';
+import { fromGeminiSchema } from './gemini-schema.ts';
 import type {
   Conversation,
   FunctionTool,
@@ -9,8 +11,7 @@ import type {
   Reasoning,
   TextPart,
   ToolChoice,
-} from './conversation.ts';
-import { fromGeminiSchema } from './gemini-schema.ts';
+} from './neutral-form.ts';
 import {
   checkMembers,
   dropOthers,
@@ -21,9 +22,8 @@ import {
   objectAt,
   textAt,
   textsAt,
-} from './members.ts';
-import { type ConversionNotes, cannotSay } from './notes.ts';
-import { readSignature } from './signatures.ts';
+} from './request-members.ts';
+import { readSignature } from './thinking-signatures.ts';
 
 const MEMBERS = memberTable(
   'contents systemInstruction system_instruction tools toolConfig tool_config generationConfig',
@@ -44,7 +44,7 @@ const THINKING_MEMBERS = memberSet('thinkingBudget thinkingLevel includeThoughts
 const EMPTY_PARAMETERS = { type: 'object', properties: {} };
 
 /** Reads a request of Google's generateContent (ai.google.dev/api/generate-content). @throws AppError `invalid_request` */
-export function readGeminiRequest(body: UntrustedObject, notes: ConversionNotes): Conversation {
+export function readGeminiRequest(body: UntrustedObject, notes: DroppedMembers): Conversation {
   checkMembers(body, MEMBERS, notes);
   const config = asObject(body.generationConfig) ?? {};
   checkMembers(config, CONFIG_MEMBERS, notes, CONFIG);
@@ -106,7 +106,7 @@ class CallIds {
 
 interface PartContext {
   readonly ids: CallIds;
-  readonly notes: ConversionNotes;
+  readonly notes: DroppedMembers;
 }
 
 function readContent(value: unknown, path: string, context: PartContext): Message {
@@ -163,7 +163,7 @@ function readResult(value: unknown, path: string, ids: CallIds): Part {
   return { type: 'result', id: known, parts: [text, ...media], isError: only === 'error', path };
 }
 
-function readTool(value: unknown, path: string, notes: ConversionNotes): FunctionTool[] {
+function readTool(value: unknown, path: string, notes: DroppedMembers): FunctionTool[] {
   const tool = objectAt(value, path);
   checkMembers(tool, TOOL_MEMBERS, notes, `${path}.`);
   const functions = tool.functionDeclarations ?? tool.function_declarations ?? [];
@@ -181,7 +181,7 @@ function readTool(value: unknown, path: string, notes: ConversionNotes): Functio
   });
 }
 
-function readChoice(config: UntrustedObject | undefined, notes: ConversionNotes): ToolChoice | undefined {
+function readChoice(config: UntrustedObject | undefined, notes: DroppedMembers): ToolChoice | undefined {
   const path = 'toolConfig.functionCallingConfig';
   if (config !== undefined) dropOthers(config, TOOL_CONFIG_MEMBERS, notes, 'toolConfig');
   const choice = asObject(config?.functionCallingConfig);
@@ -206,7 +206,7 @@ function readFormat({
   return { type: 'schema', schema, strict: false, path: `${CONFIG}responseSchema` };
 }
 
-function readReasoning(config: UntrustedObject | undefined, notes: ConversionNotes): Reasoning | undefined {
+function readReasoning(config: UntrustedObject | undefined, notes: DroppedMembers): Reasoning | undefined {
   if (config === undefined) return undefined;
   const path = `${CONFIG}thinkingConfig`;
   dropOthers(config, THINKING_MEMBERS, notes, path);

@@ -1,4 +1,5 @@
 import { asObject } from '../../../contract/is-object.ts';
+import { cannotSay, type DroppedMembers } from './dropped-members.ts';
 import type {
   CallPart,
   Conversation,
@@ -9,10 +10,9 @@ import type {
   ResultPart,
   TextPart,
   ToolChoice,
-} from './conversation.ts';
-import { parseArguments } from './members.ts';
-import { type ConversionNotes, cannotSay } from './notes.ts';
-import type { RequestTarget } from './target.ts';
+} from './neutral-form.ts';
+import { parseArguments } from './request-members.ts';
+import type { RequestTarget } from './request-target.ts';
 
 /** Models that take a level in place of a budget, and refuse calls of functions without the proof of a thought. */
 const LEVEL_MODEL = /gemini-(?:[3-9]|\d{2})/;
@@ -28,7 +28,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
 };
 
 /** Writes a request of Google's generateContent (ai.google.dev/api/generate-content). @throws AppError `invalid_request` */
-export function writeGeminiRequest(conversation: Conversation, target: RequestTarget, notes: ConversionNotes): object {
+export function writeGeminiRequest(conversation: Conversation, target: RequestTarget, notes: DroppedMembers): object {
   const { system, messages, tools, toolChoice, parallelCalls, settings, format } = conversation;
   if (parallelCalls?.value === false) throw cannotSay(parallelCalls.path);
   for (const { cache } of [...system, ...tools]) if (cache !== undefined) notes.drop(cache.path);
@@ -73,7 +73,7 @@ interface MessageContext {
   /** Names of the functions by the ids of their calls. */
   readonly names: ReadonlyMap<string | undefined, string | undefined>;
   readonly target: RequestTarget;
-  readonly notes: ConversionNotes;
+  readonly notes: DroppedMembers;
 }
 
 interface Turn {
@@ -114,7 +114,7 @@ const proofOf = (part: Part, before: readonly object[], { model }: RequestTarget
     ? NO_PROOF
     : undefined;
 
-function readProof(part: Extract<Part, { type: 'thinking' }>, notes: ConversionNotes): string | undefined {
+function readProof(part: Extract<Part, { type: 'thinking' }>, notes: DroppedMembers): string | undefined {
   if (part.signature?.vendor === 'gemini') return part.signature.value;
   notes.drop(part.path);
   return undefined;

@@ -1,5 +1,5 @@
-import { defined } from '../../../contract/defined.ts';
 import { asObject } from '../../../contract/is-object.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
 
 const MAX_DEPTH = 32;
 

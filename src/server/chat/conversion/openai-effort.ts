@@ -1,7 +1,7 @@
 import { isReasoningModel } from '../output-limit.ts';
-import type { Reasoning } from './conversation.ts';
-import type { ConversionNotes } from './notes.ts';
-import type { RequestTarget } from './target.ts';
+import type { DroppedMembers } from './dropped-members.ts';
+import type { Reasoning } from './neutral-form.ts';
+import type { RequestTarget } from './request-target.ts';
 
 /** The largest budget of thinking tokens that each effort stands for. */
 const EFFORTS: readonly (readonly [limit: number, effort: string])[] = [
@@ -14,7 +14,7 @@ const EFFORTS: readonly (readonly [limit: number, effort: string])[] = [
 export function toOpenAiEffort(
   reasoning: Reasoning | undefined,
   target: RequestTarget,
-  notes: ConversionNotes,
+  notes: DroppedMembers,
 ): string | undefined {
   if (reasoning === undefined) return undefined;
   const { mode, effort, budget, path } = reasoning;

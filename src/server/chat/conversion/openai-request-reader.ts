@@ -1,4 +1,5 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
+import { cannotSay, type DroppedMembers } from './dropped-members.ts';
 import type {
   CacheMarker,
   Conversation,
@@ -11,7 +12,7 @@ import type {
   TextPart,
   ThinkingPart,
   ToolChoice,
-} from './conversation.ts';
+} from './neutral-form.ts';
 import {
   checkMembers,
   detailAt,
@@ -25,10 +26,9 @@ import {
   strictAt,
   textAt,
   textsAt,
-} from './members.ts';
-import { type ConversionNotes, cannotSay } from './notes.ts';
-import { readSignature } from './signatures.ts';
+} from './request-members.ts';
 import { splitSystem } from './system-messages.ts';
+import { readSignature } from './thinking-signatures.ts';
 
 const MEMBERS = memberTable(
   'model messages max_tokens max_completion_tokens stream stream_options temperature top_p top_k seed presence_penalty ' +
@@ -46,7 +46,7 @@ const FUNCTION_MEMBERS = memberSet('name description parameters strict');
 const FORMAT_MEMBERS = memberSet('name schema strict');
 
 /** Reads a request of OpenAI's chat completions (platform.openai.com/docs/api-reference/chat). @throws AppError `invalid_request` */
-export function readOpenAiRequest(body: UntrustedObject, notes: ConversionNotes): Conversation {
+export function readOpenAiRequest(body: UntrustedObject, notes: DroppedMembers): Conversation {
   checkMembers(body, MEMBERS, notes);
   if (typeof body.n === 'number' && body.n > 1) throw cannotSay('n');
   if (body.logprobs === true) throw cannotSay('logprobs');
@@ -78,7 +78,7 @@ export function readOpenAiRequest(body: UntrustedObject, notes: ConversionNotes)
   };
 }
 
-function readMessage(value: unknown, path: string, notes: ConversionNotes): Message {
+function readMessage(value: unknown, path: string, notes: DroppedMembers): Message {
   const message = objectAt(value, path);
   dropOthers(message, MESSAGE_MEMBERS, notes, path);
   const { role, content } = message;
@@ -137,13 +137,13 @@ function readThinking(
   });
 }
 
-function readContent(content: unknown, path: string, notes: ConversionNotes): (TextPart | MediaPart)[] {
+function readContent(content: unknown, path: string, notes: DroppedMembers): (TextPart | MediaPart)[] {
   if (content === undefined || content === null || content === '') return [];
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return listAt(content, path).map((part, index) => readContentPart(part, `${path}.${index}`, notes));
 }
 
-function readContentPart(value: unknown, path: string, notes: ConversionNotes): TextPart | MediaPart {
+function readContentPart(value: unknown, path: string, notes: DroppedMembers): TextPart | MediaPart {
   const part = objectAt(value, path);
   dropOthers(part, PART_MEMBERS, notes, path);
   const cache = readCache(part, path);
@@ -189,7 +189,7 @@ function readCall(value: unknown, path: string): Part {
   };
 }
 
-function readTool(value: unknown, path: string, notes: ConversionNotes): FunctionTool {
+function readTool(value: unknown, path: string, notes: DroppedMembers): FunctionTool {
   const tool = objectAt(value, path);
   if (tool.type !== 'function') throw cannotSay(`${path}.type`);
   dropOthers(tool, TOOL_MEMBERS, notes, path);
@@ -214,7 +214,7 @@ function readChoice(choice: unknown): ToolChoice | undefined {
   return { mode: 'required', name: textAt(asObject(named)?.name, `${path}.function.name`), path };
 }
 
-function readFormat(format: UntrustedObject | undefined, notes: ConversionNotes): OutputFormat | undefined {
+function readFormat(format: UntrustedObject | undefined, notes: DroppedMembers): OutputFormat | undefined {
   const path = 'response_format';
   if (format === undefined || format.type === 'text') return undefined;
   if (format.type === 'json_object') return { type: 'json', path };

@@ -1,3 +1,4 @@
+import { cannotSay, type DroppedMembers } from './dropped-members.ts';
 import type {
   CallPart,
   Conversation,
@@ -8,18 +9,17 @@ import type {
   TextPart,
   ThinkingPart,
   ToolChoice,
-} from './conversation.ts';
-import { toDataUrl } from './members.ts';
-import { type ConversionNotes, cannotSay } from './notes.ts';
+} from './neutral-form.ts';
 import { toOpenAiEffort } from './openai-effort.ts';
-import type { RequestTarget } from './target.ts';
+import { toDataUrl } from './request-members.ts';
+import type { RequestTarget } from './request-target.ts';
 
 const MAX_STOPS = 4;
 /** What stands for the text of a result that has none: the dialect takes pictures from users alone. */
 const PICTURE_FOLLOWS = 'The result is in the next message.';
 
 /** Writes a request of OpenAI's chat completions (platform.openai.com/docs/api-reference/chat). @throws AppError `invalid_request` */
-export function writeOpenAiRequest(conversation: Conversation, target: RequestTarget, notes: ConversionNotes): object {
+export function writeOpenAiRequest(conversation: Conversation, target: RequestTarget, notes: DroppedMembers): object {
   const { system, messages, tools, toolChoice, parallelCalls, settings, format } = conversation;
   const { stop, topK } = settings;
   if (topK !== undefined) notes.drop(topK.path);
@@ -59,7 +59,7 @@ export function writeOpenAiRequest(conversation: Conversation, target: RequestTa
 const writeTexts = (parts: readonly TextPart[]): unknown =>
   parts.length === 1 ? parts[0]?.text : parts.map(({ text }) => ({ type: 'text', text }));
 
-function writeMessage({ role, parts, path }: Message, notes: ConversionNotes): object[] {
+function writeMessage({ role, parts, path }: Message, notes: DroppedMembers): object[] {
   for (const part of parts) if (part.type !== 'thinking' && part.cache !== undefined) notes.drop(part.cache.path);
   if (role === 'assistant') return [writeAssistant(parts, notes)].filter((message) => message !== undefined);
   const said = parts.filter((part) => part.type !== 'result' && part.type !== 'thinking' && part.type !== 'call');
@@ -95,7 +95,7 @@ function writePart(part: TextPart | MediaPart): object {
   return { type: 'input_audio', input_audio: { data: source.data, format: source.mediaType.replace(/^audio\//, '') } };
 }
 
-function writeResult({ id, parts, isError, path }: ResultPart, notes: ConversionNotes): object {
+function writeResult({ id, parts, isError, path }: ResultPart, notes: DroppedMembers): object {
   if (isError) notes.drop(`${path}.is_error`);
   const texts = parts.filter(isTextPart);
   const isEmpty = texts.length === 0;
@@ -106,7 +106,7 @@ function writeResult({ id, parts, isError, path }: ResultPart, notes: Conversion
   };
 }
 
-function writeAssistant(parts: Message['parts'], notes: ConversionNotes): object | undefined {
+function writeAssistant(parts: Message['parts'], notes: DroppedMembers): object | undefined {
   const said = parts.filter((part): part is TextPart | MediaPart => 'text' in part && part.type === 'text');
   const calls = parts.filter((part): part is CallPart => part.type === 'call');
   const thoughts = parts.filter((part) => part.type === 'thinking');

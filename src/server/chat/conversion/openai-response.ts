@@ -1,11 +1,11 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { listOf, textOf } from '../dialect.ts';
-import { CHAT } from '../dialects.ts';
-import { parseUsage, type Usage } from '../usage-record.ts';
-import type { ResponseEvent, Signature, StopReason } from './conversation.ts';
+import { CHAT } from '../openai-dialects.ts';
+import { parseUsage, type Usage } from '../parse-usage.ts';
+import type { ResponseEvent, Signature, StopReason } from './neutral-form.ts';
 import type { ResponseContext, ResponseReader, StreamWriter } from './response-codec.ts';
 import { collectResponse } from './response-collector.ts';
-import { tagSignature } from './signatures.ts';
+import { tagSignature } from './thinking-signatures.ts';
 
 const REASONS: Readonly<Record<string, StopReason>> = {
   stop: 'end',

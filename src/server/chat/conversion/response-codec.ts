@@ -1,5 +1,5 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
-import type { ResponseEvent, ToolOrigin } from './conversation.ts';
+import type { ResponseEvent, ToolOrigin } from './neutral-form.ts';
 
 /** What a response in the caller's dialect has that does not come from the upstream. */
 export interface ResponseContext {

@@ -1,6 +1,6 @@
 import { asObject } from '../../../contract/is-object.ts';
-import { tryParse } from '../usage.ts';
-import type { ResponseEvent, Signature } from './conversation.ts';
+import { tryParse } from '../usage-in-text.ts';
+import type { ResponseEvent, Signature } from './neutral-form.ts';
 
 export type Block =
   | { readonly type: 'text'; readonly text: string }

@@ -1,8 +1,8 @@
 import { asObject } from '../../../contract/is-object.ts';
 import { extractData, splitEvents } from '../sse-events.ts';
-import { tryParse } from '../usage.ts';
+import { tryParse } from '../usage-in-text.ts';
 import type { Codec } from './codecs.ts';
-import type { ResponseEvent } from './conversation.ts';
+import type { ResponseEvent } from './neutral-form.ts';
 import type { ResponseContext, ResponseReader, StreamWriter } from './response-codec.ts';
 
 /** Turns one response of an upstream into the caller's dialect. */

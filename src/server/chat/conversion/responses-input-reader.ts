@@ -1,9 +1,9 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
-import type { CallPart, MediaPart, Message, Part, ResultPart, TextPart, ThinkingPart } from './conversation.ts';
-import { detailAt, dropOthers, listAt, memberSet, objectAt, sourceOf, textAt } from './members.ts';
-import { type ConversionNotes, cannotSay } from './notes.ts';
+import { cannotSay, type DroppedMembers } from './dropped-members.ts';
+import type { CallPart, MediaPart, Message, Part, ResultPart, TextPart, ThinkingPart } from './neutral-form.ts';
+import { detailAt, dropOthers, listAt, memberSet, objectAt, sourceOf, textAt } from './request-members.ts';
 import { namespacedName, toFreeformArguments } from './responses-tools.ts';
-import { readSignature } from './signatures.ts';
+import { readSignature } from './thinking-signatures.ts';
 
 /** Members of an item whatever it is: they say nothing to a model. */
 const ITEM = 'type id status';
@@ -36,7 +36,7 @@ type Role = Message['role'];
  *
  * @throws AppError `invalid_request`
  */
-export function readInput(input: unknown, notes: ConversionNotes): Message[] {
+export function readInput(input: unknown, notes: DroppedMembers): Message[] {
   if (typeof input === 'string') return [{ role: 'user', parts: [{ type: 'text', text: input }], path: 'input' }];
   const turns: { role: Role; parts: Part[]; path: string }[] = [];
   for (const [index, value] of listAt(input, 'input').entries()) {
@@ -57,7 +57,7 @@ export function readInput(input: unknown, notes: ConversionNotes): Message[] {
 function readItem(
   item: UntrustedObject,
   path: string,
-  notes: ConversionNotes,
+  notes: DroppedMembers,
 ): { readonly role: Role; readonly parts: Part[] } {
   switch (item.type ?? 'message') {
     case 'message':
@@ -82,13 +82,13 @@ function readRole(role: unknown, path: string): Role {
   throw cannotSay(`${path}.role`);
 }
 
-function readContent(content: unknown, path: string, notes: ConversionNotes): (TextPart | MediaPart)[] {
+function readContent(content: unknown, path: string, notes: DroppedMembers): (TextPart | MediaPart)[] {
   if (content === '') return [];
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return listAt(content, path).map((part, index) => readPart(part, `${path}.${index}`, notes));
 }
 
-function readPart(value: unknown, path: string, notes: ConversionNotes): TextPart | MediaPart {
+function readPart(value: unknown, path: string, notes: DroppedMembers): TextPart | MediaPart {
   const part = objectAt(value, path);
   const { type } = part;
   const known = typeof type === 'string' && Object.hasOwn(PART_MEMBERS, type) ? PART_MEMBERS[type] : undefined;
@@ -110,7 +110,7 @@ function readPart(value: unknown, path: string, notes: ConversionNotes): TextPar
   return { type: 'text', text: textAt(part[key], `${path}.${key}`) };
 }
 
-function readCall(item: UntrustedObject, path: string, notes: ConversionNotes): CallPart {
+function readCall(item: UntrustedObject, path: string, notes: DroppedMembers): CallPart {
   dropOthers(item, CALL_MEMBERS, notes, path);
   const { call_id: id, name, namespace } = item;
   return {
@@ -125,7 +125,7 @@ function readCall(item: UntrustedObject, path: string, notes: ConversionNotes): 
   };
 }
 
-function readResult(item: UntrustedObject, path: string, notes: ConversionNotes): ResultPart {
+function readResult(item: UntrustedObject, path: string, notes: DroppedMembers): ResultPart {
   dropOthers(item, RESULT_MEMBERS, notes, path);
   return {
     type: 'result',
@@ -136,7 +136,7 @@ function readResult(item: UntrustedObject, path: string, notes: ConversionNotes)
   };
 }
 
-function readReasoningItem(item: UntrustedObject, path: string, notes: ConversionNotes): ThinkingPart {
+function readReasoningItem(item: UntrustedObject, path: string, notes: DroppedMembers): ThinkingPart {
   dropOthers(item, REASONING_MEMBERS, notes, path);
   const texts = [item.summary, item.content].flatMap((list) => (Array.isArray(list) ? list : []));
   const text = texts.map((each, index) => textAt(objectAt(each, `${path}.${index}`).text, path)).join('\n\n');

@@ -1,10 +1,10 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
 import { asObject } from '../../../contract/is-object.ts';
-import type { Usage } from '../usage-record.ts';
-import type { Signature, StopReason } from './conversation.ts';
+import type { Usage } from '../parse-usage.ts';
+import type { Signature, StopReason } from './neutral-form.ts';
 import type { ResponseContext } from './response-codec.ts';
 import { readFreeformArguments, toCallItem } from './responses-tools.ts';
-import { tagSignature } from './signatures.ts';
+import { tagSignature } from './thinking-signatures.ts';
 
 /** What a response holds, in the form of its items (platform.openai.com/docs/api-reference/responses/object). */
 

@@ -1,7 +1,7 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import type { Conversation, OutputFormat, Reasoning } from './conversation.ts';
-import { checkMembers, memberTable, numberAt, objectAt, textAt } from './members.ts';
-import { type ConversionNotes, cannotSay } from './notes.ts';
+import { cannotSay, type DroppedMembers } from './dropped-members.ts';
+import type { Conversation, OutputFormat, Reasoning } from './neutral-form.ts';
+import { checkMembers, memberTable, numberAt, objectAt, textAt } from './request-members.ts';
 import { readInput } from './responses-input-reader.ts';
 import { readToolChoice, readTools } from './responses-tools.ts';
 import { splitSystem } from './system-messages.ts';
@@ -16,7 +16,7 @@ const TEXT_MEMBERS = memberTable('format', 'verbosity');
 const REASONING_MEMBERS = memberTable('effort', 'summary generate_summary context');
 
 /** Reads a request of OpenAI's Responses (platform.openai.com/docs/api-reference/responses/create). @throws AppError `invalid_request` */
-export function readResponsesRequest(body: UntrustedObject, notes: ConversionNotes): Conversation {
+export function readResponsesRequest(body: UntrustedObject, notes: DroppedMembers): Conversation {
   checkMembers(body, MEMBERS, notes);
   // Nothing is stored here, so nothing could be found again.
   if (body.store === true) throw cannotSay('store');
@@ -56,7 +56,7 @@ function readFormat(value: unknown): OutputFormat | undefined {
   };
 }
 
-function readReasoning(reasoning: UntrustedObject | undefined, notes: ConversionNotes): Reasoning | undefined {
+function readReasoning(reasoning: UntrustedObject | undefined, notes: DroppedMembers): Reasoning | undefined {
   if (reasoning === undefined) return undefined;
   checkMembers(reasoning, REASONING_MEMBERS, notes, 'reasoning.');
   const { effort } = reasoning;

@@ -1,4 +1,5 @@
 import { isReasoningModel } from '../output-limit.ts';
+import { cannotSay, type DroppedMembers } from './dropped-members.ts';
 import type {
   Conversation,
   MediaPart,
@@ -9,17 +10,16 @@ import type {
   TextPart,
   ThinkingPart,
   ToolChoice,
-} from './conversation.ts';
-import { toDataUrl } from './members.ts';
-import { type ConversionNotes, cannotSay } from './notes.ts';
+} from './neutral-form.ts';
 import { toOpenAiEffort } from './openai-effort.ts';
-import type { RequestTarget } from './target.ts';
+import { toDataUrl } from './request-members.ts';
+import type { RequestTarget } from './request-target.ts';
 
 /** Writes a request of OpenAI's Responses (platform.openai.com/docs/api-reference/responses/create). @throws AppError `invalid_request` */
 export function writeResponsesRequest(
   conversation: Conversation,
   target: RequestTarget,
-  notes: ConversionNotes,
+  notes: DroppedMembers,
 ): object {
   const { system, messages, tools, toolChoice, parallelCalls, settings, format, reasoning } = conversation;
   const { topK, seed, presencePenalty, frequencyPenalty, stop } = settings;
@@ -63,7 +63,7 @@ export function writeResponsesRequest(
 const toInputText = ({ text }: TextPart): object => ({ type: 'input_text', text });
 
 /** The items of a turn, in their order; texts and media in a row are one message. */
-function writeMessage({ role, parts, path }: Message, notes: ConversionNotes): object[] {
+function writeMessage({ role, parts, path }: Message, notes: DroppedMembers): object[] {
   const items: object[] = [];
   let said: (TextPart | MediaPart)[] = [];
   const flush = (): void => {
@@ -115,7 +115,7 @@ function writeInputPart(part: TextPart | MediaPart): object {
     : { type: 'input_file', filename: name ?? 'document', file_data: url };
 }
 
-function writeResult({ id, parts, isError, path }: ResultPart, notes: ConversionNotes): object {
+function writeResult({ id, parts, isError, path }: ResultPart, notes: DroppedMembers): object {
   if (isError) notes.drop(`${path}.is_error`);
   const [only] = parts;
   const output =
@@ -124,7 +124,7 @@ function writeResult({ id, parts, isError, path }: ResultPart, notes: Conversion
 }
 
 /** Only what this API has encrypted is taken back. */
-function writeThought({ signature, text, path }: ThinkingPart, notes: ConversionNotes): object[] {
+function writeThought({ signature, text, path }: ThinkingPart, notes: DroppedMembers): object[] {
   if (signature?.vendor !== 'openai' || signature.value === '') {
     notes.drop(path);
     return [];

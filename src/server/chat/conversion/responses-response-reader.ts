@@ -1,11 +1,11 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { listOf, textOf } from '../dialect.ts';
-import { RESPONSES } from '../dialects.ts';
-import { parseUsage, type Usage } from '../usage-record.ts';
-import type { ResponseEvent, StopReason } from './conversation.ts';
+import { RESPONSES } from '../openai-dialects.ts';
+import { parseUsage, type Usage } from '../parse-usage.ts';
+import type { ResponseEvent, StopReason } from './neutral-form.ts';
 import type { ResponseReader } from './response-codec.ts';
 import { toFreeformArguments } from './responses-tools.ts';
-import { readSignature } from './signatures.ts';
+import { readSignature } from './thinking-signatures.ts';
 
 const REASONS: Readonly<Record<string, StopReason>> = { max_output_tokens: 'length', content_filter: 'refused' };
 const PARAGRAPH = '\n\n';

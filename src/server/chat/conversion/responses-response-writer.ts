@@ -1,4 +1,4 @@
-import type { ResponseEvent, Signature } from './conversation.ts';
+import type { ResponseEvent, Signature } from './neutral-form.ts';
 import type { ResponseContext, StreamWriter } from './response-codec.ts';
 import { collectResponse } from './response-collector.ts';
 import {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import { tryParse } from '../usage.ts';
-import type { FunctionTool, ToolChoice, ToolOrigin } from './conversation.ts';
-import { dropOthers, listAt, memberSet, objectAt, strictAt, textAt } from './members.ts';
-import { type ConversionNotes, cannotSay } from './notes.ts';
+import { tryParse } from '../usage-in-text.ts';
+import { cannotSay, type DroppedMembers } from './dropped-members.ts';
+import type { FunctionTool, ToolChoice, ToolOrigin } from './neutral-form.ts';
+import { dropOthers, listAt, memberSet, objectAt, strictAt, textAt } from './request-members.ts';
 
 const FUNCTION_MEMBERS = memberSet('type name description parameters strict');
 const CUSTOM_MEMBERS = memberSet('type name description format');
@@ -28,7 +28,7 @@ export function namespacedName(namespace: string | undefined, name: string): str
 }
 
 /** The tools of OpenAI's Responses as functions. @throws AppError `invalid_request` for those that are run by the upstream */
-export function readTools(tools: unknown, notes: ConversionNotes): FunctionTool[] {
+export function readTools(tools: unknown, notes: DroppedMembers): FunctionTool[] {
   if (!Array.isArray(tools)) return [];
   return tools.flatMap((value, index) => {
     const path = `tools.${index}`;
@@ -46,7 +46,7 @@ export function readTools(tools: unknown, notes: ConversionNotes): FunctionTool[
 function readTool(
   tool: UntrustedObject,
   path: string,
-  notes: ConversionNotes,
+  notes: DroppedMembers,
   namespace: string | undefined,
 ): FunctionTool[] {
   // All tools are offered at once, so there is nothing to search for.
@@ -86,7 +86,7 @@ function describeFormat(
   description: string | undefined,
   format: UntrustedObject | undefined,
   path: string,
-  notes: ConversionNotes,
+  notes: DroppedMembers,
 ): string | undefined {
   if (format === undefined || format.type !== 'grammar') return description;
   notes.drop(path);

@@ -4,12 +4,12 @@ import fc from 'fast-check';
 import { asObject } from '../../../contract/is-object.ts';
 import { MESSAGES } from '../anthropic-dialect.ts';
 import type { Dialect } from '../dialect.ts';
-import { CHAT, RESPONSES } from '../dialects.ts';
 import { GENERATE } from '../gemini-dialect.ts';
+import { CHAT, RESPONSES } from '../openai-dialects.ts';
 import { extractData, splitEvents } from '../sse-events.ts';
 import { type Codec, findCodec } from './codecs.ts';
-import type { Conversation, FunctionTool, Message, Part, ResponseEvent } from './conversation.ts';
-import { ConversionNotes } from './notes.ts';
+import { DroppedMembers } from './dropped-members.ts';
+import type { Conversation, FunctionTool, Message, Part, ResponseEvent } from './neutral-form.ts';
 
 /** What all dialects can say goes through any of them and back unchanged. */
 const DIALECTS: Readonly<Record<string, Dialect>> = {
@@ -139,17 +139,17 @@ const response = fc
 describe('round trips', () => {
   for (const { name, a, b } of PAIRS) {
     const [from, to] = [codecOf(a), codecOf(b)];
-    const read = (codec: Codec, body: unknown) => codec.readRequest(plain(body), new ConversionNotes());
+    const read = (codec: Codec, body: unknown) => codec.readRequest(plain(body), new DroppedMembers());
 
     test(`a request: ${name}`, () => {
       fc.assert(
         fc.property(conversationOf(a !== RESPONSES && b !== RESPONSES), (said) => {
-          const original = plain(from.writeRequest(said, targetOf(a), new ConversionNotes()));
-          const notes = new ConversionNotes();
+          const original = plain(from.writeRequest(said, targetOf(a), new DroppedMembers()));
+          const notes = new DroppedMembers();
           const there = to.writeRequest(from.readRequest(original, notes), targetOf(b), notes);
           // Written with every request, as it must not be stored.
           assert.deepEqual(notes.dropped, a === RESPONSES ? ['store'] : []);
-          assert.deepEqual(plain(from.writeRequest(read(to, there), targetOf(a), new ConversionNotes())), original);
+          assert.deepEqual(plain(from.writeRequest(read(to, there), targetOf(a), new DroppedMembers())), original);
         }),
         { numRuns: 200 },
       );

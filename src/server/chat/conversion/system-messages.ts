@@ -1,4 +1,4 @@
-import type { Message, TextPart } from './conversation.ts';
+import type { Message, TextPart } from './neutral-form.ts';
 
 /** The system's words before the first turn, and the turns. */
 export function splitSystem(all: readonly Message[]): {

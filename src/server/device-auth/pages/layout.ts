@@ -1,7 +1,7 @@
-import { defined } from '../../../contract/defined.ts';
 import type { Locale } from '../../../contract/messages/messages.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
 import { html, type Markup } from '../../platform/html.ts';
-import { languageLinks, standalonePage } from '../../platform/page.ts';
+import { languageLinks, standalonePage } from '../../platform/standalone-page.ts';
 import { TEXTS, type Texts } from './texts.ts';
 
 /** What every page is rendered with. */

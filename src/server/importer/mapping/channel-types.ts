@@ -1,5 +1,5 @@
 import type { ChannelVendor } from '../../channels/channel-directory.ts';
-import type { ProgramName } from '../source/probe.ts';
+import type { ProgramName } from '../source/detect-program.ts';
 
 /** What a channel type of the source is here. */
 export interface ChannelType {

@@ -1,10 +1,10 @@
 import type { ChannelVendor } from '../../channels/channel-directory.ts';
-import type { ProgramName } from '../source/probe.ts';
+import type { ProgramName } from '../source/detect-program.ts';
 import type { SourceRow } from '../source/source-database.ts';
 import { type ChannelKey, keysOf, toCredentials } from './channel-keys.ts';
 import { type ChannelType, channelTypeOf, PLUGIN_VENDORS } from './channel-types.ts';
+import { resolveModelMapping } from './model-name-mapping.ts';
 import { mapped, type Outcome, skipped } from './outcome.ts';
-import { resolveModelMapping } from './upstream-names.ts';
 import { objectOf, parseObject, smallIntegerOf, splitList, textOf, toPlainText } from './values.ts';
 
 /** A channel as it is to be made: a row of the source becomes one for each of its vendors. */

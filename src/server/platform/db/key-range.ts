@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { defined } from '../../../contract/defined.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
 import { hasConcurrentWriters } from './dialect.ts';
 
 /** A table whose rows are written with the time of their writing and never changed. */

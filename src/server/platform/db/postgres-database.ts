@@ -4,7 +4,7 @@ import type { PoolConfig } from 'pg';
 import { runAfterCommitActions } from './after-commit.ts';
 import type { Database, DatabaseOptions } from './database.ts';
 import { withDirectExecutor } from './direct-executor.ts';
-import { DiskSpace } from './disk-space.ts';
+import { DiskFullState } from './disk-full-state.ts';
 import { asPostgres, PostgresDriver } from './postgres-driver.ts';
 import { isConflict, isStalePlan, MAX_ATTEMPTS, toConflictError } from './postgres-errors.ts';
 import { PostgresHosts } from './postgres-hosts.ts';
@@ -18,7 +18,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** `poolMax` in the query of the url overrides the option of the same name. */
 export function openPostgres<T>(url: string, options: DatabaseOptions): Database<T> {
   const hosts = new PostgresHosts(url);
-  const space = new DiskSpace();
+  const space = new DiskFullState();
   const { log, isPooled = false, statementTimeoutMs = 5_000 } = options;
   const pool = new PostgresPool(hosts, log, {
     max: hosts.poolMax ?? options.poolMax ?? 10,

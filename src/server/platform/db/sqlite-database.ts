@@ -10,13 +10,13 @@ import { runAfterCommitActions } from './after-commit.ts';
 import type { Database, DatabaseOptions } from './database.ts';
 import { LocklessSqliteCompiler } from './dialect.ts';
 import { setDirectExecutor, withDirectExecutor } from './direct-executor.ts';
-import { DiskSpace } from './disk-space.ts';
+import { DiskFullState } from './disk-full-state.ts';
 import { SqliteDriver } from './sqlite-driver.ts';
 import { TransactionContext } from './transaction-context.ts';
 
 export function openSqlite<T>(path: string, options: DatabaseOptions): Database<T> {
   const context = new TransactionContext();
-  const space = new DiskSpace();
+  const space = new DiskFullState();
   const driver = new SqliteDriver(path, {
     onDiskFull: () => space.noteFull(),
     stallMs: options.stallMs ?? 5_000,

@@ -1,11 +1,11 @@
-import { defined } from '../../../contract/defined.ts';
 import type { EnvelopeKind } from '../../../contract/endpoint.ts';
 import { ERRORS, type ErrorCode, type ErrorDefinition } from '../../../contract/errors.ts';
 import { formatMessage, type Locale } from '../../../contract/messages/messages.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
 import { DatabaseUnavailableError } from '../db/database-errors.ts';
 import { AppError } from '../errors.ts';
 import { html, STANDALONE_PAGE_HEADERS } from '../html.ts';
-import { START_PAGE_LINKS, standalonePage } from '../page.ts';
+import { START_PAGE_LINKS, standalonePage } from '../standalone-page.ts';
 import { toAnthropicError, toGeminiError } from './model-error-formats.ts';
 import { toJimengError, toKlingError, type VendorErrorFacts } from './vendor-error-formats.ts';
 

@@ -6,7 +6,7 @@ import { AppError, invalidRequest } from '../errors.ts';
 import { negotiateLocale } from '../locale.ts';
 import type { Log } from '../log.ts';
 import { BadVideoError } from '../media/video-check.ts';
-import { OutboundError } from '../outbound/outbound.ts';
+import { OutboundError } from '../outbound/outbound-types.ts';
 import { type ErrorResponse, toErrorResponse } from './error-responses.ts';
 
 /** The largest body any endpoint takes. */

@@ -1,12 +1,12 @@
 import type { Server } from 'node:http';
+import type { NotReadyReason } from '../../../contract/health-and-status.ts';
+import * as lines from '../../../contract/health-and-status.ts';
 import { ok } from '../../../contract/schemas.ts';
-import type { NotReadyReason } from '../../../contract/service.ts';
-import * as lines from '../../../contract/service.ts';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
 import { isSameSecret } from '../secrets.ts';
-import { createServer } from './create-server.ts';
+import { createServer } from './node-http-functions.ts';
 import type { RouteRegistry } from './route-registry.ts';
 
 export interface HealthRouteDependencies {

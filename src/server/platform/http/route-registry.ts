@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { defined } from '../../../contract/defined.ts';
 import type { Endpoint, EndpointPart } from '../../../contract/endpoint.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
 import { AppError } from '../errors.ts';
 import type { Authenticator, CallerOf } from './caller.ts';
 import { compressResponse } from './compress-response.ts';

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import Type from 'typebox';
 import { type Endpoint, endpoint } from '../../../contract/endpoint.ts';
 import { AppError } from '../errors.ts';
-import { OutboundError } from '../outbound/outbound.ts';
+import { OutboundError } from '../outbound/outbound-types.ts';
 import { parseAnswer, plain, startHttp } from './http.fixture.ts';
 import type { RequestContext } from './request-context.ts';
 import type { Handler } from './route-registry.ts';

@@ -21,16 +21,16 @@ import { BODY_GRACE_MS, ConnectionGuard } from './connection-guard.ts';
 import { CorsPolicy } from './cors.ts';
 import { ErrorSender } from './error-sender.ts';
 import type { FastPath, FastPathTools } from './fast-path.ts';
+import { sendParserError } from './http-parser-error-response.ts';
 import { type JsonBody, JsonBodyReader } from './json-body-reader.ts';
 import { registerMultipart, type UploadedFile } from './multipart.ts';
-import { sendParserError } from './parser-error-response.ts';
+import { PortLifecycle } from './port-lifecycle.ts';
 import { RequestContext } from './request-context.ts';
 import { hasMultipleHostHeaders, isCanonicalRequestTarget, isCrossSite, isKnownHost } from './request-guards.ts';
 import { toRequestId } from './request-id.ts';
 import { traceRequest } from './request-span.ts';
+import type { RequestHandler } from './requests-during-start.ts';
 import { RouteRegistry } from './route-registry.ts';
-import { ServicePort } from './service-port.ts';
-import type { RequestHandler } from './starting-requests.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -67,7 +67,7 @@ export interface HttpOptions {
   /** Called after every response; for the metrics. */
   onResponse?(route: string, method: string, status: number, seconds: number): void;
   /** A port that may be open already; default: a new one. */
-  readonly port?: ServicePort | undefined;
+  readonly port?: PortLifecycle | undefined;
 }
 
 export interface HttpServer {
@@ -102,7 +102,7 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
     recordRequest: (route, method, status, seconds) => options.onResponse?.(route, method, status, seconds),
   };
   const fastPaths: FastPath[] = [];
-  const port = options.port ?? new ServicePort();
+  const port = options.port ?? new PortLifecycle();
   let serve: RequestHandler = () => {};
   const fastify = openFastify(options, errors, (handler) => {
     serve = guardRequests(port.server, options, errors, cors, hosts, (request, response) =>

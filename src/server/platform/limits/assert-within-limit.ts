@@ -1,5 +1,5 @@
-import { defined } from '../../../contract/defined.ts';
 import type { ErrorCode } from '../../../contract/errors.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
 import { AppError } from '../errors.ts';
 import type { RateLimitResult } from './rate-limits.ts';
 

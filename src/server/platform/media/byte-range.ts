@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { OutboundResponse } from '../outbound/outbound.ts';
+import type { OutboundResponse } from '../outbound/outbound-types.ts';
 
 /** One `bytes=` range of safe integers; several at once and other units are ignored (RFC 9110 section 14.2 permits that). */
 export const isSingleRange = (range: string | undefined): range is string =>

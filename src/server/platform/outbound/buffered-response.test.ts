@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { bufferingHandler } from './buffered-response.ts';
-import type { BufferedResponse, ExchangeControl, OutboundError } from './outbound.ts';
+import type { BufferedResponse, ExchangeControl, OutboundError } from './outbound-types.ts';
 
 /** What becomes of a response that arrives in these chunks, and whether the exchange was ended for it. */
 async function receive(chunks: readonly (string | Buffer)[], maxBytes: number, headers: Record<string, string> = {}) {

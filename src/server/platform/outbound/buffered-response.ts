@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { type BrotliOptions, brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
 import { JsonRejectedError, parseJson } from '../json.ts';
-import { type BufferedResponse, type ExchangeHandler, OutboundError } from './outbound.ts';
+import { type BufferedResponse, type ExchangeHandler, OutboundError } from './outbound-types.ts';
 
 type Decoder = (bytes: Buffer, options: { readonly maxOutputLength: number }) => Promise<Buffer>;
 

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { bufferingHandler } from './buffered-response.ts';
-import { guardedConnector, type Resolve, resolveByDns, resolveBySystem } from './connector.ts';
 import { Exchange, type Target } from './exchange.ts';
+import { guardedConnector, type Resolve, resolveByDns, resolveBySystem } from './guarded-connector.ts';
 import {
   type BufferedResponse,
   type ConfiguredRequest,
@@ -13,7 +13,7 @@ import {
   type OutboundResponse,
   type UntrustedPost,
   type UntrustedRequest,
-} from './outbound.ts';
+} from './outbound-types.ts';
 import { Proxies } from './proxies.ts';
 import { isCloudMetadataIp, isPublicIp } from './public-ip.ts';
 import { Semaphore } from './semaphore.ts';

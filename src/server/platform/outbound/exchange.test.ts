@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Dispatcher } from 'undici';
-import { BlockedIpError, HostNotFoundError } from './connector.ts';
 import { Exchange } from './exchange.ts';
-import type { OutboundError, OutboundRequest } from './outbound.ts';
+import { BlockedIpError, HostNotFoundError } from './guarded-connector.ts';
+import type { OutboundError, OutboundRequest } from './outbound-types.ts';
 import { errors } from './undici.ts';
 
 const TARGET = { origin: 'https://a.example', path: '/x?y=1' };

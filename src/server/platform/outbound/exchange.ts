@@ -1,12 +1,12 @@
 import type { Dispatcher } from 'undici';
-import { BlockedIpError, HostNotFoundError } from './connector.ts';
+import { BlockedIpError, HostNotFoundError } from './guarded-connector.ts';
 import {
   type ExchangeControl,
   type ExchangeHandler,
   OutboundError,
   type OutboundPhase,
   type OutboundRequest,
-} from './outbound.ts';
+} from './outbound-types.ts';
 import { errors } from './undici.ts';
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 5_000;

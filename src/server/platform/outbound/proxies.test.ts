@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { BlockedIpError } from './connector.ts';
+import { BlockedIpError } from './guarded-connector.ts';
 import { Proxies } from './proxies.ts';
 
 const MOST = 200;

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { BlockedIpError, guardedLookup, type Resolve } from './connector.ts';
+import { BlockedIpError, guardedLookup, type Resolve } from './guarded-connector.ts';
 import { ProxyAgent } from './undici.ts';
 
 export interface ProxyOptions {

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { ExchangeControl, ExchangeHandler, OutboundError, OutboundResponse } from './outbound.ts';
+import type { ExchangeControl, ExchangeHandler, OutboundError, OutboundResponse } from './outbound-types.ts';
 
 /** A response body as a stream that pauses the socket while it is not read and aborts the exchange when destroyed. */
 class ResponseBody extends Readable {

@@ -3,9 +3,9 @@ import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { openOutbound } from './client.ts';
-import type { Resolve } from './connector.ts';
+import type { Resolve } from './guarded-connector.ts';
 import { HOSTILE_ADDRESSES, hostileUrls, PUBLIC_ADDRESSES } from './hostile-urls.fixture.ts';
-import { OutboundError, type UntrustedRequest } from './outbound.ts';
+import { OutboundError, type UntrustedRequest } from './outbound-types.ts';
 import { isCloudMetadataIp, isPublicIp } from './public-ip.ts';
 
 /** In these tests 127.0.0.1 plays the public internet, and everything else on loopback is inside. */

@@ -1,5 +1,5 @@
 import type { Target } from './exchange.ts';
-import { OutboundError } from './outbound.ts';
+import { OutboundError } from './outbound-types.ts';
 
 const MAX_URL_LENGTH = 8_192;
 const DEFAULT_PORT: { readonly [protocol: string]: string } = { 'http:': '80', 'https:': '443' };

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { mutated } from '../../../../test/mutations.ts';
+import { mutated } from '../../../../test/mutated-json.ts';
 import { recordedReplies } from '../../../../test/recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/mutated-replies.ts';
-import { OutboundError } from '../../platform/outbound/outbound.ts';
+import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
 import type { Json, MediaInput, QueryOutcome, VideoRequest } from '../adapter.ts';

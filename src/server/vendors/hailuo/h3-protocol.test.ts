@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { mutated } from '../../../../test/mutations.ts';
+import { mutated } from '../../../../test/mutated-json.ts';
 import { recordedReplies } from '../../../../test/recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';

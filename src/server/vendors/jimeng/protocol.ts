@@ -1,6 +1,6 @@
 import type { FailureCause } from '../../../contract/failure-causes.ts';
 import { asObject } from '../../../contract/is-object.ts';
-import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import { signVolcengine } from '../../platform/outbound/volcengine-signature.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import type { VendorError } from '../../upstreams/error.ts';

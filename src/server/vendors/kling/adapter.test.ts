@@ -13,7 +13,7 @@ import {
   startSimulator,
 } from '../../../../test/vendors/simulator-fixture.ts';
 import { kling as simulator } from '../../../sandbox/vendors/kling.ts';
-import { OutboundError } from '../../platform/outbound/outbound.ts';
+import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
 import type { Json, VideoRequest } from '../adapter.ts';
 import { kling } from './adapter.ts';

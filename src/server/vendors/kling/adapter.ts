@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import type { TaskStatus } from '../../../contract/states.ts';
+import type { TaskStatus } from '../../../contract/task-states.ts';
 import { DAY_MS, HOUR_MS } from '../../../contract/time.ts';
-import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import { PollFailed } from '../../upstreams/error.ts';
 import type { Json, QueryOutcome, VendorAdapter } from '../adapter.ts';

@@ -1,5 +1,5 @@
 import { asObject } from '../../../contract/is-object.ts';
-import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import type { VendorError } from '../../upstreams/error.ts';
 import { type ErrorClass, toVendorError } from '../error-mapping.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { recordedReplies } from '../../../../test/recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/mutated-replies.ts';
-import { OutboundError } from '../../platform/outbound/outbound.ts';
+import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
 import type { MediaInput, VideoRequest } from '../adapter.ts';
 import { ERROR_CLASSES, STATES, seedance, toError } from './adapter.ts';

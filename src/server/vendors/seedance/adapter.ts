@@ -1,6 +1,6 @@
 import { asObject } from '../../../contract/is-object.ts';
 import { HOUR_MS } from '../../../contract/time.ts';
-import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import type { VendorError } from '../../upstreams/error.ts';
 import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../../../test/vendors/simulator-fixture.ts';
 import { loadMedia } from '../../../sandbox/media.ts';
 import { sora as simulator } from '../../../sandbox/vendors/sora.ts';
-import { OutboundError } from '../../platform/outbound/outbound.ts';
+import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
 import type { Json, VideoRequest } from '../adapter.ts';
 import { sora } from './adapter.ts';

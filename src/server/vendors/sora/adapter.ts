@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Type } from 'typebox';
-import { defined } from '../../../contract/defined.ts';
 import { asObject, isObject } from '../../../contract/is-object.ts';
-import type { TaskStatus } from '../../../contract/states.ts';
-import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
+import type { TaskStatus } from '../../../contract/task-states.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import type { ErrorReason, VendorError } from '../../upstreams/error.ts';
 import type { Json, MediaInput, ModelCapability, VendorAdapter, VideoRequest } from '../adapter.ts';

@@ -1,5 +1,5 @@
 import { asObject } from '../../../contract/is-object.ts';
-import type { OutboundRequest } from '../../platform/outbound/outbound.ts';
+import type { OutboundRequest } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import { UnsupportedRequestError } from '../../upstreams/error.ts';
 import type { ContentSource, Json, VendorAdapter } from '../adapter.ts';

@@ -1,7 +1,7 @@
-import { defined } from '../../../contract/defined.ts';
 import type { FailureCause } from '../../../contract/failure-causes.ts';
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { ErrorReason, VendorError } from '../../upstreams/error.ts';
 import type { Json, QueryOutcome } from '../adapter.ts';
 import { type ErrorClass, failedTask, reasonForStatus, toVendorError } from '../error-mapping.ts';

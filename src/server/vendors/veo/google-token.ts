@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import { asObject } from '../../../contract/is-object.ts';
-import { OutboundError } from '../../platform/outbound/outbound.ts';
+import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import type { VendorError } from '../../upstreams/error.ts';
 import { asText } from '../untrusted-json.ts';

@@ -1,6 +1,6 @@
-import { defined } from '../../../contract/defined.ts';
 import { asObject } from '../../../contract/is-object.ts';
-import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
+import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import { UnsupportedRequestError } from '../../upstreams/error.ts';
 import type { Json, QueryOutcome, VendorAdapter } from '../adapter.ts';

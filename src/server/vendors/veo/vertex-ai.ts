@@ -1,5 +1,5 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import { UnsupportedRequestError } from '../../upstreams/error.ts';
 import type { Json, VendorAdapter } from '../adapter.ts';

@@ -1,4 +1,4 @@
-import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound.ts';
+import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import { PollFailed } from '../../upstreams/error.ts';
 import type { ContentSource, Json } from '../adapter.ts';

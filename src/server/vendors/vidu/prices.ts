@@ -1,4 +1,4 @@
-import { defined } from '../../../contract/defined.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
 import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
 import { usd } from '../currency-to-quota.ts';
 import type { PriceSource } from '../price-source.ts';

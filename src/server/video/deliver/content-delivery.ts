@@ -1,9 +1,9 @@
 import { finished, type Readable } from 'node:stream';
 import type { StoredFiles } from '../../artifacts/stored-files.ts';
 import { AppError } from '../../platform/errors.ts';
-import { checkedPart } from '../../platform/media/checked-part.ts';
+import { checkedByteRange } from '../../platform/media/checked-byte-range.ts';
 import { checkedVideoBody } from '../../platform/media/checked-video-body.ts';
-import type { OutboundResponse } from '../../platform/outbound/outbound.ts';
+import type { OutboundResponse } from '../../platform/outbound/outbound-types.ts';
 import type { Task } from '../store.ts';
 import type { VideoUpstreams } from '../video-upstreams.ts';
 import type { DownloadSlots } from './download-slots.ts';
@@ -103,7 +103,7 @@ export class ContentDelivery {
 /** What may be passed on of a vendor's file. @throws AppError `content_unavailable` */
 async function checked(response: OutboundResponse, isVideo: boolean): Promise<OutboundResponse> {
   if (response.status === 206) {
-    const part = checkedPart(response);
+    const part = checkedByteRange(response);
     if (part === undefined) throw new AppError('content_unavailable', { log: { isPart: false } });
     return part;
   }

@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import { isTerminal } from '../../../contract/states.ts';
+import { isTerminal } from '../../../contract/task-states.ts';
 import * as endpoints from '../../../contract/video.ts';
-import type { AccessWatch } from '../../accounts/access-watch.ts';
+import type { CredentialWatch } from '../../accounts/credential-watch.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/caller.ts';
 import type { RequestContext } from '../../platform/http/request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
-import type { TaskReader } from '../poll/task-reader.ts';
+import type { OwnerTaskReader } from '../poll/owner-task-reader.ts';
 import type { Task, TaskStore } from '../store.ts';
 import { type AccelRedirect, toAccelHeaders } from './accel-redirect.ts';
 import type { Content, ContentDelivery } from './content-delivery.ts';
@@ -16,11 +16,11 @@ import type { PlayLinks } from './play-links.ts';
 
 export interface ContentRouteDependencies {
   readonly store: TaskStore;
-  readonly reader: TaskReader;
+  readonly reader: OwnerTaskReader;
   readonly contentDelivery: ContentDelivery;
   readonly playLinks: PlayLinks;
   readonly accelRedirect: AccelRedirect;
-  readonly accessWatch: AccessWatch;
+  readonly accessWatch: CredentialWatch;
   readonly clock: Clock;
 }
 

@@ -1,4 +1,4 @@
-import { defined } from '../../../contract/defined.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import { isSingleRange, toRangeResponse } from '../../platform/media/byte-range.ts';
@@ -8,7 +8,7 @@ import {
   type OutboundRequest,
   type OutboundResponse,
   type UntrustedRequest,
-} from '../../platform/outbound/outbound.ts';
+} from '../../platform/outbound/outbound-types.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
 import type { ContentSource } from '../../vendors/adapter.ts';
 import type { Task } from '../store.ts';

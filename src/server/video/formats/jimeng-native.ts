@@ -1,4 +1,4 @@
-import type { TaskStatus } from '../../../contract/states.ts';
+import type { TaskStatus } from '../../../contract/task-states.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Json } from '../../vendors/adapter.ts';
 import type { Task } from '../store.ts';

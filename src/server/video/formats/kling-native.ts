@@ -1,6 +1,6 @@
-import { defined } from '../../../contract/defined.ts';
 import { isObject } from '../../../contract/is-object.ts';
-import type { TaskStatus } from '../../../contract/states.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
+import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { Json } from '../../vendors/adapter.ts';
 import type { Task } from '../store.ts';
 import type { SubmittedTask } from '../submit/submitted-task.ts';

@@ -5,10 +5,10 @@ import type { ModelCaller } from '../../platform/http/caller.ts';
 import type { RequestContext } from '../../platform/http/request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import { toJimengBody } from '../../platform/http/vendor-error-formats.ts';
-import { announceEnd } from '../../platform/lifecycle-headers.ts';
-import type { TaskReader } from '../poll/task-reader.ts';
+import { announceEnd } from '../../platform/sunset-headers.ts';
+import type { OwnerTaskReader } from '../poll/owner-task-reader.ts';
 import type { Task, TaskStore } from '../store.ts';
-import { submitForToken } from '../submit/submit-request.ts';
+import { submitForToken } from '../submit/idempotent-submit.ts';
 import type { Submitter } from '../submit/submitter.ts';
 import { toJimengTask } from './jimeng-native.ts';
 import { toKlingEnvelope, toKlingSubmitData, toKlingTask } from './kling-native.ts';
@@ -16,7 +16,7 @@ import { externalIdOf, type KlingOperation, parseJimengRequest, parseKlingReques
 
 export interface NativeRouteDependencies {
   readonly submitter: Submitter;
-  readonly reader: TaskReader;
+  readonly reader: OwnerTaskReader;
   readonly store: TaskStore;
   readonly channels: Pick<ChannelDirectory, 'retirement'>;
 }

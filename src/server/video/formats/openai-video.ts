@@ -1,6 +1,6 @@
-import { defined } from '../../../contract/defined.ts';
 import { isObject } from '../../../contract/is-object.ts';
-import { OPENAI_STATUS } from '../../../contract/states.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
+import { OPENAI_STATUS } from '../../../contract/task-states.ts';
 import { toSeconds } from '../../../contract/time.ts';
 import type { Json, TaskPresentation, VendorAdapter } from '../../vendors/adapter.ts';
 import type { Task } from '../store.ts';

@@ -4,17 +4,17 @@ import { invalidRequest } from '../../platform/errors.ts';
 import type { ModelCaller } from '../../platform/http/caller.ts';
 import type { RequestContext } from '../../platform/http/request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
-import { announceEnd } from '../../platform/lifecycle-headers.ts';
-import type { TaskReader } from '../poll/task-reader.ts';
+import { announceEnd } from '../../platform/sunset-headers.ts';
+import type { OwnerTaskReader } from '../poll/owner-task-reader.ts';
 import type { GenerationRequest } from '../submit/generation-request.ts';
-import { submitForToken } from '../submit/submit-request.ts';
+import { submitForToken } from '../submit/idempotent-submit.ts';
 import type { Submitter } from '../submit/submitter.ts';
 import type { TaskRenderer } from './task-renderer.ts';
 import { parseJimengRequest, parseKlingRequest } from './vendor-requests.ts';
 
 export interface VendorFormatRouteDependencies {
   readonly submitter: Submitter;
-  readonly reader: TaskReader;
+  readonly reader: OwnerTaskReader;
   readonly renderer: TaskRenderer;
   readonly channels: Pick<ChannelDirectory, 'retirement'>;
 }

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { TASK_STATUS } from '../../../contract/states.ts';
+import { TASK_STATUS } from '../../../contract/task-states.ts';
 import { toSeconds } from '../../../contract/time.ts';
 import type { UnifiedTask } from '../../../contract/video.ts';
 import type { VendorAdapter } from '../../vendors/adapter.ts';

@@ -5,7 +5,7 @@ import type { Tables } from '../../tables.ts';
 import { PollBackoffs } from './poll-backoffs.ts';
 import { PollScheduler, type PollSchedulerDependencies } from './poll-scheduler.ts';
 import { PollStore } from './poll-store.ts';
-import { PollerStore } from './poller-store.ts';
+import { PollingProcessStore } from './polling-process-store.ts';
 import { PollingProcesses } from './polling-processes.ts';
 
 export interface PollingDependencies extends Omit<PollSchedulerDependencies, 'store' | 'backoffs' | 'processes'> {
@@ -21,7 +21,7 @@ export function makePollScheduler({ database, pubSub, ...dependencies }: Polling
     store: new PollStore(database),
     backoffs: new PollBackoffs({ pubSub, clock, periodMs }),
     processes: hasConcurrentWriters(database.kysely)
-      ? new PollingProcesses({ store: new PollerStore(database), pubSub, clock, log })
+      ? new PollingProcesses({ store: new PollingProcessStore(database), pubSub, clock, log })
       : undefined,
   });
 }

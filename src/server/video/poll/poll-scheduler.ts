@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { accountKey } from '../../upstreams/channel-account.ts';
 import type { Task } from '../store.ts';
-import { type Claim, FinishedPolls, type NextPoll } from './finished-polls.ts';
+import { type Claim, type NextPoll, NextPollBatch } from './next-poll-batch.ts';
 import { MAX_BACKOFF_MS, type PollBackoffs } from './poll-backoffs.ts';
 import { type PollGrid, pollGrid } from './poll-phase.ts';
 import type { PollStore } from './poll-store.ts';
@@ -61,7 +61,7 @@ export class PollScheduler {
   #waiting = 0;
   /** Claims of the tasks claimed here and not finished, by `seq`. */
   readonly #claims = new Map<number, Claim>();
-  readonly #finished = new FinishedPolls();
+  readonly #finished = new NextPollBatch();
   /** When due tasks were last claimed, by the monotonic clock; undefined before the first time. */
   #lastClaimAt: number | undefined;
 

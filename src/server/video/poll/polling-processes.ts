@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../platform/clock.ts';
 import type { PubSub } from '../../platform/db/pub-sub.ts';
 import type { Log } from '../../platform/log.ts';
-import type { PollerStore } from './poller-store.ts';
+import type { PollingProcessStore } from './polling-process-store.ts';
 
 export interface PollingProcessesDependencies {
-  readonly store: Pick<PollerStore, 'renew' | 'remove'>;
+  readonly store: Pick<PollingProcessStore, 'renew' | 'remove'>;
   readonly pubSub: Pick<PubSub, 'publish' | 'subscribe'>;
   readonly clock: Clock;
   readonly log: Log;

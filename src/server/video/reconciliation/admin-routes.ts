@@ -5,11 +5,11 @@ import { toSeconds } from '../../../contract/time.ts';
 import type { Channel } from '../../channels/channel-directory.ts';
 import { AppError, notExistError } from '../../platform/errors.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
-import { OutboundError } from '../../platform/outbound/outbound.ts';
+import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import { PollFailed } from '../../upstreams/error.ts';
-import type { AccountState } from './account-state.ts';
 import type { Reconciliation } from './reconciliation-service.ts';
 import type { ReconciliationRow, ReconciliationStore } from './reconciliation-store.ts';
+import type { VendorAccountState } from './vendor-account-state.ts';
 
 export interface ReconciliationRouteDependencies {
   readonly reconciliation: Reconciliation;
@@ -54,7 +54,7 @@ const MICRO = 1_000_000;
 
 const toSecondsOrNull = (unixMs: number | null): number | null => (unixMs === null ? null : toSeconds(unixMs));
 
-const toAccount = (state: AccountState): Static<typeof endpoints.ReconciledAccount> => ({
+const toAccount = (state: VendorAccountState): Static<typeof endpoints.ReconciledAccount> => ({
   channel_id: state.channel.id,
   channel_name: state.channel.name,
   vendor: state.channel.vendor,

@@ -3,7 +3,7 @@ import type { AdminNotifier } from '../../notifications/notifier.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Tables } from '../../tables.ts';
-import type { AccountState } from './account-state.ts';
+import type { VendorAccountState } from './vendor-account-state.ts';
 
 export interface DifferenceNoticeDependencies {
   readonly database: Database<Tables>;
@@ -20,7 +20,7 @@ export class DifferenceNotices {
     this.#dependencies = dependencies;
   }
 
-  async report({ channel, unit, judgement }: AccountState): Promise<void> {
+  async report({ channel, unit, judgement }: VendorAccountState): Promise<void> {
     if (judgement === undefined || judgement.unexplained === 0) return;
     const { database, notifier, clock } = this.#dependencies;
     const { id, name, vendor } = channel;

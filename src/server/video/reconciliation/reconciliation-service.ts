@@ -3,16 +3,16 @@ import { DAY_MS, HOUR_MS } from '../../../contract/time.ts';
 import type { Channel } from '../../channels/channel-directory.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type Log, maskSecrets } from '../../platform/log.ts';
-import { OutboundError } from '../../platform/outbound/outbound.ts';
+import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import type { ScheduledJob } from '../../platform/scheduled-jobs.ts';
 import type { AdapterContext } from '../../upstreams/call.ts';
 import { PollFailed } from '../../upstreams/error.ts';
 import type { Json } from '../../vendors/adapter.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
-import type { AccountState } from './account-state.ts';
+import { compareWithBilled } from './compare-with-billed.ts';
 import type { DifferenceNotices } from './difference-notices.ts';
-import { judgeReadings } from './judgement.ts';
 import type { ReconciliationRow, ReconciliationStore, SettledVideo } from './reconciliation-store.ts';
+import type { VendorAccountState } from './vendor-account-state.ts';
 
 export interface ReconciliationDependencies {
   readonly store: ReconciliationStore;
@@ -46,13 +46,13 @@ const STATES_KEPT_MS = 60_000;
 /**
  * Compares what was settled over each channel with what its vendor took from the account, every hour, where the vendor tells: units
  * of all videos that ended between two readings against the change of the account. A video that ends while the account is read falls
- * into the one hour here and into the next there, so about a day is judged together (`judgeReadings`).
+ * into the one hour here and into the next there, so about a day is judged together (`compareWithBilled`).
  */
 export class Reconciliation {
   readonly #dependencies: ReconciliationDependencies;
   readonly job: ScheduledJob;
   #states:
-    | { readonly at: number; readonly catalog: Catalog; readonly value: Promise<readonly AccountState[]> }
+    | { readonly at: number; readonly catalog: Catalog; readonly value: Promise<readonly VendorAccountState[]> }
     | undefined;
 
   constructor(dependencies: ReconciliationDependencies) {
@@ -74,7 +74,7 @@ export class Reconciliation {
   }
 
   /** Of every channel whose vendor tells; at most a minute old, and of the channels as they are now. */
-  async states(): Promise<readonly AccountState[]> {
+  async states(): Promise<readonly VendorAccountState[]> {
     const { clock, channels } = this.#dependencies;
     // Another object as soon as a channel was changed.
     const catalog = await channels.catalog();
@@ -89,7 +89,7 @@ export class Reconciliation {
     return value;
   }
 
-  async #readStates(now: number, { channels }: Catalog): Promise<readonly AccountState[]> {
+  async #readStates(now: number, { channels }: Catalog): Promise<readonly VendorAccountState[]> {
     const { store, vendors } = this.#dependencies;
     const [rows, reads] = await Promise.all([store.since(now - JUDGED_MS), store.accountReads()]);
     return [...channels.values()].flatMap((entry) => {
@@ -107,7 +107,7 @@ export class Reconciliation {
           error: read?.error ?? '',
           unit,
           skewMs,
-          judgement: judgeReadings(own, now, skewMs),
+          judgement: compareWithBilled(own, now, skewMs),
         },
       ];
     });

@@ -1,8 +1,8 @@
 import type { Generated } from 'kysely';
-import type { VendorName } from '../../../contract/states.ts';
-import { required } from '../../platform/db/columns.ts';
+import type { VendorName } from '../../../contract/task-states.ts';
 import type { Dialect } from '../../platform/db/dialect.ts';
 import type { MigrationTransaction } from '../../platform/db/migrate.ts';
+import { required } from '../../platform/db/migration-columns.ts';
 
 export interface ReconciliationTables {
   /** One row for each reading of a vendor's account. Amounts of units are in millionths. Never changed. */

@@ -2,10 +2,10 @@ import { HOUR_MS } from '../../../contract/time.ts';
 import type { PasswordHasher } from '../../accounts/login/password-hasher.ts';
 import { toIpLimitKey } from '../../platform/client-ip.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { EndWatch } from '../../platform/end-watch.ts';
 import { assertWithinLimit } from '../../platform/limits/assert-within-limit.ts';
 import type { RateLimiter, RateLimits } from '../../platform/limits/rate-limits.ts';
 import type { Log } from '../../platform/log.ts';
+import { PermissionWatch } from '../../platform/permission-watch.ts';
 import { createSigner, hashToken, type Signer } from '../../platform/secrets.ts';
 import type { Task, TaskStore } from '../store.ts';
 import type { ShareRow, ShareStore } from './share-store.ts';
@@ -38,7 +38,7 @@ export class ShareAccess {
   readonly #byNetwork: RateLimiter;
   readonly #byShare: RateLimiter;
   readonly #signer: Signer;
-  readonly #watch: EndWatch<number>;
+  readonly #watch: PermissionWatch<number>;
 
   constructor(dependencies: ShareAccessDependencies) {
     this.#dependencies = dependencies;
@@ -46,7 +46,7 @@ export class ShareAccess {
     this.#byNetwork = rateLimits.define({ name: 'share-passwords-network', ...GUESSES_PER_NETWORK });
     this.#byShare = rateLimits.define({ name: 'share-passwords', ...GUESSES_PER_SHARE });
     this.#signer = createSigner(masterKey, 'share access');
-    this.#watch = new EndWatch({
+    this.#watch = new PermissionWatch({
       keyOf: String,
       findLive: async (ids) => new Set([...(await shares.findLiveIds(ids, clock.now()))].map(String)),
       log,

@@ -1,6 +1,6 @@
 import type { Locale } from '../../../contract/messages/messages.ts';
 import { html, type Markup } from '../../platform/html.ts';
-import { languageLinks, standalonePage } from '../../platform/page.ts';
+import { languageLinks, standalonePage } from '../../platform/standalone-page.ts';
 import { SHARE_TEXTS } from './share-texts.ts';
 
 /** What every page of a link is rendered with. */

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import { ENABLED } from '../../../contract/account-fields.ts';
 import type { Page } from '../../../contract/schemas.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { wasChanged } from '../../platform/db/one-row.ts';
+import { wasChanged } from '../../platform/db/was-changed.ts';
 import type { SealedColumn } from '../../platform/reseal.ts';
 import type { SealContext } from '../../platform/secrets.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';

@@ -1,14 +1,14 @@
-import { TASK_STATUS } from '../../../contract/states.ts';
+import { TASK_STATUS } from '../../../contract/task-states.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../../channels/channel-directory.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
-import { OutboundError } from '../../platform/outbound/outbound.ts';
+import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { Tables } from '../../tables.ts';
-import { accountOf } from '../../upstreams/account-of.ts';
 import type { UpstreamCalls } from '../../upstreams/call.ts';
+import { calledAccountIds } from '../../upstreams/called-account-ids.ts';
 import { UnsupportedRequestError, type VendorError } from '../../upstreams/error.ts';
 import { upstreamModelOf } from '../../upstreams/model-name.ts';
 import type { SubmitOutcome, VendorAdapter, VideoRequest } from '../../vendors/adapter.ts';
@@ -110,7 +110,7 @@ export class AttemptRunner {
         const { reason, message, code, retryAfterMs } = outcome.error;
         lastError = outcome.error;
         const news = { outcome: reason, message, code, retryAfterMs, durationMs };
-        channels.report({ ...accountOf(channel), model: job.model.id, userId: task.user_id, ...news });
+        channels.report({ ...calledAccountIds(channel), model: job.model.id, userId: task.user_id, ...news });
         if (!outcome.error.retryable) break;
       }
     }
@@ -142,7 +142,7 @@ export class AttemptRunner {
       if (!(error instanceof OutboundError)) throw error;
       if (error.phase !== 'aborted')
         channels.report({
-          ...accountOf(channel),
+          ...calledAccountIds(channel),
           model: model.id,
           userId: task.user_id,
           outcome: 'unreachable',
@@ -167,7 +167,7 @@ export class AttemptRunner {
       return toSubmittedTask(task, null);
     }
     const { channel, durationMs } = attempt;
-    channels.report({ ...accountOf(channel), model: model.id, userId: task.user_id, outcome: 'ok', durationMs });
+    channels.report({ ...calledAccountIds(channel), model: model.id, userId: task.user_id, outcome: 'ok', durationMs });
     const now = clock.now();
     const passesThrough = adapter.passthrough === true && isPublicId(outcome.upstreamId);
     const publicId = await store.markAccepted(database.kysely, {

@@ -1,6 +1,6 @@
+import { detectMediaType } from '../../platform/detect-media-type.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import type { UploadedFile } from '../../platform/http/multipart.ts';
-import { detectMediaType } from '../../platform/media-type.ts';
 import type { MediaInput } from '../../vendors/adapter.ts';
 
 const MB = 1024 * 1024;

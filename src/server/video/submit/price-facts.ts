@@ -1,4 +1,4 @@
-import type { CallFacts } from '../../../contract/call-facts.ts';
+import type { CallFacts } from '../../../contract/call-pricing.ts';
 import { asObject, isObject } from '../../../contract/is-object.ts';
 import { isChatPrice, type Price, type VideoPrice } from '../../../contract/pricing.ts';
 import type { VendorAdapter, VideoRequest } from '../../vendors/adapter.ts';

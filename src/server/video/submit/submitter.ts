@@ -1,4 +1,4 @@
-import { priceCall } from '../../../contract/call-facts.ts';
+import { priceCall } from '../../../contract/call-pricing.ts';
 import { UnpricedError } from '../../../contract/pricing.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../../channels/channel-directory.ts';
 import type { FindPlanTerms } from '../../plans/current-plan.ts';
@@ -20,11 +20,11 @@ import type { IdempotencyClaim } from '../idempotency/idempotency-key.ts';
 import { redactBase64 } from '../redact-base64.ts';
 import type { Task, TaskStore } from '../store.ts';
 import { NO_TOKEN } from '../tables.ts';
-import { formatTerms, type TaskTerms } from '../task-detail.ts';
+import { formatTerms, type TaskTerms } from '../task-charge.ts';
 import { type NewTask, newTaskRow } from '../task-row.ts';
 import type { AttemptRunner } from './attempt-runner.ts';
 import { actionOf, type GenerationRequest, toVideoRequest } from './generation-request.ts';
-import { pickSchemaArguments } from './media-schema.ts';
+import { pickSchemaArguments } from './media-schema-arguments.ts';
 import { toPriceFacts } from './price-facts.ts';
 import type { InTransaction, SubmittedTask } from './submitted-task.ts';
 

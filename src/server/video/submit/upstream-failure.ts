@@ -1,4 +1,4 @@
-import { defined } from '../../../contract/defined.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { VendorError } from '../../upstreams/error.ts';
 

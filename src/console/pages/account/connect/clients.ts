@@ -1,5 +1,5 @@
-import type { Connection } from './connection.ts';
 import { toChatboxLink, toCherryStudioLink } from './deep-links.ts';
+import type { SampleValues } from './sample-values.ts';
 
 interface Sample {
   /** Where it goes: a file's path; undefined for a terminal. */
@@ -10,16 +10,16 @@ interface Sample {
 export interface Client {
   readonly id: string;
   readonly title: string;
-  readonly samples: (connection: Connection) => readonly Sample[];
+  readonly samples: (connection: SampleValues) => readonly Sample[];
   /** Opens the client with everything filled in; it asks before it saves. */
-  readonly link?: (connection: Connection) => string;
+  readonly link?: (connection: SampleValues) => string;
 }
 
 const env = (lines: Readonly<Record<string, string>>, prefix = ''): string =>
   Object.entries(lines)
     .map(([name, value]) => `${prefix}${name}=${value}`)
     .join('\n');
-const openAiEnv = ({ origin, apiKey }: Connection) => ({ OPENAI_BASE_URL: `${origin}/v1`, OPENAI_API_KEY: apiKey });
+const openAiEnv = ({ origin, apiKey }: SampleValues) => ({ OPENAI_BASE_URL: `${origin}/v1`, OPENAI_API_KEY: apiKey });
 
 const curl: Client['samples'] = ({ origin, apiKey, model }) => [
   {
@@ -124,7 +124,7 @@ const geminiCli: Client['samples'] = ({ origin, apiKey, model }) => [
  * The variables Claude Code 2.1 reads (code.claude.com/docs, "Model configuration"). It calls a small model for titles and summaries,
  * and its aliases opus and sonnet are used by subagents: each of them is a model of Anthropic's unless it is named too.
  */
-const claudeCodeEnv = ({ origin, apiKey, model }: Pick<Connection, 'origin' | 'apiKey' | 'model'>) => ({
+const claudeCodeEnv = ({ origin, apiKey, model }: Pick<SampleValues, 'origin' | 'apiKey' | 'model'>) => ({
   ANTHROPIC_BASE_URL: origin,
   ANTHROPIC_AUTH_TOKEN: apiKey,
   ANTHROPIC_MODEL: model,

@@ -3,12 +3,12 @@ import { IconExternalLink } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { API_KEY_PLACEHOLDER } from '../../../components/code-quoting.ts';
+import { API_KEY_PLACEHOLDER } from '../../../components/code-sample-text.ts';
 import { CopyField, CopyIconButton } from '../../../components/copy-button.tsx';
 import { modelsQuery } from '../../../data/model-queries.ts';
 import { CLIENTS, type Client, type ClientId } from './clients.ts';
-import type { Connection } from './connection.ts';
-import { FirstCall } from './first-call.tsx';
+import type { SampleValues } from './sample-values.ts';
+import { WaitForFirstCall } from './wait-for-first-call.tsx';
 
 const MODEL_PLACEHOLDER = 'gpt-4o-mini';
 
@@ -31,7 +31,7 @@ export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPa
     ({ id, kind, permitted }) =>
       kind === 'chat' && permitted && (allowedModels.length === 0 || allowedModels.includes(id)),
   );
-  const connection: Connection = {
+  const connection: SampleValues = {
     origin: location.origin,
     apiKey: apiKey ?? API_KEY_PLACEHOLDER,
     model: chatModel?.id ?? MODEL_PLACEHOLDER,
@@ -78,7 +78,7 @@ export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPa
           {t('noModel', { model: MODEL_PLACEHOLDER })}
         </Text>
       ) : null}
-      <FirstCall tokenId={tokenId} page={page} />
+      <WaitForFirstCall tokenId={tokenId} page={page} />
     </Stack>
   );
 }
@@ -86,7 +86,7 @@ export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPa
 interface ClientGuideProps {
   readonly client: Client;
   readonly hint: string;
-  readonly connection: Connection;
+  readonly connection: SampleValues;
   /** Whether the key is known, so that a link can carry it. */
   readonly isComplete: boolean;
 }

@@ -11,11 +11,11 @@ import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
-import { listQuery } from '../../../data/admin-queries.ts';
+import { listQuery } from '../../../data/admin-query-helpers.ts';
 import type { AuditEntry } from '../../../data/admin-types.ts';
 import { formatDateTime } from '../../../data/format-time.ts';
-import { useUserNames } from '../../../data/name-lookup.ts';
-import { RecordsTabs } from '../logins/records-tabs.tsx';
+import { useUserNames } from '../../../data/user-and-channel-names.ts';
+import { AuditAndLoginsTabs } from '../logins/audit-and-logins-tabs.tsx';
 import { targetPath } from './audit-entry.ts';
 import { ChangeDialog } from './change-dialog.tsx';
 import { ChangedFields } from './changed-fields.tsx';
@@ -32,7 +32,7 @@ export function AuditPage() {
       title={t('app:pages.audit')}
       subtitle={t('audit.lead')}
       size="xl"
-      actions={<RecordsTabs current="/admin/audit" />}
+      actions={<AuditAndLoginsTabs current="/admin/audit" />}
     >
       <FilterBar filters={filters}>
         <TextFilter filters={filters} name="actor_id" label={t('audit.actorId')} width={160} pattern={ID_PATTERN} />

@@ -15,8 +15,8 @@ import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
-import { listQuery } from '../../../data/admin-queries.ts';
-import { useCanManageUser, useUserNames } from '../../../data/name-lookup.ts';
+import { listQuery } from '../../../data/admin-query-helpers.ts';
+import { useCanManageUser, useUserNames } from '../../../data/user-and-channel-names.ts';
 import { DecisionButtons } from './decision-buttons.tsx';
 import { StatusBadge } from './status-badge.tsx';
 

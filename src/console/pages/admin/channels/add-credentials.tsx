@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { SaveForm } from '../../../components/save-form.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';
 import { type CredentialEntries, schemeOfKeys, storedEntries, toCredentials } from './credential-entries.ts';

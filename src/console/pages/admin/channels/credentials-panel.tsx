@@ -6,7 +6,7 @@ import { DeleteButton } from '../../../components/delete-button.tsx';
 import { Panel } from '../../../components/description-list.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
-import { useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';

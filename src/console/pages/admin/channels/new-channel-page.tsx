@@ -6,7 +6,7 @@ import { makeChannel } from '../../../../contract/channels.ts';
 import { Page } from '../../../components/page.tsx';
 import { PageLoader } from '../../../components/page-loader.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
-import { useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { toVendorOptions, useVendors } from '../../../data/vendor-queries.ts';
 import { type ChannelDraft, newChannelDraft, toChannelBody } from './channel-draft.ts';

@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { testChannel } from '../../../../contract/channels.ts';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { type Credential, credentialLabel } from './credential-entries.ts';
 import { toErrorReason } from './error-reasons.ts';

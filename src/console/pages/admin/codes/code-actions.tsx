@@ -1,12 +1,12 @@
 import { Button, Group, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { adminUpdateRedemptionCode, adminVoidRedemptionCode } from '../../../../contract/packages.ts';
+import { adminUpdateRedemptionCode, adminVoidRedemptionCode } from '../../../../contract/plans.ts';
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { useSaveAndClose } from '../../../components/use-save-and-close.ts';
-import { useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import type { CodeListItem } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { formatDateField, toEndOfDay } from '../../../data/calendar-day.ts';

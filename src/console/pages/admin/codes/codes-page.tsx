@@ -8,7 +8,7 @@ import {
   adminVoidRedemptionCode,
   CODE_SORTS,
   type CodeStatus,
-} from '../../../../contract/packages.ts';
+} from '../../../../contract/plans.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { EntityLink } from '../../../components/entity-link.tsx';
@@ -20,11 +20,11 @@ import { type RowSelection, useRowSelection } from '../../../components/list/use
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
-import { listQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { listQuery, useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import type { CodeListItem } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { formatDate } from '../../../data/format-time.ts';
-import { useUserNames } from '../../../data/name-lookup.ts';
+import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { CodeActions } from './code-actions.tsx';
 import { ExportCodes } from './export-codes.tsx';
 import { NewCodesDialog } from './new-codes-dialog.tsx';

@@ -1,12 +1,12 @@
 import { NumberInput, SegmentedControl, Select, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminCreateRedemptionCodes } from '../../../../contract/packages.ts';
+import { adminCreateRedemptionCodes } from '../../../../contract/plans.ts';
 import { AmountInput } from '../../../components/amount-input.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { SecretShownOnce } from '../../../components/secret-shown-once.tsx';
 import { useFormDraft } from '../../../components/use-form-draft.ts';
-import { useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { toEndOfDay } from '../../../data/calendar-day.ts';
 import { creditsToQuota } from '../../../data/credits-to-quota.ts';

@@ -1,9 +1,9 @@
 import { Button } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { adminVoidRedemptionBatch } from '../../../../contract/packages.ts';
+import { adminVoidRedemptionBatch } from '../../../../contract/plans.ts';
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import { callApi } from '../../../data/api-client.ts';
 
 /** Revokes leaked codes; codes that are already redeemed stay redeemed. */

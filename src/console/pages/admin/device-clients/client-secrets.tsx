@@ -8,7 +8,7 @@ import { toErrorMessage } from '../../../components/error-alert.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { SecretShownOnce } from '../../../components/secret-shown-once.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import type { DeviceClient } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { OneTimeSecret } from './one-time-secret.tsx';

@@ -12,7 +12,7 @@ import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { listQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { listQuery, useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import type { DeviceClient } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { ClientSecrets } from './client-secrets.tsx';

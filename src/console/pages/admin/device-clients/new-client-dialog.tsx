@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { adminCreateDeviceClient } from '../../../../contract/device-clients.ts';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { SecretShownOnce } from '../../../components/secret-shown-once.tsx';
-import { useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { OneTimeSecret } from './one-time-secret.tsx';
 

@@ -10,9 +10,9 @@ import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { loginColumns } from '../../../components/login-columns.tsx';
 import { Page } from '../../../components/page.tsx';
-import { listQuery } from '../../../data/admin-queries.ts';
-import { useUserNames } from '../../../data/name-lookup.ts';
-import { RecordsTabs } from './records-tabs.tsx';
+import { listQuery } from '../../../data/admin-query-helpers.ts';
+import { useUserNames } from '../../../data/user-and-channel-names.ts';
+import { AuditAndLoginsTabs } from './audit-and-logins-tabs.tsx';
 
 /** Who signed in to which account, and who tried to. */
 export function LoginsPage() {
@@ -21,7 +21,7 @@ export function LoginsPage() {
   const logins = useQuery(listQuery(adminListLogins, filters.query));
   const users = useUserNames(logins.data?.data.map(({ user_id: id }) => id));
   return (
-    <Page title={t('title')} subtitle={t('lead')} size="xl" actions={<RecordsTabs current="/admin/logins" />}>
+    <Page title={t('title')} subtitle={t('lead')} size="xl" actions={<AuditAndLoginsTabs current="/admin/logins" />}>
       <FilterBar filters={filters}>
         <UserFilter filters={filters} />
         <ChoiceFilter

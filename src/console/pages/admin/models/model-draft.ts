@@ -1,6 +1,6 @@
 import type { EndpointPart } from '../../../../contract/endpoint.ts';
 import type { makeModel, OnRetirement } from '../../../../contract/model-catalog.ts';
-import type { ModelKind } from '../../../../contract/models.ts';
+import type { ModelKind } from '../../../../contract/model-kinds.ts';
 import type { Model } from '../../../data/admin-types.ts';
 import { parseSchema } from './parse-schema.ts';
 import { type AnyPrice, type PriceDraft, toPrice, toPriceDraft } from './price-draft.ts';

@@ -8,7 +8,7 @@ import { PageLoader } from '../../../components/page-loader.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
-import { dataQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { dataQuery, useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { useStatus } from '../../../data/query-client.ts';
 import { DeleteModel } from './delete-model.tsx';

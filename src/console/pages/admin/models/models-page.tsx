@@ -2,9 +2,9 @@ import { Badge, Group, Switch, Text } from '@mantine/core';
 import { IconPlus, IconTags } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { leastPrice } from '../../../../contract/least-price.ts';
 import { changeModel, listModelRows, MODEL_SORTS } from '../../../../contract/model-catalog.ts';
-import { MODEL_KINDS } from '../../../../contract/models.ts';
-import { leastQuota } from '../../../../contract/price-range.ts';
+import { MODEL_KINDS } from '../../../../contract/model-kinds.ts';
 import { useFormatPrice } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
@@ -16,7 +16,7 @@ import { type RowSelection, useRowSelection } from '../../../components/list/use
 import { Page } from '../../../components/page.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { toVendorOptions, useVendors, vendorTitle } from '../../../data/vendor-queries.ts';
 import { toModelUrlPart } from './model-url.ts';
@@ -152,7 +152,7 @@ function ModelPrice({ model }: { readonly model: ModelListItem }) {
   const parts = [
     ...(price.lines === undefined
       ? []
-      : [t('price.lined', { count: price.lines.length, price: quota(leastQuota(price, USUAL_SECONDS)) })]),
+      : [t('price.lined', { count: price.lines.length, price: quota(leastPrice(price, USUAL_SECONDS)) })]),
     ...((price.per_second ?? 0) > 0 ? [t('price.aSecond', { price: quota(price.per_second ?? 0) })] : []),
     ...((price.per_call ?? 0) > 0 ? [t('price.aCall', { price: quota(price.per_call ?? 0) })] : []),
     ...((price.input_per_million ?? 0) > 0 ? [t('price.in', { price: quota(price.input_per_million ?? 0) })] : []),

@@ -5,7 +5,7 @@ import { makeModel } from '../../../../contract/model-catalog.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { useStatus } from '../../../data/query-client.ts';
 import { useVendors } from '../../../data/vendor-queries.ts';

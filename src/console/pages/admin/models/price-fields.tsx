@@ -12,7 +12,7 @@ import {
 } from '@mantine/core';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import type { ModelKind } from '../../../../contract/models.ts';
+import type { ModelKind } from '../../../../contract/model-kinds.ts';
 import { AmountInput } from '../../../components/amount-input.tsx';
 import { DECIMALS, type MultiplierDraft, type PriceDraft } from './price-draft.ts';
 import { emptyLine } from './price-line-draft.ts';

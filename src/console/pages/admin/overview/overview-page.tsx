@@ -4,15 +4,15 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { listTasks } from '../../../../contract/admin-tasks.ts';
 import { listChannels } from '../../../../contract/channels.ts';
-import { getOperations } from '../../../../contract/operations.ts';
+import { getAllUsage } from '../../../../contract/ledger-and-usage.ts';
+import { getServiceStatus } from '../../../../contract/service-status.ts';
 import { adminListTickets } from '../../../../contract/tickets.ts';
 import { DAY_SECONDS } from '../../../../contract/time.ts';
-import { getAllUsage } from '../../../../contract/usage.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
-import { dataQuery, type ListItem, listQuery } from '../../../data/admin-queries.ts';
+import { dataQuery, type ListItem, listQuery } from '../../../data/admin-query-helpers.ts';
 import { isInTrouble } from '../channels/channel-status-badge.tsx';
 import { BlockedUsers } from './blocked-users.tsx';
 import { GettingStarted, useIsStartKnown } from './getting-started.tsx';
@@ -35,7 +35,7 @@ export function OverviewPage() {
   const usage = useQuery(dataQuery(getAllUsage, { query: { from, by: 'day,model' } }));
   const byUser = useQuery(dataQuery(getAllUsage, { query: { from, by: 'user' } }));
   const channels = useQuery({ ...listQuery(listChannels, { page_size: '50' }), refetchInterval: REFRESH_MS });
-  const operations = useQuery({ ...dataQuery(getOperations, {}), refetchInterval: REFRESH_MS });
+  const operations = useQuery({ ...dataQuery(getServiceStatus, {}), refetchInterval: REFRESH_MS });
   const error = usage.error ?? channels.error;
   // What may stand above everything else is waited for, so that nothing moves when it comes.
   const isReady = useIsStartKnown() && !channels.isPending && !operations.isPending;

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
 import { Panel } from '../../../components/description-list.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
-import { useUserNames } from '../../../data/name-lookup.ts';
+import { useUserNames } from '../../../data/user-and-channel-names.ts';
 
 interface RankingRow {
   readonly model?: string;

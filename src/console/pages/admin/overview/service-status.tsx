@@ -2,16 +2,16 @@ import { Alert, Badge, Group, SimpleGrid, Stack, Text, ThemeIcon } from '@mantin
 import { IconAlertTriangle, IconCheck, IconUrgent } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import type { getOperations } from '../../../../contract/operations.ts';
+import type { getServiceStatus } from '../../../../contract/service-status.ts';
 import { Panel } from '../../../components/description-list.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton } from '../../../components/route-link.tsx';
-import type { ResponseData } from '../../../data/admin-queries.ts';
-import { useChannelNames } from '../../../data/name-lookup.ts';
+import type { ResponseData } from '../../../data/admin-query-helpers.ts';
+import { useChannelNames } from '../../../data/user-and-channel-names.ts';
 import type operationStrings from '../../../strings/en/operations.ts';
 
-export type OperationState = ResponseData<typeof getOperations>;
+export type OperationState = ResponseData<typeof getServiceStatus>;
 type Incident = OperationState['incidents'][number];
 type IncidentId = keyof typeof operationStrings.incidents;
 

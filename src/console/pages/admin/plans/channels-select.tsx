@@ -1,6 +1,6 @@
 import { MultiSelect } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { useChannels } from '../../../data/name-lookup.ts';
+import { useChannels } from '../../../data/user-and-channel-names.ts';
 
 interface ChannelsSelectProps {
   readonly label: string;

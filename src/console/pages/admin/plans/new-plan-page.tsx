@@ -1,11 +1,11 @@
 import { Card as Box } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { adminCreatePackageCard } from '../../../../contract/packages.ts';
+import { adminCreatePackageCard } from '../../../../contract/plans.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { useStatus } from '../../../data/query-client.ts';
 import { EMPTY_PLAN, toPlanBody } from './plan-draft.ts';

@@ -1,14 +1,14 @@
 import { Card as Box, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminGetPackageCard, adminUpdatePackageCard } from '../../../../contract/packages.ts';
+import { adminGetPackageCard, adminUpdatePackageCard } from '../../../../contract/plans.ts';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
 import { PageLoader } from '../../../components/page-loader.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
-import { dataQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { dataQuery, useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import type { Plan } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { useStatus } from '../../../data/query-client.ts';

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { TaskStatus } from '../../../../contract/states.ts';
+import type { TaskStatus } from '../../../../contract/task-states.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 
 interface TaskCostProps {

@@ -1,7 +1,7 @@
 import { Text, Timeline } from '@mantine/core';
 import { IconAlertTriangle, IconCheck, IconCircle, IconClock, IconSend, IconX } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import { isTerminal } from '../../../../contract/states.ts';
+import { isTerminal } from '../../../../contract/task-states.ts';
 import { RouteLink } from '../../../components/route-link.tsx';
 import type { Task } from '../../../data/admin-types.ts';
 import { formatDateTime } from '../../../data/format-time.ts';

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminReplyToTicket } from '../../../../contract/tickets.ts';
 import { TicketReplyForm } from '../../../components/ticket-reply-form.tsx';
-import { useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import type { AdminTicket } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
 

@@ -20,9 +20,9 @@ import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { TicketStatusBadge } from '../../../components/ticket-status-badge.tsx';
-import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useUserNames } from '../../../data/name-lookup.ts';
+import { useUserNames } from '../../../data/user-and-channel-names.ts';
 
 type TicketListItem = ListItem<typeof adminListTickets>;
 const REFRESH_MS = 15_000;

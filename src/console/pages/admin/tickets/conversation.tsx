@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import type { AdminTicket } from '../../../data/admin-types.ts';
-import { useUserNames } from '../../../data/name-lookup.ts';
+import { useUserNames } from '../../../data/user-and-channel-names.ts';
 
 type Reply = AdminTicket['replies'][number];
 

@@ -6,7 +6,7 @@ import { CopyField } from '../../../components/copy-button.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { SecretShownOnce } from '../../../components/secret-shown-once.tsx';
 import { useReturnFocus } from '../../../components/use-return-focus.ts';
-import { useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import type { User } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { formatDateTime } from '../../../data/format-time.ts';

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminListUsers, adminUpdateUser } from '../../../../contract/account-admin.ts';
 import { DISABLED } from '../../../../contract/account-fields.ts';
-import { NO_PACKAGE } from '../../../../contract/packages.ts';
+import { NO_PACKAGE } from '../../../../contract/plans.ts';
 import { ROLES } from '../../../../contract/roles.ts';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
@@ -17,9 +17,9 @@ import { type RowSelection, useRowSelection } from '../../../components/list/use
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
-import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin-queries.ts';
+import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useCanManageRole } from '../../../data/name-lookup.ts';
+import { useCanManageRole } from '../../../data/user-and-channel-names.ts';
 import { NewUserDialog } from './new-user-dialog.tsx';
 
 export type UserListItem = ListItem<typeof adminListUsers>;

@@ -1,0 +1,181 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { UsageError } from '../errors.ts';
+import { EXIT } from '../exit-codes.ts';
+import { InterruptedError } from '../interrupt.ts';
+import type { Output } from '../output.ts';
+import { formatTable, styled } from '../rendering.ts';
+import type { RunCommand } from '../run-command.ts';
+
+// Loaded by the commands that need them alone: they bring the server with them.
+const importTransfer = () => import('../../server/admin-copy-database.ts');
+const importBackup = () => import('../../server/admin-backup.ts');
+const importCheck = () => import('../../server/admin-check-database.ts');
+
+interface CopyOptions {
+  readonly from: string;
+  readonly to: string;
+  readonly verify?: boolean;
+}
+
+interface PassphraseOptions {
+  readonly passphraseFile?: string;
+  readonly force?: boolean;
+}
+
+/** Commands of `reelgate admin` that work on a database as a whole. */
+export function addAdminDatabaseCommands(admin: Command, run: RunCommand): void {
+  addBackupCommands(admin, run);
+  addCheckCommand(admin, run);
+  addCopyCommand(admin, run);
+}
+
+function addBackupCommands(admin: Command, run: RunCommand): void {
+  admin
+    .command('backup')
+    .argument('<file>', 'the file to make')
+    .option('--passphrase-file <file>', 'the passphrase that seals the master key; else REELGATE_BACKUP_PASSPHRASE')
+    .option('--without-key', 'leave the master key out')
+    .option('--force', 'replace a file that exists')
+    .description(
+      'Back up a SQLite database with its key while the service runs; for PostgreSQL print the pg_dump command',
+    )
+    .action((file: string, options: PassphraseOptions & { readonly withoutKey?: boolean }, command: Command) =>
+      run(command, async ({ output }) => {
+        const { backUpDatabase } = await importBackup();
+        const report = await backUpDatabase(file, {
+          askPassphrase: () => readPassphrase(options, true),
+          withoutKey: options.withoutKey === true,
+          force: options.force === true,
+        });
+        if ('command' in report)
+          return printCommand(
+            output,
+            report,
+            'pg_dump makes backups of PostgreSQL, without an interruption. Keep MASTER_KEY too, in another place:',
+          );
+        const { bytes, seconds, withKey } = report;
+        output.result(
+          report,
+          `${file} has the database${withKey ? ' and, under the passphrase, its key' : ''}: ${formatBytes(bytes)} in ${seconds.toFixed(1)} s.`,
+        );
+        if (!withKey)
+          output.info('Keep the master key in another place: without it, what is encrypted cannot be read.');
+      }),
+    );
+
+  admin
+    .command('restore')
+    .argument('<file>', 'a file made by "reelgate admin backup"')
+    .option('--passphrase-file <file>', 'the passphrase of its key; else REELGATE_BACKUP_PASSPHRASE')
+    .option('--force', 'move a database that is there aside')
+    .description('Put a backup in the place of the database; for PostgreSQL print the pg_restore command')
+    .action((file: string, options: PassphraseOptions, command: Command) =>
+      run(command, async ({ output }) => {
+        const { restoreDatabase } = await importBackup();
+        const report = await restoreDatabase(file, {
+          askPassphrase: () => readPassphrase(options, false),
+          force: options.force === true,
+        });
+        if ('command' in report)
+          return printCommand(output, report, 'pg_restore restores PostgreSQL, into an empty database:');
+        output.result(report, `Restored the backup of ${report.madeAt} (release ${report.version}).`);
+        if (report.replaced !== undefined) output.info(`What was there is now ${report.replaced}.`);
+        if (report.keyFile !== undefined) output.info(`The master key is in ${report.keyFile}.`);
+        output.info('"reelgate admin check" checks all of it; then start the service.');
+      }),
+    );
+}
+
+function addCheckCommand(admin: Command, run: RunCommand): void {
+  admin
+    .command('check')
+    .description('Check the ledger, the rows that must fit together, and that the master key opens what is encrypted')
+    .action((_options: unknown, command: Command) =>
+      run(command, async ({ output }) => {
+        const { checkDatabase } = await importCheck();
+        const findings = await checkDatabase();
+        const table = formatTable(
+          ['RULE', 'AT', 'EXPECTED', 'FOUND'],
+          findings.map(({ rule, at, expected, found }) => [rule, at, String(expected ?? ''), String(found ?? '')]),
+        );
+        output.result(
+          { ok: findings.length === 0, findings },
+          findings.length === 0 ? styled('good', 'Everything is in order.') : table,
+        );
+        if (findings.length > 0) process.exitCode = EXIT.failed;
+      }),
+    );
+}
+
+function addCopyCommand(admin: Command, run: RunCommand): void {
+  admin
+    .command('copy-database')
+    .requiredOption('--from <url>', 'the SQLite database, sqlite:PATH; stop the service first')
+    .requiredOption('--to <url>', 'an empty PostgreSQL database, postgres://…')
+    .option('--verify', 'compare every row of the copy with its original too')
+    .description('Move from SQLite to PostgreSQL: copy everything, compare the numbers of rows, audit both ledgers')
+    .action(({ from, to, verify }: CopyOptions, command: Command) =>
+      run(command, async ({ output }) => {
+        const { copyDatabase } = await importTransfer();
+        const report = await copyDatabase({ from, to, verify: verify === true }, (progress) =>
+          showProgress(output, progress),
+        );
+        output.clearStatus();
+        const isConsistent = report.targetFindings.length === 0 && report.sourceFindings.length === 0;
+        const compared = report.verified ? 'Every row is the same on both' : 'The numbers of rows agree';
+        output.result(
+          report,
+          `Copied ${formatCount(report.rows)} rows of ${report.tables.length} tables in ${report.seconds.toFixed(1)} s. ${compared}. ${
+            isConsistent
+              ? 'The ledger is consistent on both.'
+              : 'The audit of the ledger found something: see "reelgate admin check" on either database.'
+          }`,
+        );
+        output.info(
+          report.keyFile === undefined
+            ? 'Start the service with DATABASE_URL set to the copy and the same MASTER_KEY.'
+            : `Start the service with DATABASE_URL set to the copy and MASTER_KEY to the key in ${report.keyFile}.`,
+        );
+        if (!isConsistent) process.exitCode = EXIT.failed;
+      }),
+    );
+}
+
+function printCommand(output: Output, report: { readonly command: string }, line: string): void {
+  output.info(line);
+  output.result(report, report.command);
+}
+
+/** From --passphrase-file, REELGATE_BACKUP_PASSPHRASE or the terminal, where a new one is asked for twice. */
+async function readPassphrase({ passphraseFile }: PassphraseOptions, isNew: boolean): Promise<string> {
+  const given =
+    passphraseFile === undefined ? process.env.REELGATE_BACKUP_PASSPHRASE : readFileSync(passphraseFile, 'utf8');
+  if (given !== undefined && given !== '') return given.replace(/\r?\n$/, '');
+  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true)
+    throw new UsageError('Give the passphrase of the key with --passphrase-file or REELGATE_BACKUP_PASSPHRASE.');
+  const first = await askPassphrase('Passphrase for the key in the backup');
+  if (isNew && (await askPassphrase('Once more')) !== first) throw new UsageError('The two passphrases differ.');
+  return first;
+}
+
+async function askPassphrase(message: string): Promise<string> {
+  const { isCancel, password: askPassword } = await import('@clack/prompts');
+  const answer = await askPassword({ message });
+  if (isCancel(answer)) throw new InterruptedError();
+  return answer;
+}
+
+const formatBytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+
+const formatCount = (count: number): string => count.toLocaleString('en-US');
+
+function showProgress(
+  output: Output,
+  progress: { readonly table: string; readonly rows: number; readonly totalRows: number; readonly characters: number },
+): void {
+  const { table, rows, totalRows, characters } = progress;
+  const line = `${table}: ${formatCount(rows)} of ${formatCount(totalRows)} rows, ${(characters / 1e6).toFixed(0)} MB in all`;
+  // Without a terminal one line a table is enough.
+  output.status(line, table);
+}

@@ -1,0 +1,61 @@
+import { useQuery } from '@tanstack/react-query';
+import { adminListUsers } from '../../contract/account-admin.ts';
+import { listChannels } from '../../contract/channels.ts';
+import { canManage, type Role } from '../../contract/roles.ts';
+import { type ListItem, listQuery } from './admin-query-helpers.ts';
+import { useSelf } from './query-client.ts';
+
+const STALE_MS = 60_000;
+/** The maximum number of ids in one request. */
+const MAX_IDS = 50;
+
+/** Names by id; undefined while they are fetched and for ids that no longer exist. */
+export type NameLookup = (id: number) => string | undefined;
+
+/** The users on the screen, fetched together. */
+function useUsersById(ids: readonly number[] | undefined) {
+  const uniqueIds = [...new Set(ids)].sort((one, two) => one - two).slice(0, MAX_IDS);
+  const { data } = useQuery({
+    ...listQuery(adminListUsers, { ids: uniqueIds.join(), page_size: String(MAX_IDS) }),
+    enabled: uniqueIds.length > 0,
+    staleTime: STALE_MS,
+  });
+  return new Map(data?.data.map((user) => [user.id, user]));
+}
+
+export function useUserNames(ids: readonly number[] | undefined): NameLookup {
+  const users = useUsersById(ids);
+  return (id) => users.get(id)?.username;
+}
+
+/** Whether the administrator may change what has a role. The service decides; this only spares the way to a refusal. */
+export function useCanManageRole(): (role: Role) => boolean {
+  const role = useSelf().data?.role;
+  return (other) => role === undefined || canManage(role, other);
+}
+
+/** As {@link useCanManageRole}, by the ids of users on the screen; what belonged to one that is gone, everybody may change. */
+export function useCanManageUser(ids: readonly number[] | undefined): (id: number) => boolean {
+  const users = useUsersById(ids);
+  const canManage = useCanManageRole();
+  return (id) => {
+    const user = users.get(id);
+    return user === undefined || canManage(user.role);
+  };
+}
+
+/** The newest channels, which are nearly always all there are. */
+export function useChannels(enabled = true): readonly ListItem<typeof listChannels>[] {
+  const { data } = useQuery({
+    ...listQuery(listChannels, { page_size: String(MAX_IDS) }),
+    staleTime: STALE_MS,
+    enabled,
+  });
+  return data?.data ?? [];
+}
+
+/** @param enabled false: nothing is fetched, as for users who are no administrators */
+export function useChannelNames(enabled = true): NameLookup {
+  const names = new Map(useChannels(enabled).map(({ id, name }) => [id, name]));
+  return (id) => names.get(id);
+}

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { after, before, describe, it } from 'node:test';
+import { loadMedia } from '../../sandbox/media.ts';
+import { BadVideoError } from '../platform/media/video-check.ts';
+import { openOutbound } from '../platform/outbound/client.ts';
+import { IncomingCopy } from './incoming-copy.ts';
+
+const CLIP = loadMedia('wide.mp4').bytes;
+const HALF = CLIP.length >> 1;
+const anyGrowth = async (): Promise<void> => {};
+
+describe('a copy under way', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'rg-copy-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+  let count = 0;
+  const begin = (announced: number | undefined) => {
+    const body = new PassThrough();
+    const copy = new IncomingCopy(join(folder, String(count++)), announced);
+    return { body, copy, received: copy.receive(body, anyGrowth) };
+  };
+  const readerOf = async (copy: IncomingCopy, start: number, end: number) => {
+    const reader = await copy.read(start, end);
+    assert.ok(reader !== undefined);
+    return reader;
+  };
+  const grownTo = async (copy: IncomingCopy, bytes: number) => {
+    while (copy.writtenBytes < bytes && !copy.hasFailed) await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  it('is read while it arrives, and is the file in the end', async () => {
+    const { body, copy, received } = begin(CLIP.length);
+    body.write(CLIP.subarray(0, HALF));
+    await grownTo(copy, HALF);
+    assert.equal(copy.mimeType, 'video/mp4');
+    const [whole, part, tail] = await Promise.all([
+      readerOf(copy, 0, CLIP.length - 1),
+      readerOf(copy, 100, 199),
+      readerOf(copy, CLIP.length - 10, CLIP.length - 1),
+    ]);
+    // Complete before the rest has arrived.
+    assert.deepEqual(await buffer(part), CLIP.subarray(100, 200));
+    body.end(CLIP.subarray(HALF));
+    assert.deepEqual(await buffer(whole), CLIP);
+    assert.deepEqual(await buffer(tail), CLIP.subarray(-10));
+    const sha256 = createHash('sha256').update(CLIP).digest('hex');
+    assert.deepEqual(await received, { bytes: CLIP.length, sha256, mimeType: 'video/mp4' });
+    assert.deepEqual(await readFile(copy.path), CLIP);
+    assert.deepEqual(await buffer(await readerOf(copy, 0, CLIP.length - 1)), CLIP);
+  });
+
+  for (const [name, bytes, announced] of [
+    ['a file cut short, as long as announced', CLIP.subarray(0, HALF), HALF],
+    ['a whole file of another length than announced', CLIP, CLIP.length + 5],
+    ['a page', Buffer.from('<html>gone</html>'), 17],
+  ] as const)
+    it(`${name}: fails, and no reader gets the last byte`, async () => {
+      const { body, copy, received } = begin(announced);
+      const refused = assert.rejects(received, BadVideoError);
+      body.write(bytes.subarray(0, 10));
+      await Promise.race([refused, grownTo(copy, 10)]);
+      const reader = await readerOf(copy, 0, bytes.length - 1);
+      const got: Buffer[] = [];
+      reader.on('data', (chunk: Buffer) => got.push(chunk));
+      const failed = new Promise((resolve) => reader.once('error', resolve));
+      body.end(bytes.subarray(10));
+      await refused;
+      await failed;
+      assert.ok(Buffer.concat(got).length < bytes.length);
+      assert.equal(copy.hasFailed, true);
+    });
+
+  it('a broken connection fails it', async () => {
+    const { body, received } = begin(undefined);
+    body.write(CLIP.subarray(0, HALF));
+    body.destroy(new Error('reset'));
+    await assert.rejects(received, /reset/);
+  });
+});
+
+it('has every byte of a file that comes from a host in many pieces', async () => {
+  const box = Buffer.alloc(8);
+  box.writeUInt32BE(box.length + 3_000_001);
+  box.write('mdat', 4, 'latin1');
+  const file = Buffer.concat([Buffer.from('\0\0\0\x08ftyp\0\0\0\x08moov', 'latin1'), box, randomBytes(3_000_001)]);
+  const server = createServer((_request, response) => response.end(file)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const outbound = openOutbound();
+  const folder = await mkdtemp(join(tmpdir(), 'rg-copy-'));
+  try {
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const request = { method: 'GET', url: `http://${host}/`, readAheadBytes: 0, allowedPrivateHosts: [host] } as const;
+    const { body } = await outbound.requestUntrusted(request);
+    const path = join(folder, 'file');
+    const { sha256 } = await new IncomingCopy(path, file.length).receive(body, async () => {});
+    assert.ok(file.equals(await readFile(path)));
+    assert.equal(sha256, createHash('sha256').update(file).digest('hex'));
+  } finally {
+    await outbound.close();
+    server.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+});

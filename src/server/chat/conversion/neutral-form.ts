@@ -1,0 +1,165 @@
+import type { ChatVendor } from '../../../contract/channels.ts';
+import type { Usage } from '../parse-usage.ts';
+
+/**
+ * The neutral form every conversion passes through: what the dialects can say in common. Each dialect has one reader and one
+ * writer of requests, of responses and of streams, so that four dialects need eight pairs of these and not twelve converters.
+ */
+export interface Conversation {
+  readonly system: readonly TextPart[];
+  readonly messages: readonly Message[];
+  readonly tools: readonly FunctionTool[];
+  readonly toolChoice: ToolChoice | undefined;
+  readonly parallelCalls: Setting<boolean> | undefined;
+  readonly format: OutputFormat | undefined;
+  readonly reasoning: Reasoning | undefined;
+  /** Numbers and lists that steer sampling, by their neutral name. */
+  readonly settings: Settings;
+}
+
+/** A member of the request and where its caller wrote it. */
+export interface Setting<Value> {
+  readonly value: Value;
+  readonly path: string;
+}
+
+export interface Settings {
+  readonly temperature?: Setting<number> | undefined;
+  readonly topP?: Setting<number> | undefined;
+  readonly topK?: Setting<number> | undefined;
+  readonly seed?: Setting<number> | undefined;
+  readonly presencePenalty?: Setting<number> | undefined;
+  readonly frequencyPenalty?: Setting<number> | undefined;
+  readonly stop?: Setting<readonly string[]> | undefined;
+}
+
+export interface Message {
+  /** `system` only in the middle of a conversation. */
+  readonly role: 'user' | 'assistant' | 'system';
+  readonly parts: readonly Part[];
+  readonly path: string;
+}
+
+/** Until here a prompt may be cached. */
+export interface CacheMarker {
+  readonly ttl: '5m' | '1h' | undefined;
+  readonly path: string;
+}
+
+export interface TextPart {
+  readonly type: 'text';
+  readonly text: string;
+  readonly cache?: CacheMarker | undefined;
+}
+
+export interface MediaPart {
+  readonly type: 'image' | 'document' | 'audio';
+  /** Base64 with its media type, or a URL. */
+  readonly source: { readonly mediaType: string; readonly data: string } | { readonly url: string };
+  readonly name?: string | undefined;
+  /** The detail a picture is read in, where its caller says so. */
+  readonly detail?: Setting<string> | undefined;
+  readonly cache?: CacheMarker | undefined;
+  readonly path: string;
+}
+
+export interface CallPart {
+  readonly type: 'call';
+  readonly id: string;
+  readonly name: string;
+  /** JSON text of an object. */
+  readonly args: string;
+  readonly cache?: CacheMarker | undefined;
+  readonly path: string;
+}
+
+export interface ResultPart {
+  readonly type: 'result';
+  /** Of the call. */
+  readonly id: string;
+  readonly parts: readonly (TextPart | MediaPart)[];
+  readonly isError: boolean;
+  readonly cache?: CacheMarker | undefined;
+  readonly path: string;
+}
+
+/** What a model thought. Its maker takes it back only with the signature it gave. */
+export interface ThinkingPart {
+  readonly type: 'thinking';
+  readonly text: string;
+  readonly signature: Signature | undefined;
+  /** There is no text, only what the signature holds. */
+  readonly isRedacted: boolean;
+  readonly path: string;
+}
+
+/** Proof of a thought, which only upstreams of one vendor can read. */
+export interface Signature {
+  readonly vendor: ChatVendor;
+  readonly value: string;
+}
+
+export type Part = TextPart | MediaPart | CallPart | ResultPart | ThinkingPart;
+
+export interface FunctionTool {
+  readonly name: string;
+  readonly description: string | undefined;
+  /** JSON Schema of an object. */
+  readonly parameters: object;
+  /** Arguments keep to the schema to the letter. */
+  readonly strict: Setting<boolean> | undefined;
+  readonly cache?: CacheMarker | undefined;
+  /** Of a tool that its caller's dialect does not know as a plain function. */
+  readonly origin?: ToolOrigin | undefined;
+}
+
+/** What a function is to the caller, whose calls of it are written so. */
+export interface ToolOrigin {
+  /** It takes one text in place of arguments. */
+  readonly isFreeform: boolean;
+  readonly namespace: string | undefined;
+  readonly name: string;
+}
+
+export interface ToolChoice {
+  readonly mode: 'auto' | 'none' | 'required';
+  /** The one function to call. */
+  readonly name?: string | undefined;
+  readonly path: string;
+}
+
+export interface OutputFormat {
+  readonly type: 'json' | 'schema';
+  readonly schema?: unknown;
+  readonly name?: string | undefined;
+  readonly strict?: boolean | undefined;
+  readonly path: string;
+}
+
+export interface Reasoning {
+  /** `auto`: the model decides. */
+  readonly mode: 'on' | 'off' | 'auto';
+  readonly effort?: string | undefined;
+  /** Tokens. */
+  readonly budget?: number | undefined;
+  readonly path: string;
+}
+
+export type StopReason = 'end' | 'length' | 'calls' | 'stop_sequence' | 'refused';
+
+/** One event of a response; a complete response is a list of them. */
+export type ResponseEvent =
+  | { readonly type: 'start'; readonly id: string }
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'thinking'; readonly text: string }
+  /** Ends a thought; `isRedacted`: the whole of one without text. */
+  | { readonly type: 'signature'; readonly signature: Signature; readonly isRedacted: boolean }
+  /** Begins a call of a function; `args` of the same index follow. */
+  | { readonly type: 'call'; readonly index: number; readonly id: string; readonly name: string }
+  | { readonly type: 'args'; readonly index: number; readonly text: string }
+  | {
+      readonly type: 'end';
+      readonly reason: StopReason;
+      readonly stopSequence: string | undefined;
+      readonly usage: Usage | undefined;
+    };

@@ -1,0 +1,138 @@
+import * as lines from '../../contract/chat.ts';
+import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
+import { MESSAGES } from './anthropic-dialect.ts';
+import { type Dialect, listOf, MAX_IMAGE_EVENT_BYTES, MAX_TEXT_EVENT_BYTES, textOf } from './dialect.ts';
+import { GENERATE } from './gemini-dialect.ts';
+import { parseUsage } from './parse-usage.ts';
+
+/** Text of a chat message or of a piece of one. */
+function textOfMessage(message: unknown): string {
+  const {
+    content,
+    reasoning_content: reasoning,
+    reasoning: plainReasoning,
+    refusal,
+    tool_calls: calls,
+    function_call: call,
+  } = asObject(message) ?? {};
+  const contentText =
+    typeof content === 'string'
+      ? content
+      : listOf(content)
+          .map((part) => textOf(asObject(part)?.text))
+          .join('');
+  const toolCallTexts = [...listOf(calls).map((each) => asObject(each)?.function ?? asObject(each)?.custom), call].map(
+    (each) => {
+      const { name, arguments: args, input } = asObject(each) ?? {};
+      return textOf(name) + textOf(args) + textOf(input);
+    },
+  );
+  return (textOf(reasoning) || textOf(plainReasoning)) + contentText + textOf(refusal) + toolCallTexts.join('');
+}
+
+const extractChoicesText = (answer: UntrustedObject, key: 'delta' | 'message'): string =>
+  listOf(answer.choices)
+    .map((choice) => textOfMessage(asObject(choice)?.[key]))
+    .join('');
+
+/** The usage at the top level, in the `response` of an event, or in a choice; the first one that is complete. */
+function findUsage(value: unknown): UntrustedObject | undefined {
+  const body = asObject(value);
+  const [choice] = listOf(body?.choices);
+  return [body?.usage, asObject(body?.response)?.usage, asObject(choice)?.usage]
+    .map(asObject)
+    .find((usage) => parseUsage(usage) !== undefined);
+}
+
+/** What all of OpenAI's kinds of calls have in common. */
+const OPENAI = {
+  vendor: 'openai',
+  count: undefined,
+  passedHeaders: [],
+  idHeader: undefined,
+  // Not `"usage":null`, which some write into every event once usage was asked for.
+  usageMarkers: ['"usage":{', '"usage": {'],
+  mergesUsage: false,
+  findUsage,
+} as const;
+
+const toDataEvent = (body: string): string => `data: ${body}\n\n`;
+
+export const CHAT: Dialect = {
+  ...OPENAI,
+  path: '/v1/chat/completions',
+  body: lines.chatCompletions.body,
+  maxTokensKeys: ['max_completion_tokens', 'max_tokens'],
+  defaultMaxTokens: 4_096,
+  hasChoiceCount: true,
+  streamUsageIsOptIn: true,
+  promptKey: 'messages',
+  resultKey: 'choices',
+  countFinishedChoices: ({ choices }) =>
+    listOf(choices).filter((choice) => textOf(asObject(choice)?.finish_reason) !== '').length,
+  maxEventBytes: MAX_TEXT_EVENT_BYTES,
+  extractEventText: (event) => extractChoicesText(event, 'delta'),
+  extractResponseText: (answer) => extractChoicesText(answer, 'message'),
+  toErrorEvent: toDataEvent,
+};
+
+/** platform.openai.com/docs/api-reference/responses-streaming */
+export const RESPONSES: Dialect = {
+  ...OPENAI,
+  path: '/v1/responses',
+  body: lines.responses.body,
+  maxTokensKeys: ['max_output_tokens'],
+  defaultMaxTokens: 4_096,
+  hasChoiceCount: false,
+  streamUsageIsOptIn: false,
+  promptKey: 'input',
+  resultKey: 'output',
+  countFinishedChoices: ({ type }) => Number(/^response\.(completed|incomplete|failed)$/.test(textOf(type))),
+  maxEventBytes: MAX_IMAGE_EVENT_BYTES,
+  extractEventText: ({ type, delta }) => (textOf(type).endsWith('.delta') ? textOf(delta) : ''),
+  extractResponseText: ({ output }) =>
+    listOf(output)
+      .map((item) => {
+        const { content, summary, arguments: args, input } = asObject(item) ?? {};
+        const parts = [...listOf(content), ...listOf(summary)].map(asObject);
+        return textOf(args) + textOf(input) + parts.map((part) => textOf(part?.text) + textOf(part?.refusal)).join('');
+      })
+      .join(''),
+  toErrorEvent(body) {
+    const error = (JSON.parse(body) as { error: object }).error;
+    return `event: error\ndata: ${JSON.stringify({ ...error, type: 'error', sequence_number: 0 })}\n\n`;
+  },
+};
+
+export const EMBEDDINGS: Dialect = {
+  ...OPENAI,
+  path: '/v1/embeddings',
+  body: lines.embeddings.body,
+  maxTokensKeys: [],
+  defaultMaxTokens: 0,
+  hasChoiceCount: false,
+  streamUsageIsOptIn: false,
+  promptKey: 'input',
+  resultKey: 'data',
+  countFinishedChoices: () => 0,
+  maxEventBytes: MAX_TEXT_EVENT_BYTES,
+  extractEventText: () => '',
+  extractResponseText: () => '',
+  toErrorEvent: toDataEvent,
+};
+
+export const IMAGES: Dialect = {
+  ...EMBEDDINGS,
+  path: '/v1/images/generations',
+  body: lines.imageGenerations.body,
+  promptKey: 'prompt',
+  // A large picture of the models that are paid by tokens.
+  defaultMaxTokens: 4_096,
+  hasChoiceCount: true,
+  maxEventBytes: MAX_IMAGE_EVENT_BYTES,
+  countFinishedChoices: ({ type }) => Number(type === 'image_generation.completed'),
+};
+
+/** A dialect by its path. */
+export const findDialect = (path: string): Dialect | undefined =>
+  [CHAT, RESPONSES, EMBEDDINGS, IMAGES, MESSAGES, GENERATE].find((dialect) => dialect.path === path);

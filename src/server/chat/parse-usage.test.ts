@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseUsage } from './parse-usage.ts';
+
+/** Tokens of one call, none of them counted twice: what every upstream means, whatever it writes. */
+interface Truth {
+  readonly text: number;
+  readonly cached: number;
+  readonly write: number;
+  readonly write1h: number;
+  readonly audio: number;
+  readonly image: number;
+  readonly shown: number;
+  readonly reasoning: number;
+  readonly audioOutput: number;
+}
+
+const inputOf = ({ text, cached, write, write1h, audio, image }: Truth): number =>
+  text + cached + write + write1h + audio + image;
+const outputOf = ({ shown, reasoning, audioOutput }: Truth): number => shown + reasoning + audioOutput;
+
+interface Spelling {
+  /** Figures this upstream can tell; the others are none. */
+  readonly tells: readonly (keyof Truth)[];
+  readonly write: (truth: Truth) => object;
+}
+
+const chatTotals = (truth: Truth) => ({
+  prompt_tokens: inputOf(truth),
+  completion_tokens: outputOf(truth),
+  total_tokens: inputOf(truth) + outputOf(truth),
+});
+const TEXT = ['text', 'shown'] as const;
+
+const SPELLINGS: Readonly<Record<string, Spelling>> = {
+  'OpenAI chat': {
+    tells: [...TEXT, 'cached', 'audio', 'reasoning', 'audioOutput'],
+    write: (truth) => ({
+      ...chatTotals(truth),
+      prompt_tokens_details: { cached_tokens: truth.cached, audio_tokens: truth.audio },
+      completion_tokens_details: {
+        reasoning_tokens: truth.reasoning,
+        audio_tokens: truth.audioOutput,
+        accepted_prediction_tokens: 0,
+      },
+    }),
+  },
+  'OpenAI responses': {
+    tells: [...TEXT, 'cached', 'reasoning'],
+    write: (truth) => ({
+      input_tokens: inputOf(truth),
+      input_tokens_details: { cached_tokens: truth.cached },
+      output_tokens: outputOf(truth),
+      output_tokens_details: { reasoning_tokens: truth.reasoning },
+      total_tokens: inputOf(truth) + outputOf(truth),
+    }),
+  },
+  'OpenAI images': {
+    tells: [...TEXT, 'image'],
+    write: (truth) => ({
+      input_tokens: inputOf(truth),
+      input_tokens_details: { text_tokens: truth.text, image_tokens: truth.image },
+      output_tokens: outputOf(truth),
+      total_tokens: inputOf(truth) + outputOf(truth),
+    }),
+  },
+  OpenRouter: {
+    tells: [...TEXT, 'cached', 'write', 'audio', 'reasoning'],
+    write: (truth) => ({
+      ...chatTotals(truth),
+      cost: 0.00123,
+      prompt_tokens_details: {
+        cached_tokens: truth.cached,
+        cache_write_tokens: truth.write,
+        audio_tokens: truth.audio,
+        video_tokens: 0,
+      },
+      completion_tokens_details: { reasoning_tokens: truth.reasoning, image_tokens: 0 },
+    }),
+  },
+  DeepSeek: {
+    tells: [...TEXT, 'cached', 'reasoning'],
+    write: (truth) => ({
+      ...chatTotals(truth),
+      prompt_cache_hit_tokens: truth.cached,
+      prompt_cache_miss_tokens: inputOf(truth) - truth.cached,
+      completion_tokens_details: { reasoning_tokens: truth.reasoning },
+    }),
+  },
+  Moonshot: {
+    tells: [...TEXT, 'cached'],
+    write: (truth) => ({ ...chatTotals(truth), cached_tokens: truth.cached }),
+  },
+  DashScope: {
+    tells: [...TEXT, 'cached', 'write', 'image', 'audio'],
+    write: (truth) => ({
+      ...chatTotals(truth),
+      prompt_tokens_details: {
+        cached_tokens: truth.cached,
+        cache_creation: { ephemeral_5m_input_tokens: truth.write },
+        cache_creation_input_tokens: truth.write,
+        image_tokens: truth.image,
+        audio_tokens: truth.audio,
+        text_tokens: truth.text,
+      },
+    }),
+  },
+  Volcengine: {
+    tells: [...TEXT, 'cached', 'reasoning'],
+    write: (truth) => ({
+      ...chatTotals(truth),
+      prompt_tokens_details: { cached_tokens: truth.cached },
+      completion_tokens_details: { reasoning_tokens: truth.reasoning },
+    }),
+  },
+  vLLM: { tells: TEXT, write: (truth) => ({ ...chatTotals(truth), prompt_tokens_details: null }) },
+  'xAI, thinking in the total alone': {
+    tells: [...TEXT, 'cached', 'reasoning'],
+    write: (truth) => ({
+      ...chatTotals(truth),
+      completion_tokens: truth.shown,
+      prompt_tokens_details: { cached_tokens: truth.cached },
+    }),
+  },
+  Anthropic: {
+    tells: [...TEXT, 'cached', 'write', 'write1h'],
+    write: (truth) => ({
+      input_tokens: truth.text,
+      cache_read_input_tokens: truth.cached,
+      cache_creation_input_tokens: truth.write + truth.write1h,
+      cache_creation: { ephemeral_5m_input_tokens: truth.write, ephemeral_1h_input_tokens: truth.write1h },
+      output_tokens: outputOf(truth),
+      service_tier: 'standard',
+    }),
+  },
+  "a gateway before Anthropic, with OpenAI's totals": {
+    tells: [...TEXT, 'cached', 'write'],
+    write: (truth) => ({
+      ...chatTotals(truth),
+      cache_read_input_tokens: truth.cached,
+      cache_creation_input_tokens: truth.write,
+      prompt_tokens_details: { cached_tokens: truth.cached },
+    }),
+  },
+  Gemini: {
+    tells: [...TEXT, 'cached', 'audio', 'image', 'reasoning', 'audioOutput'],
+    write: (truth) => ({
+      promptTokenCount: inputOf(truth),
+      cachedContentTokenCount: truth.cached,
+      candidatesTokenCount: truth.shown + truth.audioOutput,
+      thoughtsTokenCount: truth.reasoning,
+      totalTokenCount: inputOf(truth) + outputOf(truth),
+      promptTokensDetails: [
+        { modality: 'TEXT', tokenCount: truth.text + truth.cached },
+        { modality: 'AUDIO', tokenCount: truth.audio },
+        { modality: 'IMAGE', tokenCount: truth.image },
+      ],
+      cacheTokensDetails: [{ modality: 'TEXT', tokenCount: truth.cached }],
+      candidatesTokensDetails: [
+        { modality: 'TEXT', tokenCount: truth.shown },
+        { modality: 'AUDIO', tokenCount: truth.audioOutput },
+      ],
+    }),
+  },
+};
+
+/** Park and Miller's generator, so that a failure can be repeated. */
+function makeRandom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state * 48_271) % 0x7fffffff;
+    return state % below;
+  };
+}
+
+const RECORDS_EACH = Math.ceil(100_000 / Object.keys(SPELLINGS).length);
+const NAMES = ['text', 'cached', 'write', 'write1h', 'audio', 'image', 'shown', 'reasoning', 'audioOutput'] as const;
+
+describe('usage of an upstream', () => {
+  for (const [name, { tells, write }] of Object.entries(SPELLINGS))
+    it(`${name}: every token once, in ${RECORDS_EACH} generated records`, () => {
+      const random = makeRandom(20_261_122);
+      for (let n = 0; n < RECORDS_EACH; n++) {
+        const amount = (figure: keyof Truth): number => (tells.includes(figure) && random(4) > 0 ? random(200_000) : 0);
+        const truth = Object.fromEntries(NAMES.map((figure) => [figure, amount(figure)])) as unknown as Truth;
+        const usage = parseUsage(JSON.parse(JSON.stringify(write(truth))));
+        const parts = usage?.parts;
+        assert.deepEqual(
+          {
+            text: (usage?.promptTokens ?? 0) - truth.cached - truth.write - truth.write1h - truth.audio - truth.image,
+            cached: parts?.cached_input ?? 0,
+            write: parts?.cache_write ?? 0,
+            write1h: parts?.cache_write_1h ?? 0,
+            audio: parts?.audio_input ?? 0,
+            image: parts?.image_input ?? 0,
+            output: usage?.completionTokens,
+            audioOutput: parts?.audio_output ?? 0,
+          },
+          {
+            text: truth.text,
+            cached: truth.cached,
+            write: truth.write,
+            write1h: truth.write1h,
+            audio: truth.audio,
+            image: truth.image,
+            output: outputOf(truth),
+            audioOutput: truth.audioOutput,
+          },
+          JSON.stringify(write(truth)),
+        );
+        if (tells.includes('reasoning')) assert.equal(usage?.reasoningTokens, truth.reasoning);
+      }
+    });
+
+  it('knows a gateway that leaves cached tokens out of the input by its total', () => {
+    const usage = parseUsage({
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 5_015,
+      prompt_tokens_details: { cached_tokens: 5_000 },
+    });
+    assert.deepEqual([usage?.promptTokens, usage?.completionTokens, usage?.parts?.cached_input], [5_010, 5, 5_000]);
+  });
+
+  it('never has parts larger than the whole, whatever an upstream claims', () => {
+    const usage = parseUsage({
+      prompt_tokens: 100,
+      completion_tokens: 3,
+      prompt_tokens_details: { cached_tokens: 90, cache_write_tokens: 90, audio_tokens: 90, image_tokens: 1e12 },
+      completion_tokens_details: { audio_tokens: 90, reasoning_tokens: -1 },
+    });
+    assert.deepEqual(usage, {
+      promptTokens: 100,
+      completionTokens: 3,
+      reasoningTokens: 0,
+      parts: { cached_input: 90, cache_write_1h: 0, cache_write: 10, audio_input: 0, image_input: 0, audio_output: 3 },
+    });
+  });
+
+  it('counts cached audio and pictures as cached, where the upstream says what was cached', () => {
+    const usage = parseUsage({
+      promptTokenCount: 100,
+      cachedContentTokenCount: 60,
+      candidatesTokenCount: 1,
+      promptTokensDetails: [
+        { modality: 'TEXT', tokenCount: 20 },
+        { modality: 'AUDIO', tokenCount: 80 },
+      ],
+      cacheTokensDetails: [{ modality: 'AUDIO', tokenCount: 60 }],
+    });
+    assert.deepEqual([usage?.parts?.cached_input, usage?.parts?.audio_input], [60, 20]);
+  });
+
+  it('is undefined without a credible total', () => {
+    for (const usage of [undefined, null, [], {}, { prompt_tokens: -1 }, { prompt_tokens: 1.5 }, { input_tokens: 1e9 }])
+      assert.equal(parseUsage(usage), undefined);
+  });
+});

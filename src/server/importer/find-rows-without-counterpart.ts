@@ -1,0 +1,60 @@
+import { findCalledPaths } from './find-called-paths.ts';
+import type { ImportFindings } from './import-findings.ts';
+import { integerOf, textOf } from './mapping/values.ts';
+import type { SourceSchema } from './source/detect-program.ts';
+import type { SourceDatabase } from './source/source-database.ts';
+
+/** Tables whose rows have no place here, and what they are. */
+const WITHOUT_COUNTERPART: Readonly<Record<string, string>> = {
+  midjourneys: 'pictures of Midjourney',
+  two_fa_backup_codes: 'backup codes of second steps; their owners make new ones',
+  passkey_credentials: 'passkeys',
+  top_ups: 'the history of payments',
+  subscription_plans: 'plans that were sold',
+  checkins: 'daily check-ins',
+  user_oauth_bindings: 'sign-ins with other services',
+  custom_oauth_providers: 'other sign-in services',
+  casbin_rule: "administrators' fine permissions",
+  prefill_groups: 'groups of prefilled values',
+};
+
+/** Reports what has no counterpart here: whole tables, plans that still run. */
+export async function findRowsWithoutCounterpart(
+  source: SourceDatabase,
+  schema: SourceSchema,
+  survey: ImportFindings,
+): Promise<void> {
+  for (const [table, what] of Object.entries(WITHOUT_COUNTERPART)) {
+    if (!source.tables.has(table)) continue;
+    const [row] = await source.query(`select count(*) as n from [${table}]`);
+    const count = row === undefined ? 0n : integerOf(row, 'n');
+    if (count > 0n)
+      survey.findings.push({ kind: 'table', source: table, result: 'skipped', text: `${count} rows: ${what}` });
+  }
+  for (const table of schema.unknownTables)
+    survey.findings.push({
+      kind: 'table',
+      source: table,
+      result: 'skipped',
+      text: 'a table this import does not know',
+    });
+  await surveySubscriptions(source, survey);
+  await findCalledPaths(source, survey);
+}
+
+async function surveySubscriptions(source: SourceDatabase, survey: ImportFindings): Promise<void> {
+  if (!source.tables.has('user_subscriptions')) return;
+  const rows = await source.query(
+    "select [id], [user_id], [amount_total], [amount_used] from [user_subscriptions] where [status] = 'active' order by [id]",
+  );
+  for (const row of rows) {
+    const left = integerOf(row, 'amount_total') - integerOf(row, 'amount_used');
+    if (left > 0n) survey.sums.subscriptions += left;
+    survey.findings.push({
+      kind: 'table',
+      source: `user_subscriptions ${textOf(row, 'id')}`,
+      result: 'skipped',
+      text: `account ${textOf(row, 'user_id')} has a plan that still covers ${left > 0n ? left : 'an open amount'}; assign one here`,
+    });
+  }
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { exchange, parseAnswer } from './http.fixture.ts';
+import { PortLifecycle } from './port-lifecycle.ts';
+
+const GRACE_MS = 20_000;
+const REQUEST = 'GET / HTTP/1.1\r\nhost: a.test\r\n\r\n';
+
+describe('a port that closes', () => {
+  it('waits for no connection on which nothing was sent, nor for one between two requests', async () => {
+    const port = new PortLifecycle();
+    const { port: number } = await port.listen('127.0.0.1', 0);
+    port.serve((_request, response) => void response.end('served'));
+    const [silent, kept] = [connect(number, '127.0.0.1'), connect(number, '127.0.0.1')];
+    await Promise.all([once(silent, 'connect'), once(kept, 'connect')]);
+    kept.write(REQUEST);
+    const answer = String((await once(kept, 'data'))[0]);
+    assert.match(answer, /^HTTP\/1.1 200 [\s\S]*served/);
+    assert.doesNotMatch(answer, /^connection: close/im, 'before it drains');
+    const ended = Promise.all([once(silent, 'close'), once(kept, 'close')]);
+    const closedAt = performance.now();
+    await port.close(GRACE_MS);
+    await ended;
+    assert.ok(performance.now() - closedAt < GRACE_MS - 5_000, 'long before the grace is over');
+  });
+
+  it('takes a request on a kept connection after a drain, when new ones are refused already', async () => {
+    const port = new PortLifecycle();
+    const { port: number } = await port.listen('127.0.0.1', 0);
+    port.serve((_request, response) => void response.end('served'));
+    const kept = connect(number, '127.0.0.1');
+    kept.write(REQUEST);
+    await once(kept, 'data');
+    port.drain();
+    await pause(1_000);
+    const closed = port.close(GRACE_MS);
+    while (port.server.listening) await pause(1);
+    await assert.rejects(once(connect(number, '127.0.0.1'), 'connect'), /ECONNREFUSED/);
+    kept.write(REQUEST);
+    const answer = String((await once(kept, 'data'))[0]);
+    assert.match(answer, /^HTTP\/1.1 200 [\s\S]*served/);
+    assert.match(answer, /^connection: close/im);
+    await closed;
+  });
+
+  it('lets a request under way finish, and ends it after the grace', async () => {
+    for (const [graceMs, isServed] of [
+      [3_000, true],
+      [300, false],
+    ] as const) {
+      const port = new PortLifecycle();
+      const { port: number } = await port.listen('127.0.0.1', 0);
+      const begun = Promise.withResolvers<() => void>();
+      port.serve((_request, response) => begun.resolve(() => void response.end('served')));
+      const said = exchange(number, REQUEST).catch(() => '');
+      const finish = await begun.promise;
+      const closed = port.close(graceMs);
+      // Later than the connections without a request are looked at.
+      if (isServed) setTimeout(finish, 250);
+      await closed;
+      const { body, headers } = parseAnswer(await said);
+      assert.equal(body.includes('served'), isServed);
+      if (isServed) assert.equal(headers['connection'], 'close');
+    }
+  });
+
+  it('opens once, and is at its end at once where it never opened', async () => {
+    const port = new PortLifecycle();
+    await port.close(GRACE_MS);
+    const first = await port.listen('127.0.0.1', 0);
+    assert.deepEqual(await port.listen('127.0.0.1', 0), first);
+    await port.close(0);
+  });
+});

@@ -1,0 +1,81 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { DAY_MS } from '../../contract/time.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { ClosingEntry, LedgerCompactionStore } from './ledger-compaction-store.ts';
+
+export interface LedgerCompactionDependencies {
+  readonly store: LedgerCompactionStore;
+  readonly clock: Clock;
+  /** Age at which entries are folded, by whole months; 0: never. */
+  /** As it is set now; 0: for ever. */
+  readonly retentionDays: () => number;
+}
+
+type Entry = Parameters<Parameters<LedgerCompactionStore['replace']>[2]>[0][number];
+
+/** An entry of one of these closes its reference: nothing more is entered under it. */
+const CLOSING_KINDS = ['settle', 'refund', 'grant', 'expire'] as const;
+const BATCH = 200;
+const PAUSE_MS = 5;
+
+/**
+ * Folds old entries into one closing entry per account and month. Sums stay exact: a closing entry takes the place (the lowest id)
+ * of those it stands for, in the transaction that deletes them. Open reservations stay, and so does what the audit has not read.
+ */
+export class LedgerCompaction {
+  readonly #store: LedgerCompactionStore;
+  readonly #clock: Clock;
+  readonly #retentionDays: () => number;
+
+  constructor({ store, clock, retentionDays }: LedgerCompactionDependencies) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#retentionDays = retentionDays;
+  }
+
+  /** Must not run beside an audit of the same database. @returns how many entries were folded */
+  async fold(signal?: AbortSignal): Promise<number> {
+    const days = this.#retentionDays();
+    if (days === 0) return 0;
+    const before = startOfMonth(this.#clock.now() - days * DAY_MS);
+    let folded = 0;
+    for (const kind of CLOSING_KINDS) {
+      while (signal?.aborted !== true) {
+        const oldest = await this.#store.oldest(kind, BATCH);
+        const refs = oldest.filter(({ created_at }) => created_at < before).map(({ ref }) => ref);
+        if (refs.length === 0) break;
+        const count = await this.#store.replace(refs, before, closeMonths);
+        folded += count;
+        if (count === 0) break;
+        await pause(PAUSE_MS);
+      }
+    }
+    return folded;
+  }
+}
+
+/** Beginning of the UTC month of a moment, in Unix milliseconds. */
+function startOfMonth(unixMs: number): number {
+  const date = new Date(unixMs);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
+}
+
+const monthOf = (unixMs: number): string => new Date(unixMs).toISOString().slice(0, 7);
+
+/** One closing entry for each account and UTC month among the entries. */
+function closeMonths(entries: readonly Entry[]): ClosingEntry[] {
+  const months = Map.groupBy(entries, ({ user_id, created_at }) => `closing:${user_id}:${monthOf(created_at)}`);
+  return [...months].map(([ref, same]) => {
+    const sum = (value: (entry: Entry) => number) => same.reduce((total, entry) => total + value(entry), 0);
+    return {
+      id: Math.min(...same.map(({ id }) => id)),
+      user_id: same[0]?.user_id ?? 0,
+      ref,
+      amount: sum((entry) => entry.amount),
+      plan_amount: sum((entry) => entry.plan_amount),
+      charged: sum((entry) => entry.charged),
+      settlements: sum((entry) => (entry.kind === 'settle' ? 1 : 0)),
+      created_at: Math.max(...same.map((entry) => entry.created_at)),
+    };
+  });
+}

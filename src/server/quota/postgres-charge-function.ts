@@ -1,0 +1,162 @@
+import { sql } from 'kysely';
+import { NO_PACKAGE } from '../../contract/plans.ts';
+import { hasConcurrentWriters } from '../platform/db/dialect.ts';
+import type { Migration } from '../platform/db/migrate.ts';
+
+/**
+ * PostgreSQL: `charge_calls` reserves and settles model calls of many accounts in one statement, which is one round trip, one commit, and one
+ * lock of each wallet. It does what `Reserver` and `Settler` do for the simple case: the wallet alone pays, it and the limit of the key
+ * bear all of it, nothing is charged beyond its reservation, and no notice is due. Calls of accounts or keys for which that does not
+ * hold are left undone as a whole, for a transaction of their own.
+ *
+ * A function because its statements have a snapshot each ("Function Volatility Categories" in PostgreSQL's manual): limits are read after
+ * the lock that keeps others from setting them (`locked_token_limit`). Its settings keep the planner from plans that read a whole table,
+ * which it takes for the best while tables are new and keeps when they have grown. Rows that others have locked are passed over, so that
+ * one account that is held up holds up no other. With `waits` they are waited for, in the order of all transactions (token, wallet): for
+ * calls of one account and key.
+ *
+ * Returns a letter for each call in the order of `n`: d = done, e = had ended before, b = busy (locked by others), a = apart (not simple).
+ */
+const CHARGE_CALLS = `
+create function charge_calls(
+  reservations_json json, ends_json json, log_json json,
+  users bigint[], tokens bigint[], at bigint, notice_below bigint, waits boolean
+) returns text
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+  free_tokens bigint[];
+  refs text[] := array(select ref from json_to_recordset(ends_json) as e(ref text));
+  no_plan_is_plain boolean := not exists (
+    select from plans where package_code = '${NO_PACKAGE}' and (models <> '[]' or
+      case when refresh_interval_seconds > 0 then interval_quota else daily_quota end > 0));
+  outcomes text;
+begin
+  if waits then
+    perform pg_advisory_xact_lock_shared(1, (token % 2147483648)::integer) from unnest(tokens) as token;
+    perform from token_limits where token_id = any(tokens) order by token_id for update;
+    perform from wallets where user_id = any(users) order by user_id for update;
+  end if;
+  free_tokens := array(
+    select token from unnest(tokens) as token where pg_try_advisory_xact_lock_shared(1, (token % 2147483648)::integer));
+  with
+  -- What is asked for.
+  asked as materialized (
+    select * from json_to_recordset(reservations_json)
+      as r(n int, ref text, user_id bigint, token_id bigint, model text, amount bigint)),
+  ends as materialized (
+    select * from json_to_recordset(ends_json) as e(n int, ref text, user_id bigint, token_id bigint, is_settled int,
+      cost bigint, prompt_tokens bigint, completion_tokens bigint, channel_id bigint)),
+  -- What is there, locked as far as it is free.
+  limits as materialized (
+    select token_id, used, quota_limit from token_limits where token_id = any(free_tokens) for update skip locked),
+  purses as materialized (
+    select user_id, balance from wallets where user_id = any(users) for update skip locked),
+  open as materialized (
+    select * from reservations where ref = any(refs) for update skip locked),
+  keys as materialized (
+    select token as token_id from unnest(free_tokens) as token
+    where token in (select token_id from limits)
+      or token not in (select token_id from token_limits where token_id = any(free_tokens))),
+  -- What is done of it.
+  ended as materialized (
+    select e.n, e.is_settled, e.cost, e.prompt_tokens, e.completion_tokens, e.channel_id,
+      o.ref, o.user_id, o.token_id, o.model, o.amount
+    from ends e join open o on o.ref = e.ref and o.user_id = e.user_id and o.token_id is not distinct from e.token_id
+      join purses p on p.user_id = o.user_id left join keys k on k.token_id = o.token_id
+    where o.plan_amount = 0 and e.cost <= o.amount and (o.token_id is null or k.token_id is not null)),
+  simple as materialized (
+    select a.* from asked a join purses p on p.user_id = a.user_id left join keys k on k.token_id = a.token_id
+    where no_plan_is_plain and (a.token_id is null or k.token_id is not null) and not exists (
+      select from subscriptions s where s.user_id = a.user_id and s.state in ('active', 'waiting'))),
+  exhausted_keys as materialized (
+    select l.token_id from limits l join simple s on s.token_id = l.token_id
+    group by l.token_id, l.used, l.quota_limit
+    having l.used + sum(s.amount) - coalesce(
+      (select sum(amount - cost) from ended d where d.token_id = l.token_id), 0) > l.quota_limit),
+  payable as materialized (
+    select * from simple where token_id is null or token_id not in (select token_id from exhausted_keys)),
+  exhausted_purses as materialized (
+    select p.user_id from purses p join payable a on a.user_id = p.user_id
+    group by p.user_id, p.balance
+    having sum(a.amount) > p.balance + coalesce(
+        (select sum(amount - cost) from ended d where d.user_id = p.user_id), 0)
+      or (p.balance >= notice_below and p.balance - sum(a.amount) < notice_below and notice_below > 0)),
+  reserved as materialized (
+    select * from payable where user_id not in (select user_id from exhausted_purses)),
+  -- The writes.
+  pay as (
+    update wallets w set balance = w.balance + c.change, used = w.used + c.charged, requests = w.requests + c.settled
+    from (
+      select user_id, sum(change)::bigint as change, sum(charged)::bigint as charged, sum(settled)::bigint as settled
+      from (
+        select user_id, amount - cost as change, cost as charged, is_settled as settled from ended
+        union all select user_id, -amount, 0, 0 from reserved) as each
+      group by user_id) as c
+    where w.user_id = any(users) and w.user_id = c.user_id),
+  count_use as (
+    update token_limits t set used = t.used + c.change
+    from (
+      select token_id, sum(change)::bigint as change
+      from (select token_id, cost - amount as change from ended union all select token_id, amount from reserved) as each
+      group by token_id) as c
+    where t.token_id = any(free_tokens) and t.token_id = c.token_id),
+  close_reservations as (
+    delete from reservations where ref = any(refs) and ref in (select ref from ended)),
+  add_reservations as (
+    insert into reservations (ref, user_id, token_id, model, amount, plan_amount, plan_slot, created_at)
+    select ref, user_id, token_id, model, amount, 0, null, at from reserved),
+  add_entries as (
+    insert into ledger (user_id, kind, amount, plan_amount, charged, ref, token_id, model, note, created_at)
+    select user_id, 'reserve', -amount, 0, 0, ref, token_id, model, null, at from reserved
+    union all
+    select user_id, case is_settled when 1 then 'settle' else 'refund' end, amount - cost, 0, cost, ref, token_id, model,
+      null, at from ended),
+  add_usage as (
+    insert into usage_daily as u
+      (user_id, day, token_id, model, channel_id, requests, quota, prompt_tokens, completion_tokens)
+    select user_id, at / 86400000, coalesce(token_id, 0), model, channel_id, count(*), sum(cost), sum(prompt_tokens),
+      sum(completion_tokens)
+    from ended where is_settled = 1 group by user_id, token_id, model, channel_id
+    on conflict (user_id, day, token_id, model, channel_id) do update set
+      requests = u.requests + excluded.requests, quota = u.quota + excluded.quota,
+      prompt_tokens = u.prompt_tokens + excluded.prompt_tokens,
+      completion_tokens = u.completion_tokens + excluded.completion_tokens),
+  add_log as (
+    insert into requests (ref, user_id, token_id, channel_id, kind, model, served_model, status, error_code, input_tokens,
+      cached_tokens, output_tokens, seconds, quota, reserved, duration_ms, first_token_ms, stream, client, price, facts,
+      created_at)
+    select d.ref, d.user_id, coalesce(d.token_id, 0), l.channel_id, l.kind, d.model, l.served_model, l.status, l.error_code,
+      l.input_tokens, l.cached_tokens, l.output_tokens, l.seconds, d.cost, d.amount, l.duration_ms, l.first_token_ms,
+      l.stream, l.client, l.price, l.facts, l.created_at
+    from json_populate_recordset(null::requests, log_json) as l join ended d on d.ref = l.ref)
+  select string_agg(letter, '' order by n) into outcomes from (
+    select n, case
+      when n in (select n from reserved) then 'd'
+      when user_id not in (select user_id from purses) then 'b'
+      when token_id is not null and token_id not in (select token_id from keys) then 'b'
+      else 'a' end as letter
+    from asked
+    union all
+    select n, case
+      when n in (select n from ended) then 'd'
+      when ref not in (select ref from reservations where ref = any(refs)) then 'e'
+      when ref not in (select ref from open) or user_id not in (select user_id from purses) then 'b'
+      when token_id is not null and token_id not in (select token_id from keys) then 'b'
+      else 'a' end
+    from ends) as each;
+  return outcomes;
+end
+$$`;
+
+/** After the tables of all capabilities it reads and writes. SQLite has one writer, who has no round trips to save. */
+export const chargeMigrations: readonly Migration[] = [
+  {
+    id: '0110-charge-calls',
+    up: async (trx) => {
+      if (hasConcurrentWriters(trx)) await sql.raw(CHARGE_CALLS).execute(trx);
+    },
+  },
+];

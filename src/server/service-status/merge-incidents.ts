@@ -1,0 +1,28 @@
+import { INCIDENTS, type IncidentId } from '../../contract/service-status.ts';
+import type { SeenIncident } from './incident-monitor.ts';
+import type { InstanceRow } from './instance-store.ts';
+
+/** Three periods: one check may be late under load. */
+const SILENT_MS = 90_000;
+
+export const isAlive = ({ seen_at: seenAt }: Pick<InstanceRow, 'seen_at'>, now: number): boolean =>
+  now - seenAt <= SILENT_MS;
+
+/** Every incident, with what the living processes see of it together. A silent process is one itself. */
+export function mergeIncidents(instances: readonly InstanceRow[], now: number) {
+  const silent = instances.filter((row) => !isAlive(row, now));
+  const seen: SeenIncident[] = instances
+    .filter((row) => isAlive(row, now))
+    .flatMap(({ incidents }) => JSON.parse(incidents) as SeenIncident[]);
+  for (const { name, seen_at: since } of silent) seen.push({ id: 'replica_frozen', subjects: [name], since });
+  return (Object.keys(INCIDENTS) as IncidentId[]).map((id) => {
+    const own = seen.filter((each) => each.id === id);
+    return {
+      id,
+      severity: INCIDENTS[id],
+      is_open: own.length > 0,
+      since: own.length === 0 ? 0 : Math.min(...own.map(({ since }) => since)),
+      subjects: [...new Set(own.flatMap(({ subjects }) => subjects))].sort(),
+    };
+  });
+}

@@ -1,0 +1,131 @@
+import type { SiteSetting } from '../../contract/site-settings.ts';
+import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { Clock } from '../platform/clock.ts';
+import { type Config, toCamelCase } from '../platform/config.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { PubSub } from '../platform/db/pub-sub.ts';
+import { invalidRequest, notExistError } from '../platform/errors.ts';
+import type { Actor } from '../platform/http/actor.ts';
+import type { Log } from '../platform/log.ts';
+import { ConfigError, type Setting } from '../platform/setting-readers.ts';
+import { SETTINGS } from '../platform/settings.ts';
+import type { Tables } from '../tables.ts';
+import type { EffectiveConfig } from './effective-config.ts';
+import type { SettingsStore } from './settings-store.ts';
+import { isSiteSetting, SITE_SETTINGS, type SiteSettingName } from './storable-settings.ts';
+
+export interface SettingsServiceDependencies {
+  readonly database: Database<Tables>;
+  readonly store: SettingsStore;
+  readonly live: EffectiveConfig;
+  readonly auditLog: AuditLog;
+  readonly pubSub: PubSub;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const CHANNEL = 'site_settings';
+/** Signals between processes may be lost; after so long a change is seen in any case. */
+const RELOAD_MS = 5_000;
+/** A logo is kept in the audit log as its beginning. */
+const MAX_AUDITED_LENGTH = 200;
+
+/** The settings that an administrator stores in the database. */
+export class SettingsService {
+  readonly #dependencies: SettingsServiceDependencies;
+  #timer: NodeJS.Timeout | undefined;
+  #unsubscribe = (): void => {};
+
+  constructor(dependencies: SettingsServiceDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  get config(): Config {
+    return this.#dependencies.live.config;
+  }
+
+  /** Reads what is stored, and follows the changes of all processes until `close`. */
+  async start(): Promise<void> {
+    const { pubSub, log } = this.#dependencies;
+    await this.reload();
+    const reload = (): void => {
+      this.reload().catch((error: unknown) => log.warn({ err: error }, 'the settings could not be read'));
+    };
+    this.#unsubscribe = pubSub.subscribe(CHANNEL, reload, reload);
+    this.#timer = setInterval(reload, RELOAD_MS).unref();
+  }
+
+  async reload(): Promise<void> {
+    const { store, live, log } = this.#dependencies;
+    for (const name of live.apply(await store.readAll()))
+      log.warn({ setting: name }, 'a stored setting cannot be used; its default is in effect');
+  }
+
+  async list(): Promise<SiteSetting[]> {
+    const texts = await this.#dependencies.store.readAll();
+    return (Object.keys(SITE_SETTINGS) as SiteSettingName[]).map((name) => this.#describe(name, texts));
+  }
+
+  /**
+   * @param value null: back to the default
+   * @throws AppError not_exist, invalid_request
+   */
+  async set(actor: Actor, name: string, value: string | null): Promise<SiteSetting> {
+    const { database, store, live, auditLog, pubSub, clock } = this.#dependencies;
+    if (!isSiteSetting(name)) throw notExistError('setting');
+    if (!live.storable().includes(name)) throw invalidRequest(`${name} is set where the service is started`, 'name');
+    const text = value?.trim() ?? '';
+    if (text !== '') this.#assertUsable(name, text);
+    await database.transaction(async (trx) => {
+      const before = (await store.readAll(trx)).get(name);
+      if (text === '') await store.remove(trx, name);
+      else await store.write(trx, name, text, clock.now());
+      const [old, now] = [before, text === '' ? undefined : text].map((each) => each?.slice(0, MAX_AUDITED_LENGTH));
+      await auditLog.record(trx, {
+        ...actor,
+        action: 'setting.update',
+        target: `setting:${name}`,
+        before: { [name]: old ?? null },
+        after: { [name]: now ?? null },
+      });
+    });
+    await this.reload();
+    pubSub.publish(CHANNEL, name);
+    return this.#describe(name, await store.readAll());
+  }
+
+  #assertUsable(name: SiteSettingName, text: string): void {
+    try {
+      SETTINGS[name].read(text, name);
+    } catch (error) {
+      if (error instanceof ConfigError) throw invalidRequest(`${name} cannot have this value`, 'value');
+      throw error;
+    }
+    if (name === 'PHONE_DRIVER' && text === 'http' && this.config.phoneHttpUrl === undefined)
+      throw invalidRequest('PHONE_HTTP_URL is required first', 'value');
+  }
+
+  #describe(name: SiteSettingName, texts: ReadonlyMap<string, string>): SiteSetting {
+    const { live } = this.#dependencies;
+    const setting: Setting = SETTINGS[name];
+    const { group, kind } = SITE_SETTINGS[name];
+    const value = live.config[toCamelCase(name) as keyof Config] as string | number | undefined;
+    const isStored = live.storable().includes(name) && texts.has(name);
+    return {
+      name,
+      group,
+      kind,
+      choices: [...(setting.choices ?? [])],
+      value: value === undefined || setting.secret === true ? '' : `${value}`,
+      default: setting.default ?? '',
+      source: live.config.given.has(name) ? 'environment' : isStored ? 'database' : 'default',
+      is_set: value !== undefined && value !== '',
+      editable: live.storable().includes(name),
+    };
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#unsubscribe();
+  }
+}

@@ -1,0 +1,21 @@
+import type { Migration } from '../platform/db/migrate.ts';
+import { required } from '../platform/db/migration-columns.ts';
+
+export interface SiteTables {
+  /** What an administrator set, by the name of the setting in the environment. */
+  site_settings: { name: string; value: string; updated_at: number };
+}
+
+export const siteMigrations: readonly Migration[] = [
+  {
+    id: '0100-site',
+    up: async (trx, dialect) => {
+      await trx.schema
+        .createTable('site_settings')
+        .addColumn('name', dialect.text, (column) => column.primaryKey())
+        .addColumn('value', dialect.text, required)
+        .addColumn('updated_at', dialect.int64, required)
+        .execute();
+    },
+  },
+];

@@ -1,7 +1,0 @@
-import type { UpstreamAccount } from './call.ts';
-
-/** Who was called, as reports of calls name it. */
-export const accountOf = ({ id, credentialId }: Pick<UpstreamAccount, 'id' | 'credentialId'>) => ({
-  channelId: id,
-  credentialId,
-});

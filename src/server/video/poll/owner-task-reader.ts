@@ -1,0 +1,67 @@
+import { LRUCache } from 'lru-cache';
+import { isTerminal } from '../../../contract/task-states.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { ModelCaller } from '../../platform/http/caller.ts';
+import type { UrlRefresher } from '../deliver/url-refresher.ts';
+import type { Task, TaskStore } from '../store.ts';
+import type { VideoUpstreams } from '../video-upstreams.ts';
+import type { TaskPoller } from './task-poller.ts';
+
+/** Tasks of vendors with `refreshOnQuery` are polled when their owner reads them, but no more often than this. */
+const MIN_REFRESH_INTERVAL_MS = 1_000;
+/** And by the scheduler when nobody has read them for this long. */
+export const UNREAD_POLL_INTERVAL_MS = 60_000;
+const MAX_REFRESHES_REMEMBERED = 10_000;
+
+export interface TaskReaderDependencies {
+  readonly store: TaskStore;
+  readonly poller: TaskPoller;
+  readonly urlRefresher: UrlRefresher;
+  readonly upstreams: VideoUpstreams;
+  readonly clock: Clock;
+  /** Aborted when the service stops. */
+  readonly stopping: AbortSignal;
+}
+
+/** Reads tasks for their owners; a task of another token does not exist for the caller. */
+export class OwnerTaskReader {
+  readonly #dependencies: TaskReaderDependencies;
+  readonly #refreshes = new LRUCache<string, { readonly startedAt: number; readonly done: Promise<void> }>({
+    max: MAX_REFRESHES_REMEMBERED,
+  });
+
+  constructor(dependencies: TaskReaderDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * The task in its latest state.
+   * @throws AppError `task_not_exist`
+   */
+  async readForToken(caller: Pick<ModelCaller, 'tokenId'>, publicId: string): Promise<Task> {
+    const task = await this.#dependencies.store.findForToken(publicId, caller.tokenId);
+    if (task === undefined) throw new AppError('task_not_exist');
+    return this.withCurrentState(task);
+  }
+
+  /** The task after whatever a read of it triggers: a poll for some vendors, a fresh URL for a finished video whose URL expired. */
+  async withCurrentState(task: Task): Promise<Task> {
+    const { urlRefresher, upstreams, store } = this.#dependencies;
+    if (isTerminal(task.status)) return urlRefresher.withFreshUrl(task);
+    if (task.handle === null || upstreams.adapterOf(task).refreshOnQuery !== true) return task;
+    await this.#refresh(task);
+    return (await store.findById(task.id)) ?? task;
+  }
+
+  /** Polls once per task and interval; concurrent readers share the poll. */
+  #refresh(task: Task): Promise<void> {
+    const { clock, poller, store, stopping } = this.#dependencies;
+    const now = clock.now();
+    const last = this.#refreshes.get(task.id);
+    if (last !== undefined && now - last.startedAt < MIN_REFRESH_INTERVAL_MS) return last.done;
+    const done = poller.poll(task, stopping).then(() => store.defer(task.seq, now + UNREAD_POLL_INTERVAL_MS));
+    this.#refreshes.set(task.id, { startedAt: now, done });
+    return done;
+  }
+}

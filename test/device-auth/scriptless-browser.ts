@@ -1,0 +1,60 @@
+import { PASSWORD } from '../accounts/test-user.ts';
+import type { DeviceFixture } from './device-fixture.ts';
+
+/** A browser without scripts: follows redirects, keeps cookies, fills forms. */
+export class ScriptlessBrowser {
+  readonly #service: DeviceFixture;
+  readonly address: string;
+  readonly cookies = new Map<string, string>();
+  status = 0;
+  html = '';
+  headers: Record<string, unknown> = {};
+
+  constructor(service: DeviceFixture, address = '127.0.0.1') {
+    this.#service = service;
+    this.address = address;
+  }
+
+  async go(
+    method: 'GET' | 'POST',
+    url: string,
+    form?: Record<string, string>,
+    headers: Record<string, string> = {},
+  ): Promise<void> {
+    const answer = await this.#service.app.http.fastify.inject({
+      method,
+      url,
+      remoteAddress: this.address,
+      headers: {
+        cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+        ...(form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
+        ...headers,
+      },
+      ...(form === undefined ? {} : { payload: new URLSearchParams(form).toString() }),
+    });
+    for (const line of [answer.headers['set-cookie'] ?? []].flat()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (value === '') this.cookies.delete(name);
+      else this.cookies.set(name, value);
+    }
+    this.status = answer.statusCode;
+    this.html = answer.body;
+    this.headers = answer.headers;
+    if (this.status === 303) await this.go('GET', String(answer.headers.location));
+  }
+
+  /** The hidden fields of the form that posts to an action, as the page shows it now. */
+  fields(action: string): Record<string, string> {
+    const form = this.html.split('<form ').find((part) => part.includes(`action="/authorize/${action}"`)) ?? '';
+    const pairs = [...form.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)];
+    return Object.fromEntries(pairs.map(([, name = '', value = '']) => [name, value]));
+  }
+
+  submit(action: string, values: Record<string, string> = {}, headers?: Record<string, string>): Promise<void> {
+    return this.go('POST', `/authorize/${action}`, { ...this.fields(action), ...values }, headers);
+  }
+
+  async logIn(username: string, password = PASSWORD): Promise<void> {
+    await this.submit('login', { username, password });
+  }
+}

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { VENDORS } from '../../src/contract/task-states.ts';
+import { type Fields, idOf, startVideoService, VENDOR_MODELS, type VideoService } from './video-service.ts';
+
+/** The calls of docs/models/*.md, run by curl as they are documented: a reader who copies one gets a video. */
+const folder = new URL('../../docs/models/', import.meta.url);
+const calls = readdirSync(folder).flatMap((file) =>
+  [...readFileSync(new URL(file, folder), 'utf8').matchAll(/^```sh\n([\s\S]*?)^```/gm)].map((match) => match[1] ?? ''),
+);
+const run = promisify(execFile);
+
+describe('the documented call of every vendor', { concurrency: 8 }, () => {
+  let service: VideoService;
+  before(async () => {
+    service = await startVideoService('sqlite::memory:');
+  });
+  after(() => service.stop());
+
+  it('is there', () => assert.equal(calls.length, VENDORS.length));
+
+  for (const call of calls) {
+    const model = /"model": "([^"]+)"/.exec(call)?.[1] ?? '';
+    it(model, async () => {
+      assert.ok(VENDOR_MODELS.some((vendor) => vendor.model === model));
+      const env = { PATH: process.env.PATH, REELGATE: service.baseUrl, KEY: service.caller.key };
+      const { stdout } = await run('sh', ['-c', call.replace('curl ', 'curl -sS --noproxy "*" ')], { env });
+      const video = await service.caller.waitUntilEnded(idOf(JSON.parse(stdout) as Fields));
+      assert.equal(video.status, 'completed', stdout);
+    });
+  }
+});
