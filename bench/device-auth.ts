@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { CLI_CLIENT } from '../src/contract/cli-client.ts';
 import { newUserCode } from '../src/server/device-auth/user-code.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
-import { hashToken, randomText } from '../src/server/platform/secrets.ts';
+import { hashToken, randomText } from '../src/server/platform/random-tokens.ts';
 import type { Tables } from '../src/server/tables.ts';
 import { type Process, startScript, startService } from './support/child-processes.ts';
 import { cpuSeconds, type LoadResult, load } from './support/http-load.ts';

@@ -5,7 +5,7 @@ import { CLI_CLIENT } from '../src/contract/cli-client.ts';
 import { makeApp } from '../src/server/app.ts';
 import { parseConfig } from '../src/server/platform/config.ts';
 import { openLog } from '../src/server/platform/log.ts';
-import { randomToken } from '../src/server/platform/secrets.ts';
+import { randomToken } from '../src/server/platform/random-tokens.ts';
 import { PASSWORD, TestUser } from './accounts/test-user.ts';
 import { checkResponses } from './openapi-response-check.ts';
 import { CHEAP_PASSWORDS } from './password-cost.ts';

@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import type { DialectName } from '../../src/server/platform/db/dialect.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
-import { hashToken, randomToken } from '../../src/server/platform/secrets.ts';
+import { hashToken, randomToken } from '../../src/server/platform/random-tokens.ts';
 import type { Tables } from '../../src/server/tables.ts';
 
 export interface Crowd {

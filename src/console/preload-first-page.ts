@@ -1,5 +1,6 @@
 import { modelsQuery } from './data/model-queries.ts';
-import { queryClient, selfQuery, statusQuery } from './data/query-client.ts';
+import { queryClient } from './data/query-client.ts';
+import { selfQuery, statusQuery } from './data/self-and-status-queries.ts';
 import { readUserId } from './data/stored-user.ts';
 import { videosQuery } from './data/video-queries.ts';
 import { NEWEST_VIDEOS_COUNT } from './pages/studio/newest-videos-count.ts';

@@ -8,6 +8,7 @@ export const TASK_STATUS = {
   FAILURE: 'FAILURE',
   UNKNOWN: 'UNKNOWN',
 } as const;
+
 export type TaskStatus = (typeof TASK_STATUS)[keyof typeof TASK_STATUS];
 
 /** Final states: a task never leaves them. */
@@ -37,7 +38,3 @@ export const OPENAI_STATUS: Readonly<Record<TaskStatus, OpenAiVideoStatus>> = {
   FAILURE: 'failed',
   UNKNOWN: 'unknown',
 };
-
-/** Video vendors, by the short names used in rows, prefixes and folders. */
-export const VENDORS = ['kling', 'jimeng', 'hailuo', 'seedance', 'wan', 'veo', 'vidu', 'sora', 'runway'] as const;
-export type VendorName = (typeof VENDORS)[number];

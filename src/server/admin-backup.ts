@@ -3,10 +3,10 @@ import { dirname, resolve } from 'node:path';
 import { migrations } from './migrations.ts';
 import { type Config, loadConfig } from './platform/config.ts';
 import { findMasterKey, masterKeyFileOf, storeMasterKey } from './platform/master-key.ts';
-import { matchesKeyCheck, parseMasterKey } from './platform/secrets.ts';
 import { openWithPassphrase, sealWithPassphrase } from './platform/transfer/passphrase-seal.ts';
 import { type BackupFile, backUpSqlite, readBackup, restoreSqlite } from './platform/transfer/sqlite-backup.ts';
 import { assertNotInUse, sqlitePathOf } from './platform/transfer/sqlite-source.ts';
+import { matchesKeyCheck, parseMasterKey } from './platform/vault.ts';
 import { VERSION } from './version.ts';
 
 /** Asks for the passphrase of the key in a backup; called only where one is needed. */

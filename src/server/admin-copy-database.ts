@@ -11,7 +11,6 @@ import { openDatabase } from './platform/db/open-database.ts';
 import { type ExistingMasterKey, findMasterKey } from './platform/master-key.ts';
 import { MASTER_KEY_META_NAME } from './platform/master-key-check.ts';
 import { openSealed } from './platform/reseal.ts';
-import { createVault, matchesKeyCheck } from './platform/secrets.ts';
 import {
   assertEmptyTarget,
   type CopiedTable,
@@ -20,6 +19,7 @@ import {
 } from './platform/transfer/copy-database.ts';
 import { PostgresTarget } from './platform/transfer/postgres-target.ts';
 import { SqliteSource, sqlitePathOf } from './platform/transfer/sqlite-source.ts';
+import { createVault, matchesKeyCheck } from './platform/vault.ts';
 import { auditLedger, type LedgerAuditFinding } from './quota/ledger-audit-store.ts';
 import { sealedColumns } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';

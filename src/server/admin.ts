@@ -19,7 +19,7 @@ import { AppError } from './platform/errors.ts';
 import { openMasterKeys } from './platform/master-key.ts';
 import { assertMasterKey, recordMasterKey } from './platform/master-key-check.ts';
 import { resealColumns } from './platform/reseal.ts';
-import { createVault } from './platform/secrets.ts';
+import { createVault } from './platform/vault.ts';
 import { sealedColumns } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 

@@ -1,6 +1,6 @@
-import type { VendorName } from '../contract/task-states.ts';
+import type { VendorName } from '../contract/vendor-names.ts';
 import type { NewEndedTask, NewImportedTask } from './importer/target.ts';
-import { toWellFormedText } from './platform/json.ts';
+import { toWellFormedText } from './platform/well-formed-text.ts';
 import type { Trx } from './tables.ts';
 import { historySeq } from './video/imported-history.ts';
 import { NO_TOKEN } from './video/tables.ts';

@@ -17,7 +17,7 @@ import { addMailboxRoutes } from './mailbox/routes.ts';
 import { addAnnouncementRoutes } from './notifications/admin-routes.ts';
 import { addNotificationRoutes } from './notifications/routes.ts';
 import { addPlanAdminRoutes } from './plans/admin-routes.ts';
-import type { FindPlanTerms } from './plans/current-plan.ts';
+import type { FindPlanTerms } from './plans/plan-terms.ts';
 import { addPlanRoutes } from './plans/routes.ts';
 import { addHealthRoutes } from './platform/http/health-routes.ts';
 import type { RouteRegistry } from './platform/http/route-registry.ts';

@@ -11,7 +11,7 @@ import { createSessionCookies, renewSessionCookies } from '../../src/server/plat
 import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
-import { createVault } from '../../src/server/platform/secrets.ts';
+import { createVault } from '../../src/server/platform/vault.ts';
 import { LedgerService } from '../../src/server/quota/service.ts';
 import { LedgerStore } from '../../src/server/quota/store.ts';
 import type { Tables } from '../../src/server/tables.ts';

@@ -5,7 +5,7 @@ import { EmailTokenStore } from '../../src/server/accounts/email/email-token-sto
 import type { MailRenderer, MailRequest } from '../../src/server/mail/mail-queue.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
 import { createRateLimits, type RateLimits } from '../../src/server/platform/limits/rate-limits.ts';
-import { hashToken } from '../../src/server/platform/secrets.ts';
+import { hashToken } from '../../src/server/platform/random-tokens.ts';
 import { forEachDatabase } from '../databases.ts';
 import { startAccounts } from './accounts-fixture.ts';
 import { tokenOf } from './email-fixture.ts';

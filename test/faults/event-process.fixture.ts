@@ -7,7 +7,7 @@ import { makeEvents } from '../../src/server/events/make.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
-import { createVault } from '../../src/server/platform/secrets.ts';
+import { createVault } from '../../src/server/platform/vault.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { makeWebhooks } from '../../src/server/webhooks/make.ts';
 

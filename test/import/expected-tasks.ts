@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ImportReport } from '../../src/server/importer/report.ts';
 import type { Generation } from '../../src/server/importer/source/detect-program.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
-import { hashToken } from '../../src/server/platform/secrets.ts';
+import { hashToken } from '../../src/server/platform/random-tokens.ts';
 import { findBrokenRows } from '../../src/server/row-invariants-store.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { NOW_SECONDS, oldKey } from './source-rows.ts';

@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { buildImporter } from '../../src/server/admin-import.ts';
 import type { Importer, ImporterDependencies } from '../../src/server/importer/importer.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
-import { createVault } from '../../src/server/platform/secrets.ts';
+import { createVault } from '../../src/server/platform/vault.ts';
 import type { Tables } from '../../src/server/tables.ts';
 
 export const VAULT = createVault(Buffer.alloc(32, 7));

@@ -9,7 +9,7 @@ import { decryptCredentials } from '../../src/server/channels/credential-encrypt
 import type { ImportReport } from '../../src/server/importer/report.ts';
 import { normalizeCode } from '../../src/server/plans/redemption-code-format.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
-import { hashToken } from '../../src/server/platform/secrets.ts';
+import { hashToken } from '../../src/server/platform/random-tokens.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../databases.ts';
 import { hasMariadb, type MariadbServer, startMariadb } from '../mariadb.ts';

@@ -10,7 +10,7 @@ import { migrations } from '../../src/server/migrations.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { migrate } from '../../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
-import { createVault } from '../../src/server/platform/secrets.ts';
+import { createVault } from '../../src/server/platform/vault.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import type { TestUser } from '../accounts/test-user.ts';
 import { forEachDatabase } from '../databases.ts';

@@ -10,7 +10,7 @@ import { createRateLimits } from '../../src/server/platform/limits/rate-limits.t
 import { openLog } from '../../src/server/platform/log.ts';
 import { createMetrics } from '../../src/server/platform/metrics.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
-import { createVault, type Vault } from '../../src/server/platform/secrets.ts';
+import { createVault, type Vault } from '../../src/server/platform/vault.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { type AccountsFixture, startAccounts } from '../accounts/accounts-fixture.ts';
 import type { TestUser } from '../accounts/test-user.ts';

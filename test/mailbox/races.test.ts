@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, it } from 'node:test';
 import type { MailcowSimulator } from '../../src/sandbox/mail/mailcow.ts';
-import { createVault } from '../../src/server/platform/secrets.ts';
+import { createVault } from '../../src/server/platform/vault.ts';
 import { forEachDatabase } from '../databases.ts';
 import { type MailboxFixture, startMailboxFixture } from './mailbox-fixture.ts';
 import { startMailcow } from './mailcow-fixture.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { VENDORS } from '../../src/contract/task-states.ts';
+import { VENDORS } from '../../src/contract/vendor-names.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { readSourceFiles } from '../architecture/source-files.ts';
 

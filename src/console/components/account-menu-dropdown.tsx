@@ -5,8 +5,10 @@ import type { ReactElement } from 'react';
 import { useTranslation } from 'react-i18next';
 import { logout } from '../../contract/accounts.ts';
 import { callApi } from '../data/api-client.ts';
-import { queryClient, useSelf } from '../data/query-client.ts';
-import { clearDrafts, clearUserId } from '../data/stored-user.ts';
+import { queryClient } from '../data/query-client.ts';
+import { useSelf } from '../data/self-and-status-queries.ts';
+import { clearDrafts } from '../data/stored-drafts.ts';
+import { clearUserId } from '../data/stored-user.ts';
 import { CreditAmount } from './credit-amount.tsx';
 import { useOpenedOnMount } from './lazy-dropdown-button.tsx';
 

@@ -1,7 +1,7 @@
 import { Group, Text, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { lazy } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useSelf } from '../data/query-client.ts';
+import { useSelf } from '../data/self-and-status-queries.ts';
 import { CreditAmount } from './credit-amount.tsx';
 import { LazyDropdownButton } from './lazy-dropdown-button.tsx';
 

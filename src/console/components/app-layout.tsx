@@ -3,7 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { type ReactNode, Suspense, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useSiteName } from '../data/query-client.ts';
+import { useSiteName } from '../data/self-and-status-queries.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { LanguageAndThemeMenus } from './language-and-theme-menus.tsx';
 import { Navigation } from './navigation.tsx';

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { unreadCountQuery } from '../data/notification-queries.ts';
-import { useSelf } from '../data/query-client.ts';
+import { useSelf } from '../data/self-and-status-queries.ts';
 import { LazyDropdownButton } from './lazy-dropdown-button.tsx';
 import { useLiveNotifications } from './use-live-notifications.ts';
 

@@ -10,7 +10,7 @@ import {
   type NotificationItemData,
   notificationPath,
 } from '../data/notification-queries.ts';
-import { toSafePath } from '../data/stored-user.ts';
+import { toSafePath } from '../data/safe-path.ts';
 import { RelativeTime } from './relative-time.tsx';
 
 const ICONS = {

@@ -1,7 +1,7 @@
 import { Box, Group, Text, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
 import { WIDTHS } from '../../design/tokens.ts';
-import { useSiteName } from '../data/query-client.ts';
+import { useSiteName } from '../data/self-and-status-queries.ts';
 
 interface PageProps {
   readonly title: string;

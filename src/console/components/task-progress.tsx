@@ -1,22 +1,12 @@
-import { AspectRatio, Badge, Center, Group, Loader, Progress, Stack, Text } from '@mantine/core';
+import { AspectRatio, Center, Group, Loader, Progress, Stack, Text } from '@mantine/core';
 import { IconMoodSad } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { COARSE_PROGRESS, isTerminal, type TaskStatus } from '../../contract/task-states.ts';
+import { COARSE_PROGRESS, isTerminal } from '../../contract/task-states.ts';
 import { estimateTimeLeft } from '../../sdk/time-left.ts';
 import { formatElapsed, formatSeconds } from '../data/format-time.ts';
 import { durationsQuery, type Video } from '../data/video-queries.ts';
-import { TASK_STATUS_COLOR } from './task-status-color.ts';
-
-export function VideoStatusBadge({ status }: { readonly status: TaskStatus }) {
-  const { t } = useTranslation('studio');
-  return (
-    <Badge color={TASK_STATUS_COLOR[status]} style={{ flexShrink: 0 }}>
-      {t(`stage.${status}`)}
-    </Badge>
-  );
-}
 
 /** What stands in a video's place until there is one: its stage and the time; or that it failed. */
 export function TaskProgress({ video }: { readonly video: Video }) {

@@ -3,7 +3,7 @@ import { useEffect } from 'react';
 import type { StreamEvent } from '../../sdk/notification-stream.ts';
 import { NOTIFICATIONS_KEY, type NotificationItemData, unreadCountQuery } from '../data/notification-queries.ts';
 import { subscribeNotifications } from '../data/notification-stream.ts';
-import { selfQuery } from '../data/query-client.ts';
+import { selfQuery } from '../data/self-and-status-queries.ts';
 
 /** What a notification of a kind makes stale besides the center itself. */
 const STALE_QUERIES: Readonly<Record<string, readonly (readonly string[])[]>> = {

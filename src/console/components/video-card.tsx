@@ -24,11 +24,12 @@ import { type Video, videoQuery } from '../data/video-queries.ts';
 import { CreditAmount } from './credit-amount.tsx';
 import { FavouriteButton } from './favourite-button.tsx';
 import { RelativeTime } from './relative-time.tsx';
-import { TaskProgress, VideoStatusBadge } from './task-progress.tsx';
+import { TaskProgress } from './task-progress.tsx';
 import { useToasts } from './toasts.tsx';
 import { VideoFailure } from './video-failure.tsx';
 import { VideoPlayer } from './video-player.tsx';
 import { VideoPoster } from './video-poster.tsx';
+import { VideoStatusBadge } from './video-status-badge.tsx';
 
 interface VideoCardProps {
   readonly video: Video;

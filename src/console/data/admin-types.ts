@@ -6,7 +6,7 @@ import type { getModelRow } from '../../contract/model-catalog.ts';
 import type { adminListAnnouncements } from '../../contract/notifications.ts';
 import type { adminGetPackageCard, adminListRedemptionCodes } from '../../contract/plans.ts';
 import type { adminGetTicket } from '../../contract/tickets.ts';
-import type { ListItem, ResponseData } from './admin-query-helpers.ts';
+import type { ListItem, ResponseData } from './endpoint-queries.ts';
 
 /** What several files of one administration page show, as the contract types it. */
 export type AdminTicket = ResponseData<typeof adminGetTicket>;

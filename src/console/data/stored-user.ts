@@ -1,8 +1,9 @@
+import { clearDrafts } from './stored-drafts.ts';
+
 const USER_ID_KEY = 'reelgate.user';
+
 /** The owner of the drafts in this browser: they survive an expired session, but are deleted when another user signs in. */
 const LAST_USER_ID_KEY = 'reelgate.last-user';
-/** Prefix of the storage keys of all drafts in this browser. */
-export const DRAFT_KEY_PREFIX = 'reelgate.draft';
 
 /** The session is a cookie that no script can read; the console stores only its user id, which every request must contain. */
 export function readUserId(): number | undefined {
@@ -18,16 +19,4 @@ export function storeUserId(id: number): void {
 
 export function clearUserId(): void {
   localStorage.removeItem(USER_ID_KEY);
-}
-
-/** At signing out. */
-export function clearDrafts(): void {
-  for (const key of Object.keys(localStorage)) if (key.startsWith(DRAFT_KEY_PREFIX)) localStorage.removeItem(key);
-}
-
-/** Where to go after signing in: a path of this console, never another site. */
-export function toSafePath(path: unknown): string {
-  if (typeof path !== 'string' || !/^\/(?![/\\])/.test(path)) return '/studio';
-  const url = new URL(path, location.origin);
-  return url.origin === location.origin ? `${url.pathname}${url.search}${url.hash}` : '/studio';
 }

@@ -1,11 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { adminListUsers } from '../../contract/account-admin.ts';
 import { listChannels } from '../../contract/channels.ts';
-import { canManage, type Role } from '../../contract/roles.ts';
-import { type ListItem, listQuery } from './admin-query-helpers.ts';
-import { useSelf } from './query-client.ts';
+import { type ListItem, listQuery } from './endpoint-queries.ts';
 
 const STALE_MS = 60_000;
+
 /** The maximum number of ids in one request. */
 const MAX_IDS = 50;
 
@@ -13,7 +12,7 @@ const MAX_IDS = 50;
 export type NameLookup = (id: number) => string | undefined;
 
 /** The users on the screen, fetched together. */
-function useUsersById(ids: readonly number[] | undefined) {
+export function useUsersById(ids: readonly number[] | undefined) {
   const uniqueIds = [...new Set(ids)].sort((one, two) => one - two).slice(0, MAX_IDS);
   const { data } = useQuery({
     ...listQuery(adminListUsers, { ids: uniqueIds.join(), page_size: String(MAX_IDS) }),
@@ -26,22 +25,6 @@ function useUsersById(ids: readonly number[] | undefined) {
 export function useUserNames(ids: readonly number[] | undefined): NameLookup {
   const users = useUsersById(ids);
   return (id) => users.get(id)?.username;
-}
-
-/** Whether the administrator may change what has a role. The service decides; this only spares the way to a refusal. */
-export function useCanManageRole(): (role: Role) => boolean {
-  const role = useSelf().data?.role;
-  return (other) => role === undefined || canManage(role, other);
-}
-
-/** As {@link useCanManageRole}, by the ids of users on the screen; what belonged to one that is gone, everybody may change. */
-export function useCanManageUser(ids: readonly number[] | undefined): (id: number) => boolean {
-  const users = useUsersById(ids);
-  const canManage = useCanManageRole();
-  return (id) => {
-    const user = users.get(id);
-    return user === undefined || canManage(user.role);
-  };
 }
 
 /** The newest channels, which are nearly always all there are. */

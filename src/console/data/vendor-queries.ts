@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { listVendors } from '../../contract/vendors.ts';
-import { dataQuery, type ResponseData } from './admin-query-helpers.ts';
+import { dataQuery, type ResponseData } from './endpoint-queries.ts';
 
 export type Vendor = ResponseData<typeof listVendors>[number];
 /** One set of keys that a vendor accepts. */

@@ -8,7 +8,7 @@ import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
 import { PeriodicWriter } from '../platform/periodic-writer.ts';
-import type { Vault } from '../platform/secrets.ts';
+import type { Vault } from '../platform/vault.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import { AccountAccess } from './account-access.ts';

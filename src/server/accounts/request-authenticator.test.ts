@@ -6,7 +6,7 @@ import { forEachDatabase } from '../../../test/databases.ts';
 import type { ErrorCode } from '../../contract/errors.ts';
 import { isAppError } from '../platform/errors.ts';
 import type { Credentials } from '../platform/http/caller.ts';
-import { hashToken, randomToken } from '../platform/secrets.ts';
+import { hashToken, randomToken } from '../platform/random-tokens.ts';
 
 const POLICIES = ['account', 'owner', 'admin', 'root', 'model'] as const;
 type Outcome = 'yes' | ErrorCode;

@@ -9,7 +9,7 @@ import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
 import type { KeyLimits } from '../platform/limits/key-limiter.ts';
 import type { RateLimiter } from '../platform/limits/rate-limits.ts';
 import type { PeriodicWriter } from '../platform/periodic-writer.ts';
-import { hashToken } from '../platform/secrets.ts';
+import { hashToken } from '../platform/random-tokens.ts';
 import type { AccountStore } from './account-store.ts';
 import type { SessionService } from './login/session-service.ts';
 import { TOKEN_PREFIX } from './token-prefix.ts';

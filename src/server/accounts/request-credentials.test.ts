@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../contract/errors.ts';
 import { manualClock } from '../platform/clock.ts';
 import { isAppError } from '../platform/errors.ts';
 import type { Credentials } from '../platform/http/caller.ts';
-import { hashToken } from '../platform/secrets.ts';
+import { hashToken } from '../platform/random-tokens.ts';
 import { RequestAuthenticator, type RequestAuthenticatorDependencies } from './request-authenticator.ts';
 
 const NOW = 1_000_000;

@@ -4,7 +4,7 @@ import { DAY_MS } from '../../contract/time.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import { detectPoster } from '../platform/media/image-check.ts';
-import { randomText } from '../platform/secrets.ts';
+import { randomText } from '../platform/random-tokens.ts';
 import type { ArtifactFiles } from './artifact-files.ts';
 import type { ArtifactStore } from './artifact-store.ts';
 import { readFrame } from './frame-reader.ts';

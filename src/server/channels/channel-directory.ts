@@ -3,7 +3,7 @@ import type { ChatVendor } from '../../contract/channels.ts';
 import type { OnRetirement } from '../../contract/model-catalog.ts';
 import type { ModelKind } from '../../contract/model-kinds.ts';
 import type { Price } from '../../contract/pricing.ts';
-import type { VendorName } from '../../contract/task-states.ts';
+import type { VendorName } from '../../contract/vendor-names.ts';
 import type { ErrorReason } from '../upstreams/error.ts';
 import type { ChannelLoad } from './channel-load.ts';
 

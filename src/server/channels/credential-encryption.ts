@@ -1,4 +1,4 @@
-import { UnsealError, type Vault } from '../platform/secrets.ts';
+import { UnsealError, type Vault } from '../platform/vault.ts';
 import type { Channel } from './channel-directory.ts';
 import type { CredentialList } from './credential-list.ts';
 

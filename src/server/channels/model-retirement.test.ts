@@ -6,7 +6,7 @@ import { DAY_MS } from '../../contract/time.ts';
 import { manualClock } from '../platform/clock.ts';
 import { openPubSub } from '../platform/db/pub-sub.ts';
 import { openLog } from '../platform/log.ts';
-import { createVault } from '../platform/secrets.ts';
+import { createVault } from '../platform/vault.ts';
 import { SharedCircuits } from './circuit-sharing.ts';
 import { CircuitStore } from './circuit-store.ts';
 import { isNotDearer, type Lifecycles } from './model-retirement.ts';

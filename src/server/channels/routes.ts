@@ -1,10 +1,10 @@
 import * as lines from '../../contract/model-catalog.ts';
 import { ok } from '../../contract/schemas.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
-import type { FindPlanTerms } from '../plans/current-plan.ts';
+import type { FindPlanTerms } from '../plans/plan-terms.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { Vault } from '../platform/secrets.ts';
+import type { Vault } from '../platform/vault.ts';
 import type { Allowances } from '../quota/ledger.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { addChannelAdminRoutes } from './admin-routes.ts';

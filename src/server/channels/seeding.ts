@@ -1,7 +1,7 @@
 import type { ModelKind } from '../../contract/model-kinds.ts';
 import type { Price } from '../../contract/pricing.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Vault } from '../platform/secrets.ts';
+import type { Vault } from '../platform/vault.ts';
 import type { Channel, ChannelVendor } from './channel-directory.ts';
 import { encryptCredentials } from './credential-encryption.ts';
 import { toCredentialList } from './credential-list.ts';

@@ -5,7 +5,7 @@ import { forEachDatabase } from '../../../test/databases.ts';
 import { manualClock } from '../platform/clock.ts';
 import { openPubSub } from '../platform/db/pub-sub.ts';
 import { openLog } from '../platform/log.ts';
-import { createVault } from '../platform/secrets.ts';
+import { createVault } from '../platform/vault.ts';
 import { calledAccountIds } from '../upstreams/called-account-ids.ts';
 import type { ChannelVendor } from './channel-directory.ts';
 import { SharedCircuits } from './circuit-sharing.ts';

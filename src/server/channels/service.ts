@@ -3,10 +3,10 @@ import { defined } from '../../contract/omit-undefined.ts';
 import type { Clock } from '../platform/clock.ts';
 import { CoalescedReader } from '../platform/coalesced-reader.ts';
 import { AppError } from '../platform/errors.ts';
-import { toWellFormedText } from '../platform/json.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
-import type { Vault } from '../platform/secrets.ts';
 import { SingleFlight } from '../platform/single-flight.ts';
+import type { Vault } from '../platform/vault.ts';
+import { toWellFormedText } from '../platform/well-formed-text.ts';
 import { buildCatalog, type Catalog, EMPTY_CATALOG, type ListedModel } from './catalog.ts';
 import type { CallOutcome, Channel, ChannelDirectory, ResolvedModel, Retirement } from './channel-directory.ts';
 import {

@@ -4,18 +4,10 @@ import { type AppError, isAppError } from '../platform/errors.ts';
 import type { Admission } from '../platform/limits/key-limiter.ts';
 import type { Payer } from '../quota/ledger.ts';
 import { extractPrompt } from './body-inspection.ts';
-import {
-  type CallEnd,
-  type CallOrigin,
-  isPiecePrice,
-  type PiecePrice,
-  pieceQuota,
-  plannedQuota,
-  toCallDetail,
-  toStoredTerms,
-} from './call-detail.ts';
+import { type CallEnd, type CallOrigin, toCallDetail, toStoredTerms } from './call-detail.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import { type ChatRequest, estimateImageTokens, mayUseAudio } from './chat-request.ts';
+import { isPiecePrice, type PiecePrice, pieceQuota, plannedQuota } from './image-pricing.ts';
 import type { Usage } from './parse-usage.ts';
 import type { CallMeta } from './settlement-journal.ts';
 import { countTokens, TOKENS_PER_MESSAGE } from './tokenizer.ts';

@@ -9,9 +9,9 @@ import type { Log } from '../platform/log.ts';
 import type { Ledger, Settlement } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import { countUsage } from './call-charge.ts';
-import { plannedQuota } from './call-detail.ts';
 import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialect.ts';
 import { EventStream } from './event-stream.ts';
+import { plannedQuota } from './image-pricing.ts';
 import { findDialect } from './openai-dialects.ts';
 import {
   type CallMeta,

@@ -3,7 +3,7 @@ import { after, before, it } from 'node:test';
 import type { TestUser } from '../../../test/accounts/test-user.ts';
 import { forEachDatabase } from '../../../test/databases.ts';
 import { CLI, type DeviceFixture, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
-import { hasValidChecksum } from '../platform/secrets.ts';
+import { hasValidChecksum } from '../platform/random-tokens.ts';
 
 const PATH = '/api/admin/device-clients';
 

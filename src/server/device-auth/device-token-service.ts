@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError } from '../platform/errors.ts';
 import type { RequestOrigin } from '../platform/http/actor.ts';
-import { hashToken, randomToken } from '../platform/secrets.ts';
+import { hashToken, randomToken } from '../platform/random-tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AuthorizationFilter, AuthorizationStore } from './authorization-store.ts';
 import { type ClientService, type DeviceClient, verifyClientSecret } from './client-service.ts';

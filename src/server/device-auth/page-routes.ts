@@ -12,7 +12,7 @@ import { respondWithPage } from '../platform/http/page-failure.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { SessionCookies } from '../platform/http/session-cookie.ts';
-import { randomToken } from '../platform/secrets.ts';
+import { randomToken } from '../platform/random-tokens.ts';
 import { logInForCode } from './code-login.ts';
 import type { DeviceAuth } from './make.ts';
 import { FormGuard } from './pages/form-guard.ts';

@@ -5,7 +5,7 @@ import { forEachDatabase } from '../../../test/databases.ts';
 import { CLI, type DeviceFixture, startDeviceService, type Tokens } from '../../../test/device-auth/device-fixture.ts';
 import { formatMessage } from '../../contract/messages/messages.ts';
 import { DAY_MS } from '../../contract/time.ts';
-import { hasValidChecksum } from '../platform/secrets.ts';
+import { hasValidChecksum } from '../platform/random-tokens.ts';
 import { reuseNotice } from './notices.ts';
 
 interface Listed {

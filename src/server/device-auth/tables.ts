@@ -3,7 +3,7 @@ import { CLI_CLIENT } from '../../contract/cli-client.ts';
 import type { Dialect } from '../platform/db/dialect.ts';
 import type { Migration, MigrationTransaction, UntypedTables } from '../platform/db/migrate.ts';
 import { required } from '../platform/db/migration-columns.ts';
-import { hashToken } from '../platform/secrets.ts';
+import { hashToken } from '../platform/random-tokens.ts';
 
 export interface DeviceAuthTables {
   /** Official clients. `enabled` is the kill switch. */

@@ -1,6 +1,6 @@
 import { USER_CODE_ALPHABET } from '../../contract/device-auth.ts';
-import { truncateCodePoints } from '../platform/json.ts';
-import { randomText } from '../platform/secrets.ts';
+import { randomText } from '../platform/random-tokens.ts';
+import { truncateCodePoints } from '../platform/well-formed-text.ts';
 
 const LETTERS = 8;
 const WELL_FORMED = new RegExp(`^[${USER_CODE_ALPHABET}]{${LETTERS}}$`);

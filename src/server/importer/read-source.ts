@@ -1,6 +1,6 @@
 import { compareSync } from 'bcryptjs';
 import { DAY_MS } from '../../contract/time.ts';
-import { hashToken } from '../platform/secrets.ts';
+import { hashToken } from '../platform/random-tokens.ts';
 import { ImportFindings } from './import-findings.ts';
 import type { ImportVisitor, MappedRow, ReadContext } from './import-visitor.ts';
 import type { ImportedUsage } from './imported-rows-store.ts';

@@ -4,7 +4,7 @@ import { HOUR_MS } from '../../contract/time.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
 import type { Log } from '../platform/log.ts';
-import { randomText } from '../platform/secrets.ts';
+import { randomText } from '../platform/random-tokens.ts';
 import type { Trx } from '../tables.ts';
 import type { MailStore, OutgoingMail } from './mail-store.ts';
 import { type MailSender, SmtpError } from './smtp-sender.ts';

@@ -6,7 +6,7 @@ import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
-import type { Vault } from '../platform/secrets.ts';
+import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import { AppPasswordCheck } from './app-password-check.ts';
 import { DevicePasswordNotices } from './device-password-notices.ts';

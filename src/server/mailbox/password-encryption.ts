@@ -1,4 +1,4 @@
-import type { Vault } from '../platform/secrets.ts';
+import type { Vault } from '../platform/vault.ts';
 import type { MailboxRow } from './mailbox-store.ts';
 
 /** Ciphertexts are bound to refs, which are never reused: each can be decrypted for its mailbox and generation only. */

@@ -3,7 +3,7 @@ import type { AccountAccess } from '../accounts/account-access.ts';
 import type { EventWriter } from '../events/event-log.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
-import { toWellFormedText } from '../platform/json.ts';
+import { toWellFormedText } from '../platform/well-formed-text.ts';
 import type { Trx } from '../tables.ts';
 import type { ChangeSignals } from './change-signals.ts';
 import { isConsolePath } from './console-path.ts';

@@ -1,8 +1,8 @@
 import { DAY_MS } from '../../contract/time.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import { allowancesUntil, howMany } from './affordable-count.ts';
-import { grantsAllowance } from './current-plan.ts';
 import type { PlanAllowances, WindowUsage } from './plan-allowances.ts';
+import { grantsAllowance } from './plan-terms.ts';
 
 export interface AffordabilityDependencies {
   readonly allowances: Pick<PlanAllowances, 'currentUsage'>;

@@ -6,7 +6,7 @@ import { AppError } from '../platform/errors.ts';
 import type { AccountCaller } from '../platform/http/caller.ts';
 import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
 import type { RateLimiter, RateLimitRule, RateLimits } from '../platform/limits/rate-limits.ts';
-import { hashToken } from '../platform/secrets.ts';
+import { hashToken } from '../platform/random-tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { normalizeCode } from './redemption-code-format.ts';

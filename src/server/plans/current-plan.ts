@@ -1,4 +1,3 @@
-import { modelNotAllowedError } from '../platform/errors.ts';
 import type { PlanRow } from './plan-catalog-store.ts';
 import type { AccountPlans, SubscribedPlan } from './subscription-store.ts';
 import { type SubscriptionTimeline, timelineAt } from './subscription-timeline.ts';
@@ -20,31 +19,3 @@ export function toCurrentPlan({ noPlan, subscriptions }: AccountPlans, now: numb
     ? { timeline, plan: noPlan, subscriptionId: 0, activatedAt: 0 }
     : { timeline, plan: current.plan, subscriptionId: current.id, activatedAt: current.starts_at };
 }
-
-/** Models a plan permits; empty: all. */
-export const allowedModels = (plan: PlanRow): string[] => JSON.parse(plan.models) as string[];
-
-/** @throws AppError `model_not_allowed` */
-export function assertModelAllowed(plan: PlanRow, model: string): void {
-  const models = allowedModels(plan);
-  if (models.length > 0 && !models.includes(model)) throw modelNotAllowedError(model);
-}
-
-/** What a plan changes beside allowances and models. */
-export interface PlanTerms {
-  /** Prices are multiplied by it. */
-  readonly factor: number;
-  /** Ids of the channels that serve its holders; undefined: all. */
-  readonly channels: ReadonlySet<number> | undefined;
-}
-
-/** Undefined: no plan has any. */
-export type FindPlanTerms = (userId: number) => Promise<PlanTerms | undefined>;
-
-export function termsOf({ price_factor: factor, channels }: PlanRow): PlanTerms {
-  const ids = JSON.parse(channels) as number[];
-  return { factor, channels: ids.length === 0 ? undefined : new Set(ids) };
-}
-
-export const grantsAllowance = (plan: PlanRow): boolean =>
-  (plan.refresh_interval_seconds > 0 ? plan.interval_quota : plan.daily_quota) > 0;

@@ -11,15 +11,8 @@ import {
   type WindowKind,
   windowsAt,
 } from './allowance-windows.ts';
-import {
-  allowedModels,
-  assertModelAllowed,
-  type CurrentPlan,
-  grantsAllowance,
-  type PlanTerms,
-  termsOf,
-  toCurrentPlan,
-} from './current-plan.ts';
+import { type CurrentPlan, toCurrentPlan } from './current-plan.ts';
+import { allowedModels, assertModelAllowed, grantsAllowance, type PlanTerms, termsOf } from './plan-terms.ts';
 import type { SubscriptionStore } from './subscription-store.ts';
 
 export interface PlanAllowancesDependencies {

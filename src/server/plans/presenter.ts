@@ -2,9 +2,10 @@ import type { Static } from 'typebox';
 import type { CodeStatus, getOwnPackage, PackageCard } from '../../contract/plans.ts';
 import { toSeconds } from '../../contract/time.ts';
 import { usagePace } from './allowance-windows.ts';
-import { allowedModels, type CurrentPlan } from './current-plan.ts';
+import type { CurrentPlan } from './current-plan.ts';
 import type { WindowUsage } from './plan-allowances.ts';
 import type { PlanRow } from './plan-catalog-store.ts';
+import { allowedModels } from './plan-terms.ts';
 import type { CodeListItem } from './redemption-code-store.ts';
 import type { GrantResult } from './subscriptions.ts';
 

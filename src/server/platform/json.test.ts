@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { countCodePoints, hasOnlyWellFormedText, isWellFormedText, parseJson, truncateCodePoints } from './json.ts';
+import { parseJson } from './json.ts';
 import { rejectionOf } from './json-rejection.fixture.ts';
+import { countCodePoints, hasOnlyWellFormedText, isWellFormedText, truncateCodePoints } from './well-formed-text.ts';
 
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 

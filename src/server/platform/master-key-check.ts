@@ -1,7 +1,7 @@
 import type { Database } from './db/database.ts';
 import type { MetaTables } from './db/tables.ts';
-import { matchesKeyCheck, toKeyCheck } from './secrets.ts';
 import { ConfigError } from './setting-readers.ts';
+import { matchesKeyCheck, toKeyCheck } from './vault.ts';
 
 /** The fact in `meta` by which a key is recognized as the database's. */
 export const MASTER_KEY_META_NAME = 'master_key_check';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, it } from 'node:test';
 import { promisify } from 'node:util';
 import { loadOrCreateMasterKey } from './master-key.ts';
-import { parseMasterKey } from './secrets.ts';
+import { parseMasterKey } from './vault.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'reelgate-key-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Config } from './config.ts';
-import { MASTER_KEY_BYTES, parseMasterKey } from './secrets.ts';
 import { ConfigError } from './setting-readers.ts';
+import { MASTER_KEY_BYTES, parseMasterKey } from './vault.ts';
 
 /**
  * MASTER_KEY, or the key kept beside the SQLite database; and those that open only.

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { assertNoPollutingKeys, hasOnlyWellFormedText, JsonRejectedError } from './json.ts';
+import { assertNoPollutingKeys, JsonRejectedError } from './json.ts';
 import { JsonScanner } from './json-scanner.ts';
+import { hasOnlyWellFormedText } from './well-formed-text.ts';
 
 const MAX_DEPTH = 64;
 /** Far above the longest conversation; a million values would cost more to parse and to check than to send. */

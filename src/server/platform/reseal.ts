@@ -1,4 +1,4 @@
-import { type SealContext, UnsealError, type Vault } from './secrets.ts';
+import { type SealContext, UnsealError, type Vault } from './vault.ts';
 
 export interface SealedCell {
   /** Of the row; each value read has a larger one than the value before. */

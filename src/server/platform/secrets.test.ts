@@ -2,17 +2,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import {
-  createVault,
-  hashToken,
-  hasValidChecksum,
-  isSameSecret,
-  matchesKeyCheck,
-  randomText,
-  randomToken,
-  toKeyCheck,
-  UnsealError,
-} from './secrets.ts';
+import { hashToken, hasValidChecksum, isSameSecret, randomText, randomToken } from './random-tokens.ts';
+import { createVault, matchesKeyCheck, toKeyCheck, UnsealError } from './vault.ts';
 
 const key = randomBytes(32);
 const place = { table: 'channels', row: 7, column: 'credentials' };

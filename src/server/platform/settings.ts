@@ -4,7 +4,6 @@ import { assertOrigins } from './assert-origins.ts';
 import { createClientIpResolver } from './client-ip.ts';
 import { parsePostgresUrl } from './db/postgres-url.ts';
 import { createIpCheck } from './ip-ranges.ts';
-import { parseMasterKey } from './secrets.ts';
 import {
   ConfigError,
   flag,
@@ -22,6 +21,7 @@ import {
   text,
   url,
 } from './setting-readers.ts';
+import { parseMasterKey } from './vault.ts';
 
 const DOMAIN_NAME = /^(?=.{1,190}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/;
 

@@ -1,4 +1,4 @@
-import { randomText } from './secrets.ts';
+import { randomText } from './random-tokens.ts';
 
 const BASE62_DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const TIME_LENGTH = 7;

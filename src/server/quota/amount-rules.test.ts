@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { dateOf, dayOf, splitSettlement } from './amount-rules.ts';
+import { splitSettlement } from './settlement-split.ts';
+import { dateOf, dayOf } from './utc-days.ts';
 
 describe('the end of a reservation', () => {
   it('T74: splits every amount without losing or making any', () => {

@@ -1,9 +1,9 @@
 import * as endpoints from '../../contract/ledger-and-usage.ts';
 import { toSeconds } from '../../contract/time.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { dayOf } from './amount-rules.ts';
 import type { Ledger } from './ledger.ts';
 import type { UsageStore } from './ledger-and-usage-store.ts';
+import { dayOf } from './utc-days.ts';
 
 export interface BillingDashboardDependencies {
   readonly ledger: Ledger;

@@ -5,7 +5,6 @@ import type { Clock } from '../platform/clock.ts';
 import { waitForOlderTransactions } from '../platform/db/older-transactions.ts';
 import type { Log } from '../platform/log.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
-import { dayOf } from './amount-rules.ts';
 import {
   auditEntries,
   auditReservations,
@@ -16,6 +15,7 @@ import {
 import type { Generation, LedgerCheckpointStore, StoredAudit } from './ledger-checkpoint-store.ts';
 import type { LedgerCompaction } from './ledger-compaction.ts';
 import { toMismatchEvent } from './mismatch-event.ts';
+import { dayOf } from './utc-days.ts';
 
 /** What the audits found last, whichever process made them. */
 export interface LedgerAuditResult {

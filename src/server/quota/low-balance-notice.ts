@@ -1,8 +1,8 @@
 import { type AmountUnit, formatAmount } from '../../contract/amounts.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
-import { dayOf } from './amount-rules.ts';
 import type { SpendListener } from './ledger.ts';
+import { dayOf } from './utc-days.ts';
 
 /** A listener that notifies an account, at most once a day, when its wallet falls below `lowQuota()`; 0: never. */
 export function notifyLowBalance(

@@ -1,7 +1,7 @@
 import type { Clock } from '../platform/clock.ts';
-import { assertAmount } from './amount-rules.ts';
 import type { CallDetail, CallWork, CallWorkOutcome, ClosedCall, Settlement, SettlementListener } from './ledger.ts';
 import type { CallChargeStore } from './postgres-call-charge-store.ts';
+import { assertAmount } from './settlement-split.ts';
 
 export interface PostgresCallChargesDependencies {
   readonly store: CallChargeStore;

@@ -1,6 +1,7 @@
 import { AppError } from '../platform/errors.ts';
-import { assertAmount, groupBy, sumOf } from './amount-rules.ts';
+import { groupBy, sumOf } from './grouped-sums.ts';
 import type { Reservation, Trx } from './ledger.ts';
+import { assertAmount } from './settlement-split.ts';
 import type { ReservationRow } from './store.ts';
 import type { WriterDependencies } from './writer-dependencies.ts';
 

@@ -6,9 +6,9 @@ import { ok } from '../../contract/schemas.ts';
 import { toSeconds } from '../../contract/time.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { dateOf, dayOf } from './amount-rules.ts';
 import type { LedgerEntry, UsageColumn, UsageFilter, UsageRow, UsageStore } from './ledger-and-usage-store.ts';
 import type { LedgerAuditService } from './ledger-audit-service.ts';
+import { dateOf, dayOf } from './utc-days.ts';
 
 /** The two names of a video: ours, which the ledger refers to, and the one callers know. */
 export interface TaskIdLookup {

@@ -1,7 +1,6 @@
 import type { Clock } from '../platform/clock.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { Trx } from '../tables.ts';
-import { assertAmount } from './amount-rules.ts';
 import type {
   Allowances,
   CallDetail,
@@ -19,6 +18,7 @@ import type {
 import type { PostgresCallCharges } from './postgres-call-charges.ts';
 import { Reserver } from './reservation.ts';
 import { Settler } from './settlement.ts';
+import { assertAmount } from './settlement-split.ts';
 import type { LedgerStore } from './store.ts';
 
 /** An account without a plan: nothing is taken from one and every model is permitted. */

@@ -1,6 +1,6 @@
 import { afterCommit } from '../platform/db/after-commit.ts';
 import { isAppError } from '../platform/errors.ts';
-import { assertAmount, dayOf, groupBy, type SettlementSplit, splitSettlement, sumOf } from './amount-rules.ts';
+import { groupBy, sumOf } from './grouped-sums.ts';
 import type {
   CallDetail,
   ClosedCall,
@@ -10,7 +10,9 @@ import type {
   TokenUsage,
   Trx,
 } from './ledger.ts';
+import { assertAmount, type SettlementSplit, splitSettlement } from './settlement-split.ts';
 import type { NewLedgerEntry, ReservationRow } from './store.ts';
+import { dayOf } from './utc-days.ts';
 import type { WriterDependencies } from './writer-dependencies.ts';
 
 interface SettlerDependencies extends WriterDependencies {

@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
 import type { VideoPrice } from '../../contract/pricing.ts';
-import type { TaskStatus, VendorName } from '../../contract/task-states.ts';
+import type { TaskStatus } from '../../contract/task-states.ts';
+import type { VendorName } from '../../contract/vendor-names.ts';
 import type { AdapterContext } from '../upstreams/call.ts';
 import type { VendorError } from '../upstreams/error.ts';
 import type { BilledFacts } from './billed-facts.ts';

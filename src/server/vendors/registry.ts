@@ -1,4 +1,4 @@
-import type { VendorName } from '../../contract/task-states.ts';
+import type { VendorName } from '../../contract/vendor-names.ts';
 import type { ModelCapability, ModelLifecycle, VendorAdapter, VendorProfile } from './adapter.ts';
 import { anthropic } from './anthropic/profile.ts';
 import { type CredentialField, listCredentialForms } from './credential-schemas.ts';

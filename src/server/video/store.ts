@@ -1,11 +1,12 @@
 import { type Selectable, sql } from 'kysely';
 import type { LongListPage, LongPage } from '../../contract/long-list.ts';
-import { isTerminal, type TaskStatus, type VendorName } from '../../contract/task-states.ts';
+import { isTerminal, type TaskStatus } from '../../contract/task-states.ts';
+import type { VendorName } from '../../contract/vendor-names.ts';
 import { containsText } from '../platform/db/contains-text.ts';
 import type { Database } from '../platform/db/database.ts';
 import { readLongPage } from '../platform/db/read-long-page.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
-import { toWellFormedText } from '../platform/json.ts';
+import { toWellFormedText } from '../platform/well-formed-text.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { Failure } from './failure.ts';
 import { allowedPreviousStates } from './states.ts';

@@ -1,6 +1,7 @@
 import { type Generated, sql } from 'kysely';
 import type { FailureCause } from '../../contract/failure-causes.ts';
-import type { TaskStatus, VendorName } from '../../contract/task-states.ts';
+import type { TaskStatus } from '../../contract/task-states.ts';
+import type { VendorName } from '../../contract/vendor-names.ts';
 import type { Dialect } from '../platform/db/dialect.ts';
 import type { Migration, MigrationTransaction } from '../platform/db/migrate.ts';
 import { required } from '../platform/db/migration-columns.ts';

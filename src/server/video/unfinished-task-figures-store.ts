@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import type { TaskStatus, VendorName } from '../../contract/task-states.ts';
+import type { TaskStatus } from '../../contract/task-states.ts';
+import type { VendorName } from '../../contract/vendor-names.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { SingleFlight } from '../platform/single-flight.ts';

@@ -1,4 +1,4 @@
-import type { VendorName } from '../../contract/task-states.ts';
+import type { VendorName } from '../../contract/vendor-names.ts';
 import type { Channel } from '../channels/channel-directory.ts';
 import type { TaskUpstream, TaskUpstreams } from '../upstreams/task-upstreams.ts';
 import type { VendorAdapter } from '../vendors/adapter.ts';

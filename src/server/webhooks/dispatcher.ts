@@ -1,7 +1,7 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
-import type { Vault } from '../platform/secrets.ts';
+import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import type { CallbackSecrets } from './callback-secrets.ts';
 import type { DeliveryRow, DeliveryStore } from './delivery-store.ts';

@@ -9,7 +9,7 @@ import { afterCommit } from '../platform/db/after-commit.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
-import type { Vault } from '../platform/secrets.ts';
+import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import { CallbackSecrets } from './callback-secrets.ts';
 import { type DeliveryFilter, DeliveryStore } from './delivery-store.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { DAY_MS } from '../../contract/time.ts';
 import { formatWebhookSecret } from '../../contract/webhook-signature.ts';
-import type { SealContext, Vault } from '../platform/secrets.ts';
+import type { SealContext, Vault } from '../platform/vault.ts';
 import type { SecretColumns } from './endpoint-store.ts';
 
 const KEY_BYTES = 32;

@@ -2,7 +2,7 @@ import { Box, Kbd, Modal, ScrollArea, Text, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { type KeyboardEvent, type RefObject, useEffect, useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { isAdmin, useSelf } from '../../data/query-client.ts';
+import { isAdmin, useSelf } from '../../data/self-and-status-queries.ts';
 import { useReturnFocus } from '../use-return-focus.ts';
 import { type PaletteGroup, type PaletteItem, usePaletteItems } from './use-palette-items.ts';
 

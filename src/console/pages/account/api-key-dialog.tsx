@@ -12,7 +12,7 @@ import { callApi } from '../../data/api-client.ts';
 import type { ApiKey, ApiKeyBody } from '../../data/api-key-queries.ts';
 import { formatDateField, toEndOfDay } from '../../data/calendar-day.ts';
 import { creditsToQuota } from '../../data/credits-to-quota.ts';
-import { useStatus } from '../../data/query-client.ts';
+import { useStatus } from '../../data/self-and-status-queries.ts';
 import { ApiKeyRateLimits, toRateLimitDraft, toRateLimits } from './api-key-rate-limits.tsx';
 import { ConnectPanel } from './connect/connect-panel.tsx';
 

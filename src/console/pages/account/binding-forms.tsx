@@ -6,7 +6,7 @@ import { bindMessaging, bindPhone, sendPhoneCode } from '../../../contract/accou
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { selfQuery, useStatus } from '../../data/query-client.ts';
+import { selfQuery, useStatus } from '../../data/self-and-status-queries.ts';
 
 /** A number, then the code that was sent to it. */
 export function PhoneForm() {

@@ -10,7 +10,7 @@ import { useToasts } from '../../components/toasts.tsx';
 import { emailQuery } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
 import { formatDate } from '../../data/format-time.ts';
-import { type Self, selfQuery, useSelf, useStatus } from '../../data/query-client.ts';
+import { type Self, selfQuery, useSelf, useStatus } from '../../data/self-and-status-queries.ts';
 import { MessagingForm, PhoneForm } from './binding-forms.tsx';
 import { EmailUnconfirmedNotice } from './email-unconfirmed-notice.tsx';
 

@@ -9,7 +9,7 @@ import { FormDialog } from '../../components/form-dialog.tsx';
 import { SecretShownOnce } from '../../components/secret-shown-once.tsx';
 import { useFormDraft } from '../../components/use-form-draft.ts';
 import { callApi } from '../../data/api-client.ts';
-import { isAdmin, useSelf } from '../../data/query-client.ts';
+import { isAdmin, useSelf } from '../../data/self-and-status-queries.ts';
 import type { Webhook } from '../../data/webhook-queries.ts';
 
 interface WebhookDialogProps {

@@ -2,7 +2,7 @@ import { Outlet } from '@tanstack/react-router';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { NotFound } from '../../components/not-found.tsx';
 import { PageLoader } from '../../components/page-loader.tsx';
-import { isAdmin, useSelf } from '../../data/query-client.ts';
+import { isAdmin, useSelf } from '../../data/self-and-status-queries.ts';
 
 /** Hides pages from users without the role, which would be empty for them. Access control itself is enforced by the service. */
 export function RequireAdmin() {

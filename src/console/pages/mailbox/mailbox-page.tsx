@@ -11,7 +11,7 @@ import { SecretField } from '../../components/secret-field.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { useSelf } from '../../data/query-client.ts';
+import { useSelf } from '../../data/self-and-status-queries.ts';
 import { AppPasswordSection } from './app-password-section.tsx';
 
 /** Secrets are fetched when the page is opened and discarded when the user leaves it. */

@@ -1,4 +1,4 @@
-import { DRAFT_KEY_PREFIX } from '../../data/stored-user.ts';
+import { DRAFT_KEY_PREFIX } from '../../data/stored-drafts.ts';
 
 export interface ToolCall {
   readonly name: string;

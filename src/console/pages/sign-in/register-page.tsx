@@ -7,8 +7,9 @@ import { login, register } from '../../../contract/accounts.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { NewPasswordInput } from '../../components/new-password-input.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { useStatus } from '../../data/query-client.ts';
-import { storeUserId, toSafePath } from '../../data/stored-user.ts';
+import { toSafePath } from '../../data/safe-path.ts';
+import { useStatus } from '../../data/self-and-status-queries.ts';
+import { storeUserId } from '../../data/stored-user.ts';
 import { SignInFrame } from './sign-in-frame.tsx';
 
 export function RegisterPage() {

@@ -7,8 +7,10 @@ import { useTranslation } from 'react-i18next';
 import { login, loginSecondStep } from '../../../contract/accounts.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { queryClient, useStatus } from '../../data/query-client.ts';
-import { storeUserId, toSafePath } from '../../data/stored-user.ts';
+import { queryClient } from '../../data/query-client.ts';
+import { toSafePath } from '../../data/safe-path.ts';
+import { useStatus } from '../../data/self-and-status-queries.ts';
+import { storeUserId } from '../../data/stored-user.ts';
 import { SessionEndNotice } from './session-end-notice.tsx';
 import { SignInFrame } from './sign-in-frame.tsx';
 

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
-import { useSelf } from '../../data/query-client.ts';
+import { useSelf } from '../../data/self-and-status-queries.ts';
 import type { VideoBody } from '../../data/video-queries.ts';
 import { QuoteHint } from './quote-hint.tsx';
 import { useTotalPrice } from './use-prices.ts';

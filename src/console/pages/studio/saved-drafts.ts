@@ -1,4 +1,4 @@
-import { DRAFT_KEY_PREFIX } from '../../data/stored-user.ts';
+import { DRAFT_KEY_PREFIX } from '../../data/stored-drafts.ts';
 import { type Draft, EMPTY_DRAFT } from './studio-draft.ts';
 
 /** A form that was kept in this browser, by the name of a template or the beginning of its prompt. */

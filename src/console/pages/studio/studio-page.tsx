@@ -11,7 +11,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { modelsQuery, type UsableModel } from '../../data/model-queries.ts';
-import { selfQuery } from '../../data/query-client.ts';
+import { selfQuery } from '../../data/self-and-status-queries.ts';
 import { type Video, videosQuery } from '../../data/video-queries.ts';
 import { CurrentVideo } from './current-video.tsx';
 import { HistoryStrip } from './history-strip.tsx';

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from 'react';
-import { DRAFT_KEY_PREFIX as KEY } from '../../data/stored-user.ts';
+import { DRAFT_KEY_PREFIX as KEY } from '../../data/stored-drafts.ts';
 import { type Draft, EMPTY_DRAFT } from './studio-draft.ts';
 
 /** Browsers keep about five million characters for one site. */

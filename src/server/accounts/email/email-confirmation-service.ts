@@ -6,7 +6,7 @@ import type { Database } from '../../platform/db/database.ts';
 import { isUniqueViolation } from '../../platform/db/dialect.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { RequestOrigin } from '../../platform/http/actor.ts';
-import { hashToken } from '../../platform/secrets.ts';
+import { hashToken } from '../../platform/random-tokens.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { AccountStore } from '../account-store.ts';
 import type { AuditLog } from '../audit/audit-log.ts';

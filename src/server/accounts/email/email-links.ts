@@ -1,4 +1,4 @@
-import { hashToken, randomToken } from '../../platform/secrets.ts';
+import { hashToken, randomToken } from '../../platform/random-tokens.ts';
 import type { Executor } from '../../tables.ts';
 import { TOKEN_PREFIX } from '../token-prefix.ts';
 import type { EmailToken, EmailTokenStore } from './email-token-store.ts';

@@ -8,7 +8,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { AppError, notExistError } from '../../platform/errors.ts';
 import type { Actor, RequestOrigin } from '../../platform/http/actor.ts';
-import { hashToken } from '../../platform/secrets.ts';
+import { hashToken } from '../../platform/random-tokens.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { AccountAccess } from '../account-access.ts';
 import type { Account, AccountStore } from '../account-store.ts';

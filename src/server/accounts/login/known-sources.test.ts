@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../../test/databases.ts';
 import { DAY_MS } from '../../../contract/time.ts';
 import { manualClock } from '../../platform/clock.ts';
-import { hashToken } from '../../platform/secrets.ts';
+import { hashToken } from '../../platform/random-tokens.ts';
 import { KnownSourceStore } from './known-source-store.ts';
 import { KnownSources } from './known-sources.ts';
 import type { SessionStore } from './session-store.ts';

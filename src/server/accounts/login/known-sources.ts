@@ -2,7 +2,7 @@ import { DAY_MS } from '../../../contract/time.ts';
 import { toIpLimitKey } from '../../platform/client-ip.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { LoginClientFacts } from '../../platform/http/login-client-facts.ts';
-import { hashToken, randomToken } from '../../platform/secrets.ts';
+import { hashToken, randomToken } from '../../platform/random-tokens.ts';
 import type { Trx } from '../../tables.ts';
 import { TOKEN_PREFIX } from '../token-prefix.ts';
 import type { GuessSource } from './guess-limit.ts';

@@ -4,7 +4,7 @@ import type { Database } from '../../platform/db/database.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { AccountCaller } from '../../platform/http/caller.ts';
 import type { LoginClientFacts } from '../../platform/http/login-client-facts.ts';
-import { hashToken, randomToken } from '../../platform/secrets.ts';
+import { hashToken, randomToken } from '../../platform/random-tokens.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { Account, AccountStore } from '../account-store.ts';
 import type { LoginAttempt, LoginHistory } from '../login-history/login-history.ts';

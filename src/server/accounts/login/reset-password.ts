@@ -3,7 +3,7 @@ import { Password } from '../../../contract/account-fields.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { invalidRequest, notExistError } from '../../platform/errors.ts';
-import { randomText } from '../../platform/secrets.ts';
+import { randomText } from '../../platform/random-tokens.ts';
 import type { Tables } from '../../tables.ts';
 import { AccountStore } from '../account-store.ts';
 import { AuditStore } from '../audit/audit-store.ts';

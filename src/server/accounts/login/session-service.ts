@@ -1,7 +1,7 @@
 import type { Page } from '../../../contract/schemas.ts';
 import { DAY_MS, HOUR_MS } from '../../../contract/time.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { hashToken, randomToken } from '../../platform/secrets.ts';
+import { hashToken, randomToken } from '../../platform/random-tokens.ts';
 import type { Trx } from '../../tables.ts';
 import { TOKEN_PREFIX } from '../token-prefix.ts';
 import type { SessionEnd, SessionRow, SessionStore } from './session-store.ts';

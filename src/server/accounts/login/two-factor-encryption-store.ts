@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { SealedColumn } from '../../platform/reseal.ts';
-import type { SealContext } from '../../platform/secrets.ts';
+import type { SealContext } from '../../platform/vault.ts';
 import type { Tables } from '../../tables.ts';
 
 const BATCH = 500;

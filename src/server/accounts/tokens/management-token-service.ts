@@ -3,7 +3,7 @@ import type { Database } from '../../platform/db/database.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { RequestOrigin } from '../../platform/http/actor.ts';
 import type { AccountCaller } from '../../platform/http/caller.ts';
-import { hashToken, randomToken } from '../../platform/secrets.ts';
+import { hashToken, randomToken } from '../../platform/random-tokens.ts';
 import type { Tables } from '../../tables.ts';
 import type { AccountStore } from '../account-store.ts';
 import type { AuditLog } from '../audit/audit-log.ts';

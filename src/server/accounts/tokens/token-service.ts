@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { invalidRequest, notExistError } from '../../platform/errors.ts';
 import { toIpRange } from '../../platform/ip-ranges.ts';
-import { hashToken, randomToken } from '../../platform/secrets.ts';
+import { hashToken, randomToken } from '../../platform/random-tokens.ts';
 import type { Ledger } from '../../quota/ledger.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import { TOKEN_PREFIX } from '../token-prefix.ts';

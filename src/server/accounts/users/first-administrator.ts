@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { randomText } from '../../platform/secrets.ts';
+import { randomText } from '../../platform/random-tokens.ts';
 import type { Ledger } from '../../quota/ledger.ts';
 import type { Tables } from '../../tables.ts';
 import type { AccountStore } from '../account-store.ts';

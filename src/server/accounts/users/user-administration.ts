@@ -9,7 +9,7 @@ import { isUniqueViolation } from '../../platform/db/dialect.ts';
 import { AppError, invalidRequest, notExistError } from '../../platform/errors.ts';
 import type { RequestOrigin } from '../../platform/http/actor.ts';
 import type { AccountCaller } from '../../platform/http/caller.ts';
-import { randomText } from '../../platform/secrets.ts';
+import { randomText } from '../../platform/random-tokens.ts';
 import type { Ledger } from '../../quota/ledger.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { AccountAccess } from '../account-access.ts';

@@ -1,5 +1,5 @@
 import { HOUR_MS } from '../../../contract/time.ts';
-import { createSigner, type Signer } from '../../platform/secrets.ts';
+import { createSigner, type Signer } from '../../platform/signer.ts';
 
 const VALID_MS = HOUR_MS;
 

@@ -1,5 +1,5 @@
 import { toIpRange } from '../../platform/ip-ranges.ts';
-import { hashToken } from '../../platform/secrets.ts';
+import { hashToken } from '../../platform/random-tokens.ts';
 import type { SourceRow } from '../source/source-database.ts';
 import { mapped, type Outcome, skipped } from './outcome.ts';
 import { flagOf, integerOf, isDeleted, smallIntegerOf, splitList, textOf, timeOf, toPlainText } from './values.ts';

@@ -5,7 +5,7 @@ import { ok } from '../../../contract/schemas.ts';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
-import { isSameSecret } from '../secrets.ts';
+import { isSameSecret } from '../random-tokens.ts';
 import { createServer } from './node-http-functions.ts';
 import type { RouteRegistry } from './route-registry.ts';
 

@@ -1,7 +1,8 @@
 import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError, invalidRequest } from '../errors.ts';
-import { hasOnlyWellFormedText, isWithinBounds } from '../json.ts';
+import { isWithinBounds } from '../json.ts';
+import { hasOnlyWellFormedText } from '../well-formed-text.ts';
 
 export interface UploadedFile {
   readonly field: string;

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { type Clock, systemClock } from '../clock.ts';
-import { hashToken } from '../secrets.ts';
+import { hashToken } from '../random-tokens.ts';
 import { ConcurrencySlots, type SlotStore } from './concurrency-slots.ts';
 import type { CounterSnapshots } from './counter-snapshots.ts';
 import { type BudgetCounters, type Counters, MemoryCounters, type TakenPoints, type WindowCount } from './counters.ts';

@@ -14,7 +14,7 @@ import {
   unreadablePoll,
 } from '../error-mapping.ts';
 import { acceptedSubmit, bearerHeaders, getJson, postJson, refusedSubmit } from '../http.ts';
-import { knownFactors, parseSeconds } from '../request-body.ts';
+import { knownFactors, parseSeconds } from '../request-fields.ts';
 import { asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { billingFactorsH3, deleteH3, isH3, parseArtifactUrlH3, queryH3, submitH3 } from './h3-protocol.ts';
 import { HAILUO_MODELS } from './models.ts';

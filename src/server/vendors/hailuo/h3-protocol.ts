@@ -7,14 +7,8 @@ import type { QueryOutcome, SubmitOutcome, VendorAdapter, VideoRequest } from '.
 import { type ErrorClass, failedTask, rejectedPoll, toVendorError, unreadablePoll } from '../error-mapping.ts';
 import { acceptedSubmit, deleteJson, finishedTask, getJson, postJson, refusedSubmit } from '../http.ts';
 import { toUrlOrDataUrl } from '../media-encoding.ts';
-import {
-  applyExtraFields,
-  matchAspectRatio,
-  omitUndefined,
-  parseSeconds,
-  type RequestBody,
-  rejectField,
-} from '../request-body.ts';
+import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
+import { matchAspectRatio, parseSeconds, rejectField } from '../request-fields.ts';
 import { asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { H3_MODELS, H3_RATIOS, type H3Model } from './models.ts';
 

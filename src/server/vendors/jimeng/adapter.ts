@@ -9,14 +9,8 @@ import { failedTask, rejectedPoll, unreadablePoll } from '../error-mapping.ts';
 import { acceptedSubmit, finishedTask, publicFile, refusedSubmit } from '../http.ts';
 import { assertMaxSize, toBase64 } from '../media-encoding.ts';
 import { createMetadataParser } from '../metadata-filter.ts';
-import {
-  applyExtraFields,
-  matchAspectRatio,
-  omitUndefined,
-  parseSeconds,
-  type RequestBody,
-  rejectField,
-} from '../request-body.ts';
+import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
+import { matchAspectRatio, parseSeconds, rejectField } from '../request-fields.ts';
 import { asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { jimengImages } from './images.ts';
 import { JIMENG_KEYS, JIMENG_MODELS, JIMENG_RATIOS, type JimengModel } from './models.ts';

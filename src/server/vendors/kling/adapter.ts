@@ -17,7 +17,7 @@ import {
   UNKNOWN_FAILURE,
   unreadablePoll,
 } from '../error-mapping.ts';
-import { parseSeconds, rejectField } from '../request-body.ts';
+import { parseSeconds, rejectField } from '../request-fields.ts';
 import { asArray, asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { errorCode, NO_SUCH_RESOURCE, parseError, sendAuthorized } from './calls.ts';
 import { KLING_MODELS } from './models.ts';

@@ -5,7 +5,8 @@ import type { Json, QueryOutcome, VideoRequest } from '../adapter.ts';
 import { type BilledFacts, billedUnits } from '../billed-facts.ts';
 import { type ErrorClass, failedTask, successWithoutArtifact, unreadablePoll } from '../error-mapping.ts';
 import { toUrlOrBase64 } from '../media-encoding.ts';
-import { applyExtraFields, omitUndefined, type RequestBody, rejectField } from '../request-body.ts';
+import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
+import { rejectField } from '../request-fields.ts';
 import { asArray, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { assertImageSize, parseMetadata, toRatio } from './request.ts';
 

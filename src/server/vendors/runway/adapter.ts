@@ -20,14 +20,8 @@ import {
 import { toUrlOrDataUrl } from '../media-encoding.ts';
 import { createMetadataParser } from '../metadata-filter.ts';
 import type { PriceSource } from '../price-source.ts';
-import {
-  applyExtraFields,
-  knownFactors,
-  omitUndefined,
-  parseSeconds,
-  type RequestBody,
-  rejectField,
-} from '../request-body.ts';
+import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
+import { knownFactors, parseSeconds, rejectField } from '../request-fields.ts';
 import { asArray, asId, asPercent, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { classifyFailure, parseError } from './errors.ts';
 

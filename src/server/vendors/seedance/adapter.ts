@@ -25,7 +25,7 @@ import {
   postJson,
   publicFile,
 } from '../http.ts';
-import { knownFactors, parseSeconds } from '../request-body.ts';
+import { knownFactors, parseSeconds } from '../request-fields.ts';
 import { asId, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { familyOf, SEEDANCE_MODELS } from './models.ts';
 import { FRAMES_PER_SECOND, METADATA, toBody } from './request.ts';

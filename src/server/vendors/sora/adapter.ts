@@ -13,7 +13,8 @@ import { ambiguousSubmit, failedTask, rejectedPoll, toVendorError, unreadablePol
 import { withJsonBody } from '../http.ts';
 import { toUrlOrDataUrl } from '../media-encoding.ts';
 import type { PriceSource } from '../price-source.ts';
-import { applyExtraFields, omitUndefined, parseSeconds, type RequestBody, rejectField } from '../request-body.ts';
+import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
+import { parseSeconds, rejectField } from '../request-fields.ts';
 import { asId, asPercent, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
 
 /**

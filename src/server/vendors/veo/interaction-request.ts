@@ -1,13 +1,7 @@
 import type { AdapterContext } from '../../upstreams/call.ts';
 import type { Json, VideoRequest } from '../adapter.ts';
-import {
-  applyExtraFields,
-  knownFactors,
-  omitUndefined,
-  parseSeconds,
-  type RequestBody,
-  rejectField,
-} from '../request-body.ts';
+import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
+import { knownFactors, parseSeconds, rejectField } from '../request-fields.ts';
 import { familyOf } from './models.ts';
 import { type EncodedImage, parseOmniMetadata, resolveFrame, storageUri, type VeoRoute } from './request.ts';
 

@@ -4,15 +4,8 @@ import { UnsupportedRequestError } from '../../upstreams/error.ts';
 import type { Json, VideoRequest } from '../adapter.ts';
 import { assertMaxSize, toBase64 } from '../media-encoding.ts';
 import { createMetadataParser } from '../metadata-filter.ts';
-import {
-  applyExtraFields,
-  knownFactors,
-  matchAspectRatio,
-  omitUndefined,
-  parseSeconds,
-  type RequestBody,
-  rejectField,
-} from '../request-body.ts';
+import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
+import { knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../request-fields.ts';
 import { familyOf, type ModelFamily, VEO_DEFAULT_SECONDS, VEO_RATIOS } from './models.ts';
 
 /** The Gemini API (native) or Vertex AI (cloud platform): the same models through two APIs. */

@@ -20,15 +20,8 @@ import {
 import { acceptedSubmit, classifyByTable, getJson, parseIdHandle, postJson, refusedSubmit } from '../http.ts';
 import { toUrlOrDataUrl } from '../media-encoding.ts';
 import { createMetadataParser } from '../metadata-filter.ts';
-import {
-  applyExtraFields,
-  knownFactors,
-  matchAspectRatio,
-  omitUndefined,
-  parseSeconds,
-  type RequestBody,
-  rejectField,
-} from '../request-body.ts';
+import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
+import { knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../request-fields.ts';
 import { asArray, asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { hasPath, pathOf, VIDU_MODELS, VIDU_RATIOS, type ViduPath } from './models.ts';
 

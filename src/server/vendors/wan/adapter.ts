@@ -25,7 +25,7 @@ import {
   publicFile,
   refusedSubmit,
 } from '../http.ts';
-import { knownFactors, parseSeconds } from '../request-body.ts';
+import { knownFactors, parseSeconds } from '../request-fields.ts';
 import { asId, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { MAX_EDITED_SECONDS, modelLineOf, requestKindOf, WAN_MODELS } from './models.ts';
 import { METADATA, resolutionClassOf, toBody } from './request.ts';

@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely';
-import type { VendorName } from '../../../contract/task-states.ts';
+import type { VendorName } from '../../../contract/vendor-names.ts';
 import type { Dialect } from '../../platform/db/dialect.ts';
 import type { MigrationTransaction } from '../../platform/db/migrate.ts';
 import { required } from '../../platform/db/migration-columns.ts';

@@ -6,7 +6,8 @@ import { assertWithinLimit } from '../../platform/limits/assert-within-limit.ts'
 import type { RateLimiter, RateLimits } from '../../platform/limits/rate-limits.ts';
 import type { Log } from '../../platform/log.ts';
 import { PermissionWatch } from '../../platform/permission-watch.ts';
-import { createSigner, hashToken, type Signer } from '../../platform/secrets.ts';
+import { hashToken } from '../../platform/random-tokens.ts';
+import { createSigner, type Signer } from '../../platform/signer.ts';
 import type { Task, TaskStore } from '../store.ts';
 import type { ShareRow, ShareStore } from './share-store.ts';
 

@@ -4,7 +4,7 @@ import type { Page } from '../../../contract/schemas.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { wasChanged } from '../../platform/db/was-changed.ts';
 import type { SealedColumn } from '../../platform/reseal.ts';
-import type { SealContext } from '../../platform/secrets.ts';
+import type { SealContext } from '../../platform/vault.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
 
 export type ShareRow = Selectable<Tables['video_shares']>;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
-import { toWellFormedText } from '../../platform/json.ts';
 import { type Log, maskSecrets } from '../../platform/log.ts';
+import { toWellFormedText } from '../../platform/well-formed-text.ts';
 import type { FailedAttempt, TaskAdminStore } from '../admin-store.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { STANDARD_FIELDS } from '../../../contract/generation-fields.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
-import type { VendorName } from '../../../contract/task-states.ts';
+import type { VendorName } from '../../../contract/vendor-names.ts';
 import { type GenerationBody, VIDEO_JSON_LIMIT } from '../../../contract/video.ts';
 import { AppError, invalidRequest } from '../../platform/errors.ts';
 import type { UploadedFile } from '../../platform/http/multipart.ts';

@@ -1,7 +1,7 @@
 import { priceCall } from '../../../contract/call-pricing.ts';
 import { UnpricedError } from '../../../contract/pricing.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../../channels/channel-directory.ts';
-import type { FindPlanTerms } from '../../plans/current-plan.ts';
+import type { FindPlanTerms } from '../../plans/plan-terms.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { AppError, invalidRequest, modelNotAllowedError, noPriceError } from '../../platform/errors.ts';

@@ -15,8 +15,9 @@ import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
-import { listQuery } from '../../../data/admin-query-helpers.ts';
-import { useCanManageUser, useUserNames } from '../../../data/user-and-channel-names.ts';
+import { useCanManageUser } from '../../../data/can-manage.ts';
+import { listQuery } from '../../../data/endpoint-queries.ts';
+import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { DecisionButtons } from './decision-buttons.tsx';
 import { StatusBadge } from './status-badge.tsx';
 

@@ -11,9 +11,9 @@ import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
-import { dataQuery, useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { dataQuery, useInvalidateQueries } from '../../../data/endpoint-queries.ts';
 import { useVendors, type Vendor } from '../../../data/vendor-queries.ts';
 import {
   type ChannelDraft,

@@ -6,8 +6,8 @@ import { useTranslation } from 'react-i18next';
 import { testChannel } from '../../../../contract/channels.ts';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { RouteButton } from '../../../components/route-link.tsx';
-import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
 import { toErrorReason } from './error-reasons.ts';
 
 interface ConnectionTestProps {

@@ -3,8 +3,8 @@ import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { testChannel } from '../../../../contract/channels.ts';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
 import { type Credential, credentialLabel } from './credential-entries.ts';
 import { toErrorReason } from './error-reasons.ts';
 

@@ -20,9 +20,9 @@ import { type RowSelection, useRowSelection } from '../../../components/list/use
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
-import { listQuery, useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import type { CodeListItem } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { listQuery, useInvalidateQueries } from '../../../data/endpoint-queries.ts';
 import { formatDate } from '../../../data/format-time.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { CodeActions } from './code-actions.tsx';

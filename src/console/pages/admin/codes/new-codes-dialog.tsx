@@ -6,11 +6,11 @@ import { AmountInput } from '../../../components/amount-input.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { SecretShownOnce } from '../../../components/secret-shown-once.tsx';
 import { useFormDraft } from '../../../components/use-form-draft.ts';
-import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { toEndOfDay } from '../../../data/calendar-day.ts';
 import { creditsToQuota } from '../../../data/credits-to-quota.ts';
-import { useStatus } from '../../../data/query-client.ts';
+import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
+import { useStatus } from '../../../data/self-and-status-queries.ts';
 import { usePlanOptions } from '../plans/use-plan-options.ts';
 import { CreatedCodes } from './created-codes.tsx';
 

@@ -3,8 +3,8 @@ import { useTranslation } from 'react-i18next';
 import { adminVoidRedemptionBatch } from '../../../../contract/plans.ts';
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
 
 /** Revokes leaked codes; codes that are already redeemed stay redeemed. */
 export function RevokeBatch({ id }: { readonly id: number }) {

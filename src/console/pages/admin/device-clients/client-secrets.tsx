@@ -8,9 +8,9 @@ import { toErrorMessage } from '../../../components/error-alert.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { SecretShownOnce } from '../../../components/secret-shown-once.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import type { DeviceClient } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
 import { OneTimeSecret } from './one-time-secret.tsx';
 
 const MAX_SECRETS = 2;

@@ -5,8 +5,8 @@ import { useTranslation } from 'react-i18next';
 import { adminCreateDeviceClient } from '../../../../contract/device-clients.ts';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { SecretShownOnce } from '../../../components/secret-shown-once.tsx';
-import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
 import { OneTimeSecret } from './one-time-secret.tsx';
 
 export function NewClientDialog({ onClose }: { readonly onClose: () => void }) {

@@ -10,7 +10,7 @@ import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { loginColumns } from '../../../components/login-columns.tsx';
 import { Page } from '../../../components/page.tsx';
-import { listQuery } from '../../../data/admin-query-helpers.ts';
+import { listQuery } from '../../../data/endpoint-queries.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { AuditAndLoginsTabs } from './audit-and-logins-tabs.tsx';
 

@@ -6,8 +6,8 @@ import { listModelRows, ON_RETIREMENT } from '../../../../contract/model-catalog
 import { MODEL_KINDS, type ModelKind } from '../../../../contract/model-kinds.ts';
 import { SaveForm } from '../../../components/save-form.tsx';
 import { useFormDraft } from '../../../components/use-form-draft.ts';
-import { listQuery } from '../../../data/admin-query-helpers.ts';
-import { useStatus } from '../../../data/query-client.ts';
+import { listQuery } from '../../../data/endpoint-queries.ts';
+import { useStatus } from '../../../data/self-and-status-queries.ts';
 import { toVendorOptions, useVendors } from '../../../data/vendor-queries.ts';
 import type { ModelDraft } from './model-draft.ts';
 import { parseSchema } from './parse-schema.ts';

@@ -6,9 +6,9 @@ import { listTasks } from '../../../../contract/admin-tasks.ts';
 import type { listChannels } from '../../../../contract/channels.ts';
 import { canManage } from '../../../../contract/roles.ts';
 import { RouteButton } from '../../../components/route-link.tsx';
-import { type ListItem, listQuery } from '../../../data/admin-query-helpers.ts';
+import { type ListItem, listQuery } from '../../../data/endpoint-queries.ts';
 import { modelsQuery } from '../../../data/model-queries.ts';
-import { useSelf } from '../../../data/query-client.ts';
+import { useSelf } from '../../../data/self-and-status-queries.ts';
 
 interface GettingStartedProps {
   /** Undefined while they are being fetched. */

@@ -12,7 +12,7 @@ import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
-import { dataQuery, type ListItem, listQuery } from '../../../data/admin-query-helpers.ts';
+import { dataQuery, type ListItem, listQuery } from '../../../data/endpoint-queries.ts';
 import { isInTrouble } from '../channels/channel-status-badge.tsx';
 import { BlockedUsers } from './blocked-users.tsx';
 import { GettingStarted, useIsStartKnown } from './getting-started.tsx';

@@ -5,9 +5,9 @@ import { adminCreatePackageCard } from '../../../../contract/plans.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useStatus } from '../../../data/query-client.ts';
+import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
+import { useStatus } from '../../../data/self-and-status-queries.ts';
 import { EMPTY_PLAN, toPlanBody } from './plan-draft.ts';
 import { PlanForm } from './plan-form.tsx';
 

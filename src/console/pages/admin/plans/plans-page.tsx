@@ -10,7 +10,7 @@ import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
-import { type ListItem, listQuery } from '../../../data/admin-query-helpers.ts';
+import { type ListItem, listQuery } from '../../../data/endpoint-queries.ts';
 import { currentLanguage } from '../../../strings/language.ts';
 
 type PlanListItem = ListItem<typeof adminListPackageCards>;

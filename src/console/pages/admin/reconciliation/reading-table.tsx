@@ -7,7 +7,7 @@ import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import type { ListFilters } from '../../../components/list/use-list-filters.ts';
-import { type ListItem, listQuery } from '../../../data/admin-query-helpers.ts';
+import { type ListItem, listQuery } from '../../../data/endpoint-queries.ts';
 import { formatDateTime } from '../../../data/format-time.ts';
 import { useFormatUnits } from './format-units.ts';
 

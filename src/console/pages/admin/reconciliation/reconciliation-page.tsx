@@ -10,7 +10,7 @@ import { ChannelFilter } from '../../../components/list/entity-filters.tsx';
 import { ChoiceFilter, FilterBar } from '../../../components/list/filter-bar.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
-import { dataQuery } from '../../../data/admin-query-helpers.ts';
+import { dataQuery } from '../../../data/endpoint-queries.ts';
 import { AccountTable } from './account-table.tsx';
 import { ReadingTable } from './reading-table.tsx';
 

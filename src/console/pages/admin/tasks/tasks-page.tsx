@@ -13,7 +13,7 @@ import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
-import { type ListItem, listQuery } from '../../../data/admin-query-helpers.ts';
+import { type ListItem, listQuery } from '../../../data/endpoint-queries.ts';
 import { useChannelNames, useUserNames } from '../../../data/user-and-channel-names.ts';
 import { TaskCost } from './task-cost.tsx';
 import { TaskStatusBadge } from './task-status-badge.tsx';

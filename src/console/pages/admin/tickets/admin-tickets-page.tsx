@@ -20,8 +20,8 @@ import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { TicketStatusBadge } from '../../../components/ticket-status-badge.tsx';
-import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/endpoint-queries.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 
 type TicketListItem = ListItem<typeof adminListTickets>;

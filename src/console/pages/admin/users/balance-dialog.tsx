@@ -9,7 +9,7 @@ import { useSaveAndClose } from '../../../components/use-save-and-close.ts';
 import type { User } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { creditsToQuota } from '../../../data/credits-to-quota.ts';
-import { useStatus } from '../../../data/query-client.ts';
+import { useStatus } from '../../../data/self-and-status-queries.ts';
 
 /** Adds to or takes from a wallet; never sets it, as a video may be paid from it at this very moment. */
 export function BalanceDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {

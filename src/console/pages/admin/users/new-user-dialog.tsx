@@ -8,11 +8,11 @@ import { AmountInput } from '../../../components/amount-input.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { NewPasswordInput } from '../../../components/new-password-input.tsx';
 import { useFormDraft } from '../../../components/use-form-draft.ts';
-import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { useCanManageRole } from '../../../data/can-manage.ts';
 import { creditsToQuota } from '../../../data/credits-to-quota.ts';
-import { useStatus } from '../../../data/query-client.ts';
-import { useCanManageRole } from '../../../data/user-and-channel-names.ts';
+import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
+import { useStatus } from '../../../data/self-and-status-queries.ts';
 
 const EMPTY_FORM = {
   username: '',

@@ -6,9 +6,9 @@ import { CopyField } from '../../../components/copy-button.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { SecretShownOnce } from '../../../components/secret-shown-once.tsx';
 import { useReturnFocus } from '../../../components/use-return-focus.ts';
-import { useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import type { User } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
 import { formatDateTime } from '../../../data/format-time.ts';
 
 /** A link for a new password, which the administrator passes on: for users whose mails do not arrive, or where none are sent. */

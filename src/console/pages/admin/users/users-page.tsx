@@ -17,9 +17,9 @@ import { type RowSelection, useRowSelection } from '../../../components/list/use
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
-import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin-query-helpers.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useCanManageRole } from '../../../data/user-and-channel-names.ts';
+import { useCanManageRole } from '../../../data/can-manage.ts';
+import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/endpoint-queries.ts';
 import { NewUserDialog } from './new-user-dialog.tsx';
 
 export type UserListItem = ListItem<typeof adminListUsers>;

@@ -1,4 +1,3 @@
-import { DAY_MS } from '../../contract/time.ts';
 /** What a reservation was made of. */
 export interface ReservedAmounts {
   readonly amount: number;
@@ -24,23 +23,7 @@ export function splitSettlement(reserved: ReservedAmounts, cost: number): Settle
   return { charged: cost, walletBack, planBack: unused - walletBack, extra: Math.max(0, cost - reserved.amount) };
 }
 
-/** Days since 1970-01-01 UTC. */
-export const dayOf = (unixMs: number): number => Math.floor(unixMs / DAY_MS);
-
-/** The date of such a day, as `2026-11-22`. */
-export const dateOf = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 'yyyy-mm-dd'.length);
-
 /** Money is whole quota. A float or a negative would make some of nothing. */
 export function assertAmount(amount: number): void {
   if (!Number.isSafeInteger(amount) || amount < 0) throw new TypeError('an amount is whole quota, not negative');
-}
-
-/** Those with the same key together, in their order; no group is empty. */
-export const groupBy = <T>(all: readonly T[], keyOf: (each: T) => unknown): Iterable<readonly [T, ...T[]]> =>
-  Map.groupBy(all, keyOf).values() as Iterable<[T, ...T[]]>;
-
-export function sumOf<T>(all: readonly T[], amountOf: (each: T) => number): number {
-  let sum = 0;
-  for (const each of all) sum += amountOf(each);
-  return sum;
 }
