@@ -111,7 +111,7 @@ export const importZones: ImportZone[] = [
       // What works on the server's own database, loaded by that command alone.
       (/^src\/cli\/commands\/(admin(-database)?|doctor|import)\.ts$/.test(path) &&
         entry.kind === 'dynamic' &&
-        /^src\/server\/admin(-[a-z]+)?\.ts$/.test(entry.target)),
+        /^src\/server\/admin(-[a-z0-9-]+)?\.ts$/.test(entry.target)),
   },
   {
     name: 'console runs in a browser',
