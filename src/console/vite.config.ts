@@ -52,7 +52,7 @@ export default defineConfig({
     precompress(),
   ],
   // The console needs only the paths of endpoints; their schemas are for the server and the type checker.
-  resolve: { alias: { typebox: join(import.meta.dirname, 'data/schema-stub.ts') } },
+  resolve: { alias: { typebox: join(import.meta.dirname, 'data/typebox-stub.ts') } },
   html: { cspNonce: '__NONCE__' },
   build: {
     outDir: join(import.meta.dirname, '../../dist/console'),
