@@ -22,7 +22,11 @@ export function PriceLinesTable({ lines, total }: PriceLinesTableProps) {
   const price = useFormatPrice();
   const number = new Intl.NumberFormat(currentLanguage(), { maximumFractionDigits: 6 }).format;
   return (
-    <Table.ScrollContainer minWidth={380}>
+    <Table.ScrollContainer
+      minWidth={380}
+      // Where it scrolls, the keyboard must be able to scroll it.
+      scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': t('linesTitle'), role: 'region' } }}
+    >
       <Table verticalSpacing={6} horizontalSpacing="xs" aria-label={t('linesTitle')}>
         <Table.Thead>
           <Table.Tr>
