@@ -85,8 +85,8 @@ export function findFirstScreen(paths: readonly string[]): Plugin {
   };
 }
 
-/** Of an endpoint the console needs its method and path; what it spreads may hold them too. */
-const KEPT_PROPERTIES: ReadonlySet<string> = new Set(['method', 'path']);
+/** Of an endpoint the console needs how it is called and with which credential (`Transport`); what it spreads may hold them too. */
+const KEPT_PROPERTIES: ReadonlySet<string> = new Set(['method', 'path', 'policy']);
 
 interface Node {
   readonly type: string;
