@@ -45,19 +45,13 @@ export const hasFailed = ({ counts, failures }: FileResult): boolean =>
 const LIMIT_MS = 300_000;
 const BATTERY_LIMIT_MS = 900_000;
 /** Files that start many processes, a minute of CPU time and more each. */
-const WITHOUT_TEST_HOOK = new URL('./without-test-hook.ts', import.meta.url).href;
 const BATTERY = /^test\/(browser|faults|flows|operations|upgrades)\//;
 
 /** Runs one file in its own process. Never throws: a crash, a hang and a failed test are all in the result. */
 export async function runTestFile(root: string, path: string, stop: AbortSignal): Promise<FileResult> {
   const limitMs = (BATTERY.test(path) ? BATTERY_LIMIT_MS : LIMIT_MS) * Number(process.env.TEST_PATIENCE ?? '1');
   const timeUp = AbortSignal.timeout(limitMs);
-  const events = run({
-    files: [`${root}/${path}`],
-    cwd: root,
-    execArgv: ['--import', WITHOUT_TEST_HOOK],
-    signal: AbortSignal.any([stop, timeUp]),
-  });
+  const events = run({ files: [`${root}/${path}`], cwd: root, signal: AbortSignal.any([stop, timeUp]) });
   const result = await readEvents(path, events);
   if (timeUp.aborted) {
     const error = `ended after ${limitMs / 1000} s: a test hangs, or something it opened is still open`;
@@ -100,9 +94,6 @@ async function readEvents(path: string, events: TestsStream): Promise<FileResult
     } else if (type === 'test:fail') {
       const failure = readFailure(data.details.error);
       if (failure !== undefined) result.failures.push({ name: nameAt(data.nesting), error: failure });
-    } else if (type === 'test:diagnostic' && data.message.startsWith('Error:')) {
-      // An error that belongs to no test.
-      result.output += `${data.message}\n`;
     } else if (type === 'test:stdout' || type === 'test:stderr') {
       result.output += data.message;
     } else if (type === 'test:summary' && data.file === undefined) {
