@@ -168,6 +168,7 @@ describe('whose videos they are', () => {
           'fail_cause',
           'fail_reason',
           'finish_time',
+          'imported',
           'model',
           'poster_url',
           'progress',

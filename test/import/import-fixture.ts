@@ -111,11 +111,14 @@ export async function stateOf({ kysely }: Database<Tables>): Promise<string> {
         .orderBy('source_id')
         .orderBy('name')
         .execute(),
+      // Numbers the database gives out skip those of transactions that were cut off: keys are named by their hash.
       kysely
         .selectFrom('tasks')
-        .select(['id', 'seq', 'public_id', 'price', 'status', 'handle', 'artifact', 'fail_reason', 'token_id'])
+        .leftJoin('tokens', 'tokens.id', 'tasks.token_id')
+        .select(['tasks.id', 'public_id', 'price', 'tasks.status', 'handle', 'artifact', 'fail_reason', 'tokens.hash'])
+        .select((eb) => eb.case().when('seq', '<', 0).then(eb.ref('seq')).else(0).end().as('history'))
         .select((eb) => eb.case().when('seq', '<', 0).then(eb.ref('finish_time')).else(0).end().as('finished'))
-        .orderBy('id')
+        .orderBy('tasks.id')
         .execute(),
     ]);
   return JSON.stringify(

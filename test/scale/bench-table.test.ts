@@ -25,16 +25,10 @@ test('the table of figures takes the place of the one before', () => {
 });
 
 test('every bench is run by npm run bench or says why it is not', () => {
-  // What a bench needs beside itself has no comment that says how to run it.
+  // What benches need beside themselves is in bench/support.
   const runnable = globSync('bench/*.ts', { cwd: root.pathname })
     .filter((path) => /`(?:TASKS=\d+ )?node bench\/|performance\.now\(\)|setTimeout as pause/.test(read(path)))
-    .map((path) => basename(path, '.ts'))
-    .filter(
-      (name) =>
-        !/^(child-processes|http-load|raw-socket-load|nginx|.*-upstream|.*-listener|chat-service|seed-.*|report-.*|warm-up|postgres-cpu)$/.test(
-          name,
-        ),
-    );
+    .map((path) => basename(path, '.ts'));
   const known = [...BENCHES, ...Object.keys(ALONE)];
   assert.deepEqual(
     runnable.filter((name) => !known.includes(name)),
