@@ -1,6 +1,6 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import { hasConcurrentWriters } from '../platform/db/dialect.ts';
-import { type KeyRange, type Period, toKeyRange } from '../platform/db/key-range.ts';
+import { type KeyRange, type Period, type TimedRows, toKeyRange } from '../platform/db/key-range.ts';
 import type { Tables } from '../tables.ts';
 
 /** Position in a list: that of the last row of a page. */
@@ -9,8 +9,10 @@ export interface RequestCursor {
   readonly seq: number;
 }
 
+export const REQUEST_ROWS: TimedRows = { table: 'requests', key: 'seq', time: 'created_at' };
+
 export const keysOf = (kysely: Kysely<Tables>, period: Period): Promise<KeyRange> =>
-  toKeyRange(kysely, { table: 'requests', key: 'seq', time: 'created_at' }, period);
+  toKeyRange(kysely, REQUEST_ROWS, period);
 
 type Rows<O> = SelectQueryBuilder<Tables & { tokens: Tables['tokens'] | null }, 'requests', O>;
 

@@ -8,7 +8,7 @@ import { MonthlyPartitions, restOf } from '../platform/db/monthly-partitions.ts'
 import { prepareInsert } from '../platform/db/prepared-query.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { NewRequestRow } from './request-row.ts';
-import { keysOf, newestFirst, olderThan, type RequestCursor } from './row-order-store.ts';
+import { keysOf, newestFirst, olderThan, REQUEST_ROWS, type RequestCursor } from './row-order-store.ts';
 
 export type RequestRow = Selectable<Tables['requests']>;
 /** A row as it is listed, with the name of its token; null where that was deleted or there is none. */
@@ -148,10 +148,9 @@ export class RequestStore {
   async deleteBefore(before: number, limit: number): Promise<number> {
     const { kysely } = this.#database;
     const isPartitioned = hasConcurrentWriters(kysely);
-    const old = { table: 'requests', key: 'seq', time: 'created_at' } as const;
-    if (!isPartitioned) return deleteOldRows(kysely, { ...old, keysAscendWithTime: true }, before, limit);
+    if (!isPartitioned) return deleteOldRows(kysely, { ...REQUEST_ROWS, keysAscendWithTime: true }, before, limit);
     await new MonthlyPartitions(this.#database, 'requests').dropBefore(before);
-    return deleteOldRows(kysely, { ...old, table: restOf('requests') }, before, limit);
+    return deleteOldRows(kysely, { ...REQUEST_ROWS, table: restOf('requests') }, before, limit);
   }
 
   #rows(filter: RequestFilter, range: KeyRange) {

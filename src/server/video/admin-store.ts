@@ -2,6 +2,7 @@ import type { ExpressionBuilder, Kysely, Selectable } from 'kysely';
 import type { LongListPage, LongPage } from '../../contract/long-list.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
 import type { Database } from '../platform/db/database.ts';
+import { firstKeySince, type KeyBounds, type TimedRows } from '../platform/db/key-range.ts';
 import { readLongPage } from '../platform/db/read-long-page.ts';
 import type { ReceiptTask } from '../requests/receipt-service.ts';
 import type { Tables } from '../tables.ts';
@@ -34,8 +35,7 @@ export interface AdminTaskFilter {
   readonly to?: number | undefined;
 }
 
-/** The first number, and the one behind the last. */
-type SeqRange = readonly [first: number, end: number];
+const TASKS: TimedRows = { table: 'tasks', key: 'seq', time: 'created_at' };
 
 /** Queries of administrators about tasks. */
 export class TaskAdminStore {
@@ -155,13 +155,14 @@ export class TaskAdminStore {
    * The `seq` of the tasks created in a period, found by binary search: `seq` ascends with the creation time, so that no index on the
    * time is needed, which every submit would have to update. It does so within what was made here and within each import.
    */
-  async #rangesOf({ from, to }: AdminTaskFilter): Promise<readonly SeqRange[] | undefined> {
+  async #rangesOf({ from, to }: AdminTaskFilter): Promise<readonly KeyBounds[] | undefined> {
     if (from === undefined && to === undefined) return undefined;
-    const ranges: SeqRange[] = [];
+    const { kysely } = this.#database;
+    const ranges: KeyBounds[] = [];
     for (let bounds = await this.#seriesBelow(undefined); bounds !== undefined; ) {
       ranges.push([
-        from === undefined ? bounds[0] : await this.#seqAt(from, bounds),
-        to === undefined ? bounds[1] : await this.#seqAt(to, bounds),
+        from === undefined ? bounds[0] : await firstKeySince(kysely, TASKS, from, bounds),
+        to === undefined ? bounds[1] : await firstKeySince(kysely, TASKS, to, bounds),
       ]);
       bounds = await this.#seriesBelow(bounds[0]);
     }
@@ -169,7 +170,7 @@ export class TaskAdminStore {
   }
 
   /** The newest series of numbers that ascend with time and are below `end`; undefined where there is none. */
-  async #seriesBelow(end: number | undefined): Promise<SeqRange | undefined> {
+  async #seriesBelow(end: number | undefined): Promise<KeyBounds | undefined> {
     let query = this.#database.kysely.selectFrom('tasks').select(({ fn }) => fn.max('seq').as('last'));
     if (end !== undefined) query = query.where('seq', '<', end);
     const { last } = (await query.executeTakeFirst()) ?? {};
@@ -177,31 +178,12 @@ export class TaskAdminStore {
     const seq = Number(last);
     return [seq < 0 ? firstSeqOf(seq) : 0, seq + 1];
   }
-
-  /** The `seq` of the first task in these bounds created at this time or later. */
-  async #seqAt(time: number, [first, end]: SeqRange): Promise<number> {
-    const { kysely } = this.#database;
-    let [low, high] = [first, end];
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2);
-      const row = await kysely
-        .selectFrom('tasks')
-        .select('created_at')
-        .where('seq', '>=', middle)
-        .orderBy('seq')
-        .limit(1)
-        .executeTakeFirst();
-      if (row === undefined || row.created_at >= time) high = middle;
-      else low = middle + 1;
-    }
-    return low;
-  }
 }
 
 function conditions(
   eb: ExpressionBuilder<Tables, 'tasks'>,
   filter: AdminTaskFilter,
-  ranges: readonly SeqRange[] | undefined,
+  ranges: readonly KeyBounds[] | undefined,
 ) {
   const { taskId, status, model, userId, channelId } = filter;
   return [

@@ -1,11 +1,8 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { TimedRows } from './key-range.ts';
 
 /** Rows that are deleted once they are old. */
-export interface OldRows {
-  readonly table: string;
-  readonly key: string;
-  /** The column that says how old a row is, Unix milliseconds. */
-  readonly time: string;
+export interface OldRows extends TimedRows {
   /** Keys ascend with time, so that the oldest rows are found without an index on the time. */
   readonly keysAscendWithTime?: true;
   /** A further condition. */
