@@ -2,6 +2,8 @@ import type { Executor, Trx } from '../tables.ts';
 
 /** Id here of a task of the source; also the reference of what is reserved for it. */
 export const taskIdOf = (importId: number, sourceId: number): string => `task_i${importId}r${sourceId}`;
+/** What the ids of an import are like in SQL, with `|` as the escape character. */
+export const taskIdsLike = (importId: number): string => `task|_i${importId}r%`;
 /** Reference of the ledger entry that brings what was paid for it there. */
 export const taskGrantRef = (importId: number, sourceId: number): string => `import-task:${importId}:${sourceId}`;
 

@@ -4,6 +4,7 @@ import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { ImportKind } from './tables.ts';
+import { taskIdsLike } from './task-import-store.ts';
 
 export interface UndoRow {
   readonly source_id: number;
@@ -64,7 +65,7 @@ export class UndoStore {
         .where('user_id', 'in', ids)
         .where('ref', 'not like', `import:${importId}:%`)
         .where('ref', 'not like', `import-task%:${importId}:%`)
-        .where(sql<boolean>`ref not like ${`task|_i${importId}r%`} escape '|'`)
+        .where(sql<boolean>`ref not like ${taskIdsLike(importId)} escape '|'`)
         .execute(),
       db.selectFrom('sessions').select('user_id').where('user_id', 'in', ids).execute(),
       db
@@ -190,4 +191,4 @@ export class UndoStore {
 
 /** A video that had ended in the source and that its owner has not deleted here: of all tasks, imported ended ones alone have negative numbers. */
 const isUntouchedHistory = (importId: number) =>
-  sql<boolean>`(seq < 0 and deleted = 0 and id like ${`task|_i${importId}r%`} escape '|')`;
+  sql<boolean>`(seq < 0 and deleted = 0 and id like ${taskIdsLike(importId)} escape '|')`;

@@ -1,3 +1,4 @@
+import { toWellFormedText } from '../../platform/well-formed-text.ts';
 import type { SourceRow } from '../source/source-database.ts';
 import { objectOf, parseObject, smallIntegerOf, textOf, timeOf, toPlainText } from './values.ts';
 
@@ -79,7 +80,7 @@ export function readTask(row: SourceRow, repeated: RepeatedIds): SourceTask {
     model,
     upstreamModel: toPlainText(text(properties.upstream_model_name), MAX_MODEL) || model,
     action: ACTION.test(action) ? action : 'generate',
-    prompt: text(properties.input).slice(0, MAX_PROMPT).toWellFormed().replaceAll('\0', ''),
+    prompt: toWellFormedText(text(properties.input).slice(0, MAX_PROMPT)),
     resultUrl: text(secrets.result_url),
     submittedAt: timeOf(row, 'submit_time'),
     paid: Math.max(0, smallIntegerOf(row, 'quota')),

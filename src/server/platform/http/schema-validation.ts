@@ -21,8 +21,8 @@ type CompiledSchema = ReturnType<typeof Compile>;
 const validators = new WeakMap<object, Validator>();
 
 /**
- * A check for a schema, compiled once, when the first value arrives: a start would take longer else. No coercion: strings are strings, and integers are written as integers, digits with an
- * optional minus.
+ * A check for a schema, compiled once, when the first value arrives: a start would take longer else. No coercion: strings are strings,
+ * and integers are written as integers, digits with an optional minus.
  */
 export function validatorFor(schema: TSchema): Validator {
   const known = validators.get(schema);

@@ -97,11 +97,13 @@ function toImageList({ images }: VideoRequest, tail: string | undefined): Reques
   return list.length === 0 ? {} : { image_list: list };
 }
 
+const findModel = (model: string) => KLING_MODELS.find(({ id }) => id === model);
+
 /** The vendor's value for sound; refused where the vendor would refuse it, or make a silent video at the price of sound. */
 function toSound({ model, mode }: VideoRequest, sound: boolean | string | undefined): 'on' | 'off' | undefined {
   if (sound === undefined) return undefined;
   if (sound === false || sound === 'off') return 'off';
-  const known = KLING_MODELS.find(({ id }) => id === model);
+  const known = findModel(model);
   if (known && !known.audio) rejectField('metadata.sound', `is not offered by ${model}`);
   if (SOUND_NEEDS_PRO.has(model) && mode !== 'pro') rejectField('metadata.sound', `needs mode pro for ${model}`);
   return 'on';
@@ -141,7 +143,7 @@ const isGiven = (value: unknown): boolean => value !== undefined && value !== ''
 
 /** The vendor answers as if it had no such model where one is asked for at the wrong endpoint. */
 function checkedEndpoint(endpoint: Endpoint, model: string): Endpoint {
-  const known = KLING_MODELS.find(({ id }) => id === model);
+  const known = findModel(model);
   const isWrong = OMNI_MODELS.has(model) !== (endpoint === 'omni-video');
   if (known && (isWrong || (endpoint === 'text2video' && known.images.min > 0)))
     rejectField('model_name', `must be another model: ${endpoint} does not have ${model}`);
@@ -153,7 +155,7 @@ export function toEndpoint(request: VideoRequest, body: RequestBody): Endpoint {
   if (official !== undefined) return checkedEndpoint(official, request.model);
   if (OMNI_MODELS.has(request.model)) return 'omni-video';
   if (isGiven(body.image) || isGiven(body.image_tail)) return 'image2video';
-  if ((KLING_MODELS.find(({ id }) => id === request.model)?.images.min ?? 0) > 0)
+  if ((findModel(request.model)?.images.min ?? 0) > 0)
     rejectField('images', `is required: ${request.model} makes videos from pictures only`);
   return 'text2video';
 }

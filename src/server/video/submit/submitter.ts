@@ -224,13 +224,16 @@ export class Submitter {
   }
 }
 
+/** What an adapter throws for a video its vendor does not make is the caller's mistake. */
+const toRefusal = (error: unknown): unknown =>
+  error instanceof UnsupportedRequestError ? invalidRequest(error.message, error.param) : error;
+
 /** @throws AppError where the vendor has no such video */
 function findTaskHint(adapter: VendorAdapter, request: VideoRequest): Json | undefined {
   try {
     return adapter.findTaskHint?.(request);
   } catch (error) {
-    if (error instanceof UnsupportedRequestError) throw invalidRequest(error.message, error.param);
-    throw error;
+    throw toRefusal(error);
   }
 }
 
@@ -245,9 +248,8 @@ function priceOf(
     const facts = planFactor === 1 ? own : { ...own, plan_factor: planFactor };
     return { price: priceCall(price, facts).quota, terms: { price, facts } };
   } catch (error) {
-    if (error instanceof UnsupportedRequestError) throw invalidRequest(error.message, error.param);
     if (error instanceof UnpricedError) throw noPriceError();
     if (error instanceof RangeError) throw invalidRequest('The request is too large to be priced.');
-    throw error;
+    throw toRefusal(error);
   }
 }
