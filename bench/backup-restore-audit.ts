@@ -34,9 +34,13 @@ async function auditFully(url: string): Promise<void> {
   const database = openDatabase<Tables>(url);
   const clock = { now: Date.now };
   const store = new LedgerCheckpointStore(database);
-  const folder = new LedgerCompaction({ store: new LedgerCompactionStore(database), clock, retentionDays: () => 0 });
+  const compaction = new LedgerCompaction({
+    store: new LedgerCompactionStore(database),
+    clock,
+    retentionDays: () => 0,
+  });
   const events = { write: async () => {} };
-  const audit = new LedgerAuditService({ store, folder, events, clock, log: openLog('silent') });
+  const audit = new LedgerAuditService({ store, compaction, events, clock, log: openLog('silent') });
   const result = await audit.run('full');
   await database.close();
   if (result?.ok !== true) throw new Error(`the audit of ${url} found ${JSON.stringify(result?.findings)}`);

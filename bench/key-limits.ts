@@ -1,4 +1,4 @@
-import { startChatService } from './support/chat-service.ts';
+import { COMPLETION, startChatService } from './support/chat-service.ts';
 import { cpuSeconds, load } from './support/http-load.ts';
 import { startNginx } from './support/start-nginx.ts';
 
@@ -10,14 +10,6 @@ import { startNginx } from './support/start-nginx.ts';
 const ROUNDS = Number(process.env.ROUNDS ?? '12');
 const SECONDS = Number(process.env.SECONDS ?? '2');
 
-const ANSWER = JSON.stringify({
-  id: 'chatcmpl-1',
-  object: 'chat.completion',
-  created: 1_795_140_000,
-  model: 'bench-chat',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'word '.repeat(72).trim() }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 32, completion_tokens: 72, total_tokens: 104 },
-});
 const body = JSON.stringify({
   model: 'bench-chat',
   max_tokens: 100,
@@ -30,7 +22,7 @@ const HIGH = {
   concurrent_tasks: 1_000,
 };
 
-const upstream = await startNginx(`location / { return 200 '${ANSWER}'; }`);
+const upstream = await startNginx(`location / { return 200 '${COMPLETION}'; }`);
 const { service, key } = await startChatService(4_396, upstream.origin);
 const subjects = [
   { name: 'without limits', key, cpuUs: [] as number[] },

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { startChatService } from './support/chat-service.ts';
+import { COMPLETION, startChatService } from './support/chat-service.ts';
 import { cpuSeconds, load } from './support/http-load.ts';
 import { median } from './support/quantile.ts';
 import { startNginx } from './support/start-nginx.ts';
@@ -14,17 +14,9 @@ import { startNginx } from './support/start-nginx.ts';
 const ROUNDS = Number(process.env.ROUNDS ?? '8');
 const SECONDS = Number(process.env.SECONDS ?? '2');
 
-const ANSWER = JSON.stringify({
-  id: 'chatcmpl-1',
-  object: 'chat.completion',
-  created: 1_795_140_000,
-  model: 'bench-chat',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'word '.repeat(72).trim() }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 32, completion_tokens: 72, total_tokens: 104 },
-});
 const body = JSON.stringify({ model: 'bench-chat', messages: [{ role: 'user', content: 'Say a few words.' }] });
 
-const upstream = await startNginx(`location / { return 200 '${ANSWER}'; }`);
+const upstream = await startNginx(`location / { return 200 '${COMPLETION}'; }`);
 const collector = createServer((request, response) => request.resume().on('end', () => response.end('{}')));
 collector.listen(0, '127.0.0.1');
 await once(collector, 'listening');

@@ -63,7 +63,7 @@ export async function timeIncrementalAudit(
 ): Promise<void> {
   const audit = new LedgerAuditService({
     store: new LedgerCheckpointStore(database),
-    folder: new LedgerCompaction({
+    compaction: new LedgerCompaction({
       store: new LedgerCompactionStore(database),
       clock: systemClock,
       retentionDays: () => 0,

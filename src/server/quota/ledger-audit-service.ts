@@ -29,7 +29,7 @@ export interface LedgerAuditResult {
 
 export interface LedgerAuditServiceDependencies {
   readonly store: LedgerCheckpointStore;
-  readonly folder: LedgerCompaction;
+  readonly compaction: LedgerCompaction;
   /** Administrators are told of a mismatch. */
   readonly events: EventWriter;
   readonly clock: Clock;
@@ -55,15 +55,15 @@ const NOT_AUDITED: LedgerAuditResult = { ok: true, finishedAt: 0, fullFinishedAt
  */
 export class LedgerAuditService {
   readonly #store: LedgerCheckpointStore;
-  readonly #folder: LedgerCompaction;
+  readonly #compaction: LedgerCompaction;
   readonly #events: EventWriter;
   readonly #clock: Clock;
   readonly #log: Log;
   #last: LedgerAuditResult | undefined;
 
-  constructor({ store, folder, events, clock, log }: LedgerAuditServiceDependencies) {
+  constructor({ store, compaction, events, clock, log }: LedgerAuditServiceDependencies) {
     this.#store = store;
-    this.#folder = folder;
+    this.#compaction = compaction;
     this.#events = events;
     this.#clock = clock;
     this.#log = log;
@@ -88,7 +88,7 @@ export class LedgerAuditService {
       intervalMs: INTERVAL_MS,
       run: async (signal) => {
         await this.run((await this.#isFullDue()) ? 'full' : 'incremental', signal);
-        await this.#folder.fold(signal);
+        await this.#compaction.fold(signal);
       },
     };
   }

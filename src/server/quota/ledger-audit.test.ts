@@ -21,14 +21,14 @@ function openAudit(database: Database<Tables>) {
   const ledger = openLedger(database, undefined, clock);
   const reported: string[] = [];
   const checkpoints = new LedgerCheckpointStore(database);
-  const folder = new LedgerCompaction({
+  const compaction = new LedgerCompaction({
     store: new LedgerCompactionStore(database),
     clock,
     retentionDays: () => RETENTION_DAYS,
   });
   const audit = new LedgerAuditService({
     store: checkpoints,
-    folder,
+    compaction,
     events: { write: async (_trx, { type }) => void reported.push(type) },
     clock,
     log: openLog('silent'),
@@ -42,7 +42,7 @@ function openAudit(database: Database<Tables>) {
   };
   const entries = (userId: number) =>
     database.kysely.selectFrom('ledger').selectAll().where('user_id', '=', userId).orderBy('id').execute();
-  return { reported, clock, ledger, checkpoints, folder, audit, use, entries };
+  return { reported, clock, ledger, checkpoints, compaction, audit, use, entries };
 }
 
 describe('the audit of the ledger', () => {
@@ -144,7 +144,7 @@ describe('folding the ledger', () => {
   forEachDatabase((_name, open) => {
     it('leaves one closing entry per account and month, with every sum as it was', async () => {
       const database = await open();
-      const { clock, ledger, audit, folder, use, entries } = openAudit(database);
+      const { clock, ledger, audit, compaction, use, entries } = openAudit(database);
       await ledger.open(1, 10_000);
       await ledger.open(2, 10_000);
       await use('january', 1, 6);
@@ -164,13 +164,13 @@ describe('folding the ledger', () => {
           .orderBy('user_id')
           .execute();
       const before = await sums();
-      assert.equal(await folder.fold(), 0, 'nothing the audit has not read');
+      assert.equal(await compaction.fold(), 0, 'nothing the audit has not read');
       await audit.run('full');
-      assert.equal(await folder.fold(), 0, 'nothing that is young');
+      assert.equal(await compaction.fold(), 0, 'nothing that is young');
 
       // In the middle of June, a hundred days reach into March: January and February are over.
       clock.advance(100 * DAY_MS);
-      assert.ok((await folder.fold()) > 0);
+      assert.ok((await compaction.fold()) > 0);
       const kept = await entries(1);
       assert.deepEqual(
         kept.filter(({ kind }) => kind === 'closing').map(({ ref, settlements }) => [ref, settlements]),
@@ -197,7 +197,7 @@ describe('folding the ledger', () => {
       await ledger.settle('still open', 10);
       clock.advance(60 * DAY_MS);
       await audit.run('incremental');
-      await folder.fold();
+      await compaction.fold();
       assert.deepEqual((await audit.run('full'))?.findings, [], 'months that were closed before take more');
       assert.deepEqual(await auditLedger(database), []);
     });

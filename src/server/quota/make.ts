@@ -74,7 +74,7 @@ export function makeQuota(dependencies: QuotaDependencies): Quota {
     usage: new UsageStore(database),
     audit: new LedgerAuditService({
       store: new LedgerCheckpointStore(database),
-      folder: new LedgerCompaction({
+      compaction: new LedgerCompaction({
         store: new LedgerCompactionStore(database),
         clock,
         retentionDays: ledgerRetentionDays,
