@@ -1,6 +1,6 @@
 import { startSandbox } from '../src/sandbox/sandbox.ts';
 import { openOutbound } from '../src/server/platform/outbound/client.ts';
-import type { AdapterContext } from '../src/server/upstreams/call.ts';
+import type { AdapterContext } from '../src/server/upstreams/upstream-calls.ts';
 import type { VideoRequest } from '../src/server/vendors/adapter.ts';
 import { CONTRACT_CASES } from '../test/vendors/contract-cases.ts';
 

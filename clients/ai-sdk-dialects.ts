@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createGoogleGenerativeAI } from '@ai-sdk/google';
 import { generateText, stepCountIs, streamText } from 'ai';
-import { weatherTool } from './ai-sdk-weather.ts';
+import { weatherTool } from './ai-sdk-weather-tool.ts';
 import { ALL_MODELS, API_KEY, BASE_URL, ORIGIN } from './environment.ts';
 
 /** Vercel's AI SDK by its providers of Anthropic's and Google's dialects, over each kind of upstream. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createOpenAI } from '@ai-sdk/openai';
 import { generateText, jsonSchema, Output, stepCountIs, streamText } from 'ai';
-import { weatherTool } from './ai-sdk-weather.ts';
+import { weatherTool } from './ai-sdk-weather-tool.ts';
 import { ALL_MODELS, API_KEY, BASE_URL, PLAIN, WEATHER } from './environment.ts';
 
 /** Vercel's AI SDK by OpenAI's Responses, over each kind of upstream. */

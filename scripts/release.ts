@@ -43,7 +43,7 @@ async function release(version: string): Promise<void> {
   if (!values['skip-tests']) run('npm', 'test');
   try {
     raiseVersion(current, version);
-    run('node', 'scripts/release-fixture.ts');
+    run('node', 'scripts/save-release-databases.ts');
     const file = pack(version);
     await tryPackage(file, version);
     run('git', 'add', '--all', ...VERSIONED);

@@ -124,8 +124,10 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
     good: { 'src/server/platform/db/db.ts': "import { log } from '../log.ts';\nimport { Kysely } from 'kysely';" },
   },
   'upstreams imports platform and the contract': {
-    bad: { 'src/server/upstreams/call.ts': "import type { Channel } from '../channels/channel-directory.ts';" },
-    good: { 'src/server/upstreams/call.ts': "import type { Clock } from '../platform/clock.ts';" },
+    bad: {
+      'src/server/upstreams/upstream-calls.ts': "import type { Channel } from '../channels/channel-directory.ts';",
+    },
+    good: { 'src/server/upstreams/upstream-calls.ts': "import type { Clock } from '../platform/clock.ts';" },
   },
   "a capability imports another's types only": {
     bad: { 'src/server/video/service.ts': "import { Quota } from '../quota/service.ts';" },
@@ -224,7 +226,7 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
       'src/server/chat/service.ts': "this.#isShared = database.dialect !== 'postgres';",
     },
     good: {
-      'src/server/platform/db/dialect.ts': "if (dialectOf(trx) === 'postgres') a();",
+      'src/server/platform/db/sql-dialect.ts': "if (dialectOf(trx) === 'postgres') a();",
       'src/server/chat/service.ts': 'this.#isShared = !hasConcurrentWriters(database.kysely);',
     },
   },

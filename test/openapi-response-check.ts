@@ -4,7 +4,7 @@ import { after } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import Schema from 'typebox/schema';
 import type { Endpoint } from '../src/contract/endpoint.ts';
-import { toOpenApi } from '../src/server/reference/openapi.ts';
+import { toOpenApi } from '../src/server/api-reference/openapi.ts';
 
 /**
  * Checks every response of every service under test against the OpenAPI document, whatever sent it: Fastify, a stream, or

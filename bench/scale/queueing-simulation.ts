@@ -1,6 +1,6 @@
 import { quantile } from '../support/quantile.ts';
-import { PriorityQueue } from './priority-queue.ts';
 import { Cores, Log, type Station, type Work } from './queueing-stations.ts';
+import { PriorityQueue } from './simulated-event-queue.ts';
 
 /** One kind of operation, by what it costs on average. */
 export interface Operation {

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
-import type { DialectName } from '../../src/server/platform/db/dialect.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
+import type { DialectName } from '../../src/server/platform/db/sql-dialect.ts';
 import { hashToken, randomToken } from '../../src/server/platform/random-tokens.ts';
 import type { Tables } from '../../src/server/tables.ts';
 

@@ -7,7 +7,7 @@ import type { CreateVideoRequest } from '../sdk/index.ts';
 import { collectValues, parseJsonObject, parsePositiveInteger, parseSeed } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { UsageError } from './errors.ts';
-import { hasAccount } from './typical-time.ts';
+import { hasAccount } from './typical-video-duration.ts';
 
 /** Options of a command that describes a video. */
 export interface GenerationOptions {

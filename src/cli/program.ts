@@ -8,6 +8,7 @@ import { addConfigCommands } from './commands/config.ts';
 import { addDeviceCommands } from './commands/devices.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addImportCommand } from './commands/import.ts';
+import { addKeyCommands } from './commands/keys.ts';
 import { addListenCommand } from './commands/listen.ts';
 import { addLoginCommand } from './commands/login.ts';
 import { addLogoutCommand } from './commands/logout.ts';
@@ -19,7 +20,6 @@ import { addReceiptCommand } from './commands/receipt.ts';
 import { addReconciliationCommands } from './commands/reconciliation.ts';
 import { addRequestsCommand } from './commands/requests.ts';
 import { addTicketCommands } from './commands/tickets.ts';
-import { addTokenCommands } from './commands/tokens.ts';
 import { addVideoCommands } from './commands/video.ts';
 import { addWebhookCommands } from './commands/webhooks.ts';
 import { addWhoamiCommand } from './commands/whoami.ts';
@@ -85,7 +85,7 @@ export function createProgram(asJson: boolean): Command {
     addModelsCommand,
     addConfigCommands,
     addDeviceCommands,
-    addTokenCommands,
+    addKeyCommands,
     addMailboxCommands,
     addPlanCommands,
     addRequestsCommand,

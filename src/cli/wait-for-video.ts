@@ -11,7 +11,7 @@ import { resumeHint } from './error-report.ts';
 import { UsageError, VideoFailedError } from './errors.ts';
 import { formatBytes, formatDuration } from './format.ts';
 import { InterruptedError } from './interrupt.ts';
-import { findTypicalTime, hasAccount } from './typical-time.ts';
+import { findTypicalDuration, hasAccount } from './typical-video-duration.ts';
 import { VideoProgressLine } from './video-progress-line.ts';
 
 /** Waits until a video is done, prints what it cost and saves it where `--out` says. @param model empty: not known */
@@ -42,7 +42,7 @@ export async function waitForVideo(
 async function followVideo(context: CommandContext, id: string, model: string, options: WaitOptions): Promise<Video> {
   const { reelgate, output, interruptSignal: signal } = context;
   const first = model === '' ? await findOwnVideo(context, id) : undefined;
-  const typical = await findTypicalTime(context, model || (first?.model ?? ''));
+  const typical = await findTypicalDuration(context, model || (first?.model ?? ''));
   if (typical !== undefined)
     output.info(
       `Videos of this model usually take ${formatDuration(typical.p50_seconds)}; nine of ten take at most ${formatDuration(typical.p90_seconds)}.`,

@@ -61,7 +61,7 @@ export function keepMenusOutOfTables(): Plugin {
     enforce: 'pre',
     resolveId: (source, importer) =>
       source === '@floating-ui/react' && importer?.endsWith('/ScrollArea.mjs') === true
-        ? join(import.meta.dirname, 'data/merge-refs.ts')
+        ? join(import.meta.dirname, 'data/floating-ui-stub.ts')
         : undefined,
   };
 }

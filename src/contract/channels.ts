@@ -4,7 +4,7 @@ import { endpoint } from './endpoint.ts';
 import { ModelId } from './model-kinds.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
 import { SortBy } from './sort.ts';
-import { VENDORS } from './vendor-names.ts';
+import { VENDORS } from './vendor-ids.ts';
 
 /** Protocols of chat upstreams: OpenAI's, which most others have too, Anthropic's and Google's. */
 export const CHAT_VENDORS = ['openai', 'anthropic', 'gemini'] as const;

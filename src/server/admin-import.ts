@@ -3,7 +3,7 @@ import { CHANNEL_VENDORS } from '../contract/channels.ts';
 import { formatMessage } from '../contract/messages/messages.ts';
 import { defined } from '../contract/omit-undefined.ts';
 import { HOUR_MS } from '../contract/time.ts';
-import { VENDORS } from '../contract/vendor-names.ts';
+import { VENDORS } from '../contract/vendor-ids.ts';
 import { twoFactorSecretCell } from './accounts/login/two-factor-encryption-store.ts';
 import { parseBaseUrl } from './channels/base-url.ts';
 import type { ChannelVendor } from './channels/channel-directory.ts';

@@ -1,4 +1,4 @@
-import type { VendorName } from '../contract/vendor-names.ts';
+import type { VendorId } from '../contract/vendor-ids.ts';
 import type { NewEndedTask, NewImportedTask } from './importer/target.ts';
 import { toWellFormedText } from './platform/well-formed-text.ts';
 import type { Trx } from './tables.ts';
@@ -20,7 +20,7 @@ export async function addImportedTask(
     token_id: tokenId ?? NO_TOKEN,
     channel_id: channelId,
     credential_id: task.credentialId,
-    vendor: task.vendor as VendorName,
+    vendor: task.vendor as VendorId,
     model: task.model,
     upstream_model: task.upstreamModel,
     action: task.action,
@@ -54,7 +54,7 @@ function toEndedRow({ importId, id, publicId = id, userId, tokenId, channelId, t
       token_id: tokenId ?? NO_TOKEN,
       channel_id: channelId ?? null,
       credential_id: channelId === undefined ? null : (task.credentialId ?? null),
-      vendor: task.vendor as VendorName,
+      vendor: task.vendor as VendorId,
       model: task.model,
       upstream_model: task.upstreamModel,
       action: task.action,

@@ -14,7 +14,7 @@ import { metaMigrations } from './platform/db/tables.ts';
 import { rateLimitMigrations } from './platform/limits/tables.ts';
 import { chargeMigrations } from './quota/postgres-charge-function.ts';
 import { quotaMigrations } from './quota/tables.ts';
-import { requestMigrations } from './requests/tables.ts';
+import { requestMigrations } from './request-log/tables.ts';
 import { serviceStatusMigrations } from './service-status/tables.ts';
 import { siteMigrations } from './site-settings/tables.ts';
 import { supportMigrations } from './support/tables.ts';

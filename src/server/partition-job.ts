@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS } from '../contract/time.ts';
 import type { Foundation } from './foundation.ts';
-import { hasConcurrentWriters } from './platform/db/dialect.ts';
 import { MonthlyPartitions } from './platform/db/monthly-partitions.ts';
+import { hasConcurrentWriters } from './platform/db/sql-dialect.ts';
 import type { ScheduledJob } from './platform/scheduled-jobs.ts';
 import type { Tables } from './tables.ts';
 

@@ -2,6 +2,7 @@ import { HOUR_MS } from '../contract/time.ts';
 import { PENDING_LOGIN_MS } from './accounts/login/login-service.ts';
 import { SESSION_MS } from './accounts/login/session-service.ts';
 import { addAccountRoutes } from './accounts/routes.ts';
+import { addReferenceRoutes } from './api-reference/routes.ts';
 import { addArtifactRoutes } from './artifacts/routes.ts';
 import { addBudgetRoutes } from './budgets/routes.ts';
 import type { Capabilities } from './capabilities.ts';
@@ -28,11 +29,10 @@ import { KeyLimiter } from './platform/limits/key-limiter.ts';
 import { newTaskId } from './platform/task-id.ts';
 import { addBillingDashboardRoutes } from './quota/billing-dashboard-routes.ts';
 import { addQuotaRoutes } from './quota/routes.ts';
-import { addReferenceRoutes } from './reference/routes.ts';
-import { registerMetrics } from './register-metrics.ts';
-import { makeReceipts } from './requests/make.ts';
-import { addReceiptRoutes } from './requests/receipt-routes.ts';
-import { addRequestRoutes } from './requests/routes.ts';
+import { registerOnDemandMetrics } from './register-on-demand-metrics.ts';
+import { makeReceipts } from './request-log/make.ts';
+import { addReceiptRoutes } from './request-log/receipt-routes.ts';
+import { addRequestRoutes } from './request-log/routes.ts';
 import { addServiceStatusRoutes } from './service-status/routes.ts';
 import type { Site } from './site-settings/make.ts';
 import { addSiteRoutes } from './site-settings/routes.ts';
@@ -55,7 +55,7 @@ export async function registerRoutes(
   const { config, clock, vault, masterKey, rateLimits } = foundation;
   const { accounts, notifications, allowances, deviceAuth, channelStore, channels, artifacts } = capabilities;
   const { ledger, usage } = capabilities.quota;
-  const { auditLog, accessWatch } = accounts;
+  const { auditLog, credentialWatch } = accounts;
   const { routes } = http;
   const keyLimiter = new KeyLimiter(rateLimits, clock);
   const findPlanTerms: FindPlanTerms = async (userId) =>
@@ -105,7 +105,7 @@ export async function registerRoutes(
   addIndependentRoutes(routes, capabilities);
   const { baseUrl } = config;
   addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl, site: config });
-  addNotificationRoutes(routes, { notifications, accessWatch, countPending: support.countPending });
+  addNotificationRoutes(routes, { notifications, credentialWatch, countPending: support.countPending });
   addSupportRoutes(routes, support);
   addSupportAdminRoutes(routes, support);
   addMoneyRoutes(routes, foundation, capabilities, video);
@@ -121,7 +121,7 @@ export async function registerRoutes(
     video,
   });
   await addPages(http, foundation, site);
-  registerMetrics(foundation, capabilities, { video, chat });
+  registerOnDemandMetrics(foundation, capabilities, { video, chat });
   return { video, chat };
 }
 
@@ -161,7 +161,7 @@ function addMoneyRoutes(
   addQuotaRoutes(routes, { audit, usage, clock, tasks });
   addBudgetRoutes(routes, budgets);
   addServiceStatusRoutes(routes, { operations, clock });
-  addRequestRoutes(routes, { requests, tasks, accessWatch: accounts.accessWatch });
+  addRequestRoutes(routes, { requests, tasks, credentialWatch: accounts.credentialWatch });
   addReceiptRoutes(routes, {
     receipts: makeReceipts({ store: requests.store, ledger: usage, tasks }),
     findVideo: async (publicId, tokenId) => (await store.findForToken(publicId, tokenId))?.id,

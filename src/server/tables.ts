@@ -13,7 +13,7 @@ import type { PlanTables } from './plans/tables.ts';
 import type { MetaTables } from './platform/db/tables.ts';
 import type { RateLimitTables } from './platform/limits/tables.ts';
 import type { QuotaTables } from './quota/tables.ts';
-import type { RequestTables } from './requests/tables.ts';
+import type { RequestTables } from './request-log/tables.ts';
 import type { ServiceStatusTables } from './service-status/tables.ts';
 import type { SiteTables } from './site-settings/tables.ts';
 import type { SupportTables } from './support/tables.ts';

@@ -4,7 +4,7 @@ export const LONG_FUNCTIONS: Readonly<Record<string, string>> = {
   'src/server/app.ts#makeApp': 'assembly, and the order in which everything starts and stops, in one place',
   'src/server/capabilities.ts#makeCapabilities': 'assembly: one constructor after another, nothing is decided',
   'src/server/accounts/make.ts#makeAccounts': 'assembly: one constructor after another, nothing is decided',
-  'src/server/mailbox/backends/mailcow.ts#createMailcowBackend':
+  'src/server/mailbox/backends/mailcow-backend.ts#createMailcowBackend':
     'one method for each call of the mail server, over one client',
   'src/cli/commands/tickets.ts#addTicketCommands': 'a list of commands with their options, one after another',
   'src/cli/commands/video.ts#addVideoCommands': 'a list of commands with their options, one after another',

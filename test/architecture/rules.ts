@@ -65,7 +65,7 @@ function findConditionalSpreads(files: readonly SourceFile[]): string[] {
 }
 
 /** Folders of the server that are not capabilities: their foundations, and folders that only present or describe something, or serve a command. */
-const NO_CAPABILITY = new Set(['platform', 'upstreams', 'vendors', 'reference', 'console', 'importer']);
+const NO_CAPABILITY = new Set(['platform', 'upstreams', 'vendors', 'api-reference', 'console', 'importer']);
 
 function findOddStructure(files: readonly SourceFile[]): string[] {
   const own = files.filter((file) => isProduct(file.path) && file.path.startsWith('src/server/'));

@@ -4,7 +4,7 @@ import { type MailboxFeature, makeMailbox } from '../../src/server/mailbox/make.
 import type { MailConfig } from '../../src/server/mailbox/open-backend.ts';
 import type { MailFaultPoint } from '../../src/server/mailbox/provisioner.ts';
 import { addMailboxRoutes } from '../../src/server/mailbox/routes.ts';
-import type { StartSandboxMail } from '../../src/server/mailbox/sandbox-server.ts';
+import type { StartSandboxMail } from '../../src/server/mailbox/sandbox-mail-server.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
 import { openLog } from '../../src/server/platform/log.ts';

@@ -7,9 +7,9 @@ import { sumOfReceipt } from '../../src/contract/receipt-lines.ts';
 import { UsageStore } from '../../src/server/quota/ledger-and-usage-store.ts';
 import { LedgerService } from '../../src/server/quota/service.ts';
 import { LedgerStore } from '../../src/server/quota/store.ts';
-import { ReceiptService } from '../../src/server/requests/receipt-service.ts';
-import { toRequestRow } from '../../src/server/requests/request-row.ts';
-import { RequestStore } from '../../src/server/requests/store.ts';
+import { ReceiptService } from '../../src/server/request-log/receipt-service.ts';
+import { toRequestRow } from '../../src/server/request-log/request-row.ts';
+import { RequestStore } from '../../src/server/request-log/store.ts';
 import { forEachDatabase } from '../databases.ts';
 
 /** A million with RECEIPT_DATABASE_CASES=1000000, which `npm run hammer` can be given; the suite takes some hundreds. */

@@ -8,7 +8,7 @@ import { AuditStore } from '../../src/server/accounts/audit/audit-store.ts';
 import { LoginHistoryStore } from '../../src/server/accounts/login-history/login-history-store.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { UsageStore } from '../../src/server/quota/ledger-and-usage-store.ts';
-import { RequestStore } from '../../src/server/requests/store.ts';
+import { RequestStore } from '../../src/server/request-log/store.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { TaskAdminStore } from '../../src/server/video/admin-store.ts';
 import { PollStore } from '../../src/server/video/poll/poll-store.ts';

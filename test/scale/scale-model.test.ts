@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { PriorityQueue } from '../../bench/scale/priority-queue.ts';
 import { type Operation, type Plant, seededRandom, simulateQueues } from '../../bench/scale/queueing-simulation.ts';
+import { PriorityQueue } from '../../bench/scale/simulated-event-queue.ts';
 import { calculate, dimension, OPERATIONS, perVideo } from '../../bench/scale-model.ts';
 
 const QUERY: Operation = { name: 'query', perVideo: 1, processUs: 0, databaseUs: 1_000, walBytes: 0 };

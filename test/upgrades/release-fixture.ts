@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { Client } from 'pg';
-import type { DialectName } from '../../src/server/platform/db/dialect.ts';
+import type { DialectName } from '../../src/server/platform/db/sql-dialect.ts';
 import { findPostgres } from '../postgres.ts';
 
 /** Databases as the last two releases leave them, with data; a folder each, named by the release. */
@@ -33,7 +33,7 @@ export const isReleased = (version: string): boolean =>
 
 function lastRelease(): string {
   const version = keptReleases().at(-1);
-  if (version === undefined) throw new Error(`${FIXTURES} is empty: run "node scripts/release-fixture.ts"`);
+  if (version === undefined) throw new Error(`${FIXTURES} is empty: run "node scripts/save-release-databases.ts"`);
   return version;
 }
 

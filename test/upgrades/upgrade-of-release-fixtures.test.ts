@@ -10,7 +10,8 @@ import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../databases.ts';
 import { isReleased, keptReleases, loadFixture } from './release-fixture.ts';
 
-const RENEW = 'the schema of this release has changed: run "node scripts/release-fixture.ts" and commit what it writes';
+const RENEW =
+  'the schema of this release has changed: run "node scripts/save-release-databases.ts" and commit what it writes';
 
 /** Columns and indexes, as lines to compare. */
 async function describeSchema({ kysely, dialect }: Database<Tables>): Promise<string[]> {

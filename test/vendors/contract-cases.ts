@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { VENDORS } from '../../src/contract/vendor-names.ts';
+import { VENDORS } from '../../src/contract/vendor-ids.ts';
 import type { ContractCase } from './contract-case.ts';
 
 const folder = new URL('cases/', import.meta.url);

@@ -4,7 +4,7 @@ import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
 import { formatDateTime, formatDuration } from '../format.ts';
 import { nameFlag } from '../generation-options.ts';
 import { formatKeyValues, type Rendering } from '../rendering.ts';
-import { findTypicalTime } from '../typical-time.ts';
+import { findTypicalDuration } from '../typical-video-duration.ts';
 
 const count = (howMany: number | null): string => (howMany === null ? 'any number' : String(howMany));
 
@@ -14,7 +14,10 @@ export async function showQuote(context: CommandContext, request: CreateVideoReq
   const quote = await reelgate.videos.quote(request).catch((error: unknown) => {
     throw nameFlag(error);
   });
-  const [credits, typical] = await Promise.all([loadCreditFormat(reelgate), findTypicalTime(context, request.model)]);
+  const [credits, typical] = await Promise.all([
+    loadCreditFormat(reelgate),
+    findTypicalDuration(context, request.model),
+  ]);
   output.result({ ...quote, typical: typical ?? null }, formatQuote(quote, typical, credits));
 }
 

@@ -9,7 +9,7 @@ import { LanguageAndThemeMenus } from './language-and-theme-menus.tsx';
 import { Navigation } from './navigation.tsx';
 import { NotificationBell } from './notification-bell.tsx';
 import { PageLoader } from './page-loader.tsx';
-import { PaletteButton } from './palette/palette-button.tsx';
+import { CommandPaletteButton } from './palette/command-palette-button.tsx';
 import { ServiceUnreachableNotice } from './service-unreachable-notice.tsx';
 
 /** What the scroll lock under dialogs keeps in its place when it takes the scroll bar away (react-remove-scroll). */
@@ -40,7 +40,7 @@ export function AppLayout({ children = <Outlet /> }: { readonly children?: React
           <Brand />
         </Group>
         <Group gap={4} wrap="nowrap">
-          <PaletteButton />
+          <CommandPaletteButton />
           <NotificationBell />
           <LanguageAndThemeMenus />
           <AccountMenu />

@@ -94,7 +94,7 @@ export interface Accounts {
   readonly authenticator: Authenticator;
   readonly access: AccountAccess;
   /** Ends long responses when the credential they were opened with ends. */
-  readonly accessWatch: CredentialWatch;
+  readonly credentialWatch: CredentialWatch;
   readonly auditLog: AuditLog;
   readonly bindings: BindingService;
   readonly credentials: CredentialRecheck;
@@ -134,7 +134,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
   const auditLog = new AuditStore(database, clock);
 
   const access = new AccountAccess(accounts);
-  const accessWatch = new CredentialWatch({ database, clock, log });
+  const credentialWatch = new CredentialWatch({ database, clock, log });
   const notices = new SecurityNotices(dependencies.notifier);
   const rateLimits = new AccountRateLimits(dependencies.limits);
   const passwords = new PasswordHasher(dependencies.passwordCost);
@@ -198,7 +198,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
       userHeader: config.apiUserHeader,
     }),
     access,
-    accessWatch,
+    credentialWatch,
     auditLog,
     bindings: new BindingService({
       ...shared,
@@ -250,7 +250,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
       await tokens.deleteExpired(clock.now());
     },
     async close() {
-      accessWatch.close();
+      credentialWatch.close();
       await tokenUse.close();
       await loginHistory.close();
     },

@@ -2,7 +2,7 @@ import { DAY_MS } from '../../contract/time.ts';
 import type { Clock } from '../platform/clock.ts';
 import { isAppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
-import type { ArtifactFiles } from './artifact-files.ts';
+import type { ArtifactFileStorage } from './artifact-file-storage.ts';
 import type { ArtifactStore, Claim } from './artifact-store.ts';
 import type { CopiesUnderWay } from './copies-under-way.ts';
 import type { DescribeVideo } from './expiry-notices.ts';
@@ -25,7 +25,7 @@ export interface VideoSources {
 
 export interface ArtifactCopierDependencies {
   readonly store: ArtifactStore;
-  readonly files: ArtifactFiles;
+  readonly files: ArtifactFileStorage;
   readonly incoming: IncomingFiles;
   readonly space: StorageSpace;
   readonly copies: CopiesUnderWay;

@@ -2,7 +2,7 @@ import { HOUR_MS } from '../../contract/time.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
-import type { ArtifactFiles } from './artifact-files.ts';
+import type { ArtifactFileStorage } from './artifact-file-storage.ts';
 import type { ArtifactStore } from './artifact-store.ts';
 import type { IncomingFiles } from './incoming-files.ts';
 import type { RemovalStore } from './removal-store.ts';
@@ -10,7 +10,7 @@ import type { RemovalStore } from './removal-store.ts';
 export interface ArtifactRemoverDependencies {
   readonly store: ArtifactStore;
   readonly removals: RemovalStore;
-  readonly files: ArtifactFiles;
+  readonly files: ArtifactFileStorage;
   readonly incoming: IncomingFiles;
   readonly clock: Clock;
   readonly log: Log;

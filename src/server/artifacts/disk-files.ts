@@ -1,14 +1,14 @@
 import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { ArtifactFiles } from './artifact-files.ts';
+import type { ArtifactFileStorage } from './artifact-file-storage.ts';
 import { FileBody } from './file-body.ts';
 
 /** Characters of an id that name its folder: 64² folders keep each of them small. */
 const FOLDER_LENGTH = 2;
 
 /** Stores the copies of videos as files in a directory that all processes share. */
-export class DiskFiles implements ArtifactFiles {
+export class DiskFiles implements ArtifactFileStorage {
   readonly #directory: string;
   constructor(directory: string) {
     this.#directory = directory;

@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream';
-import type { ArtifactFiles } from './artifact-files.ts';
+import type { ArtifactFileStorage } from './artifact-file-storage.ts';
 
 /** Copies that are moved from one place to another: new ones are kept at the second, and each is read from where it is. */
-export class DiskThenS3Files implements ArtifactFiles {
-  readonly #from: ArtifactFiles;
-  readonly #to: ArtifactFiles;
-  constructor(from: ArtifactFiles, to: ArtifactFiles) {
+export class DiskThenS3Files implements ArtifactFileStorage {
+  readonly #from: ArtifactFileStorage;
+  readonly #to: ArtifactFileStorage;
+  constructor(from: ArtifactFileStorage, to: ArtifactFileStorage) {
     this.#from = from;
     this.#to = to;
   }

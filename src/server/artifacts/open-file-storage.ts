@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Config } from '../platform/config.ts';
 import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
-import type { ArtifactFiles } from './artifact-files.ts';
+import type { ArtifactFileStorage } from './artifact-file-storage.ts';
 import { artifactsDirectory } from './artifacts-directory.ts';
 import { DiskFiles } from './disk-files.ts';
 import { DiskThenS3Files } from './disk-then-s3-files.ts';
@@ -9,7 +9,7 @@ import { S3Client } from './s3-client.ts';
 import { S3Files } from './s3-files.ts';
 
 export interface OpenFileStorage {
-  readonly files: ArtifactFiles;
+  readonly files: ArtifactFileStorage;
   readonly disk: DiskFiles;
   /** Undefined unless ARTIFACTS=s3. */
   readonly s3: S3Files | undefined;

@@ -5,7 +5,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import { detectPoster } from '../platform/media/image-check.ts';
 import { randomText } from '../platform/random-tokens.ts';
-import type { ArtifactFiles } from './artifact-files.ts';
+import type { ArtifactFileStorage } from './artifact-file-storage.ts';
 import type { ArtifactStore } from './artifact-store.ts';
 import { readFrame } from './frame-reader.ts';
 import type { IncomingFiles } from './incoming-files.ts';
@@ -16,7 +16,7 @@ export const MAX_POSTER_BYTES = 256 * 1024;
 
 export interface PostersDependencies {
   readonly store: ArtifactStore;
-  readonly files: ArtifactFiles;
+  readonly files: ArtifactFileStorage;
   readonly incoming: IncomingFiles;
   readonly limitsOf: (userId: number) => Promise<StorageLimits>;
   /** Name or path of ffmpeg, which need not be installed. */

@@ -2,11 +2,11 @@ import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { ArtifactFiles } from './artifact-files.ts';
+import type { ArtifactFileStorage } from './artifact-file-storage.ts';
 import type { S3Client, S3Request } from './s3-client.ts';
 
 /** Copies as objects of an S3 bucket. */
-export class S3Files implements ArtifactFiles {
+export class S3Files implements ArtifactFileStorage {
   readonly #client: S3Client;
   readonly #prefix: string;
 

@@ -1,5 +1,5 @@
 import { KeyedMutex } from '../platform/keyed-mutex.ts';
-import type { ArtifactFiles } from './artifact-files.ts';
+import type { ArtifactFileStorage } from './artifact-file-storage.ts';
 import type { ArtifactRemover } from './artifact-remover.ts';
 import type { RemovalStore } from './removal-store.ts';
 import type { StorageUsageStore } from './storage-usage-store.ts';
@@ -7,7 +7,7 @@ import type { StorageUsageStore } from './storage-usage-store.ts';
 export interface StorageSpaceDependencies {
   readonly usage: StorageUsageStore;
   readonly removals: RemovalStore;
-  readonly files: ArtifactFiles;
+  readonly files: ArtifactFileStorage;
   readonly remover: ArtifactRemover;
   /** Bytes of all copies together. */
   readonly maxBytes: number;

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Log } from '../platform/log.ts';
-import type { ArtifactFiles } from './artifact-files.ts';
+import type { ArtifactFileStorage } from './artifact-file-storage.ts';
 import type { ArtifactRow, ArtifactStore } from './artifact-store.ts';
 import type { CopiesUnderWay } from './copies-under-way.ts';
 import { type FileRequest, type FileResponse, toFileResponse } from './file-response.ts';
@@ -10,7 +10,7 @@ export interface StoredFilesDependencies {
   readonly copies: CopiesUnderWay;
   readonly log: Log;
   /** Undefined: copies are switched off. */
-  readonly files: ArtifactFiles | undefined;
+  readonly files: ArtifactFileStorage | undefined;
 }
 
 export interface OpenFile extends FileResponse {
@@ -65,7 +65,7 @@ export class StoredFiles {
     return body && { ...response, body };
   }
 
-  async #openStored(files: ArtifactFiles, row: ArtifactRow, request: OpenRequest): Promise<OpenFile | undefined> {
+  async #openStored(files: ArtifactFileStorage, row: ArtifactRow, request: OpenRequest): Promise<OpenFile | undefined> {
     const { store, log } = this.#dependencies;
     const facts = {
       bytes: row.bytes,

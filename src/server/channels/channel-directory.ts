@@ -3,12 +3,12 @@ import type { ChatVendor } from '../../contract/channels.ts';
 import type { OnRetirement } from '../../contract/model-catalog.ts';
 import type { ModelKind } from '../../contract/model-kinds.ts';
 import type { Price } from '../../contract/pricing.ts';
-import type { VendorName } from '../../contract/vendor-names.ts';
+import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { ErrorReason } from '../upstreams/error.ts';
 import type { ChannelLoad } from './channel-load.ts';
 
 /** Kinds of upstreams a channel can have: the video vendors, and any upstream that implements one of the chat protocols. */
-export type ChannelVendor = VendorName | ChatVendor;
+export type ChannelVendor = VendorId | ChatVendor;
 
 /**
  * One configured upstream account, with decrypted credentials: kept in memory only, never in a response or a log. A channel with several

@@ -1,7 +1,7 @@
 import { notExistError } from '../platform/errors.ts';
 import { maskSecrets } from '../platform/log.ts';
 import { OutboundError } from '../platform/outbound/outbound-types.ts';
-import type { AdapterContext } from '../upstreams/call.ts';
+import type { AdapterContext } from '../upstreams/upstream-calls.ts';
 import type { CredentialCheck } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { Channel } from './channel-directory.ts';

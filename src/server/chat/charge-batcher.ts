@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../platform/db/database.ts';
 import { DatabaseUnavailableError } from '../platform/db/database-errors.ts';
-import { hasConcurrentWriters } from '../platform/db/dialect.ts';
+import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { CallDetail, CallWork, Ledger, Payer, Reservation, Settlement, TokenUsage } from '../quota/ledger.ts';

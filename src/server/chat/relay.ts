@@ -8,7 +8,7 @@ import { AppError, modelNotAllowedError, noPriceError } from '../platform/errors
 import type { ModelCaller } from '../platform/http/caller.ts';
 import type { Admission, KeyLimiter, LimitedKey } from '../platform/limits/key-limiter.ts';
 import { toSunsetHeaders } from '../platform/sunset-headers.ts';
-import type { RequestLog } from '../requests/request-log.ts';
+import type { RequestLog } from '../request-log/request-log.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { ActiveSet } from './active-set.ts';
 import { cacheAffinity } from './cache-affinity.ts';

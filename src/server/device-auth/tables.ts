@@ -1,8 +1,8 @@
 import { type Generated, sql } from 'kysely';
 import { CLI_CLIENT } from '../../contract/cli-client.ts';
-import type { Dialect } from '../platform/db/dialect.ts';
 import type { Migration, MigrationTransaction, UntypedTables } from '../platform/db/migrate.ts';
 import { required } from '../platform/db/migration-columns.ts';
+import type { Dialect } from '../platform/db/sql-dialect.ts';
 import { hashToken } from '../platform/random-tokens.ts';
 
 export interface DeviceAuthTables {

@@ -1,7 +1,7 @@
 import { isObject } from '../../contract/is-object.ts';
 import type { ImportFindings } from './import-findings.ts';
+import { objectOf } from './mapping/column-values.ts';
 import { servedHere } from './mapping/served-paths.ts';
-import { objectOf } from './mapping/values.ts';
 import type { SourceDatabase } from './source/source-database.ts';
 
 /** How many of the newest videos are read: what clients call now, and not for years any more. */
@@ -9,7 +9,7 @@ const NEWEST = 2_000;
 const MAX_PATHS = 50;
 
 /** The calls videos were begun by, where the source notes them: its newest generation does, in `tasks.private_data`. */
-export async function findCalledPaths({ query, tables }: SourceDatabase, survey: ImportFindings): Promise<void> {
+export async function findCalledPaths({ query, tables }: SourceDatabase, found: ImportFindings): Promise<void> {
   if (tables.get('tasks')?.includes('private_data') !== true) return;
   const rows = await query(`select [private_data] from [tasks] order by [id] desc limit ${NEWEST}`);
   const calls = new Map<string, number>();
@@ -21,7 +21,7 @@ export async function findCalledPaths({ query, tables }: SourceDatabase, survey:
   }
   for (const [path, count] of [...calls].sort(([one], [other]) => (one < other ? -1 : 1))) {
     const here = servedHere(path);
-    survey.findings.push({
+    found.findings.push({
       kind: 'path',
       source: path,
       result: here.startsWith('served') ? 'different' : 'skipped',

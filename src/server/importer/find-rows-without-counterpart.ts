@@ -1,6 +1,6 @@
 import { findCalledPaths } from './find-called-paths.ts';
 import type { ImportFindings } from './import-findings.ts';
-import { integerOf, textOf } from './mapping/values.ts';
+import { integerOf, textOf } from './mapping/column-values.ts';
 import type { SourceSchema } from './source/detect-program.ts';
 import type { SourceDatabase } from './source/source-database.ts';
 
@@ -22,35 +22,35 @@ const WITHOUT_COUNTERPART: Readonly<Record<string, string>> = {
 export async function findRowsWithoutCounterpart(
   source: SourceDatabase,
   schema: SourceSchema,
-  survey: ImportFindings,
+  found: ImportFindings,
 ): Promise<void> {
   for (const [table, what] of Object.entries(WITHOUT_COUNTERPART)) {
     if (!source.tables.has(table)) continue;
     const [row] = await source.query(`select count(*) as n from [${table}]`);
     const count = row === undefined ? 0n : integerOf(row, 'n');
     if (count > 0n)
-      survey.findings.push({ kind: 'table', source: table, result: 'skipped', text: `${count} rows: ${what}` });
+      found.findings.push({ kind: 'table', source: table, result: 'skipped', text: `${count} rows: ${what}` });
   }
   for (const table of schema.unknownTables)
-    survey.findings.push({
+    found.findings.push({
       kind: 'table',
       source: table,
       result: 'skipped',
       text: 'a table this import does not know',
     });
-  await surveySubscriptions(source, survey);
-  await findCalledPaths(source, survey);
+  await findSubscriptions(source, found);
+  await findCalledPaths(source, found);
 }
 
-async function surveySubscriptions(source: SourceDatabase, survey: ImportFindings): Promise<void> {
+async function findSubscriptions(source: SourceDatabase, found: ImportFindings): Promise<void> {
   if (!source.tables.has('user_subscriptions')) return;
   const rows = await source.query(
     "select [id], [user_id], [amount_total], [amount_used] from [user_subscriptions] where [status] = 'active' order by [id]",
   );
   for (const row of rows) {
     const left = integerOf(row, 'amount_total') - integerOf(row, 'amount_used');
-    if (left > 0n) survey.sums.subscriptions += left;
-    survey.findings.push({
+    if (left > 0n) found.sums.subscriptions += left;
+    found.findings.push({
       kind: 'table',
       source: `user_subscriptions ${textOf(row, 'id')}`,
       result: 'skipped',

@@ -1,9 +1,9 @@
 import type { ImportedUsage } from './imported-rows-store.ts';
+import type { ImportedKey } from './mapping/api-keys.ts';
 import type { ImportedChannel } from './mapping/channels.ts';
 import type { ImportedCode } from './mapping/codes.ts';
 import type { ImportedEndedTask } from './mapping/ended-tasks.ts';
 import type { ImportedGroup } from './mapping/groups.ts';
-import type { ImportedKey } from './mapping/keys.ts';
 import type { Outcome } from './mapping/outcome.ts';
 import type { ImportedTask } from './mapping/tasks.ts';
 import type { ImportedUser } from './mapping/users.ts';
@@ -18,7 +18,7 @@ export interface MappedRow<T> {
   readonly outcome: Outcome<T>;
 }
 
-/** What is done with the rows of a source; each method gets one page at a time. It may turn rows down, which the survey shows. */
+/** What is done with the rows of a source; each method gets one page at a time. It may turn rows down, which the findings show. */
 export interface ImportVisitor {
   channels(rows: readonly MappedRow<readonly ImportedChannel[]>[]): Promise<void>;
   models(rows: readonly (readonly [string, Outcome<ImportedModel>])[]): Promise<void>;

@@ -72,8 +72,8 @@ export class Importer {
   dryRun(request: ImportRequest): Promise<ImportReport> {
     const { store, target } = this.#dependencies;
     return this.#withSource(request, async (opened) => {
-      const survey = await this.#read(opened, dryRunVisitor(store, target, opened.identity), 'reading');
-      return this.#report(request, opened, 'dry-run', survey);
+      const found = await this.#read(opened, dryRunVisitor(store, target, opened.identity), 'reading');
+      return this.#report(request, opened, 'dry-run', found);
     });
   }
 
@@ -145,8 +145,8 @@ export class Importer {
       tasks: new TaskImportStore(),
       importId: known.id,
     });
-    const survey = await this.#read(opened, verifier, 'checking');
-    const { balance, granted, debts } = survey.sums;
+    const found = await this.#read(opened, verifier, 'checking');
+    const { balance, granted, debts } = found.sums;
     const total = await proof.grantTotal(known.id);
     const discrepancies: Discrepancy[] = [...verifier.discrepancies];
     if (total.sum !== granted || balance !== granted - debts)
@@ -158,7 +158,7 @@ export class Importer {
     for (const text of await auditLedger()) discrepancies.push({ kind: 'ledger', source: 'audit', text });
     if (known.state === 'applying')
       discrepancies.push({ kind: 'total', source: 'import', text: 'it has not ended: run it again with --apply' });
-    return this.#report(request, opened, mode, survey, { discrepancies, changes: verifier.changes });
+    return this.#report(request, opened, mode, found, { discrepancies, changes: verifier.changes });
   }
 
   async #read(
@@ -181,20 +181,20 @@ export class Importer {
       now: clock.now(),
       onProgress: (table: string, rows: number, total: number) => onProgress({ phase, table, rows, total }),
     };
-    const survey = await readSource(context, visitor);
-    await findRowsWithoutCounterpart(source, schema, survey);
-    return survey;
+    const found = await readSource(context, visitor);
+    await findRowsWithoutCounterpart(source, schema, found);
+    return found;
   }
 
   #report(
     { from }: ImportRequest,
     { source, schema }: OpenedSource,
     mode: ImportReport['mode'],
-    survey: ImportFindings,
+    found: ImportFindings,
     proof?: ImportReport['proof'],
   ): ImportReport {
     const madeAt = new Date(this.#dependencies.clock.now()).toISOString();
-    return toReport({ mode, madeAt, source: describeUrl(from), engine: source.engine, ...schema }, survey, proof);
+    return toReport({ mode, madeAt, source: describeUrl(from), engine: source.engine, ...schema }, found, proof);
   }
 
   async #withSource<R>({ from, program }: ImportRequest, work: (opened: OpenedSource) => Promise<R>): Promise<R> {

@@ -2,9 +2,9 @@ import type { ModelKind } from '../../contract/model-kinds.ts';
 import type { Price } from '../../contract/pricing.ts';
 import type { ChannelVendor } from '../channels/channel-directory.ts';
 import type { ImportedChannel } from './mapping/channels.ts';
+import { objectOf } from './mapping/column-values.ts';
 import { mapped, type Outcome, skipped } from './mapping/outcome.ts';
 import { mapPrice, type ObservedRatios, readPrices } from './mapping/prices.ts';
-import { objectOf } from './mapping/values.ts';
 import type { SourceDatabase } from './source/source-database.ts';
 import type { ImportTarget } from './target.ts';
 

@@ -4,13 +4,13 @@ import { hashToken } from '../platform/random-tokens.ts';
 import { ImportFindings } from './import-findings.ts';
 import type { ImportVisitor, MappedRow, ReadContext } from './import-visitor.ts';
 import type { ImportedUsage } from './imported-rows-store.ts';
+import { type ImportedKey, mapKey } from './mapping/api-keys.ts';
 import { type ImportedChannel, mapChannel } from './mapping/channels.ts';
 import { mapCode } from './mapping/codes.ts';
+import { flagOf, integerOf, isDeleted, smallIntegerOf, splitList, textOf } from './mapping/column-values.ts';
 import { type GroupedChannel, planGroups } from './mapping/groups.ts';
-import { type ImportedKey, mapKey } from './mapping/keys.ts';
 import { skipped } from './mapping/outcome.ts';
 import { type ImportedUser, mapUser } from './mapping/users.ts';
-import { flagOf, integerOf, isDeleted, smallIntegerOf, splitList, textOf } from './mapping/values.ts';
 import { modelsToImport } from './models-to-import.ts';
 import { readTasks } from './read-tasks.ts';
 import { readOptions } from './source/options.ts';
@@ -24,14 +24,14 @@ const FIRST_PASSWORD = '123456';
 
 /** Reads a source from end to end: maps its rows, has the visitor deal with them, and returns what is to be reported. */
 export async function readSource(context: ReadContext, visitor: ImportVisitor): Promise<ImportFindings> {
-  const survey = new ImportFindings();
-  const { grouped, byId } = await readChannels(context, visitor, survey);
-  await readGroups(context, visitor, survey, grouped);
-  const imported = await readUsers(context, visitor, survey);
-  await readKeys(context, visitor, survey, imported);
-  await readCodes(context, visitor, survey);
-  await readTasks(context, visitor, survey, { channels: byId, users: imported, ...context.target });
-  return survey;
+  const found = new ImportFindings();
+  const { grouped, byId } = await readChannels(context, visitor, found);
+  await readGroups(context, visitor, found, grouped);
+  const imported = await readUsers(context, visitor, found);
+  await readKeys(context, visitor, found, imported);
+  await readCodes(context, visitor, found);
+  await readTasks(context, visitor, found, { channels: byId, users: imported, ...context.target });
+  return found;
 }
 
 async function* pagesOf({ source, onProgress }: ReadContext, table: string): AsyncGenerator<SourceRow[]> {
@@ -58,7 +58,7 @@ interface ReadChannels {
 async function readChannels(
   context: ReadContext,
   visitor: ImportVisitor,
-  survey: ImportFindings,
+  found: ImportFindings,
 ): Promise<ReadChannels> {
   const { schema, target } = context;
   const channels: ImportedChannel[] = [];
@@ -72,7 +72,7 @@ async function readChannels(
       }),
     );
     for (const [index, { sourceId, outcome }] of rows.entries()) {
-      survey.add('channel', String(sourceId), outcome);
+      found.add('channel', String(sourceId), outcome);
       if (outcome.kind === 'skipped') continue;
       channels.push(...outcome.value);
       byId.set(sourceId, outcome.value);
@@ -82,7 +82,7 @@ async function readChannels(
   }
   const options = await readOptions(context.source);
   const models = await modelsToImport(context.source, options, channels, target);
-  for (const [name, outcome] of models) survey.add('model', name, outcome);
+  for (const [name, outcome] of models) found.add('model', name, outcome);
   await visitor.models(models);
   return { grouped, byId };
 }
@@ -90,7 +90,7 @@ async function readChannels(
 async function readGroups(
   { source }: ReadContext,
   visitor: ImportVisitor,
-  survey: ImportFindings,
+  found: ImportFindings,
   channels: readonly GroupedChannel[],
 ): Promise<void> {
   const rows = source.tables.get('users')?.includes('group')
@@ -98,7 +98,7 @@ async function readGroups(
     : [];
   const names = [...new Set(rows.map((row) => textOf(row, 'group') || DEFAULT_GROUP))];
   const groups = planGroups(names, await readOptions(source), channels);
-  for (const [name, outcome] of groups) survey.add('group', name, outcome);
+  for (const [name, outcome] of groups) found.add('group', name, outcome);
   await visitor.groups(groups);
 }
 
@@ -106,22 +106,22 @@ async function readGroups(
 async function readUsers(
   context: ReadContext,
   visitor: ImportVisitor,
-  survey: ImportFindings,
+  found: ImportFindings,
 ): Promise<ReadonlySet<number>> {
   const imported = new Set<number>();
-  const { sums } = survey;
+  const { sums } = found;
   for await (const page of pagesOf(context, 'users')) {
     const balances = new Map(
       page.map((row) => [smallIntegerOf(row, 'id'), integerOf(row, 'quota') + integerOf(row, 'aff_quota')]),
     );
     const mappedRows = page.map((row) => ({ sourceId: smallIntegerOf(row, 'id'), outcome: mapUser(row) }));
     const rows = withSecondSteps(
-      withoutFirstPassword(mappedRows, page, survey),
+      withoutFirstPassword(mappedRows, page, found),
       await secondStepsOf(context.source, page),
     );
     const usage = await usageOf(context.source, page);
     for (const { sourceId, outcome } of await visitor.users(rows, usage)) {
-      survey.add('user', String(sourceId), outcome);
+      found.add('user', String(sourceId), outcome);
       if (outcome.kind === 'skipped') {
         sums.leftBehind += balances.get(sourceId) ?? 0n;
         continue;
@@ -139,7 +139,7 @@ async function readUsers(
 function withoutFirstPassword(
   rows: readonly MappedRow<ImportedUser>[],
   page: readonly SourceRow[],
-  survey: ImportFindings,
+  found: ImportFindings,
 ): MappedRow<ImportedUser>[] {
   return rows.map((row, index) => {
     const { outcome } = row;
@@ -147,7 +147,7 @@ function withoutFirstPassword(
       return row;
     if (!compareSync(FIRST_PASSWORD, outcome.value.passwordHash)) return row;
     const name = textOf(page[index] as SourceRow, 'username');
-    survey.warnings.push(
+    found.warnings.push(
       `${name} still has the password ${FIRST_PASSWORD}; it does not come over. Set one with "reelgate admin reset-password".`,
     );
     return { ...row, outcome: { ...outcome, value: { ...outcome.value, passwordHash: undefined } } };
@@ -211,7 +211,7 @@ async function usageOf(source: SourceDatabase, page: readonly SourceRow[]): Prom
 async function readKeys(
   context: ReadContext,
   visitor: ImportVisitor,
-  survey: ImportFindings,
+  found: ImportFindings,
   imported: ReadonlySet<number>,
 ): Promise<void> {
   const repeated = await repeatedKeysOf(context.source);
@@ -228,9 +228,9 @@ async function readKeys(
       return { sourceId, outcome };
     });
     for (const { sourceId, outcome } of await visitor.keys(rows)) {
-      survey.add('key', String(sourceId), outcome);
+      found.add('key', String(sourceId), outcome);
       if (outcome.kind === 'mapped' && outcome.value.limit !== undefined)
-        survey.sums.keyLimits += BigInt(outcome.value.limit.quota - outcome.value.limit.used);
+        found.sums.keyLimits += BigInt(outcome.value.limit.quota - outcome.value.limit.used);
     }
   }
 }
@@ -242,12 +242,12 @@ async function repeatedKeysOf(source: SourceDatabase): Promise<ReadonlySet<strin
   return new Set(rows.map((row) => hashToken(`sk-${textOf(row, 'value')}`)));
 }
 
-async function readCodes(context: ReadContext, visitor: ImportVisitor, survey: ImportFindings): Promise<void> {
+async function readCodes(context: ReadContext, visitor: ImportVisitor, found: ImportFindings): Promise<void> {
   for await (const page of pagesOf(context, 'redemptions')) {
     const rows = page.map((row) => ({ sourceId: smallIntegerOf(row, 'id'), outcome: mapCode(row, context.now) }));
     for (const { sourceId, outcome } of await visitor.codes(rows)) {
-      survey.add('code', String(sourceId), outcome);
-      if (outcome.kind === 'mapped') survey.sums.codes += BigInt(outcome.value.quota);
+      found.add('code', String(sourceId), outcome);
+      if (outcome.kind === 'mapped') found.sums.codes += BigInt(outcome.value.quota);
     }
   }
 }

@@ -1,9 +1,9 @@
 import type { ImportFindings } from './import-findings.ts';
 import type { ImportVisitor, ReadContext } from './import-visitor.ts';
+import { integerOf, smallIntegerOf, textOf } from './mapping/column-values.ts';
 import { mapEndedTask } from './mapping/ended-tasks.ts';
 import { TASK_COLUMNS } from './mapping/source-task.ts';
 import { mapTask, type TaskMapping } from './mapping/tasks.ts';
-import { integerOf, smallIntegerOf, textOf } from './mapping/values.ts';
 import { countRows, type SourceDatabase, type SourceRow } from './source/source-database.ts';
 
 const PAGE = 500;
@@ -15,18 +15,18 @@ const PAGE = 500;
 export async function readTasks(
   { source, onProgress }: ReadContext,
   visitor: ImportVisitor,
-  survey: ImportFindings,
+  found: ImportFindings,
   context: Omit<TaskMapping, 'repeatedIds'>,
 ): Promise<void> {
   if (!source.tables.has('tasks')) return;
   const mapping = { ...context, repeatedIds: await repeatedIdsOf(source) };
-  const { sums } = survey;
+  const { sums } = found;
   const total = await countRows(source, 'tasks');
   let read = 0;
   for await (const page of taskPages(source, "in ('SUCCESS', 'FAILURE')")) {
     const rows = page.map((row) => ({ sourceId: smallIntegerOf(row, 'id'), outcome: mapEndedTask(row, mapping) }));
     for (const { sourceId, outcome } of await visitor.endedTasks(rows)) {
-      survey.add('ended-task', String(sourceId), outcome);
+      found.add('ended-task', String(sourceId), outcome);
       if (outcome.kind === 'mapped') sums.endedTasks += BigInt(outcome.value.paid);
     }
     read += page.length;
@@ -36,7 +36,7 @@ export async function readTasks(
     const rows = page.map((row) => ({ sourceId: smallIntegerOf(row, 'id'), outcome: mapTask(row, mapping) }));
     for (const row of page) sums.unfinishedTasks += integerOf(row, 'quota');
     for (const { sourceId, outcome } of await visitor.tasks(rows)) {
-      survey.add('task', String(sourceId), outcome);
+      found.add('task', String(sourceId), outcome);
       if (outcome.kind === 'mapped') sums.heldTasks += BigInt(outcome.value.paid);
     }
     read += page.length;

@@ -25,9 +25,9 @@ export interface ImportReport extends ReportHead {
     | undefined;
 }
 
-export function toReport(head: ReportHead, survey: ImportFindings, proof: ImportReport['proof']): ImportReport {
+export function toReport(head: ReportHead, found: ImportFindings, proof: ImportReport['proof']): ImportReport {
   const { mode, madeAt, source, engine, program, generation } = head;
-  const sums = Object.entries(survey.sums).map(([name, sum]: [string, bigint]) => [name, String(sum)]);
+  const sums = Object.entries(found.sums).map(([name, sum]: [string, bigint]) => [name, String(sum)]);
   const report = {
     mode,
     madeAt,
@@ -35,10 +35,10 @@ export function toReport(head: ReportHead, survey: ImportFindings, proof: Import
     engine,
     program,
     generation,
-    counts: Object.fromEntries(survey.counts),
+    counts: Object.fromEntries(found.counts),
     sums: Object.fromEntries(sums) as ImportReport['sums'],
-    warnings: survey.warnings,
-    findings: survey.findings,
+    warnings: found.warnings,
+    findings: found.findings,
   };
   return proof === undefined ? report : { ...report, proof };
 }

@@ -21,7 +21,7 @@ import { ReconcileLoop } from './reconcile-loop.ts';
 import { Reconciler } from './reconciler.ts';
 import type { MailClientSettings } from './routes.ts';
 import { LoginCheck } from './sandbox-login-check.ts';
-import { type StartSandboxMail, startSandboxServer } from './sandbox-server.ts';
+import { type StartSandboxMail, startSandboxServer } from './sandbox-mail-server.ts';
 
 export interface MailboxDependencies {
   readonly config: MailConfig;

@@ -27,7 +27,7 @@ export interface AnnouncementServiceDependencies {
   readonly database: Database<Tables>;
   readonly notifications: NotificationStore;
   readonly announcements: AnnouncementStore;
-  readonly inboxes: ReadStateStore;
+  readonly readStates: ReadStateStore;
   readonly clock: Clock;
   readonly auditLog: AuditLog;
   readonly changeSignals: Pick<ChangeSignals, 'notifyChanged'>;
@@ -54,11 +54,11 @@ export class AnnouncementService {
    * @throws AppError `invalid_request` for a target outside the console
    */
   create(actor: Actor, announcement: Announcement): Promise<number> {
-    const { database, notifications, inboxes, auditLog, clock } = this.#dependencies;
+    const { database, notifications, readStates, auditLog, clock } = this.#dependencies;
     return database.transaction(async (trx) => {
       const target = assertConsolePath(announcement.target_url ?? '');
       // Locks the common inbox, so that the ids of announcements are committed in ascending order.
-      await inboxes.adjustCounts(trx, ALL_ACCOUNTS, 0, 1);
+      await readStates.adjustCounts(trx, ALL_ACCOUNTS, 0, 1);
       const id = await notifications.insert(trx, {
         user_id: ALL_ACCOUNTS,
         for_admin: 0,
@@ -113,10 +113,10 @@ export class AnnouncementService {
 
   /** @throws AppError `not_exist` */
   remove(actor: Actor, id: number): Promise<void> {
-    const { database, announcements, inboxes, auditLog } = this.#dependencies;
+    const { database, announcements, readStates, auditLog } = this.#dependencies;
     return database.transaction(async (trx) => {
       const before = await this.#get(id, trx);
-      await inboxes.adjustCounts(trx, ALL_ACCOUNTS, 0, -1);
+      await readStates.adjustCounts(trx, ALL_ACCOUNTS, 0, -1);
       if (!(await announcements.delete(trx, id))) throw notExistError('announcement');
       await auditLog.record(trx, {
         ...actor,

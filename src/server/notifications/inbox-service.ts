@@ -43,7 +43,7 @@ export interface PreferenceChange {
 export interface InboxServiceDependencies {
   readonly database: Database<Tables>;
   readonly notifications: NotificationStore;
-  readonly inboxes: ReadStateStore;
+  readonly readStates: ReadStateStore;
   readonly preferences: PreferenceStore;
   readonly access: Pick<AccountAccess, 'findEnabled'>;
   readonly changeSignals: Pick<ChangeSignals, 'notifyChanged'>;
@@ -91,10 +91,10 @@ export class InboxService {
   }
 
   async markAllRead({ userId, withAdmin }: Reader): Promise<void> {
-    const { database, inboxes, changeSignals } = this.#dependencies;
+    const { database, readStates, changeSignals } = this.#dependencies;
     await database.transaction(async (trx) => {
-      await inboxes.lock(trx, userId);
-      await inboxes.markAllRead(trx, userId, withAdmin);
+      await readStates.lock(trx, userId);
+      await readStates.markAllRead(trx, userId, withAdmin);
       afterCommit(trx, () => changeSignals.notifyChanged(userId));
     });
   }
@@ -105,24 +105,24 @@ export class InboxService {
    *   the response does not reveal which ids exist
    */
   async markRead({ userId, withAdmin }: Reader, id: string): Promise<void> {
-    const { database, notifications, inboxes, changeSignals } = this.#dependencies;
+    const { database, notifications, readStates, changeSignals } = this.#dependencies;
     if (!/^[1-9][0-9]{0,15}$/.test(id) || !Number.isSafeInteger(Number(id))) throw new AppError('notification_invalid');
     const row = await notifications.find(Number(id));
     const isOwn = row?.user_id === userId && (row.for_admin === 0 || withAdmin);
     const isAnnouncement = row?.user_id === 0 && row.created_at >= (await this.accountCreatedAt(userId));
     if (row === undefined || (!isOwn && !isAnnouncement)) throw new AppError('notification_invalid');
     await database.transaction(async (trx) => {
-      await inboxes.lock(trx, userId);
-      if (isOwn) await inboxes.markRead(trx, row);
-      else if (row.id > (await inboxes.find(userId, trx)).announcements_read_to)
-        await inboxes.markAnnouncementRead(trx, userId, row.id);
+      await readStates.lock(trx, userId);
+      if (isOwn) await readStates.markRead(trx, row);
+      else if (row.id > (await readStates.find(userId, trx)).announcements_read_to)
+        await readStates.markAnnouncementRead(trx, userId, row.id);
       afterCommit(trx, () => changeSignals.notifyChanged(userId));
     });
   }
 
   /** Adds the read state to rows that were just written. */
   async toItems({ userId }: Reader, rows: readonly NotificationRow[]): Promise<InboxItem[]> {
-    return this.#addReadState(await this.#dependencies.inboxes.find(userId), rows);
+    return this.#addReadState(await this.#dependencies.readStates.find(userId), rows);
   }
 
   /** Unix milliseconds; announcements made earlier are not the account's. */
@@ -168,9 +168,9 @@ export class InboxService {
   }
 
   async #count({ userId, withAdmin }: Reader) {
-    const { inboxes } = this.#dependencies;
-    const [inbox, accountCreatedAt] = await Promise.all([inboxes.find(userId), this.accountCreatedAt(userId)]);
-    const announcements = await inboxes.countAnnouncements(inbox, accountCreatedAt);
+    const { readStates } = this.#dependencies;
+    const [inbox, accountCreatedAt] = await Promise.all([readStates.find(userId), this.accountCreatedAt(userId)]);
+    const announcements = await readStates.countAnnouncements(inbox, accountCreatedAt);
     return {
       inbox,
       accountCreatedAt,
@@ -184,7 +184,7 @@ export class InboxService {
     const aboveWatermark = rows
       .filter((row) => row.user_id === 0 && row.id > inbox.announcements_read_to)
       .map((row) => row.id);
-    const read = await this.#dependencies.inboxes.listReadAnnouncements(inbox.user_id, aboveWatermark);
+    const read = await this.#dependencies.readStates.listReadAnnouncements(inbox.user_id, aboveWatermark);
     return rows.map((row) => ({ row, isRead: isRead(row, inbox, read) }));
   }
 }

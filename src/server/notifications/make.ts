@@ -57,7 +57,7 @@ export function makeNotifier(
 ): Notifier & AdminNotifier {
   return new NotificationWriter({
     notifications: new NotificationStore(database),
-    inboxes: new ReadStateStore(database),
+    readStates: new ReadStateStore(database),
     preferences: new PreferenceStore(database),
     access,
     // Streams of running processes find it with their next periodic read.
@@ -72,7 +72,7 @@ export function makeNotifications(dependencies: NotificationsDependencies): Noti
   const changeSignals = new ChangeSignals(dependencies.pubSub);
   const stores = {
     notifications: new NotificationStore(database),
-    inboxes: new ReadStateStore(database),
+    readStates: new ReadStateStore(database),
     preferences: new PreferenceStore(database),
     announcements: new AnnouncementStore(database),
   };

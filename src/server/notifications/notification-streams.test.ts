@@ -55,7 +55,7 @@ forEachDatabase((_name, open) => {
     };
     const stores = {
       notifications: new NotificationStore(database),
-      inboxes: new ReadStateStore(database),
+      readStates: new ReadStateStore(database),
       preferences: new PreferenceStore(database),
     };
     const access = { findEnabled: async () => ({ created_at: 0 }) as Account };

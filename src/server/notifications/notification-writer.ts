@@ -19,7 +19,7 @@ const MAX_CONTENT_LENGTH = 2_000;
 
 export interface NotificationWriterDependencies {
   readonly notifications: NotificationStore;
-  readonly inboxes: ReadStateStore;
+  readonly readStates: ReadStateStore;
   readonly preferences: PreferenceStore;
   /** Undefined: nothing is mailed. */
   readonly mails?: NotificationMails;
@@ -49,7 +49,7 @@ export class NotificationWriter implements Notifier, AdminNotifier {
   }
 
   async #write(trx: Trx, userId: number, forAdmin: 0 | 1, notice: Notice | AdminNotice): Promise<void> {
-    const { notifications, inboxes, mails, changeSignals, clock } = this.#dependencies;
+    const { notifications, readStates, mails, changeSignals, clock } = this.#dependencies;
     if (!isConsolePath(notice.targetUrl)) throw new TypeError('the target of a notification is not a console path');
     const wanted = await this.#channelsOf(trx, userId, notice.topic);
     if (!wanted.inApp && !wanted.mail) return;
@@ -62,7 +62,7 @@ export class NotificationWriter implements Notifier, AdminNotifier {
     };
     const deduplicationKey = notice.deduplicationKey ?? null;
     // Locks the inbox too, so that the mails of an account are written one after the other.
-    await inboxes.adjustCounts(trx, userId, forAdmin, wanted.inApp ? 1 : 0);
+    await readStates.adjustCounts(trx, userId, forAdmin, wanted.inApp ? 1 : 0);
     const id = wanted.inApp
       ? await notifications.insert(trx, {
           ...texts,
@@ -76,7 +76,7 @@ export class NotificationWriter implements Notifier, AdminNotifier {
         })
       : undefined;
     if (wanted.inApp && id === undefined) {
-      await inboxes.adjustCounts(trx, userId, forAdmin, -1);
+      await readStates.adjustCounts(trx, userId, forAdmin, -1);
       return;
     }
     if (id !== undefined) afterCommit(trx, () => changeSignals.notifyChanged(userId));

@@ -9,11 +9,11 @@ type Row = Pick<Selectable<Tables['notifications']>, 'id' | 'user_id' | 'created
 /** SQL that deletes old notifications. */
 export class NotificationRetentionStore {
   readonly #database: Database<Tables>;
-  readonly #inboxes: ReadStateStore;
+  readonly #readStates: ReadStateStore;
 
   constructor(database: Database<Tables>) {
     this.#database = database;
-    this.#inboxes = new ReadStateStore(database);
+    this.#readStates = new ReadStateStore(database);
   }
 
   /** Deletes at most `limit` of those made before a time, and takes them out of the counts. @returns how many */
@@ -36,8 +36,8 @@ export class NotificationRetentionStore {
   }
 
   async #deleteOf(trx: Trx, user: number, ids: readonly number[]): Promise<void> {
-    await this.#inboxes.lock(trx, user);
-    const inbox = await this.#inboxes.find(user, trx);
+    await this.#readStates.lock(trx, user);
+    const inbox = await this.#readStates.find(user, trx);
     const deleted = await trx
       .deleteFrom('notifications')
       .where('id', 'in', ids)

@@ -12,7 +12,7 @@ import { openSseSink } from './sse-writer.ts';
 export interface NotificationRouteDependencies {
   readonly notifications: Pick<Notifications, 'inboxes' | 'mailSettings' | 'streams'>;
   /** Ends a stream with the credential that opened it. */
-  readonly accessWatch: Pick<CredentialWatch, 'watch'>;
+  readonly credentialWatch: Pick<CredentialWatch, 'watch'>;
   /** Unprocessed tickets and beta applications. */
   readonly countPending: () => Promise<number>;
 }
@@ -71,7 +71,7 @@ export function addNotificationRoutes(routes: RouteRegistry, dependencies: Notif
 
 function addStreamRoute(
   routes: RouteRegistry,
-  { notifications: { streams }, accessWatch }: NotificationRouteDependencies,
+  { notifications: { streams }, credentialWatch }: NotificationRouteDependencies,
 ): void {
   routes.add(endpoints.streamNotifications, async ({ caller, query, request, reply }) => {
     const reader = toReader(caller, query.audience);
@@ -81,7 +81,7 @@ function addStreamRoute(
     streams.assertCapacity(caller.userId);
     const ended = beginEventStream(reply, {
       disconnected: request.disconnected,
-      watchAccess: (onEnd) => accessWatch.watch(caller, onEnd),
+      watchAccess: (onEnd) => credentialWatch.watch(caller, onEnd),
     });
     const sink = openSseSink(reply.raw, reader, request.locale);
     await streams.open(reader, from, sink, ended).catch((error: unknown) => {

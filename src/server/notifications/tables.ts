@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely';
-import type { Dialect } from '../platform/db/dialect.ts';
 import type { Migration, MigrationTransaction } from '../platform/db/migrate.ts';
 import { required, zero } from '../platform/db/migration-columns.ts';
+import type { Dialect } from '../platform/db/sql-dialect.ts';
 
 export interface NotificationTables {
   /** One row for each notification. `user_id` 0: an announcement to all accounts. */

@@ -12,8 +12,8 @@ import { CodeRedemption } from './code-redemption.ts';
 import { PlanAllowances } from './plan-allowances.ts';
 import { PlanCatalog } from './plan-catalog.ts';
 import { PlanCatalogStore } from './plan-catalog-store.ts';
+import { RedemptionCodeAdminService } from './redemption-code-admin-service.ts';
 import { RedemptionCodeStore } from './redemption-code-store.ts';
-import { RedemptionCodes } from './redemption-codes.ts';
 import { SubscriptionStore } from './subscription-store.ts';
 import { Subscriptions } from './subscriptions.ts';
 
@@ -37,7 +37,7 @@ export interface PlansDependencies extends AllowancesDependencies {
 /** What plans offer to their own routes and to app.ts. */
 export interface Plans {
   readonly catalog: PlanCatalog;
-  readonly codes: RedemptionCodes;
+  readonly codes: RedemptionCodeAdminService;
   readonly codeRedemption: CodeRedemption;
   readonly subscriptions: Subscriptions;
   readonly allowances: PlanAllowances;
@@ -69,7 +69,7 @@ export function makePlans(dependencies: PlansDependencies): Plans {
   });
   return {
     catalog: new PlanCatalog({ ...dependencies, plans }),
-    codes: new RedemptionCodes({ ...dependencies, plans, codes }),
+    codes: new RedemptionCodeAdminService({ ...dependencies, plans, codes }),
     codeRedemption: new CodeRedemption({ ...dependencies, codes, subscriptions }),
     subscriptions,
     allowances,

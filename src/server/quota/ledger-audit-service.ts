@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { DAY_MS, HOUR_MS } from '../../contract/time.ts';
 import type { EventWriter } from '../events/event-log.ts';
 import type { Clock } from '../platform/clock.ts';
-import { waitForOlderTransactions } from '../platform/db/older-transactions.ts';
+import { waitForOlderTransactions } from '../platform/db/wait-for-older-transactions.ts';
 import type { Log } from '../platform/log.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import {
@@ -14,7 +14,7 @@ import {
 } from './ledger-audit-store.ts';
 import type { Generation, LedgerCheckpointStore, StoredAudit } from './ledger-checkpoint-store.ts';
 import type { LedgerCompaction } from './ledger-compaction.ts';
-import { toMismatchEvent } from './mismatch-event.ts';
+import { toLedgerMismatchEvent } from './ledger-mismatch-event.ts';
 import { dayOf } from './utc-days.ts';
 
 /** What the audits found last, whichever process made them. */
@@ -121,7 +121,7 @@ export class LedgerAuditService {
     const shown = findings.slice(0, MAX_FINDINGS);
     await this.#store.database.transaction(async (trx) => {
       await this.#store.saveAudit(trx, { kind, finishedAt, durationMs: Math.round(durationMs), findings: shown });
-      if (findings.length > 0) await this.#events.write(trx, toMismatchEvent(findings, dayOf(finishedAt)));
+      if (findings.length > 0) await this.#events.write(trx, toLedgerMismatchEvent(findings, dayOf(finishedAt)));
     });
     return this.refresh();
   }

@@ -1,7 +1,7 @@
 import { type Generated, sql } from 'kysely';
-import { hasConcurrentWriters } from '../platform/db/dialect.ts';
 import type { Migration, MigrationTransaction } from '../platform/db/migrate.ts';
 import { required, zero } from '../platform/db/migration-columns.ts';
+import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
 
 export interface QuotaTables {
   /** One row an account. `balance` is the sum of the account's ledger amounts, reservations already taken. */

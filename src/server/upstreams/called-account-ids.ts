@@ -1,4 +1,4 @@
-import type { UpstreamAccount } from './call.ts';
+import type { UpstreamAccount } from './upstream-calls.ts';
 
 /** Who was called, as reports of calls name it. */
 export const calledAccountIds = ({ id, credentialId }: Pick<UpstreamAccount, 'id' | 'credentialId'>) => ({

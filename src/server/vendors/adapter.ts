@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox';
 import type { VideoPrice } from '../../contract/pricing.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
-import type { VendorName } from '../../contract/vendor-names.ts';
-import type { AdapterContext } from '../upstreams/call.ts';
+import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { VendorError } from '../upstreams/error.ts';
+import type { AdapterContext } from '../upstreams/upstream-calls.ts';
 import type { BilledFacts } from './billed-facts.ts';
 import type { PriceSource } from './price-source.ts';
 
@@ -235,7 +235,7 @@ export type CredentialCheck =
  * the task, UnsupportedRequestError before anything was sent.
  */
 export interface VendorAdapter extends VendorProfile {
-  readonly name: VendorName;
+  readonly name: VendorId;
   readonly models: readonly ModelCapability[];
   /** JSON Schema of the keys of `metadata` that reach the vendor; all others are dropped. */
   readonly metadata: TSchema;

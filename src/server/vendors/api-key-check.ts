@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { asObject } from '../../contract/is-object.ts';
-import type { AdapterContext } from '../upstreams/call.ts';
 import { chatAuthorization } from '../upstreams/chat-authorization.ts';
 import type { ErrorReason } from '../upstreams/error.ts';
+import type { AdapterContext } from '../upstreams/upstream-calls.ts';
 import type { CredentialCheck } from './adapter.ts';
 import { toVendorError } from './error-mapping.ts';
 import { asArray, asText } from './untrusted-json.ts';

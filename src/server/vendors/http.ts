@@ -1,7 +1,7 @@
 import { asObject } from '../../contract/is-object.ts';
 import type { BufferedResponse, OutboundRequest } from '../platform/outbound/outbound-types.ts';
-import type { AdapterContext } from '../upstreams/call.ts';
 import { PollFailed, type VendorError } from '../upstreams/error.ts';
+import type { AdapterContext } from '../upstreams/upstream-calls.ts';
 import type { ContentSource, Json, QueryOutcome, SubmitOutcome } from './adapter.ts';
 import { ambiguousSubmit, type ErrorClass, successWithoutArtifact, unreadablePoll } from './error-mapping.ts';
 import type { RequestBody } from './request-body.ts';

@@ -1,4 +1,4 @@
-import type { VendorName } from '../../contract/vendor-names.ts';
+import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { ModelCapability, ModelLifecycle, VendorAdapter, VendorProfile } from './adapter.ts';
 import { anthropic } from './anthropic/profile.ts';
 import { type CredentialField, listCredentialForms } from './credential-schemas.ts';
@@ -33,7 +33,7 @@ const CHAT_PROFILES: readonly VendorProfile[] = [openai, anthropic, gemini];
 
 interface InitialModel {
   readonly id: string;
-  readonly vendor: VendorName;
+  readonly vendor: VendorId;
   readonly kind: 'video' | 'image';
   readonly price: ModelCapability['price'];
 }
@@ -106,7 +106,7 @@ export class VendorRegistry {
     return listCredentialForms(this.profile(name).credentials);
   }
 
-  has(name: string): name is VendorName {
+  has(name: string): name is VendorId {
     return this.#adapters.has(name);
   }
 }

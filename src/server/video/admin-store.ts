@@ -4,7 +4,7 @@ import type { TaskStatus } from '../../contract/task-states.ts';
 import type { Database } from '../platform/db/database.ts';
 import { firstKeySince, type KeyBounds, type TimedRows } from '../platform/db/key-range.ts';
 import { readLongPage } from '../platform/db/read-long-page.ts';
-import type { ReceiptTask } from '../requests/receipt-service.ts';
+import type { ReceiptTask } from '../request-log/receipt-service.ts';
 import type { Tables } from '../tables.ts';
 import { firstSeqOf } from './imported-history.ts';
 import { hasStatus, type Task } from './store.ts';

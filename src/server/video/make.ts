@@ -22,8 +22,8 @@ import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Allowances, Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
-import { UpstreamCalls } from '../upstreams/call.ts';
 import { TaskUpstreams } from '../upstreams/task-upstreams.ts';
+import { UpstreamCalls } from '../upstreams/upstream-calls.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { UrlCheck } from '../webhooks/url-check.ts';
 import { addTaskAdminRoutes, type LedgerHistory } from './admin-routes.ts';
@@ -93,7 +93,7 @@ export interface VideoDependencies {
   readonly clock: Clock;
   readonly log: Log;
   readonly access: AccountAccess;
-  readonly accessWatch: CredentialWatch;
+  readonly credentialWatch: CredentialWatch;
   readonly passwords: PasswordHasher;
   readonly rateLimits: RateLimits;
   readonly auditLog: AuditLog;
@@ -134,7 +134,7 @@ export interface Video {
 
 /** Assembles the video capability and registers its routes. */
 export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies): Video {
-  const { database, clock, log, vendors, channels, accessWatch, syncPeriodMs, stopping } = dependencies;
+  const { database, clock, log, vendors, channels, credentialWatch, syncPeriodMs, stopping } = dependencies;
   const store = new TaskStore(database);
   const adminStore = new TaskAdminStore(database);
   const upstreamCalls = new UpstreamCalls(dependencies.outbound, clock);
@@ -168,7 +168,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   addNativeRoutes(routes, { submitter, reader, store, channels });
   addModelRoutes(routes, dependencies);
   const accelRedirect = new AccelRedirect(dependencies.accelProxies);
-  addContentRoutes(routes, { store, reader, contentDelivery, playLinks, accelRedirect, accessWatch, clock });
+  addContentRoutes(routes, { store, reader, contentDelivery, playLinks, accelRedirect, credentialWatch, clock });
   const durations = new VideoDurations(database, clock);
   addStudioRoutes(routes, { quotes, store, submitter, videoDeletion, durations, channels });
   addFavouriteRoutes(routes, { store, favourites: new FavouriteStore(database) });

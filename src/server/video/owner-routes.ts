@@ -22,7 +22,7 @@ export interface OwnerRouteDependencies {
   readonly reader: OwnerTaskReader;
   readonly playLinks: PlayLinks;
   readonly artifacts: Pick<Artifacts, 'findExpiry' | 'findWithPoster'>;
-  readonly accessWatch: CredentialWatch;
+  readonly credentialWatch: CredentialWatch;
   readonly vendors: VendorRegistry;
   readonly clock: Clock;
 }
@@ -30,10 +30,10 @@ export interface OwnerRouteDependencies {
 /** An account's own videos, whichever token submitted them. */
 export function addOwnerVideoRoutes(
   routes: RouteRegistry,
-  { store, reader, playLinks, artifacts, accessWatch, vendors, clock }: OwnerRouteDependencies,
+  { store, reader, playLinks, artifacts, credentialWatch, vendors, clock }: OwnerRouteDependencies,
 ): void {
   const linkTo = (task: Task, caller: AccountCaller): string =>
-    playLinks.create(task.public_id, accessWatch.referenceOf(caller), clock.now());
+    playLinks.create(task.public_id, credentialWatch.referenceOf(caller), clock.now());
   /** Links to the posters of these tasks, where there are some. */
   const findPosters = async (tasks: readonly Task[], caller: AccountCaller) => {
     const finished = tasks.filter(({ status }) => status === 'SUCCESS');

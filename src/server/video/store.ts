@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import type { LongListPage, LongPage } from '../../contract/long-list.ts';
 import { isTerminal, type TaskStatus } from '../../contract/task-states.ts';
-import type { VendorName } from '../../contract/vendor-names.ts';
+import type { VendorId } from '../../contract/vendor-ids.ts';
 import { containsText } from '../platform/db/contains-text.ts';
 import type { Database } from '../platform/db/database.ts';
 import { readLongPage } from '../platform/db/read-long-page.ts';
@@ -156,7 +156,7 @@ export class TaskStore {
 
   /** Tasks of one token at one vendor, newest first, either those made from text alone or all others. */
   listForVendorFormat(
-    filter: { readonly tokenId: number; readonly vendor: VendorName; readonly isFromText: boolean },
+    filter: { readonly tokenId: number; readonly vendor: VendorId; readonly isFromText: boolean },
     offset: number,
     limit: number,
   ): Promise<Task[]> {

@@ -1,10 +1,10 @@
 import { type Generated, sql } from 'kysely';
 import type { FailureCause } from '../../contract/failure-causes.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
-import type { VendorName } from '../../contract/vendor-names.ts';
-import type { Dialect } from '../platform/db/dialect.ts';
+import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { Migration, MigrationTransaction } from '../platform/db/migrate.ts';
 import { required } from '../platform/db/migration-columns.ts';
+import type { Dialect } from '../platform/db/sql-dialect.ts';
 import { createReconciliations, type ReconciliationTables } from './reconciliation/tables.ts';
 
 /** `token_id` of tasks that a person started in the console. */
@@ -26,7 +26,7 @@ export interface VideoTables extends ReconciliationTables {
     channel_id: number | null;
     /** Which credential of the channel; what is asked about the task later is asked with the same. Null: the first. */
     credential_id: number | null;
-    vendor: VendorName;
+    vendor: VendorId;
     /** As the caller named it. */
     model: string;
     /** The model name sent to the vendor. */

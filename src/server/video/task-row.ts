@@ -1,5 +1,5 @@
 import type { Insertable } from 'kysely';
-import { VENDORS } from '../../contract/vendor-names.ts';
+import { VENDORS } from '../../contract/vendor-ids.ts';
 import type { Tables } from '../tables.ts';
 
 /** A row of `tasks` as it is inserted: every column but the database's own `seq`. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { TaskStatus } from '../../contract/task-states.ts';
-import type { VendorName } from '../../contract/vendor-names.ts';
+import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { SingleFlight } from '../platform/single-flight.ts';
@@ -8,7 +8,7 @@ import type { Tables } from '../tables.ts';
 
 /** The unfinished tasks of all processes, as the metrics show them. */
 export interface OpenTaskFigures {
-  readonly open: readonly { readonly vendor: VendorName; readonly status: TaskStatus; readonly count: number }[];
+  readonly open: readonly { readonly vendor: VendorId; readonly status: TaskStatus; readonly count: number }[];
   /** How long the task that waits longest has been due for its next poll, milliseconds; 0 when none is due. */
   readonly oldestDueMs: number;
   /** Tasks whose submit may or may not have reached its vendor. */

@@ -5,7 +5,7 @@ import type { Actor } from '../platform/http/actor.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import { callbackSecretCell, type EndpointStore, type SecretColumns } from './endpoint-store.ts';
-import { newWebhookSecret, rotate } from './secrets.ts';
+import { newWebhookSecret, rotate } from './signing-secrets.ts';
 
 export interface CallbackSecretsDependencies {
   readonly database: Database<Tables>;

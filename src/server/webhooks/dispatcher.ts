@@ -9,7 +9,7 @@ import type { EndpointFailures } from './endpoint-failures.ts';
 import { callbackSecretCell, type EndpointRow, type EndpointStore, endpointSecretCell } from './endpoint-store.ts';
 import { Lanes } from './lanes.ts';
 import { MAX_TRIES, nextTryAt } from './retry-schedule.ts';
-import { openSecrets } from './secrets.ts';
+import { openSecrets } from './signing-secrets.ts';
 import { CALLBACK } from './tables.ts';
 import type { Attempt, Destination, WebhookSender } from './webhook-sender.ts';
 

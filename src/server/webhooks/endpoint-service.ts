@@ -17,7 +17,7 @@ import type { Tables, Trx } from '../tables.ts';
 import type { DeliveryFilter, DeliveryRow, DeliveryStore } from './delivery-store.ts';
 import { type EndpointRow, type EndpointStore, endpointSecretCell } from './endpoint-store.ts';
 import { parseTypes, toTarget } from './fan-out.ts';
-import { newWebhookSecret, rotate } from './secrets.ts';
+import { newWebhookSecret, rotate } from './signing-secrets.ts';
 import type { UrlCheck } from './url-check.ts';
 
 export interface EndpointChange {

@@ -4,7 +4,11 @@ import { type KeyboardEvent, type RefObject, useEffect, useId, useRef, useState 
 import { useTranslation } from 'react-i18next';
 import { isAdmin, useSelf } from '../../data/self-and-status-queries.ts';
 import { useReturnFocus } from '../use-return-focus.ts';
-import { type PaletteGroup, type PaletteItem, usePaletteItems } from './use-palette-items.ts';
+import {
+  type CommandPaletteGroup,
+  type CommandPaletteItem,
+  useCommandPaletteItems,
+} from './use-command-palette-items.ts';
 
 /** Search over everything there is to go to; the keyboard alone is enough (ARIA Authoring Practices, combobox with a listbox). */
 export default function CommandPalette({ onClose }: { readonly onClose: () => void }) {
@@ -13,13 +17,13 @@ export default function CommandPalette({ onClose }: { readonly onClose: () => vo
   const admin = isAdmin(useSelf().data?.role);
   const [search, setSearch] = useState('');
   const [active, setActive] = useState(0);
-  const groups = usePaletteItems(search);
+  const groups = useCommandPaletteItems(search);
   const items = groups.flatMap((group) => group.items);
   const current = Math.min(active, items.length - 1);
   const listId = useId();
   const optionId = (index: number): string => `${listId}-${index}`;
   const list = useScrolledIntoView(optionId(current));
-  const open = (item: PaletteItem): void => {
+  const open = (item: CommandPaletteItem): void => {
     onClose();
     item.open();
   };
@@ -90,7 +94,7 @@ export default function CommandPalette({ onClose }: { readonly onClose: () => vo
 
 interface PaletteOptionProps {
   readonly id: string;
-  readonly item: PaletteItem;
+  readonly item: CommandPaletteItem;
   readonly isActive: boolean;
   readonly onOpen: () => void;
   readonly onPoint: () => void;
@@ -134,7 +138,7 @@ function KeyHint() {
   );
 }
 
-function GroupTitle({ id }: { readonly id: PaletteGroup['id'] }) {
+function GroupTitle({ id }: { readonly id: CommandPaletteGroup['id'] }) {
   const { t } = useTranslation('palette');
   return (
     <Text size="xs" c="dimmed" fw={600} px="md" pt="sm" pb={4} aria-hidden>

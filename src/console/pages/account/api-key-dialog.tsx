@@ -7,7 +7,7 @@ import { AmountInput } from '../../components/amount-input.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { ModelsSelect } from '../../components/models-select.tsx';
 import { SecretShownOnce } from '../../components/secret-shown-once.tsx';
-import { useFormDraft } from '../../components/use-form-draft.ts';
+import { useFormValues } from '../../components/use-form-values.ts';
 import { callApi } from '../../data/api-client.ts';
 import type { ApiKey, ApiKeyBody } from '../../data/api-key-queries.ts';
 import { formatDateField, toEndOfDay } from '../../data/calendar-day.ts';
@@ -54,7 +54,7 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
   const queries = useQueryClient();
   const perUnit = useStatus().data?.quota_per_unit ?? 500_000;
   const old = apiKey === 'new' ? undefined : apiKey;
-  const { draft, text, value } = useFormDraft(() => toDraft(old, perUnit));
+  const { draft, text, value } = useFormValues(() => toDraft(old, perUnit));
   const save = useMutation({
     mutationFn: async () => {
       const body: ApiKeyBody = {

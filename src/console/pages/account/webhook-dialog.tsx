@@ -7,7 +7,7 @@ import { createWebhook, updateWebhook, WEBHOOK_PRESETS, type WebhookPreset } fro
 import { CopyField } from '../../components/copy-button.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { SecretShownOnce } from '../../components/secret-shown-once.tsx';
-import { useFormDraft } from '../../components/use-form-draft.ts';
+import { useFormValues } from '../../components/use-form-values.ts';
 import { callApi } from '../../data/api-client.ts';
 import { isAdmin, useSelf } from '../../data/self-and-status-queries.ts';
 import type { Webhook } from '../../data/webhook-queries.ts';
@@ -44,7 +44,7 @@ function WebhookForm({ webhook, onCreated, onClose }: WebhookDialogProps & { onC
   const { t } = useTranslation(['account', 'app']);
   const queries = useQueryClient();
   const role = useSelf().data?.role;
-  const { draft, text, value } = useFormDraft(() => ({
+  const { draft, text, value } = useFormValues(() => ({
     url: webhook?.url ?? '',
     description: webhook?.description ?? '',
     events: (webhook?.events ?? []) as string[],

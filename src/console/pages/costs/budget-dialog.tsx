@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { DEFAULT_THRESHOLDS, deleteBudget, putBudget } from '../../../contract/budgets.ts';
 import { AmountInput } from '../../components/amount-input.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
-import { useFormDraft } from '../../components/use-form-draft.ts';
+import { useFormValues } from '../../components/use-form-values.ts';
 import { callApi } from '../../data/api-client.ts';
 import { apiKeysQuery } from '../../data/api-key-queries.ts';
 import { type BudgetEntry, budgetsQuery } from '../../data/budget-queries.ts';
@@ -25,7 +25,7 @@ export default function BudgetDialog({ budget, tokenId, onClose }: BudgetDialogP
   const keys = useQuery(apiKeysQuery(1));
   const perUnit = useStatus().data?.quota_per_unit ?? 500_000;
   const old = budget === 'new' ? undefined : budget;
-  const { draft, value } = useFormDraft(() => ({
+  const { draft, value } = useFormValues(() => ({
     of: String(old?.token_id ?? tokenId ?? 0) as string | null,
     credits: (old === undefined ? '' : old.month_quota / perUnit) as number | string,
     thresholds: (old?.thresholds ?? DEFAULT_THRESHOLDS).map(String),

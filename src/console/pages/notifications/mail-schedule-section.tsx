@@ -6,7 +6,7 @@ import { putMailSettings } from '../../../contract/notifications.ts';
 import { SaveForm } from '../../components/save-form.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { useFormDraft } from '../../components/use-form-draft.ts';
+import { useFormValues } from '../../components/use-form-values.ts';
 import { callApi } from '../../data/api-client.ts';
 import { type MailSettings, mailSettingsQuery } from '../../data/notification-queries.ts';
 
@@ -32,7 +32,7 @@ function MailScheduleForm({ settings }: { readonly settings: MailSettings }) {
   const { t } = useTranslation(['notifications', 'app']);
   const queries = useQueryClient();
   const toasts = useToasts();
-  const { draft, text, value, checked } = useFormDraft({
+  const { draft, text, value, checked } = useFormValues({
     hasDigest: settings.digest_at !== null,
     digestAt: settings.digest_at ?? '08:00',
     hasQuietHours: settings.quiet_hours !== null,

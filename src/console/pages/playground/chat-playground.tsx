@@ -6,7 +6,7 @@ import { CodeSamplesDialog } from '../../components/code-samples-dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { parseTools, toChatRequest } from './chat-body.ts';
-import { chatSamples } from './chat-samples.ts';
+import { chatSamples } from './chat-code-samples.ts';
 import { ChatSettings } from './chat-settings.tsx';
 import { Composer } from './composer.tsx';
 import {

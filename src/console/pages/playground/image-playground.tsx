@@ -23,10 +23,10 @@ import { parseErrorResponse, ReelgateError } from '../../../sdk/errors.ts';
 import { CodeSamplesDialog } from '../../components/code-samples-dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
-import { useFormDraft } from '../../components/use-form-draft.ts';
+import { useFormValues } from '../../components/use-form-values.ts';
 import { sendRequest } from '../../data/api-client.ts';
 import { modelsQuery } from '../../data/model-queries.ts';
-import { type ImageRequest, imageSamples } from './image-samples.ts';
+import { type ImageRequest, imageSamples } from './image-code-samples.ts';
 
 interface GeneratedImage {
   readonly url?: string;
@@ -42,7 +42,7 @@ export function ImagePlayground() {
   const { t } = useTranslation('playground');
   const models = useQuery(modelsQuery);
   const [code, setCode] = useState(false);
-  const { draft, text, value } = useFormDraft({
+  const { draft, text, value } = useFormValues({
     model: null as string | null,
     prompt: '',
     size: '',

@@ -6,7 +6,7 @@ import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { useSelf } from '../../data/self-and-status-queries.ts';
 import type { VideoBody } from '../../data/video-queries.ts';
-import { QuoteHint } from './quote-hint.tsx';
+import { AffordableVideosHint } from './affordable-videos-hint.tsx';
 import { useTotalPrice } from './use-prices.ts';
 
 interface GenerateBarProps {
@@ -75,7 +75,7 @@ export function GenerateBar({ bodies, missing, busy, error, onRun }: GenerateBar
           {t('shortcut')}
         </Kbd>
       </Group>
-      {price.quote === null || missing !== undefined ? null : <QuoteHint quote={price.quote} />}
+      {price.quote === null || missing !== undefined ? null : <AffordableVideosHint quote={price.quote} />}
     </Stack>
   );
 }

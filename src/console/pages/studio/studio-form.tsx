@@ -15,7 +15,7 @@ import { useStudioShortcuts } from './use-studio-shortcuts.ts';
 import { useSubmitVideos } from './use-submit-videos.ts';
 
 const VideoCodeDialog = lazy(() => import('./video-code-dialog.tsx'));
-const SavedMenu = lazy(() => import('./saved-menu.tsx'));
+const TemplatesAndDraftsMenu = lazy(() => import('./templates-and-drafts-menu.tsx'));
 
 interface StudioFormProps {
   readonly models: readonly UsableModel[];
@@ -113,7 +113,7 @@ function FormFooter({ draft, replace, onClear, onShowCode }: FormFooterProps) {
   return (
     <Group justify="space-between">
       <LazyDropdownButton
-        dropdown={(button) => <SavedMenu target={button} draft={draft} onUse={replace} />}
+        dropdown={(button) => <TemplatesAndDraftsMenu target={button} draft={draft} onUse={replace} />}
         popup="menu"
         button={
           <Button size="compact-sm" variant="subtle" color="gray" leftSection={<IconBookmark size={15} />}>

@@ -8,7 +8,7 @@ import { SHARE_PASSWORD_MAX } from '../../../contract/shares.ts';
 import { DAY_SECONDS } from '../../../contract/time.ts';
 import { CopyField } from '../../components/copy-button.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
-import { useFormDraft } from '../../components/use-form-draft.ts';
+import { useFormValues } from '../../components/use-form-values.ts';
 import { createShare } from '../../data/share-queries.ts';
 
 /** How long a link works, days; 0: as long as the video. */
@@ -30,7 +30,7 @@ export function ShareButton({ taskId }: { readonly taskId: string }) {
 function ShareDialog({ taskId, onClose }: { readonly taskId: string; readonly onClose: () => void }) {
   const { t } = useTranslation('studio');
   const queries = useQueryClient();
-  const { draft, text, value } = useFormDraft({ days: '7' as string | null, password: '', title: '' });
+  const { draft, text, value } = useFormValues({ days: '7' as string | null, password: '', title: '' });
   const save = useMutation({
     mutationFn: () =>
       createShare(

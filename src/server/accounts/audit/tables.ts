@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely';
-import type { Dialect } from '../../platform/db/dialect.ts';
 import { required, type Schema } from '../../platform/db/migration-columns.ts';
+import type { Dialect } from '../../platform/db/sql-dialect.ts';
 
 export interface AuditTables {
   audit_log: {

@@ -3,7 +3,7 @@ import { DAY_MS } from '../../../contract/time.ts';
 import type { Mailer, MailText, RenderedMail } from '../../mail/mail-queue.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { isUniqueViolation } from '../../platform/db/dialect.ts';
+import { isUniqueViolation } from '../../platform/db/sql-dialect.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { RequestOrigin } from '../../platform/http/actor.ts';
 import { hashToken } from '../../platform/random-tokens.ts';

@@ -3,9 +3,9 @@ import type { Sort } from '../../../contract/sort.ts';
 import type { TOKEN_SORTS } from '../../../contract/tokens.ts';
 import { BatchedLookup } from '../../platform/batched-lookup.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { hasConcurrentWriters, jsonTexts } from '../../platform/db/dialect.ts';
 import { nullsLast } from '../../platform/db/nulls-last.ts';
 import { prepareQuery } from '../../platform/db/prepared-query.ts';
+import { hasConcurrentWriters, jsonTexts } from '../../platform/db/sql-dialect.ts';
 import { wasChanged } from '../../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
 

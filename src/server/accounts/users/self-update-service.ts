@@ -2,7 +2,7 @@ import type { Locale } from '../../../contract/messages/messages.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { isUniqueViolation } from '../../platform/db/dialect.ts';
+import { isUniqueViolation } from '../../platform/db/sql-dialect.ts';
 import { AppError, invalidRequest } from '../../platform/errors.ts';
 import type { RequestOrigin } from '../../platform/http/actor.ts';
 import type { AccountCaller } from '../../platform/http/caller.ts';

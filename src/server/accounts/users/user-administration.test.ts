@@ -3,6 +3,8 @@ import { after, before, it } from 'node:test';
 import { type AccountsFixture, ROOT, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
 import { PASSWORD, type TestUser } from '../../../../test/accounts/test-user.ts';
 import { forEachDatabase } from '../../../../test/databases.ts';
+import { formatMessage } from '../../../contract/messages/messages.ts';
+import type { Notice } from '../../notifications/notifier.ts';
 
 type Rows = Record<string, unknown>[];
 
@@ -12,9 +14,13 @@ forEachDatabase((_name, open) => {
   let admin: TestUser;
   let count = 0;
   const ended: number[] = [];
+  const notices: Notice[] = [];
   before(async () => {
     service = await startAccounts(await open(), {
-      dependencies: { linkedLogins: [{ revokeAll: async (_trx, userId) => void ended.push(userId) }] },
+      dependencies: {
+        linkedLogins: [{ revokeAll: async (_trx, userId) => void ended.push(userId) }],
+        notifier: { notify: async (_trx, notice) => void notices.push(notice) },
+      },
     });
     root = service.anonymous();
     await root.logIn(ROOT.username, ROOT.password);
@@ -297,5 +303,47 @@ forEachDatabase((_name, open) => {
     }
     await root.fails(200, 'PUT', url, { username: ROOT.username });
     assert.deepEqual(await get(person.id), before);
+  });
+
+  const audited = async (id: number, action: string) =>
+    (await root.ok<Record<string, unknown>[]>('GET', `/api/admin/audit?target=user:${id}&action=${action}`)).map(
+      ({ actor_id, before, after }) => ({ actor_id, before, after }),
+    );
+
+  it('tells an account of a password that an administrator set, and of nothing else', async () => {
+    const ada = await service.newUser('ada');
+    notices.length = 0;
+    await root.ok('PUT', `/api/admin/users/${ada.id}`, { display_name: 'Ada' });
+    assert.equal(notices.length, 0);
+    await root.ok('PUT', `/api/admin/users/${ada.id}`, { password: 'another fine password' });
+    assert.deepEqual(
+      notices.map(({ userId, title }) => [userId, title.en]),
+      [[ada.id, 'Your password was changed']],
+    );
+  });
+
+  it('audits who removed which account, and keeps no name in it but the one it had', async () => {
+    const bob = await service.newUser('bob');
+    await root.ok('DELETE', `/api/admin/users/${bob.id}`);
+    assert.deepEqual(await audited(bob.id, 'user.delete'), [
+      { actor_id: root.id, before: { username: 'bob', role: 'user' }, after: null },
+    ]);
+  });
+
+  it('gives a user name to one of two accounts that are renamed at once', async () => {
+    const ids = [(await service.newUser('left')).id, (await service.newUser('right')).id];
+    const answers = await Promise.all(
+      ids.map((id) => root.send('PUT', `/api/admin/users/${id}`, { username: 'wanted' })),
+    );
+    const refused = answers.filter(({ body }) => !body.success).map(({ status, body }) => [status, body.message]);
+    assert.deepEqual(refused, [[200, formatMessage('username_taken', 'en')]]);
+  });
+
+  it('ends the own session of a user who changes the password by a management token, as all others', async () => {
+    const cyd = await service.newUser('cyd');
+    const program = await cyd.withManagementToken();
+    await program.ok('PUT', '/api/user/self', { password: 'another fine password', original_password: PASSWORD });
+    await cyd.fails(401, 'GET', '/api/user/self');
+    await program.fails(401, 'GET', '/api/user/self');
   });
 });

@@ -5,7 +5,7 @@ import { canManage, type Role } from '../../../contract/roles.ts';
 import type { Page } from '../../../contract/schemas.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { isUniqueViolation } from '../../platform/db/dialect.ts';
+import { isUniqueViolation } from '../../platform/db/sql-dialect.ts';
 import { AppError, invalidRequest, notExistError } from '../../platform/errors.ts';
 import type { RequestOrigin } from '../../platform/http/actor.ts';
 import type { AccountCaller } from '../../platform/http/caller.ts';

@@ -1,6 +1,6 @@
 import type { SourceRow } from '../source/source-database.ts';
 import type { ChannelType } from './channel-types.ts';
-import { objectOf, parseObject, textOf } from './values.ts';
+import { objectOf, parseObject, textOf } from './column-values.ts';
 
 type Credentials = Readonly<Record<string, unknown>>;
 

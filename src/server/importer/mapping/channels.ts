@@ -3,9 +3,9 @@ import type { ProgramName } from '../source/detect-program.ts';
 import type { SourceRow } from '../source/source-database.ts';
 import { type ChannelKey, keysOf, toCredentials } from './channel-keys.ts';
 import { type ChannelType, channelTypeOf, PLUGIN_VENDORS } from './channel-types.ts';
+import { objectOf, parseObject, smallIntegerOf, splitList, textOf, toPlainText } from './column-values.ts';
 import { resolveModelMapping } from './model-name-mapping.ts';
 import { mapped, type Outcome, skipped } from './outcome.ts';
-import { objectOf, parseObject, smallIntegerOf, splitList, textOf, toPlainText } from './values.ts';
 
 /** A channel as it is to be made: a row of the source becomes one for each of its vendors. */
 export interface ImportedChannel {

@@ -1,6 +1,6 @@
 import type { SourceRow } from '../source/source-database.ts';
+import { integerOf, isDeleted, smallIntegerOf, textOf, timeOf, toPlainText } from './column-values.ts';
 import { mapped, type Outcome, skipped } from './outcome.ts';
-import { integerOf, isDeleted, smallIntegerOf, textOf, timeOf, toPlainText } from './values.ts';
 
 /** A redemption code that is still to be used. */
 export interface ImportedCode {

@@ -1,10 +1,10 @@
 import type { ChannelVendor } from '../../channels/channel-directory.ts';
 import type { SourceRow } from '../source/source-database.ts';
 import { channelTypeOf, PLUGIN_VENDORS } from './channel-types.ts';
+import { textOf, timeOf, toPlainText } from './column-values.ts';
 import { mapped, type Outcome, skipped } from './outcome.ts';
 import { readTask, type SourceTask } from './source-task.ts';
 import { credentialOf, isFromText, type TaskMapping } from './tasks.ts';
-import { textOf, timeOf, toPlainText } from './values.ts';
 
 /** A video that ended there: history, with what it cost. */
 export interface ImportedEndedTask extends SourceTask {

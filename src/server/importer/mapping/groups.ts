@@ -1,7 +1,7 @@
 import { MAX_MULTIPLIER_DECIMALS } from '../../../contract/price-lines.ts';
 import { hashToken } from '../../platform/random-tokens.ts';
+import { parseObject, toPlainText } from './column-values.ts';
 import { mapped, type Outcome, skipped } from './outcome.ts';
-import { parseObject, toPlainText } from './values.ts';
 
 /** A group of accounts, as the plan it becomes here. */
 export interface ImportedGroup {

@@ -1,4 +1,4 @@
-import { parseObject } from './values.ts';
+import { parseObject } from './column-values.ts';
 
 /**
  * Names of the upstream by public name. The source follows chains (a to b to c ends at c), takes a name that is mapped to

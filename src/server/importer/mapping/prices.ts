@@ -1,9 +1,9 @@
 import type { Price } from '../../../contract/pricing.ts';
 import type { ChatPrice } from '../../../contract/token-pricing.ts';
 import type { ChannelVendor } from '../../channels/channel-directory.ts';
+import { parseObject } from './column-values.ts';
 import { type Decimal, multiply, round, toDecimal } from './decimal.ts';
 import { mapped, type Outcome, skipped } from './outcome.ts';
-import { parseObject } from './values.ts';
 
 /** Prices of the source as its options state them; a map that was never changed is not stored. */
 export interface SourcePrices {

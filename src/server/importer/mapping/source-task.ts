@@ -1,6 +1,6 @@
 import { toWellFormedText } from '../../platform/well-formed-text.ts';
 import type { SourceRow } from '../source/source-database.ts';
-import { objectOf, parseObject, smallIntegerOf, textOf, timeOf, toPlainText } from './values.ts';
+import { objectOf, parseObject, smallIntegerOf, textOf, timeOf, toPlainText } from './column-values.ts';
 
 /** What every row of `tasks` says, ended or not. */
 export interface SourceTask {

@@ -1,9 +1,9 @@
 import type { ChannelVendor } from '../../channels/channel-directory.ts';
 import type { SourceRow } from '../source/source-database.ts';
 import type { ImportedChannel } from './channels.ts';
+import { integerOf, textOf } from './column-values.ts';
 import { mapped, type Outcome, skipped } from './outcome.ts';
 import { type RepeatedIds, readTask, type SourceTask } from './source-task.ts';
-import { integerOf, textOf } from './values.ts';
 
 /** A video that was begun there and is polled on here. */
 export interface ImportedTask extends SourceTask {

@@ -1,7 +1,7 @@
 import type { Role } from '../../../contract/roles.ts';
 import type { SourceRow } from '../source/source-database.ts';
+import { integerOf, isDeleted, smallIntegerOf, textOf, timeOf, toPlainText } from './column-values.ts';
 import { mapped, type Outcome, skipped } from './outcome.ts';
-import { integerOf, isDeleted, smallIntegerOf, textOf, timeOf, toPlainText } from './values.ts';
 
 /** An account as it is to be made. Money is whole quota. */
 export interface ImportedUser {

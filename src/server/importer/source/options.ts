@@ -1,4 +1,4 @@
-import { textOf } from '../mapping/values.ts';
+import { textOf } from '../mapping/column-values.ts';
 import type { SourceDatabase } from './source-database.ts';
 
 /** The stored options. What was never changed is not stored, and has the program's own default. */

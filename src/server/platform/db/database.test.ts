@@ -6,8 +6,8 @@ import { type Kysely, sql } from 'kysely';
 import { forEachDatabase } from '../../../../test/databases.ts';
 import type { Tables } from '../../tables.ts';
 import type { Database } from './database.ts';
-import { isUniqueViolation } from './dialect.ts';
 import { openDatabase } from './open-database.ts';
+import { isUniqueViolation } from './sql-dialect.ts';
 
 function put(executor: Kysely<Tables>, name: string, value = '') {
   return executor.insertInto('meta').values({ name, value }).execute();

@@ -1,5 +1,5 @@
 import type { Kysely, Transaction } from 'kysely';
-import type { DialectName } from './dialect.ts';
+import type { DialectName } from './sql-dialect.ts';
 
 /** The part of the log the database writes to; pino fits. */
 export interface DatabaseLog {

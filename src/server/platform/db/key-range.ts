@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { defined } from '../../../contract/omit-undefined.ts';
-import { hasConcurrentWriters } from './dialect.ts';
+import { hasConcurrentWriters } from './sql-dialect.ts';
 
 /** A table whose rows are written with the time of their writing and never changed. */
 export interface TimedRows {

@@ -3,9 +3,9 @@ import { it } from 'node:test';
 import { sql } from 'kysely';
 import { forEachDatabase } from '../../../../test/databases.ts';
 import type { Database } from './database.ts';
-import { dialectFor } from './dialect.ts';
 import { addIndex, type Migration, migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
+import { dialectFor } from './sql-dialect.ts';
 
 interface ThingTables {
   things: { seq: number; name: string };

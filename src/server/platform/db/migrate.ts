@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Database } from './database.ts';
-import { type Dialect, dialectFor } from './dialect.ts';
+import { type Dialect, dialectFor } from './sql-dialect.ts';
 
 /** The schema a migration works on: no types, since it must go on naming tables and columns that later code dropped. */
 export interface UntypedTables {
@@ -44,7 +44,7 @@ const LOCK_NOT_AVAILABLE: ReadonlySet<unknown> = new Set(['55P03', '40P01']);
 /**
  * Brings the schema up to date, in the order of the list, and returns the ids that were applied now. Processes that
  * start together wait for each other; an id in the database that the list does not know (a newer release) is left alone
- * (`schema-check.ts` says whether this release can work with it).
+ * (`newer-schema-compatibility.ts` says whether this release can work with it).
  */
 export async function migrate<T>(database: Database<T>, migrations: readonly Migration[]): Promise<readonly string[]> {
   assertDistinct(migrations);

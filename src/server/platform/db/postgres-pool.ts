@@ -1,6 +1,6 @@
 import type { Pool, PoolClient, PoolConfig } from 'pg';
 import type { DatabaseLog, PoolConnections } from './database.ts';
-import { loadPg } from './pg.ts';
+import { loadPg } from './load-pg.ts';
 import { isPoolExhausted, isReadOnly, isSilent, toConnectError, toDatabaseError } from './postgres-errors.ts';
 import type { PostgresHosts } from './postgres-hosts.ts';
 

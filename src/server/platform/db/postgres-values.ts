@@ -1,5 +1,5 @@
 import type { types as PgTypes } from 'pg';
-import { loadPg } from './pg.ts';
+import { loadPg } from './load-pg.ts';
 
 const BOOL = 16;
 const INT8 = 20;

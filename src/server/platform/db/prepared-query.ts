@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Compilable, CompiledQuery, Kysely, QueryResult } from 'kysely';
-import { type DialectName, dialectOf } from './dialect.ts';
 import { directExecutorOf } from './direct-executor.ts';
+import { type DialectName, dialectOf } from './sql-dialect.ts';
 
 /** What a parameter can be. For `in (…)` a list of changing length needs a query built anew. */
 export type ParameterValue = string | number | null | Uint8Array;

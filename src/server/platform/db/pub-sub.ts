@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { DatabaseLog } from './database.ts';
-import { loadPg } from './pg.ts';
+import { loadPg } from './load-pg.ts';
 import { PostgresHosts } from './postgres-hosts.ts';
 
 /**

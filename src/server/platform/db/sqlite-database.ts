@@ -8,9 +8,9 @@ import {
 } from 'kysely';
 import { runAfterCommitActions } from './after-commit.ts';
 import type { Database, DatabaseOptions } from './database.ts';
-import { LocklessSqliteCompiler } from './dialect.ts';
 import { setDirectExecutor, withDirectExecutor } from './direct-executor.ts';
 import { DiskFullState } from './disk-full-state.ts';
+import { LocklessSqliteCompiler } from './sql-dialect.ts';
 import { SqliteDriver } from './sqlite-driver.ts';
 import { TransactionContext } from './transaction-context.ts';
 

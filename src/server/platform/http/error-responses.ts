@@ -6,7 +6,7 @@ import { DatabaseUnavailableError } from '../db/database-errors.ts';
 import { AppError } from '../errors.ts';
 import { html, STANDALONE_PAGE_HEADERS } from '../html.ts';
 import { START_PAGE_LINKS, standalonePage } from '../standalone-page.ts';
-import { toAnthropicError, toGeminiError } from './model-error-formats.ts';
+import { toAnthropicError, toGeminiError } from './chat-error-formats.ts';
 import { toJimengError, toKlingError, type VendorErrorFacts } from './vendor-error-formats.ts';
 
 export interface ErrorResponse {

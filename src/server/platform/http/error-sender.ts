@@ -3,9 +3,9 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { envelopeForClient, envelopeOfPath } from '../../../contract/endpoint.ts';
 import type { Locale } from '../../../contract/messages/messages.ts';
 import { AppError, invalidRequest } from '../errors.ts';
-import { negotiateLocale } from '../locale.ts';
 import type { Log } from '../log.ts';
 import { BadVideoError } from '../media/video-check.ts';
+import { negotiateLocale } from '../negotiate-locale.ts';
 import { OutboundError } from '../outbound/outbound-types.ts';
 import { type ErrorResponse, toErrorResponse } from './error-responses.ts';
 

@@ -10,8 +10,8 @@ import Fastify, {
 } from 'fastify';
 import type { Locale } from '../../../contract/messages/messages.ts';
 import { AppError } from '../errors.ts';
-import { negotiateLocale } from '../locale.ts';
 import type { Log } from '../log.ts';
+import { negotiateLocale } from '../negotiate-locale.ts';
 import { NO_TRACING, type Tracing } from '../tracing/tracing.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { BodyAdmission } from './body-admission.ts';

@@ -1,8 +1,8 @@
 import type { FailureCause } from '../../../contract/failure-causes.ts';
 import { asObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
-import type { AdapterContext } from '../../upstreams/call.ts';
 import type { VendorError } from '../../upstreams/error.ts';
+import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { QueryOutcome, SubmitOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
 import { type ErrorClass, failedTask, rejectedPoll, toVendorError, unreadablePoll } from '../error-mapping.ts';
 import { acceptedSubmit, deleteJson, finishedTask, getJson, postJson, refusedSubmit } from '../http.ts';

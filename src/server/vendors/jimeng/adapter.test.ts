@@ -6,12 +6,12 @@ import {
   sandboxContext,
   videoRequest,
 } from '../../../../test/vendors/adapter-context.ts';
-import { tryMutatedReplies } from '../../../../test/vendors/mutated-replies.ts';
 import {
   assertAmbiguousSubmits,
   MEANINGLESS_POLLS,
   startSimulator,
 } from '../../../../test/vendors/simulator-fixture.ts';
+import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { jimeng as simulator } from '../../../sandbox/vendors/jimeng.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
 import type { Json, VideoRequest } from '../adapter.ts';

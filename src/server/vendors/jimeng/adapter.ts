@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { asObject } from '../../../contract/is-object.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
-import type { AdapterContext } from '../../upstreams/call.ts';
+import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Json, MediaInput, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
 import { KEY_PAIR_CREDENTIALS } from '../credential-schemas.ts';
 import { failedTask, rejectedPoll, unreadablePoll } from '../error-mapping.ts';

@@ -1,7 +1,7 @@
 import { asObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
-import type { AdapterContext } from '../../upstreams/call.ts';
 import type { VendorError } from '../../upstreams/error.ts';
+import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import { type ErrorClass, toVendorError } from '../error-mapping.ts';
 import { withJsonBody } from '../http.ts';
 import type { RequestBody } from '../request-body.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
-import { tryMutatedReplies } from '../../../../test/vendors/mutated-replies.ts';
+import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { UnsupportedRequestError } from '../../upstreams/error.ts';
 import type { VideoRequest } from '../adapter.ts';
 import { runway } from './adapter.ts';

@@ -3,7 +3,7 @@ import { asObject } from '../../../contract/is-object.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import { HOUR_MS } from '../../../contract/time.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
-import type { AdapterContext } from '../../upstreams/call.ts';
+import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { ModelCapability, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
 import { type ErrorClass, failedTask, rejectedPoll, UNKNOWN_FAILURE, unreadablePoll } from '../error-mapping.ts';

@@ -1,8 +1,8 @@
 import { asObject } from '../../../contract/is-object.ts';
 import { HOUR_MS } from '../../../contract/time.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
-import type { AdapterContext } from '../../upstreams/call.ts';
 import type { VendorError } from '../../upstreams/error.ts';
+import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
 import { billedUnits } from '../billed-facts.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';

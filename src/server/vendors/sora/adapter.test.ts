@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fixedResponseContext, sandboxContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
-import { tryMutatedReplies } from '../../../../test/vendors/mutated-replies.ts';
 import {
   assertAmbiguousSubmits,
   MEANINGLESS_POLLS,
   startSimulator,
 } from '../../../../test/vendors/simulator-fixture.ts';
+import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { loadMedia } from '../../../sandbox/media.ts';
 import { sora as simulator } from '../../../sandbox/vendors/sora.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';

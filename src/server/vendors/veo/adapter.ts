@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import type { AdapterContext } from '../../upstreams/call.ts';
 import { PollFailed } from '../../upstreams/error.ts';
+import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Json, VendorAdapter } from '../adapter.ts';
 import { API_KEY_CREDENTIALS, SecretText } from '../credential-schemas.ts';
 import { GEMINI_BASE_URL, gemini } from './gemini-api.ts';

@@ -1,7 +1,7 @@
 import { asObject } from '../../../contract/is-object.ts';
 import type { OutboundRequest } from '../../platform/outbound/outbound-types.ts';
-import type { AdapterContext } from '../../upstreams/call.ts';
 import { UnsupportedRequestError } from '../../upstreams/error.ts';
+import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { ContentSource, Json, VendorAdapter } from '../adapter.ts';
 import { ambiguousSubmit } from '../error-mapping.ts';
 import { withJsonBody } from '../http.ts';

@@ -1,4 +1,4 @@
-import type { AdapterContext } from '../../upstreams/call.ts';
+import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Json, VideoRequest } from '../adapter.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
 import { knownFactors, parseSeconds, rejectField } from '../request-fields.ts';

@@ -1,7 +1,7 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
-import type { AdapterContext } from '../../upstreams/call.ts';
+import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Artifact, Json, QueryOutcome } from '../adapter.ts';
 import { type BilledFacts, billedUnits } from '../billed-facts.ts';
 import { failedTask, rejectedPoll, successWithoutArtifact, unreadablePoll } from '../error-mapping.ts';

@@ -1,8 +1,8 @@
 import { asObject } from '../../../contract/is-object.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound-types.ts';
-import type { AdapterContext } from '../../upstreams/call.ts';
 import { UnsupportedRequestError } from '../../upstreams/error.ts';
+import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Json, QueryOutcome, VendorAdapter } from '../adapter.ts';
 import { ambiguousSubmit, failedTask, rejectedPoll } from '../error-mapping.ts';
 import { refusedSubmit } from '../http.ts';

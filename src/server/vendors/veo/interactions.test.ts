@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recordedReplies } from '../../../../test/recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
-import { tryMutatedReplies } from '../../../../test/vendors/mutated-replies.ts';
+import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { OutboundError, type OutboundRequest } from '../../platform/outbound/outbound-types.ts';
-import type { AdapterContext } from '../../upstreams/call.ts';
 import { PollFailed } from '../../upstreams/error.ts';
+import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Json } from '../adapter.ts';
 import { veo } from './adapter.ts';
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import type { AdapterContext } from '../../upstreams/call.ts';
 import { UnsupportedRequestError } from '../../upstreams/error.ts';
+import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Json, VideoRequest } from '../adapter.ts';
 import { assertMaxSize, toBase64 } from '../media-encoding.ts';
 import { createMetadataParser } from '../metadata-filter.ts';

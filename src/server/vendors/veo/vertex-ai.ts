@@ -1,7 +1,7 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
-import type { AdapterContext } from '../../upstreams/call.ts';
 import { UnsupportedRequestError } from '../../upstreams/error.ts';
+import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Json, VendorAdapter } from '../adapter.ts';
 import { ambiguousSubmit, rejectedPoll } from '../error-mapping.ts';
 import { asArray, asText, toRawResponse } from '../untrusted-json.ts';

@@ -1,6 +1,6 @@
 import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound-types.ts';
-import type { AdapterContext } from '../../upstreams/call.ts';
 import { PollFailed } from '../../upstreams/error.ts';
+import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { ContentSource, Json } from '../adapter.ts';
 import { rejectedPoll, unreadablePoll } from '../error-mapping.ts';
 import { withJsonBody } from '../http.ts';

@@ -1,8 +1,8 @@
 import { asObject } from '../../../contract/is-object.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
-import type { AdapterContext } from '../../upstreams/call.ts';
 import type { VendorError } from '../../upstreams/error.ts';
+import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
 import { billedSeconds } from '../billed-facts.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';

@@ -20,14 +20,14 @@ export interface ContentRouteDependencies {
   readonly contentDelivery: ContentDelivery;
   readonly playLinks: PlayLinks;
   readonly accelRedirect: AccelRedirect;
-  readonly accessWatch: CredentialWatch;
+  readonly credentialWatch: CredentialWatch;
   readonly clock: Clock;
 }
 
 /** The file of a video: for the token that submitted it, and for whoever has a play link. */
 export function addContentRoutes(
   routes: RouteRegistry,
-  { store, reader, contentDelivery, playLinks, accelRedirect, accessWatch, clock }: ContentRouteDependencies,
+  { store, reader, contentDelivery, playLinks, accelRedirect, credentialWatch, clock }: ContentRouteDependencies,
 ): void {
   const sendFile = async (
     task: Task,
@@ -35,7 +35,7 @@ export function addContentRoutes(
     variant: string | undefined,
     { request, reply }: { readonly request: RequestContext; readonly reply: FastifyReply },
   ) => {
-    const watchAccess = (onEnd: () => void) => accessWatch.watch(caller, onEnd);
+    const watchAccess = (onEnd: () => void) => credentialWatch.watch(caller, onEnd);
     const acceptsPath = accelRedirect.accepts(request);
     const asked = { ...toFileRequest(request), variant, watchAccess, acceptsPath };
     return sendContent(reply, await contentDelivery.open(task, asked));
@@ -53,7 +53,7 @@ export function addContentRoutes(
     if (!playLinks.verify(link, query.signature, clock.now())) throw new AppError('forbidden');
     const task = await store.findByPublicId(link.taskId);
     if (task === undefined || task.deleted === 1) throw new AppError('content_not_found');
-    const caller = await accessWatch.resolve(link.credential, task.user_id);
+    const caller = await credentialWatch.resolve(link.credential, task.user_id);
     if (caller === undefined) throw new AppError('forbidden');
     return sendFile(task, caller, query.variant, { request, reply });
   });

@@ -1,6 +1,6 @@
 import type { Database } from '../../platform/db/database.ts';
-import { hasConcurrentWriters } from '../../platform/db/dialect.ts';
 import type { PubSub } from '../../platform/db/pub-sub.ts';
+import { hasConcurrentWriters } from '../../platform/db/sql-dialect.ts';
 import type { Tables } from '../../tables.ts';
 import { PollBackoffs } from './poll-backoffs.ts';
 import { PollScheduler, type PollSchedulerDependencies } from './poll-scheduler.ts';

@@ -1,15 +1,15 @@
 import type { Generated } from 'kysely';
-import type { VendorName } from '../../../contract/vendor-names.ts';
-import type { Dialect } from '../../platform/db/dialect.ts';
+import type { VendorId } from '../../../contract/vendor-ids.ts';
 import type { MigrationTransaction } from '../../platform/db/migrate.ts';
 import { required } from '../../platform/db/migration-columns.ts';
+import type { Dialect } from '../../platform/db/sql-dialect.ts';
 
 export interface ReconciliationTables {
   /** One row for each reading of a vendor's account. Amounts of units are in millionths. Never changed. */
   reconciliations: {
     id: Generated<number>;
     channel_id: number;
-    vendor: VendorName;
+    vendor: VendorId;
     unit: string;
     /** Unix milliseconds of the reading before; null for the first. */
     from_time: number | null;

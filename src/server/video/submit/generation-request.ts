@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { STANDARD_FIELDS } from '../../../contract/generation-fields.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
-import type { VendorName } from '../../../contract/vendor-names.ts';
+import type { VendorId } from '../../../contract/vendor-ids.ts';
 import { type GenerationBody, VIDEO_JSON_LIMIT } from '../../../contract/video.ts';
 import { AppError, invalidRequest } from '../../platform/errors.ts';
 import type { UploadedFile } from '../../platform/http/multipart.ts';
@@ -25,7 +25,7 @@ export interface GenerationRequest {
   /** The body in the vendor's own format, on the vendor-format routes. */
   readonly officialBody?: { readonly [key: string]: Json } | undefined;
   /** With `officialBody`: whose format it is; other vendors' models cannot be requested with it. */
-  readonly officialVendor?: VendorName | undefined;
+  readonly officialVendor?: VendorId | undefined;
   /** With `officialBody`: the vendor's operation that was called. */
   readonly officialOperation?: string | undefined;
   /** Whether the format permits a request without a prompt, from an image alone. */

@@ -2,7 +2,7 @@ import { Switch, Text, Textarea, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { adminCreateAnnouncement, adminUpdateAnnouncement } from '../../../../contract/notifications.ts';
 import { FormDialog } from '../../../components/form-dialog.tsx';
-import { useFormDraft } from '../../../components/use-form-draft.ts';
+import { useFormValues } from '../../../components/use-form-values.ts';
 import { useSaveAndClose } from '../../../components/use-save-and-close.ts';
 import type { Announcement } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
@@ -18,7 +18,7 @@ const MAX_LENGTH = { title: 200, content: 10_000 } as const;
 
 export function AnnouncementDialog({ announcement, onClose }: AnnouncementDialogProps) {
   const { t } = useTranslation(['admin-announcements', 'app']);
-  const { draft, text, checked } = useFormDraft(() => toAnnouncementDraft(announcement));
+  const { draft, text, checked } = useFormValues(() => toAnnouncementDraft(announcement));
   const save = useSaveAndClose(
     async () => {
       const body = toAnnouncementBody(draft);

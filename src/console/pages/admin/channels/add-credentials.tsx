@@ -6,14 +6,14 @@ import { useToasts } from '../../../components/toasts.tsx';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';
-import { type CredentialEntries, schemeOfKeys, storedEntries, toCredentials } from './credential-entries.ts';
+import { type CredentialListItems, schemeOfKeys, storedEntries, toCredentials } from './credential-form-conversion.ts';
 import { CredentialInput } from './credential-input.tsx';
 import { CredentialLineError, fitsOnLines, parseCredentialLines } from './credential-lines.ts';
 
 interface AddCredentialsProps {
   readonly channel: ChannelDetail;
   readonly vendor: Vendor;
-  readonly change: (list: CredentialEntries) => Promise<unknown>;
+  readonly change: (list: CredentialListItems) => Promise<unknown>;
 }
 
 /** More credentials of the kind the channel has: pasted one per line, or one service account at a time. */

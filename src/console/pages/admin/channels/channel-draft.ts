@@ -2,7 +2,7 @@ import type { makeChannel } from '../../../../contract/channels.ts';
 import type { EndpointPart } from '../../../../contract/endpoint.ts';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import type { CredentialScheme, Vendor } from '../../../data/vendor-queries.ts';
-import { toCredentials } from './credential-entries.ts';
+import { toCredentials } from './credential-form-conversion.ts';
 import { parseCredentialLines } from './credential-lines.ts';
 import {
   type ConnectionDraft,

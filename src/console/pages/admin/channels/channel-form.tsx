@@ -3,7 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconChevronDown } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { SaveForm } from '../../../components/save-form.tsx';
-import { useFormDraft } from '../../../components/use-form-draft.ts';
+import { useFormValues } from '../../../components/use-form-values.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';
 import type { ChannelDraft } from './channel-draft.ts';
 import { CredentialFields } from './credential-fields.tsx';
@@ -32,7 +32,7 @@ export function ChannelForm({
   save,
 }: ChannelFormProps) {
   const { t } = useTranslation('admin-channels');
-  const { draft, set, text, value, checked } = useFormDraft(initial);
+  const { draft, set, text, value, checked } = useFormValues(initial);
   const [more, { toggle }] = useDisclosure(!isNew);
   const isPrivate = draft.options.private === true;
   return (

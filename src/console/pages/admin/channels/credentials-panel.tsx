@@ -12,7 +12,12 @@ import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';
 import { AddCredentials } from './add-credentials.tsx';
 import { ChannelStatusBadge } from './channel-status-badge.tsx';
-import { type Credential, type CredentialEntries, credentialLabel, storedEntries } from './credential-entries.ts';
+import {
+  type Credential,
+  type CredentialListItems,
+  credentialLabel,
+  storedEntries,
+} from './credential-form-conversion.ts';
 import { toErrorReason } from './error-reasons.ts';
 import { ReplaceCredential } from './replace-credential.tsx';
 import { TestCredential } from './test-credential.tsx';
@@ -26,7 +31,7 @@ interface CredentialsPanelProps {
 export function CredentialsPanel({ channel, vendor }: CredentialsPanelProps) {
   const { t } = useTranslation('admin-channels');
   const { credential_list: list } = channel;
-  const change = (credential_list: CredentialEntries) =>
+  const change = (credential_list: CredentialListItems) =>
     callApi(changeChannel, { params: { id: String(channel.id) }, body: { credential_list } });
   return (
     <Panel title={t('credentials.title')}>
@@ -107,7 +112,7 @@ function CredentialFacts({ credential, isOnly }: CredentialFactsProps) {
 interface EnabledSwitchProps {
   readonly channel: ChannelDetail;
   readonly credential: Credential;
-  readonly change: (list: CredentialEntries) => Promise<unknown>;
+  readonly change: (list: CredentialListItems) => Promise<unknown>;
 }
 
 function EnabledSwitch({ channel, credential, change }: EnabledSwitchProps) {

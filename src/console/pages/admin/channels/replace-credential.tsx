@@ -7,19 +7,19 @@ import type { ChannelDetail } from '../../../data/admin-types.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';
 import {
   type Credential,
-  type CredentialEntries,
+  type CredentialListItems,
   credentialLabel,
   schemeOfKeys,
   storedEntries,
   toCredentials,
-} from './credential-entries.ts';
+} from './credential-form-conversion.ts';
 import { CredentialInput } from './credential-input.tsx';
 
 interface ReplaceCredentialProps {
   readonly channel: ChannelDetail;
   readonly credential: Credential;
   readonly vendor: Vendor;
-  readonly change: (list: CredentialEntries) => Promise<unknown>;
+  readonly change: (list: CredentialListItems) => Promise<unknown>;
 }
 
 /** A button and its dialog: a new name, or new keys in the place of those on file. */

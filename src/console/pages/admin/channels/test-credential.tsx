@@ -5,7 +5,7 @@ import { testChannel } from '../../../../contract/channels.ts';
 import { useToasts } from '../../../components/toasts.tsx';
 import { callApi } from '../../../data/api-client.ts';
 import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
-import { type Credential, credentialLabel } from './credential-entries.ts';
+import { type Credential, credentialLabel } from './credential-form-conversion.ts';
 import { toErrorReason } from './error-reasons.ts';
 
 interface TestCredentialProps {

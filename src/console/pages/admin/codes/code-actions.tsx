@@ -13,7 +13,7 @@ import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
 
 /** What can still be done with a code: an expired one may be given more time, an unused one withdrawn. */
 export function CodeActions({ code }: { readonly code: CodeListItem }) {
-  const { t } = useTranslation('admin-codes');
+  const { t } = useTranslation('admin-redemption-codes');
   const invalidate = useInvalidateQueries();
   const toasts = useToasts();
   const [changingExpiry, setProlonging] = useState(false);
@@ -48,7 +48,7 @@ export function CodeActions({ code }: { readonly code: CodeListItem }) {
 }
 
 function ExpiryDialog({ code, onClose }: { readonly code: CodeListItem; readonly onClose: () => void }) {
-  const { t } = useTranslation(['admin-codes', 'app']);
+  const { t } = useTranslation(['admin-redemption-codes', 'app']);
   const [day, setDay] = useState(formatDateField(code.expires_at));
   const save = useSaveAndClose(
     () =>

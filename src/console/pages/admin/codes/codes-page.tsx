@@ -39,7 +39,7 @@ const STATUS_COLOR: Readonly<Record<CodeStatus, string>> = {
 
 /** Redemption codes, masked, and what became of them. */
 export function CodesPage() {
-  const { t } = useTranslation(['admin-codes', 'app']);
+  const { t } = useTranslation(['admin-redemption-codes', 'app']);
   const filters = useListFilters(['status', 'batch_id', 'package_code'], CODE_SORTS);
   const [making, setMaking] = useState(false);
   const codes = useQuery(listQuery(adminListRedemptionCodes, filters.query));
@@ -121,7 +121,7 @@ export function CodesPage() {
 
 /** What can be done with several at once. */
 function CodeBulkBar({ selection }: { readonly selection: RowSelection<CodeListItem> }) {
-  const { t } = useTranslation('admin-codes');
+  const { t } = useTranslation('admin-redemption-codes');
   const invalidate = useInvalidateQueries();
   return (
     <BulkBar
@@ -142,7 +142,7 @@ function CodeBulkBar({ selection }: { readonly selection: RowSelection<CodeListI
 }
 
 function CodeFilters({ filters }: { readonly filters: ListFilters }) {
-  const { t } = useTranslation('admin-codes');
+  const { t } = useTranslation('admin-redemption-codes');
   return (
     <FilterBar filters={filters}>
       <ChoiceFilter

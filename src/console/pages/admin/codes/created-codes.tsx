@@ -11,7 +11,7 @@ interface CreatedCodesProps {
 
 /** New codes, which are shown only once. */
 export function CreatedCodes({ codes, batch, onClose }: CreatedCodesProps) {
-  const { t } = useTranslation(['admin-codes', 'app']);
+  const { t } = useTranslation(['admin-redemption-codes', 'app']);
   const text = codes.join('\n');
   const save = (): void => downloadFile(`codes-${batch}.txt`, new Blob([`${text}\n`], { type: 'text/plain' }));
   return (

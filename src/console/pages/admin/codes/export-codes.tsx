@@ -14,7 +14,7 @@ interface ExportCodesProps {
 }
 
 export function ExportCodes({ filter, total }: ExportCodesProps) {
-  const { t } = useTranslation(['admin-codes', 'app']);
+  const { t } = useTranslation(['admin-redemption-codes', 'app']);
   const toasts = useToasts();
   const save = useMutation({
     mutationFn: async () => {

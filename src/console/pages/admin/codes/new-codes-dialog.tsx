@@ -5,7 +5,7 @@ import { adminCreateRedemptionCodes } from '../../../../contract/plans.ts';
 import { AmountInput } from '../../../components/amount-input.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { SecretShownOnce } from '../../../components/secret-shown-once.tsx';
-import { useFormDraft } from '../../../components/use-form-draft.ts';
+import { useFormValues } from '../../../components/use-form-values.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { toEndOfDay } from '../../../data/calendar-day.ts';
 import { creditsToQuota } from '../../../data/credits-to-quota.ts';
@@ -25,11 +25,11 @@ const INITIAL_FORM = {
 
 /** Makes a batch and shows it this once. */
 export function NewCodesDialog({ onClose }: { readonly onClose: () => void }) {
-  const { t } = useTranslation(['admin-codes', 'app']);
+  const { t } = useTranslation(['admin-redemption-codes', 'app']);
   const invalidate = useInvalidateQueries();
   const perUnit = useStatus().data?.quota_per_unit;
   const plans = usePlanOptions();
-  const { draft: form, set, text, value } = useFormDraft(INITIAL_FORM);
+  const { draft: form, set, text, value } = useFormValues(INITIAL_FORM);
   const make = useMutation({
     mutationFn: async () => {
       const value =

@@ -8,7 +8,7 @@ import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
 
 /** Revokes leaked codes; codes that are already redeemed stay redeemed. */
 export function RevokeBatch({ id }: { readonly id: number }) {
-  const { t } = useTranslation('admin-codes');
+  const { t } = useTranslation('admin-redemption-codes');
   const invalidate = useInvalidateQueries();
   const toasts = useToasts();
   const withdraw = async (): Promise<void> => {

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { listModelRows, ON_RETIREMENT } from '../../../../contract/model-catalog.ts';
 import { MODEL_KINDS, type ModelKind } from '../../../../contract/model-kinds.ts';
 import { SaveForm } from '../../../components/save-form.tsx';
-import { useFormDraft } from '../../../components/use-form-draft.ts';
+import { useFormValues } from '../../../components/use-form-values.ts';
 import { listQuery } from '../../../data/endpoint-queries.ts';
 import { useStatus } from '../../../data/self-and-status-queries.ts';
 import { toVendorOptions, useVendors } from '../../../data/vendor-queries.ts';
@@ -28,7 +28,7 @@ export function ModelForm({ initial, isNew, submitLabel, save }: ModelFormProps)
   const { t } = useTranslation(['admin-models', 'admin-channels']);
   const perUnit = useStatus().data?.quota_per_unit ?? 1;
   const vendors = useVendors();
-  const { draft, set, text, checked } = useFormDraft(initial);
+  const { draft, set, text, checked } = useFormValues(initial);
   const inherits = draft.aliasOf !== '' && !draft.ownPrice;
   return (
     <SaveForm

@@ -14,7 +14,7 @@ interface AssignPlanDialogProps {
 
 /** Gives an account a plan without a code, or ends the one it has. */
 export function AssignPlanDialog({ user, onClose }: AssignPlanDialogProps) {
-  const { t } = useTranslation(['admin-plans', 'admin-codes']);
+  const { t } = useTranslation(['admin-plans', 'admin-redemption-codes']);
   const plans = usePlanOptions();
   const [code, setCode] = useState<string | null>(null);
   const [days, setDays] = useState<number | string>('');
@@ -41,7 +41,7 @@ export function AssignPlanDialog({ user, onClose }: AssignPlanDialogProps) {
     >
       <Select
         label={t('assign.plan')}
-        placeholder={t('admin-codes:choosePlan')}
+        placeholder={t('admin-redemption-codes:choosePlan')}
         data={[...(plans.options ?? []), { value: NO_PACKAGE, label: t('assign.none') }]}
         required
         data-autofocus

@@ -12,7 +12,7 @@ import { useTranslation } from 'react-i18next';
 import { AmountInput, type AmountInputProps } from '../../../components/amount-input.tsx';
 import { ModelsSelect } from '../../../components/models-select.tsx';
 import { SaveForm } from '../../../components/save-form.tsx';
-import { useFormDraft } from '../../../components/use-form-draft.ts';
+import { useFormValues } from '../../../components/use-form-values.ts';
 import { ChannelsSelect } from './channels-select.tsx';
 import type { PlanDraft } from './plan-draft.ts';
 
@@ -32,7 +32,7 @@ const OPTIONAL = { required: false, allowDecimal: false } as const;
 
 export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save }: PlanFormProps) {
   const { t } = useTranslation(['admin-plans', 'app']);
-  const { draft, set, text, value, checked } = useFormDraft(initial);
+  const { draft, set, text, value, checked } = useFormValues(initial);
   const number = (name: NumberName, label: string, more: Parameters<typeof NumberInput>[0] = {}) => (
     <NumberInput
       label={label}

@@ -4,7 +4,7 @@ import { adminUpdateUser } from '../../../../contract/account-admin.ts';
 import { ROLES, type Role } from '../../../../contract/roles.ts';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { NewPasswordInput } from '../../../components/new-password-input.tsx';
-import { useFormDraft } from '../../../components/use-form-draft.ts';
+import { useFormValues } from '../../../components/use-form-values.ts';
 import { useSaveAndClose } from '../../../components/use-save-and-close.ts';
 import type { User } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
@@ -15,7 +15,7 @@ export function EditUserDialog({ user, onClose }: { readonly user: User; readonl
   const { t } = useTranslation(['admin', 'app']);
   const mayGive = useCanManageRole();
   const old = { display_name: user.display_name, email: user.email, role: user.role, status: toStatus(user.status) };
-  const { draft: form, set, text } = useFormDraft({ ...old, password: '' });
+  const { draft: form, set, text } = useFormValues({ ...old, password: '' });
   const changed = <Field extends keyof typeof old>(field: Field) =>
     form[field] === old[field] ? undefined : form[field];
   const save = useSaveAndClose(

@@ -7,7 +7,7 @@ import { ROLES, type Role } from '../../../../contract/roles.ts';
 import { AmountInput } from '../../../components/amount-input.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { NewPasswordInput } from '../../../components/new-password-input.tsx';
-import { useFormDraft } from '../../../components/use-form-draft.ts';
+import { useFormValues } from '../../../components/use-form-values.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { useCanManageRole } from '../../../data/can-manage.ts';
 import { creditsToQuota } from '../../../data/credits-to-quota.ts';
@@ -29,7 +29,7 @@ export function NewUserDialog({ onClose }: { readonly onClose: () => void }) {
   const invalidate = useInvalidateQueries();
   const mayGive = useCanManageRole();
   const navigate = useNavigate();
-  const { draft: form, set, text, value } = useFormDraft(EMPTY_FORM);
+  const { draft: form, set, text, value } = useFormValues(EMPTY_FORM);
   const make = useMutation({
     mutationFn: async () => {
       const { username, password, role, email, credits } = form;

@@ -1,0 +1,131 @@
+import type { Command } from 'commander';
+import { defined } from '../../contract/omit-undefined.ts';
+import { toSeconds } from '../../contract/time.ts';
+import type { ApiToken } from '../../sdk/account.ts';
+import { collectValues, parseCredits, parsePositiveInteger, parseRowId } from '../arguments.ts';
+import type { CommandContext } from '../command-context.ts';
+import { loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
+import { dateTime, formatTable, relativeTime } from '../rendering.ts';
+import type { RunCommand } from '../run-command.ts';
+import { withReauthentication } from '../with-reauthentication.ts';
+
+interface CreateOptions {
+  readonly days?: number;
+  readonly credits?: number;
+  readonly model: readonly string[];
+  readonly from: readonly string[];
+  readonly rpm?: number;
+  readonly tpm?: number;
+  readonly calls?: number;
+  readonly videos?: number;
+}
+
+/** `reelgate keys …` */
+export function addKeyCommands(program: Command, run: RunCommand): void {
+  const keys = program
+    .command('keys')
+    .alias('tokens')
+    .description('API keys (sk-…) of the account; asks for your password')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ reelgate keys\n  $ reelgate keys create ci --days 90 --model kling-v3\n  $ reelgate keys revoke 7',
+    );
+
+  keys
+    .command('list', { isDefault: true })
+    .description('List the keys; only the first letters of each are shown')
+    .action((_options: unknown, command: Command) =>
+      run(command, async (session) => {
+        const rows = await withReauthentication(session, ({ reelgate, headers }) =>
+          reelgate.account.tokens({ headers }),
+        );
+        const credits = await loadCreditFormat(session.reelgate);
+        const table = formatTable(
+          ['ID', 'NAME', 'KEY', 'CREATED', 'LAST USED', 'EXPIRES', 'LIMIT', 'RATES', 'MODELS', 'FROM'],
+          rows.map((row) => [
+            String(row.id),
+            row.name,
+            `${row.key_hint}…`,
+            relativeTime(row.created_time),
+            row.last_used_time === null ? 'never' : relativeTime(row.last_used_time),
+            row.expires_at === null ? 'never' : dateTime(row.expires_at),
+            row.quota_limit === null ? 'none' : `${credits(row.quota_used)} of ${credits(row.quota_limit)}`,
+            formatRates(row),
+            row.models.length === 0 ? 'all' : row.models.join(', '),
+            row.allowed_addresses.length === 0 ? 'anywhere' : row.allowed_addresses.join(', '),
+          ]),
+        );
+        session.output.list(
+          rows,
+          table,
+          rows.length === 0,
+          'No API keys. Create one with "reelgate keys create NAME".',
+        );
+      }),
+    );
+
+  addCreateCommand(keys, run);
+
+  keys
+    .command('revoke')
+    .argument('<id>', 'an id from the list', parseRowId)
+    .description('Revoke a key at once')
+    .action((id: number, _options: unknown, command: Command) =>
+      run(command, async (session) => {
+        await withReauthentication(session, ({ reelgate, headers }) => reelgate.account.revokeToken(id, { headers }));
+        session.output.result({ id, revoked: true }, `Revoked key ${id}.`);
+      }),
+    );
+}
+
+function addCreateCommand(keys: Command, run: RunCommand): void {
+  keys
+    .command('create')
+    .alias('make')
+    .argument('<name>', 'what it is for')
+    .option('--days <n>', 'days until it expires; default: never', parsePositiveInteger)
+    .option('--credits <amount>', 'spending limit, in credits or in the currency of the service', parseCredits)
+    .option('--model <id>', 'only this model; repeatable', collectValues, [])
+    .option('--from <address>', 'only from this IP address or CIDR range; repeatable', collectValues, [])
+    .option('--rpm <n>', 'requests a minute', parsePositiveInteger)
+    .option('--tpm <n>', 'tokens a minute', parsePositiveInteger)
+    .option('--calls <n>', 'model calls at once', parsePositiveInteger)
+    .option('--videos <n>', 'unfinished videos at once', parsePositiveInteger)
+    .description('Create a key; it is shown only now')
+    .action((name: string, options: CreateOptions, command: Command) =>
+      run(command, async (session) => {
+        const request = defined({
+          name,
+          expires_at: options.days === undefined ? undefined : toSeconds(Date.now()) + options.days * 86_400,
+          quota_limit: await toQuotaLimit(session, options),
+          models: [...options.model],
+          allowed_addresses: [...options.from],
+          requests_per_minute: options.rpm,
+          tokens_per_minute: options.tpm,
+          concurrent_calls: options.calls,
+          concurrent_tasks: options.videos,
+        });
+        const made = await withReauthentication(session, ({ reelgate, headers }) =>
+          reelgate.account.createToken(request, { headers }),
+        );
+        session.output.info(`Key ${made.id}. Store it now: it is not shown again.`);
+        session.output.result(made, made.key);
+      }),
+    );
+}
+
+async function toQuotaLimit({ reelgate }: CommandContext, options: CreateOptions): Promise<number | undefined> {
+  if (options.credits === undefined) return undefined;
+  return Math.round(options.credits * (await loadAmountUnit(reelgate)).quotaPerCredit);
+}
+
+function formatRates(row: ApiToken): string {
+  const parts = [
+    [row.requests_per_minute, 'requests/min'],
+    [row.tokens_per_minute, 'tokens/min'],
+    [row.concurrent_calls, 'calls at once'],
+    [row.concurrent_tasks, 'videos at once'],
+  ] as const;
+  const shown = parts.flatMap(([limit, what]) => (limit === null ? [] : [`${limit} ${what}`]));
+  return shown.length === 0 ? 'none' : shown.join(', ');
+}

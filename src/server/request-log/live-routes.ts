@@ -1,0 +1,76 @@
+import type { ServerResponse } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import { streamAllRequests, streamRequests } from '../../contract/requests.ts';
+import type { CredentialWatch } from '../accounts/credential-watch.ts';
+import type { AccountCaller } from '../platform/http/caller.ts';
+import type { RequestContext } from '../platform/http/request-context.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import { answeredHead, beginEventStream } from '../platform/http/server-sent-events.ts';
+import type { LiveRequestViews } from './live-request-views.ts';
+import type { Present } from './presenter.ts';
+import { ownFilter, toFilter } from './request-filter.ts';
+import type { ListedRequest, RequestFilter } from './store.ts';
+
+export interface LiveRouteDependencies {
+  readonly tail: LiveRequestViews;
+  readonly credentialWatch: Pick<CredentialWatch, 'watch'>;
+  readonly own: Present<object>;
+  readonly all: Present<object>;
+}
+
+interface StreamInput {
+  readonly caller: AccountCaller;
+  readonly request: RequestContext;
+  readonly reply: FastifyReply;
+}
+
+/** A reader that does not read is disconnected, because its events would accumulate in memory. */
+const MAX_UNSENT_BYTES = 1024 * 1024;
+
+/** The live views of the request log. */
+export function addLiveRoutes(routes: RouteRegistry, { tail, credentialWatch, own, all }: LiveRouteDependencies): void {
+  const stream = async (
+    filter: RequestFilter,
+    { caller, request, reply }: StreamInput,
+    present: Present<object>,
+  ): Promise<FastifyReply> => {
+    if (answeredHead(reply)) return reply;
+    const ended = beginEventStream(reply, {
+      disconnected: request.disconnected,
+      watchAccess: (onEnd) => credentialWatch.watch(caller, onEnd),
+    });
+    const { raw } = reply;
+    write(raw, ': open\n\n');
+    // The client reconnects; its status has been sent, so no error can be.
+    const fail = (error: unknown): void => {
+      request.log.warn({ err: error, requestId: request.id }, 'a live view of the request log failed');
+      raw.end();
+    };
+    const listener = {
+      filter,
+      send: (rows: readonly ListedRequest[]) =>
+        void present(rows).then((shown) => write(raw, shown.map(toEvent).join('')), fail),
+      keepAlive: () => write(raw, ': keep-alive\n\n'),
+      end: () => void raw.end(),
+    };
+    const close = await tail.open(listener).catch(fail);
+    if (close === undefined) return reply;
+    const end = (): void => {
+      close();
+      raw.end();
+    };
+    if (ended.aborted) end();
+    else ended.addEventListener('abort', end, { once: true });
+    return reply;
+  };
+  routes.add(streamRequests, (input) => stream(ownFilter(input.query, input.caller), input, own));
+  routes.add(streamAllRequests, (input) => stream(toFilter(input.query), input, all));
+}
+
+const toEvent = (row: object): string => `event: request\ndata: ${JSON.stringify(row)}\n\n`;
+
+function write(response: ServerResponse, text: string): void {
+  if (response.writableEnded || response.destroyed) return;
+  if (response.writableLength > MAX_UNSENT_BYTES) response.destroy();
+  else response.write(text);
+}

@@ -1,0 +1,36 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Log } from '../platform/log.ts';
+import type { Tables } from '../tables.ts';
+import { LiveRequestViews } from './live-request-views.ts';
+import { type ReceiptDependencies, ReceiptService } from './receipt-service.ts';
+import { RequestLog } from './request-log.ts';
+import { StatisticsStore } from './statistics-store.ts';
+import { RequestStore } from './store.ts';
+
+export interface RequestsDependencies {
+  readonly database: Database<Tables>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Requests {
+  readonly store: RequestStore;
+  readonly statistics: StatisticsStore;
+  readonly log: RequestLog;
+  readonly tail: LiveRequestViews;
+}
+
+/** Assembles the request log. */
+export function makeRequests({ database, clock, log }: RequestsDependencies): Requests {
+  const store = new RequestStore(database);
+  return {
+    store,
+    statistics: new StatisticsStore(database),
+    log: new RequestLog({ database, store, clock, log }),
+    tail: new LiveRequestViews(store, log),
+  };
+}
+
+/** Assembles the receipts, which need the ledger and the videos too. */
+export const makeReceipts = (dependencies: ReceiptDependencies): ReceiptService => new ReceiptService(dependencies);

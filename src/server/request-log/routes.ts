@@ -1,0 +1,87 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import * as endpoints from '../../contract/requests.ts';
+import { ok } from '../../contract/schemas.ts';
+import type { CredentialWatch } from '../accounts/credential-watch.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import type { TaskIdLookup } from '../quota/routes.ts';
+import { toCsv } from './csv-export.ts';
+import { addLiveRoutes } from './live-routes.ts';
+import type { Requests } from './make.ts';
+import { formatCursor, type Present, parseCursor, toAdminRequest, toRequest, toStatistics } from './presenter.ts';
+import { ownFilter, toFilter } from './request-filter.ts';
+import type { StatisticsColumn } from './statistics-store.ts';
+import type { ListedRequest, RequestFilter } from './store.ts';
+
+export interface RequestRouteDependencies {
+  readonly requests: Pick<Requests, 'store' | 'statistics' | 'tail'>;
+  readonly tasks: Pick<TaskIdLookup, 'publicIds'>;
+  /** Ends a live view with the credential that opened it. */
+  readonly credentialWatch: Pick<CredentialWatch, 'watch'>;
+}
+
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 100;
+
+/** What was called, by whom, how long it took and what it cost, for owners and administrators. */
+export function addRequestRoutes(
+  routes: RouteRegistry,
+  { requests, tasks, credentialWatch }: RequestRouteDependencies,
+): void {
+  const { store, statistics, tail } = requests;
+  const presentWith =
+    <R>(present: (row: ListedRequest, ref: string) => R): Present<R> =>
+    async (rows) => {
+      const names = await tasks.publicIds(rows.map(({ ref }) => ref).filter((ref) => ref.startsWith('task_')));
+      return rows.map((row) => present(row, names.get(row.ref) ?? row.ref));
+    };
+  const [own, all] = [presentWith(toRequest), presentWith(toAdminRequest)];
+
+  const list = async <R>(filter: RequestFilter, page: PageQuery, present: Present<R>) => {
+    const limit = Math.min(Math.max(Number.parseInt(page.limit ?? '', 10) || DEFAULT_LIMIT, 1), MAX_LIMIT);
+    const rows = await store.list(filter, parseCursor(page.after), limit);
+    const last = rows.at(-1);
+    const next = last === undefined || rows.length < limit ? null : formatCursor(last);
+    return { success: true as const, data: [...(await present(rows))], next };
+  };
+  routes.add(endpoints.listRequests, ({ query, caller }) => list(ownFilter(query, caller), query, own));
+  routes.add(endpoints.listAllRequests, ({ query }) => list(toFilter(query), query, all));
+
+  const exportCsv = <R extends object>(
+    reply: FastifyReply,
+    filter: RequestFilter,
+    present: Present<R>,
+    schema: { readonly properties: Readonly<Record<keyof R & string, unknown>> },
+  ) =>
+    reply
+      .header('content-type', 'text/csv; charset=utf-8')
+      .header('content-disposition', 'attachment; filename="requests.csv"')
+      .header('cache-control', 'no-store')
+      .send(Readable.from(toCsv(store, filter, present, Object.keys(schema.properties) as (keyof R & string)[])));
+  routes.add(endpoints.exportRequests, async ({ query, caller, reply }) =>
+    exportCsv(reply, ownFilter(query, caller), own, endpoints.RequestRow),
+  );
+  routes.add(endpoints.exportAllRequests, async ({ query, reply }) =>
+    exportCsv(reply, toFilter(query), all, endpoints.AdminRequestRow),
+  );
+
+  const figures = async (filter: RequestFilter, by: keyof typeof COLUMNS) =>
+    ok((await statistics.read(filter, COLUMNS[by])).map(toStatistics));
+  routes.add(endpoints.getRequestStatistics, ({ query, caller }) =>
+    figures(ownFilter(query, caller), query.by ?? 'model'),
+  );
+  routes.add(endpoints.getAllRequestStatistics, ({ query }) => figures(toFilter(query), query.by ?? 'model'));
+  addLiveRoutes(routes, { tail, credentialWatch, own, all });
+}
+
+interface PageQuery {
+  readonly after?: string;
+  readonly limit?: string;
+}
+
+const COLUMNS = {
+  model: 'model',
+  token: 'token_id',
+  channel: 'channel_id',
+  user: 'user_id',
+} as const satisfies Readonly<Record<string, StatisticsColumn>>;
