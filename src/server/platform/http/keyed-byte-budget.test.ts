@@ -58,3 +58,24 @@ it('counts what a key still holds, and tells whether anybody waits', async () =>
   assert.equal(budget.isWaitedFor, false);
   await assert.rejects(budget.acquire('b', 1, AbortSignal.abort(new Error('gone before'))), /gone before/);
 });
+
+it("starts a key's items in the order of their arrival, also where a later one would fit, and lets one go alone that exceeds the total", async () => {
+  const budget = new KeyedByteBudget(10, 20);
+  const alone = await budget.acquire('a', 30, signal);
+  const started: string[] = [];
+  const acquire = async (name: string, key: string, bytes: number) => {
+    const release = await budget.acquire(key, bytes, signal);
+    started.push(name);
+    return release;
+  };
+  const [half, large, small] = [acquire('half', 'b', 6), acquire('large', 'b', 8), acquire('small', 'b', 2)];
+  await nextTurn();
+  assert.deepEqual(started, []);
+  alone();
+  const releaseHalf = await half;
+  await nextTurn();
+  assert.deepEqual(started, ['half']);
+  releaseHalf();
+  await Promise.all([large, small]);
+  assert.deepEqual(started, ['half', 'large', 'small']);
+});

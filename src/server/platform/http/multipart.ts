@@ -25,7 +25,7 @@ const MAX_DEPTH = 64;
 const MAX_VALUES = 50_000;
 
 export async function registerMultipart(fastify: FastifyInstance): Promise<void> {
-  await fastify.register(multipart, { limits: LIMITS, throwFileSizeLimit: true });
+  await fastify.register(multipart, { limits: LIMITS });
 }
 
 export interface MultipartBody {

@@ -56,7 +56,7 @@ describe('what fails on a page', () => {
       respond(async () => {
         throw new TypeError('broken inside');
       }),
-      TypeError,
+      /broken inside/,
     );
   });
 

@@ -73,9 +73,9 @@ export class PortLifecycle {
    * than the port where there was time for a drain: a second at most.
    */
   async close(graceMs: number): Promise<void> {
-    this.drain();
-    if (!this.server.listening) return;
-    const drainedMs = performance.now() - (this.#drainingSince ?? 0);
+    const drainingSince = this.#drainingSince ?? performance.now();
+    this.#drainingSince = drainingSince;
+    const drainedMs = performance.now() - drainingSince;
     if (graceMs > 0) await untilQuiet();
     // Not the method of the HTTP server, which would end connections without a request in the same moment.
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.server, () => resolve()));

@@ -50,7 +50,7 @@ it('T68: takes integers as digits alone, and numbers as they come', () => {
   const parse = (text: string) => parseRequestJson(Buffer.from(text));
   for (const number of ['5', '1', '100']) assert.equal(problemOf(parse(`{"model":"m","seconds":${number}}`)), '');
   for (const number of ['5.0', '1e1', '5e0', '16.0', '1E3', '1.0e1'])
-    assert.match(problemOf(parse(`{"model":"m","seconds":${number}}`)), /^seconds /, number);
+    assert.equal(problemOf(parse(`{"model":"m","seconds":${number}}`)), 'seconds must be integer.', number);
   const floats = parse('{"model":"m","scale":1.0,"seconds":null}');
   assert.equal(problemOf(floats), '');
   assert.deepEqual(floats, { model: 'm', scale: 1, seconds: null });
@@ -133,4 +133,14 @@ it('leaves a value alone that is no object, whatever its schema declares', () =>
   dropDeclaredNulls(undefined, body);
   dropDeclaredNulls(Type.Array(Type.String()), body);
   assert.deepEqual(body, { length: null });
+});
+
+it('compiles a schema once, and names the field that is wrong unless it is the whole body', () => {
+  const schema = Type.Object({ name: Type.String() });
+  assert.equal(validatorFor(schema), validatorFor(schema));
+  const fieldOf = (value: unknown) => {
+    const result = validatorFor(schema)(value);
+    return 'error' in result && result.error instanceof AppError ? result.error.options.param : 'no error';
+  };
+  assert.deepEqual([fieldOf({ name: 5 }), fieldOf({}), fieldOf([])], ['name', 'name', undefined]);
 });

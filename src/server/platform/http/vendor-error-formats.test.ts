@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ErrorCode } from '../../../contract/errors.ts';
-import { toGeminiError } from './model-error-formats.ts';
 import { toJimengBody, toJimengError, toKlingError } from './vendor-error-formats.ts';
 
 const facts = (internalCode: ErrorCode, status = 400, code: string = internalCode) => ({
@@ -82,13 +81,4 @@ describe("errors in Jimeng's format", () => {
     assert.deepEqual(body, toJimengBody(10_000, 'Success', { status: 'not_found', video_url: '' }, 'r1'));
     assert.equal(toJimengBody(1, '', null, '', 1.5).time_elapsed, '1.500ms');
   });
-});
-
-it("Google's word for a status that has none of its own tells whose fault it is", () => {
-  const wordOf = (status: number) =>
-    (toGeminiError(facts('internal_error', status)).body as { error: { status: string } }).error.status;
-  assert.deepEqual(
-    [wordOf(500), wordOf(502), wordOf(413), wordOf(499)],
-    ['INTERNAL', 'INTERNAL', 'INVALID_ARGUMENT', 'INVALID_ARGUMENT'],
-  );
 });
