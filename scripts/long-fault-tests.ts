@@ -84,6 +84,7 @@ const strength = {
   RECEIPT_DATABASE_CASES: values.receipts,
   TEST_PATIENCE: '100',
   TEST_RERUN_FILES: '0',
+  TEST_SPLIT: '1',
 };
 console.log(
   Object.entries(strength)

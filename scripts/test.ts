@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readDurations, writeDurations } from './testing/durations.ts';
-import { listTestFiles } from './testing/list-files.ts';
+import { listTestFiles, splitByDatabase, type TestRun } from './testing/list-files.ts';
 import { killOrphanProcesses, RUN_ID_VARIABLE } from './testing/orphan-processes.ts';
 import { printFile, printSummary } from './testing/report.ts';
 import { addCounts, type FileResult, hasFailed, NO_COUNTS, runTestFile } from './testing/run-file.ts';
@@ -37,10 +37,13 @@ Object.assign(process.env, services.environment);
 process.env['NODE_COMPILE_CACHE'] ??= join(root, 'out', 'compile-cache');
 
 const results: FileResult[] = [];
-const queue = [...files];
+/** Set by `npm run hammer`, whose tests take minutes on each database: both at the same time. */
+const isSplit = Boolean(process.env['TEST_SPLIT']);
+const queue = isSplit ? splitByDatabase(root, files) : files.map((path): TestRun => ({ path }));
+const runs = queue.length;
 async function work(): Promise<void> {
-  for (let path = queue.shift(); path !== undefined && !stop.signal.aborted; path = queue.shift()) {
-    const result = await runTestFile(root, path, stop.signal);
+  for (let next = queue.shift(); next !== undefined && !stop.signal.aborted; next = queue.shift()) {
+    const result = await runTestFile(root, next, stop.signal);
     results.push(result);
     printFile(result);
   }
@@ -56,7 +59,7 @@ async function rerunFailed(): Promise<FileResult[]> {
   const unstable: FileResult[] = [];
   for (const first of failed) {
     if (stop.signal.aborted) break;
-    const second = await runTestFile(root, first.path, stop.signal);
+    const second = await runTestFile(root, first.run, stop.signal);
     printFile(second);
     if (hasFailed(second)) continue;
     unstable.push(first);
@@ -76,13 +79,13 @@ const leftovers = await killOrphanProcesses();
 
 writeDurations(durationsFile, results);
 const counts = results.reduce((sum, result) => addCounts(sum, result.counts), NO_COUNTS);
-const isComplete = results.length === files.length;
+const isComplete = results.length === runs;
 printSummary({
   results,
   unstable,
   counts,
   orphans: leftovers,
-  notRun: queue,
+  notRun: queue.map(({ path }) => path),
   durationMs: performance.now() - startedAt,
 });
 

@@ -21,9 +21,12 @@ type Suite = (name: DialectName, open: OpenFresh, freshUrl: FreshUrl, emptyUrl: 
  *
  * PostgreSQL is the server named by `TEST_POSTGRES_URL`, else one started for this process. Where it is not installed the
  * suite is skipped with the reason, except under `CI`, where it fails. `emptyUrl`: a new database without any table.
+ * `TEST_DATABASE=sqlite` or `postgres` leaves the other one out: `npm run hammer` runs both at the same time, in a process each.
  */
 export function forEachDatabase(suite: Suite): void {
-  describe('on sqlite', () => declare('sqlite', freshSqlite, suite));
+  const only = process.env.TEST_DATABASE;
+  if (only !== 'postgres') describe('on sqlite', () => declare('sqlite', freshSqlite, suite));
+  if (only === 'sqlite') return;
   const absent = !process.env.TEST_POSTGRES_URL && !process.env.CI && !findPostgres();
   const skip = absent ? 'PostgreSQL is not installed and TEST_POSTGRES_URL is not set' : false;
   describe('on postgres', { skip }, () => declare('postgres', freshPostgres, suite));

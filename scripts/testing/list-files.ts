@@ -1,4 +1,5 @@
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 /** Where no earlier run is known: folders whose files take long come first. */
 const SLOW_FOLDERS = ['test/browser/', 'test/faults/', 'test/flows/', 'test/'];
@@ -25,3 +26,21 @@ export function listTestFiles(
     .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
     .sort((a, b) => known(b) - known(a) || folderRank(a) - folderRank(b) || a.localeCompare(b));
 }
+
+/** What one process runs. */
+export interface TestRun {
+  readonly path: string;
+  /** Of the two its tests are written for, the one they are to run on; undefined: both, one after the other. */
+  readonly database?: 'sqlite' | 'postgres';
+}
+
+/** A run for each file; for one whose tests run on both databases two, which go on at the same time. */
+export const splitByDatabase = (root: string, paths: readonly string[]): TestRun[] =>
+  paths.flatMap((path): TestRun[] =>
+    readFileSync(join(root, path), 'utf8').includes('forEachDatabase(')
+      ? [
+          { path, database: 'postgres' },
+          { path, database: 'sqlite' },
+        ]
+      : [{ path }],
+  );

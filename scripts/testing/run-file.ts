@@ -1,5 +1,6 @@
 import type { TestsStream } from 'node:test';
 import { run } from 'node:test';
+import type { TestRun } from './list-files.ts';
 
 export interface Counts {
   tests: number;
@@ -26,7 +27,9 @@ export function addCounts(a: Counts, b: Counts): Counts {
 }
 
 export interface FileResult {
+  /** With the database, where that is one of two. */
   path: string;
+  run: TestRun;
   counts: Counts;
   durationMs: number;
   /** Names are the path of a test inside its file: `refund › runs once`. */
@@ -48,11 +51,13 @@ const BATTERY_LIMIT_MS = 900_000;
 const BATTERY = /^test\/(browser|faults|flows|operations|upgrades)\//;
 
 /** Runs one file in its own process. Never throws: a crash, a hang and a failed test are all in the result. */
-export async function runTestFile(root: string, path: string, stop: AbortSignal): Promise<FileResult> {
+export async function runTestFile(root: string, one: TestRun, stop: AbortSignal): Promise<FileResult> {
+  const { path, database } = one;
   const limitMs = (BATTERY.test(path) ? BATTERY_LIMIT_MS : LIMIT_MS) * Number(process.env.TEST_PATIENCE ?? '1');
   const timeUp = AbortSignal.timeout(limitMs);
-  const events = run({ files: [`${root}/${path}`], cwd: root, signal: AbortSignal.any([stop, timeUp]) });
-  const result = await readEvents(path, events);
+  const env = database === undefined ? process.env : { ...process.env, TEST_DATABASE: database };
+  const events = run({ files: [`${root}/${path}`], cwd: root, env, signal: AbortSignal.any([stop, timeUp]) });
+  const result = await readEvents(one, events);
   if (timeUp.aborted) {
     const error = `ended after ${limitMs / 1000} s: a test hangs, or something it opened is still open`;
     result.failures.push({ name: '(the file)', error });
@@ -62,9 +67,10 @@ export async function runTestFile(root: string, path: string, stop: AbortSignal)
   return result;
 }
 
-async function readEvents(path: string, events: TestsStream): Promise<FileResult> {
+async function readEvents(one: TestRun, events: TestsStream): Promise<FileResult> {
   const result: FileResult = {
-    path,
+    path: one.database === undefined ? one.path : `${one.path} (${one.database})`,
+    run: one,
     counts: NO_COUNTS,
     durationMs: 0,
     failures: [],

@@ -1,12 +1,19 @@
 import { writeSync } from 'node:fs';
+import { createInterface } from 'node:readline';
 import { makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { CHEAP_PASSWORDS } from '../password-cost.ts';
+import type { CrashPlan } from './crashing-service.ts';
 
 /** The service in a process of its own, which kills or stops itself the n-th time it reaches a named point of the money path. */
-const point = process.env.CRASH_AT;
-const signal = process.env.CRASH_SIGNAL === 'SIGSTOP' ? 'SIGSTOP' : 'SIGKILL';
+let point = process.env.CRASH_AT;
+let signal = process.env.CRASH_SIGNAL === 'SIGSTOP' ? 'SIGSTOP' : 'SIGKILL';
 let left = Number(process.env.CRASH_COUNT ?? '1');
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const plan = JSON.parse(line) as CrashPlan;
+  ({ at: point, count: left, signal = 'SIGKILL' } = plan);
+  process.stdout.write('armed\n');
+});
 
 const app = await makeApp(parseConfig(process.env), {
   passwordCost: CHEAP_PASSWORDS,

@@ -14,6 +14,8 @@ export interface CrashingService {
   readonly ended: Promise<NodeJS.Signals | null>;
   /** Resolves when the process has stopped itself at its point. */
   readonly frozen: Promise<void>;
+  /** Gives a running process its plan, in place of the one it has; resolves when it counts. */
+  arm(plan: CrashPlan): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -32,7 +34,7 @@ export async function startCrashing(
   blow?: CrashPlan,
 ): Promise<CrashingService> {
   const child: ChildProcess = spawn(process.execPath, [FIXTURE], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
     env: {
       ...CHILD_ENVIRONMENT,
       ...testEnvironment(databaseUrl, env),
@@ -42,7 +44,10 @@ export async function startCrashing(
     },
   });
   const ended = once(child, 'exit').then(([, signal]) => signal as NodeJS.Signals | null);
-  if (child.stdout === null) throw new Error('no output');
+  if (child.stdout === null || child.stdin === null) throw new Error('no output');
+  const { stdin } = child;
+  // Of a process that was killed.
+  stdin.on('error', () => {});
   const lines = createInterface({ input: child.stdout });
   const first = await Promise.race([once(lines, 'line').then(([line]) => String(line)), ended.then(() => 'ended')]);
   const port = /^listening (\d+)$/.exec(first)?.[1];
@@ -56,6 +61,11 @@ export async function startCrashing(
     pid: child.pid ?? 0,
     ended,
     frozen: frozen.promise,
+    async arm(plan) {
+      const armed = once(lines, 'line');
+      stdin.write(`${JSON.stringify(plan)}\n`);
+      await armed;
+    },
     async stop() {
       child.kill('SIGCONT');
       child.kill('SIGTERM');

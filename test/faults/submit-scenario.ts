@@ -20,7 +20,7 @@ export const FAULT_POINTS = [
 /** A vendor that can look up a lost task by our own id, and one that cannot. */
 export const VIDEO_MODELS = { kling: 'kling-v1-6', sora: 'sora-2' } as const;
 const TASKS = 6;
-const GRANTED_QUOTA = 100_000_000;
+const GRANTED_QUOTA = 10_000_000_000;
 
 type Open = ReturnType<typeof openReadOnly>;
 
