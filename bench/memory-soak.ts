@@ -3,10 +3,16 @@
  * a PostgreSQL of its own; `--minutes 6 --rate 100` for an hour's requests in a tenth of it. Prints a line a minute, then the slopes after the first ten and
  * over the second half. Memory rises and falls with the collections of garbage by more than a leak would show: what is used
  * after a full one, each minute, counts.
+ *
+ * V8 compiles a function again, with notes about what it is given, after some hundred to ten thousand calls. The first ten minutes get
+ * several times the rate (`--warm-up-rate`), or the rare functions of a request reach that within the hour, which looks like a leak.
+ *
+ * `--snapshots 12,40 --into folder` writes heap snapshots after those minutes, for `compare-heap-snapshots.ts`. They
+ * disturb what is measured: V8 forgets compiled functions that rest, and compiles them again.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startSandbox } from '../src/sandbox/sandbox.ts';
@@ -23,17 +29,23 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '60' },
     /** Requests a second. */
     rate: { type: 'string', default: '10' },
+    /** Requests a second during the first ten minutes, or the first sixth of fewer. */
+    'warm-up-rate': { type: 'string', default: '25' },
+    snapshots: { type: 'string', default: '' },
+    into: { type: 'string', default: tmpdir() },
   },
 });
 const minutes = Number(values.minutes);
-const WARM_UP_MINUTES = 10;
+const warmUpMinutes = Math.min(10, minutes / 6);
+const snapshotMinutes = values.snapshots.split(',').map(Number);
 
 const folder = mkdtempSync(join(tmpdir(), 'reelgate-soak-'));
 const postgres = values.postgres ? await startPostgres() : undefined;
 const sandbox = await startSandbox({ simulators: SIMULATORS, keepRequests: 0 });
 const databaseUrl = postgres?.url ?? `sqlite:${join(folder, 'soak.db')}`;
 const PRELOAD = new URL('./support/memory-on-signal.ts', import.meta.url).href;
-const program = ['--expose-gc', '--import', PRELOAD, SERVER];
+const snapshots = [`--diagnostic-dir=${resolve(values.into)}`, '--heapsnapshot-signal=SIGURG'];
+const program = [...snapshots, '--expose-gc', '--import', PRELOAD, SERVER];
 const server = await new ServerProcess(databaseUrl, await freePort(), {}, program).untilReady();
 const key = await prepare(server.baseUrl, sandbox);
 const operator = await new AdminClient(server.baseUrl).signIn();
@@ -83,6 +95,8 @@ interface Memory {
   readonly young: number;
   /** Buffers and what else objects of the heap hold beside it. */
   readonly external: number;
+  /** The part of `heap` that is compiled functions: bytecode and machine code. */
+  readonly code: number;
 }
 
 async function readMemory(): Promise<Memory> {
@@ -107,7 +121,7 @@ const samples: (Memory & { readonly minute: number })[] = [];
 const startedAt = performance.now();
 for (let n = 0, minute = 0; minute < minutes; n += 1) {
   void request(n);
-  await pause(1_000 / Number(values.rate));
+  await pause(1_000 / Number(minute < warmUpMinutes ? values['warm-up-rate'] : values.rate));
   const passed = (performance.now() - startedAt) / 60_000;
   if (passed < minute + 1) continue;
   minute += 1;
@@ -115,14 +129,15 @@ for (let n = 0, minute = 0; minute < minutes; n += 1) {
   samples.push({ minute: passed, ...memory });
   const mb = (what: keyof Memory) => memory[what].toFixed(1);
   console.log(
-    `${minute} min: heap ${mb('heap')} MB of ${mb('committed')} (young ${mb('young')}), external ${mb('external')} MB, ` +
+    `${minute} min: heap ${memory.heap.toFixed(2)} MB (code ${memory.code.toFixed(2)}) of ${mb('committed')} (young ${mb('young')}), external ${mb('external')} MB, ` +
       `resident ${mb('rss')} MB, ${sent} requests, ${failed} failed`,
   );
+  if (snapshotMinutes.includes(minute)) server.signal('SIGURG');
 }
-for (const from of [WARM_UP_MINUTES, minutes / 2]) {
+for (const from of [warmUpMinutes, minutes / 2]) {
   const settled = samples.filter(({ minute }) => minute > from);
   if (settled.length < 3) continue;
-  for (const what of ['heap', 'external', 'rss'] as const) {
+  for (const what of ['heap', 'code', 'external', 'rss'] as const) {
     const mbAnHour = slope(settled.map((sample) => [sample.minute, sample[what]]));
     console.log(`${what} after ${from} minutes: ${mbAnHour.toFixed(2)} MB an hour`);
   }
