@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Type from 'typebox';
 import { endpoint } from '../../../contract/endpoint.ts';
+import { LARGE_BODY_BYTES } from './body-admission.ts';
 import { plain, startHttp } from './http.fixture.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -45,12 +49,24 @@ describe('bodies', () => {
           ]),
         }),
       );
+    http.routes.add(
+      endpoint({ ...plain, ...answer, method: 'POST', path: '/v1/kept', bodyLimit: 8_000_000 }),
+      async ({ request }) => {
+        begun.resolve();
+        await once(request.disconnected, 'abort');
+        for (let turns = 0; turns < 5; turns++) await nextTurn();
+        kept.resolve(request.rawBody?.length);
+        return { got: undefined, files: [] };
+      },
+    );
     http.fastify.addHook('preHandler', async (request) => {
       bodies.set(request.id, request.body);
     });
     await http.start();
   });
   after(() => http.close(0));
+  const begun = Promise.withResolvers<void>();
+  const kept = Promise.withResolvers<number | undefined>();
   const bodies = new Map<string, unknown>();
   const context = ({ id }: { readonly id: string }) => ({ body: bodies.get(id) });
 
@@ -85,6 +101,17 @@ describe('bodies', () => {
     assert.match((await coded('gzip')).message, /without Content-Encoding/);
     assert.equal((await coded('identity')).status, 200);
     assert.equal((await coded('IDENTITY')).status, 200);
+  });
+
+  it('stay whole for a handler whose client has disconnected', async () => {
+    const { port } = http.fastify.server.address() as AddressInfo;
+    const socket = connect(port, '127.0.0.1');
+    const body = JSON.stringify('x'.repeat(LARGE_BODY_BYTES));
+    const head = `POST /v1/kept HTTP/1.1\r\nHost: gate.example\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
+    socket.write(`${head}\r\n\r\n${body}`);
+    await begun.promise;
+    socket.destroy();
+    assert.equal(await kept.promise, body.length);
   });
 
   it('of JSON have a limit of their own', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { describe, it } from 'node:test';
-import { BODY_GRACE_MS, ConnectionGuard } from './connection-guard.ts';
+import { describe, it, mock } from 'node:test';
+import { BODY_GRACE_MS, CHECKS_PER_GRACE, ConnectionGuard } from './connection-guard.ts';
 
 /** What the guard sees of a connection. */
 class FakeSocket extends EventEmitter {
@@ -167,4 +167,19 @@ describe('a body that arrives slowly', () => {
     assert.equal(late(), 0, 'and one that was never taken');
     stop();
   });
+});
+
+it('bodies are looked at several times in a grace, until the server closes', () => {
+  mock.timers.enable({ apis: ['setInterval'] });
+  try {
+    const { guard, stop } = startGuard(0);
+    const check = mock.method(guard, 'endSlowBodies');
+    mock.timers.tick(BODY_GRACE_MS);
+    assert.equal(check.mock.callCount(), CHECKS_PER_GRACE);
+    stop();
+    mock.timers.tick(BODY_GRACE_MS);
+    assert.equal(check.mock.callCount(), CHECKS_PER_GRACE);
+  } finally {
+    mock.timers.reset();
+  }
 });

@@ -4,7 +4,7 @@ import { toIpLimitKey } from '../client-ip.ts';
 
 /** Every body may take this long, regardless of its size. */
 export const BODY_GRACE_MS = 15_000;
-const CHECKS_PER_GRACE = 3;
+export const CHECKS_PER_GRACE = 3;
 /** After the grace period a body must arrive at this average rate, that of a slow mobile connection. */
 const MIN_BODY_BYTES_PER_MS = 8;
 

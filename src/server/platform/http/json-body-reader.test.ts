@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { AppError } from '../errors.ts';
-import { BodyAdmission } from './body-admission.ts';
+import { BodyAdmission, LARGE_BODY_BYTES } from './body-admission.ts';
 import { type BodySource, JsonBodyReader } from './json-body-reader.ts';
 
 const KIB = 1024;
@@ -47,6 +47,19 @@ describe('JSON bodies', () => {
     assert.deepEqual(await read(sourceOf(['{"a"', ':1}'], { 'content-length': '7' })), { a: 1 });
     const body = await newReader().read(sourceOf(['{"a"', ':1}'], { 'content-length': '7' }), options(99));
     assert.equal(body?.bytes.toString(), '{"a":1}');
+  });
+
+  it('are freed at once where they are large, and left to the collector where they share memory with others', async () => {
+    const texts = ['{"a":1}', JSON.stringify('x'.repeat(LARGE_BODY_BYTES))];
+    const lengths = [];
+    for (const text of texts) {
+      const body = await newReader().read(announced(text), options(2 * LARGE_BODY_BYTES));
+      body?.discard();
+      body?.discard();
+      lengths.push(body?.bytes.length);
+    }
+    assert.deepEqual(lengths, [7, 0]);
+    assert.equal(Buffer.from('of the same pool').toString(), 'of the same pool');
   });
 
   it('may be empty', async () => {

@@ -8,6 +8,8 @@ import { PortLifecycle } from './port-lifecycle.ts';
 
 const GRACE_MS = 20_000;
 const REQUEST = 'GET / HTTP/1.1\r\nhost: a.test\r\n\r\n';
+/** Bytes of one field that fit into a head of 16 KiB beside the others, as Node's parser counts. */
+const LONGEST = 16_356;
 
 describe('a port that closes', () => {
   it('waits for no connection on which nothing was sent, nor for one between two requests', async () => {
@@ -65,6 +67,39 @@ describe('a port that closes', () => {
       assert.equal(body.includes('served'), isServed);
       if (isServed) assert.equal(headers['connection'], 'close');
     }
+  });
+
+  it('ends a connection without a request some time after a drain, and not only when the grace is over', async () => {
+    const port = new PortLifecycle();
+    const { port: number } = await port.listen('127.0.0.1', 0);
+    const silent = connect(number, '127.0.0.1');
+    await once(silent, 'connect');
+    port.drain();
+    await pause(300);
+    const ended = once(silent, 'close');
+    const closedAt = performance.now();
+    await port.close(GRACE_MS);
+    await ended;
+    assert.ok(performance.now() - closedAt < GRACE_MS - 5_000);
+  });
+
+  it('refuses to open where another has the port', async () => {
+    const [first, second] = [new PortLifecycle(), new PortLifecycle()];
+    const { port: number } = await first.listen('127.0.0.1', 0);
+    await assert.rejects(second.listen('127.0.0.1', number), { code: 'EADDRINUSE' });
+    await Promise.all([first.close(0), second.close(0)]);
+  });
+
+  it('takes a head of 16 KiB, and none that is longer', async () => {
+    const port = new PortLifecycle();
+    const { port: number } = await port.listen('127.0.0.1', 0);
+    port.serve((_request, response) => void response.end('served'));
+    const statusOf = async (fieldBytes: number) => {
+      const head = `GET / HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\nx: ${'a'.repeat(fieldBytes)}\r\n\r\n`;
+      return parseAnswer(await exchange(number, head)).status;
+    };
+    assert.deepEqual([await statusOf(LONGEST), await statusOf(LONGEST + 1)], [200, 431]);
+    await port.close(0);
   });
 
   it('opens once, and closes at once where it never opened', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import Type, { type TSchema } from 'typebox';
+import type { Localized } from '../../../contract/messages/messages.ts';
 import { AppError } from '../errors.ts';
 import { parseRequestJson } from '../request-json.ts';
 import { dropDeclaredNulls, pickDeclaredKeys, validatorFor } from './schema-validation.ts';
@@ -143,4 +144,11 @@ it('compiles a schema once, and names the field that is wrong unless it is the w
     return 'error' in result && result.error instanceof AppError ? result.error.options.param : 'no error';
   };
   assert.deepEqual([fieldOf({ name: 5 }), fieldOf({}), fieldOf([])], ['name', 'name', undefined]);
+  const inChinese = (value: unknown) => {
+    const result = validatorFor(schema)(value);
+    assert.ok('error' in result && result.error instanceof AppError);
+    return (result.error.options.params as unknown as { readonly detail: Localized }).detail['zh-CN'];
+  };
+  assert.match(inChinese({}), /^name 不能为空。$/);
+  assert.match(inChinese([]), /^请求体 /);
 });

@@ -41,6 +41,10 @@ describe('the HTTP layer', () => {
       async ({ body }) => ({ got: body }),
     );
     routes.add(
+      endpoint({ ...plain, method: 'POST', path: '/api/all-optional', body: Type.Partial(Named), response: Got }),
+      async ({ body }) => ({ got: body }),
+    );
+    routes.add(
       endpoint({
         ...plain,
         method: 'POST',
@@ -175,6 +179,20 @@ describe('the HTTP layer', () => {
     const post = await http.send('HEAD', '/api/echo');
     assert.deepEqual([post.status, post.headers['allow']], [405, 'POST']);
     assert.equal((await http.send('DELETE', '/api/nothing', '{')).status, 404, 'whatever its body');
+  });
+
+  it('tells a path with a slash too many from the path, and a body that is left out from an empty one', async () => {
+    assert.deepEqual(
+      [(await http.send('GET', '/shared/plain')).status, (await http.send('GET', '/shared/plain/')).status],
+      [200, 404],
+    );
+    assert.equal((await http.send('POST', '/api/all-optional', '{}')).status, 200);
+    assert.equal((await http.send('POST', '/api/all-optional')).status, 400);
+  });
+
+  it('asks for no host name where a health check asks', async () => {
+    const statusOf = async (path: string) => (await http.send('GET', path, '', { host: '192.0.2.7' })).status;
+    assert.deepEqual([await statusOf('/shared/plain'), await statusOf('/livez')], [421, 404]);
   });
 
   it('takes a part of a path of 200 characters at most, and a body of 64 KiB where the endpoint says nothing', async () => {

@@ -240,9 +240,6 @@ function registerHooks(
           headers: { allow: methods.join(', ') },
         });
   };
-  fastify.setNotFoundHandler((request) => {
-    throw notFound(request);
-  });
   fastify.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
