@@ -91,6 +91,8 @@ export const before = hook('before');
 export const after = hook('after');
 export const beforeEach = hook('beforeEach');
 export const afterEach = hook('afterEach');
+/** Fake timers and spies keep no state of a run, so node's own serve. */
+export const { mock } = process.getBuiltinModule('node:test');
 
 /** Imports a test file. @returns its declarations, for `runFile` */
 export async function loadFile(url: string): Promise<Suite> {
