@@ -12,9 +12,9 @@ import type { Operation, Simulator } from './simulator.ts';
 
 export interface SandboxOptions {
   readonly simulators: readonly Simulator[];
-  /** The real one by default; with `handClock()` jobs progress only when it is advanced. */
+  /** The real one by default; with one that a test moves, jobs progress only when it is advanced. */
   readonly clock?: SandboxClock;
-  /** `fast` by default. `SPEEDS.people` for manual use, `SPEEDS.instant` for benchmarks. */
+  /** `fast` by default. `JOB_TIMINGS.interactive` for manual use, `JOB_TIMINGS.instant` for benchmarks. */
   readonly timing?: JobTiming;
   /** Delay added to every response. */
   readonly latencyMs?: number;

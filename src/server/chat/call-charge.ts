@@ -7,7 +7,7 @@ import { extractPrompt } from './body-inspection.ts';
 import { type CallEnd, type CallOrigin, toCallDetail, toStoredTerms } from './call-detail.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import { type ChatRequest, estimateImageTokens, mayUseAudio } from './chat-request.ts';
-import { isPiecePrice, type PiecePrice, pieceQuota, plannedQuota } from './image-pricing.ts';
+import { isPerImagePrice, type PerImagePrice, perImageQuota, quotaWithPlanFactor } from './image-pricing.ts';
 import type { Usage } from './parse-usage.ts';
 import type { CallMeta } from './settlement-journal.ts';
 import { countTokens, TOKENS_PER_MESSAGE } from './tokenizer.ts';
@@ -39,7 +39,7 @@ export interface CallChargeContext extends CallOrigin {
   readonly request: ChatRequest;
   readonly ref: string;
   /** By tokens, or by the piece. */
-  readonly price: ChatPrice | PiecePrice;
+  readonly price: ChatPrice | PerImagePrice;
   /** Whole quota on top of the price, for options that are billed apart. */
   readonly surcharge: number;
   /** What the plan of the account multiplies prices by. */
@@ -54,7 +54,7 @@ export class CallCharge {
   readonly #batcher: ChargeBatcher;
   readonly #request: ChatRequest;
   readonly #ref: string;
-  readonly #price: ChatPrice | PiecePrice;
+  readonly #price: ChatPrice | PerImagePrice;
   #payer: Payer = { userId: 0, tokenId: undefined };
   #maxOutputTokens = 0;
   #closed = false;
@@ -108,14 +108,14 @@ export class CallCharge {
     return {
       ref: this.#ref,
       path: dialect.path,
-      price: isPiecePrice(price) ? pieceQuota(price, price.count) : price,
+      price: isPerImagePrice(price) ? perImageQuota(price, price.count) : price,
       surcharge,
       planFactor,
       choiceCount,
       promptTokens: isKept ? 0 : Math.ceil(estimatedPromptTokens / USUAL_BYTES_PER_TOKEN),
       detail: {
         ...toCallDetail(this.#request, this.#context, end),
-        ...toStoredTerms(price, NO_TOKENS, isPiecePrice(price) ? price.count : 0, surcharge, planFactor),
+        ...toStoredTerms(price, NO_TOKENS, isPerImagePrice(price) ? price.count : 0, surcharge, planFactor),
       },
     };
   }
@@ -150,7 +150,7 @@ export class CallCharge {
     if (this.#closed) return;
     this.#closed = true;
     const { usage } = result;
-    const hasNoTextOutput = isPiecePrice(this.#price) || this.#request.dialect.maxTokensKeys.length === 0;
+    const hasNoTextOutput = isPerImagePrice(this.#price) || this.#request.dialect.maxTokensKeys.length === 0;
     if (usage !== undefined && result.complete && (usage.completionTokens > 0 || hasNoTextOutput)) {
       this.#settle(usage, end, result.imageCount);
       return;
@@ -172,11 +172,13 @@ export class CallCharge {
     const { surcharge, planFactor, admission } = this.#context;
     admission?.end(usage.promptTokens + usage.completionTokens);
     const price = this.#price;
-    const images = isPiecePrice(price) ? price.count * imageCount : 0;
+    const images = isPerImagePrice(price) ? price.count * imageCount : 0;
     this.#batcher.settle(
       this.#payer,
       this.#ref,
-      this.#withSurcharge(isPiecePrice(price) ? pieceQuota(price, images) : plannedQuota(price, usage, planFactor)),
+      this.#withSurcharge(
+        isPerImagePrice(price) ? perImageQuota(price, images) : quotaWithPlanFactor(price, usage, planFactor),
+      ),
       usage,
       {
         ...toCallDetail(this.#request, this.#context, end),
@@ -190,8 +192,8 @@ export class CallCharge {
   #maxCost(tokens: TokenFacts): number {
     const price = this.#price;
     return this.#withSurcharge(
-      isPiecePrice(price)
-        ? pieceQuota(price, price.count)
+      isPerImagePrice(price)
+        ? perImageQuota(price, price.count)
         : scaleQuota(
             maxTokenQuota(price, tokens, hasAudioRate(price) && mayUseAudio(this.#request)),
             this.#context.planFactor,
@@ -209,7 +211,7 @@ export class CallCharge {
    */
   async #countedAmount({ options }: AppError): Promise<number | undefined> {
     const { rawBody, body } = this.#request;
-    if (isPiecePrice(this.#price) || rawBody.length > MAX_COUNTED_BYTES) return undefined;
+    if (isPerImagePrice(this.#price) || rawBody.length > MAX_COUNTED_BYTES) return undefined;
     const available = Number(options.params?.available ?? 0);
     const completionTokens = this.#maxOutputTokens;
     const least = this.#maxCost({ promptTokens: Math.floor(rawBody.length / MOST_BYTES_PER_TOKEN), completionTokens });

@@ -5,7 +5,7 @@ import type { ChatPrice, TokenFacts } from '../../contract/token-pricing.ts';
 import type { ResolvedModel } from '../channels/channel-directory.ts';
 import type { CallDetail } from '../quota/ledger.ts';
 import type { ChatRequest } from './chat-request.ts';
-import { isPiecePrice, type PiecePrice, pieceFacts } from './image-pricing.ts';
+import { isPerImagePrice, type PerImagePrice, perImageFacts } from './image-pricing.ts';
 import { EMBEDDINGS } from './openai-dialects.ts';
 
 /** Where a call comes from and what it is for. */
@@ -61,13 +61,13 @@ export function priceJson(price: Price): string {
 
 /** Price and facts of a call, as they are stored. */
 export function toStoredTerms(
-  price: ChatPrice | PiecePrice,
+  price: ChatPrice | PerImagePrice,
   usage: TokenFacts,
   images: number,
   surcharge: number,
   planFactor: number,
 ): Pick<CallDetail, 'price' | 'facts'> {
-  if (isPiecePrice(price))
-    return { price: priceJson(price.price), facts: JSON.stringify(pieceFacts(price, images, surcharge)) };
+  if (isPerImagePrice(price))
+    return { price: priceJson(price.price), facts: JSON.stringify(perImageFacts(price, images, surcharge)) };
   return { price: priceJson(price), facts: JSON.stringify(toTokenCallFacts(usage, surcharge, planFactor)) };
 }

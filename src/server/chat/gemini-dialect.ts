@@ -31,7 +31,7 @@ export const GENERATE: Dialect = {
   streamUsageIsOptIn: false,
   promptKey: 'contents',
   resultKey: 'candidates',
-  // A question that is refused gets no candidates, but is an answer with figures all the same.
+  // A question that is refused gets no candidates, but is still a response with usage.
   refusalKey: 'promptFeedback',
   passedHeaders: [],
   idHeader: undefined,

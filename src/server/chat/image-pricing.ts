@@ -3,21 +3,21 @@ import { defined } from '../../contract/omit-undefined.ts';
 import type { VideoPrice } from '../../contract/pricing.ts';
 import { type ChatPrice, priceTokens, type TokenFacts, tokenQuota } from '../../contract/token-pricing.ts';
 
-/** Pictures that are paid by the piece. */
-export interface PiecePrice {
+/** Images priced each, whatever tokens they take. */
+export interface PerImagePrice {
   readonly price: VideoPrice;
   /** Size and quality as the price names them. */
   readonly factors: Readonly<Record<string, string>>;
-  /** How many are asked for. */
+  /** How many images the request asks for. */
   readonly count: number;
   /** What the plan of the account multiplies prices by. */
   readonly planFactor: number;
 }
 
-export const isPiecePrice = (price: ChatPrice | PiecePrice): price is PiecePrice => 'factors' in price;
+export const isPerImagePrice = (price: ChatPrice | PerImagePrice): price is PerImagePrice => 'factors' in price;
 
-/** What so many pictures cost by. */
-export const pieceFacts = ({ factors, planFactor }: PiecePrice, images: number, surcharge: number): CallFacts =>
+/** The facts by which a number of images is priced. */
+export const perImageFacts = ({ factors, planFactor }: PerImagePrice, images: number, surcharge: number): CallFacts =>
   defined({
     ...factors,
     images,
@@ -25,11 +25,11 @@ export const pieceFacts = ({ factors, planFactor }: PiecePrice, images: number, 
     plan_factor: planFactor === 1 ? undefined : planFactor,
   });
 
-/** Cost of the pictures without a surcharge, in whole quota; at most the largest safe integer. */
-export function pieceQuota(price: PiecePrice, images: number): number {
-  return Math.min(priceCall(price.price, pieceFacts(price, images, 0)).quota, Number.MAX_SAFE_INTEGER);
+/** Cost of a number of images without a surcharge, in whole quota; at most the largest safe integer. */
+export function perImageQuota(price: PerImagePrice, images: number): number {
+  return Math.min(priceCall(price.price, perImageFacts(price, images, 0)).quota, Number.MAX_SAFE_INTEGER);
 }
 
-/** Cost of a call by tokens on a plan, without a surcharge, in whole quota. Nearly all plans multiply nothing. */
-export const plannedQuota = (price: ChatPrice, usage: TokenFacts, planFactor: number): number =>
+/** Cost of a call by tokens on a plan, without a surcharge, in whole quota. Nearly all plans have the factor 1. */
+export const quotaWithPlanFactor = (price: ChatPrice, usage: TokenFacts, planFactor: number): number =>
   planFactor === 1 ? tokenQuota(price, usage) : withPlanFactor(priceTokens(price, usage), planFactor).quota;

@@ -11,7 +11,7 @@ import type { Tables } from '../tables.ts';
 import { countUsage } from './call-charge.ts';
 import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialect.ts';
 import { EventStream } from './event-stream.ts';
-import { plannedQuota } from './image-pricing.ts';
+import { quotaWithPlanFactor } from './image-pricing.ts';
 import { findDialect } from './openai-dialects.ts';
 import {
   type CallMeta,
@@ -172,7 +172,8 @@ async function toSettlement({ meta, body, text, events }: OpenCall): Promise<Set
   const counted = await countUsage(request, result, 0);
   const isCounted = reported === undefined && meta.promptTokens > 0;
   const usage = isCounted ? { ...counted, promptTokens: meta.promptTokens } : counted;
-  const cost = typeof meta.price === 'number' ? meta.price : plannedQuota(meta.price, usage, meta.planFactor ?? 1);
+  const cost =
+    typeof meta.price === 'number' ? meta.price : quotaWithPlanFactor(meta.price, usage, meta.planFactor ?? 1);
   const facts =
     typeof meta.price === 'number'
       ? detail?.facts

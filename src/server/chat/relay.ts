@@ -17,7 +17,7 @@ import { toCallDetail } from './call-detail.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import { type ChatRequest, wrongModelKind } from './chat-request.ts';
 import type { ClientResponse } from './client-response.ts';
-import { type PiecePrice, pieceQuota } from './image-pricing.ts';
+import { type PerImagePrice, perImageQuota } from './image-pricing.ts';
 import type { ImageTaskRelay } from './image-task-relay.ts';
 import { ModelCall, type ModelCallDependencies } from './model-call.ts';
 import { CHAT, EMBEDDINGS, IMAGES } from './openai-dialects.ts';
@@ -179,7 +179,7 @@ export class Relay {
     { price }: ResolvedModel,
     { body, dialect }: ChatRequest,
     planFactor: number,
-  ): ChatPrice | PiecePrice {
+  ): ChatPrice | PerImagePrice {
     if (isChatPrice(price)) return price;
     const { quality, n } = body;
     const size = findPricedSize(price, body.size);
@@ -192,9 +192,9 @@ export class Relay {
 }
 
 /** @throws AppError `invalid_request` where the price has no line for these pictures */
-function assertPriced(pieces: PiecePrice): void {
+function assertPriced(pieces: PerImagePrice): void {
   try {
-    pieceQuota(pieces, pieces.count);
+    perImageQuota(pieces, pieces.count);
   } catch (error) {
     throw error instanceof UnpricedError ? noPriceError() : error;
   }

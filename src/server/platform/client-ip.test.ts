@@ -55,7 +55,7 @@ describe('the address of a client', () => {
   });
 });
 
-describe('addressKey', () => {
+describe('the key of an address in limits', () => {
   it('puts one customer of IPv6 into one key', () => {
     assert.equal(toIpLimitKey('2001:db8:1:2:3:4:5:6'), toIpLimitKey('2001:db8:1:2:ffff::1'));
     assert.notEqual(toIpLimitKey('2001:db8:1:2::1'), toIpLimitKey('2001:db8:1:3::1'));

@@ -14,20 +14,20 @@ const limitNamed = (name: string, log: string[]): AttemptLimit => {
   } as unknown as AttemptLimit;
 };
 
-const open = (forgivesMisses: boolean, withNetwork = true) => {
+const open = (resetsWrongGuesses: boolean, withNetwork = true) => {
   const log: string[] = [];
   const limit = new GuessLimit({
     byAccount: limitNamed('account', log),
     byKnownSource: limitNamed('source', log),
     ...(withNetwork && { byNetwork: limitNamed('network', log) }),
-    forgivesMisses,
+    resetsWrongGuesses,
   });
   return { limit, log };
 };
 
-const UNKNOWN_SOURCE = { network: '192.0.2.1', knownAs: undefined };
-const KNOWN = { network: '192.0.2.1', knownAs: 'device:x' };
-const LOGGED_IN = { network: undefined, knownAs: 'session:5' };
+const UNKNOWN_SOURCE = { network: '192.0.2.1', knownSourceKey: undefined };
+const KNOWN = { network: '192.0.2.1', knownSourceKey: 'device:x' };
+const LOGGED_IN = { network: undefined, knownSourceKey: 'session:5' };
 
 describe('the limits a guess counts against', () => {
   it("are the network's and the account's, or the known source's own", async () => {
@@ -83,6 +83,6 @@ describe('the limits a guess counts against', () => {
 
 it('a caller who proves the password again is known by the credential', () => {
   const of = (caller: object) => toGuessSource({ userId: 1, role: 'user', ...caller } as never);
-  assert.deepEqual(of({ kind: 'session', sessionId: 5 }), { network: undefined, knownAs: 'session:5' });
-  assert.deepEqual(of({ kind: 'user-token', tokenHash: 'h' }), { network: undefined, knownAs: 'user-token' });
+  assert.deepEqual(of({ kind: 'session', sessionId: 5 }), { network: undefined, knownSourceKey: 'session:5' });
+  assert.deepEqual(of({ kind: 'user-token', tokenHash: 'h' }), { network: undefined, knownSourceKey: 'user-token' });
 });

@@ -40,15 +40,15 @@ describe('where an account has logged in from', () => {
 
     it('is known by its device, else by its network, to that account only', async () => {
       const { sources, client, remember } = await start();
-      const unknownSource = { network: HOME, knownAs: undefined };
+      const unknownSource = { network: HOME, knownSourceKey: undefined };
       assert.deepEqual(await sources.identify(1, client(HOME)), unknownSource);
       const knownDevice = await remember(1, client(HOME));
       assert.match(knownDevice, /^rgkd_.{43}$/);
-      assert.deepEqual(await sources.identify(1, client(HOME)), { network: HOME, knownAs: `network:${HOME}` });
-      assert.deepEqual(await sources.identify(1, client(AWAY)), { network: AWAY, knownAs: undefined });
+      assert.deepEqual(await sources.identify(1, client(HOME)), { network: HOME, knownSourceKey: `network:${HOME}` });
+      assert.deepEqual(await sources.identify(1, client(AWAY)), { network: AWAY, knownSourceKey: undefined });
       assert.deepEqual(await sources.identify(1, client(AWAY, { knownDevice })), {
         network: undefined,
-        knownAs: `device:${hashToken(knownDevice)}`,
+        knownSourceKey: `device:${hashToken(knownDevice)}`,
       });
       for (const userId of [2, undefined])
         assert.deepEqual(await sources.identify(userId, client(HOME, { knownDevice })), unknownSource);
@@ -57,11 +57,11 @@ describe('where an account has logged in from', () => {
     it("is known by a session of the account's own", async () => {
       const { sources, client } = await start();
       const own = client(AWAY, { session: 'rgs_of_1' });
-      assert.deepEqual(await sources.identify(1, own), { network: undefined, knownAs: 'session:9' });
-      assert.deepEqual(await sources.identify(2, own), { network: AWAY, knownAs: undefined });
+      assert.deepEqual(await sources.identify(1, own), { network: undefined, knownSourceKey: 'session:9' });
+      assert.deepEqual(await sources.identify(2, own), { network: AWAY, knownSourceKey: undefined });
       assert.deepEqual(await sources.identify(undefined, client(AWAY, { session: 'rgs_x' })), {
         network: AWAY,
-        knownAs: undefined,
+        knownSourceKey: undefined,
       });
     });
 
@@ -87,8 +87,11 @@ describe('where an account has logged in from', () => {
       await sources.deleteExpired();
       assert.equal(await countRows(), 5, 'after ninety days to the millisecond it is still known');
       clock.advance(1);
-      assert.deepEqual(await sources.identify(1, client(HOME, { knownDevice })), { network: HOME, knownAs: undefined });
-      assert.equal((await sources.identify(2, client(HOME))).knownAs, `network:${HOME}`);
+      assert.deepEqual(await sources.identify(1, client(HOME, { knownDevice })), {
+        network: HOME,
+        knownSourceKey: undefined,
+      });
+      assert.equal((await sources.identify(2, client(HOME))).knownSourceKey, `network:${HOME}`);
       await sources.deleteExpired();
       assert.equal(await countRows(), 2);
     });
@@ -103,7 +106,7 @@ describe('where an account has logged in from', () => {
       }
       assert.equal(await countRows(), 20 + 2);
       const known = async (userId: number, network: string) =>
-        (await sources.identify(userId, client(network))).knownAs !== undefined;
+        (await sources.identify(userId, client(network))).knownSourceKey !== undefined;
       assert.deepEqual(
         await Promise.all(networks.map((network) => known(1, network))),
         networks.map((_, n) => n >= 5),

@@ -39,13 +39,13 @@ export class KnownSources {
     const session =
       client.session === undefined ? undefined : await this.#sessions.findByHash(hashToken(client.session), now);
     if (session !== undefined && session.user_id === userId)
-      return { network: undefined, knownAs: `session:${session.id}` };
+      return { network: undefined, knownSourceKey: `session:${session.id}` };
     const device = toDeviceSource(client.knownDevice);
     const sources = [`network:${network}`, device].filter((source) => source !== undefined);
     // The same queries without an account, so that it takes as long as with one.
     const known = await this.#store.findKnown(userId ?? NO_ACCOUNT, sources, now - REMEMBERED_MS);
-    if (device !== undefined && known.has(device)) return { network: undefined, knownAs: device };
-    return { network, knownAs: sources.find((source) => known.has(source)) };
+    if (device !== undefined && known.has(device)) return { network: undefined, knownSourceKey: device };
+    return { network, knownSourceKey: sources.find((source) => known.has(source)) };
   }
 
   /** Remembers where a login succeeded and returns the value of the device's cookie. */

@@ -93,7 +93,7 @@ export class LoginService {
       byAccount: rateLimits.passwordsByAccount,
       byKnownSource: rateLimits.passwordsByKnownSource,
       byNetwork: rateLimits.passwordsByNetwork,
-      forgivesMisses: true,
+      resetsWrongGuesses: true,
     });
   }
 
@@ -127,7 +127,7 @@ export class LoginService {
     const attempt = await pendingLogins.countAttempt(hash, MAX_WRONG_CODES, clock.now());
     if (attempt === undefined) throw new AppError('login_expired');
     const source = await knownSources.identify(attempt.user_id, client);
-    const facts = { client, twoStep: true, isKnownSource: source.knownAs !== undefined };
+    const facts = { client, twoStep: true, isKnownSource: source.knownSourceKey !== undefined };
     return twoFactors.withGuess(attempt.user_id, source, async () => {
       const completed = await database.transaction(async (trx) => {
         const account = await accounts.lock(trx, attempt.user_id);
@@ -175,7 +175,7 @@ export class LoginService {
     // By id where there is one, so that name and e-mail share a limit.
     const key = account === undefined ? `?${username.toLowerCase()}` : String(account.id);
     const source = await knownSources.identify(account?.id, client);
-    const isKnownSource = source.knownAs !== undefined;
+    const isKnownSource = source.knownSourceKey !== undefined;
     const recordFailure = (outcome: 'wrong_password' | 'disabled'): void => {
       if (account !== undefined)
         loginHistory.recordFailure({ userId: account.id, client, twoStep: false, isKnownSource }, outcome);

@@ -53,7 +53,7 @@ export class TwoFactorService {
     this.#guesses = new GuessLimit({
       byAccount: secondStepsByAccount,
       byKnownSource: secondStepsByKnownSource,
-      forgivesMisses: false,
+      resetsWrongGuesses: false,
     });
   }
 

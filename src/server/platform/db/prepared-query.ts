@@ -34,7 +34,7 @@ export interface PreparedQuery<T, P, O> {
  * Builds a query once instead of each time, which saves the 10–20 µs Kysely takes for it. For hot paths.
  *
  * ```ts
- * const findToken = prepare<Tables, { hash: string }>()((db, p) =>
+ * const findToken = prepareQuery<Tables, { hash: string }>()((db, p) =>
  *   db.selectFrom('tokens').selectAll().where('hash', '=', p('hash')));
  * const token = await findToken.first(database.kysely, { hash });
  * ```

@@ -5,8 +5,8 @@ export class Semaphore {
   readonly #waiting = new Set<() => void>();
   #holders = 0;
 
-  constructor(maxInside: number, maxWaiting: number) {
-    this.#maxHolders = maxInside;
+  constructor(maxHolders: number, maxWaiting: number) {
+    this.#maxHolders = maxHolders;
     this.#maxWaiting = maxWaiting;
   }
 
