@@ -3,6 +3,7 @@ import { it } from 'node:test';
 import { sql } from 'kysely';
 import { forEachDatabase } from '../../../../test/databases.ts';
 import type { Database } from './database.ts';
+import { DatabaseUnavailableError } from './database-errors.ts';
 import { addIndex, type Migration, migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
 import { dialectFor } from './sql-dialect.ts';
@@ -26,6 +27,13 @@ function createThings(onRun: () => void = () => {}): Migration {
     },
   };
 }
+
+const addColour: Migration = {
+  id: '0002-colour',
+  up: async (trx) => {
+    await sql`alter table things add column colour text not null default 'red'`.execute(trx);
+  },
+};
 
 async function things(database: Database<ThingTables>) {
   return await database.kysely.selectFrom('things').select(['seq', 'name']).orderBy('seq').execute();
@@ -119,12 +127,6 @@ forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
     const url = await emptyUrl();
     const [database, reader] = [openDatabase<ThingTables>(url), openDatabase<ThingTables>(url)];
     await migrate(database, [createThings()]);
-    const addColour: Migration = {
-      id: '0002-colour',
-      up: async (trx) => {
-        await sql`alter table things add column colour text not null default 'red'`.execute(trx);
-      },
-    };
     let migrating: Promise<readonly string[]> | undefined;
     await reader.transaction(async (trx) => {
       await trx.selectFrom('things').selectAll().execute();
@@ -136,6 +138,24 @@ forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
     });
     assert.deepEqual(await migrating, ['0002-colour']);
     await Promise.all([database.close(), reader.close(), ...opened.splice(0).map((each) => each.close())]);
+  });
+
+  it('names the step whose table somebody keeps locked, and does it once the table is free', async () => {
+    if (name === 'sqlite') return;
+    const url = await emptyUrl();
+    const [database, reader] = [openDatabase<ThingTables>(url), openDatabase<ThingTables>(url)];
+    await migrate(database, [createThings()]);
+    const steps = [createThings(), addColour];
+    await reader.transaction(async (trx) => {
+      await trx.selectFrom('things').selectAll().execute();
+      await assert.rejects(migrate(database, steps, { timeoutMs: 20, retries: 2 }), (error: Error) => {
+        assert.ok(error instanceof DatabaseUnavailableError);
+        assert.match(error.message, /"0002-colour" did not get its tables in 3 tries of 0.02 s: end the transactions/);
+        return true;
+      });
+    });
+    assert.deepEqual(await migrate(database, steps), ['0002-colour']);
+    await Promise.all([database.close(), reader.close()]);
   });
 
   it('lets an older release start on a newer schema, and refuses two entries of one name', async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Database } from './database.ts';
+import { DatabaseUnavailableError } from './database-errors.ts';
 import { type Dialect, dialectFor } from './sql-dialect.ts';
 
 /** The schema a migration works on: no types, since it must go on naming tables and columns that later code dropped. */
@@ -34,10 +35,16 @@ interface MigrationTables {
 
 /** Any number no other advisory lock of this database uses. */
 const POSTGRES_LOCK = 7_264_920_117;
-/** How long a step waits for a table others use. Longer, and every query on the table would queue up behind the step. */
-const LOCK_TIMEOUT_MS = 3_000;
-const LOCK_RETRIES = 40;
 const LOCK_RETRY_MS = 100;
+
+/** How a step waits for a table others use. */
+interface LockWait {
+  /** Of one try. Longer, and every query on the table would queue up behind the step. */
+  readonly timeoutMs: number;
+  readonly retries: number;
+}
+
+const TWO_MINUTES: LockWait = { timeoutMs: 3_000, retries: 40 };
 /** PostgreSQL, appendix A: lock_not_available, deadlock_detected. */
 const LOCK_NOT_AVAILABLE: ReadonlySet<unknown> = new Set(['55P03', '40P01']);
 
@@ -45,11 +52,17 @@ const LOCK_NOT_AVAILABLE: ReadonlySet<unknown> = new Set(['55P03', '40P01']);
  * Brings the schema up to date, in the order of the list, and returns the ids that were applied now. Processes that
  * start together wait for each other; an id in the database that the list does not know (a newer release) is left alone
  * (`newer-schema-compatibility.ts` says whether this release can work with it).
+ *
+ * @throws DatabaseUnavailableError when others keep a table locked; the steps before it stay applied
  */
-export async function migrate<T>(database: Database<T>, migrations: readonly Migration[]): Promise<readonly string[]> {
+export async function migrate<T>(
+  database: Database<T>,
+  migrations: readonly Migration[],
+  wait = TWO_MINUTES,
+): Promise<readonly string[]> {
   assertDistinct(migrations);
   const dialect = dialectFor(database.dialect);
-  await inLockedTransaction(database, (trx) =>
+  await inLockedTransaction(database, { ...wait, step: 'schema_migrations' }, (trx) =>
     trx.schema
       .createTable('schema_migrations')
       .ifNotExists()
@@ -61,9 +74,8 @@ export async function migrate<T>(database: Database<T>, migrations: readonly Mig
   const applied: string[] = [];
   for (const migration of migrations) {
     if (known.has(migration.id)) continue;
-    const run = () => runOnce(database, migration, dialect);
-    if (await (migration.outsideTransaction ? runOutside(database, migration, dialect) : run()))
-      applied.push(migration.id);
+    const run = migration.outsideTransaction && database.dialect === 'postgres' ? runOutside : runOnce;
+    if (await run(database, migration, dialect, { ...wait, step: migration.id })) applied.push(migration.id);
   }
   return applied;
 }
@@ -79,8 +91,8 @@ export async function appliedMigrations<T>(database: Database<T>): Promise<Reado
 }
 
 /** @returns false where another process was first */
-function runOnce<T>(database: Database<T>, migration: Migration, dialect: Dialect): Promise<boolean> {
-  return inLockedTransaction(database, async (trx) => {
+function runOnce<T>(database: Database<T>, migration: Migration, dialect: Dialect, wait: StepWait): Promise<boolean> {
+  return inLockedTransaction(database, wait, async (trx) => {
     if ((await appliedIds(trx)).has(migration.id)) return false;
     await migration.up(trx as unknown as Transaction<UntypedTables>, dialect);
     await noteApplied(trx, migration.id);
@@ -89,11 +101,15 @@ function runOnce<T>(database: Database<T>, migration: Migration, dialect: Dialec
 }
 
 /** @returns false where another process was first */
-function runOutside<T>(database: Database<T>, migration: Migration, dialect: Dialect): Promise<boolean> {
-  if (database.dialect === 'sqlite') return runOnce(database, migration, dialect);
+function runOutside<T>(
+  database: Database<T>,
+  migration: Migration,
+  dialect: Dialect,
+  wait: StepWait,
+): Promise<boolean> {
   const kysely = database.kysely as unknown as Kysely<MigrationTables>;
   return kysely.connection().execute((connection) =>
-    untilLocked(async () => {
+    untilLocked(wait, async () => {
       if (!(await tryLock(connection, 'pg_try_advisory_lock'))) return undefined;
       try {
         if ((await appliedIds(connection)).has(migration.id)) return false;
@@ -130,18 +146,24 @@ export const addIndex =
     );
   };
 
+/** With the name of the step that waits, for the operator. */
+interface StepWait extends LockWait {
+  readonly step: string;
+}
+
 /** A transaction no other migrating process is in. On SQLite every transaction is. */
 function inLockedTransaction<T, R>(
   database: Database<T>,
+  wait: StepWait,
   work: (trx: Transaction<MigrationTables>) => Promise<R>,
 ): Promise<R> {
-  return untilLocked(() =>
+  return untilLocked(wait, () =>
     database.transaction(
       async (typed) => {
         const trx = typed as unknown as Transaction<MigrationTables>;
         if (database.dialect === 'postgres') {
           if (!(await tryLock(trx, 'pg_try_advisory_xact_lock'))) return undefined;
-          await sql`set local lock_timeout = ${sql.lit(LOCK_TIMEOUT_MS)}`.execute(trx);
+          await sql`set local lock_timeout = ${sql.lit(wait.timeoutMs)}`.execute(trx);
         }
         return { result: await work(trx) };
       },
@@ -156,7 +178,10 @@ function inLockedTransaction<T, R>(
  *
  * @param attempt resolves with undefined where another process migrates
  */
-async function untilLocked<R>(attempt: () => Promise<R | undefined>): Promise<R> {
+async function untilLocked<R>(
+  { step, timeoutMs, retries: mostRetries }: StepWait,
+  attempt: () => Promise<R | undefined>,
+): Promise<R> {
   for (let retries = 0; ; ) {
     try {
       const outcome = await attempt();
@@ -164,7 +189,14 @@ async function untilLocked<R>(attempt: () => Promise<R | undefined>): Promise<R>
     } catch (error) {
       const cause = error instanceof Error ? (error.cause ?? error) : undefined;
       const isLockMissing = cause instanceof Error && 'code' in cause && LOCK_NOT_AVAILABLE.has(cause.code);
-      if (!isLockMissing || ++retries > LOCK_RETRIES) throw error;
+      if (!isLockMissing) throw error;
+      retries += 1;
+      if (retries > mostRetries)
+        throw new DatabaseUnavailableError(
+          `the schema change "${step}" did not get its tables in ${retries} tries of ${timeoutMs / 1_000} s: ` +
+            'end the transactions that use them (pg_stat_activity shows those that are open for long), and start again',
+          error,
+        );
     }
     await delay(LOCK_RETRY_MS);
   }
