@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { COMPLETION, startChatService } from './support/chat-service.ts';
 import { cpuSeconds, load } from './support/http-load.ts';
-import { median } from './support/quantile.ts';
+import { median, quantile } from './support/quantile.ts';
 import { startNginx } from './support/start-nginx.ts';
 
 /**
@@ -32,9 +32,9 @@ const running = [];
 for (const [index, { name, env }] of subjects.entries())
   running.push({ name, cpuUs: [] as number[], ...(await startChatService(4_390 + index, upstream.origin, env)) });
 
-// The first round warms up.
-for (let round = 0; round <= ROUNDS; round += 1)
-  for (const { service, key, cpuUs } of running) {
+// The first two rounds warm up. Every other round goes backwards, so that none is always the first after a pause of the machine.
+for (let round = -1; round <= ROUNDS; round += 1)
+  for (const { service, key, cpuUs } of round % 2 === 0 ? running : running.toReversed()) {
     const before = cpuSeconds(service.pid);
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     const request = () => ({ method: 'POST' as const, path: '/v1/chat/completions', headers, body });
@@ -47,9 +47,15 @@ for (let round = 0; round <= ROUNDS; round += 1)
     if (failures > 0) throw new Error(firstFailure);
     if (round > 0) cpuUs.push(((cpuSeconds(service.pid) - before) / requests) * 1e6);
   }
-const base = median(running[0]?.cpuUs ?? []);
-for (const { name, cpuUs } of running)
-  console.log(`${name}: ${median(cpuUs).toFixed(1)} µs CPU a call, ${(median(cpuUs) / base).toFixed(3)} × off`);
+const [off] = running;
+for (const { name, cpuUs } of running) {
+  // Round by round, so that what slows the machine for a while slows both.
+  const ratios = cpuUs.map((us, round) => us / (off?.cpuUs[round] ?? us));
+  console.log(
+    `${name}: ${median(cpuUs).toFixed(1)} µs CPU a call (least ${Math.min(...cpuUs).toFixed(1)}), ` +
+      `${median(ratios).toFixed(3)} × off (half of the rounds ${quantile(ratios, 0.25).toFixed(3)} to ${quantile(ratios, 0.75).toFixed(3)})`,
+  );
+}
 
 for (const { service } of running) await service.stop();
 await upstream.stop();

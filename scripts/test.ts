@@ -45,7 +45,7 @@ async function work(): Promise<void> {
   for (let next = queue.shift(); next !== undefined && !stop.signal.aborted; next = queue.shift()) {
     const result = await runTestFile(root, next, stop.signal);
     results.push(result);
-    printFile(result);
+    printFile(result, isSplit);
   }
 }
 

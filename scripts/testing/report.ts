@@ -11,8 +11,12 @@ function toText(error: unknown): string {
   return inspect(error, { depth: 6 });
 }
 
-/** One line for a file that passed; for one that failed also each failure and what it wrote. */
-export function printFile(result: FileResult): void {
+/**
+ * One line for a file that passed; for one that failed also each failure and what it wrote.
+ *
+ * @param showsOutput of files that passed, too: long tests write what they counted
+ */
+export function printFile(result: FileResult, showsOutput = false): void {
   const { counts, path, failures, output } = result;
   const isGood = !hasFailed(result);
   const skipped = counts.skipped + counts.todo;
@@ -26,7 +30,8 @@ export function printFile(result: FileResult): void {
   for (const failure of failures) {
     console.log(`  ${styleText('red', failure.name)}\n${indent(toText(failure.error))}`);
   }
-  if (!isGood && output.trim() !== '') console.log(indent(`what it wrote:\n${output.slice(-20_000).trimEnd()}`));
+  if ((!isGood || showsOutput) && output.trim() !== '')
+    console.log(indent(`what it wrote:\n${output.slice(-20_000).trimEnd()}`));
 }
 
 export interface Summary {
