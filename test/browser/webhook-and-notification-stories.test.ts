@@ -64,6 +64,10 @@ describe('webhooks and notifications by mail, in Chromium', {
       await see(page, 'the disk is full');
       const shown = (await dialog.textContent()) ?? '';
       assert.ok(shown.includes(receiver.url(hook)) && shown.includes('webhook.test'), shown);
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+      await button(page, t.details).and(page.locator(':focus')).waitFor();
+      await page.keyboard.press('Enter');
       receiver.answer = () => ({ status: 204 });
       await button(page, t.retry).click();
       const table = page.getByRole('table', { name: t.deliveries });

@@ -1,7 +1,6 @@
-import { Code, Modal, ScrollArea, Tabs, Text } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
+import { Code, ScrollArea, Tabs, Text } from '@mantine/core';
 import { CopyIconButton } from './copy-button.tsx';
-import { useReturnFocus } from './use-return-focus.ts';
+import { Dialog } from './dialog.tsx';
 
 export interface CodeSamplesDialogProps {
   readonly title: string;
@@ -13,11 +12,9 @@ export interface CodeSamplesDialogProps {
 
 /** One call as a program in several languages. */
 export function CodeSamplesDialog({ title, hint, samples, onClose }: CodeSamplesDialogProps) {
-  useReturnFocus();
-  const { t } = useTranslation();
   const languages = Object.keys(samples);
   return (
-    <Modal opened onClose={onClose} title={title} size="lg" closeButtonProps={{ 'aria-label': t('close') }}>
+    <Dialog onClose={onClose} title={title} size="lg">
       <Text size="sm" c="dimmed" mb="sm">
         {hint}
       </Text>
@@ -42,6 +39,6 @@ export function CodeSamplesDialog({ title, hint, samples, onClose }: CodeSamples
           </Tabs.Panel>
         ))}
       </Tabs>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Text } from '@mantine/core';
+import { Button, Group, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dialog } from './dialog.tsx';
 import { ErrorAlert } from './error-alert.tsx';
 
 interface ConfirmDialogProps {
@@ -36,20 +37,22 @@ export function ConfirmDialog({ title, children, confirmLabel, onConfirm, trigge
   return (
     <>
       {trigger(() => setOpened(true))}
-      <Modal opened={opened} onClose={close} title={title} closeButtonProps={{ 'aria-label': t('close') }}>
-        <Text size="sm" component="div">
-          {children}
-        </Text>
-        <ErrorAlert error={error} />
-        <Group justify="flex-end" mt="lg">
-          <Button variant="default" onClick={close} data-autofocus>
-            {t('cancel')}
-          </Button>
-          <Button color="red.8" loading={busy} onClick={() => void confirm()}>
-            {confirmLabel}
-          </Button>
-        </Group>
-      </Modal>
+      {opened ? (
+        <Dialog onClose={close} title={title}>
+          <Text size="sm" component="div">
+            {children}
+          </Text>
+          <ErrorAlert error={error} />
+          <Group justify="flex-end" mt="lg">
+            <Button variant="default" onClick={close} data-autofocus>
+              {t('cancel')}
+            </Button>
+            <Button color="red.8" loading={busy} onClick={() => void confirm()}>
+              {confirmLabel}
+            </Button>
+          </Group>
+        </Dialog>
+      ) : null}
     </>
   );
 }

@@ -1,9 +1,9 @@
-import { Button, Group, Modal, Stack } from '@mantine/core';
+import { Button, Group, Stack } from '@mantine/core';
 import type { UseMutationResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dialog } from './dialog.tsx';
 import { ErrorAlert } from './error-alert.tsx';
-import { useReturnFocus } from './use-return-focus.ts';
 
 interface FormDialogProps {
   readonly title: string;
@@ -19,10 +19,9 @@ interface FormDialogProps {
 
 /** A small form over the page; Enter sends it, Escape leaves. */
 export function FormDialog({ title, submitLabel, save, error, onClose, children, disabled = false }: FormDialogProps) {
-  useReturnFocus();
   const { t } = useTranslation();
   return (
-    <Modal opened onClose={onClose} title={title} closeButtonProps={{ 'aria-label': t('close') }}>
+    <Dialog onClose={onClose} title={title}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -42,6 +41,6 @@ export function FormDialog({ title, submitLabel, save, error, onClose, children,
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

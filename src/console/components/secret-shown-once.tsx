@@ -1,7 +1,5 @@
-import { Modal } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
-import { useReturnFocus } from './use-return-focus.ts';
+import { Dialog } from './dialog.tsx';
 
 interface OneTimeDialogProps {
   readonly title: string;
@@ -11,20 +9,6 @@ interface OneTimeDialogProps {
 }
 
 /** Shows a secret that cannot be shown again: neither Escape nor a click beside it closes it by accident. */
-export function SecretShownOnce({ title, size = 'md', onClose, children }: OneTimeDialogProps) {
-  useReturnFocus();
-  const { t } = useTranslation();
-  return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={title}
-      size={size}
-      closeOnClickOutside={false}
-      closeOnEscape={false}
-      closeButtonProps={{ 'aria-label': t('close') }}
-    >
-      {children}
-    </Modal>
-  );
+export function SecretShownOnce(props: OneTimeDialogProps) {
+  return <Dialog staysOpen {...props} />;
 }

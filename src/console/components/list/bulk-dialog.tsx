@@ -1,9 +1,9 @@
-import { Button, Group, Loader, Modal, ScrollArea, Stack, Text } from '@mantine/core';
+import { Button, Group, Loader, ScrollArea, Stack, Text } from '@mantine/core';
 import { IconCheck, IconX } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dialog } from '../dialog.tsx';
 import { toErrorMessage } from '../error-alert.tsx';
-import { useReturnFocus } from '../use-return-focus.ts';
 import type { BulkAction } from './bulk-action.ts';
 
 interface BulkDialogProps {
@@ -21,7 +21,6 @@ type Result = 'running' | 'done' | { readonly error: unknown };
 
 /** Asks, does it row after row, and says of each what came of it. */
 export default function BulkDialog({ action, rows: given, leftOut, nameOf, onClose }: BulkDialogProps) {
-  useReturnFocus();
   const { t } = useTranslation(['list', 'app']);
   const [rows] = useState(given);
   const [results, setResults] = useState<readonly Result[]>([]);
@@ -43,12 +42,7 @@ export default function BulkDialog({ action, rows: given, leftOut, nameOf, onClo
     if (!isBusy) onClose(rows.filter((_, index) => results[index] === 'done'));
   };
   return (
-    <Modal
-      opened
-      onClose={close}
-      title={`${action.label} · ${t('selected', { count: rows.length })}`}
-      closeButtonProps={{ 'aria-label': t('app:close'), disabled: isBusy }}
-    >
+    <Dialog onClose={close} isBusy={isBusy} title={`${action.label} · ${t('selected', { count: rows.length })}`}>
       <Stack>
         <Text size="sm">
           {action.text}
@@ -86,7 +80,7 @@ export default function BulkDialog({ action, rows: given, leftOut, nameOf, onClo
           )}
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }
 

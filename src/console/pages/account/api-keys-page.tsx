@@ -1,7 +1,7 @@
 import { Badge, Button, Code, Group, Text } from '@mantine/core';
 import { IconKey, IconPlus } from '@tabler/icons-react';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { revokeToken, TOKEN_SORTS } from '../../../contract/tokens.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
@@ -90,10 +90,13 @@ export function TokensPage() {
       ) : null}
       <Pager page={page} total={tokens.data?.total ?? 0} pageSize={PAGE_SIZE} onChange={filters.setPage} />
       <ApiKeyBulkBar selection={selection} />
-      {connected === undefined ? null : (
-        <ConnectDialog apiKey={connected} page={page} onClose={() => setConnected(undefined)} />
-      )}
-      {dialog === undefined ? null : <ApiKeyDialog apiKey={dialog} onClose={() => setDialog(undefined)} />}
+      {/* Their texts come when one is first opened; the page stays meanwhile. */}
+      <Suspense>
+        {connected === undefined ? null : (
+          <ConnectDialog apiKey={connected} page={page} onClose={() => setConnected(undefined)} />
+        )}
+        {dialog === undefined ? null : <ApiKeyDialog apiKey={dialog} onClose={() => setDialog(undefined)} />}
+      </Suspense>
     </Page>
   );
 }

@@ -1,9 +1,10 @@
-import { Badge, Button, Group, Modal, Select, Stack, Text } from '@mantine/core';
+import { Badge, Button, Group, Select, Stack, Text } from '@mantine/core';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DELIVERY_STATUS, type DeliveryStatus, replayEvents, retryDelivery } from '../../../contract/webhooks.ts';
 import { DataTable } from '../../components/data-table.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { JsonView } from '../../components/json-view.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -127,7 +128,7 @@ interface DeliveryDialogProps {
 }
 
 function DeliveryDialog({ webhook, delivery, onClose }: DeliveryDialogProps) {
-  const { t } = useTranslation(['account', 'app']);
+  const { t } = useTranslation('account');
   const queries = useQueryClient();
   const { last_try: last } = delivery;
   const retry = useMutation({
@@ -138,13 +139,7 @@ function DeliveryDialog({ webhook, delivery, onClose }: DeliveryDialogProps) {
     },
   });
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      size="lg"
-      title={delivery.event_id}
-      closeButtonProps={{ 'aria-label': t('app:close') }}
-    >
+    <Dialog onClose={onClose} size="lg" title={delivery.event_id}>
       <Stack>
         {last === null ? (
           <Text size="sm">{t('webhooks.notTried')}</Text>
@@ -172,6 +167,6 @@ function DeliveryDialog({ webhook, delivery, onClose }: DeliveryDialogProps) {
           {t('webhooks.retry')}
         </Button>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,8 +1,8 @@
-import { Combobox, Group, Modal, Stack, Text, TextInput, useCombobox } from '@mantine/core';
+import { Combobox, Group, Stack, Text, TextInput, useCombobox } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useReturnFocus } from '../../components/use-return-focus.ts';
+import { Dialog } from '../../components/dialog.tsx';
 import type { UsableModel } from '../../data/model-queries.ts';
 import { type FavouriteAndRecentModels, readFavouriteAndRecentModels } from './favourite-and-recent-models.ts';
 import { modelLabel } from './model-label.ts';
@@ -20,8 +20,7 @@ interface ModelGridProps {
 
 /** All models, the favourites and those used last before the others by vendor, each with its price for the present settings and how long it takes; searched by words. */
 export default function ModelGrid({ title, models, draft, selected, onSelect, onClose }: ModelGridProps) {
-  useReturnFocus();
-  const { t } = useTranslation(['studio', 'app']);
+  const { t } = useTranslation('studio');
   const [search, setSearch] = useState('');
   const [marks] = useState(readFavouriteAndRecentModels);
   // Always open; Escape, which would close it, closes the dialog.
@@ -38,7 +37,7 @@ export default function ModelGrid({ title, models, draft, selected, onSelect, on
     if (model !== undefined) onSelect(model);
   };
   return (
-    <Modal opened onClose={onClose} title={title} size={1040} closeButtonProps={{ 'aria-label': t('app:close') }}>
+    <Dialog onClose={onClose} title={title} size={1040}>
       <Combobox store={combobox} onOptionSubmit={select}>
         <Stack gap="sm">
           <Combobox.EventsTarget>
@@ -68,7 +67,7 @@ export default function ModelGrid({ title, models, draft, selected, onSelect, on
           </Group>
         </Stack>
       </Combobox>
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,6 +1,5 @@
-import { Modal } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { useReturnFocus } from '../../../components/use-return-focus.ts';
+import { Dialog } from '../../../components/dialog.tsx';
 import type { ApiKey } from '../../../data/api-key-queries.ts';
 import { ConnectPanel } from './connect-panel.tsx';
 
@@ -13,17 +12,10 @@ interface ConnectDialogProps {
 
 /** How to use an API key that exists; the key itself is not known any more. */
 export function ConnectDialog({ apiKey, page, onClose }: ConnectDialogProps) {
-  useReturnFocus();
-  const { t } = useTranslation(['connect', 'app']);
+  const { t } = useTranslation('connect');
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={t('title', { name: apiKey.name })}
-      size="xl"
-      closeButtonProps={{ 'aria-label': t('app:close') }}
-    >
+    <Dialog onClose={onClose} title={t('title', { name: apiKey.name })} size="xl">
       <ConnectPanel tokenId={apiKey.id} page={page} allowedModels={apiKey.models} />
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,24 +1,17 @@
-import { Code, Modal, Text } from '@mantine/core';
+import { Code, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { DataTable } from '../../../components/data-table.tsx';
-import { useReturnFocus } from '../../../components/use-return-focus.ts';
+import { Dialog } from '../../../components/dialog.tsx';
 import type { AuditEntry } from '../../../data/admin-types.ts';
 import { changedKeys } from './audit-entry.ts';
 
 /** Before and after, side by side. */
 export function ChangeDialog({ entry, onClose }: { readonly entry: AuditEntry; readonly onClose: () => void }) {
-  useReturnFocus();
-  const { t } = useTranslation(['admin', 'app']);
+  const { t } = useTranslation('admin');
   const side = (value: unknown): Record<string, unknown> =>
     typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={`${entry.action} · ${entry.target}`}
-      size="xl"
-      closeButtonProps={{ 'aria-label': t('app:close') }}
-    >
+    <Dialog onClose={onClose} title={`${entry.action} · ${entry.target}`} size="xl">
       <DataTable
         label={t('audit.change')}
         rows={changedKeys(entry.before, entry.after)}
@@ -39,7 +32,7 @@ export function ChangeDialog({ entry, onClose }: { readonly entry: AuditEntry; r
       <Text size="xs" c="dimmed" mt="md">
         {t('audit.request')} <Code>{entry.request_id || '–'}</Code>
       </Text>
-    </Modal>
+    </Dialog>
   );
 }
 

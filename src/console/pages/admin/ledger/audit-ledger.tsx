@@ -1,14 +1,15 @@
-import { Alert, Button, Code, List, Modal, Text } from '@mantine/core';
+import { Alert, Button, Code, List, Text } from '@mantine/core';
 import { IconScale } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { checkLedger } from '../../../../contract/ledger-and-usage.ts';
+import { Dialog } from '../../../components/dialog.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { callApi } from '../../../data/api-client.ts';
 
 /** Proves that every balance is the sum of its entries. */
 export function AuditLedger() {
-  const { t } = useTranslation(['admin', 'app']);
+  const { t } = useTranslation('admin');
   const check = useMutation({ mutationFn: async () => (await callApi(checkLedger, {})).data });
   const result = check.data;
   return (
@@ -21,27 +22,24 @@ export function AuditLedger() {
       >
         {t('ledger.check')}
       </Button>
-      <Modal
-        opened={result !== undefined || check.error !== null}
-        onClose={check.reset}
-        title={t('ledger.check')}
-        closeButtonProps={{ 'aria-label': t('app:close') }}
-      >
-        <ErrorAlert error={check.error} />
-        {result?.ok === true ? <Alert color="teal">{t('ledger.checkOk')}</Alert> : null}
-        {result?.ok === false ? (
-          <Alert color="red" title={t('ledger.checkFailed')}>
-            <List size="sm">
-              {result.errors.map(({ rule, at, expected, found }) => (
-                <List.Item key={`${rule} ${at}`}>
-                  <Code>{rule}</Code> {at}
-                  <Text size="xs">{t('ledger.difference', { expected, found })}</Text>
-                </List.Item>
-              ))}
-            </List>
-          </Alert>
-        ) : null}
-      </Modal>
+      {result === undefined && check.error === null ? null : (
+        <Dialog onClose={check.reset} title={t('ledger.check')}>
+          <ErrorAlert error={check.error} />
+          {result?.ok === true ? <Alert color="teal">{t('ledger.checkOk')}</Alert> : null}
+          {result?.ok === false ? (
+            <Alert color="red" title={t('ledger.checkFailed')}>
+              <List size="sm">
+                {result.errors.map(({ rule, at, expected, found }) => (
+                  <List.Item key={`${rule} ${at}`}>
+                    <Code>{rule}</Code> {at}
+                    <Text size="xs">{t('ledger.difference', { expected, found })}</Text>
+                  </List.Item>
+                ))}
+              </List>
+            </Alert>
+          ) : null}
+        </Dialog>
+      )}
     </>
   );
 }

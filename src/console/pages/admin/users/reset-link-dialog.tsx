@@ -1,11 +1,11 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { adminCreateResetLink } from '../../../../contract/password-reset.ts';
 import { CopyField } from '../../../components/copy-button.tsx';
+import { Dialog } from '../../../components/dialog.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { SecretShownOnce } from '../../../components/secret-shown-once.tsx';
-import { useReturnFocus } from '../../../components/use-return-focus.ts';
 import type { User } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
@@ -13,7 +13,6 @@ import { formatDateTime } from '../../../data/format-time.ts';
 
 /** A link for a new password, which the administrator passes on: for users whose mails do not arrive, or where none are sent. */
 export function ResetLinkDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {
-  useReturnFocus();
   const { t } = useTranslation(['admin', 'app']);
   const invalidate = useInvalidateQueries();
   const create = useMutation({
@@ -37,7 +36,7 @@ export function ResetLinkDialog({ user, onClose }: { readonly user: User; readon
     );
   }
   return (
-    <Modal opened onClose={onClose} title={title} closeButtonProps={{ 'aria-label': t('app:close') }}>
+    <Dialog onClose={onClose} title={title}>
       <Stack>
         <Text size="sm">{t('users.resetLinkText', { name: user.username })}</Text>
         <ErrorAlert error={create.error} />
@@ -50,6 +49,6 @@ export function ResetLinkDialog({ user, onClose }: { readonly user: User; readon
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,6 +1,6 @@
 import { Badge, Button, Group, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { Suspense, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminGetUser } from '../../../../contract/account-admin.ts';
 import { getAllUsage } from '../../../../contract/ledger-and-usage.ts';
@@ -100,7 +100,10 @@ function UserDetails({ user }: { readonly user: User }) {
       </Stack>
       {dialog === 'edit' ? <EditUserDialog user={user} onClose={() => setDialog(undefined)} /> : null}
       {dialog === 'reset' ? <ResetLinkDialog user={user} onClose={() => setDialog(undefined)} /> : null}
-      {dialog === 'plan' ? <AssignPlanDialog user={user} onClose={() => setDialog(undefined)} /> : null}
+      {/* Its texts come when it is first opened; the page stays meanwhile. */}
+      <Suspense>
+        {dialog === 'plan' ? <AssignPlanDialog user={user} onClose={() => setDialog(undefined)} /> : null}
+      </Suspense>
       {dialog === 'quota' ? <BalanceDialog user={user} onClose={() => setDialog(undefined)} /> : null}
     </Page>
   );
