@@ -230,6 +230,12 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
     // The list is empty while it is read again.
     await history.getByText(STRINGS.en.logins.outcomes.wrong_password).waitFor();
     assert.equal(await history.getByText(STRINGS.en.logins.outcomes.wrong_password).count(), 1);
+    // The address has the switch, so that the list can be reloaded and linked to.
+    assert.match(here.url(), /\/account\/security\?failed=true$/);
+    await here.reload();
+    await history.getByText(STRINGS.en.logins.outcomes.wrong_password).waitFor();
+    assert.equal(await history.getByRole('switch', { name: STRINGS.en.logins.onlyFailed }).isChecked(), true);
+    assert.equal(await history.getByText(STRINGS.en.logins.outcomes.success, { exact: true }).count(), 0);
     await here.context().close();
   });
 

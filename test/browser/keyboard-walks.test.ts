@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { PASSWORD, type TestUser } from '../accounts/test-user.ts';
+import { assertAccessible } from './axe.ts';
 import { type BrowserFixture, openBrowserFixture, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { inCredits, STRINGS } from './console-strings.ts';
@@ -13,9 +14,9 @@ const VIDEO = { model: 'kling-v1-6', prompt: 'A paper boat on a river' };
 const starts = (text: string): RegExp => new RegExp(`^${text.split('{{')[0]?.trim() ?? text}`);
 
 /**
- * The main ways by the keyboard alone, and with what a screen reader has (the studio's is in studio-compare-and-remix-stories.test.ts):
- * everything is found by its role and name, focus moves as Tab moves it, and what happens is read from live regions. No test
- * here points at anything.
+ * The main ways by the keyboard alone, and with what a screen reader has: everything is found by its role and name, focus moves
+ * as Tab moves it, and what happens is read from live regions. No test here points at anything. Axe finds nothing wrong in what
+ * opens on the way.
  */
 describe('the main ways by keyboard and screen reader, in Chromium', {
   skip: chromiumPath === undefined && !process.env.CI,
@@ -74,6 +75,31 @@ describe('the main ways by keyboard and screen reader, in Chromium', {
     return page;
   };
 
+  it('makes a video', async () => {
+    const { app, studio } = STRINGS.en;
+    const page = await signInByKeyboard('walker', PASSWORD);
+    // By the menu's skip link to the form, and along its fields to the button that names the price.
+    await press(page, page.getByRole('link', { name: app.skip }));
+    const model = page.getByRole('button', { name: starts(`${studio.model}: `) });
+    await press(page, model);
+    await page.getByRole('textbox', { name: studio.modelSearch }).and(page.locator(':focus')).waitFor();
+    await page.keyboard.type(VIDEO.model);
+    await page.getByRole('dialog').locator('[role=option][data-combobox-selected]').waitFor();
+    await assertAccessible(page, 'the grid of models');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    // The focus is back where it was, not at the beginning of the page.
+    await model.and(page.locator(':focus')).waitFor();
+    await write(page, page.getByRole('textbox', { name: studio.prompt, exact: true }), VIDEO.prompt);
+    await press(page, page.getByRole('button', { name: /^Generate video · [\d.]+ credits$/ }));
+    await hear(page, studio.started_one);
+    const stage = page.getByRole('article', { name: VIDEO.prompt });
+    await stage.getByRole('status').getByText(studio.stage.SUCCESS).waitFor({ timeout: 60_000 });
+    await tabTo(page, stage.getByRole('button', { name: studio.vary }));
+    await assertAccessible(page, 'the studio with a video');
+    await page.context().close();
+  });
+
   it('makes an API key, finds its client and learns that the first call came', async () => {
     const { account, connect } = STRINGS.en;
     const page = await signInByKeyboard('walker', PASSWORD);
@@ -92,6 +118,7 @@ describe('the main ways by keyboard and screen reader, in Chromium', {
     await page.keyboard.press('ArrowDown');
     await tabs.getByRole('tab', { name: '.env' }).and(page.locator(':focus')).waitFor();
     assert.ok((await dialog.getByRole('tabpanel').textContent())?.includes(key), 'the panel has the key');
+    await assertAccessible(page, 'a new API key');
     await press(page, dialog.getByRole('button', { name: connect.test }));
     await hear(page, connect.waiting);
     await fetch(`${fixture.running.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
@@ -99,6 +126,7 @@ describe('the main ways by keyboard and screen reader, in Chromium', {
     await press(page, dialog.getByRole('button', { name: account.apiKeys.done }));
     await dialog.waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'by keyboard' }).waitFor();
+    await make.and(page.locator(':focus')).waitFor();
     await page.context().close();
   });
 
@@ -118,6 +146,7 @@ describe('the main ways by keyboard and screen reader, in Chromium', {
     for (const name of [requests.lineLabel, requests.quantity, requests.unitPrice, requests.amount])
       await lines.getByRole('columnheader', { name }).waitFor();
     await lines.getByRole('row', { name: new RegExp(`^${requests.total} [\\d.]+ credits$`) }).waitFor();
+    await assertAccessible(page, 'a receipt');
     await press(page, page.getByRole('main').getByRole('link', { name: requests.all }));
     await page.waitForURL('**/account/requests');
     await page.context().close();
@@ -141,6 +170,7 @@ describe('the main ways by keyboard and screen reader, in Chromium', {
     await bell.waitFor({ timeout: 30_000 });
     await press(author, bell);
     const panel = author.getByRole('dialog', { name: app.notifications });
+    await assertAccessible(author, 'the panel of notifications');
     await press(author, panel.getByRole('link', { name: new RegExp(`^${notifications.unread}: `) }).first());
     await author.waitForURL(`**/tickets/${id}`);
     const conversation = author.getByRole('region', { name: support.conversation });
@@ -148,6 +178,7 @@ describe('the main ways by keyboard and screen reader, in Chromium', {
     await write(author, author.getByRole('textbox', { name: support.reply }), 'Thank you!');
     await author.keyboard.press('Control+Enter');
     await conversation.getByRole('article', { name: support.you }).getByText('Thank you!').waitFor();
+    await assertAccessible(author, 'a ticket with replies');
     await author.context().close();
     await staff.context().close();
   });
@@ -162,6 +193,7 @@ describe('the main ways by keyboard and screen reader, in Chromium', {
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('textbox', { name: admin.users.credits }).and(page.locator(':focus')).waitFor();
     await page.keyboard.type('4');
+    await assertAccessible(page, 'the dialog of a balance');
     await hear(page, `Balance: ${inCredits('0.00', 'en')} → ${inCredits('4.00', 'en')}`);
     await press(page, dialog.getByRole('button', { name: admin.users.add }));
     await dialog.waitFor({ state: 'detached' });

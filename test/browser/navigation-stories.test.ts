@@ -52,6 +52,12 @@ describe('finding the way in the console, in Chromium', { skip: chromiumPath ===
     await page.keyboard.press('Enter');
     await page.waitForURL('**/admin/audit**');
 
+    await openPalette(STRINGS.en.logins.title.toLowerCase());
+    await page.getByRole('option', { name: app.pages.logins, selected: true }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/admin/logins**');
+    await page.getByRole('heading', { level: 1, name: STRINGS.en.logins.title }).waitFor();
+
     await openPalette('wilhelm');
     await page.getByRole('option', { name: 'wilhelmina' }).waitFor();
     await page.keyboard.press('Enter');
