@@ -58,8 +58,6 @@ const CHINESE: readonly (readonly [not: RegExp, but: string])[] = [
 
 /** Texts that say the other word on purpose, by where they are and how they begin. */
 const EXCEPTIONS: readonly (readonly [place: string, begins: string, why: string])[] = [
-  ['messages/en.quota_not_enough', 'Not enough quota', 'programs read it beside the quota of their own requests'],
-  ['messages/en.token_limit_reached', 'Not enough quota', 'the same'],
   ['en/admin-settings.names.QUOTA_PER_UNIT', 'Quota of one credit', 'it defines the unit'],
   ['zh-cn/admin-settings.names.QUOTA_PER_UNIT', '每个额度', 'it defines the unit'],
   ['en/connect.hints', '', 'clients call their own settings providers'],

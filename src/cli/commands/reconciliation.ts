@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { ReconciledAccountInfo, ReconciliationInfo } from '../../sdk/index.ts';
 import { parsePositiveInteger } from '../arguments.ts';
+import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
 import { dateTime, formatTable, type Rendering } from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
 
@@ -38,7 +39,8 @@ export function addReconciliationCommands(program: Command, run: RunCommand): vo
       run(command, async ({ reelgate, output }) => {
         const query = channel === undefined ? { by } : { by, channelId: channel };
         const { data } = await reelgate.reconciliations.list(query);
-        output.list(data, formatReadings(data), data.length === 0, 'No readings yet.');
+        const credits = await loadCreditFormat(reelgate);
+        output.list(data, formatReadings(data, credits), data.length === 0, 'No readings yet.');
       }),
     );
 
@@ -52,7 +54,7 @@ export function addReconciliationCommands(program: Command, run: RunCommand): vo
         const rows = reading === null ? [] : [reading];
         output.list(
           reading,
-          formatReadings(rows),
+          formatReadings(rows, await loadCreditFormat(reelgate)),
           reading === null,
           'The vendor has no endpoint that tells what it took.',
         );
@@ -81,9 +83,9 @@ const formatAccounts = (accounts: readonly ReconciledAccountInfo[]): Rendering =
     ]),
   );
 
-const formatReadings = (readings: readonly ReconciliationInfo[]): Rendering =>
+const formatReadings = (readings: readonly ReconciliationInfo[], credits: CreditFormat): Rendering =>
   formatTable(
-    ['UNTIL', 'CHANNEL', 'VIDEOS', 'SETTLED', 'BILLED', 'DIFFERENCE', 'UNIT', 'QUOTA'],
+    ['UNTIL', 'CHANNEL', 'VIDEOS', 'SETTLED', 'BILLED', 'DIFFERENCE', 'UNIT', 'CHARGED'],
     readings.map((reading) => [
       dateTime(reading.to),
       reading.channel_name || String(reading.channel_id),
@@ -92,6 +94,6 @@ const formatReadings = (readings: readonly ReconciliationInfo[]): Rendering =>
       reading.billed_units === null ? '–' : String(reading.billed_units),
       reading.difference === null ? '–' : String(reading.difference),
       reading.unit,
-      String(reading.settled_quota),
+      credits(reading.settled_quota),
     ]),
   );

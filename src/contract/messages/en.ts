@@ -83,9 +83,9 @@ export const EN = {
   device_denied: 'Denied. The device was not signed in.',
   device_logged_out: 'Signed out.',
 
-  quota_not_enough: 'Not enough quota: this needs {needed}, {available} is left.',
+  quota_not_enough: 'Not enough credits: {needed} needed, {available} left.',
   token_limit_reached:
-    "Not enough quota under this API key's own limit of {limit}: this needs {needed}, {available} is left of it.",
+    "Not enough credits under this API key's own limit of {limit}: {needed} needed, {available} of it left.",
 
   channel_in_use: 'This channel still has {count} unfinished tasks. Disable it now and remove it when they have ended.',
   credential_in_use:

@@ -59,6 +59,7 @@ export function makeQuota(dependencies: QuotaDependencies): Quota {
     clock,
     allowances,
     onSpend: notifyLowBalance(notifier, clock, lowQuota, amountUnit),
+    amountUnit,
     onSettled,
     onClosed,
     callCharges: new PostgresCallCharges({

@@ -1,6 +1,6 @@
-import { AppError } from '../platform/errors.ts';
 import { groupBy, sumOf } from './grouped-sums.ts';
 import type { Reservation, Trx } from './ledger.ts';
+import { notEnoughError } from './not-enough-error.ts';
 import { assertAmount } from './settlement-split.ts';
 import type { ReservationRow } from './store.ts';
 import type { WriterDependencies } from './writer-dependencies.ts';
@@ -85,10 +85,8 @@ export class Reserver {
       const needed = sumOf(same, amountOf);
       if (tokenId === undefined || (await this.#dependencies.store.takeFromToken(trx, tokenId, needed))) continue;
       const { limit = 0, used = 0 } = (await this.#dependencies.store.tokenLimits([tokenId], trx)).get(tokenId) ?? {};
-      throw new AppError('quota_not_enough', {
-        messageKey: 'token_limit_reached',
-        params: { needed, available: Math.max(0, limit - used), limit },
-      });
+      const available = Math.max(0, limit - used);
+      throw notEnoughError({ needed, available, limit }, this.#dependencies.amountUnit());
     }
   }
 
@@ -107,7 +105,7 @@ export class Reserver {
       const after = await this.#dependencies.store.takeExactly(trx, userId, fromWallet);
       if (after === undefined) {
         const available = fromPlan + (await this.#dependencies.store.balanceIn(trx, userId));
-        throw new AppError('quota_not_enough', { params: { needed, available } });
+        throw notEnoughError({ needed, available }, this.#dependencies.amountUnit());
       }
       spent.push({ userId, before: after + fromWallet, after });
     }

@@ -1,3 +1,4 @@
+import type { AmountUnit } from '../../contract/amounts.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { Trx } from '../tables.ts';
@@ -15,6 +16,7 @@ import type {
   SpendListener,
   TokenUsage,
 } from './ledger.ts';
+import { notEnoughError } from './not-enough-error.ts';
 import type { PostgresCallCharges } from './postgres-call-charges.ts';
 import { Reserver } from './reservation.ts';
 import { Settler } from './settlement.ts';
@@ -35,6 +37,8 @@ export interface LedgerServiceDependencies {
   readonly allowances?: Allowances | undefined;
   /** Default: not called. */
   readonly onSpend?: SpendListener | undefined;
+  /** What a refusal writes amounts in, as it is set now. Default: credits of 500,000 quota. */
+  readonly amountUnit?: (() => AmountUnit) | undefined;
   /** Called after the commit with how many reservations it closed; for the metrics. */
   readonly onSettled?: SettlementListener | undefined;
   /** Writes the request log. Default: not called. */
@@ -50,6 +54,7 @@ const MAX_WALLET = 9_000_000_000_000_000;
 export class LedgerService implements Ledger {
   readonly #store: LedgerStore;
   readonly #clock: Clock;
+  readonly #amountUnit: () => AmountUnit;
   readonly #reserver: Reserver;
   readonly #settler: Settler;
   readonly #callCharges: PostgresCallCharges | undefined;
@@ -59,13 +64,15 @@ export class LedgerService implements Ledger {
     clock,
     allowances = NO_ALLOWANCES,
     onSpend = async () => {},
+    amountUnit = () => ({ quotaPerCredit: 500_000, currency: '' }),
     onSettled = () => {},
     onClosed = async () => {},
     callCharges,
   }: LedgerServiceDependencies) {
     this.#store = store;
     this.#clock = clock;
-    const writer = { store, clock, allowances, onSpend };
+    this.#amountUnit = amountUnit;
+    const writer = { store, clock, allowances, onSpend, amountUnit };
     this.#reserver = new Reserver(writer);
     this.#settler = new Settler({ ...writer, onSettled, onClosed });
     this.#callCharges = callCharges;
@@ -117,9 +124,8 @@ export class LedgerService implements Ledger {
     });
     if (!isNew) throw new AppError('already_exists', { params: { what: 'grant' } });
     if (amount < 0 && (await this.#store.takeExactly(trx, userId, -amount)) === undefined) {
-      throw new AppError('quota_not_enough', {
-        params: { needed: -amount, available: await this.#store.balanceIn(trx, userId) },
-      });
+      const available = await this.#store.balanceIn(trx, userId);
+      throw notEnoughError({ needed: -amount, available }, this.#amountUnit());
     }
     if (amount > 0 && !(await this.#store.giveWithin(trx, userId, amount, MAX_WALLET)))
       throw invalidRequest(`A wallet holds at most ${MAX_WALLET}.`, 'quota');

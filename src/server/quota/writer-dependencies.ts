@@ -1,3 +1,4 @@
+import type { AmountUnit } from '../../contract/amounts.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Allowances, SpendListener } from './ledger.ts';
 import type { LedgerStore } from './store.ts';
@@ -7,6 +8,8 @@ export interface WriterDependencies {
   readonly store: LedgerStore;
   readonly clock: Clock;
   readonly allowances: Allowances;
+  /** What a refusal writes amounts in. */
+  readonly amountUnit: () => AmountUnit;
   /** Called in the transaction that took something from a wallet. */
   readonly onSpend: SpendListener;
 }
