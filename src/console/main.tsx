@@ -5,12 +5,19 @@ import './style.css';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
 import { preloadFirstPage } from './preload-first-page.ts';
+import { router } from './router.tsx';
 import { initLanguage } from './strings/language.ts';
 import { translateValidationMessages } from './strings/validation-messages.ts';
+
+/** How long the page may take before the frame is shown without it. */
+const MAX_WAIT_MS = 1_000;
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page has no root');
 translateValidationMessages();
 // The build gives each component its own rules (vite.config.ts).
 if (import.meta.env.DEV) await import('@mantine/core/styles.css');
-void initLanguage(preloadFirstPage()).then(() => createRoot(root).render(<App />));
+const texts = initLanguage(preloadFirstPage());
+// The page is loaded meanwhile, so that all is rendered once, and not first without it. Its errors are shown where it would be.
+const page = Promise.race([router.load(), new Promise((resolve) => setTimeout(resolve, MAX_WAIT_MS))]).catch(() => {});
+void Promise.all([texts, page]).then(() => createRoot(root).render(<App />));

@@ -10,6 +10,7 @@ export function precompress(): Plugin {
   return {
     name: 'precompress',
     apply: 'build',
+    enforce: 'post',
     generateBundle: {
       order: 'post',
       handler(_, bundle) {
@@ -18,7 +19,7 @@ export function precompress(): Plugin {
           const source = Buffer.from(file.type === 'chunk' ? file.code : file.source);
           if (source.length < 1024) continue;
           // What every page loads is worth the time of the build.
-          const level = /(vendor|common|index|studio-page)-/.test(fileName) ? 11 : 9;
+          const level = /(vendor|common|index|first|studio-page)-/.test(fileName) ? 11 : 9;
           const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: level } };
           this.emitFile({ type: 'asset', fileName: `${fileName}.br`, source: brotliCompressSync(source, quality) });
           this.emitFile({ type: 'asset', fileName: `${fileName}.gz`, source: gzipSync(source, { level: 9 }) });

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
+import { mergeFirstStyles } from './vite-merge-styles.ts';
 import {
   emitFont,
   FIRST_SCREEN,
@@ -13,11 +14,11 @@ import {
 
 /** Menus, dialogs, lists and hints, and what places them: loaded with what first opens one. */
 const ON_DEMAND =
-  /@floating-ui|react-remove-scroll|react-number-format|(components|styles)[\\/](Menu|Popover|Combobox|Select|MultiSelect|TagsInput|Autocomplete|Modal|ModalBase|Overlay|Drawer|Tooltip|Tabs|Table|ScrollArea|NumberInput|PillsInput|HoverCard)([\\/]|\.css)|[\\/]charts|recharts|d3-/;
+  /@floating-ui|react-remove-scroll|react-number-format|utils[\\/]Floating|create-scoped-keydown-handler|find-element-in-shadow-dom|use-(long-press|debounced-callback|focus-trap|focus-return|click-outside)[\\/]|(components|styles)[\\/](Menu|Popover|Combobox|Select|MultiSelect|TagsInput|Autocomplete|Modal|ModalBase|Overlay|Drawer|Tooltip|Tabs|Table|ScrollArea|NumberInput|PillsInput|HoverCard)([\\/]|\.css)|[\\/]charts|recharts|d3-/;
 
 /** Components that neither the frame of the console nor the studio shows at first. */
 const OF_OTHER_PAGES =
-  /(components|styles)[\\/](Checkbox|CheckboxIndicator|PasswordInput|List|Fieldset|Timeline|Container)([\\/]|\.css)/;
+  /use-(collapse|clipboard)[\\/]|(components|styles)[\\/](Checkbox|CheckboxIndicator|PasswordInput|List|Fieldset|Timeline|Container|SimpleGrid|Card|Collapse|Radio|Accordion)([\\/]|\.css)/;
 
 const SHARED_COMPONENTS =
   /[\\/]components[\\/](page|relative-time|credit-amount|task-status-color|favourite-button|error-alert|empty-state)\.tsx?$/;
@@ -49,6 +50,7 @@ export default defineConfig({
     shortenEndpoints(),
     findFirstScreen(['main.tsx', 'pages/studio/studio-page.tsx']),
     emitFont(),
+    mergeFirstStyles(),
     precompress(),
   ],
   // The console needs only the paths of endpoints; their schemas are for the server and the type checker.
@@ -73,6 +75,8 @@ export default defineConfig({
               test: /node_modules[\\/](react|react-dom|scheduler|@tanstack|i18next|react-i18next)[\\/]/,
               priority: 3,
             },
+            { name: 'first-texts-en', test: /strings[\\/]en[\\/](app|studio)\.ts$/, priority: 3 },
+            { name: 'first-texts-zh-cn', test: /strings[\\/]zh-cn[\\/](app|studio)\.ts$/, priority: 3 },
             // Formed first, so that what the first screen needs does not go with what other pages share.
             { name: 'common', test: (id) => isSharedBy(true, id), minShareCount: 2, priority: 2 },
             { name: 'shared', test: (id) => isSharedBy(false, id), minShareCount: 2, priority: 1 },

@@ -46,11 +46,20 @@ export const formatListPrice = (price: number, { currency }: AmountUnit, languag
     ? new Intl.NumberFormat(language, { maximumFractionDigits: 2 }).format(price)
     : formatNumber(price, currency, language, 2);
 
-const formatNumber = (value: number, currency: string, language: string, maximumFractionDigits: number): string =>
-  new Intl.NumberFormat(language, {
+/** Kept, since making one takes a hundred times as long as using it. */
+const numberFormats = new Map<string, Intl.NumberFormat>();
+
+function formatNumber(value: number, currency: string, language: string, maximumFractionDigits: number): string {
+  const key = `${language} ${currency} ${maximumFractionDigits}`;
+  const known = numberFormats.get(key);
+  if (known !== undefined) return known.format(value);
+  const format = new Intl.NumberFormat(language, {
     minimumFractionDigits: 2,
     maximumFractionDigits,
     style: currency === '' ? 'decimal' : 'currency',
     currencyDisplay: 'narrowSymbol',
     ...defined({ currency: currency === '' ? undefined : currency }),
-  }).format(value);
+  });
+  numberFormats.set(key, format);
+  return format.format(value);
+}

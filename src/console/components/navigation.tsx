@@ -12,10 +12,19 @@ export function Navigation() {
   const menu = useRef<HTMLDivElement>(null);
   const navigate = useNavigate();
   const path = useRouterState({ select: ({ location }) => location.pathname });
-  // A long menu on a low screen: the entry of the current page is scrolled into view.
+  // A long menu on a low screen: the entry of the current page is scrolled into view, once the page is painted, since it would have
+  // to be laid out before otherwise.
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page or role marks another entry
   useEffect(() => {
-    menu.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest' });
+    const scroll = (): void => menu.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest' });
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const frame = requestAnimationFrame(() => {
+      timer = setTimeout(scroll);
+    });
+    return () => {
+      cancelAnimationFrame(frame);
+      clearTimeout(timer);
+    };
   }, [path, self?.role]);
   const mode = path.startsWith('/admin/') ? 'administration' : 'mine';
   return (

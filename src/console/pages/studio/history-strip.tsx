@@ -1,4 +1,5 @@
-import { Anchor, Group, Loader, Text, Title, UnstyledButton } from '@mantine/core';
+import { Anchor, Group, Loader, Title } from '@mantine/core';
+import { useInViewport } from '@mantine/hooks';
 import { IconAlertTriangle, IconMovie } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, useState } from 'react';
@@ -12,13 +13,9 @@ interface HistoryStripProps {
   readonly onShow: (taskId: string) => void;
 }
 
-/** As many as a wide window shows; the pictures of the others come when the row is moved. */
-const IN_SIGHT = 10;
-
 /** The newest videos in a row; arrow keys move along it. */
 export function HistoryStrip({ videos, shown, onShow }: HistoryStripProps) {
   const { t } = useTranslation('studio');
-  const [isMoved, setMoved] = useState(false);
   const move = (event: KeyboardEvent<HTMLElement>): void => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     const buttons = [...event.currentTarget.querySelectorAll('button')];
@@ -36,12 +33,11 @@ export function HistoryStrip({ videos, shown, onShow }: HistoryStripProps) {
         </Anchor>
       </Group>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the keys move between the buttons inside */}
-      <div className="strip" onKeyDown={move} onScroll={() => setMoved(true)}>
-        {videos.map((video, index) => (
+      <div className="strip" onKeyDown={move}>
+        {videos.map((video) => (
           <Thumbnail
             key={video.task_id}
             video={video}
-            hasPicture={isMoved || index < IN_SIGHT}
             active={shown.includes(video.task_id)}
             onShow={() => onShow(video.task_id)}
           />
@@ -53,24 +49,29 @@ export function HistoryStrip({ videos, shown, onShow }: HistoryStripProps) {
 
 interface ThumbnailProps {
   readonly video: Video;
-  readonly hasPicture: boolean;
   readonly active: boolean;
   readonly onShow: () => void;
 }
 
-function Thumbnail({ video, hasPicture, active, onShow }: ThumbnailProps) {
+/** Its picture comes once it is in sight: `loading="lazy"` would load many beyond the end of the row. */
+function Thumbnail({ video, active, onShow }: ThumbnailProps) {
   const { t } = useTranslation('studio');
   const prompt = video.prompt === '' ? t('noPrompt') : video.prompt;
   const [hasFailed, setFailed] = useState(false);
+  const { ref, inViewport } = useInViewport<HTMLButtonElement>();
+  const [wasSeen, setSeen] = useState(false);
+  if (inViewport && !wasSeen) setSeen(true);
   return (
-    <UnstyledButton
-      className="thumbnail"
+    <button
+      ref={ref}
+      type="button"
+      className="thumbnail mantine-focus-auto"
       aria-label={`${prompt} · ${t(`stage.${video.status}`)}`}
       aria-pressed={active}
       onClick={onShow}
     >
-      {hasPicture && video.poster_url !== '' && !hasFailed ? (
-        <img src={video.poster_url} alt="" loading="lazy" onError={() => setFailed(true)} />
+      {wasSeen && video.poster_url !== '' && !hasFailed ? (
+        <img src={video.poster_url} alt="" onError={() => setFailed(true)} />
       ) : (
         <span className="thumbnail-state">
           {video.status === 'FAILURE' ? (
@@ -82,9 +83,7 @@ function Thumbnail({ video, hasPicture, active, onShow }: ThumbnailProps) {
           )}
         </span>
       )}
-      <Text size="xs" truncate component="span" display="block" px={6} py={2}>
-        {prompt}
-      </Text>
-    </UnstyledButton>
+      <span className="thumbnail-title">{prompt}</span>
+    </button>
   );
 }

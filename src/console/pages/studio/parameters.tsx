@@ -1,7 +1,6 @@
 import {
   ActionIcon,
   Box,
-  Collapse,
   Group,
   Input,
   JsonInput,
@@ -11,13 +10,13 @@ import {
   Stack,
   Switch,
   Text,
-  Textarea,
   TextInput,
   UnstyledButton,
 } from '@mantine/core';
 import { IconChevronRight, IconDice5 } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { GrowingTextarea } from '../../components/growing-textarea.tsx';
 import type { UsableModel } from '../../data/model-queries.ts';
 import { SchemaFields } from './schema-fields.tsx';
 import { controlsFor, type Draft, type DurationRange } from './studio-draft.ts';
@@ -185,14 +184,13 @@ function Advanced({ model, draft, onChange }: ParametersProps) {
           </Text>
         </Group>
       </UnstyledButton>
-      <Collapse expanded={opened}>
+      {opened ? (
         <Stack gap="md" pt="xs">
           {can.negative ? (
-            <Textarea
+            <GrowingTextarea
               label={t('negative')}
               value={draft.negative}
               onChange={(event) => onChange({ negative: event.currentTarget.value })}
-              autosize
               minRows={1}
               maxRows={4}
               maxLength={2500}
@@ -220,7 +218,7 @@ function Advanced({ model, draft, onChange }: ParametersProps) {
             onChange={(metadata) => onChange({ metadata })}
           />
         </Stack>
-      </Collapse>
+      ) : null}
     </div>
   );
 }

@@ -1,7 +1,8 @@
-import { Alert, Button, Group, Paper, Stack, Text, Textarea, UnstyledButton } from '@mantine/core';
+import { Alert, Button, Group, Paper, Stack, Text, UnstyledButton } from '@mantine/core';
 import { IconBookmark, IconCode } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { GrowingTextarea } from '../../components/growing-textarea.tsx';
 import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
 import type { UsableModel } from '../../data/model-queries.ts';
 import { bodiesFor, modelsOfDraft } from './compare.ts';
@@ -52,7 +53,7 @@ export function StudioForm({ models, draft, change, replace, onShow }: StudioFor
           <ComparePicker models={models} draft={draft} onChange={(compare) => change({ compare })} />
         </Stack>
         <DroppedFields fields={dropped} onClose={() => setDropped([])} />
-        <Textarea
+        <GrowingTextarea
           id="prompt"
           label={t('prompt')}
           placeholder={t('promptPlaceholder')}
@@ -60,7 +61,6 @@ export function StudioForm({ models, draft, change, replace, onShow }: StudioFor
           aria-keyshortcuts="/"
           value={draft.prompt}
           onChange={(event) => change({ prompt: event.currentTarget.value })}
-          autosize
           minRows={4}
           maxRows={14}
           maxLength={32_000}
