@@ -12,11 +12,11 @@ import { type GroupedChannel, planGroups } from './mapping/groups.ts';
 import { skipped } from './mapping/outcome.ts';
 import { type ImportedUser, mapUser } from './mapping/users.ts';
 import { modelsToImport } from './models-to-import.ts';
+import { pagesOf } from './read-pages.ts';
 import { readTasks } from './read-tasks.ts';
 import { readOptions } from './source/options.ts';
-import { countRows, type SourceDatabase, type SourceRow } from './source/source-database.ts';
+import type { SourceDatabase, SourceRow } from './source/source-database.ts';
 
-const PAGE = 500;
 /** Of accounts and channels that name none. */
 const DEFAULT_GROUP = 'default';
 /** The password both programs give their first account. */
@@ -32,20 +32,6 @@ export async function readSource(context: ReadContext, visitor: ImportVisitor): 
   await readCodes(context, visitor, found);
   await readTasks(context, visitor, found, { channels: byId, users: imported, ...context.target });
   return found;
-}
-
-async function* pagesOf({ source, onProgress }: ReadContext, table: string): AsyncGenerator<SourceRow[]> {
-  const total = await countRows(source, table);
-  let after = -1n;
-  let read = 0;
-  for (;;) {
-    const rows = await source.page(table, after, PAGE);
-    if (rows.length === 0) return;
-    after = integerOf(rows.at(-1) as SourceRow, 'id');
-    read += rows.length;
-    yield rows;
-    onProgress(table, read, total);
-  }
 }
 
 interface ReadChannels {

@@ -3,6 +3,14 @@ export type EngineName = 'sqlite' | 'postgres' | 'mysql';
 /** A row of the source: every value as text, numbers in full, booleans as `1` and `0`; null and missing columns are null. */
 export type SourceRow = Readonly<Record<string, string | null>>;
 
+/** Some columns and rows of a table; by default all of them. */
+export interface TablePart {
+  /** Those that are not there are left out. */
+  readonly columns?: readonly string[];
+  /** A condition on a row, with `[name]` for a quoted name. */
+  readonly where?: string;
+}
+
 /**
  * The database of the program that is left, as one state of it, read only.
  *
@@ -13,7 +21,7 @@ export interface SourceDatabase {
   /** Columns by table. */
   readonly tables: ReadonlyMap<string, readonly string[]>;
   /** Rows after an id in its order; none where there is no such table. */
-  page(table: string, after: bigint, limit: number): Promise<SourceRow[]>;
+  page(table: string, after: bigint, limit: number, part?: TablePart): Promise<SourceRow[]>;
   /** The rows of a query of ours; `?` stands for each parameter and `[name]` for a quoted name. */
   query(text: string, parameters?: readonly (string | bigint)[]): Promise<SourceRow[]>;
   close(): Promise<void>;
@@ -55,8 +63,15 @@ export async function openSourceDatabase(connection: SourceConnection): Promise<
     engine,
     tables,
     query,
-    page: async (table, after, limit) =>
-      tables.has(table) ? query(`select * from [${table}] where [id] > ? order by [id] limit ${limit}`, [after]) : [],
+    async page(table, after, limit, { columns, where }: TablePart = {}) {
+      const there = tables.get(table);
+      if (there === undefined) return [];
+      const wanted = columns?.filter((column) => there.includes(column)).map((column) => `[${column}]`) ?? ['*'];
+      const rows = where === undefined ? '' : `${where} and `;
+      return query(`select ${wanted.join(', ')} from [${table}] where ${rows}[id] > ? order by [id] limit ${limit}`, [
+        after,
+      ]);
+    },
     close: () => connection.close(),
   };
 }
