@@ -21,7 +21,7 @@ import { Reelgate } from '../src/sdk/index.ts';
 const FOLDER = 'data';
 const STATE_FILE = join(FOLDER, 'quickstart.json');
 const DATABASE_URL = `sqlite:./${FOLDER}/quickstart.db`;
-const MODEL = 'kling-v1-6';
+const MODEL = 'kling-v3';
 const CREDITS = 1_000;
 const SERVER = join(import.meta.dirname, '..', 'bin', 'server.js');
 
@@ -192,10 +192,10 @@ function printNextSteps(baseUrl: string, { username, password }: State, apiKey: 
   print();
   print('With curl:');
   print(`  curl ${baseUrl}/v1/videos -H "Authorization: Bearer ${apiKey}" \\`);
-  print(`       -H "Content-Type: application/json" -d '{"model":"kling-v3","prompt":"a cat"}'`);
+  print(`       -H "Content-Type: application/json" -d '{"model":"${MODEL}","prompt":"a cat"}'`);
   print('With the command line:');
   print(`  export REELGATE_URL=${baseUrl} REELGATE_API_KEY=${apiKey}`);
-  print('  npx reelgate video create "a cat" --model kling-v3 --out cat.mp4');
+  print(`  npx reelgate video create "a cat" --model ${MODEL} --out cat.mp4`);
   print();
 }
 

@@ -143,7 +143,7 @@ async function makeVideo(baseUrl: string): Promise<void> {
   const token = await fetch(`${baseUrl}/api/tokens`, { method: 'POST', headers, body: '{"name":"trial"}' });
   const { key } = ((await token.json()) as { data: { key: string } }).data;
   const reelgate = new Reelgate({ baseUrl, credentials: { apiKey: key } });
-  const { id } = await reelgate.videos.create({ model: 'kling-v1-6', prompt: 'a paper boat' });
+  const { id } = await reelgate.videos.create({ model: 'kling-v3', prompt: 'a paper boat' });
   const video = await reelgate.videos.wait(id, {});
   const file = await fetch(`${baseUrl}/v1/videos/${id}/content`, { headers: { authorization: `Bearer ${key}` } });
   console.log(`a first video: ${video.status}, ${(await file.arrayBuffer()).byteLength} bytes`);

@@ -10,7 +10,7 @@ import { chromiumPath } from './chromium.ts';
 import { inCredits, STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
 
-const MODEL = 'kling-v1-6';
+const MODEL = 'kling-v3';
 const PROMPT = 'A paper boat drifts down a rainy street';
 
 describe('from nothing to a file', { skip: chromiumPath === undefined && !process.env.CI }, () => {
