@@ -7,7 +7,7 @@ import { detectPoster } from '../platform/media/image-check.ts';
 import { randomText } from '../platform/random-tokens.ts';
 import type { ArtifactFileStorage } from './artifact-file-storage.ts';
 import type { ArtifactStore } from './artifact-store.ts';
-import { readFrame } from './frame-reader.ts';
+import { FrameReader } from './frame-reader.ts';
 import type { IncomingFiles } from './incoming-files.ts';
 import type { StorageLimits } from './storage-limits.ts';
 
@@ -39,20 +39,21 @@ export type PosterOutcome = 'stored' | 'exists' | 'invalid';
 /** Still pictures of videos: the vendor's own, else a frame read by ffmpeg, else one that the owner's browser has read. */
 export class Posters {
   readonly #dependencies: PostersDependencies;
+  readonly #frames: FrameReader;
   constructor(dependencies: PostersDependencies) {
     this.#dependencies = dependencies;
+    this.#frames = new FrameReader(dependencies.ffmpeg);
   }
 
   /** Makes the poster of a video that has just been received; never throws. @param path of the video */
   async make(owner: PosterOwner, path: string, openCover: OpenCover | undefined, signal: AbortSignal): Promise<void> {
-    const { ffmpeg, log } = this.#dependencies;
     try {
       const cover = await openCover?.(owner.taskId, signal);
       if (cover !== undefined && (await this.put(owner, cover)) !== 'invalid') return;
-      const frame = await readFrame(ffmpeg, path, signal);
+      const frame = await this.#frames.read(path, signal);
       if (frame !== undefined) await this.put(owner, frame);
     } catch (error) {
-      log.info({ err: error, taskId: owner.taskId }, 'a video has no poster yet');
+      this.#dependencies.log.info({ err: error, taskId: owner.taskId }, 'a video has no poster yet');
     }
   }
 
