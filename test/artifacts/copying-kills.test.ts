@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StorageUsageStore } from '../../src/server/artifacts/storage-usage-store.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../databases.ts';
-import { bundleScript } from '../faults/bundle-script.ts';
+import { ProcessesInTurn } from '../faults/processes-in-turn.ts';
 import { SeededRandom } from '../faults/seeded-random.ts';
 import { startTestService } from '../test-service.ts';
 import type { CopyingOrder } from './copying-process.fixture.ts';
@@ -28,37 +25,25 @@ forEachDatabase((_name, _open, freshUrl) => {
     const databaseUrl = await freshUrl();
     const directory = await mkdtemp(join(tmpdir(), 'rg-kills-'));
     t.after(() => rm(directory, { recursive: true, force: true }));
-    const script = await bundleScript(FIXTURE);
-    t.after(() => script.remove());
+    const processes = await ProcessesInTurn.of<CopyingOrder>(FIXTURE);
+    t.after(() => processes.stop());
     // Makes the schema.
     await (await startTestService(databaseUrl)).stop();
-    const start = async (round: number, drains: boolean) => {
-      const order: CopyingOrder = {
-        databaseUrl,
-        directory,
-        media: MEDIA,
-        clockOffsetMs: round * CLOCK_STEP_MS,
-        drains,
-      };
-      const child = spawn(process.execPath, [script.path, JSON.stringify(order)], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      t.after(() => child.kill('SIGKILL'));
-      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-      assert.equal((await lines.next()).value, 'ready');
-      return { child, lines };
-    };
+    const order = (round: number, drains: boolean): CopyingOrder => ({
+      databaseUrl,
+      directory,
+      media: MEDIA,
+      clockOffsetMs: round * CLOCK_STEP_MS,
+      drains,
+    });
     const random = new SeededRandom(KILLS);
     for (let round = 1; round <= KILLS; round++) {
-      const { child } = await start(round, false);
+      const started = await processes.begin(order(round, false));
       await delay(50 + random.next(`round ${round}`) * 300);
-      child.kill('SIGKILL');
-      await once(child, 'exit');
+      await processes.kill(started);
     }
     // What a kill left of removed copies and of posters has no row, and is removed after an hour.
-    const { child, lines } = await start(KILLS + 60, true);
-    assert.equal((await lines.next()).value, 'drained');
-    if (child.exitCode === null) await once(child, 'exit');
+    await processes.drain(order(KILLS + 60, true));
 
     const database = openDatabase<Tables>(databaseUrl);
     t.after(() => database.close());

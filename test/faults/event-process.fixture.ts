@@ -10,6 +10,8 @@ import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { createVault } from '../../src/server/platform/vault.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { makeWebhooks } from '../../src/server/webhooks/make.ts';
+import { factName } from './fact-name.ts';
+import { readOrder } from './read-order.ts';
 
 export interface EventProcessOrder {
   readonly databaseUrl: string;
@@ -23,7 +25,7 @@ export interface EventProcessOrder {
   readonly from: number | undefined;
 }
 
-const order = JSON.parse(process.argv[2] ?? '') as EventProcessOrder;
+const order = await readOrder<EventProcessOrder>();
 const { userId, clockOffsetMs } = order;
 const database = openDatabase<Tables>(order.databaseUrl);
 const clock = { now: () => Date.now() + clockOffsetMs };
@@ -57,7 +59,7 @@ for (let number = order.from; ; number++) {
   await database.transaction(async (trx) => {
     await trx
       .insertInto('meta')
-      .values({ name: `fact:${number}`, value: 'true' })
+      .values({ name: factName(number), value: 'true' })
       .execute();
     await events.eventLog.write(trx, {
       type: 'wallet.low',

@@ -20,6 +20,22 @@ export function openWithShortTimeouts(options: OutboundOptions = {}): OutboundCl
   };
 }
 
+/**
+ * The same for files alone. On a machine that stalls a call must not end early: a submit whose answer is lost waits for its vendor for many
+ * minutes.
+ */
+export function openWithShortFileTimeouts(): OutboundClient {
+  const client = openOutbound();
+  return {
+    request: (request) => client.request(withShortTimeouts(request)),
+    requestUntrusted: (request) => client.requestUntrusted(withShortTimeouts(request)),
+    postUntrusted: (request) => client.postUntrusted(request),
+    requestJson: (request) => client.requestJson(request),
+    stream: (request, handler) => client.stream(request, handler),
+    close: (graceMs) => client.close(graceMs),
+  };
+}
+
 /** Names a test can give a configured host: one that does not exist, one whose name server never responds, and loopback. */
 export const TEST_NAMES = { absent: 'absent.test', silent: 'silent.test' } as const;
 
