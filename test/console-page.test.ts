@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { ensureConsoleIsBuilt } from './browser/built-console.ts';
 import { startTestService, type TestService } from './test-service.ts';
 
 /** `script-src 'self'; …` by directive. */
@@ -48,6 +49,24 @@ describe('the page of the console', () => {
       nonces.add(nonce);
     }
     assert.equal(nonces.size, 3);
+  });
+
+  it('has the public status inside, whatever the site is named', async () => {
+    ensureConsoleIsBuilt();
+    const name = `"A" & 'B' $& \u6f22`;
+    const named = await startTestService('sqlite::memory:', { SITE_NAME: name, API_USER_HEADER: 'X-User' });
+    try {
+      const answer = await fetch(new URL('/api/status', named.url));
+      const { ready, ...status } = ((await answer.json()) as { data: Record<string, unknown> }).data;
+      assert.deepEqual([ready, status.site_name, status.api_user_header], [true, name, 'x-user']);
+      const text = await (await fetch(new URL('/studio', named.url), { headers: { accept: 'text/html' } })).text();
+      const content = /<meta name="status" content="([^"]*)"/.exec(text)?.[1] ?? '';
+      const unescaped = content.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
+      assert.deepEqual(JSON.parse(unescaped), status);
+      assert.ok(!text.includes('__STATUS__'));
+    } finally {
+      await named.stop();
+    }
   });
 
   it('is never cached, framed, or sent to other sites as a referrer', async () => {

@@ -1,6 +1,6 @@
 import { modelsQuery } from './data/model-queries.ts';
 import { queryClient } from './data/query-client.ts';
-import { selfQuery, statusQuery } from './data/self-and-status-queries.ts';
+import { selfQuery } from './data/self-and-status-queries.ts';
 import { readUserId } from './data/stored-user.ts';
 import { videosQuery } from './data/video-queries.ts';
 import { NEWEST_VIDEOS_COUNT } from './pages/studio/newest-videos-count.ts';
@@ -16,7 +16,6 @@ export function preloadFirstPage(): readonly Namespace[] {
   if (readUserId() === undefined || !/^\/(studio\/?)?$/.test(location.pathname)) return [];
   // Where it fails, the page asks again and shows why.
   import('./pages/studio/studio-page.tsx').catch(() => {});
-  void queryClient.prefetchQuery(statusQuery);
   void queryClient.prefetchQuery(selfQuery);
   void queryClient.prefetchQuery(modelsQuery);
   void queryClient.prefetchQuery(videosQuery(1, NEWEST_VIDEOS_COUNT));

@@ -21,6 +21,7 @@ import { addPlanAdminRoutes } from './plans/admin-routes.ts';
 import type { FindPlanTerms } from './plans/plan-terms.ts';
 import { addPlanRoutes } from './plans/routes.ts';
 import { addHealthRoutes } from './platform/http/health-routes.ts';
+import { readPublicStatus } from './platform/http/public-status.ts';
 import type { RouteRegistry } from './platform/http/route-registry.ts';
 import type { HttpServer } from './platform/http/server.ts';
 import { createSessionCookies, renewSessionCookies, type SessionCookies } from './platform/http/session-cookie.ts';
@@ -146,7 +147,7 @@ async function addPages({ fastify, routes }: HttpServer, foundation: Foundation,
   addReferenceRoutes(routes, { version: VERSION, baseUrl, userHeader, site: config });
   addStylesheetRoutes(routes, config);
   addSiteRoutes(routes, site);
-  await addConsoleRoutes(fastify, routes);
+  await addConsoleRoutes(fastify, routes, () => readPublicStatus(config, VERSION));
 }
 
 /** What was used, what it cost and why. */

@@ -2,10 +2,11 @@ import type { Endpoint } from '../../contract/endpoint.ts';
 import { getStatus } from '../../contract/health-and-status.ts';
 import { type CallOptions, Transport } from '../../sdk/transport.ts';
 import { currentLanguage } from '../strings/language.ts';
+import { embeddedStatus, type PublicStatus } from './embedded-status.ts';
 import { readUserId } from './stored-user.ts';
 
 const LOCALES = { en: 'en', 'zh-cn': 'zh-CN' } as const;
-let userHeader = 'Service-Api-User';
+let userHeader = embeddedStatus?.api_user_header ?? 'Service-Api-User';
 const createTransport = (): Transport =>
   new Transport({ baseUrl: '', userHeader, credentials: () => ({ userId: readUserId() }) });
 let transport = createTransport();
@@ -30,8 +31,8 @@ export const callAnyApi = (
 export const sendRequest: Transport['send'] = (endpoint, input, options) =>
   transport.send(endpoint, input, { ...options, headers: withLanguage(options?.headers) });
 
-/** The server's public settings. Fetched first, because they name the user-id header of every other request. */
-export async function fetchStatus() {
+/** The server's public settings as they are now. */
+export async function fetchStatus(): Promise<PublicStatus> {
   const { data } = await callApi(getStatus, {});
   if (data.api_user_header !== userHeader) {
     userHeader = data.api_user_header;

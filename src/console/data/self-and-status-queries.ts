@@ -1,10 +1,12 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { getSelf } from '../../contract/accounts.ts';
 import { callApi, fetchStatus } from './api-client.ts';
+import { embeddedStatus } from './embedded-status.ts';
 
 export const statusQuery = queryOptions({
   queryKey: ['status'],
   queryFn: fetchStatus,
+  initialData: embeddedStatus,
   staleTime: Number.POSITIVE_INFINITY,
 });
 

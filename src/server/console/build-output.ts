@@ -8,6 +8,9 @@ export const ASSETS_FOLDER = join(CONSOLE_FOLDER, 'assets');
 /** Placeholder for the nonce; the build writes it into every script and style element. */
 export const NONCE_PLACEHOLDER = '__NONCE__';
 
+/** Placeholder for the public status, inside an attribute. */
+export const STATUS_PLACEHOLDER = '__STATUS__';
+
 /** The page returned for every URL of the console; undefined where the console was not built. */
 export function readIndexHtml(): string | undefined {
   const path = join(CONSOLE_FOLDER, 'index.html');

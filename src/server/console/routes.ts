@@ -3,14 +3,21 @@ import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { CONSOLE_SECTIONS, consolePage } from '../../contract/console-paths.ts';
 import { envelopeOfPath } from '../../contract/endpoint.ts';
+import { escapeHtml } from '../platform/html.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { ASSETS_FOLDER, NONCE_PLACEHOLDER, NOT_BUILT_PAGE, readIndexHtml } from './build-output.ts';
+import { ASSETS_FOLDER, NONCE_PLACEHOLDER, NOT_BUILT_PAGE, readIndexHtml, STATUS_PLACEHOLDER } from './build-output.ts';
 
 /**
  * The console: one page for all its URLs, and the build's files with content hashes in their names, in a folder that contains nothing
  * else. The files share one route, because a route for each of several hundred files would take ten megabytes of memory.
+ *
+ * @param readStatus the public status, which the page has inside
  */
-export async function addConsoleRoutes(fastify: FastifyInstance, routes: RouteRegistry): Promise<void> {
+export async function addConsoleRoutes(
+  fastify: FastifyInstance,
+  routes: RouteRegistry,
+  readStatus: () => object,
+): Promise<void> {
   const index = readIndexHtml();
   if (index !== undefined)
     await fastify.register(fastifyStatic, {
@@ -22,7 +29,8 @@ export async function addConsoleRoutes(fastify: FastifyInstance, routes: RouteRe
       immutable: true,
       maxAge: '365d',
     });
-  const send = async (reply: FastifyReply): Promise<FastifyReply> => sendPage(reply, index ?? NOT_BUILT_PAGE);
+  const send = async (reply: FastifyReply): Promise<FastifyReply> =>
+    sendPage(reply, fillIn(index ?? NOT_BUILT_PAGE, readStatus()));
   routes.add(consolePage, ({ reply }) => send(reply));
   for (const section of CONSOLE_SECTIONS)
     for (const url of [`/${section}`, `/${section}/*`])
@@ -34,6 +42,10 @@ export async function addConsoleRoutes(fastify: FastifyInstance, routes: RouteRe
       : reply.callNotFound(),
   );
 }
+
+/** Writes the status into an attribute, where no text can end it. */
+const fillIn = (page: string, status: object): string =>
+  page.replace(STATUS_PLACEHOLDER, () => escapeHtml(JSON.stringify(status)));
 
 /**
  * The policy allows scripts and style sheets from this service only. The component library adds style elements at

@@ -7,6 +7,7 @@ import { AppError } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
 import { isSameSecret } from '../random-tokens.ts';
 import { createServer } from './node-http-functions.ts';
+import { readPublicStatus } from './public-status.ts';
 import type { RouteRegistry } from './route-registry.ts';
 
 export interface HealthRouteDependencies {
@@ -24,19 +25,8 @@ export function addHealthRoutes(
 ): void {
   routes.add(lines.getStatus, async () =>
     ok({
-      version,
+      ...readPublicStatus(config, version),
       ready: (await obstacle()) === undefined,
-      sandbox: config.sandbox,
-      site_name: config.siteName,
-      sign_in_notice: config.signInNotice ?? '',
-      registration: config.registration,
-      quota_per_unit: config.quotaPerUnit,
-      currency: config.currency ?? '',
-      api_user_header: config.apiUserHeader,
-      server_address: config.baseUrl,
-      phone_codes: config.phoneDriver === 'http' ? 'sms' : 'log',
-      mail: config.smtpUrl !== undefined,
-      messaging_binding: config.messagingVerifyUrl !== undefined,
     }),
   );
   routes.add(lines.livez, async ({ reply }) => reply.type('text/plain').send('ok\n'));
