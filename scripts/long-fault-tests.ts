@@ -1,6 +1,6 @@
 /**
  * `npm run hammer`: the tests of faults at the strength a release wants. `npm run hammer -- --rounds 1000` kills more often,
- * `npm run hammer -- drain faults/clock image` runs some of it: the test files whose path contains one of the words, and the image.
+ * `npm run hammer -- drain faults/clock image` runs some of it: the test files whose path contains one of the words, the image, the release.
  *
  * - kills: the service in a process of its own is ended by SIGKILL at a named point of the money path and started again;
  *   model calls while they stream, converted ones too, and device sign-ins while responding; at each point a process is also
@@ -13,6 +13,7 @@
  * - upgrades: processes of two releases take turns under load
  * - junk and cuts: bodies that callers get wrong, streams that break off anywhere
  * - image: the container image is built and run read-only (scripts/try-image.ts), where buildah and mmdebstrap are installed
+ * - release: a release is made in a clone (scripts/try-release.ts)
  *
  * After each, what is in the database is counted: no task and no refund lost, none doubled.
  */
@@ -113,7 +114,8 @@ const absent = WORDS.filter((word) => listTestFiles(root, [word]).length === 0);
 if (absent.length > 0) throw new Error(`no test file's path contains ${absent.join(', ')}`);
 const isChosen = (name: string): boolean => chosen.length === 0 || chosen.some((word) => name.includes(word));
 const files = listTestFiles(root, WORDS).filter(isChosen);
-if (files.length === 0 && !isChosen('image')) throw new Error(`nothing of it is named ${chosen.join(' or ')}`);
+if (files.length === 0 && !isChosen('image') && !isChosen('release'))
+  throw new Error(`nothing of it is named ${chosen.join(' or ')}`);
 if (files.length > 0) {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'test.ts'), ...files], {
     stdio: 'inherit',
@@ -130,4 +132,8 @@ if (
 ) {
   const image = spawnSync(process.execPath, [join(import.meta.dirname, 'try-image.ts')], { stdio: 'inherit' });
   if (image.status !== 0) process.exitCode = 1;
+}
+if (isChosen('release')) {
+  const release = spawnSync(process.execPath, [join(import.meta.dirname, 'try-release.ts')], { stdio: 'inherit' });
+  if (release.status !== 0) process.exitCode = 1;
 }
