@@ -35,7 +35,7 @@ export interface ArtifactCopierDependencies {
   readonly log: Log;
 }
 
-/** Copies of one process at a time: most of them wait for vendors, each has about 200 KiB in memory. */
+/** Copies of one process at a time: most of them wait for vendors, each has less than 200 KiB in memory. */
 export const MAX_COPIES = 200;
 const LEASE_MS = 90_000;
 const RENEW_MS = 30_000;

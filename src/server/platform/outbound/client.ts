@@ -65,10 +65,12 @@ export function openOutbound(options: OutboundOptions = {}): OutboundClient {
 }
 
 class OutboundHttpClient implements OutboundClient {
-  /** Three sets of sockets, so that none opened under a looser rule serves a stricter one. */
+  /** Sets of sockets, so that none opened under a looser rule serves a stricter one. */
   readonly #privateAgent: Agent;
   readonly #publicAgent: Agent;
   readonly #untrustedAgent: Agent;
+  /** For files of private channels. Sockets for files are not read ahead: with hundreds under way that would be most of their memory. */
+  readonly #privateFileAgent: Agent;
   readonly #privateProxies: Proxies;
   readonly #publicProxies: Proxies;
   readonly #untrustedSlots: Semaphore;
@@ -82,8 +84,13 @@ class OutboundHttpClient implements OutboundClient {
     const foreign = options.resolveUntrusted ?? resolveByDns();
     const sockets = options.maxSocketsPerOrigin ?? SOCKETS_PER_ORIGIN;
     const maxUntrusted = options.maxUntrusted ?? UNTRUSTED_EXCHANGES;
-    const opened = (resolve: Resolve, rule: (address: string) => boolean, sockets: number): Agent => {
-      const dial = { resolve, allows: rule, timeoutMs: DIAL_TIMEOUT_MS, signal: this.#closing.signal };
+    const opened = (
+      resolve: Resolve,
+      rule: (address: string) => boolean,
+      sockets: number,
+      readsAhead = true,
+    ): Agent => {
+      const dial = { resolve, allows: rule, timeoutMs: DIAL_TIMEOUT_MS, signal: this.#closing.signal, readsAhead };
       return new Agent({ connect: guardedConnector(dial), connections: sockets, allowH2: false, pipelining: 1 });
     };
     const allowsPrivate = (address: string): boolean => !isCloudMetadataIp(address);
@@ -92,7 +99,8 @@ class OutboundHttpClient implements OutboundClient {
     this.#publicProxies = new Proxies({ ...proxies, allows });
     this.#privateAgent = opened(own, allowsPrivate, sockets);
     this.#publicAgent = opened(own, allows, sockets);
-    this.#untrustedAgent = opened(foreign, allows, UNTRUSTED_SOCKETS_PER_ORIGIN);
+    this.#untrustedAgent = opened(foreign, allows, UNTRUSTED_SOCKETS_PER_ORIGIN, false);
+    this.#privateFileAgent = opened(own, allowsPrivate, sockets, false);
     this.#traceparent = options.traceparent ?? (() => undefined);
     this.#untrustedPorts = new Set((options.untrustedPorts ?? UNTRUSTED_PORTS).map(String));
     this.#untrustedSlots = new Semaphore(maxUntrusted, maxUntrusted * WAITING_PER_EXCHANGE);
@@ -178,7 +186,7 @@ class OutboundHttpClient implements OutboundClient {
     };
     return new Promise((resolve, reject) => {
       new Exchange(bounded, streamingHandler(resolve, reject, leave, request.readAheadBytes)).begin(
-        target.isAllowedPrivateHost ? this.#privateAgent : this.#untrustedAgent,
+        target.isAllowedPrivateHost ? this.#privateFileAgent : this.#untrustedAgent,
         target,
         toUntrustedHeaders(request.headers),
       );
@@ -186,7 +194,7 @@ class OutboundHttpClient implements OutboundClient {
   }
 
   async close(graceMs = 0): Promise<void> {
-    const agents = [this.#privateAgent, this.#publicAgent, this.#untrustedAgent];
+    const agents = [this.#privateAgent, this.#publicAgent, this.#untrustedAgent, this.#privateFileAgent];
     const isBusy = (): boolean =>
       agents.some((agent) => Object.values(agent.stats).some(({ size }) => size !== undefined && size > 0));
     const endsAt = performance.now() + graceMs;

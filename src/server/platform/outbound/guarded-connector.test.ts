@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { generate } from 'selfsigned';
@@ -137,23 +137,37 @@ describe('the addresses of a configured name', () => {
 });
 
 describe('a guarded connector', () => {
-  /** Connects to `host.test`, which has these addresses. Resolves with the error, or null where it is connected. */
-  const connect = async (protocol: 'http:' | 'https:', addresses: readonly ResolvedIp[], server: Server) => {
-    const end = new AbortController();
+  /** Connects to `host.test`, which has these addresses. */
+  const open = (
+    protocol: 'http:' | 'https:',
+    addresses: readonly ResolvedIp[],
+    server: Server,
+    more: { readonly readsAhead?: boolean } = {},
+  ) => {
     const dial = guardedConnector({
       resolve: async () => addresses,
       allows: () => true,
       timeoutMs: 20_000,
-      signal: end.signal,
+      signal: new AbortController().signal,
+      ...more,
     });
     const port = String((server.address() as AddressInfo).port);
-    return new Promise<Error | null>((resolve) =>
+    return new Promise<Socket>((resolve, reject) =>
       dial({ hostname: 'host.test', protocol, port, servername: 'host.test' }, (error, socket) => {
-        socket?.destroy();
-        resolve(error);
+        if (error !== null) reject(error);
+        else resolve(socket);
       }),
     );
   };
+  /** Resolves with the error, or null where it is connected. */
+  const connect = (...target: Parameters<typeof open>): Promise<Error | null> =>
+    open(...target).then(
+      (socket) => {
+        socket.destroy();
+        return null;
+      },
+      (error: Error) => error,
+    );
   const listen = async (server: Server): Promise<Server> => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -165,6 +179,28 @@ describe('a guarded connector', () => {
     t.after(() => server.close());
     const [v6, v4] = [{ address: '::1', family: 6 } as const, { address: '127.0.0.1', family: 4 } as const];
     assert.equal(await connect('http:', [v6, v4], server), null);
+  });
+
+  it('reads a socket a chunk ahead, or only as it is asked to', async (t) => {
+    const server = await listen(
+      createServer((socket) => void socket.on('error', () => {}).write(Buffer.alloc(1024 ** 2))),
+    );
+    const address = [{ address: '127.0.0.1', family: 4 }] as const;
+    const [asked, ahead] = await Promise.all([
+      open('http:', address, server, { readsAhead: false }),
+      open('http:', address, server),
+    ]);
+    t.after(() => {
+      for (const socket of [asked, ahead]) socket.destroy();
+      server.close();
+    });
+    for (const socket of [asked, ahead]) {
+      await once(socket, 'readable');
+      assert.ok(socket.read().length > 0);
+    }
+    await once(ahead, 'readable');
+    assert.ok(ahead.readableLength > 0);
+    assert.equal(asked.readableLength, 0);
   });
 
   it('offers no HTTP/2', async (t) => {

@@ -89,10 +89,20 @@ export function guardedConnector(options: {
   readonly timeoutMs: number;
   /** Aborts connection attempts in progress, which undici's own `destroy` does not. */
   readonly signal: AbortSignal;
+  /** False: a socket is read only when its response is; default true, a chunk ahead. */
+  readonly readsAhead?: boolean;
 }): Connector {
   const check = (address: string): void => assertAllowed(options, address);
   const lookup = guardedLookup(options);
-  const dial = buildConnector({ allowH2: false, timeout: options.timeoutMs, lookup, autoSelectFamily: true });
+  // An option of `net.connect` and `tls.connect`, to which undici passes what it does not know.
+  const reading = options.readsAhead === false ? { highWaterMark: 0 } : {};
+  const dial = buildConnector({
+    allowH2: false,
+    timeout: options.timeoutMs,
+    lookup,
+    autoSelectFamily: true,
+    ...reading,
+  });
   const dialling = new Set<Socket>();
   options.signal.addEventListener('abort', () => {
     for (const socket of dialling) socket.destroy();
