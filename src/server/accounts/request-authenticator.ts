@@ -56,7 +56,7 @@ interface FoundCredential {
 }
 
 /**
- * Turns the credential of a request into a caller. Nothing is cached between requests: each reads the database, so a
+ * Turns the credential of a request into a caller. What was read is kept only where the database tells that it has not changed, so a
  * logout, a ban or a revocation holds for the next request on every replica.
  */
 export class RequestAuthenticator implements Authenticator {

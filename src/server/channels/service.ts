@@ -1,5 +1,4 @@
 import type { ChannelCondition } from '../../contract/channels.ts';
-import { defined } from '../../contract/omit-undefined.ts';
 import type { Clock } from '../platform/clock.ts';
 import { CoalescedReader } from '../platform/coalesced-reader.ts';
 import { AppError } from '../platform/errors.ts';
@@ -189,7 +188,8 @@ export class ChannelService implements ChannelDirectory {
     const vendor = this.#catalog.channels.get(call.channelId)?.channel.vendor;
     if (vendor !== undefined) onCall?.(call, vendor);
     const model = call.model === undefined ? undefined : (this.#catalog.models.get(call.model)?.target ?? call.model);
-    if (this.#circuits.record(defined({ ...call, model }), now)) this.#announce(call);
+    const resolved = model === undefined || model === call.model ? call : { ...call, model };
+    if (this.#circuits.record(resolved, now)) this.#announce(call);
     if (call.outcome === 'ok' || call.outcome === 'user' || call.outcome === 'policy') return;
     if (this.#pendingErrors.length >= MAX_PENDING_ERRORS) return;
     this.#pendingErrors.push({

@@ -28,7 +28,7 @@ export interface ChatRequest {
   /** Tokens the prompt has at most, pictures by a usual size. */
   readonly estimatedPromptTokens: number;
   /** The caller's headers that an upstream of the same dialect gets as they are. */
-  readonly passedHeaders: Readonly<Record<string, string>>;
+  readonly passedHeaders: Readonly<Record<string, string>> | undefined;
   /** Options the table of `option-rules.ts` has a rule for. */
   readonly governedOptions: readonly GovernedOption[];
 }
@@ -46,6 +46,8 @@ export interface RequestFacts {
   /** In the path, as some dialects have them. */
   readonly model?: string | undefined;
   readonly stream?: boolean | undefined;
+  /** How many members the body was written with, where that was counted: as many as it has, and none is given twice. */
+  readonly rootMembers?: number | undefined;
 }
 
 /** @throws AppError `invalid_request` */
@@ -53,21 +55,12 @@ export function parseChatRequest(
   dialect: Dialect,
   bytes: Buffer,
   value: unknown,
-  { headers = {}, model, stream }: RequestFacts = {},
+  { headers = {}, model, stream, rootMembers }: RequestFacts = {},
 ): ChatRequest {
   const checked = validatorFor(dialect.body)(value);
   if ('error' in checked) throw checked.error;
   const body = value as UntrustedObject;
-  assertUnambiguousMembers(bytes, body, [
-    dialect.promptKey,
-    'model',
-    'stream',
-    ...(dialect.limitContainer === undefined ? dialect.maxTokensKeys : [dialect.limitContainer]),
-    'n',
-    'size',
-    'quality',
-    'background',
-  ]);
+  assertUnambiguousMembers(bytes, body, decisiveMembers(dialect), rootMembers);
   const contents = inspectBody(body);
   const governedOptions = findGovernedOptions(dialect, body, contents);
   const requestedLimit = findRequestedLimit(dialect, body);
@@ -89,24 +82,46 @@ export function parseChatRequest(
   };
 }
 
-function pickHeaders(names: readonly string[], headers: IncomingHttpHeaders): Readonly<Record<string, string>> {
-  if (names.length === 0) return NO_HEADERS;
+/** Undefined where nothing passes. */
+function pickHeaders(
+  names: readonly string[],
+  headers: IncomingHttpHeaders,
+): Readonly<Record<string, string>> | undefined {
+  if (names.length === 0) return undefined;
   const given = names.map((name) => [name, headers[name]] as const).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
 }
 
-const NO_HEADERS = {};
+/** Members that decide the price, by dialect. */
+const knownDecisive = new WeakMap<Dialect, readonly string[]>();
+
+function decisiveMembers(dialect: Dialect): readonly string[] {
+  const known = knownDecisive.get(dialect);
+  if (known !== undefined) return known;
+  const limits = dialect.limitContainer === undefined ? dialect.maxTokensKeys : [dialect.limitContainer];
+  const names = [dialect.promptKey, 'model', 'stream', ...limits, 'n', 'size', 'quality', 'background'];
+  knownDecisive.set(dialect, names);
+  return names;
+}
 
 /**
  * What decides the price must mean the same to every reader. Of a name written twice some take the first and some the last,
  * and some (Go's encoding/json) take `Model` for `model`.
  */
-function assertUnambiguousMembers(bytes: Buffer, body: UntrustedObject, names: readonly string[]): void {
-  for (const key of Object.keys(body)) {
+function assertUnambiguousMembers(
+  bytes: Buffer,
+  body: UntrustedObject,
+  names: readonly string[],
+  rootMembers: number | undefined,
+): void {
+  const keys = Object.keys(body);
+  for (const key of keys) {
+    if (names.includes(key)) continue;
     // By way of capitals, as to some readers the long s is one too.
     const name = key.toUpperCase().toLowerCase();
     if (name !== key && names.includes(name)) throw invalidRequest(`${key} is to be written ${name}.`, key);
   }
+  if (keys.length === rootMembers) return;
   for (const name of names) {
     if (!Object.hasOwn(body, name)) continue;
     const quoted = `"${name}"`;

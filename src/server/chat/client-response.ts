@@ -31,13 +31,15 @@ export class ClientResponse {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #tools: FastPathTools;
-  readonly #ids: Readonly<Record<string, string>>;
+  readonly #idHeader: string | undefined;
+  /** Path of the endpoint under which the request is counted once it is over; undefined: it is counted elsewhere. */
+  #recordedPath: string | undefined;
   #listener: ClientEvents | undefined;
   /** Where chunks of the stream go directly; undefined where the response writes them. */
   #socket: Socket | undefined;
   readonly #onDrain = (): void => this.#listener?.drained();
   /** Paths of the request that were left out on its way to the upstream. */
-  readonly #dropped = new Set<string>();
+  #dropped: Set<string> | undefined;
   #opened = false;
   #closed = false;
 
@@ -46,15 +48,24 @@ export class ClientResponse {
     this.#request = request;
     this.#response = response;
     this.#tools = tools;
-    this.#ids = idHeader === undefined ? { 'x-request-id': id } : { 'x-request-id': id, [idHeader]: id };
+    this.#idHeader = idHeader;
     this.id = id;
     this.ref = `req_${request.headers['x-request-id'] === id ? `${id}.${tools.newRequestId()}` : id}`;
     response.once('close', () => {
       this.#closed = true;
       this.#socket?.off('drain', this.#onDrain);
       if (!response.writableFinished) this.#listener?.disconnected();
+      if (this.#recordedPath !== undefined) this.#record(this.#recordedPath);
     });
-    response.on('drain', this.#onDrain);
+  }
+
+  /** Counts the request in the metrics when it is over. */
+  recordAs(path: string): void {
+    this.#recordedPath = path;
+  }
+
+  #record(path: string): void {
+    this.#tools.recordRequest(path, 'POST', this.#response.statusCode, (performance.now() - this.begunAt) / 1_000);
   }
 
   /** Sets the listener of later events; calls its `disconnected` at once if the caller has already disconnected. */
@@ -65,6 +76,7 @@ export class ClientResponse {
 
   /** Names a part of the request that is left out, in the response header `x-reelgate-dropped`. */
   addDropped(path: string): void {
+    this.#dropped ??= new Set();
     this.#dropped.add(path);
   }
 
@@ -90,9 +102,12 @@ export class ClientResponse {
   openStream(): void {
     this.#opened = true;
     const { socket } = this.#response;
-    if (this.#dropped.size > 0) this.#response.setHeader(DROPPED_HEADER, [...this.#dropped].join(', '));
-    this.#response.writeHead(200, { ...STREAM_HEADERS, ...this.#ids });
-    if (socket === null || !this.#response.chunkedEncoding) return;
+    this.#setDropped();
+    this.#response.writeHead(200, this.#withIds({ ...this.#tools.commonHeaders, ...STREAM_HEADERS }));
+    if (socket === null || !this.#response.chunkedEncoding) {
+      this.#response.on('drain', this.#onDrain);
+      return;
+    }
     this.#response.flushHeaders();
     this.#socket = socket;
     socket.on('drain', this.#onDrain);
@@ -109,14 +124,23 @@ export class ClientResponse {
 
   /** Sends a complete body. */
   sendBody(contentType: string, body: Buffer | string): void {
-    if (this.#dropped.size > 0) this.#response.setHeader(DROPPED_HEADER, [...this.#dropped].join(', '));
-    this.#response.writeHead(200, {
-      'content-type': contentType,
-      'content-length': Buffer.byteLength(body),
-      ...this.#ids,
-      'x-content-type-options': 'nosniff',
-    });
+    this.#setDropped();
+    const headers = this.#withIds({ ...this.#tools.commonHeaders });
+    headers['content-type'] = contentType;
+    headers['content-length'] = Buffer.byteLength(body);
+    headers['x-content-type-options'] = 'nosniff';
+    this.#response.writeHead(200, headers);
     this.#response.end(body);
+  }
+
+  #setDropped(): void {
+    if (this.#dropped !== undefined) this.#response.setHeader(DROPPED_HEADER, [...this.#dropped].join(', '));
+  }
+
+  #withIds(headers: Record<string, string | number>): Record<string, string | number> {
+    headers['x-request-id'] = this.id;
+    if (this.#idHeader !== undefined) headers[this.#idHeader] = this.id;
+    return headers;
   }
 
   /** Sends an error: as the complete body, or as the last event of a stream that has begun. */

@@ -225,8 +225,10 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
     for (const path of exchange.dropped) clientResponse.addDropped(path);
     this.#exchange = exchange;
     this.#sentAt = performance.now();
-    this.#span = tracing.start(modelCallSpan(request, model, channel, this.#parent));
-    const control = tracing.run(this.#span, () => outbound.stream(exchange.request, this));
+    if (tracing.isOn) this.#span = tracing.start(modelCallSpan(request, model, channel, this.#parent));
+    const control = tracing.isOn
+      ? tracing.run(this.#span, () => outbound.stream(exchange.request, this))
+      : outbound.stream(exchange.request, this);
     // A request that is refused before it leaves has tried the next channel by now.
     if (this.#attempt === attempt) this.#control ??= control;
   }

@@ -38,8 +38,10 @@ const extractChoicesText = (answer: UntrustedObject, key: 'delta' | 'message'): 
 /** The usage at the top level, in the `response` of an event, or in a choice; the first one that is complete. */
 function findUsage(value: unknown): UntrustedObject | undefined {
   const body = asObject(value);
+  const usual = asObject(body?.usage);
+  if (parseUsage(usual) !== undefined) return usual;
   const [choice] = listOf(body?.choices);
-  return [body?.usage, asObject(body?.response)?.usage, asObject(choice)?.usage]
+  return [asObject(body?.response)?.usage, asObject(choice)?.usage]
     .map(asObject)
     .find((usage) => parseUsage(usage) !== undefined);
 }

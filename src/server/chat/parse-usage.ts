@@ -35,8 +35,14 @@ const toCount = (value: unknown): number | undefined =>
     : undefined;
 
 /** Spellings of one figure: an upstream that uses several means the same by them, though some of them stay 0. */
-const largest = (...values: readonly unknown[]): number =>
-  values.reduce<number>((most, value) => Math.max(most, toCount(value) ?? 0), 0);
+function largest(...values: readonly unknown[]): number {
+  let most = 0;
+  for (const value of values) {
+    const count = value === undefined ? 0 : (toCount(value) ?? 0);
+    if (count > most) most = count;
+  }
+  return most;
+}
 
 /**
  * The usage of an upstream, whatever its API. Undefined when a total is absent, negative, malformed or implausible: the tokens are

@@ -87,12 +87,9 @@ export function addChatRoutes(
     response: ServerResponse,
     { endpoint, dialect, model, stream }: FastPathCall,
   ): Promise<void> => {
-    const begunAt = performance.now();
     const id = fastPathTools.requestIdOf(request);
     const client = new ClientResponse(request, response, id, fastPathTools, dialect.idHeader);
-    response.once('close', () => {
-      fastPathTools.recordRequest(endpoint.path, 'POST', response.statusCode, (performance.now() - begunAt) / 1_000);
-    });
+    client.recordAs(endpoint.path);
     let body: JsonBody | undefined;
     try {
       // The body is not read before the caller is authenticated.
@@ -105,11 +102,9 @@ export function addChatRoutes(
       const budgetKey = String(caller.userId);
       body = await bodyReader.read(request, { limit, maxValues, budgetKey, response });
       if (body === undefined) throw new AppError('invalid_json');
-      await relay.serve(
-        caller,
-        parseChatRequest(dialect, body.bytes, body.value, { headers: request.headers, model, stream }),
-        client,
-      );
+      const { rootMembers } = body;
+      const facts = { headers: request.headers, model, stream, rootMembers };
+      await relay.serve(caller, parseChatRequest(dialect, body.bytes, body.value, facts), client);
     } catch (error) {
       // Nothing was sent to an upstream.
       body?.discard();

@@ -10,24 +10,36 @@ export interface UpstreamTimeouts {
   readonly totalMs: number;
 }
 
+/** Channels live as long as the catalog they are part of. */
+const headersOfChannel = new WeakMap<Channel, Readonly<Record<string, string>>>();
+
+/** What is sent with every call of a channel. */
+function ownHeaders(channel: Channel): Readonly<Record<string, string>> {
+  const known = headersOfChannel.get(channel);
+  if (known !== undefined) return known;
+  const headers = {
+    'accept-encoding': 'identity',
+    'content-type': 'application/json',
+    ...chatAuthorization(channel.vendor, apiKeyOf(channel)),
+    ...channel.extraHeaders,
+  };
+  headersOfChannel.set(channel, headers);
+  return headers;
+}
+
 /** A call of a chat upstream. */
 export function toRequest(
   channel: Channel,
   path: string,
   body: Buffer,
   times: UpstreamTimeouts,
-  headers: Readonly<Record<string, string>> = {},
+  headers?: Readonly<Record<string, string>>,
 ): ConfiguredRequest {
   return {
     method: 'POST',
     url: channel.baseUrl + path,
-    headers: {
-      'accept-encoding': 'identity',
-      'content-type': 'application/json',
-      ...chatAuthorization(channel.vendor, apiKeyOf(channel)),
-      ...headers,
-      ...channel.extraHeaders,
-    },
+    headers:
+      headers === undefined ? ownHeaders(channel) : { ...ownHeaders(channel), ...headers, ...channel.extraHeaders },
     body,
     private: channel.private,
     proxy: channel.proxy,

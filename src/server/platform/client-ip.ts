@@ -39,6 +39,7 @@ export function toIpLimitKey(address: string): string {
 
 /** Canonical text of an IP address: no port, no brackets, no zone, IPv4-mapped as IPv4. Undefined for anything else. */
 function toCanonicalIp(text: string): string | undefined {
+  if (isIP(text) === 4) return text;
   const bare = text
     .trim()
     .replace(/^\[([^\]]+)\](?::\d+)?$/, '$1')

@@ -59,10 +59,13 @@ export class JsonScanner {
   hasSuspectKey = false;
   /** A number written with a fraction or an exponent. */
   hasFraction = false;
+  /** Values directly in the root: members written, those with the same name counted each. */
+  rootMembers = 0;
   /** Texts without escapes from 64 KiB on, by their first byte and the one after their last: pictures in Base64, as a rule. */
   readonly longTexts: { readonly start: number; readonly end: number }[] = [];
 
   readonly #bounds: JsonScanBounds;
+  /** By level. Of up to 64 bytes, which the engine keeps beside the object; more would be allocated apart. */
   readonly #isObject: Uint8Array;
   #depth = 0;
   #values = 0;
@@ -77,14 +80,14 @@ export class JsonScanner {
   #inScalar = false;
   #scalarBytes = 0;
   #keyBytes = 0;
-  readonly #keyStart = Buffer.alloc(KEPT_KEY_BYTES);
+  readonly #keyStart = Buffer.allocUnsafe(KEPT_KEY_BYTES);
   #escapes = 0;
   #escapeDigits = 0;
   #escapeValue = 0;
 
   constructor(bounds: JsonScanBounds) {
     this.#bounds = bounds;
-    this.#isObject = new Uint8Array(bounds.maxDepth + 1);
+    this.#isObject = new Uint8Array(bounds.maxDepth);
   }
 
   /** @throws JsonRejectedError `depth`, `keys` or `width` */
@@ -118,7 +121,7 @@ export class JsonScanner {
       if (byte <= 0x20) this.#inScalar = false;
       else if (byte === COMMA) {
         this.#inScalar = false;
-        this.#atKey = this.#isObject[this.#depth] === 1;
+        this.#atKey = this.#depth > 0 && this.#isObject[this.#depth - 1] === 1;
       } else if (byte === COLON) {
         this.#inScalar = false;
         this.#atKey = false;
@@ -153,12 +156,13 @@ export class JsonScanner {
     this.#countValue();
     const { maxDepth } = this.#bounds;
     if (++this.#depth > maxDepth) throw new JsonRejectedError('depth', `JSON deeper than ${maxDepth} levels`);
-    this.#isObject[this.#depth] = isObject ? 1 : 0;
+    this.#isObject[this.#depth - 1] = isObject ? 1 : 0;
     this.#atKey = isObject;
   }
 
   #countValue(): void {
     const { maxValues } = this.#bounds;
+    if (this.#depth === 1) this.rootMembers++;
     if (++this.#values > maxValues) throw tooWide(`JSON with more than ${maxValues} values`);
   }
 

@@ -1,4 +1,5 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client';
+import { type HistogramSeries, SeriesHistogram } from './histogram-series.ts';
 import { addGauge, type OnDemandGauge, type Sample } from './on-demand-gauge.ts';
 
 /** One finished call to an upstream. All but `channelId` are of closed sets. */
@@ -50,8 +51,8 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const histogram = (name: string, help: string, labelNames: readonly string[], buckets: number[]) =>
-    new Histogram({ name: PREFIX + name, help, labelNames: [...labelNames], buckets, registers });
+  const histogram = (name: string, help: string, buckets: readonly number[]) =>
+    new SeriesHistogram({ name: PREFIX + name, help, buckets }, registry);
   const counter = (name: string, help: string, labelNames: readonly string[]) =>
     new Counter({ name: PREFIX + name, help, labelNames: [...labelNames], registers });
 
@@ -61,21 +62,9 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
   const requests = histogram(
     'http_request_duration_seconds',
     'Time from the first byte of a request to the last of its response.',
-    ['route', 'method', 'status'],
     REQUEST_BUCKETS,
   );
-  const calls = counter('upstream_calls_total', 'Finished calls to vendors and chat upstreams.', [
-    'vendor',
-    'channel',
-    'kind',
-    'outcome',
-  ]);
-  const callSeconds = histogram(
-    'upstream_call_seconds',
-    'Duration of calls to vendors and chat upstreams, failed ones included.',
-    ['vendor', 'channel', 'kind'],
-    UPSTREAM_BUCKETS,
-  );
+  const recordUpstreamCall = countUpstreamCalls(registry, outcomes);
   const settlements = counter('settlements_total', 'Reservations closed: charged (settle) or returned (refund).', [
     'kind',
   ]);
@@ -83,29 +72,20 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
   const queries = histogram(
     'db_query_seconds',
     'Duration of single statements, the wait for a connection apart.',
-    [],
     QUERY_BUCKETS,
-  );
+  ).series({});
   const mailServerCalls = counter('mail_server_calls_total', 'Operations at the mail server of the mailboxes.', [
     'outcome',
   ]);
   for (const outcome of MAIL_SERVER_OUTCOMES) mailServerCalls.labels(outcome).inc(0);
-  const known = new Set<string>();
-  /** A counter that begins at 1 shows no increase: all outcomes of a channel begin at 0 with its first call. */
-  const beginAtZero = (vendor: string, channel: string, kind: string): void => {
-    const key = `${channel} ${kind}`;
-    if (known.has(key)) return;
-    known.add(key);
-    for (const outcome of outcomes) calls.labels(vendor, channel, kind, outcome).inc(0);
-  };
+  const byRoute = new Map<string, Map<number, Map<string, HistogramSeries>>>();
   return {
-    recordRequest: (route, method, status, seconds) => requests.labels(route, method, String(status)).observe(seconds),
-    recordUpstreamCall({ vendor, channelId, kind, outcome, seconds }) {
-      const channel = String(channelId);
-      beginAtZero(vendor, channel, kind);
-      calls.labels(vendor, channel, kind, outcome).inc();
-      if (seconds !== undefined) callSeconds.labels(vendor, channel, kind).observe(seconds);
+    recordRequest(route, method, status, seconds) {
+      const byStatus = entryOf(byRoute, route, () => new Map());
+      const byMethod = entryOf(byStatus, status, () => new Map());
+      entryOf(byMethod, method, () => requests.series({ route, method, status: String(status) })).observe(seconds);
     },
+    recordUpstreamCall,
     recordSettlements: (kind, count) => settlements.labels(kind).inc(count),
     recordQuery: (seconds) => queries.observe(seconds),
     recordMailServerCall: (outcome) => mailServerCalls.labels(outcome).inc(),
@@ -115,6 +95,61 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
       return (metric?.values ?? []).map((sample) => toSample(sample, PREFIX + name));
     },
     render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+  };
+}
+
+function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
+
+/** Calls of one kind to one channel. */
+interface CountedCalls {
+  readonly labels: { readonly vendor: string; readonly channel: string; readonly kind: string };
+  readonly byOutcome: Map<string, number>;
+  /** Undefined as long as no duration was measured. */
+  seconds: HistogramSeries | undefined;
+}
+
+/** A counter that begins at 1 shows no increase: all outcomes of a channel begin at 0 with its first call. */
+function countUpstreamCalls(registry: Registry, outcomes: readonly string[]): Metrics['recordUpstreamCall'] {
+  const byChannel = new Map<number, Map<string, CountedCalls>>();
+  const all: CountedCalls[] = [];
+  new Counter({
+    name: `${PREFIX}upstream_calls_total`,
+    help: 'Finished calls to vendors and chat upstreams.',
+    labelNames: ['vendor', 'channel', 'kind', 'outcome'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { labels, byOutcome } of all)
+        for (const [outcome, count] of byOutcome) this.inc({ ...labels, outcome }, count);
+    },
+  });
+  const durations = new SeriesHistogram(
+    {
+      name: `${PREFIX}upstream_call_seconds`,
+      help: 'Duration of calls to vendors and chat upstreams, failed ones included.',
+      buckets: UPSTREAM_BUCKETS,
+    },
+    registry,
+  );
+  const begin = (vendor: string, channelId: number, kind: string): CountedCalls => {
+    const labels = { vendor, channel: String(channelId), kind };
+    const calls = { labels, byOutcome: new Map(outcomes.map((outcome) => [outcome, 0])), seconds: undefined };
+    all.push(calls);
+    return calls;
+  };
+  return ({ vendor, channelId, kind, outcome, seconds }) => {
+    const byKind = entryOf(byChannel, channelId, () => new Map<string, CountedCalls>());
+    const calls = entryOf(byKind, kind, () => begin(vendor, channelId, kind));
+    calls.byOutcome.set(outcome, (calls.byOutcome.get(outcome) ?? 0) + 1);
+    if (seconds === undefined) return;
+    calls.seconds ??= durations.series(calls.labels);
+    calls.seconds.observe(seconds);
   };
 }
 

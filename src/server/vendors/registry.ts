@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { ModelCapability, ModelLifecycle, VendorAdapter, VendorProfile } from './adapter.ts';
 import { anthropic } from './anthropic/profile.ts';
@@ -38,10 +39,14 @@ interface InitialModel {
   readonly price: ModelCapability['price'];
 }
 
+const MAX_KNOWN_LIFECYCLES = 2_000;
+
 /** The vendors by name. */
 export class VendorRegistry {
   readonly #adapters: ReadonlyMap<string, VendorAdapter>;
   readonly #profiles: ReadonlyMap<string, VendorProfile>;
+  /** By vendor and model, of which administrators make a few hundred; every model call asks. */
+  readonly #lifecycles = new LRUCache<string, readonly ModelLifecycle[]>({ max: MAX_KNOWN_LIFECYCLES });
 
   constructor(adapters: readonly VendorAdapter[] = VENDOR_ADAPTERS, chat: readonly VendorProfile[] = CHAT_PROFILES) {
     this.#adapters = new Map(adapters.map((adapter) => [adapter.name, adapter]));
@@ -73,7 +78,10 @@ export class VendorRegistry {
 
   /** What is known of how long a model is served, by route. */
   lifecycles(vendor: string, model: string): readonly ModelLifecycle[] {
-    return lifecyclesOf(vendor, model);
+    const key = `${vendor} ${model}`;
+    const known = this.#lifecycles.get(key) ?? lifecyclesOf(vendor, model);
+    this.#lifecycles.set(key, known);
+    return known;
   }
 
   /** The host the calls of a channel go to. */

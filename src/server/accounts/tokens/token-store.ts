@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Page } from '../../../contract/schemas.ts';
 import type { Sort } from '../../../contract/sort.ts';
 import type { TOKEN_SORTS } from '../../../contract/tokens.ts';
@@ -56,6 +57,7 @@ const RATE_LIMIT_COLUMNS = [
 ] as const;
 
 const IDS_PER_UPDATE = 500;
+const MAX_KNOWN_TOKENS = 10_000;
 
 const activeWithAccounts = (db: Executor) =>
   db
@@ -97,16 +99,34 @@ export class TokenStore {
   readonly #database: Database<Tables>;
   readonly #lookup: BatchedLookup<TokenRow>;
   readonly #hasRoundTrips: boolean;
+  readonly #changes: (() => number) | undefined;
+  readonly #known = new LRUCache<string, TokenRow>({ max: MAX_KNOWN_TOKENS });
+  #knownSince = -1;
 
   constructor(database: Database<Tables>) {
     this.#database = database;
+    this.#changes = database.watch?.(['tokens', 'accounts']);
     this.#hasRoundTrips = hasConcurrentWriters(database.kysely);
     this.#lookup = new BatchedLookup((hashes) => this.#findByHashes(hashes));
   }
 
   /** The only read of a model call's authentication. Revoked tokens are not found. */
   findByHash(hash: string): Promise<TokenRow | undefined> {
-    return this.#hasRoundTrips ? this.#lookup.find(hash) : tokenByHash.first(this.#database.kysely, { hash });
+    return this.#hasRoundTrips ? this.#lookup.find(hash) : this.#findUnchanged(hash);
+  }
+
+  /** On SQLite a row is read again only once a token or an account may have changed. */
+  async #findUnchanged(hash: string): Promise<TokenRow | undefined> {
+    const changes = this.#changes?.() ?? 0;
+    if (changes !== this.#knownSince) {
+      this.#known.clear();
+      this.#knownSince = changes;
+    }
+    const known = this.#known.get(hash);
+    if (known !== undefined) return known;
+    const row = await tokenByHash.first(this.#database.kysely, { hash });
+    if (row !== undefined && changes === this.#changes?.()) this.#known.set(hash, row);
+    return row;
   }
 
   async #findByHashes(hashes: readonly string[]): Promise<ReadonlyMap<string, TokenRow>> {

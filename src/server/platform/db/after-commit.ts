@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely';
 
 const pendingActions = new WeakMap<object, (() => void)[]>();
+const NONE: readonly (() => void)[] = [];
 
 /**
  * Runs an action once the transaction is on the disk; never after a rollback. For notifications of changes: nothing
@@ -22,6 +23,10 @@ export async function runAfterCommitActions<T, R>(
     committed = trx;
     return work(trx);
   });
-  for (const action of (committed && pendingActions.get(committed)) ?? []) action();
+  if (committed === undefined) return result;
+  const actions = pendingActions.get(committed) ?? NONE;
+  // Left in the map, they and what they refer to would be kept, as they lead to their own key, until all memory is gone through.
+  pendingActions.delete(committed);
+  for (const action of actions) action();
   return result;
 }

@@ -42,6 +42,7 @@ export function openPostgres<T>(url: string, options: DatabaseOptions): Database
     dialect: 'postgres',
     kysely,
     snapshot: undefined,
+    watch: undefined,
     connections: () => pool.connections,
     releaseSpace: undefined,
     transaction: (work, { timeoutMs } = {}) =>

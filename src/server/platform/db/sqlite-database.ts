@@ -38,6 +38,7 @@ export function openSqlite<T>(path: string, options: DatabaseOptions): Database<
     get snapshot() {
       return driver.snapshot;
     },
+    watch: (tables) => driver.watch(tables),
     connections: undefined,
     releaseSpace: (maxPages) => driver.releaseSpace(maxPages),
     transaction: (work) => runAfterCommitActions(inTransaction, work),

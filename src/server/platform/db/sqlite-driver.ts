@@ -1,14 +1,15 @@
 import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
 import { GroupCommit, type GroupCommitOptions, type WriteTransaction } from './group-commit.ts';
 import { SqliteReader } from './sqlite-reader.ts';
 import { SqliteStatements } from './sqlite-statements.ts';
+import { TableChanges } from './table-changes.ts';
 
-export interface SqliteDriverOptions extends Omit<GroupCommitOptions, 'beforeCommit'> {
+export interface SqliteDriverOptions extends Omit<GroupCommitOptions, 'beforeCommit' | 'afterCommit'> {
   /** Called after every statement with its seconds; a write counts without the wait for its batch. */
   readonly onQuery: (seconds: number) => void;
 }
@@ -23,6 +24,9 @@ export class SqliteDriver implements Driver {
   readonly #writer: SqliteStatements;
   readonly #reader: SqliteReader;
   readonly #commits: GroupCommit;
+  readonly #changes = new TableChanges();
+  readonly #dataVersion: StatementSync;
+  #lastDataVersion: unknown;
   readonly #temporary: string | undefined;
   readonly #onQuery: SqliteDriverOptions['onQuery'];
 
@@ -33,7 +37,7 @@ export class SqliteDriver implements Driver {
     const file = this.#temporary ? join(this.#temporary, 'reelgate.db') : path;
     mkdirSync(dirname(file), { recursive: true });
     keepFromOthers(file);
-    this.#writer = new SqliteStatements(file);
+    this.#writer = new SqliteStatements(file, this.#changes);
     // Pages of deleted rows can be given back later. Only a new file can be set so; another one would be written to without effect.
     if (readNumber(this.#writer.database, 'page_count') === 0)
       this.#writer.database.exec('pragma auto_vacuum = incremental');
@@ -47,8 +51,30 @@ export class SqliteDriver implements Driver {
       -- a held lock is waited for outside SQLite, where the process can go on meanwhile
       pragma busy_timeout = 0;
     `);
-    this.#reader = new SqliteReader(file);
-    this.#commits = new GroupCommit(this.#writer.database, { ...options, beforeCommit: this.#reader.renew });
+    this.#dataVersion = this.#writer.database.prepare('pragma data_version');
+    this.#reader = new SqliteReader(file, () => this.#noticeOthers());
+    this.#commits = new GroupCommit(this.#writer.database, {
+      ...options,
+      beforeCommit: this.#reader.renew,
+      afterCommit: () => this.#changes.commit(),
+    });
+  }
+
+  /** A number that is another one whenever rows of these tables may have changed. Ask for it before they are read. */
+  watch(tables: readonly string[]): () => number {
+    for (const table of tables) this.#changes.watch(table);
+    this.#writer.forget();
+    return () => {
+      this.#reader.open();
+      return this.#changes.countOf(tables);
+    };
+  }
+
+  /** A command of the administrator may write beside this process; https://sqlite.org/pragma.html#pragma_data_version */
+  #noticeOthers(): void {
+    const version = this.#dataVersion.get()?.data_version;
+    if (version !== this.#lastDataVersion) this.#changes.countAll();
+    this.#lastDataVersion = version;
   }
 
   get snapshot(): object | undefined {

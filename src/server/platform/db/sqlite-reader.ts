@@ -10,9 +10,12 @@ export class SqliteReader {
   readonly #statements: SqliteStatements;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
+  readonly #onOpen: () => void;
   #snapshot: object | undefined;
 
-  constructor(path: string) {
+  /** @param onOpen called before a snapshot is opened */
+  constructor(path: string, onOpen: () => void) {
+    this.#onOpen = onOpen;
     this.#statements = new SqliteStatements(path);
     const { database } = this.#statements;
     database.exec('pragma query_only = on; pragma temp_store = memory;');
@@ -26,12 +29,17 @@ export class SqliteReader {
   }
 
   read<R>(query: CompiledQuery): QueryResult<R> {
-    if (this.#snapshot === undefined) {
-      this.#begin.run();
-      this.#snapshot = {};
-      setImmediate(this.renew);
-    }
+    this.open();
     return this.#statements.execute<R>(query);
+  }
+
+  /** Opens the snapshot of this turn of the event loop if there is none. */
+  open(): void {
+    if (this.#snapshot !== undefined) return;
+    this.#onOpen();
+    this.#begin.run();
+    this.#snapshot = {};
+    setImmediate(this.renew);
   }
 
   /** Ends the snapshot: the next read sees everything committed by then. */

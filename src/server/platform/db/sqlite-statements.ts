@@ -2,11 +2,14 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import type { CompiledQuery, QueryResult } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { NamedQuery } from './prepared-query.ts';
+import type { TableChanges } from './table-changes.ts';
 
 interface CachedStatement {
   readonly statement: StatementSync;
   /** Names of the columns it returns; empty for a statement that returns a row count. */
   columns: readonly string[];
+  /** Watched tables that it may change. */
+  readonly tables: readonly string[];
 }
 
 /** One connection with its prepared statements, kept by SQL text. Kysely alone would prepare each statement anew. */
@@ -14,12 +17,16 @@ export class SqliteStatements {
   readonly database: DatabaseSync;
   readonly #cache = new LRUCache<string, CachedStatement>({ max: 500 });
 
-  constructor(path: string) {
+  readonly #changes: TableChanges | undefined;
+
+  constructor(path: string, changes?: TableChanges) {
+    this.#changes = changes;
     this.database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 5_000 });
   }
 
   execute<R>(query: CompiledQuery): QueryResult<R> {
     const cached = this.#prepare(query.sql);
+    if (cached.tables.length > 0) this.#changes?.note(cached.tables);
     // A column of integers stores 5.0 as 5, and making a BigInt of each number takes a tenth of an insert.
     const values = (query as NamedQuery).storesOnly
       ? (query.parameters as readonly SQLInputValue[])
@@ -32,8 +39,13 @@ export class SqliteStatements {
     return { rows: rows.map((row) => toRow<R>(row, cached)), numAffectedRows: BigInt(rows.length) };
   }
 
-  close(): void {
+  /** All statements are prepared again when they are next run. */
+  forget(): void {
     this.#cache.clear();
+  }
+
+  close(): void {
+    this.forget();
     this.database.close();
   }
 
@@ -42,7 +54,7 @@ export class SqliteStatements {
     if (known) return known;
     const statement = this.database.prepare(sql);
     statement.setReturnArrays(true);
-    const cached = { statement, columns: columnNames(statement) };
+    const cached = { statement, columns: columnNames(statement), tables: this.#changes?.namedIn(sql) ?? [] };
     this.#cache.set(sql, cached);
     return cached;
   }

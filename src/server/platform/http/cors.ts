@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestHandler } from './requests-during-start.ts';
 
 /** Paths that programs of other origins may call with their own key. */
 const SHARED_PATH = /^\/v1(?:beta)?(?:\/|$|\?)/;
@@ -31,9 +32,10 @@ export class CorsPolicy {
   /**
    * Adds the headers that let a page read the response, whoever writes it.
    *
+   * @param beforeResponse called where this sends the response itself
    * @returns true when the request was a preflight and the response has been sent
    */
-  handle(request: IncomingMessage, response: ServerResponse): boolean {
+  handle(request: IncomingMessage, response: ServerResponse, beforeResponse: RequestHandler = () => {}): boolean {
     if (this.#origins.size === 0 || !SHARED_PATH.test(request.url ?? '')) return false;
     // What is cached for one origin must not be served to another.
     if (!this.#anyOrigin) response.setHeader('vary', 'Origin');
@@ -41,6 +43,7 @@ export class CorsPolicy {
     response.setHeader('access-control-allow-origin', this.#anyOrigin ? '*' : (request.headers.origin ?? ''));
     response.setHeader('access-control-expose-headers', EXPOSED_HEADERS);
     if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return false;
+    beforeResponse(request, response);
     const wanted = request.headers['access-control-request-headers'];
     response.writeHead(204, {
       'access-control-allow-methods': ALLOWED_METHODS,

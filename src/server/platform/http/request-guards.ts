@@ -5,7 +5,8 @@ import type { IncomingHttpHeaders } from 'node:http';
  * are how guards get walked around, so no rule behind this ever sees them.
  */
 export function isCanonicalRequestTarget(target: string): boolean {
-  const path = target.split('?', 1)[0] ?? '';
+  const query = target.indexOf('?');
+  const path = query === -1 ? target : target.slice(0, query);
   return path.startsWith('/') && target.length <= 8192 && !/\/\/|%2f|%5c|%00|\\|\/\.{1,2}(?:\/|$)|%2e/i.test(path);
 }
 
@@ -15,7 +16,7 @@ const hostName = (host: string): string => host.replace(/:\d{1,5}$/, '').toLower
 
 /** Links come from BASE_URL only; a request for another host name is misdirected or forged. */
 export function isKnownHost(host: string | undefined, hosts: readonly string[]): boolean {
-  if (host === undefined) return true;
+  if (host === undefined || hosts.includes(host) || LOOPBACK.test(host)) return true;
   const name = hostName(host);
   return LOOPBACK.test(name) || hosts.includes(name);
 }

@@ -92,22 +92,30 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   const crossesSites = (request: IncomingMessage, isPage = false): boolean =>
     isCrossSite(request.method ?? 'GET', request.headers, hosts, isPage) &&
     !(cors.allows(request) && request.headers.cookie === undefined);
+  const commonHeaders = options.baseUrl.startsWith('https:') ? { ...TRANSPORT_SECURITY, ...PRIVATE } : PRIVATE;
   const tools: FastPathTools = {
     newRequestId: () => toRequestId(undefined),
     requestIdOf: (request) => toRequestId(request.headers['x-request-id']),
     isCrossSite: (request) => crossesSites(request),
     clientIpOf: (request) => options.clientIpOf(request),
     renderError: (request, id, error) => errors.render(request, id, error),
-    sendError: (request, response, id, error) => errors.send(request, response, id, error),
+    sendError: (request, response, id, error) => errors.send(request, response, id, error, commonHeaders),
+    commonHeaders,
     recordRequest: (route, method, status, seconds) => options.onResponse?.(route, method, status, seconds),
   };
   const fastPaths: FastPath[] = [];
   const port = options.port ?? new PortLifecycle();
   let serve: RequestHandler = () => {};
   const fastify = openFastify(options, errors, (handler) => {
-    serve = guardRequests(port.server, options, errors, cors, hosts, (request, response) =>
+    const isHttps = options.baseUrl.startsWith('https:');
+    const setCommonHeaders: RequestHandler = (request, response) => {
+      if (isHttps) setHeaders(response, TRANSPORT_SECURITY);
+      if (PRIVATE_PATH.test(request.url ?? '')) setHeaders(response, PRIVATE);
+    };
+    serve = guardRequests(port.server, options, errors, cors, hosts, setCommonHeaders, (request, response) =>
       traceRequest(options.tracing ?? NO_TRACING, request, response, () => {
         for (const path of fastPaths) if (path(request, response)) return;
+        setCommonHeaders(request, response);
         handler(request, response);
       }),
     );
@@ -172,9 +180,9 @@ function guardRequests(
   errors: ErrorSender,
   cors: CorsPolicy,
   hosts: readonly string[],
+  setCommonHeaders: RequestHandler,
   handle: RequestHandler,
 ): RequestHandler {
-  const isHttps = options.baseUrl.startsWith('https:');
   const guard = new ConnectionGuard({
     maxPerIp: options.maxConnectionsPerIp,
     bodyGraceMs: options.bodyGraceMs ?? BODY_GRACE_MS,
@@ -182,6 +190,7 @@ function guardRequests(
     onSlowBody(request, response) {
       if (response.headersSent) return void request.destroy();
       const id = toRequestId(request.headers['x-request-id']);
+      setCommonHeaders(request, response);
       errors.send(request, response, id, new AppError('request_timeout'), { connection: 'close' });
       response.once('finish', () => request.destroy());
     },
@@ -189,16 +198,22 @@ function guardRequests(
   guard.attach(server);
   return (request, response) => {
     guard.onRequest(request, response);
-    // RFC 6797: one year, for this host alone.
-    if (isHttps) response.setHeader('strict-transport-security', 'max-age=31536000');
-    if (PRIVATE_PATH.test(request.url ?? '')) response.setHeader('cache-control', 'no-store');
     const rejection = checkRequestGuards(request, hosts);
     if (rejection !== undefined) {
+      setCommonHeaders(request, response);
       const id = toRequestId(request.headers['x-request-id']);
       return errors.send(request, response, id, rejection, { connection: 'close' });
     }
-    if (!cors.handle(request, response)) handle(request, response);
+    if (!cors.handle(request, response, setCommonHeaders)) handle(request, response);
   };
+}
+
+/** RFC 6797: one year, for this host alone. */
+const TRANSPORT_SECURITY = { 'strict-transport-security': 'max-age=31536000' };
+const PRIVATE = { 'cache-control': 'no-store' };
+
+function setHeaders(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
 }
 
 /** This machine: a reverse proxy beside the service, or a program of its own. */

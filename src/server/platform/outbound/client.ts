@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import type { Dispatcher } from 'undici';
 import { bufferingHandler } from './buffered-response.ts';
 import { Exchange, type Target } from './exchange.ts';
@@ -55,6 +56,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** The longest connect bound that makes sense; the exchange keeps the request's own. */
 const DIAL_TIMEOUT_MS = 10_000;
 const CLOSE_POLL_MS = 20;
+const MAX_KNOWN_TARGETS = 500;
 
 /** Ports a webhook may go to: those of the web, and those no system service has. */
 const WEBHOOK_PORTS = { has: (port: string): boolean => port === '80' || port === '443' || Number(port) > 1023 };
@@ -77,6 +79,8 @@ class OutboundHttpClient implements OutboundClient {
   readonly #closing = new AbortController();
   readonly #untrustedPorts: ReadonlySet<string>;
   readonly #traceparent: () => string | undefined;
+  readonly #privateTargets = new LRUCache<string, Target>({ max: MAX_KNOWN_TARGETS });
+  readonly #publicTargets = new LRUCache<string, Target>({ max: MAX_KNOWN_TARGETS });
 
   constructor(options: OutboundOptions) {
     const allows = options.isPublicIp ?? isPublicIp;
@@ -120,16 +124,26 @@ class OutboundHttpClient implements OutboundClient {
     });
   }
 
+  /** Its URLs are few, those of model calls, so that each is checked and taken apart once. */
   stream(request: ConfiguredRequest, handler: ExchangeHandler): ExchangeControl {
-    return this.#beginConfigured(request, handler, new Exchange(request, handler));
+    const targets = request.private === true ? this.#privateTargets : this.#publicTargets;
+    return this.#beginConfigured(request, handler, new Exchange(request, handler), targets);
   }
 
-  #beginConfigured(request: ConfiguredRequest, handler: ExchangeHandler, exchange: Exchange): Exchange {
+  #beginConfigured(
+    request: ConfiguredRequest,
+    handler: ExchangeHandler,
+    exchange: Exchange,
+    targets?: LRUCache<string, Target>,
+  ): Exchange {
     const isPrivate = request.private === true;
-    let target: Target;
+    let target: Target | undefined = targets?.get(request.url);
     let agent: Dispatcher;
     try {
-      target = toConfiguredTarget(request.url, isPrivate);
+      if (target === undefined) {
+        target = toConfiguredTarget(request.url, isPrivate);
+        targets?.set(request.url, target);
+      }
       agent = this.#agentFor(request, isPrivate);
     } catch (error) {
       handler.fail(new OutboundError('blocked', (error as Error).message));

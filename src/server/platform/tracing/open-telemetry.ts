@@ -50,6 +50,7 @@ export function openOpenTelemetry(
 }
 
 class OpenTelemetryTracing implements Tracing {
+  readonly isOn = true;
   readonly #tracer: Tracer;
   readonly #spans = new AsyncLocalStorage<Span>();
   readonly close: () => Promise<void>;

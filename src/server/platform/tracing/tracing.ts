@@ -24,6 +24,8 @@ export interface Span {
 
 /** Traces of OpenTelemetry, or nothing where they are switched off. */
 export interface Tracing {
+  /** Whether spans are recorded; hot paths ask before they describe one. */
+  readonly isOn: boolean;
   /** Undefined where traces are off, so that nothing is computed for them. */
   start(options: SpanOptions): Span | undefined;
   /** Runs the work inside the span: it is the parent of spans begun there, and requests that leave carry it. */
@@ -38,6 +40,7 @@ export interface Tracing {
 
 /** Traces are off: no SDK is loaded and nothing is recorded. */
 export const NO_TRACING: Tracing = {
+  isOn: false,
   start: () => undefined,
   run: (_span, work) => work(),
   trace: (_options, work) => work(),
